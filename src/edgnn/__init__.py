@@ -1,0 +1,1 @@
+"""Learning from directed graphs with node and edge labels: Weisfeiler-Lehman, edGNN and their rivals."""

@@ -1,0 +1,30 @@
+"""Import of optional packages with an error that says how to install them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from edgnn.errors import MissingDependencyError
+
+_EXTRA_OF = {
+    "grakel": "kernels",
+    "networkx": "networkx",
+    "pyarrow": "tables",
+    "pyoxigraph": "rdf",
+    "rdkit": "molecules",
+    "torch_geometric": "pyg",
+}
+
+
+def optional(module: str, purpose: str) -> Any:
+    """Import ``module``, or raise :class:`MissingDependencyError` naming ``purpose`` and the extra to install."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        extra = _EXTRA_OF[package]
+        raise MissingDependencyError(
+            f"{purpose} needs the package '{package}', which cannot be imported ({error}); "
+            f"install it with: pip install 'edgnn[{extra}]'"
+        ) from error

@@ -1,0 +1,1 @@
+"""One file per question; every figure a ratio in the same run."""

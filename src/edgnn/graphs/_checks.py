@@ -1,0 +1,205 @@
+"""The rules of a packed labeled digraph; each broken one is an error that names the element."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from edgnn.errors import GraphError
+
+if TYPE_CHECKING:
+    from edgnn.graphs._graphs import Graphs, Names
+
+_INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
+
+
+def packed(graphs: Graphs) -> None:
+    """Check every array of ``graphs`` against the others."""
+    nodes, edges, device = len(graphs.node_label), len(graphs.edge_source), graphs.node_label.device
+    for name in ("node_label", "edge_source", "edge_target", "edge_label", "graph_offset"):
+        array = getattr(graphs, name)
+        if array.dtype != torch.int64 or array.dim() != 1:
+            raise GraphError(f"{name} must be a 1-d int64 tensor, got {tuple(array.shape)} of {array.dtype}")
+    for name in ("edge_source", "edge_target", "edge_label", "graph_offset", "node_features", "edge_features"):
+        array = getattr(graphs, name)
+        if array is not None and array.device != device:
+            raise GraphError(f"{name} is on {array.device}, but node_label is on {device}: move all arrays to one device")
+    offset = graphs.graph_offset
+    if len(offset) == 0 or int(offset[0]) != 0 or int(offset[-1]) != nodes or bool((offset.diff() < 0).any()):
+        raise GraphError(f"graph_offset must rise from 0 to the number of nodes, {nodes}")
+    lengths(graphs.edge_target, None, edges, what="edge", kind="edge_target")
+    lengths(graphs.edge_label, None, edges, what="edge")
+    endpoints(graphs.edge_source, graphs.edge_target, offset)
+    if len(graphs) > 1 and edges:
+        graph = graphs.graph_of_node[graphs.edge_source]
+        back = (graph[1:] < graph[:-1]).nonzero()
+        if len(back):
+            raise GraphError(
+                f"edge {int(back[0]) + 1} belongs to an earlier graph than the edge before it: group edges by graph"
+            )
+    _label_range(graphs.node_label, len(graphs.node_vocabulary), "node")
+    _label_range(graphs.edge_label, len(graphs.edge_vocabulary), "edge")
+    _feature_rows(graphs.node_features, nodes, "node")
+    _feature_rows(graphs.edge_features, edges, "edge")
+    for what, names_, size in (("node", graphs.node_names, nodes), ("graph", graphs.graph_names, len(graphs))):
+        if names_ is not None and len(names_) != size:
+            raise GraphError(f"{len(names_)} {what} names were given for {size} {what}s")
+
+
+def edge_pairs(edges: Any) -> tuple[Tensor, Tensor]:
+    """Split pairs, or an (E, 2) array, into sources and targets."""
+    array = edges if isinstance(edges, Tensor) else _as_tensor(edges, "edges")
+    if array.numel() == 0:
+        empty = torch.zeros(0, dtype=torch.int64, device=array.device)
+        return empty, empty.clone()
+    if array.dim() != 2 or array.shape[1] != 2:
+        hint = "; transpose it: edge_index.T" if array.dim() == 2 and array.shape[0] == 2 else ""
+        raise GraphError(f"edges must be (source, target) pairs, an array of shape (E, 2), got {tuple(array.shape)}{hint}")
+    if array.dtype not in _INTEGERS:
+        raise GraphError(f"edges must be whole node numbers, got {array.dtype}")
+    array = array.to(torch.int64)
+    return array[:, 0].contiguous(), array[:, 1].contiguous()
+
+
+def node_count(
+    num_nodes: int | None, sizes: Any, per_node: Sequence[Any], source: Tensor, target: Tensor
+) -> int:  # fmt: skip
+    """Settle how many nodes there are, from whatever was given."""
+    if sizes is not None:
+        total = int(torch.as_tensor(sizes).sum())
+        if num_nodes is not None and num_nodes != total:
+            raise GraphError(f"num_nodes is {num_nodes}, but the sizes add up to {total}")
+    elif num_nodes is not None:
+        total = num_nodes
+    else:
+        known = [len(values) for values in per_node if values is not None]
+        total = known[0] if known else int(max(source.max(), target.max())) + 1 if len(source) else 0
+    for what, values in zip(("labels", "features", "names"), per_node, strict=True):
+        if values is not None and len(values) != total:
+            raise GraphError(f"{len(values)} node {what} were given for {total} nodes")
+    return total
+
+
+def offsets(sizes: Any) -> Tensor:
+    """Return the running sum of ``sizes`` (one integer: a single range) with a zero in front."""
+    counts = torch.as_tensor([sizes] if isinstance(sizes, int) else sizes, dtype=torch.int64)
+    negative = (counts < 0).nonzero()
+    if len(negative):
+        raise GraphError(f"graph {int(negative[0])} has the size {int(counts[negative[0]])}; a size is 0 or more")
+    offset = torch.zeros(len(counts) + 1, dtype=torch.int64, device=counts.device)
+    torch.cumsum(counts, 0, out=offset[1:])
+    return offset
+
+
+def endpoints(source: Tensor, target: Tensor, offset: Tensor) -> None:
+    """Check that every edge joins two existing nodes of one graph."""
+    if len(source) == 0:
+        return
+    nodes = int(offset[-1])
+    for ends, verb in ((source, "starts at"), (target, "points to")):
+        if int(ends.min()) < 0 or int(ends.max()) >= nodes:
+            edge = int(((ends < 0) | (ends >= nodes)).nonzero()[0])
+            raise GraphError(f"edge {edge} {verb} node {int(ends[edge])}, but there are {nodes} nodes, numbered from 0")
+    if len(offset) > 2:
+        graph = torch.repeat_interleave(torch.arange(len(offset) - 1, device=offset.device), offset.diff())
+        across = (graph[source] != graph[target]).nonzero()
+        if len(across):
+            edge = int(across[0])
+            raise GraphError(
+                f"edge {edge} joins node {int(source[edge])} of graph {int(graph[source[edge]])} to node {int(target[edge])} "
+                f"of graph {int(graph[target[edge]])}; an edge stays within one graph"
+            )
+
+
+def lengths(labels: Tensor, features_: Tensor | None, size: int, what: str = "edge", kind: str = "labels") -> None:
+    """Check that there is one label (and feature row) per element."""
+    if len(labels) != size:
+        raise GraphError(f"{len(labels)} {what} {kind} were given for {size} {what}s")
+    _feature_rows(features_, size, what)
+
+
+def features(values: Any, what: str, device: torch.device) -> Tensor | None:
+    """Turn users' features into a float matrix of finite numbers."""
+    if values is None:
+        return None
+    array = values if isinstance(values, Tensor) else _as_tensor(values, f"{what} features")
+    if array.dim() == 1:
+        array = array[:, None]
+    if array.dim() != 2:
+        raise GraphError(f"{what} features must be one row per {what}, got an array of shape {tuple(array.shape)}")
+    return array.to(device, array.dtype if array.dtype in (torch.float32, torch.float64) else torch.float32)
+
+
+def names(values: Sequence[Any] | None, what: str, offset: Tensor | None = None) -> Names | None:
+    """Turn users' names into an object array; with ``offset``, check that they are unique within each graph."""
+    if values is None:
+        return None
+    array = np.empty(len(values), dtype=object)
+    array[:] = values.tolist() if isinstance(values, np.ndarray | Tensor) else list(values)
+    if offset is not None and len(array) == int(offset[-1]):
+        for graph, (start, stop) in enumerate(pairwise(offset.tolist())):
+            if len(set(array[start:stop])) < stop - start:
+                seen: set[Any] = set()
+                again = next(name for name in array[start:stop] if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+                raise GraphError(f"the {what} name {again!r} stands twice in graph {graph}; names are unique within a graph")
+    return array
+
+
+def positions(key: Any, size: int, what: str) -> slice | Tensor:
+    """Turn any index of a sequence into a step-1 slice or a tensor of positions."""
+    if isinstance(key, int | np.integer):
+        position = int(key)
+        if not -size <= position < size:
+            raise IndexError(f"{what} {position} was asked for, but there are {size}")
+        position %= size
+        return slice(position, position + 1)
+    if isinstance(key, slice):
+        start, stop, step = key.indices(size)
+        return slice(start, max(start, stop)) if step == 1 else torch.arange(size)[list(range(start, stop, step))]
+    index = key if isinstance(key, Tensor) else _as_tensor(key, f"{what} numbers")
+    if index.dtype == torch.bool:
+        if index.shape != (size,):
+            raise IndexError(f"a mask over {size} {what}s must have that length, got shape {tuple(index.shape)}")
+        return index.nonzero()[:, 0]
+    if index.numel() == 0:
+        return index.reshape(-1).to(torch.int64)
+    if index.dim() > 1 or index.dtype not in _INTEGERS:
+        raise IndexError(f"{what}s are chosen by whole numbers, a slice or a mask, got {index.dtype} of {tuple(index.shape)}")
+    index = index.reshape(-1).to(torch.int64)
+    outside = ((index < -size) | (index >= size)).nonzero()
+    if len(outside):
+        raise IndexError(f"{what} {int(index[outside[0]])} was asked for, but there are {size}")
+    return torch.where(index < 0, index + size, index)
+
+
+def _as_tensor(values: Any, what: str) -> Tensor:
+    try:
+        return torch.as_tensor(np.asarray(values))
+    except (TypeError, ValueError) as error:
+        raise GraphError(f"{what} cannot be read as an array of numbers: {error}") from None
+
+
+def _label_range(labels: Tensor, size: int, what: str) -> None:
+    if len(labels) and not (int(labels.min()) >= 0 and int(labels.max()) < size):
+        element = int(((labels < 0) | (labels >= size)).nonzero()[0])
+        raise GraphError(f"{what} {element} has the label number {int(labels[element])}, but the vocabulary has {size}")
+
+
+def _feature_rows(array: Tensor | None, size: int, what: str) -> None:
+    if array is None:
+        return
+    if array.dim() != 2 or array.dtype not in (torch.float32, torch.float64):
+        raise GraphError(f"{what} features must be a float matrix, got {array.dtype} of shape {tuple(array.shape)}")
+    if len(array) != size:
+        raise GraphError(f"{len(array)} rows of {what} features were given for {size} {what}s")
+    if not bool(torch.isfinite(array).all()):
+        row, column = (~torch.isfinite(array)).nonzero()[0].tolist()
+        raise GraphError(
+            f"feature {column} of {what} {row} is {float(array[row, column])}; features must be finite: "
+            "fill in or drop missing values first"
+        )

@@ -1,0 +1,109 @@
+"""Compressed rows: the one sparse format of the package, built by sorting packed (row, column) keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class CSR:
+    """A sparse matrix by rows: row ``v`` has its columns in ``indices[indptr[v]:indptr[v + 1]]``, rising.
+
+    Index arrays are int32 while the number of entries allows it. ``values`` is ``None`` where every entry is one; a repeated
+    column then counts as often as it stands there.
+
+    Shapes
+    ------
+    indptr (rows+1,), indices (nnz,), values (nnz,)
+    """
+
+    indptr: Tensor
+    indices: Tensor
+    values: Tensor | None
+    shape: tuple[int, int]
+
+    @property
+    def nnz(self) -> int:
+        """Number of stored entries."""
+        return len(self.indices)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that the arrays hold."""
+        return sum(part.nbytes for part in (self.indptr, self.indices, self.values) if part is not None)
+
+    def to(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> CSR:
+        """Return the matrix on ``device``, its values in ``dtype``."""
+        values = None if self.values is None else self.values.to(device=device, dtype=dtype)
+        return CSR(self.indptr.to(device), self.indices.to(device), values, self.shape)
+
+    def to_dense(self, dtype: torch.dtype = torch.float32) -> Tensor:
+        """Return the matrix as a dense tensor; for small ones and for tests."""
+        dense = torch.zeros(self.shape, dtype=dtype, device=self.indices.device)
+        rows = torch.repeat_interleave(torch.arange(self.shape[0], device=self.indices.device), self.indptr.diff())
+        ones = torch.ones(self.nnz, dtype=dtype, device=self.indices.device)
+        return dense.index_put_(
+            (rows, self.indices.long()), ones if self.values is None else self.values.to(dtype), accumulate=True
+        )
+
+    def to_scipy(self) -> Any:
+        """Return the matrix as ``scipy.sparse.csr_array``, repeated columns added up."""
+        from scipy.sparse import csr_array
+
+        values = torch.ones(self.nnz) if self.values is None else self.values
+        arrays = (part.cpu().numpy() for part in (values, self.indices, self.indptr))
+        matrix = csr_array(tuple(arrays), shape=self.shape)
+        matrix.sum_duplicates()
+        return matrix
+
+
+def pack(row: Tensor, column: Tensor, both: bool = False) -> Tensor:
+    """Put each (row, column) into one integer that sorts by row, then column; with ``both``, (column, row) as well.
+
+    The result is a new array, free to be sorted in place. Rows and columns are below 2^31.
+    """
+    edges = len(row)
+    keys = torch.empty(edges * (1 + both), dtype=torch.int64, device=row.device)
+    torch.bitwise_left_shift(row, 32, out=keys[:edges])
+    keys[:edges] |= column
+    if both:
+        torch.bitwise_left_shift(column, 32, out=keys[edges:])
+        keys[edges:] |= row
+    return keys
+
+
+def from_keys(keys: Tensor, rows: int, columns: int, *, distinct: bool, count: torch.dtype | None = None) -> CSR:
+    """Turn packed keys (which are overwritten) into a CSR.
+
+    Parameters
+    ----------
+    keys : Tensor
+        From :func:`pack`.
+    distinct : bool
+        Keep one of equal keys.
+    count : dtype, optional
+        Store how often each distinct key occurred, as values of this type.
+    """
+    if keys.device.type == "cpu":
+        keys.numpy().sort()  # numpy's vectorised sort of values alone: several times torch.sort, in place
+    else:
+        keys = keys.sort().values
+    values = None
+    if count is not None:
+        keys, times = torch.unique_consecutive(keys, return_counts=True)
+        values = times.to(count)
+    elif distinct and len(keys):
+        new = torch.ones(len(keys), dtype=torch.bool, device=keys.device)
+        torch.ne(keys[1:], keys[:-1], out=new[1:])
+        keys = keys[new]
+    small = len(keys) < 2**31
+    index_type = torch.int32 if small else torch.int64
+    indptr = torch.zeros(rows + 1, dtype=index_type, device=keys.device)
+    starts = torch.arange(rows, dtype=torch.int64, device=keys.device).add_(1).bitwise_left_shift_(32)
+    indptr[1:] = torch.searchsorted(keys, starts)
+    indices = keys.bitwise_and_(2**32 - 1).to(index_type)
+    return CSR(indptr, indices, values, (rows, columns))

@@ -1,0 +1,405 @@
+"""Graphs: one labeled digraph or a million, packed as a disjoint union of integer arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from edgnn.graphs import _checks as check
+from edgnn.graphs._vocabulary import Labels, OnUnknown, Vocabulary, encode, factorize
+
+if TYPE_CHECKING:
+    from edgnn.graphs._nodes import Nodes
+
+Names = np.ndarray[Any, np.dtype[np.object_]]
+Direction = Literal["in", "out", "both"]
+Multiplicity = Literal["once", "per-edge"]
+
+
+@dataclass(frozen=True, eq=False, repr=False, slots=False)
+class Graphs:
+    r"""Directed graphs with node and edge labels, packed as one disjoint union.
+
+    Behaves as an immutable sequence of graphs: ``len``, iteration, indexing by an integer, a slice, a list, a mask. Edge ``e``
+    goes from ``edge_source[e]`` to ``edge_target[e]``; both count nodes over the whole collection. Parallel edges and self-loops
+    are kept as given. Graphs without labels have the one constant label ``None``.
+
+    The constructor takes the packed arrays as they are and checks them; :meth:`from_edges` takes users' own label values.
+
+    Parameters
+    ----------
+    node_label, edge_source, edge_target, edge_label : Tensor
+        int64 arrays; labels index the vocabularies.
+    graph_offset : Tensor
+        Graph ``g`` owns the nodes ``graph_offset[g]`` to ``graph_offset[g + 1]``; its edges stand together, in the order of graphs.
+    node_vocabulary, edge_vocabulary : Vocabulary
+        The users' label values.
+    node_features, edge_features : Tensor, optional
+        Continuous features, one row per node or edge.
+    node_names, graph_names : array of object, optional
+        The users' own identifiers (IRIs, table keys, molecule names); a node name is unique within its graph.
+
+    Shapes
+    ------
+    node_label (N,), edge_source (E,), edge_target (E,), edge_label (E,), graph_offset (G+1,), node_features (N, F),
+    edge_features (E, D), node_names (N,), graph_names (G,)
+    """
+
+    node_label: Tensor
+    edge_source: Tensor
+    edge_target: Tensor
+    edge_label: Tensor
+    graph_offset: Tensor
+    node_vocabulary: Vocabulary
+    edge_vocabulary: Vocabulary
+    node_features: Tensor | None = None
+    edge_features: Tensor | None = None
+    node_names: Names | None = None
+    graph_names: Names | None = None
+
+    def __post_init__(self) -> None:
+        check.packed(self)
+
+    @classmethod
+    def _trusted(cls, **fields: Any) -> Graphs:
+        """Make a ``Graphs`` of arrays that are known to be right, without checking them again."""
+        made = object.__new__(cls)
+        for name in cls.__dataclass_fields__:
+            object.__setattr__(made, name, fields.get(name))
+        return made
+
+    def _with(self, **changes: Any) -> Graphs:
+        return Graphs._trusted(**({name: getattr(self, name) for name in self.__dataclass_fields__} | changes))
+
+    @classmethod
+    def from_edges(
+        cls,
+        edges: Sequence[tuple[int, int]] | np.ndarray[Any, Any] | Tensor,
+        *,
+        num_nodes: int | None = None,
+        sizes: Sequence[int] | np.ndarray[Any, Any] | Tensor | None = None,
+        node_labels: Labels | None = None,
+        edge_labels: Labels | None = None,
+        node_features: Any = None,
+        edge_features: Any = None,
+        node_names: Sequence[Any] | None = None,
+        graph_names: Sequence[Any] | None = None,
+        like: Graphs | None = None,
+        unknown: OnUnknown = "error",
+    ) -> Graphs:
+        """Build graphs from (source, target) pairs of node numbers.
+
+        Parameters
+        ----------
+        edges : pairs, or array of shape (E, 2)
+            Edges in any order; PyG's ``edge_index`` is ``edge_index.T``.
+        num_nodes : int, optional
+            Number of nodes of a single graph; by default taken from the labels, features or names, else from the largest edge end.
+        sizes : sequence of int, optional
+            Node count of each of several graphs; nodes and edges are then numbered over all of them. Default: one graph.
+        node_labels, edge_labels : sequence of hashable, optional
+            One value per node and edge.
+        node_features, edge_features : array-like, optional
+            One row of finite numbers per node and edge.
+        node_names, graph_names : sequence, optional
+            Identifiers to carry along.
+        like : Graphs, optional
+            Number the labels as these graphs do, so that a model made for them fits.
+        unknown : {"error", "map"}
+            What to do with a label that ``like`` does not know: raise, or give it the reserved label ``UNKNOWN``.
+
+        Examples
+        --------
+        >>> from edgnn import Graphs
+        >>> Graphs.from_edges([(0, 1), (1, 2)], node_labels=["C", "C", "O"], edge_labels=["single", "double"])
+        Graphs(1 graph, 3 nodes, 2 edges, 2 node labels, 2 edge labels)
+        """
+        source, target = check.edge_pairs(edges)
+        device = source.device
+        nodes = check.node_count(num_nodes, sizes, (node_labels, node_features, node_names), source, target)
+        offset = check.offsets(nodes if sizes is None else sizes).to(device)
+        node_label, node_vocabulary = _labels(node_labels, nodes, like, unknown, "node")
+        edge_label, edge_vocabulary = _labels(edge_labels, len(source), like, unknown, "edge")
+        edge_label, edge_rows = edge_label.to(device), check.features(edge_features, "edge", device)
+        check.lengths(edge_label, edge_rows, len(source))
+        check.endpoints(source, target, offset)
+        order = _grouping(source, offset)
+        if order is not None:
+            source, target, edge_label = source[order], target[order], edge_label[order]
+            edge_rows = None if edge_rows is None else edge_rows[order]
+        return cls(
+            node_label=node_label.to(device),
+            edge_source=source,
+            edge_target=target,
+            edge_label=edge_label,
+            graph_offset=offset,
+            node_vocabulary=node_vocabulary,
+            edge_vocabulary=edge_vocabulary,
+            node_features=check.features(node_features, "node", device),
+            edge_features=edge_rows,
+            node_names=check.names(node_names, "node", offset),
+            graph_names=check.names(graph_names, "graph"),
+        )
+
+    # What is here
+
+    def __len__(self) -> int:
+        return len(self.graph_offset) - 1
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes of all graphs together."""
+        return len(self.node_label)
+
+    @property
+    def num_edges(self) -> int:
+        """Number of edges of all graphs together."""
+        return len(self.edge_source)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the arrays are."""
+        return self.node_label.device
+
+    @property
+    def sizes(self) -> Tensor:
+        """Node count of each graph."""
+        return self.graph_offset.diff()
+
+    @cached_property
+    def graph_of_node(self) -> Tensor:
+        """Graph number of each node (what PyG calls ``batch``)."""
+        return torch.repeat_interleave(torch.arange(len(self), device=self.device), self.sizes)
+
+    @cached_property
+    def edge_offset(self) -> Tensor:
+        """Graph ``g`` owns the edges ``edge_offset[g]`` to ``edge_offset[g + 1]``."""
+        counts = torch.bincount(self.graph_of_node[self.edge_source], minlength=len(self))
+        return check.offsets(counts)
+
+    @property
+    def nodes(self) -> Nodes:
+        """All nodes, as a sequence that can be indexed and split."""
+        from edgnn.graphs._nodes import Nodes
+
+        return Nodes(self)
+
+    @property
+    def node_labels(self) -> list[Any]:
+        """The users' own label of every node."""
+        return self.node_vocabulary.decode(self.node_label)
+
+    @property
+    def edge_labels(self) -> list[Any]:
+        """The users' own label of every edge."""
+        return self.edge_vocabulary.decode(self.edge_label)
+
+    def __repr__(self) -> str:
+        parts = [_count(len(self), "graph"), _count(self.num_nodes, "node"), _count(self.num_edges, "edge")]
+        for what, vocabulary in (("node label", self.node_vocabulary), ("edge label", self.edge_vocabulary)):
+            parts.append(f"no {what}s" if vocabulary.constant else _count(len(vocabulary), what))
+        for what, features in (("node feature", self.node_features), ("edge feature", self.edge_features)):
+            if features is not None:
+                parts.append(_count(features.shape[1], what))
+        if self.device.type != "cpu":
+            parts.append(str(self.device))
+        return f"Graphs({', '.join(parts)})"
+
+    def equals(self, other: Graphs) -> bool:
+        """Whether both hold the same arrays, label values, features and names, in the same order."""
+        return (
+            self.node_vocabulary == other.node_vocabulary
+            and self.edge_vocabulary == other.edge_vocabulary
+            and all(_same(getattr(self, name), getattr(other, name)) for name in (*_TENSORS, *_NAMES))
+        )
+
+    # A sequence of graphs
+
+    def __iter__(self) -> Iterator[Graphs]:
+        return (self[position] for position in range(len(self)))
+
+    def __getitem__(self, key: int | slice | Sequence[int] | np.ndarray[Any, Any] | Tensor) -> Graphs:
+        chosen = check.positions(key, len(self), "graph")
+        if isinstance(chosen, slice):
+            return self._contiguous(chosen.start, chosen.stop)
+        return self._gathered(chosen.to(self.device))
+
+    def _contiguous(self, start: int, stop: int) -> Graphs:
+        first, last = int(self.graph_offset[start]), int(self.graph_offset[stop])
+        edges = slice(int(self.edge_offset[start]), int(self.edge_offset[stop]))
+        return self._with(
+            graph_offset=self.graph_offset[start : stop + 1] - first,
+            edge_source=self.edge_source[edges] - first,
+            edge_target=self.edge_target[edges] - first,
+            edge_label=self.edge_label[edges],
+            edge_features=None if self.edge_features is None else self.edge_features[edges],
+            node_label=self.node_label[first:last],
+            node_features=None if self.node_features is None else self.node_features[first:last],
+            node_names=None if self.node_names is None else self.node_names[first:last],
+            graph_names=None if self.graph_names is None else self.graph_names[start:stop],
+        )
+
+    def _gathered(self, graphs: Tensor) -> Graphs:
+        offset, nodes = _ranges(self.graph_offset, graphs)
+        edge_offset, edges = _ranges(self.edge_offset, graphs)
+        moved = offset[:-1] - self.graph_offset[graphs]
+        shift = torch.repeat_interleave(moved, edge_offset.diff())
+        return self._with(
+            graph_offset=offset,
+            edge_source=self.edge_source[edges] + shift,
+            edge_target=self.edge_target[edges] + shift,
+            edge_label=self.edge_label[edges],
+            edge_features=None if self.edge_features is None else self.edge_features[edges],
+            node_label=self.node_label[nodes],
+            node_features=None if self.node_features is None else self.node_features[nodes],
+            node_names=None if self.node_names is None else self.node_names[nodes.cpu().numpy()],
+            graph_names=None if self.graph_names is None else self.graph_names[graphs.cpu().numpy()],
+        )
+
+    @classmethod
+    def concat(cls, parts: Iterable[Graphs]) -> Graphs:
+        """Join collections into one; labels that only later ones have are appended to the vocabularies.
+
+        Names are kept when every part has them; features must be in all parts or in none.
+        """
+        from edgnn.graphs._concat import concat
+
+        return concat(list(parts))
+
+    # New graphs from these
+
+    def to(self, device: torch.device | str) -> Graphs:
+        """Return the same graphs with their arrays on ``device``."""
+        moved = {name: getattr(self, name) for name in _TENSORS}
+        return self._with(**{name: None if array is None else array.to(device) for name, array in moved.items()})
+
+    def reverse(self) -> Graphs:
+        """Return the graphs with every edge turned around."""
+        return self._with(edge_source=self.edge_target, edge_target=self.edge_source)
+
+    def induced(self, nodes: Nodes | Sequence[int] | np.ndarray[Any, Any] | Tensor) -> Graphs:
+        """Return the subgraphs on a set of nodes with all edges between them; graphs keep their number, and may become empty.
+
+        ``nodes`` are a mask, node numbers over all graphs, or :class:`Nodes`; the nodes keep their order.
+        """
+        from edgnn.graphs._nodes import Nodes
+
+        chosen = nodes.index if isinstance(nodes, Nodes) else check.positions(nodes, self.num_nodes, "node")
+        keep = torch.zeros(self.num_nodes, dtype=torch.bool, device=self.device)
+        keep[chosen] = True
+        number = torch.cumsum(keep, 0) - 1
+        edges = keep[self.edge_source] & keep[self.edge_target]
+        counts = torch.bincount(self.graph_of_node[keep], minlength=len(self))
+        return self._with(
+            graph_offset=check.offsets(counts),
+            edge_source=number[self.edge_source[edges]],
+            edge_target=number[self.edge_target[edges]],
+            edge_label=self.edge_label[edges],
+            edge_features=None if self.edge_features is None else self.edge_features[edges],
+            node_label=self.node_label[keep],
+            node_features=None if self.node_features is None else self.node_features[keep],
+            node_names=None if self.node_names is None else self.node_names[keep.cpu().numpy()],
+        )
+
+    def with_node_labels(self, labels: Labels | None, *, like: Graphs | None = None, unknown: OnUnknown = "error") -> Graphs:
+        """Return the graphs with other node labels, one value per node (``None``: no labels)."""
+        ids, vocabulary = _labels(labels, self.num_nodes, like, unknown, "node")
+        check.lengths(ids, None, self.num_nodes, "node")
+        return self._with(node_label=ids.to(self.device), node_vocabulary=vocabulary)
+
+    def with_edge_labels(self, labels: Labels | None, *, like: Graphs | None = None, unknown: OnUnknown = "error") -> Graphs:
+        """Return the graphs with other edge labels, one value per edge (``None``: no labels)."""
+        ids, vocabulary = _labels(labels, self.num_edges, like, unknown, "edge")
+        check.lengths(ids, None, self.num_edges, "edge")
+        return self._with(edge_label=ids.to(self.device), edge_vocabulary=vocabulary)
+
+    def with_degree_labels(
+        self, direction: Direction, *, multiplicity: Multiplicity = "once", like: Graphs | None = None,
+        unknown: OnUnknown = "error",
+    ) -> Graphs:  # fmt: skip
+        r"""Return the graphs with each node labeled by its degree, an integer.
+
+        ``"in"`` is the paper's in-degree :math:`|N^I(v)|`, ``"out"`` its :math:`|N^O(v)|`, ``"both"`` its degree :math:`|N(v)|`: each
+        neighbor counts once. With ``multiplicity="per-edge"`` every edge counts, and ``"both"`` is their sum.
+        """
+        from edgnn.graphs._structure import degrees
+
+        return self.with_node_labels(degrees(self, direction, multiplicity), like=like, unknown=unknown)
+
+    def renamed(self, *, node_labels: Mapping[Any, Any] | None = None, edge_labels: Mapping[Any, Any] | None = None) -> Graphs:
+        """Return the graphs with label values replaced; a value that the mapping lacks stays.
+
+        The integers do not change, so two labels cannot be given one name.
+        """
+        node, edge = node_labels or {}, edge_labels or {}
+        return self._with(
+            node_vocabulary=Vocabulary(node.get(value, value) for value in self.node_vocabulary),
+            edge_vocabulary=Vocabulary(edge.get(value, value) for value in self.edge_vocabulary),
+        )
+
+    # Pickling goes through numpy: a slice must not drag the whole storage along
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        for name in _TENSORS:
+            state[name] = None if state[name] is None else state[name].cpu().numpy()
+        return state | {"device": str(self.device)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        device = state.pop("device")
+        for name in _TENSORS:
+            array = state[name]
+            state[name] = None if array is None else torch.from_numpy(np.require(array, requirements="W")).to(device)
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+
+
+_TENSORS = ("node_label", "edge_source", "edge_target", "edge_label", "graph_offset", "node_features", "edge_features")
+_NAMES = ("node_names", "graph_names")
+
+
+def _labels(
+    labels: Labels | None, size: int, like: Graphs | None, unknown: OnUnknown, what: Literal["node", "edge"]
+) -> tuple[Tensor, Vocabulary]:
+    if like is not None:
+        known = like.node_vocabulary if what == "node" else like.edge_vocabulary
+        return encode([None] * size if labels is None else labels, known, unknown, what)
+    if labels is None:
+        return torch.zeros(size, dtype=torch.int64), Vocabulary([None])
+    return factorize(labels, what)
+
+
+def _grouping(source: Tensor, offset: Tensor) -> Tensor | None:
+    """Return the order that brings the edges of each graph together, or ``None`` where they already are."""
+    if len(offset) <= 2:
+        return None
+    graph = torch.bucketize(source, offset[1:], right=True)
+    if bool((graph[1:] >= graph[:-1]).all()):
+        return None
+    return torch.argsort(graph, stable=True)
+
+
+def _ranges(offset: Tensor, chosen: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the offsets of the chosen ranges laid one after another, and the positions they cover."""
+    sizes = offset[chosen + 1] - offset[chosen]
+    new = check.offsets(sizes)
+    shift = torch.repeat_interleave(offset[chosen] - new[:-1], sizes)
+    return new, torch.arange(int(new[-1]), device=offset.device) + shift
+
+
+def _same(a: Any, b: Any) -> bool:
+    if a is None or b is None:
+        return a is b
+    if isinstance(a, Tensor):
+        return a.shape == b.shape and bool(torch.equal(a, b.to(a.device)))
+    return len(a) == len(b) and bool((a == b).all())
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

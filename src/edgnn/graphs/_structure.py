@@ -1,0 +1,252 @@
+"""Structure: what is counted once from a Graphs and then only multiplied."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from edgnn.errors import GraphError
+from edgnn.graphs import _csr as csr
+from edgnn.graphs._csr import CSR
+from edgnn.graphs._graphs import Direction, Graphs, Multiplicity
+
+#: Label counts are a dense matrix while it has at most this many entries per edge.
+DENSE_ENTRIES_PER_EDGE = 8
+
+_EXACT_FLOAT32 = 2**24
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Structure:
+    r"""Neighbor lists and label counts of graphs: the constants of every edGNN layer,
+
+    .. math:: H' = \sigma(H W_1 + A H W_2 + C_{in} W_3 + C_{out} W_4).
+
+    Made by :meth:`of` or :meth:`from_edge_index`, once, in memory linear in nodes and edges.
+
+    Parameters
+    ----------
+    neighbors : CSR
+        :math:`A`: row v lists N(v).
+    neighbors_t : CSR
+        :math:`A^T`; the same object when A is symmetric, that is unless ``direction="in"``.
+    C_in, C_out : Tensor or CSR
+        :math:`n^I_v(e)` and :math:`n^O_v(e)`: how many edges with label e enter and leave v. Dense while N·\|Z\| ≤ 8·E. ``C_out`` is
+        ``None`` for ``direction="in"``.
+    F_in, F_out : Tensor, optional
+        Sums of the continuous edge features over entering and leaving edges.
+    graph_offset : Tensor
+        Graph ``g`` owns the nodes ``graph_offset[g]`` to ``graph_offset[g + 1]``.
+    num_edge_labels : int
+        Number of columns of ``C_in`` and ``C_out``.
+    direction : {"both", "in"}
+        ``"both"`` is the paper's Eq. 4; ``"in"`` its *reg* row: in-neighbors only.
+    multiplicity : {"once", "per-edge"}
+        Whether a neighbor counts once (the paper's N(v), a set) or once per edge that joins it.
+
+    Shapes
+    ------
+    neighbors (N, N), C_in (N, \|Z\|), C_out (N, \|Z\|), F_in (N, D), F_out (N, D), graph_offset (G+1,)
+    """
+
+    neighbors: CSR
+    neighbors_t: CSR
+    C_in: Tensor | CSR
+    C_out: Tensor | CSR | None
+    F_in: Tensor | None
+    F_out: Tensor | None
+    graph_offset: Tensor
+    num_edge_labels: int
+    direction: Literal["both", "in"]
+    multiplicity: Multiplicity
+
+    @classmethod
+    def of(
+        cls,
+        graphs: Graphs,
+        *,
+        direction: Literal["both", "in"] = "both",
+        multiplicity: Multiplicity = "once",
+        dtype: torch.dtype = torch.float32,
+    ) -> Structure:
+        """Derive the structure of ``graphs``; counts and sums get the floating type ``dtype``."""
+        _choice("direction", direction, ("both", "in"))
+        _choice("multiplicity", multiplicity, ("once", "per-edge"))
+        if graphs.num_nodes >= 2**31:
+            raise GraphError(f"{graphs.num_nodes} nodes are too many for one structure; the limit is 2^31 - 1")
+        source, target, nodes = graphs.edge_source, graphs.edge_target, graphs.num_nodes
+        neighbors = _neighbors(source, target, nodes, direction, multiplicity)
+        both = direction == "both"
+        labels, features = (graphs.edge_label, len(graphs.edge_vocabulary)), graphs.edge_features
+        return cls(
+            neighbors=neighbors,
+            neighbors_t=neighbors if both else _neighbors(target, source, nodes, direction, multiplicity),
+            C_in=_counts(target, *labels, nodes, dtype),
+            C_out=_counts(source, *labels, nodes, dtype) if both else None,
+            F_in=None if features is None else _sums(target, features, nodes, dtype),
+            F_out=_sums(source, features, nodes, dtype) if both and features is not None else None,
+            graph_offset=graphs.graph_offset,
+            num_edge_labels=len(graphs.edge_vocabulary),
+            direction=direction,
+            multiplicity=multiplicity,
+        )
+
+    @classmethod
+    def from_edge_index(
+        cls,
+        edge_index: Tensor,
+        edge_type: Tensor | None = None,
+        *,
+        num_nodes: int | None = None,
+        num_edge_labels: int | None = None,
+        edge_features: Tensor | None = None,
+        batch: Tensor | None = None,
+        **options: Any,
+    ) -> Structure:
+        """Derive the structure from PyG's arrays.
+
+        Parameters
+        ----------
+        edge_index : Tensor
+            Sources and targets, shape (2, E).
+        edge_type : Tensor, optional
+            Label number of each edge, shape (E,); default: one label.
+        num_nodes, num_edge_labels : int, optional
+            Default: one more than the largest number that occurs.
+        edge_features : Tensor, optional
+            Continuous features, shape (E, D).
+        batch : Tensor, optional
+            Graph number of each node, rising, as PyG's loaders give it.
+        **options
+            ``direction``, ``multiplicity`` and ``dtype`` of :meth:`of`.
+        """
+        from edgnn.graphs._vocabulary import Vocabulary
+
+        if edge_index.dim() != 2 or edge_index.shape[0] != 2:
+            raise GraphError(f"edge_index must have the shape (2, E), got {tuple(edge_index.shape)}")
+        source, target = edge_index.to(torch.int64)
+        device, edges = source.device, edge_index.shape[1]
+        if num_nodes is None:
+            num_nodes = len(batch) if batch is not None else int(edge_index.max()) + 1 if edges else 0
+        label = torch.zeros(edges, dtype=torch.int64, device=device) if edge_type is None else edge_type.to(torch.int64)
+        if num_edge_labels is None:
+            num_edge_labels = int(label.max()) + 1 if edge_type is not None and edges else 1
+        sizes = torch.tensor([num_nodes], device=device) if batch is None else torch.bincount(batch)
+        if batch is not None and bool((batch.diff() < 0).any()):
+            raise GraphError("batch must rise: nodes of one graph stand together")
+        order = torch.argsort(batch[source], stable=True) if batch is not None and edges else slice(None)
+        offset = torch.zeros(len(sizes) + 1, dtype=torch.int64, device=device)
+        offset[1:] = sizes.cumsum(0)
+        graphs = Graphs(
+            node_label=torch.zeros(num_nodes, dtype=torch.int64, device=device),
+            edge_source=source[order],
+            edge_target=target[order],
+            edge_label=label[order],
+            graph_offset=offset,
+            node_vocabulary=Vocabulary([None]),
+            edge_vocabulary=Vocabulary(range(num_edge_labels)),
+            edge_features=None if edge_features is None else edge_features[order],
+        )
+        return cls.of(graphs, **options)
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes."""
+        return self.neighbors.shape[0]
+
+    @property
+    def num_graphs(self) -> int:
+        """Number of graphs."""
+        return len(self.graph_offset) - 1
+
+    @property
+    def device(self) -> torch.device:
+        """Where the arrays are."""
+        return self.graph_offset.device
+
+    @property
+    def degree(self) -> Tensor:
+        """Length of each node's neighbor list."""
+        return self.neighbors.indptr.diff()
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that the arrays hold."""
+        parts = {id(part): part for field in fields(self) if isinstance(part := getattr(self, field.name), Tensor | CSR)}
+        return sum(part.nbytes for part in parts.values())
+
+    def to(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> Structure:
+        """Return the structure with its arrays on ``device`` and its counts and sums in ``dtype``."""
+        neighbors = self.neighbors.to(device)
+        symmetric = self.neighbors_t is self.neighbors
+        changed: dict[str, Any] = {
+            name: None if (part := getattr(self, name)) is None else part.to(device=device, dtype=dtype)
+            for name in ("C_in", "C_out", "F_in", "F_out")
+        }
+        return replace(
+            self,
+            neighbors=neighbors,
+            neighbors_t=neighbors if symmetric else self.neighbors_t.to(device),
+            graph_offset=self.graph_offset.to(device),
+            **changed,
+        )
+
+    def __repr__(self) -> str:
+        counts = "sparse" if isinstance(self.C_in, CSR) else "dense"
+        return (
+            f"Structure({self.num_graphs:,} graph{'s' * (self.num_graphs != 1)}, {self.num_nodes:,} nodes, "
+            f"{self.neighbors.nnz:,} neighbors, {self.num_edge_labels:,} edge labels ({counts} counts), "
+            f"direction={self.direction!r}, multiplicity={self.multiplicity!r}, {self.nbytes / 2**20:.1f} MiB on {self.device})"
+        )
+
+
+def degrees(graphs: Graphs, direction: Direction, multiplicity: Multiplicity) -> Tensor:
+    """Return the in-, out- or total degree of every node, counting neighbors or edges."""
+    _choice("direction", direction, ("in", "out", "both"))
+    _choice("multiplicity", multiplicity, ("once", "per-edge"))
+    source, target = graphs.edge_source, graphs.edge_target
+    if direction == "out":
+        source, target = target, source
+    side: Literal["both", "in"] = "both" if direction == "both" else "in"
+    return _neighbors(source, target, graphs.num_nodes, side, multiplicity).indptr.diff().to(torch.int64)
+
+
+def _neighbors(source: Tensor, target: Tensor, nodes: int, direction: Literal["both", "in"], multiplicity: Multiplicity) -> CSR:
+    """List, for every target, its sources (and for every source its targets, if ``direction`` is both)."""
+    keys = csr.pack(target, source, both=direction == "both")
+    return csr.from_keys(keys, nodes, nodes, distinct=multiplicity == "once")
+
+
+def _counts(node: Tensor, label: Tensor, num_labels: int, nodes: int, dtype: torch.dtype) -> Tensor | CSR:
+    """Count labels per node, densely while that is no larger than a few entries per edge."""
+    if nodes * num_labels <= DENSE_ENTRIES_PER_EDGE * len(node):
+        dense = torch.zeros(nodes * num_labels, dtype=dtype, device=node.device)
+        dense.scatter_add_(0, node * num_labels + label, torch.ones(1, dtype=dtype, device=node.device).expand(len(node)))
+        largest = dense.max() if len(dense) else dense.sum()
+        counts: Tensor | CSR = dense.view(nodes, num_labels)
+    else:
+        counts = csr.from_keys(csr.pack(node, label), nodes, num_labels, distinct=True, count=dtype)
+        assert counts.values is not None
+        largest = counts.values.max() if counts.nnz else counts.values.sum()
+    if dtype == torch.float32 and largest >= _EXACT_FLOAT32:
+        raise GraphError(
+            f"a node has {int(largest):,} or more edges of one label, beyond what float32 counts exactly: "
+            "build the structure with dtype=torch.float64"
+        )
+    return counts
+
+
+def _sums(node: Tensor, features: Tensor, nodes: int, dtype: torch.dtype) -> Tensor:
+    """Sum feature rows per node; both ways of adding up give the same bits every time, each on its device."""
+    total = torch.zeros(nodes, features.shape[1], dtype=dtype, device=features.device)
+    if features.device.type == "cpu":
+        return total.index_add_(0, node, features.to(dtype))
+    return total.index_put_((node,), features.to(dtype), accumulate=True)
+
+
+def _choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise GraphError(f"{name}={value!r}: choose {' or '.join(map(repr, allowed))}")

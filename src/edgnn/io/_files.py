@@ -1,0 +1,177 @@
+"""Files as bytes: plain or compressed, bounded in size, read in whole lines, written all or nothing."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import shutil
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import IO, Any, BinaryIO, Protocol
+
+from edgnn.errors import FormatError
+
+Path_ = str | os.PathLike[str]
+
+#: A compressed file may grow to this many times its size, or to the floor if that is more; ``max_bytes=`` overrides both.
+BOMB_RATIO = 100
+BOMB_FLOOR = 64 * 2**20
+
+_CHUNK = 2**20
+_LONGEST_LINE = 64 * 2**20
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+class Readable(Protocol):
+    """What is needed of a stream of bytes."""
+
+    def read(self, size: int = ..., /) -> bytes:
+        """Return up to ``size`` bytes."""
+        ...
+
+    def close(self) -> None:
+        """Release what the stream holds."""
+        ...
+
+
+class Guarded(io.RawIOBase):
+    """A readable stream that turns decoding errors into :class:`FormatError` and stops at a size limit."""
+
+    def __init__(self, stream: Readable, path: Path_, limit: int | None, also_close: Readable | None = None) -> None:
+        super().__init__()
+        self._stream, self._path, self._limit, self._seen = stream, path, limit, 0
+        self._also_close = also_close
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill ``buffer``; the one place all bytes pass through."""
+        view = memoryview(buffer).cast("B")
+        try:
+            data = self._stream.read(len(view))
+        except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile) as error:
+            raise FormatError(self._path, f"the compressed data is damaged or cut off ({error})") from None
+        self._seen += len(data)
+        if self._limit is not None and self._seen > self._limit:
+            raise FormatError(
+                self._path,
+                f"it unpacks to more than {self._limit:,} bytes, as a decompression bomb would; "
+                "if you trust it, raise the limit with max_bytes=",
+            )
+        view[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        """Close the stream underneath as well."""
+        self._stream.close()
+        if self._also_close is not None:
+            self._also_close.close()
+        super().close()
+
+
+def unpack_limit(packed: int, max_bytes: int | None) -> int:
+    """Return how many bytes a compressed file of ``packed`` bytes may unpack to."""
+    return max_bytes if max_bytes is not None else max(BOMB_FLOOR, BOMB_RATIO * packed)
+
+
+def open_binary(path: Path_, max_bytes: int | None = None) -> BinaryIO:
+    """Open a plain or gzip-compressed file (told apart by its first bytes) for reading."""
+    raw = Path(path).open("rb")  # noqa: SIM115 - the caller closes it through the wrapper
+    if raw.read(2) != _GZIP_MAGIC:
+        raw.seek(0)
+        return raw
+    raw.seek(0)
+    limit = unpack_limit(os.fstat(raw.fileno()).st_size, max_bytes)
+    return io.BufferedReader(Guarded(gzip.GzipFile(fileobj=raw, mode="rb"), path, limit, also_close=raw), _CHUNK)
+
+
+def zip_members(archive: zipfile.ZipFile, path: Path_) -> dict[str, zipfile.ZipInfo]:
+    """Return the files of an archive by name, after checking that none of them leaves its folder."""
+    members = {}
+    for info in archive.infolist():
+        name = PurePosixPath(info.filename.replace("\\", "/"))
+        is_link = (info.external_attr >> 16) & 0o170000 == 0o120000
+        if name.is_absolute() or ".." in name.parts or is_link or ":" in name.parts[:1]:
+            raise FormatError(
+                path, f"the archive holds {info.filename!r}, which would land outside its folder; it was not unpacked"
+            )
+        if not info.is_dir():
+            members[str(name)] = info
+    return members
+
+
+def open_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path_, max_bytes: int | None = None) -> BinaryIO:
+    """Open one file of an archive for reading."""
+    inside = f"{os.fspath(path)}/{info.filename}"
+    if info.flag_bits & 1:
+        raise FormatError(inside, "it is encrypted; unpack it yourself first")
+    try:
+        stream = archive.open(info)
+    except (zipfile.BadZipFile, NotImplementedError, OSError) as error:
+        raise FormatError(inside, f"the archive is damaged ({error})") from None
+    return io.BufferedReader(Guarded(stream, inside, unpack_limit(info.compress_size, max_bytes)), _CHUNK)
+
+
+def line_chunks(stream: IO[bytes], path: Path_) -> Iterator[tuple[int, bytes]]:
+    """Yield pieces of about a megabyte that end at line ends, each with the number of its first line."""
+    line, rest = 1, b""
+    while block := stream.read(_CHUNK):
+        end = block.rfind(b"\n") + 1
+        if end == 0:
+            rest += block
+            if len(rest) > _LONGEST_LINE:
+                raise FormatError(path, f"the line is longer than {_LONGEST_LINE:,} bytes; is this a text file?", line)
+            continue
+        whole = rest + block[:end]
+        yield line, whole
+        line += whole.count(b"\n")
+        rest = block[end:]
+    if rest:
+        yield line, rest
+
+
+@contextmanager
+def atomic_file(path: Path_) -> Iterator[BinaryIO]:
+    """Open a new file that appears under ``path`` only when the block ends without an error."""
+    path = Path(path)
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        Path(temporary).chmod(0o666 & ~_umask())
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def atomic_folder(path: Path_) -> Iterator[Path]:
+    """Give a new folder that appears under ``path`` only when the block ends without an error."""
+    path = Path(path)
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise FileExistsError(f"{path} exists and is not an empty folder; choose another place or remove it")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    try:
+        yield temporary
+        temporary.chmod(0o777 & ~_umask())
+        temporary.replace(path)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

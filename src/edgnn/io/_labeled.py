@@ -1,0 +1,40 @@
+"""Labeled: graphs together with the targets that a file carries for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from edgnn.errors import GraphError
+from edgnn.graphs import Graphs, Nodes
+
+
+@dataclass(frozen=True, eq=False)
+class Labeled:
+    """What :func:`edgnn.io.read_labeled` returns.
+
+    Parameters
+    ----------
+    graphs : Graphs
+        What was read.
+    targets : array, optional
+        The file's own target values, one (or one row) per graph, or per entry of ``nodes``; ``None`` where it has none.
+    nodes : Nodes, optional
+        The nodes that the targets belong to, when they belong to nodes.
+    """
+
+    graphs: Graphs
+    targets: np.ndarray[Any, Any] | None = None
+    nodes: Nodes | None = None
+
+    def __post_init__(self) -> None:
+        owners = self.graphs if self.nodes is None else self.nodes
+        if self.targets is not None and len(self.targets) != len(owners):
+            raise GraphError(f"{len(self.targets)} targets were given for {len(owners)} {self.level}s")
+
+    @property
+    def level(self) -> Literal["graph", "node"]:
+        """Whether targets belong to graphs or to nodes."""
+        return "graph" if self.nodes is None else "node"

@@ -1,0 +1,151 @@
+"""networkx graphs to Graphs and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import torch
+
+from edgnn._optional import optional
+from edgnn.errors import GraphError
+from edgnn.graphs import Graphs
+from edgnn.graphs._vocabulary import OnUnknown
+
+_MISSING = object()
+
+
+def from_networkx(
+    graphs: Any,
+    *,
+    node_label: str | None = "label",
+    edge_label: str | None = "label",
+    node_features: str | Sequence[str] | None = None,
+    edge_features: str | Sequence[str] | None = None,
+    like: Graphs | None = None,
+    unknown: OnUnknown = "error",
+) -> Graphs:
+    """Convert networkx graphs.
+
+    Parameters
+    ----------
+    graphs : networkx graph, or iterable of them
+        ``DiGraph`` and ``MultiDiGraph`` as they are; an edge of a ``Graph`` or ``MultiGraph`` becomes two, one each way (a self-loop
+        stays one).
+    node_label, edge_label : str, optional
+        Attributes that hold the labels. Where no element of any graph has it there are no labels; where only some have it, that is
+        an error.
+    node_features, edge_features : str or sequence of str, optional
+        Attributes that hold continuous features: one that holds a vector, or several that hold numbers.
+    like, unknown
+        Number labels as other graphs do; see :meth:`Graphs.from_edges`.
+
+    Returns
+    -------
+    Graphs
+        Node names are the networkx nodes; graph names are the graphs' ``name`` attributes, where all have one.
+    """
+    nx = optional("networkx", "from_networkx")
+    items = [graphs] if isinstance(graphs, nx.Graph) else list(graphs)
+    edges: list[tuple[int, int]] = []
+    sizes: list[int] = []
+    names: list[Any] = []
+    edge_owner: list[tuple[Any, Any]] = []
+    node_data: list[dict[str, Any]] = []
+    edge_data: list[dict[str, Any]] = []
+    for position, graph in enumerate(items):
+        if not isinstance(graph, nx.Graph):
+            raise GraphError(f"item {position} is a {type(graph).__name__}, not a networkx graph")
+        number = {node: len(names) + place for place, node in enumerate(graph.nodes)}
+        for source, target, data in graph.edges(data=True):
+            edges.append((number[source], number[target]))
+            edge_data.append(data)
+            edge_owner.append((source, target))
+            if not graph.is_directed() and source != target:
+                edges.append((number[target], number[source]))
+                edge_data.append(data)
+                edge_owner.append((target, source))
+        sizes.append(len(graph))
+        names.extend(graph.nodes)
+        node_data.extend(graph.nodes[node] for node in graph.nodes)
+    graph_names = [graph.graph.get("name", "") for graph in items]
+    return Graphs.from_edges(
+        torch.tensor(edges, dtype=torch.int64).reshape(-1, 2),
+        sizes=sizes,
+        node_labels=_attribute(node_data, node_label, names, "node"),
+        edge_labels=_attribute(edge_data, edge_label, edge_owner, "edge"),
+        node_features=_feature_rows(node_data, node_features, names, "node"),
+        edge_features=_feature_rows(edge_data, edge_features, edge_owner, "edge"),
+        node_names=names,
+        graph_names=graph_names if items and all(graph_names) else None,
+        like=like,
+        unknown=unknown,
+    )
+
+
+def to_networkx(
+    graphs: Graphs,
+    *,
+    node_label: str = "label",
+    edge_label: str = "label",
+    node_features: str = "features",
+    edge_features: str = "features",
+) -> list[Any]:
+    """Convert to a list of ``networkx.MultiDiGraph``, one per graph.
+
+    Nodes are the node names, or numbers from 0 in each graph; labels and features go into the named attributes (none for graphs
+    without labels).
+    """
+    nx = optional("networkx", "to_networkx")
+    converted = []
+    for position, graph in enumerate(graphs):
+        names = range(graph.num_nodes) if graph.node_names is None else graph.node_names.tolist()
+        one = nx.MultiDiGraph()
+        if graphs.graph_names is not None:
+            one.graph["name"] = graphs.graph_names[position]
+        nodes = _dicts(graph.node_labels, graph.node_vocabulary.constant, node_label, graph.node_features, node_features)
+        edges = _dicts(graph.edge_labels, graph.edge_vocabulary.constant, edge_label, graph.edge_features, edge_features)
+        one.add_nodes_from(zip(names, nodes, strict=True))
+        ends = zip(graph.edge_source.tolist(), graph.edge_target.tolist(), edges, strict=True)
+        one.add_edges_from((names[source], names[target], data) for source, target, data in ends)
+        converted.append(one)
+    return converted
+
+
+def _attribute(data: Sequence[dict[str, Any]], name: str | None, owners: Sequence[Any], what: str) -> list[Any] | None:
+    if name is None:
+        return None
+    values = [entry.get(name, _MISSING) for entry in data]
+    lacking = [position for position, value in enumerate(values) if value is _MISSING]
+    if len(lacking) == len(values):
+        return None
+    if lacking:
+        raise GraphError(
+            f"{what} {owners[lacking[0]]!r} has no attribute {name!r}, but others have; label all of them, "
+            f"or pass {what}_label=None to ignore labels"
+        )
+    return values
+
+
+def _feature_rows(
+    data: Sequence[dict[str, Any]], names: str | Sequence[str] | None, owners: Sequence[Any], what: str
+) -> list[Any] | None:
+    if names is None:
+        return None
+    wanted = [names] if isinstance(names, str) else list(names)
+    rows = []
+    for entry, owner in zip(data, owners, strict=True):
+        for name in wanted:
+            if name not in entry:
+                raise GraphError(f"{what} {owner!r} has no attribute {name!r}, which {what}_features asks for")
+        rows.append(entry[names] if isinstance(names, str) else [entry[name] for name in wanted])
+    return rows
+
+
+def _dicts(labels: list[Any], constant: bool, label: str, features: Any, feature: str) -> Iterable[dict[str, Any]]:
+    rows = [None] * len(labels) if features is None else features.tolist()
+    for value, row in zip(labels, rows, strict=True):
+        entry = {} if constant else {label: value}
+        if row is not None:
+            entry[feature] = row
+        yield entry

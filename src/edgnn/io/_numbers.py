@@ -1,0 +1,129 @@
+"""Text columns of numbers, parsed by numpy and checked to the byte."""
+
+from __future__ import annotations
+
+import warnings
+from typing import IO, Any
+
+import numpy as np
+
+from edgnn.errors import FormatError
+from edgnn.io._files import Path_, line_chunks
+
+_INVALID, _TOKEN, _COMMA, _NEWLINE, _BLANK = range(5)
+
+
+def _byte_classes(token: bytes) -> np.ndarray[Any, Any]:
+    table = np.full(256, _INVALID, np.uint8)
+    table[list(token)] = _TOKEN
+    table[ord(",")] = _COMMA
+    table[ord("\n")] = _NEWLINE
+    table[list(b" \t\r")] = _BLANK
+    return table
+
+
+_CLASSES = {"int": _byte_classes(b"0123456789-+"), "float": _byte_classes(b"0123456789-+.eEnNaAiIfFtTyY")}
+_COMMA_TO_SPACE = bytes.maketrans(b",", b" ")
+_LONGEST_EXACT_INT = 18
+
+
+def read_columns(stream: IO[bytes], path: Path_, kind: str, columns: int | None = None) -> np.ndarray[Any, Any]:
+    """Read comma-separated numbers, the same count on every line, into an array of shape (lines, columns).
+
+    Parameters
+    ----------
+    stream : binary file
+        What to read, to its end; blank lines may only stand there.
+    path : path
+        Its name in errors.
+    kind : {"int", "float"}
+        int64 or float64.
+    columns : int, optional
+        How many numbers a line must hold; default: as many as the first has.
+    """
+    parts: list[np.ndarray[Any, Any]] = []
+    ended: int | None = None
+    for line, chunk in line_chunks(stream, path):
+        body = chunk.rstrip(b" \t\r\n")
+        if ended is not None and body:
+            raise FormatError(path, "the line is blank; only the end of the file may have blank lines", ended)
+        if len(body) < len(chunk) and chunk.count(b"\n", len(body)) > 1:
+            ended = line + body.count(b"\n") + bool(body)
+        if not body:
+            ended = line if ended is None else ended
+            continue
+        part = _parse(body, kind, columns)
+        if part is None:
+            part = _parse_slowly(body, kind, columns, path, line)
+        columns = part.shape[1]
+        parts.append(part)
+    if not parts:
+        return np.zeros((0, columns or 1), np.int64 if kind == "int" else np.float64)
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _parse(body: bytes, kind: str, columns: int | None) -> np.ndarray[Any, Any] | None:
+    """Parse a block of lines at once, or return None if anything about it is unusual."""
+    classes = _CLASSES[kind][np.frombuffer(body, np.uint8)]
+    if not classes.all():
+        return None
+    token = classes == _TOKEN
+    starts = token.copy()
+    starts[1:] &= ~token[:-1]
+    ends = np.flatnonzero((classes == _COMMA) | (classes == _NEWLINE))
+    tokens_before = np.concatenate(([0], np.cumsum(starts, dtype=np.int32)[ends], [np.count_nonzero(starts)]))
+    if (np.diff(tokens_before) != 1).any():
+        return None
+    line_ends = np.concatenate((np.flatnonzero(classes[ends] == _NEWLINE), [len(ends)]))
+    widths = np.diff(line_ends, prepend=-1)
+    width = int(widths[0]) if columns is None else columns
+    if (widths != width).any():
+        return None
+    if kind == "int":
+        boundaries = np.flatnonzero(np.diff(token, prepend=False, append=False))
+        if (boundaries[1::2] - boundaries[::2]).max() > _LONGEST_EXACT_INT:
+            return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            flat = np.fromstring(body.translate(_COMMA_TO_SPACE), dtype=np.int64 if kind == "int" else np.float64, sep=" ")
+        except (ValueError, DeprecationWarning):
+            return None
+    return flat.reshape(-1, width) if len(flat) == len(widths) * width else None
+
+
+def _parse_slowly(body: bytes, kind: str, columns: int | None, path: Path_, line: int) -> np.ndarray[Any, Any]:
+    """Parse line by line, so that an error can name the line."""
+    rows = []
+    convert = int if kind == "int" else float
+    noun = "whole number" if kind == "int" else "number"
+    for number, text in enumerate(body.split(b"\n"), line):
+        if not text.strip():
+            raise FormatError(path, "the line is blank; only the end of the file may have blank lines", number)
+        fields = text.split(b",")
+        if columns is None:
+            columns = len(fields)
+        if len(fields) != columns:
+            raise FormatError(path, f"the line has {len(fields)} values, expected {columns}", number)
+        try:
+            row = [convert(field.decode("ascii")) for field in fields]
+        except (ValueError, UnicodeDecodeError):
+            wrong = next(field for field in fields if not _converts(field, convert))
+            raise FormatError(path, f"{_shown(wrong)} is not a {noun}", number) from None
+        if kind == "int" and not all(-(2**63) <= value < 2**63 for value in row):
+            raise FormatError(path, "a number does not fit into 64 bits", number)
+        rows.append(row)
+    return np.array(rows, dtype=np.int64 if kind == "int" else np.float64)
+
+
+def _converts(field: bytes, convert: type[int] | type[float]) -> bool:
+    try:
+        convert(field.decode("ascii"))
+    except (ValueError, UnicodeDecodeError):
+        return False
+    return True
+
+
+def _shown(field: bytes) -> str:
+    text = repr(field.strip())[1:]
+    return text if len(text) <= 40 else f"{text[:37]}…'"

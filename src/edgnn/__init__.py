@@ -1,1 +1,91 @@
-"""Learning from directed graphs with node and edge labels: Weisfeiler-Lehman, edGNN and their rivals."""
+"""Learning from directed graphs with node and edge labels: Weisfeiler-Lehman, edGNN and their rivals.
+
+Public names are loaded on first use, so that ``import edgnn`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from edgnn import datasets, draw, errors, graphs, io, ops, wl
+    from edgnn.datasets import Dataset, load_dataset
+    from edgnn.graphs import UNKNOWN, Graphs, Nodes, Structure, Vocabulary
+    from edgnn.io import (
+        Labeled,
+        from_networkx,
+        from_pyg,
+        from_sdf,
+        from_smiles,
+        read,
+        read_labeled,
+        to_networkx,
+        to_pyg,
+        write,
+    )
+
+__version__ = "0.1.0.dev0"
+
+_HOME = {
+    "UNKNOWN": "graphs",
+    "Dataset": "datasets",
+    "Graphs": "graphs",
+    "Labeled": "io",
+    "Nodes": "graphs",
+    "Structure": "graphs",
+    "Vocabulary": "graphs",
+    "from_networkx": "io",
+    "from_pyg": "io",
+    "from_sdf": "io",
+    "from_smiles": "io",
+    "load_dataset": "datasets",
+    "read": "io",
+    "read_labeled": "io",
+    "to_networkx": "io",
+    "to_pyg": "io",
+    "write": "io",
+}
+_ROOMS = ("datasets", "draw", "errors", "graphs", "io", "ops", "wl")
+
+__all__ = [
+    "UNKNOWN",
+    "Dataset",
+    "Graphs",
+    "Labeled",
+    "Nodes",
+    "Structure",
+    "Vocabulary",
+    "__version__",
+    "datasets",
+    "draw",
+    "errors",
+    "from_networkx",
+    "from_pyg",
+    "from_sdf",
+    "from_smiles",
+    "graphs",
+    "io",
+    "load_dataset",
+    "ops",
+    "read",
+    "read_labeled",
+    "to_networkx",
+    "to_pyg",
+    "wl",
+    "write",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"edgnn.{name}")
+    if name in _HOME:
+        value = getattr(import_module(f"edgnn.{_HOME[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'edgnn' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

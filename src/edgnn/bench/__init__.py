@@ -1,1 +1,11 @@
-"""One file per question; every figure a ratio in the same run."""
+"""One file per question; peers imported lazily; every figure a ratio in the same run."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from edgnn.bench._harness import Row, Skipped, document, save
+from edgnn.bench._io import io
+
+QUESTIONS: dict[str, Callable[..., Iterator[Any]]] = {"io": io}
+
+__all__ = ["QUESTIONS", "Row", "Skipped", "document", "io", "save"]

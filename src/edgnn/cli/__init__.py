@@ -1,1 +1,5 @@
-"""The command line."""
+"""The command line: one file per command; parses, calls the library, prints."""
+
+from edgnn.cli._app import app, main
+
+__all__ = ["app", "main"]

@@ -1,1 +1,21 @@
-"""Named data sets."""
+"""Named data: found, fetched, verified, cached; with targets, published splits and provenance."""
+
+from edgnn.datasets._dataset import Dataset
+from edgnn.datasets._load import load_dataset
+from edgnn.datasets._locate import Location, locate
+from edgnn.datasets._registry import Entry, find, names
+from edgnn.datasets._statistics import Statistic, class_counts, statistics, summary
+
+__all__ = [
+    "Dataset",
+    "Entry",
+    "Location",
+    "Statistic",
+    "class_counts",
+    "find",
+    "load_dataset",
+    "locate",
+    "names",
+    "statistics",
+    "summary",
+]

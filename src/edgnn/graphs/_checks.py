@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Mapping, Sequence, Set
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -11,20 +12,20 @@ import torch
 from torch import Tensor
 
 from edgnn.errors import GraphError
+from edgnn.graphs._vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from edgnn.graphs._graphs import Graphs, Names
 
-_INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
+_INTEGERS = (
+    torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.uint16, torch.uint32, torch.uint64,
+)  # fmt: skip
 
 
 def packed(graphs: Graphs) -> None:
     """Check every array of ``graphs`` against the others."""
+    _kinds(graphs)
     nodes, edges, device = len(graphs.node_label), len(graphs.edge_source), graphs.node_label.device
-    for name in ("node_label", "edge_source", "edge_target", "edge_label", "graph_offset"):
-        array = getattr(graphs, name)
-        if array.dtype != torch.int64 or array.dim() != 1:
-            raise GraphError(f"{name} must be a 1-d int64 tensor, got {tuple(array.shape)} of {array.dtype}")
     for name in ("edge_source", "edge_target", "edge_label", "graph_offset", "node_features", "edge_features"):
         array = getattr(graphs, name)
         if array is not None and array.device != device:
@@ -49,6 +50,8 @@ def packed(graphs: Graphs) -> None:
     for what, names_, size in (("node", graphs.node_names, nodes), ("graph", graphs.graph_names, len(graphs))):
         if names_ is not None and len(names_) != size:
             raise GraphError(f"{len(names_)} {what} names were given for {size} {what}s")
+    if graphs.node_names is not None:
+        _unique_names(graphs.node_names, offset)
 
 
 def edge_pairs(edges: Any) -> tuple[Tensor, Tensor]:
@@ -62,8 +65,9 @@ def edge_pairs(edges: Any) -> tuple[Tensor, Tensor]:
         raise GraphError(f"edges must be (source, target) pairs, an array of shape (E, 2), got {tuple(array.shape)}{hint}")
     if array.dtype not in _INTEGERS:
         raise GraphError(f"edges must be whole node numbers, got {array.dtype}")
-    array = array.to(torch.int64)
-    return array[:, 0].contiguous(), array[:, 1].contiguous()
+    array = _int64(array, "edge ends")
+    source, target = (array[:, side].clone(memory_format=torch.contiguous_format) for side in (0, 1))
+    return source, target
 
 
 def node_count(
@@ -71,11 +75,11 @@ def node_count(
 ) -> int:  # fmt: skip
     """Settle how many nodes there are, from whatever was given."""
     if sizes is not None:
-        total = int(torch.as_tensor(sizes).sum())
+        total = int(offsets(sizes)[-1])
         if num_nodes is not None and num_nodes != total:
             raise GraphError(f"num_nodes is {num_nodes}, but the sizes add up to {total}")
     elif num_nodes is not None:
-        total = num_nodes
+        total = operator.index(num_nodes)
     else:
         known = [len(values) for values in per_node if values is not None]
         total = known[0] if known else int(max(source.max(), target.max())) + 1 if len(source) else 0
@@ -87,7 +91,10 @@ def node_count(
 
 def offsets(sizes: Any) -> Tensor:
     """Return the running sum of ``sizes`` (one integer: a single range) with a zero in front."""
-    counts = torch.as_tensor([sizes] if isinstance(sizes, int) else sizes, dtype=torch.int64)
+    counts = sizes if isinstance(sizes, Tensor) else _as_tensor([sizes] if isinstance(sizes, int) else sizes, "sizes")
+    if counts.dim() != 1 or (len(counts) and counts.dtype not in _INTEGERS):
+        raise GraphError(f"sizes must be one whole number per graph, got {counts.dtype} of shape {tuple(counts.shape)}")
+    counts = _int64(counts, "sizes")
     negative = (counts < 0).nonzero()
     if len(negative):
         raise GraphError(f"graph {int(negative[0])} has the size {int(counts[negative[0]])}; a size is 0 or more")
@@ -132,26 +139,30 @@ def features(values: Any, what: str, device: torch.device) -> Tensor | None:
         array = array[:, None]
     if array.dim() != 2:
         raise GraphError(f"{what} features must be one row per {what}, got an array of shape {tuple(array.shape)}")
-    return array.to(device, array.dtype if array.dtype in (torch.float32, torch.float64) else torch.float32)
+    if array.is_complex():
+        raise GraphError(f"{what} features must be real numbers, got {array.dtype}")
+    dtype = array.dtype if array.dtype in (torch.float32, torch.float64) else torch.float32
+    return array.detach().to(device, dtype, copy=isinstance(values, Tensor))
 
 
-def names(values: Sequence[Any] | None, what: str, offset: Tensor | None = None) -> Names | None:
-    """Turn users' names into an object array; with ``offset``, check that they are unique within each graph."""
+def names(values: Sequence[Any] | None, what: str) -> Names | None:
+    """Turn users' names into an object array."""
     if values is None:
         return None
+    if isinstance(values, Set | Mapping):
+        raise GraphError(f"{what} names are a {type(values).__name__}, not one value per {what} in their order: pass a list")
     array = np.empty(len(values), dtype=object)
     array[:] = values.tolist() if isinstance(values, np.ndarray | Tensor) else list(values)
-    if offset is not None and len(array) == int(offset[-1]):
-        for graph, (start, stop) in enumerate(pairwise(offset.tolist())):
-            if len(set(array[start:stop])) < stop - start:
-                seen: set[Any] = set()
-                again = next(name for name in array[start:stop] if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-                raise GraphError(f"the {what} name {again!r} stands twice in graph {graph}; names are unique within a graph")
     return array
 
 
-def positions(key: Any, size: int, what: str) -> slice | Tensor:
-    """Turn any index of a sequence into a step-1 slice or a tensor of positions."""
+def positions(key: Any, size: int, what: str, device: torch.device) -> slice | Tensor:
+    """Turn any index of a sequence into a step-1 slice or a tensor of positions on ``device``."""
+    chosen = _positions(key, size, what)
+    return chosen if isinstance(chosen, slice) else chosen.to(device)
+
+
+def _positions(key: Any, size: int, what: str) -> slice | Tensor:
     if isinstance(key, int | np.integer):
         position = int(key)
         if not -size <= position < size:
@@ -170,18 +181,60 @@ def positions(key: Any, size: int, what: str) -> slice | Tensor:
         return index.reshape(-1).to(torch.int64)
     if index.dim() > 1 or index.dtype not in _INTEGERS:
         raise IndexError(f"{what}s are chosen by whole numbers, a slice or a mask, got {index.dtype} of {tuple(index.shape)}")
-    index = index.reshape(-1).to(torch.int64)
+    index = _int64(index.reshape(-1), f"{what} numbers")
     outside = ((index < -size) | (index >= size)).nonzero()
     if len(outside):
         raise IndexError(f"{what} {int(index[outside[0]])} was asked for, but there are {size}")
     return torch.where(index < 0, index + size, index)
 
 
+def _kinds(graphs: Graphs) -> None:
+    for name in ("node_label", "edge_source", "edge_target", "edge_label", "graph_offset"):
+        array = getattr(graphs, name)
+        if not isinstance(array, Tensor):
+            raise GraphError(f"{name} must be a 1-d int64 tensor, got a {type(array).__name__}")
+        if array.dtype != torch.int64 or array.dim() != 1:
+            raise GraphError(f"{name} must be a 1-d int64 tensor, got {tuple(array.shape)} of {array.dtype}")
+    for name in ("node_vocabulary", "edge_vocabulary"):
+        if not isinstance(getattr(graphs, name), Vocabulary):
+            raise GraphError(f"{name} must be a Vocabulary, got a {type(getattr(graphs, name)).__name__}")
+    for name in ("node_features", "edge_features"):
+        if not isinstance(getattr(graphs, name), Tensor | None):
+            raise GraphError(f"{name} must be a float matrix, a tensor, got a {type(getattr(graphs, name)).__name__}")
+    for name in ("node_names", "graph_names"):
+        array = getattr(graphs, name)
+        if array is not None and not (isinstance(array, np.ndarray) and array.dtype == object and array.ndim == 1):
+            raise GraphError(f"{name} must be a 1-d numpy array of objects; from_edges makes one of any sequence")
+
+
+def _unique_names(values: Names, offset: Tensor) -> None:
+    for graph, (start, stop) in enumerate(pairwise(offset.tolist())):
+        try:
+            distinct = len(set(values[start:stop]))
+        except TypeError as error:
+            raise GraphError(
+                f"a node name in graph {graph} cannot be hashed ({error}): use strings, numbers or tuples"
+            ) from None
+        if distinct < stop - start:
+            seen: set[Any] = set()
+            again = next(name for name in values[start:stop] if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+            raise GraphError(f"the node name {again!r} stands twice in graph {graph}; names are unique within a graph")
+
+
 def _as_tensor(values: Any, what: str) -> Tensor:
+    """Copy users' numbers into a tensor, whatever their byte order and strides."""
     try:
-        return torch.as_tensor(np.asarray(values))
-    except (TypeError, ValueError) as error:
+        array = np.array(values, order="C")
+        return torch.from_numpy(array.astype(array.dtype.newbyteorder("="), copy=False))
+    except (RuntimeError, TypeError, ValueError) as error:
         raise GraphError(f"{what} cannot be read as an array of numbers: {error}") from None
+
+
+def _int64(array: Tensor, what: str) -> Tensor:
+    whole = array.to(torch.int64)
+    if array.dtype == torch.uint64 and bool((whole < 0).any()):
+        raise GraphError(f"{what} must be below 2^63")
+    return whole
 
 
 def _label_range(labels: Tensor, size: int, what: str) -> None:

@@ -42,15 +42,16 @@ def concat(parts: Sequence[Graphs]) -> Graphs:
 
 
 def _merged(parts: list[tuple[Tensor, Vocabulary]]) -> tuple[Tensor, Vocabulary]:
-    vocabulary = parts[0][1]
+    first = parts[0][1]
+    numbers = {value: number for number, value in enumerate(first)}
     labels = []
     for ids, own in parts:
-        if own == vocabulary:
+        if own == first:
             labels.append(ids)
         else:
-            vocabulary, table = vocabulary.merge(own)
+            table = torch.tensor([numbers.setdefault(value, len(numbers)) for value in own], dtype=torch.int64)
             labels.append(table.to(ids.device)[ids])
-    return torch.cat(labels), vocabulary
+    return torch.cat(labels), first if len(numbers) == len(first) else Vocabulary(numbers)
 
 
 def _features(parts: list[Tensor | None], what: str) -> Tensor | None:

@@ -56,7 +56,7 @@ class CSR:
 
         values = torch.ones(self.nnz) if self.values is None else self.values
         arrays = (part.cpu().numpy() for part in (values, self.indices, self.indptr))
-        matrix = csr_array(tuple(arrays), shape=self.shape)
+        matrix = csr_array(tuple(arrays), shape=self.shape, copy=True)
         matrix.sum_duplicates()
         return matrix
 

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from edgnn.errors import GraphError
 from edgnn.graphs import _checks as check
 from edgnn.graphs._vocabulary import Labels, OnUnknown, Vocabulary, encode, factorize
 
@@ -143,7 +144,7 @@ class Graphs:
             edge_vocabulary=edge_vocabulary,
             node_features=check.features(node_features, "node", device),
             edge_features=edge_rows,
-            node_names=check.names(node_names, "node", offset),
+            node_names=check.names(node_names, "node"),
             graph_names=check.names(graph_names, "graph"),
         )
 
@@ -225,10 +226,10 @@ class Graphs:
         return (self[position] for position in range(len(self)))
 
     def __getitem__(self, key: int | slice | Sequence[int] | np.ndarray[Any, Any] | Tensor) -> Graphs:
-        chosen = check.positions(key, len(self), "graph")
+        chosen = check.positions(key, len(self), "graph", self.device)
         if isinstance(chosen, slice):
             return self._contiguous(chosen.start, chosen.stop)
-        return self._gathered(chosen.to(self.device))
+        return self._gathered(chosen)
 
     def _contiguous(self, start: int, stop: int) -> Graphs:
         first, last = int(self.graph_offset[start]), int(self.graph_offset[stop])
@@ -290,7 +291,10 @@ class Graphs:
         """
         from edgnn.graphs._nodes import Nodes
 
-        chosen = nodes.index if isinstance(nodes, Nodes) else check.positions(nodes, self.num_nodes, "node")
+        if isinstance(nodes, Nodes) and not _same(nodes.graphs.graph_offset, self.graph_offset):
+            raise GraphError(f"the nodes belong to other graphs ({nodes.graphs!r}) than these ({self!r})")
+        index = nodes.index if isinstance(nodes, Nodes) else nodes
+        chosen = check.positions(index, self.num_nodes, "node", self.device)
         keep = torch.zeros(self.num_nodes, dtype=torch.bool, device=self.device)
         keep[chosen] = True
         number = torch.cumsum(keep, 0) - 1
@@ -325,8 +329,8 @@ class Graphs:
     ) -> Graphs:  # fmt: skip
         r"""Return the graphs with each node labeled by its degree, an integer.
 
-        ``"in"`` is the paper's in-degree :math:`|N^I(v)|`, ``"out"`` its :math:`|N^O(v)|`, ``"both"`` its degree :math:`|N(v)|`: each
-        neighbor counts once. With ``multiplicity="per-edge"`` every edge counts, and ``"both"`` is their sum.
+        ``"in"`` is the paper's in-degree :math:`|N^I(v)|`, ``"out"`` its :math:`|N^O(v)|`, ``"both"`` its degree
+        :math:`|N(v)|`: each neighbor counts once. With ``multiplicity="per-edge"`` every edge counts, and ``"both"`` is their sum.
         """
         from edgnn.graphs._structure import degrees
 

@@ -38,15 +38,15 @@ class Nodes:
     index: Tensor
 
     def __init__(self, graphs: Graphs, index: Sequence[int] | np.ndarray[Any, Any] | Tensor | None = None) -> None:
-        self.graphs = graphs
         everything = torch.arange(graphs.num_nodes, device=graphs.device)
-        self.index = everything if index is None else everything[check.positions(index, graphs.num_nodes, "node")]
+        chosen = slice(None) if index is None else check.positions(index, graphs.num_nodes, "node", graphs.device)
+        self._set(graphs, everything[chosen])
 
     def __len__(self) -> int:
         return len(self.index)
 
     def __getitem__(self, key: int | slice | Sequence[int] | np.ndarray[Any, Any] | Tensor) -> Nodes:
-        chosen = check.positions(key, len(self), "node")
+        chosen = check.positions(key, len(self), "node", self.index.device)
         return self._of(self.graphs, self.index[chosen])
 
     def __iter__(self) -> Iterator[Nodes]:
@@ -58,8 +58,18 @@ class Nodes:
     @classmethod
     def _of(cls, graphs: Graphs, index: Tensor) -> Nodes:
         made = object.__new__(cls)
-        made.graphs, made.index = graphs, index
+        made._set(graphs, index)
         return made
+
+    def _set(self, graphs: Graphs, index: Tensor) -> None:
+        object.__setattr__(self, "graphs", graphs)
+        object.__setattr__(self, "index", index)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"cannot assign to {name!r}: Nodes do not change; index them or make new ones")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"cannot delete {name!r}: Nodes do not change")
 
     @classmethod
     def named(cls, graphs: Graphs, names: Sequence[Any]) -> Nodes:
@@ -102,5 +112,5 @@ class Nodes:
         return self.graphs, self.index.cpu().numpy()
 
     def __setstate__(self, state: tuple[Graphs, np.ndarray[Any, Any]]) -> None:
-        self.graphs = state[0]
-        self.index = torch.from_numpy(np.require(state[1], requirements="W")).to(self.graphs.device)
+        graphs, index = state
+        self._set(graphs, torch.from_numpy(np.require(index, requirements="W")).to(graphs.device))

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from edgnn.errors import GraphError
+from edgnn.graphs import _checks as check
 from edgnn.graphs import _csr as csr
 from edgnn.graphs._csr import CSR
 from edgnn.graphs._graphs import Direction, Graphs, Multiplicity
@@ -21,9 +22,9 @@ _EXACT_FLOAT32 = 2**24
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Structure:
-    r"""Neighbor lists and label counts of graphs: the constants of every edGNN layer,
+    r"""Neighbor lists and label counts of graphs: the constants of every edGNN layer.
 
-    .. math:: H' = \sigma(H W_1 + A H W_2 + C_{in} W_3 + C_{out} W_4).
+    .. math:: H' = \sigma(H W_1 + A H W_2 + C_{in} W_3 + C_{out} W_4)
 
     Made by :meth:`of` or :meth:`from_edge_index`, once, in memory linear in nodes and edges.
 
@@ -34,8 +35,8 @@ class Structure:
     neighbors_t : CSR
         :math:`A^T`; the same object when A is symmetric, that is unless ``direction="in"``.
     C_in, C_out : Tensor or CSR
-        :math:`n^I_v(e)` and :math:`n^O_v(e)`: how many edges with label e enter and leave v. Dense while N·\|Z\| ≤ 8·E. ``C_out`` is
-        ``None`` for ``direction="in"``.
+        :math:`n^I_v(e)` and :math:`n^O_v(e)`: how many edges with label e enter and leave v. Dense while N·\|Z\| ≤ 8·E.
+        ``C_out`` is ``None`` for ``direction="in"``.
     F_in, F_out : Tensor, optional
         Sums of the continuous edge features over entering and leaving edges.
     graph_offset : Tensor
@@ -75,6 +76,8 @@ class Structure:
         """Derive the structure of ``graphs``; counts and sums get the floating type ``dtype``."""
         _choice("direction", direction, ("both", "in"))
         _choice("multiplicity", multiplicity, ("once", "per-edge"))
+        if dtype not in (torch.float32, torch.float64):
+            raise GraphError(f"dtype={dtype} does not count exactly: choose torch.float32 or torch.float64, then .to(dtype=…)")
         if graphs.num_nodes >= 2**31:
             raise GraphError(f"{graphs.num_nodes} nodes are too many for one structure; the limit is 2^31 - 1")
         source, target, nodes = graphs.edge_source, graphs.edge_target, graphs.num_nodes
@@ -127,6 +130,9 @@ class Structure:
 
         if edge_index.dim() != 2 or edge_index.shape[0] != 2:
             raise GraphError(f"edge_index must have the shape (2, E), got {tuple(edge_index.shape)}")
+        for name, numbers in (("edge_index", edge_index), ("edge_type", edge_type), ("batch", batch)):
+            if numbers is not None and numbers.is_floating_point() and numbers.numel():
+                raise GraphError(f"{name} must hold whole numbers, got {numbers.dtype}")
         source, target = edge_index.to(torch.int64)
         device, edges = source.device, edge_index.shape[1]
         if num_nodes is None:
@@ -134,12 +140,10 @@ class Structure:
         label = torch.zeros(edges, dtype=torch.int64, device=device) if edge_type is None else edge_type.to(torch.int64)
         if num_edge_labels is None:
             num_edge_labels = int(label.max()) + 1 if edge_type is not None and edges else 1
-        sizes = torch.tensor([num_nodes], device=device) if batch is None else torch.bincount(batch)
-        if batch is not None and bool((batch.diff() < 0).any()):
-            raise GraphError("batch must rise: nodes of one graph stand together")
+        offset = check.offsets(num_nodes if batch is None else _batch_sizes(batch, num_nodes)).to(device)
+        check.lengths(label, edge_features, edges)
+        check.endpoints(source, target, offset)
         order = torch.argsort(batch[source], stable=True) if batch is not None and edges else slice(None)
-        offset = torch.zeros(len(sizes) + 1, dtype=torch.int64, device=device)
-        offset[1:] = sizes.cumsum(0)
         graphs = Graphs(
             node_label=torch.zeros(num_nodes, dtype=torch.int64, device=device),
             edge_source=source[order],
@@ -201,6 +205,17 @@ class Structure:
             f"{self.neighbors.nnz:,} neighbors, {self.num_edge_labels:,} edge labels ({counts} counts), "
             f"direction={self.direction!r}, multiplicity={self.multiplicity!r}, {self.nbytes / 2**20:.1f} MiB on {self.device})"
         )
+
+
+def _batch_sizes(batch: Tensor, num_nodes: int) -> Tensor:
+    """Return the node count of each graph of PyG's ``batch``."""
+    if batch.dim() != 1 or len(batch) != num_nodes:
+        raise GraphError(f"batch must give one graph number per node, {num_nodes} of them, got shape {tuple(batch.shape)}")
+    if len(batch) and int(batch[0]) < 0:
+        raise GraphError(f"node 0 has the graph number {int(batch[0])}; graphs are numbered from 0")
+    if bool((batch.diff() < 0).any()):
+        raise GraphError("batch must rise: nodes of one graph stand together")
+    return torch.bincount(batch)
 
 
 def degrees(graphs: Graphs, direction: Direction, multiplicity: Multiplicity) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import count
 from typing import Any, Final, Literal, overload
 
@@ -54,8 +54,14 @@ class Vocabulary(Sequence[Hashable]):
         self._values = tuple(_plain(value) for value in values)
         self._index: dict[Hashable, int] = {}
         for position, value in enumerate(self._values):
-            if self._index.setdefault(value, position) != position:
-                raise GraphError(f"label {value!r} stands twice in a vocabulary, at {self._index[value]} and {position}")
+            if isinstance(value, float) and value != value:
+                raise GraphError(f"label {position} of a vocabulary is NaN, which equals nothing; use None or a value")
+            try:
+                first = self._index.setdefault(value, position)
+            except TypeError as error:
+                raise GraphError(f"label {position} of a vocabulary cannot be hashed ({error})") from None
+            if first != position:
+                raise GraphError(f"label {value!r} stands twice in a vocabulary, at {first} and {position}")
 
     def __len__(self) -> int:
         return len(self._values)
@@ -106,15 +112,11 @@ class Vocabulary(Sequence[Hashable]):
         """Return this vocabulary with the reserved :data:`UNKNOWN` as its last value."""
         return self if UNKNOWN in self else Vocabulary((*self._values, UNKNOWN))
 
-    def merge(self, other: Vocabulary) -> tuple[Vocabulary, Tensor]:
-        """Append the new values of ``other``; return the result and where each value of ``other`` went."""
-        new = [value for value in other if value not in self._index]
-        merged = Vocabulary((*self._values, *new)) if new else self
-        return merged, torch.tensor([merged._index[value] for value in other], dtype=torch.int64)
-
 
 def factorize(labels: Labels, what: str = "node") -> tuple[Tensor, Vocabulary]:
     """Number ``labels`` in order of first appearance; ``what`` names their owner in errors."""
+    if isinstance(labels, Set | Mapping):
+        raise GraphError(f"{what} labels are a {type(labels).__name__}, not one value per {what} in their order: pass a list")
     array = labels.detach().cpu().numpy() if isinstance(labels, Tensor) else labels
     if isinstance(array, np.ndarray) and array.dtype.kind in "iufb":
         if array.ndim != 1:
@@ -138,7 +140,7 @@ def encode(labels: Labels, like: Vocabulary, unknown: OnUnknown = "error", what:
     """Number ``labels`` as ``like`` does.
 
     A label that ``like`` lacks is an :class:`UnknownLabelError`, or with ``unknown="map"`` becomes :data:`UNKNOWN`, which
-    the returned vocabulary then holds behind the values of ``like``.
+    the returned vocabulary then holds behind the values of ``like``, whether a label needs it or not.
     """
     ids, own = factorize(labels, what)
     return recode(ids, own, like, unknown, what)
@@ -151,7 +153,7 @@ def recode(
     if unknown not in ("error", "map"):
         raise GraphError(f"unknown={unknown!r}: choose 'error' or 'map'")
     if own == like:
-        return ids, like
+        return ids, like if unknown == "error" else like.with_unknown()
     unseen = [number for number, value in enumerate(own) if value not in like]
     if unseen and unknown == "error":
         where = torch.isin(ids, torch.tensor(unseen, device=ids.device)).nonzero()

@@ -1,7 +1,39 @@
-"""Foreign formats to Graphs and back."""
+"""Foreign formats to Graphs and back: files by `read` and `write`, objects by `from_*` and `to_*`."""
 
+from edgnn.io._graphml import read_graphml, write_graphml
 from edgnn.io._labeled import Labeled
+from edgnn.io._molecules import from_mols, from_sdf, from_smiles, read_sdf, read_smiles_table
 from edgnn.io._networkx import from_networkx, to_networkx
+from edgnn.io._node_link import read_node_link, write_node_link
+from edgnn.io._pyg import from_pyg, to_pyg
+from edgnn.io._rdf import read_rdf, write_rdf
+from edgnn.io._read import read, read_labeled, recognize, write
+from edgnn.io._tables import read_tables, write_tables
 from edgnn.io._tu import read_tu, write_tu
 
-__all__ = ["Labeled", "from_networkx", "read_tu", "to_networkx", "write_tu"]
+__all__ = [
+    "Labeled",
+    "from_mols",
+    "from_networkx",
+    "from_pyg",
+    "from_sdf",
+    "from_smiles",
+    "read",
+    "read_graphml",
+    "read_labeled",
+    "read_node_link",
+    "read_rdf",
+    "read_sdf",
+    "read_smiles_table",
+    "read_tables",
+    "read_tu",
+    "recognize",
+    "to_networkx",
+    "to_pyg",
+    "write",
+    "write_graphml",
+    "write_node_link",
+    "write_rdf",
+    "write_tables",
+    "write_tu",
+]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import lzma
 import os
 import shutil
 import tempfile
@@ -56,8 +57,11 @@ class Guarded(io.RawIOBase):
         view = memoryview(buffer).cast("B")
         try:
             data = self._stream.read(len(view))
-        except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile) as error:
-            raise FormatError(self._path, f"the compressed data is damaged or cut off ({error})") from None
+        except (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise
+            reason = str(error) or "unexpected end"
+            raise FormatError(self._path, f"the compressed data is damaged or cut off ({reason})") from None
         self._seen += len(data)
         if self._limit is not None and self._seen > self._limit:
             raise FormatError(
@@ -92,17 +96,27 @@ def open_binary(path: Path_, max_bytes: int | None = None) -> BinaryIO:
     return io.BufferedReader(Guarded(gzip.GzipFile(fileobj=raw, mode="rb"), path, limit, also_close=raw), _CHUNK)
 
 
+def open_zip(path: Path_) -> zipfile.ZipFile:
+    """Open an archive for reading."""
+    try:
+        return zipfile.ZipFile(path)
+    except OSError:
+        raise
+    except Exception as error:  # zipfile lets struct, value and decoding errors of damaged archives through
+        raise FormatError(path, f"this is not a readable zip archive ({error})") from None
+
+
 def zip_members(archive: zipfile.ZipFile, path: Path_) -> dict[str, zipfile.ZipInfo]:
     """Return the files of an archive by name, after checking that none of them leaves its folder."""
     members = {}
     for info in archive.infolist():
         name = PurePosixPath(info.filename.replace("\\", "/"))
         is_link = (info.external_attr >> 16) & 0o170000 == 0o120000
-        if name.is_absolute() or ".." in name.parts or is_link or ":" in name.parts[:1]:
+        if name.is_absolute() or ".." in name.parts or is_link or any(":" in part for part in name.parts[:1]):
             raise FormatError(
                 path, f"the archive holds {info.filename!r}, which would land outside its folder; it was not unpacked"
             )
-        if not info.is_dir():
+        if name.parts and not info.filename.endswith("/"):
             members[str(name)] = info
     return members
 
@@ -114,20 +128,21 @@ def open_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path_, ma
         raise FormatError(inside, "it is encrypted; unpack it yourself first")
     try:
         stream = archive.open(info)
-    except (zipfile.BadZipFile, NotImplementedError, OSError) as error:
+    except Exception as error:  # zipfile lets struct, value and decoding errors of damaged archives through
         raise FormatError(inside, f"the archive is damaged ({error})") from None
-    return io.BufferedReader(Guarded(stream, inside, unpack_limit(info.compress_size, max_bytes)), _CHUNK)
+    packed = min(info.compress_size, archive.start_dir)
+    return io.BufferedReader(Guarded(stream, inside, unpack_limit(packed, max_bytes)), _CHUNK)
 
 
-def line_chunks(stream: IO[bytes], path: Path_) -> Iterator[tuple[int, bytes]]:
+def line_chunks(stream: IO[bytes], path: Path_, longest: int = _LONGEST_LINE) -> Iterator[tuple[int, bytes]]:
     """Yield pieces of about a megabyte that end at line ends, each with the number of its first line."""
     line, rest = 1, b""
     while block := stream.read(_CHUNK):
         end = block.rfind(b"\n") + 1
         if end == 0:
             rest += block
-            if len(rest) > _LONGEST_LINE:
-                raise FormatError(path, f"the line is longer than {_LONGEST_LINE:,} bytes; is this a text file?", line)
+            if len(rest) > longest:
+                raise FormatError(path, f"the line is longer than {longest:,} bytes; is this a text file?", line)
             continue
         whole = rest + block[:end]
         yield line, whole

@@ -11,8 +11,7 @@ from edgnn._optional import optional
 from edgnn.errors import GraphError
 from edgnn.graphs import Graphs
 from edgnn.graphs._vocabulary import OnUnknown
-
-_MISSING = object()
+from edgnn.io._elements import NO_VALUE, no_feature, no_label
 
 
 def from_networkx(
@@ -115,15 +114,12 @@ def to_networkx(
 def _attribute(data: Sequence[dict[str, Any]], name: str | None, owners: Sequence[Any], what: str) -> list[Any] | None:
     if name is None:
         return None
-    values = [entry.get(name, _MISSING) for entry in data]
-    lacking = [position for position, value in enumerate(values) if value is _MISSING]
+    values = [entry.get(name, NO_VALUE) for entry in data]
+    lacking = [position for position, value in enumerate(values) if value is NO_VALUE]
     if len(lacking) == len(values):
         return None
     if lacking:
-        raise GraphError(
-            f"{what} {owners[lacking[0]]!r} has no attribute {name!r}, but others have; label all of them, "
-            f"or pass {what}_label=None to ignore labels"
-        )
+        raise GraphError(no_label(what, owners[lacking[0]], name))
     return values
 
 
@@ -137,7 +133,7 @@ def _feature_rows(
     for entry, owner in zip(data, owners, strict=True):
         for name in wanted:
             if name not in entry:
-                raise GraphError(f"{what} {owner!r} has no attribute {name!r}, which {what}_features asks for")
+                raise GraphError(no_feature(what, owner, name))
         rows.append(entry[names] if isinstance(names, str) else [entry[name] for name in wanted])
     return rows
 

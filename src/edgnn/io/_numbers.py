@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from typing import IO, Any
 
@@ -22,9 +23,12 @@ def _byte_classes(token: bytes) -> np.ndarray[Any, Any]:
     return table
 
 
-_CLASSES = {"int": _byte_classes(b"0123456789-+"), "float": _byte_classes(b"0123456789-+.eEnNaAiIfFtTyY")}
+_TOKENS = {"int": b"0123456789-+", "float": b"0123456789-+.eEnNaAiIfFtTyY"}
+_CLASSES = {kind: _byte_classes(token) for kind, token in _TOKENS.items()}
 _COMMA_TO_SPACE = bytes.maketrans(b",", b" ")
+_BARE_SIGN = re.compile(rb"[-+](?![0-9])")
 _LONGEST_EXACT_INT = 18
+_LONGEST_ROW = 4 * 2**20
 
 
 def read_columns(stream: IO[bytes], path: Path_, kind: str, columns: int | None = None) -> np.ndarray[Any, Any]:
@@ -43,14 +47,13 @@ def read_columns(stream: IO[bytes], path: Path_, kind: str, columns: int | None 
     """
     parts: list[np.ndarray[Any, Any]] = []
     ended: int | None = None
-    for line, chunk in line_chunks(stream, path):
+    for line, chunk in line_chunks(stream, path, _LONGEST_ROW):
         body = chunk.rstrip(b" \t\r\n")
         if ended is not None and body:
             raise FormatError(path, "the line is blank; only the end of the file may have blank lines", ended)
-        if len(body) < len(chunk) and chunk.count(b"\n", len(body)) > 1:
+        if ended is None and (not body or chunk.count(b"\n", len(body)) > 1):
             ended = line + body.count(b"\n") + bool(body)
         if not body:
-            ended = line if ended is None else ended
             continue
         part = _parse(body, kind, columns)
         if part is None:
@@ -80,6 +83,8 @@ def _parse(body: bytes, kind: str, columns: int | None) -> np.ndarray[Any, Any] 
     if (widths != width).any():
         return None
     if kind == "int":
+        if (b"-" in body or b"+" in body) and _BARE_SIGN.search(body):  # numpy reads a sign without digits as zero
+            return None
         boundaries = np.flatnonzero(np.diff(token, prepend=False, append=False))
         if (boundaries[1::2] - boundaries[::2]).max() > _LONGEST_EXACT_INT:
             return None
@@ -95,35 +100,35 @@ def _parse(body: bytes, kind: str, columns: int | None) -> np.ndarray[Any, Any] 
 def _parse_slowly(body: bytes, kind: str, columns: int | None, path: Path_, line: int) -> np.ndarray[Any, Any]:
     """Parse line by line, so that an error can name the line."""
     rows = []
-    convert = int if kind == "int" else float
     noun = "whole number" if kind == "int" else "number"
     for number, text in enumerate(body.split(b"\n"), line):
-        if not text.strip():
+        if not text.strip(b" \t\r"):
             raise FormatError(path, "the line is blank; only the end of the file may have blank lines", number)
         fields = text.split(b",")
         if columns is None:
             columns = len(fields)
         if len(fields) != columns:
             raise FormatError(path, f"the line has {len(fields)} values, expected {columns}", number)
-        try:
-            row = [convert(field.decode("ascii")) for field in fields]
-        except (ValueError, UnicodeDecodeError):
-            wrong = next(field for field in fields if not _converts(field, convert))
-            raise FormatError(path, f"{_shown(wrong)} is not a {noun}", number) from None
+        row = [_number(field, kind) for field in fields]
+        if None in row:
+            raise FormatError(path, f"{_shown(fields[row.index(None)])} is not a {noun}", number)
         if kind == "int" and not all(-(2**63) <= value < 2**63 for value in row):
             raise FormatError(path, "a number does not fit into 64 bits", number)
         rows.append(row)
     return np.array(rows, dtype=np.int64 if kind == "int" else np.float64)
 
 
-def _converts(field: bytes, convert: type[int] | type[float]) -> bool:
+def _number(field: bytes, kind: str) -> Any:
+    """Return the number a field holds, or None; Python's own extras such as ``1_000`` are none."""
+    token = field.strip(b" \t\r")
+    if token.translate(None, _TOKENS[kind]):
+        return None
     try:
-        convert(field.decode("ascii"))
-    except (ValueError, UnicodeDecodeError):
-        return False
-    return True
+        return int(token) if kind == "int" else float(token)
+    except ValueError:
+        return None
 
 
 def _shown(field: bytes) -> str:
-    text = repr(field.strip())[1:]
+    text = repr(field.strip()[:40])[1:]
     return text if len(text) <= 40 else f"{text[:37]}…'"

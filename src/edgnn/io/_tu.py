@@ -14,7 +14,7 @@ from torch import Tensor
 
 from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import Graphs
-from edgnn.io._files import Path_, atomic_file, atomic_folder, open_binary, open_member, zip_members
+from edgnn.io._files import Path_, atomic_file, atomic_folder, open_binary, open_member, open_zip, zip_members
 from edgnn.io._labeled import Labeled
 from edgnn.io._numbers import read_columns
 
@@ -42,17 +42,15 @@ def read_tu(
     target : {"labels", "attributes"}, optional
         Which targets to take; default: the labels, or the attributes where there are no labels.
     max_bytes : int, optional
-        How much one file of a zip may unpack to; default: 100 times its packed size, or 64 MiB if that is more.
+        How much one compressed file may unpack to; default: 100 times its packed size, or 64 MiB if that is more.
     """
     path = Path(path)
     with ExitStack() as stack:
         if path.is_dir():
-            files = _Files(path, name, {entry.name: _opener(entry) for entry in sorted(path.iterdir()) if entry.is_file()})
+            entries = [entry for entry in sorted(path.iterdir()) if entry.is_file()]
+            files = _Files(path, name, {entry.name: _opener(entry, max_bytes) for entry in entries})
         else:
-            try:
-                archive = stack.enter_context(zipfile.ZipFile(path))
-            except zipfile.BadZipFile as error:
-                raise FormatError(path, f"this is not a readable zip archive ({error})") from None
+            archive = stack.enter_context(open_zip(path))
             members = zip_members(archive, path)
             files = _Files(path, name, {key: _member_opener(archive, info, path, max_bytes) for key, info in members.items()})
         return _read(files, target)
@@ -66,18 +64,23 @@ def write_tu(graphs: Graphs, folder: Path_, *, name: str | None = None, targets:
     """
     folder = Path(folder)
     name = folder.name if name is None else name
-    if targets is None and len(graphs) and int(graphs.sizes[-1]) == 0:
-        raise GraphError("the last graph has no nodes, which the TU format can only express through targets; give them")
+    if graphs.num_nodes == 0:
+        raise GraphError(f"there is no node to write in {graphs!r}; the TU format needs one")
+    if targets is None and (int(graphs.sizes[-1]) == 0 or len(graphs) > graphs.num_nodes):
+        raise GraphError(
+            "the last graph has no nodes, or there are more graphs than nodes: the TU format can only express that through "
+            "targets; give them"
+        )
     edges = torch.stack([graphs.edge_source, graphs.edge_target], 1) + 1
     node_ids, node_legend = _integers(graphs.node_label, list(graphs.node_vocabulary))
     edge_ids, edge_legend = _integers(graphs.edge_label, list(graphs.edge_vocabulary))
     columns: dict[str, Any] = {"A": edges, "graph_indicator": graphs.graph_of_node + 1}
     columns["node_labels"] = None if graphs.node_vocabulary.constant else node_ids
     columns["edge_labels"] = None if graphs.edge_vocabulary.constant else edge_ids
-    columns["node_attributes"], columns["edge_attributes"] = graphs.node_features, graphs.edge_features
+    columns |= {"node_attributes": _filled(graphs.node_features), "edge_attributes": _filled(graphs.edge_features)}
     if targets is not None:
         values = np.asarray(targets)
-        if values.dtype.kind not in "iuf" or len(values) != len(graphs):
+        if values.dtype.kind not in "iuf" or values.ndim not in (1, 2) or len(values) != len(graphs):
             raise GraphError(f"TU targets are one number (or row of numbers) per graph: {len(graphs)} of them")
         columns["graph_attributes" if values.dtype.kind == "f" else "graph_labels"] = values
     with atomic_folder(folder) as unfinished:
@@ -85,27 +88,25 @@ def write_tu(graphs: Graphs, folder: Path_, *, name: str | None = None, targets:
             if column is not None:
                 with atomic_file(unfinished / f"{name}_{key}.txt") as stream:
                     array = column.cpu().numpy() if isinstance(column, Tensor) else column
-                    np.savetxt(stream, array, delimiter=", ", fmt=_FORMATS.get(array.dtype.str[1:], "%d"))
+                    np.savetxt(stream, array, delimiter=", ", fmt=_format(array.dtype))
         legend = _legend("Node labels", node_legend) + _legend("Edge labels", edge_legend)
-        (unfinished / "README.txt").write_text(f"{name}: {graphs!r}\n{legend}", encoding="utf-8")
-
-
-_FORMATS = {"f4": "%.9g", "f8": "%.17g"}
+        (unfinished / "README.txt").write_text(f"{name}: {graphs!r}\n{legend}", "utf-8", "backslashreplace")
 
 
 class _Files:
     """The files of one TU set, by the part of their name behind ``NAME_``."""
 
     def __init__(self, place: Path, name: str | None, openers: Mapping[str, Callable[[], AbstractContextManager[BinaryIO]]]):
-        wanted = "_A.txt" if name is None else f"{name}_A.txt"
-        found = [key for key in openers if PurePosixPath(key).name.endswith(wanted)]
-        if name is not None:
-            found = [key for key in found if PurePosixPath(key).name == wanted]
+        names = {key: PurePosixPath(key).name for key in openers}
+        if name is None:
+            found = [key for key, file in names.items() if file.endswith("_A.txt") and not file.startswith(".")]
+        else:
+            found = [key for key, file in names.items() if file == f"{name}_A.txt"]
         if not found:
-            raise FormatError(place, f"there is no {'NAME_A.txt' if name is None else wanted} here, so this is no TU data set")
+            raise FormatError(place, f"there is no {name or 'NAME'}_A.txt here, so this is no TU data set")
         if len(found) > 1:
-            names = ", ".join(sorted(PurePosixPath(key).name.removesuffix("_A.txt") for key in found))
-            raise FormatError(place, f"several TU data sets are here ({names}); choose one with name=")
+            several = ", ".join(sorted(names[key].removesuffix("_A.txt") for key in found))
+            raise FormatError(place, f"several TU data sets are here ({several}); choose one with name=")
         self._prefix = found[0].removesuffix("A.txt")
         self._openers = openers
         self._place = place
@@ -121,8 +122,8 @@ class _Files:
             return read_columns(stream, self.path(part), kind, columns)
 
 
-def _opener(path: Path) -> Callable[[], AbstractContextManager[BinaryIO]]:
-    return lambda: open_binary(path)
+def _opener(path: Path, max_bytes: int | None) -> Callable[[], AbstractContextManager[BinaryIO]]:
+    return lambda: open_binary(path, max_bytes)
 
 
 def _member_opener(
@@ -135,6 +136,8 @@ def _read(files: _Files, target: str | None) -> Labeled:
     indicator = files.columns("graph_indicator", "int", 1)
     if indicator is None:
         raise FormatError(files.path("graph_indicator"), "the file is missing; it says which graph each node belongs to")
+    if len(indicator) == 0:
+        raise FormatError(files.path("graph_indicator"), "the file is empty; it says which graph each node belongs to")
     edges = files.columns("A", "int", 2)
     assert edges is not None
     targets = _targets(files, target)
@@ -149,8 +152,8 @@ def _read(files: _Files, target: str | None) -> Labeled:
         sizes=torch.from_numpy(np.diff(offset)),
         node_labels=None if node_labels is None else _label_values(node_labels[node_order]),
         edge_labels=None if edge_labels is None else _label_values(edge_labels),
-        node_features=None if node_features is None else node_features[node_order].astype(np.float32),
-        edge_features=None if edge_features is None else edge_features.astype(np.float32),
+        node_features=None if node_features is None else node_features[node_order],
+        edge_features=edge_features,
     )
     return Labeled(graphs, None if targets is None else targets[:, 0] if targets.shape[1] == 1 else targets)
 
@@ -221,21 +224,43 @@ def _per_line(files: _Files, part: str, kind: str, lines: int, master: str) -> _
         raise FormatError(
             files.path(part), f"it has {len(values)} lines, but {master} has {lines}; each line needs its partner"
         )
-    if kind == "float" and not np.isfinite(values).all():
+    if kind == "int":
+        return values
+    with np.errstate(over="ignore"):
+        values = values.astype(np.float32)
+    if not np.isfinite(values).all():
         line = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0]) + 1
-        raise FormatError(files.path(part), "an attribute is not finite; fill in or drop missing values first", line)
+        raise FormatError(files.path(part), "an attribute is not a finite 32-bit number; fill in or drop missing values", line)
     return values
 
 
-def _label_values(columns: _Array) -> _Array | list[tuple[int, ...]]:
-    return columns[:, 0] if columns.shape[1] == 1 else list(map(tuple, columns.tolist()))
+def _label_values(columns: _Array) -> _Array:
+    """Return one label per line: its number, or where it has several the tuple of them, one object for equal lines."""
+    if columns.shape[1] == 1:
+        return columns[:, 0]
+    rows = np.zeros(len(columns), np.int64)
+    for column in columns.T:
+        values, place = np.unique(column, return_inverse=True)
+        rows = np.unique(rows * len(values) + place, return_inverse=True)[1]
+    _, first = np.unique(rows, return_index=True)
+    labels = np.empty(len(first), dtype=object)
+    labels[:] = list(map(tuple, columns[first].tolist()))
+    return labels[rows]
+
+
+def _filled(features: Tensor | None) -> Tensor | None:
+    return None if features is None or features.shape[1] == 0 else features
 
 
 def _integers(ids: Tensor, values: list[Any]) -> tuple[_Array, list[Any]]:
     """Return labels as integers and, where the values are no integers themselves, the list that explains them."""
-    if all(type(value) is int for value in values):
+    if all(type(value) is int and -(2**63) <= value < 2**63 for value in values):
         return np.array(values, dtype=np.int64)[ids.cpu().numpy()], []
     return ids.cpu().numpy(), values
+
+
+def _format(dtype: np.dtype[Any]) -> str:
+    return "%d" if dtype.kind in "iu" else "%.9g" if dtype.itemsize == 4 else "%.17g"
 
 
 def _legend(title: str, values: list[Any]) -> str:

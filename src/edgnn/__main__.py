@@ -1,0 +1,5 @@
+"""``python -m edgnn``: the same as the command ``edgnn``."""
+
+from edgnn.cli import main
+
+main()

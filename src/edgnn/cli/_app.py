@@ -1,0 +1,62 @@
+"""The command ``edgnn``: errors become one line and an exit code, everything else is the library's."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from edgnn.cli._bench import bench
+from edgnn.cli._datasets import datasets_app
+from edgnn.cli._wl import wl_app
+from edgnn.errors import EdgnnError
+
+app = typer.Typer(
+    name="edgnn",
+    help="Learn from directed graphs with node and edge labels.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.add_typer(datasets_app, name="datasets")
+app.add_typer(wl_app, name="wl")
+app.command("bench")(bench)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from edgnn import __version__
+
+        typer.echo(f"edgnn {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Learn from directed graphs with node and edge labels."""
+
+
+def main() -> None:
+    """Run the command line; exit 0, 2 for the user's mistakes, 1 for ours."""
+    try:
+        app()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except KeyboardInterrupt:
+        _fail("interrupted", 130)
+    except EdgnnError as error:
+        _fail(" ".join(str(error).split("\n")), 2)
+    except OSError as error:
+        _fail(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error), 2)
+
+
+def _fail(message: str, code: int) -> None:
+    typer.echo(f"edgnn: {message}", err=True)
+    sys.exit(code)

@@ -1,0 +1,108 @@
+"""``edgnn datasets``: which sets there are, where they would come from, what is in them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from edgnn.datasets import Dataset
+
+DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Look here first; laid out as TUDataset/NAME and rdf/NAME.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+datasets_app = typer.Typer(help="List the named data sets, or show one.", invoke_without_command=True, no_args_is_help=False)
+
+
+@datasets_app.callback()
+def list_sets(context: typer.Context, data_dir: DataDir = None, as_json: Json = False) -> None:
+    """List the named data sets and where each would come from."""
+    if context.invoked_subcommand is not None:
+        return
+    from edgnn import datasets
+
+    rows: list[dict[str, Any]] = []
+    for name in datasets.names():
+        entry = datasets.find(name)
+        assert entry is not None
+        location = datasets.locate(entry, data_dir)
+        rows.append(
+            {
+                "name": name,
+                "task": "graph classification" if entry.kind == "tu" else "node classification",
+                "from": location.place,
+                "path": None if location.path is None else str(location.path),
+                "description": entry.description,
+            }
+        )
+    if as_json:
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for title in ("Name", "Task", "Comes from", "What it is"):
+        table.add_column(title, overflow="fold")
+    for row in rows:
+        table.add_row(row["name"], row["task"], row["from"], row["description"])
+    _console().print(table)
+    _console().print("\nEvery other TU set is loaded by its name too. [bold]edgnn datasets show NAME[/] tells what is in one.")
+
+
+@datasets_app.command("show")
+def show(
+    name: Annotated[str, typer.Argument(help="A set's name, or a file or folder in any format edgnn reads.")],
+    data_dir: DataDir = None,
+    as_json: Json = False,
+) -> None:
+    """Load a data set and print its statistics beside the paper's."""
+    from edgnn.datasets import load_dataset, summary
+
+    data = load_dataset(name, data_dir=data_dir)
+    if as_json:
+        typer.echo(json.dumps(summary(data), indent=2, ensure_ascii=False))
+    else:
+        _print(data)
+
+
+def _print(data: Dataset) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from edgnn.datasets import class_counts, statistics
+
+    console = _console()
+    rows = statistics(data)
+    console.print(f"[bold]{escape(data.name)}[/]  {escape(data.description)}\n")
+    table = Table(box=None, pad_edge=False)
+    table.add_column("")
+    for row in rows:
+        table.add_column(row.title, justify="right", no_wrap=True)
+    table.add_row("here", *(_number(row.value) for row in rows))
+    if data.paper:
+        table.add_row(
+            "paper",
+            *("" if row.paper is None else f"[yellow]{row.paper:,}*[/]" if row.differs else f"{row.paper:,}" for row in rows),
+        )
+    console.print(table)
+    if data.paper_note:
+        console.print(f"* {escape(data.paper_note)}")
+    counts = class_counts(data)
+    if counts:
+        console.print("\nClasses   " + ", ".join(f"{escape(name)}: {count}" for name, count in counts.items()))
+    console.print(f"Source    {escape(data.source)}")
+    if data.citation:
+        console.print(f"Cite      {escape(data.citation)}")
+
+
+def _number(value: int | float) -> str:
+    return f"{value:,.2f}" if isinstance(value, float) else f"{value:,}"
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    return Console(highlight=False)

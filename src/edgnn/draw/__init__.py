@@ -1,0 +1,6 @@
+"""Graphs and colors as pictures: data in, figure out."""
+
+from edgnn.draw._coloring import coloring_page, draw_coloring
+from edgnn.draw._layout import layout
+
+__all__ = ["coloring_page", "draw_coloring", "layout"]

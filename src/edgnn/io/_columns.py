@@ -1,0 +1,258 @@
+"""Columns of a table as arrays: ids and labels by number, features and targets as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from edgnn._optional import optional
+from edgnn.errors import FormatError
+from edgnn.io._table_files import Table
+
+_Array = np.ndarray[Any, Any]
+
+#: Whole numbers as Python writes them; of those with 19 digits some do not fit into 64 bits.
+_WHOLE = r"^(0|-?[1-9][0-9]{0,18})$"
+
+
+def read_columns(table: Table, columns: Sequence[Column]) -> None:
+    """Go through ``table`` once and hand every column its values."""
+    names = list(dict.fromkeys(column.name for column in columns))
+    row = 0
+    with closing(table.batches(names)) as batches:
+        for batch in batches:
+            arrays = {name: _decoded(array) for name, array in zip(names, batch.columns, strict=True)}
+            for column in columns:
+                column.add(arrays[column.name], row)
+            row += len(batch)
+
+
+class Column:
+    """What is kept of one column of a table; ``what`` says in errors what its cells are."""
+
+    def __init__(self, table: Table, name: str, what: str) -> None:
+        self.table, self.name, self.what = table, name, what
+
+    def add(self, array: Any, row: int) -> None:
+        """Take the next values; ``row`` is the row of the first one."""
+        raise NotImplementedError
+
+    def _wrong_type(self, found: Any, expected: str) -> FormatError:
+        return FormatError(self.table.path, f"the column {self.name!r} holds {found}, but {self.what} is {expected}")
+
+    def _cell_error(self, array: Any, position: int, row: int, expected: str) -> FormatError:
+        value = array[position].as_py()
+        found = "is empty" if value is None else f"holds {_shown(value)}"
+        return self.table.error(f"the column {self.name!r} {found}; {self.what} is {expected}", row + position)
+
+
+class Keys(Column):
+    """Ids or labels: text and whole numbers, for labels also other numbers and truth values."""
+
+    def __init__(self, table: Table, name: str, what: str, *, label: bool = False) -> None:
+        super().__init__(table, name, what)
+        self.parts: list[Any] = []
+        self.size = self.missing = 0
+        self._label = label
+
+    def add(self, array: Any, row: int) -> None:
+        """Give the next values numbers, counted within themselves."""
+        if len(array) == 0:
+            return
+        plain = self._label_values(array, row) if self._label else self._id_values(array)
+        missing = self.missing + plain.null_count
+        if missing and (not self._label or missing < self.size + len(plain)):
+            first = 0 if self.missing else row + int(np.argmax(plain.is_null().to_numpy(zero_copy_only=False)))
+            raise self._missing(first)
+        self.size += len(plain)
+        self.missing = missing
+        part = encoded(plain)
+        if not self.table.typed:
+            part = _arrow().DictionaryArray.from_arrays(part.indices, _whole_numbers(part.dictionary))
+        self.parts.append(part)
+
+    def take_parts(self) -> list[Any]:
+        """Return the parts, and forget them."""
+        parts, self.parts = self.parts, []
+        return parts
+
+    def _missing(self, row: int) -> FormatError:
+        if not self._label:
+            return self.table.error(f"the column {self.name!r} is empty; {self.what} is needed in every row", row)
+        return self.table.error(
+            f"the column {self.name!r} is empty here, but not everywhere; label all rows, or none "
+            '("" in quotation marks is a label, the empty text)',
+            row,
+        )
+
+    def _id_values(self, array: Any) -> Any:
+        pa = _arrow()
+        kind = array.type
+        if _is_text(kind) or pa.types.is_null(kind):
+            return array.cast(pa.large_string())
+        if not pa.types.is_integer(kind):
+            raise self._wrong_type(kind, "text or a number" if self._label else "text or a whole number")
+        try:
+            return array.cast(pa.int64())
+        except pa.ArrowInvalid:
+            raise self._wrong_type(f"{kind} beyond 64 signed bits", "a whole number that fits") from None
+
+    def _label_values(self, array: Any, row: int) -> Any:
+        pa, compute = _arrow(), _arrow("pyarrow.compute")
+        if pa.types.is_boolean(array.type):
+            return array
+        if not pa.types.is_floating(array.type):
+            return self._id_values(array)
+        values = array.cast(pa.float64())
+        undefined = compute.is_nan(values).fill_null(False).to_numpy(zero_copy_only=False)
+        if undefined.any():
+            raise self._cell_error(values, int(np.argmax(undefined)), row, "text or a number; leave the cell empty instead")
+        return compute.add(values, 0.0)  # -0.0 and 0.0 are one label
+
+
+class Numbers(Column):
+    """Numbers: a feature of every row."""
+
+    def __init__(self, table: Table, name: str, what: str) -> None:
+        super().__init__(table, name, what)
+        self._parts: list[_Array] = []
+
+    def add(self, array: Any, row: int) -> None:
+        """Take the next values, which must all be finite numbers."""
+        single = str(array.type) in ("float", "halffloat")
+        values = _as_floats(array, _arrow().float32() if single else _arrow().float64())
+        if values is None and not _is_text(array.type):
+            raise self._wrong_type(array.type, "a number")
+        if values is None:
+            raise self._cell_error(array, _first_failing(array), row, "a number")
+        numbers = values.to_numpy(zero_copy_only=False)
+        if values.null_count or not np.isfinite(numbers).all():
+            position = int(np.argmax(~np.isfinite(numbers)))
+            raise self._cell_error(array, position, row, "a finite number; fill in or drop missing values first")
+        self._parts.append(numbers)
+
+    def values(self) -> _Array:
+        """Return all numbers, in single precision where the file has that."""
+        return np.concatenate(self._parts) if self._parts else np.zeros(0)
+
+
+class Targets(Column):
+    """Targets: whole numbers, numbers, truth values or text, as they come."""
+
+    def __init__(self, table: Table, name: str, what: str) -> None:
+        super().__init__(table, name, what)
+        self._parts: list[Any] = []
+
+    def add(self, array: Any, row: int) -> None:
+        """Take the next values."""
+        self._parts.append(array)
+
+    def values(self) -> tuple[_Array, _Array]:
+        """Return the targets and which of them are there; a missing number is NaN, missing text is ``None``."""
+        pa, types = _arrow(), _arrow("pyarrow.types")
+        column = pa.chunked_array(self._parts, type=None if self._parts else pa.float64())
+        if not self.table.typed:
+            column = _numbers_of_text(column)
+        kind = column.type
+        if types.is_floating(kind) or types.is_null(kind) or (types.is_integer(kind) and column.null_count):
+            numbers = column.cast(pa.float64(), safe=False).to_numpy()
+            return numbers, ~np.isnan(numbers)
+        if types.is_integer(kind) or (types.is_boolean(kind) and not column.null_count):
+            return column.to_numpy(), np.ones(len(column), bool)
+        if _is_text(kind) or types.is_boolean(kind):
+            texts = np.empty(len(column), object)
+            texts[:] = column.to_pylist()
+            return texts, np.array([text is not None for text in texts], bool)
+        raise self._wrong_type(kind, "a number or text")
+
+
+def number(columns: Sequence[Keys]) -> tuple[list[_Array], Any]:
+    """Give the values of all ``columns`` numbers, together; return each column's numbers, and the values as an Arrow array.
+
+    Where one part holds text and another whole numbers, all are compared as text: of plainly written numbers, nothing is lost by
+    that. Missing values have the number 0. The columns' parts are used up.
+    """
+    pa = _arrow()
+    counts = [len(column.parts) for column in columns]
+    parts = [part for column in columns for part in column.take_parts()]
+    if not parts:
+        return [np.zeros(0, np.int32) for _ in columns], pa.array([], pa.int64())
+    if len({part.type for part in parts}) > 1:
+        text = pa.large_string()
+        parts = [pa.DictionaryArray.from_arrays(part.indices, part.dictionary.cast(text)) for part in parts]
+    chunks = pa.chunked_array(parts)
+    del parts
+    unified = iter(chunks.unify_dictionaries(memory_pool=pa.system_memory_pool()).chunks)
+    del chunks
+    codes, values = [], None
+    for count in counts:
+        own = list(islice(unified, count))
+        values = own[0].dictionary if own else values
+        arrays = [part.indices.fill_null(0).to_numpy() for part in own]
+        codes.append(np.concatenate(arrays) if arrays else np.zeros(0, np.int32))
+    return codes, values
+
+
+def encoded(values: Any) -> Any:
+    """Give values numbers by first appearance, in memory that goes back to the system once it is free."""
+    return _arrow("pyarrow.compute").dictionary_encode(values, memory_pool=_arrow().system_memory_pool())
+
+
+def _whole_numbers(values: Any) -> Any:
+    """Turn text into whole numbers, if all of it is plainly written ones that fit into 64 bits."""
+    pa, compute = _arrow(), _arrow("pyarrow.compute")
+    if not _is_text(values.type) or not compute.all(compute.match_substring_regex(values, _WHOLE)).as_py():
+        return values
+    try:
+        return values.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return values
+
+
+def _numbers_of_text(column: Any) -> Any:
+    """Turn a column of text into whole numbers or numbers, if all that is there reads so."""
+    if column.null_count == len(column):
+        return column.cast(_arrow().float64())
+    whole = _whole_numbers(column)
+    numbers = _as_floats(column, _arrow().float64()) if whole is column else whole
+    return column if numbers is None else numbers
+
+
+def _as_floats(array: Any, kind: Any) -> Any:
+    """Cast to floating-point numbers; ``None`` where that is impossible."""
+    pa = _arrow()
+    try:
+        return array.cast(kind, safe=False)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+
+
+def _first_failing(array: Any) -> int:
+    """Return where the first value stands that is no number, by halving."""
+    low, high = 0, len(array)
+    kind = _arrow().float64()
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _as_floats(array[low:middle], kind) is None else (middle, high)
+    return low
+
+
+def _is_text(kind: Any) -> bool:
+    return str(kind) in ("string", "large_string", "string_view")
+
+
+def _decoded(array: Any) -> Any:
+    return array.dictionary_decode() if _arrow().types.is_dictionary(array.type) else array
+
+
+def _arrow(module: str = "pyarrow") -> Any:
+    return optional(module, "reading tables")
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"

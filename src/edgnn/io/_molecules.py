@@ -1,0 +1,237 @@
+"""Molecules to Graphs through RDKit: SMILES, Mol objects, SD files, tables with a SMILES column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from os import fspath
+from typing import Any, TypedDict, Unpack
+
+from edgnn.errors import FormatError, GraphError
+from edgnn.graphs import Graphs
+from edgnn.graphs._vocabulary import OnUnknown
+from edgnn.io._files import Path_, open_binary
+from edgnn.io._labeled import Labeled
+from edgnn.io._molecule_files import OnBad, Skipped, TargetColumns, column_of, properties_of, records, table
+from edgnn.io._rdkit import Aromaticity, Collector, Property, chem, read_mol_block, read_smiles, shown
+
+
+class MoleculeOptions(TypedDict, total=False):
+    """The keyword arguments that all molecule readers share; :func:`from_smiles` explains them."""
+
+    atom_label: Property
+    bond_label: Property
+    hydrogens: bool
+    kekulize: bool
+    aromaticity: Aromaticity
+    like: Graphs | None
+    unknown: OnUnknown
+
+
+def from_smiles(
+    smiles: str | Iterable[str],
+    *,
+    atom_label: Property = "symbol",
+    bond_label: Property = "type",
+    hydrogens: bool = False,
+    kekulize: bool = False,
+    aromaticity: Aromaticity = "rdkit",
+    names: Sequence[Any] | None = None,
+    like: Graphs | None = None,
+    unknown: OnUnknown = "error",
+) -> Graphs:
+    """Convert SMILES strings: atoms become nodes, each bond two edges, one each way.
+
+    Parameters
+    ----------
+    smiles : str or iterable of str
+        One molecule per string. What follows a blank is a name or CXSMILES extension, as RDKit reads it.
+    atom_label : str, sequence of str or callable, optional
+        Node label: ``"symbol"``, ``"number"``, ``"charge"``, ``"aromatic"``, ``"degree"``, ``"hydrogens"`` (all that are
+        attached), ``"valence"``, ``"radicals"``, ``"hybridization"`` (``"sp2"``), ``"chirality"`` (``"R"``, ``"S"``, ``"none"``),
+        ``"in_ring"``, ``"ring_size"`` (the smallest ring, 0 for none), ``"isotope"`` (0 where not given), ``"mass_number"``;
+        several of them for a tuple; a function of the RDKit atom; or ``None`` for no labels.
+    bond_label : str, sequence of str or callable, optional
+        Edge label, the same in both directions: ``"type"`` (``"single"``, ``"double"``, ``"triple"``, ``"aromatic"``, else RDKit's
+        name, such as ``"dative"``), ``"stereo"`` (``"E"``, ``"Z"``, ``"any"``, ``"none"``), ``"conjugated"``, ``"in_ring"``,
+        ``"ring_size"``; several; a function of the RDKit bond; or ``None``.
+    hydrogens : bool
+        Make every hydrogen atom a node.
+    kekulize : bool
+        Write aromatic rings as alternating single and double bonds.
+    aromaticity : {"rdkit", "cdk"}
+        What is aromatic. ``"cdk"`` leaves out rings with a double bond that points out of the ring, such as those of coumarin
+        and caffeine: the rule that the PTC sets of the TU collection follow.
+    names : sequence, optional
+        Graph names; default: the strings themselves.
+    like : Graphs, optional
+        Number the labels as these graphs do, so that a model made for them fits.
+    unknown : {"error", "map"}
+        What to do with a label that ``like`` does not know: raise, or give it the reserved label ``UNKNOWN``.
+
+    Examples
+    --------
+    >>> from edgnn.io import from_smiles
+    >>> from_smiles(["CCO", "c1ccccc1[N+](=O)[O-]"])
+    Graphs(2 graphs, 12 nodes, 22 edges, 3 node labels, 3 edge labels)
+    """
+    collector = Collector(atom_label, bond_label, hydrogens, kekulize, aromaticity, like, unknown)
+    texts = []
+    for position, text in enumerate(_items(smiles, str, "SMILES strings")):
+        if not isinstance(text, str):
+            missing = text is None or text != text
+            what = f"missing ({text})" if missing else f"a {type(text).__name__}, not a string"
+            raise GraphError(f"SMILES {position} is {what}; drop it or fill it in")
+        where = f"SMILES {position} ({shown(text)})"
+        mol, reason = read_smiles(text)
+        if mol is None:
+            raise GraphError(f"{where}: {reason}")
+        collector.add(mol, where)
+        texts.append(text)
+    return collector.graphs(texts if names is None else names)
+
+
+def from_mols(mols: Any, *, names: Sequence[Any] | None = None, **options: Unpack[MoleculeOptions]) -> Graphs:
+    """Convert RDKit molecules, which stay as they are.
+
+    Parameters
+    ----------
+    mols : rdkit.Chem.Mol or iterable of them
+        Hydrogens that are atoms of the molecule become nodes.
+    names : sequence, optional
+        Graph names; default: the molecules' titles (``_Name``), if all have one.
+    **options
+        As in :func:`from_smiles`.
+    """
+    library = chem()
+    collector = Collector(**options)
+    titles = []
+    for position, mol in enumerate(_items(mols, library.Mol, "RDKit molecules")):
+        if not isinstance(mol, library.Mol):
+            raise GraphError(f"molecule {position} is a {type(mol).__name__}, not an RDKit molecule; drop it or parse it again")
+        collector.add(mol, f"molecule {position}")
+        titles.append(mol.GetProp("_Name").strip() if mol.HasProp("_Name") else "")
+    return collector.graphs(names if names is not None else _all_or_none(titles))
+
+
+def from_sdf(
+    path: Path_, *, bad: OnBad = "error", max_bytes: int | None = None, **options: Unpack[MoleculeOptions]
+) -> Graphs:  # fmt: skip
+    """Read the molecules of an SD file without its properties; see :func:`read_sdf`."""
+    return read_sdf(path, bad=bad, max_bytes=max_bytes, **options).graphs
+
+
+def read_sdf(
+    path: Path_,
+    *,
+    target: str | Sequence[str] | None = None,
+    bad: OnBad = "error",
+    max_bytes: int | None = None,
+    **options: Unpack[MoleculeOptions],
+) -> Labeled:
+    """Read an SD file (or a single mol file), plain or gzip.
+
+    Parameters
+    ----------
+    path : path
+        The file, in UTF-8.
+    target : str or sequence of str, optional
+        Properties to take as targets. A column of whole numbers becomes integers, one of numbers floats with NaN where a molecule
+        lacks it; any other text stays text, and must then be there for every molecule.
+    bad : {"error", "skip"}
+        What to do with a record that RDKit cannot read or that has no atoms: raise, or skip it with one warning for all.
+    max_bytes : int, optional
+        How much a compressed file may unpack to; default: 100 times its packed size, or 64 MiB if that is more.
+    **options
+        As in :func:`from_smiles`.
+
+    Returns
+    -------
+    Labeled
+        Graph names are the molecules' titles, if all have one.
+    """
+    collector, skipped, columns = Collector(**options), Skipped(path, bad), TargetColumns(path, target)
+    titles: list[str] = []
+    keep_hydrogens = options.get("hydrogens", False)
+    with open_binary(path, max_bytes) as stream:
+        for number, (line, record) in enumerate(records(stream, path), 1):
+            title = record[0].strip()
+            mol, reason = read_mol_block("".join(record), keep_hydrogens)
+            if mol is None:
+                skipped.add(f"record {number} ({shown(title)}): {reason}", line)
+                continue
+            collector.add(mol, f"{fspath(path)}, line {line}: record {number} ({shown(title)})")
+            titles.append(title)
+            if columns.names:
+                properties = properties_of(record)
+                columns.add([properties.get(name, "") for name in columns.names], line)
+    skipped.warn(len(titles))
+    return Labeled(collector.graphs(_all_or_none(titles)), columns.targets())
+
+
+def read_smiles_table(
+    path: Path_,
+    *,
+    smiles: str = "smiles",
+    target: str | Sequence[str] | None = None,
+    delimiter: str | None = None,
+    bad: OnBad = "error",
+    max_bytes: int | None = None,
+    **options: Unpack[MoleculeOptions],
+) -> Labeled:
+    """Read a text table (CSV, TSV), plain or gzip, with a header line and a column of SMILES.
+
+    A ``.smi`` or ``.smiles`` file may do without a header: then each line starts with a SMILES, and the rest of it is not read.
+
+    Parameters
+    ----------
+    path : path
+        The file, in UTF-8.
+    smiles : str
+        Name of the column; upper and lower case do not matter where the name is not there as it is.
+    target : str or sequence of str, optional
+        Columns to take as targets, by the rules of :func:`read_sdf`; an empty cell is a missing value.
+    delimiter : str, optional
+        What separates columns; default: the first of tab, comma, semicolon and blank that the header line has.
+    bad : {"error", "skip"}
+        What to do with a row whose SMILES RDKit cannot read: raise, or skip it with one warning for all.
+    max_bytes : int, optional
+        How much a compressed file may unpack to; default: 100 times its packed size, or 64 MiB if that is more.
+    **options
+        As in :func:`from_smiles`.
+
+    Returns
+    -------
+    Labeled
+        Graph names are the SMILES strings.
+    """
+    collector, skipped, columns = Collector(**options), Skipped(path, bad), TargetColumns(path, target)
+    texts: list[str] = []
+    with open_binary(path, max_bytes) as stream:
+        header, rows = table(stream, path, smiles, delimiter)
+        place = column_of(header, smiles, path)
+        wanted = [column_of(header, name, path) for name in columns.names]
+        for line, row in rows:
+            if len(row) != len(header):
+                raise FormatError(path, f"the row has {len(row)} cells, but the header has {len(header)}", line)
+            text = row[place].strip()
+            mol, reason = read_smiles(text)
+            if mol is None:
+                skipped.add(f"SMILES {shown(text)}: {reason}", line)
+                continue
+            collector.add(mol, f"{fspath(path)}, line {line}: SMILES {shown(text)}")
+            texts.append(text)
+            columns.add([row[column].strip() for column in wanted], line)
+    skipped.warn(len(texts))
+    return Labeled(collector.graphs(texts), columns.targets())
+
+
+def _items(values: Any, single: type, what: str) -> Iterable[Any]:
+    if isinstance(values, single):
+        return [values]
+    if isinstance(values, bytes) or not isinstance(values, Iterable):
+        raise GraphError(f"expected {what}, got a {type(values).__name__}")
+    return values
+
+
+def _all_or_none(titles: list[str]) -> list[str] | None:
+    return titles if titles and all(titles) else None

@@ -1,0 +1,417 @@
+"""RDF to one labeled graph and back: terms become nodes, triples become edges, predicates become edge labels."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any, BinaryIO, Literal, NoReturn
+from urllib.parse import quote
+from xml.parsers import expat
+
+import numpy as np
+import torch
+
+from edgnn._optional import optional
+from edgnn.errors import FormatError, GraphError
+from edgnn.graphs import Graphs, Vocabulary
+from edgnn.graphs._graphs import Names
+from edgnn.graphs._vocabulary import OnUnknown, factorize, recode
+from edgnn.io._files import Path_, atomic_file, line_chunks, open_binary
+from edgnn.io._labeled import Labeled
+from edgnn.io._ntriples import DEEPEST_TERM, TripleBuilder, Triples, bare, first_of_each, kind, refuse_deep_terms
+
+_Array = np.ndarray[Any, Any]
+
+_FORMATS = {
+    "nt": "N_TRIPLES",
+    "nq": "N_QUADS",
+    "ttl": "TURTLE",
+    "trig": "TRIG",
+    "n3": "N3",
+    "rdf": "RDF_XML",
+    "owl": "RDF_XML",
+    "xml": "RDF_XML",
+}
+_BY_LINE = ("N_TRIPLES", "N_QUADS")
+_BATCH = 2**14
+_BLOCK = 2**20
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_POSITION = re.compile(r"^Parser error [^:]*: ")
+_LINE_ENDS = re.compile("must be followed by a dot|^line jumps")  # said of the place behind the line break
+_RELATIVE = "No scheme found in an absolute IRI"
+_LONGEST_REASON = 300
+
+# For each element and attribute the parser looks through all that are open, so these must stay few.
+_DEEPEST_ELEMENT = 256
+_MOST_ATTRIBUTES = 1000
+
+
+def read_rdf(
+    path: Path_,
+    *,
+    format: str | None = None,
+    literals: Literal["keep", "drop", "merge"] = "keep",
+    drop_predicates: Iterable[str] = (),
+    node_labels: Literal["none", "kind", "term"] = "none",
+    base_iri: str | None = None,
+    max_bytes: int | None = None,
+    like: Graphs | None = None,
+    unknown: OnUnknown = "error",
+) -> Labeled:
+    """Read an RDF file, plain or gzip-compressed, as one graph.
+
+    A node is a distinct term in subject or object position: the literal ``"http://x"`` and the IRI ``http://x`` are two. An edge
+    is a distinct triple from subject to object, labeled with its predicate; a triple that stands in several named graphs is one
+    edge. Nodes and labels are numbered by first appearance, subject before object.
+
+    Node names are IRIs as they are, ``_:id`` for blank nodes, and N-Triples text for literals (``"abc"``, ``"x"@en``,
+    ``"1"^^<http://www.w3.org/2001/XMLSchema#integer>``) and triple terms. Blank nodes keep the label that N-Triples and N-Quads
+    give them; in the other formats, where most have none, they are ``_:b0``, ``_:b1``, … by first appearance.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    format : {"nt", "ttl", "nq", "trig", "n3", "xml", "rdf", "owl"}, optional
+        N-Triples, Turtle, N-Quads, TriG, N3 without rules and formulas, RDF/XML (the last three); default: recognised from the
+        ending of the name, ``.gz`` aside, else from the first bytes.
+    literals : {"keep", "drop", "merge"}
+        Keep literals as nodes, drop the triples that end in one, or merge all literals of a datatype into one node, named
+        ``^^<datatype>`` (language-tagged ones: ``^^<…#langString>``).
+    drop_predicates : iterable of str
+        IRIs of predicates whose triples are left out, because they give the target away.
+    node_labels : {"none", "kind", "term"}
+        No labels; ``"iri"``, ``"blank"``, ``"triple"`` or a literal's datatype IRI; or the node's own name.
+    base_iri : str, optional
+        What relative IRIs are relative to.
+    max_bytes : int, optional
+        How much a compressed file may unpack to; default: 100 times its packed size, or 64 MiB if that is more.
+    like, unknown
+        Number labels as other graphs do; see :meth:`Graphs.from_edges`.
+    """
+    for name, value, choices in (
+        ("literals", literals, ("keep", "drop", "merge")),
+        ("node_labels", node_labels, ("none", "kind", "term")),
+    ):
+        if value not in choices:
+            raise GraphError(f"{name}={value!r}: choose one of {', '.join(map(repr, choices))}")
+    ox = optional("pyoxigraph", "read_rdf")
+    if base_iri is not None:
+        try:
+            ox.NamedNode(base_iri)
+        except ValueError as error:
+            raise GraphError(f"base_iri={base_iri!r}: {error}") from None
+    document = _Document(path, _format(path, format), base_iri, max_bytes, ox)
+    triples = document.triples()
+    if not len(triples):
+        raise FormatError(path, "there are no triples in it")
+    if dropped := [drop_predicates] if isinstance(drop_predicates, str) else list(drop_predicates):
+        missing = triples.drop_predicates(dropped)
+        if missing:
+            raise FormatError(path, f"drop_predicates names {missing[0]!r}, but no triple has that predicate")
+    if literals == "drop":
+        triples.drop_literals()
+    elif literals == "merge":
+        triples.merge_literals()
+    if not len(triples):
+        raise FormatError(path, "no triple is left; literals= and drop_predicates= removed all of them")
+    triples.settle()
+    return Labeled(_graph(triples, node_labels, like, unknown))
+
+
+def write_rdf(graphs: Graphs, path: Path_) -> None:
+    """Write a single graph as N-Triples, compressed if the name ends in ``.gz``.
+
+    Node names that are RDF terms, as :func:`read_rdf` gives them, are written as such, others (merged literals among them) as
+    ``urn:edgnn:node:NAME``, unnamed nodes by number; edge labels that are IRIs as such, others as ``urn:edgnn:label:VALUE``. Node
+    labels and features are not written. What RDF cannot hold is an error: a node without edges, an edge that stands twice, an edge
+    from a literal.
+    """
+    ox = optional("pyoxigraph", "write_rdf")
+    file = Path(path).name.lower()
+    if not file.endswith((".nt", ".nt.gz")):
+        raise GraphError(f"write_rdf writes N-Triples: the name must end in .nt or .nt.gz, and {Path(path).name!r} does not")
+    if len(graphs) != 1:
+        raise GraphError(f"an RDF file holds one graph, not {len(graphs)}: write each to a file of its own")
+    names = range(graphs.num_nodes) if graphs.node_names is None else graphs.node_names.tolist()
+    nodes = _distinct([_node_term(name, ox) for name in names], names, "node names")
+    labels = _distinct([_iri(label, "label", ox) for label in graphs.edge_vocabulary], graphs.edge_vocabulary, "edge labels")
+    ends = torch.stack([graphs.edge_source, graphs.edge_target], 1).cpu().numpy()
+    edge_label = graphs.edge_label.cpu().numpy()
+    _check_expressible(ends, edge_label, nodes, len(labels))
+    with atomic_file(path) as stream, _compressed(stream) if file.endswith(".gz") else nullcontext(stream) as out:
+        for start in range(0, len(ends), _BATCH):
+            batch = zip(ends[start : start + _BATCH].tolist(), edge_label[start : start + _BATCH].tolist(), strict=True)
+            out.write("".join(f"{nodes[s]} {labels[label]} {nodes[o]} .\n" for (s, o), label in batch).encode())
+
+
+# Reading
+
+
+def _format(path: Path_, chosen: str | None) -> str:
+    key = Path(path).name.lower().removesuffix(".gz").rpartition(".")[2] if chosen is None else chosen
+    found = _FORMATS.get(key) or (_format_of_content(path) if chosen is None else None)
+    if found is None:
+        what = (
+            "neither the name nor the content tells which RDF format this is"
+            if chosen is None
+            else f"format={chosen!r} is unknown"
+        )
+        raise FormatError(path, f"{what}; give format=, one of {', '.join(map(repr, _FORMATS))}")
+    return found
+
+
+def _format_of_content(path: Path_) -> str | None:
+    with open_binary(path) as stream:
+        start = stream.read(4096).removeprefix(_BYTE_ORDER_MARK).lstrip()
+    if start.startswith((b"<?xml", b"<!DOCTYPE", b"<rdf:")):
+        return "RDF_XML"
+    if start.startswith((b"@prefix", b"@base", b"PREFIX", b"BASE")):
+        return "TURTLE"
+    return "N_QUADS" if start.startswith((b"<", b"_:")) and b"> <" in start.partition(b"\n")[0] else None
+
+
+@dataclass(frozen=True)
+class _Document:
+    """An RDF file and how to parse it."""
+
+    path: Path_
+    format: str
+    base_iri: str | None
+    max_bytes: int | None
+    ox: Any
+
+    def open(self) -> BinaryIO:
+        stream = open_binary(self.path, self.max_bytes)
+        try:
+            if stream.peek(3).startswith(_BYTE_ORDER_MARK):  # type: ignore[attr-defined]
+                stream.read(3)
+        except FormatError:
+            stream.close()
+            raise
+        return stream
+
+    def triples(self) -> Triples:
+        builder, texts = TripleBuilder(), _Texts(self.ox, count_blanks=self.format not in _BY_LINE)
+        if self.format in _BY_LINE:
+            with self.open() as stream:
+                for line, chunk in line_chunks(stream, self.path):
+                    if self.format != "N_TRIPLES" or not builder.add_lines(chunk, self.ox):
+                        refuse_deep_terms(chunk, self.path, line)
+                        self._parse(chunk, builder, texts, line)
+        else:
+            (self._check_xml if self.format == "RDF_XML" else self._check_terms)()
+            with self.open() as stream:
+                self._parse(stream, builder, texts, 1)
+        return builder.build()
+
+    def _parse(self, source: bytes | IO[bytes], builder: TripleBuilder, texts: _Texts, line: int) -> None:
+        """Add what pyoxigraph reads from ``source``, which begins at ``line`` of the file."""
+        try:
+            quads = self._quads(source)
+            while batch := list(islice(quads, _BATCH)):
+                ends: list[str] = []
+                predicates: list[str] = []
+                for subject, predicate, object_, _ in batch:
+                    ends += (texts.of(subject), texts.of(object_))
+                    predicates.append(str(predicate))
+                builder.add(ends, predicates)
+        except SyntaxError as error:
+            self._refuse(error, line)
+        except MemoryError as error:
+            raise FormatError(self.path, f"a term is too long for the parser ({error})", self._failing_line()) from None
+
+    def _quads(self, source: Any) -> Iterator[Any]:
+        form = getattr(self.ox.RdfFormat, self.format)
+        quads: Iterator[Any] = self.ox.parse(
+            source, format=form, base_iri=self.base_iri, without_named_graphs=self.format == "N3"
+        )
+        return quads
+
+    def _refuse(self, error: SyntaxError, line: int) -> NoReturn:
+        reason = _POSITION.sub("", error.msg)
+        if len(reason) > _LONGEST_REASON:
+            reason = f"{reason[:_LONGEST_REASON]}…"
+        if _RELATIVE in reason and self.base_iri is None and self.format not in _BY_LINE:
+            reason += "; say what relative IRIs are relative to with base_iri="
+        if self.format == "N3" and "Named graphs" in reason:
+            reason = "a formula in braces is no RDF graph; of N3, only plain triples can be read"
+        if error.lineno is None:
+            raise FormatError(self.path, reason, self._failing_line()) from None
+        at_break = self.format in _BY_LINE and error.offset == 1 and _LINE_ENDS.search(reason)
+        raise FormatError(self.path, reason, line + error.lineno - (2 if at_break else 1)) from None
+
+    def _failing_line(self) -> int:
+        """Parse once more, handing out line by line: the last one taken is where the parser stopped."""
+        with self.open() as stream:
+            lines = _LineByLine(stream)
+            with suppress(SyntaxError, MemoryError):
+                for _ in self._quads(lines):
+                    pass
+            return lines.line
+
+    def _check_terms(self) -> None:
+        """Refuse triple terms nested so deep that the parser would run out of stack."""
+        with self.open() as stream:
+            opened, end = 0, b""
+            while block := stream.read(_BLOCK):
+                opened += (end + block).count(b"<<(")
+                end = block[-2:]
+        if opened > DEEPEST_TERM:
+            with self.open() as stream:
+                refuse_deep_terms(stream.read(), self.path, 1)
+
+    def _check_xml(self) -> None:
+        """Refuse XML that is not well-formed or cut off, which the parser lets pass, or that would keep it busy for ever."""
+        parser = expat.ParserCreate("UTF-8")
+        parser.ordered_attributes = True
+        depth = 0
+
+        def start(_: str, attributes: list[str]) -> None:
+            nonlocal depth
+            depth += 1
+            if depth > _DEEPEST_ELEMENT:
+                raise FormatError(self.path, f"elements nest more than {_DEEPEST_ELEMENT} deep", parser.CurrentLineNumber)
+            if len(attributes) > 2 * _MOST_ATTRIBUTES:
+                raise FormatError(
+                    self.path, f"an element has more than {_MOST_ATTRIBUTES} attributes", parser.CurrentLineNumber
+                )
+
+        def end(_: str) -> None:
+            nonlocal depth
+            depth -= 1
+
+        parser.StartElementHandler, parser.EndElementHandler = start, end
+        try:
+            with self.open() as stream:
+                while block := stream.read(_BLOCK):
+                    parser.Parse(block, False)
+            parser.Parse(b"", True)
+        except expat.ExpatError as error:
+            raise FormatError(
+                self.path, f"this is not well-formed XML in UTF-8: {expat.ErrorString(error.code)}", error.lineno
+            ) from None
+
+
+class _Texts:
+    """N-Triples texts of terms, with ``count_blanks`` so that blank nodes, which the parser may label at random, are counted."""
+
+    def __init__(self, ox: Any, count_blanks: bool) -> None:
+        self._blank, self._triple = ox.BlankNode if count_blanks else (), ox.Triple
+        self._number: defaultdict[str, int] = defaultdict()
+        self._number.default_factory = self._number.__len__
+
+    def of(self, term: Any) -> str:
+        if isinstance(term, self._triple):
+            return f"<<( {self.of(term.subject)} {term.predicate} {self.of(term.object)} )>>"
+        return f"_:b{self._number[term.value]}" if isinstance(term, self._blank) else str(term)
+
+
+class _LineByLine:
+    """A stream that never gives more than one line."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._ended = False
+        self.line = 1
+
+    def read(self, size: int) -> bytes:
+        piece = self._stream.readline(size)
+        self.line += self._ended and bool(piece)
+        self._ended = piece.endswith(b"\n")
+        return piece
+
+
+# From triples to a graph
+
+
+def _graph(triples: Triples, node_labels: str, like: Graphs | None, unknown: OnUnknown) -> Graphs:
+    kinds = [kind(text) for text in triples.nodes] if node_labels == "kind" else None
+    names = _names(triples.nodes)
+    if kinds is not None:
+        node_label, node_vocabulary = factorize(kinds)
+    elif node_labels == "term":
+        node_label, node_vocabulary = torch.arange(len(names)), Vocabulary(names)
+    else:
+        node_label, node_vocabulary = torch.zeros(len(names), dtype=torch.int64), Vocabulary([None])
+    edge_label, edge_vocabulary = torch.from_numpy(triples.labels.astype(np.int64)), Vocabulary(map(bare, triples.predicates))
+    if like is not None:
+        node_label, node_vocabulary = recode(node_label, node_vocabulary, like.node_vocabulary, unknown, "node")
+        edge_label, edge_vocabulary = recode(edge_label, edge_vocabulary, like.edge_vocabulary, unknown, "edge")
+    return Graphs(
+        node_label=node_label,
+        edge_source=torch.from_numpy(triples.ends[:, 0].astype(np.int64)),
+        edge_target=torch.from_numpy(triples.ends[:, 1].astype(np.int64)),
+        edge_label=edge_label,
+        graph_offset=torch.tensor([0, len(names)]),
+        node_vocabulary=node_vocabulary,
+        edge_vocabulary=edge_vocabulary,
+        node_names=names,
+    )
+
+
+def _names(texts: list[str]) -> Names:
+    """Turn texts into names; in blocks and in place, so that no term is held twice."""
+    for start in range(0, len(texts), _BATCH):
+        texts[start : start + _BATCH] = [bare(text) for text in texts[start : start + _BATCH]]
+    names = np.empty(len(texts), dtype=object)
+    names[:] = texts
+    return names
+
+
+# Writing
+
+
+def _node_term(name: Any, ox: Any) -> str:
+    if isinstance(name, str) and name.startswith(('"', "_:", "<<(")) and name.count("<<(") <= DEEPEST_TERM:
+        try:
+            texts = _Texts(ox, count_blanks=False)
+            terms = [texts.of(quad.object) for quad in ox.parse(f"<x:x> <x:x> {name} .", format=ox.RdfFormat.N_TRIPLES)]
+        except (SyntaxError, UnicodeEncodeError):
+            terms = []
+        if terms == [name]:
+            return name
+    return _iri(name, "node", ox)
+
+
+def _iri(value: Any, what: str, ox: Any) -> str:
+    try:
+        return str(ox.NamedNode(value))
+    except (TypeError, ValueError):
+        return f"<urn:edgnn:{what}:{quote(str(value), safe='', errors='backslashreplace')}>"
+
+
+def _distinct(terms: list[str], values: Any, what: str) -> list[str]:
+    first: dict[str, int] = {}
+    for number, term in enumerate(terms):
+        if first.setdefault(term, number) != number:
+            raise GraphError(f"the {what} {values[first[term]]!r} and {values[number]!r} would both be written as {term}")
+    return terms
+
+
+def _check_expressible(ends: _Array, labels: _Array, nodes: list[str], predicates: int) -> None:
+    lonely = np.flatnonzero(np.bincount(ends.reshape(-1), minlength=len(nodes)) == 0)
+    if len(lonely):
+        raise GraphError(f"node {lonely[0]}, {nodes[lonely[0]]}, has no edges; RDF knows a node only by its triples")
+    if not len(ends):
+        raise GraphError("the graph has no edges, so there are no triples to write")
+    first = first_of_each(ends, labels, len(nodes), predicates)
+    if first is not None:
+        again = int(np.setdiff1d(np.arange(len(ends)), first)[0])
+        raise GraphError(f"edge {again} is like an earlier one in ends and label; RDF holds a triple only once")
+    object_only = np.fromiter((text[0] == '"' or text[1] == "<" for text in nodes), np.bool_, len(nodes))
+    wrong = np.flatnonzero(object_only[ends[:, 0]])
+    if len(wrong):
+        raise GraphError(
+            f"edge {wrong[0]} starts at {nodes[ends[wrong[0], 0]]}; in RDF only an IRI or a blank node can do that"
+        )
+
+
+def _compressed(stream: BinaryIO) -> gzip.GzipFile:
+    return gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0)

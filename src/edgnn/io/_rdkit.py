@@ -1,0 +1,275 @@
+"""RDKit's molecules: from text, and into arrays of atoms and bonds."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextlib import nullcontext
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from edgnn._optional import optional
+from edgnn.errors import GraphError, UnknownLabelError
+from edgnn.graphs import Graphs, Vocabulary
+from edgnn.graphs._vocabulary import OnUnknown, preview
+
+Property = str | Sequence[str] | Callable[[Any], Hashable] | None
+Aromaticity = Literal["rdkit", "cdk"]
+
+
+class Collector:
+    """Atoms and bonds of many molecules, gathered into arrays."""
+
+    def __init__(
+        self,
+        atom_label: Property = "symbol",
+        bond_label: Property = "type",
+        hydrogens: bool = False,
+        kekulize: bool = False,
+        aromaticity: Aromaticity = "rdkit",
+        like: Graphs | None = None,
+        unknown: OnUnknown = "error",
+    ) -> None:
+        if aromaticity not in ("rdkit", "cdk"):
+            raise GraphError(f"aromaticity={aromaticity!r}: choose 'rdkit' or 'cdk'")
+        known = (None, None) if like is None or unknown == "map" else (like.node_vocabulary, like.edge_vocabulary)
+        self._atom = _Labels(_reader(atom_label, _ATOM, "atom"), "atom", known[0])
+        self._bond = _Labels(_reader(bond_label, _BOND, "bond"), "bond", known[1])
+        self._hydrogens, self._kekulize, self._cdk = hydrogens, kekulize, aromaticity == "cdk" and not kekulize
+        self._stereo = _names_any(atom_label, "chirality") or _names_any(bond_label, "stereo")
+        self._like, self._unknown = like, unknown
+        self._sizes, self._edges, self._nodes = array("q"), array("q"), 0
+
+    def add(self, mol: Any, where: str) -> None:
+        """Append a molecule; ``where`` names it in errors."""
+        try:
+            mol = self._prepared(mol)
+        except (ValueError, RuntimeError) as error:
+            raise GraphError(f"{where}: RDKit cannot prepare the molecule: {_reason(str(error))}") from None
+        first, size = self._nodes, mol.GetNumAtoms()
+        bonds = _bonds(mol)
+        self._atom.extend(map(mol.GetAtomWithIdx, range(size)), 1, where)
+        self._bond.extend(bonds, 2, where)
+        for bond in bonds:
+            begin, end = first + bond.GetBeginAtomIdx(), first + bond.GetEndAtomIdx()
+            self._edges.extend((begin, end, end, begin))
+        self._sizes.append(size)
+        self._nodes += size
+
+    def graphs(self, names: Sequence[Any] | None) -> Graphs:
+        """Return all molecules so far."""
+        if names is not None and len(names) != len(self._sizes):
+            raise GraphError(f"{len(names)} names were given for {len(self._sizes)} molecules")
+        return Graphs.from_edges(
+            torch.from_numpy(np.asarray(self._edges).reshape(-1, 2)),
+            sizes=np.asarray(self._sizes),
+            node_labels=self._atom.values,
+            edge_labels=self._bond.values,
+            graph_names=names,
+            like=self._like,
+            unknown=self._unknown,
+        )
+
+    def _prepared(self, mol: Any) -> Any:
+        library = chem()
+        with _base().BlockLogs():
+            if mol.NeedsUpdatePropertyCache() or not _has_rings(mol):
+                mol = library.Mol(mol)
+                mol.UpdatePropertyCache(strict=False)
+                library.GetSymmSSSR(mol)
+            if self._hydrogens:
+                mol = library.AddHs(mol)
+            if self._kekulize:
+                mol = _kekulized(mol)
+            if self._cdk:
+                mol = _with_cdk_aromaticity(mol)
+            if self._stereo:
+                mol = library.Mol(mol)
+                optional("rdkit.Chem.rdCIPLabeler", "the label of stereochemistry").AssignCIPLabels(mol)
+        return mol
+
+
+class _Labels:
+    """The labels of all atoms (or bonds): one reference each, to one shared object per value."""
+
+    def __init__(self, read: Callable[[Any], Hashable] | None, what: str, known: Vocabulary | None) -> None:
+        self.values: list[Hashable] | None = None if read is None else []
+        self._read, self._what, self._known = read, what, known
+        self._shared: dict[Hashable, Hashable] = {}
+
+    def extend(self, elements: Iterable[Any], copies: int, where: str) -> None:
+        if self._read is None or self.values is None:
+            return
+        for position, element in enumerate(elements):
+            value = self._read(element)
+            try:
+                shared = self._shared[value]
+            except KeyError:
+                self._shared[value] = shared = value
+                if self._known is not None and value not in self._known:
+                    raise UnknownLabelError(
+                        f"{where}: {self._what} {position} has the label {value!r}, which is not among the {len(self._known)} "
+                        f'known ones: {preview(self._known)}; pass unknown="map" to give such labels a reserved value'
+                    ) from None
+            except TypeError:
+                raise GraphError(
+                    f"{where}: the label of {self._what} {position} is a {type(value).__name__}, which cannot be hashed: "
+                    "use a string, a number or a tuple"
+                ) from None
+            self.values.extend((shared,) * copies)
+
+
+def _mass_number(atom: Any) -> int:
+    return int(atom.GetIsotope() or chem().GetPeriodicTable().GetMostCommonIsotope(atom.GetAtomicNum()))
+
+
+def _stereo(bond: Any) -> str:
+    return _cip(bond) if bond.HasProp("_CIPCode") else "any" if str(bond.GetStereo()) == "STEREOANY" else "none"
+
+
+def _cip(element: Any) -> str:
+    return str(element.GetProp("_CIPCode")) if element.HasProp("_CIPCode") else "none"
+
+
+_ATOM: dict[str, Callable[[Any], Hashable]] = {
+    "symbol": lambda atom: atom.GetSymbol(),
+    "number": lambda atom: atom.GetAtomicNum(),
+    "charge": lambda atom: atom.GetFormalCharge(),
+    "aromatic": lambda atom: atom.GetIsAromatic(),
+    "degree": lambda atom: atom.GetDegree(),
+    "hydrogens": lambda atom: atom.GetTotalNumHs(includeNeighbors=True),
+    "valence": lambda atom: atom.GetTotalValence(),
+    "radicals": lambda atom: atom.GetNumRadicalElectrons(),
+    "hybridization": lambda atom: str(atom.GetHybridization()).lower(),
+    "chirality": _cip,
+    "in_ring": lambda atom: atom.IsInRing(),
+    "ring_size": lambda atom: atom.GetOwningMol().GetRingInfo().MinAtomRingSize(atom.GetIdx()),
+    "isotope": lambda atom: atom.GetIsotope(),
+    "mass_number": _mass_number,
+}
+_BOND: dict[str, Callable[[Any], Hashable]] = {
+    "type": lambda bond: str(bond.GetBondType()).lower(),
+    "stereo": _stereo,
+    "conjugated": lambda bond: bond.GetIsConjugated(),
+    "in_ring": lambda bond: bond.IsInRing(),
+    "ring_size": lambda bond: bond.GetOwningMol().GetRingInfo().MinBondRingSize(bond.GetIdx()),
+}
+
+
+def _reader(
+    label: Property, table: dict[str, Callable[[Any], Hashable]], what: str
+) -> Callable[[Any], Hashable] | None:  # fmt: skip
+    if label is None or callable(label):
+        return label
+    names = [label] if isinstance(label, str) else list(label)
+    for name in names:
+        if name not in table:
+            raise GraphError(f"{what}_label={name!r}: choose among {', '.join(table)}; a function of the {what}; or None")
+    if isinstance(label, str):
+        return table[label]
+    readers = [table[name] for name in names]
+    return lambda element: tuple(read(element) for read in readers)
+
+
+def _names_any(label: Property, name: str) -> bool:
+    return label == name or (isinstance(label, Sequence) and not isinstance(label, str) and name in label)
+
+
+def _bonds(mol: Any) -> list[Any]:
+    return [mol.GetBondWithIdx(number) for number in range(mol.GetNumBonds())]  # three times as fast as GetBonds()
+
+
+def _has_rings(mol: Any) -> bool:
+    try:
+        mol.GetRingInfo().NumRings()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _kekulized(mol: Any) -> Any:
+    plain = chem().Mol(mol)
+    chem().Kekulize(plain, clearAromaticFlags=True)
+    return plain
+
+
+def _with_cdk_aromaticity(mol: Any) -> Any:
+    """Keep aromatic only the rings that are so by themselves: all bonds aromatic, no double bond out of the ring."""
+    plain, mol = _kekulized(mol), chem().Mol(mol)
+    double = chem().BondType.DOUBLE
+    bonds = _bonds(mol)
+    outward = {end for bond in bonds if bond.GetBondType() == double for end in (bond.GetBeginAtomIdx(), bond.GetEndAtomIdx())}
+    rings, kept = mol.GetRingInfo(), set()
+    for atoms, ring in zip(rings.AtomRings(), rings.BondRings(), strict=True):
+        if outward.isdisjoint(atoms) and all(bonds[bond].GetIsAromatic() for bond in ring):
+            kept.update(ring)
+    for bond in bonds:
+        if bond.GetIsAromatic() and bond.GetIdx() not in kept:
+            bond.SetBondType(plain.GetBondWithIdx(bond.GetIdx()).GetBondType())
+            bond.SetIsAromatic(False)
+    for atom in mol.GetAtoms():
+        atom.SetIsAromatic(any(bond.GetIsAromatic() for bond in atom.GetBonds()))
+    return mol
+
+
+def chem() -> Any:
+    """Return ``rdkit.Chem``."""
+    return optional("rdkit.Chem", "reading molecules")
+
+
+def _base() -> Any:
+    return optional("rdkit.rdBase", "reading molecules")
+
+
+def read_smiles(text: str) -> tuple[Any, str]:
+    """Return the molecule, or None and the reason."""
+    if not text.strip():
+        return None, "the SMILES is empty; a molecule has at least one atom"
+    return _quietly(chem().MolFromSmiles, text, "RDKit cannot read it as SMILES")
+
+
+def read_mol_block(text: str, keep_hydrogens: bool) -> tuple[Any, str]:
+    """Return the molecule, or None and the reason."""
+    mol, reason = _quietly(
+        lambda block: chem().MolFromMolBlock(block, removeHs=not keep_hydrogens), text, "RDKit cannot read its mol block"
+    )
+    return (None, "it has no atoms") if mol is not None and mol.GetNumAtoms() == 0 else (mol, reason)
+
+
+def _quietly(parse: Callable[[str], Any], text: str, complaint: str) -> tuple[Any, str]:
+    """Run an RDKit parser with its log held back; the user's log settings stay as they are."""
+    base = _base()
+    capture = getattr(base, "CaptureErrorLog", nullcontext)  # RDKit before 2026 keeps its reasons to its log
+    said = ""
+    with base.BlockLogs(), capture() as log:
+        try:
+            mol = parse(text)
+        except (ValueError, RuntimeError) as error:
+            mol, said = None, str(error)
+    if mol is not None:
+        return mol, ""
+    try:
+        said = getattr(log, "messages", "") or said
+    except UnicodeDecodeError:
+        said = "it holds characters that have no place there"  # RDKit cuts its quotation in the middle of one of them
+    reason = _reason(said)
+    return None, f"{complaint}: {reason}" if reason else complaint
+
+
+def _reason(messages: str) -> str:
+    """Boil RDKit's many lines down to one."""
+    if place := re.search(r"around position (\d+)", messages):
+        return f"syntax error around position {place[1]}"
+    for line in messages.splitlines():
+        text = re.sub(r"^\[[\d:]+\]|SMILES Parse Error:| for input: .*", "", line).strip()
+        if text and not re.fullmatch(r"\*+|[-\w ]+ (Violation|Error)", text):
+            return shown(text, 200)[1:-1]
+    return ""
+
+
+def shown(text: str, most: int = 60) -> str:
+    """Return a text for an error message, shortened."""
+    return repr(text if len(text) <= most else f"{text[: most - 1]}…")

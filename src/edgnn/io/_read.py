@@ -1,0 +1,142 @@
+"""read and write: the format recognised from the name, or else from the content."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from edgnn.errors import FormatError, GraphError
+from edgnn.graphs import Graphs
+from edgnn.io._files import Path_, open_binary
+from edgnn.io._graphml import read_graphml, write_graphml
+from edgnn.io._labeled import Labeled
+from edgnn.io._molecules import read_sdf, read_smiles_table
+from edgnn.io._node_link import read_node_link, write_node_link
+from edgnn.io._rdf import read_rdf, write_rdf
+from edgnn.io._tables import read_tables, write_tables
+from edgnn.io._tu import read_tu, write_tu
+
+_READERS: dict[str, Callable[..., Labeled]] = {
+    "tu": read_tu,
+    "rdf": read_rdf,
+    "tables": read_tables,
+    "graphml": read_graphml,
+    "node-link": read_node_link,
+    "sdf": read_sdf,
+    "smiles": read_smiles_table,
+}
+_WRITERS: dict[str, Callable[..., None]] = {
+    "tu": write_tu,
+    "rdf": write_rdf,
+    "tables": write_tables,
+    "graphml": write_graphml,
+    "node-link": write_node_link,
+}
+_BY_SUFFIX = {
+    ".zip": "tu",
+    **dict.fromkeys((".nt", ".ttl", ".nq", ".trig", ".n3", ".rdf", ".owl"), "rdf"),
+    **dict.fromkeys((".parquet", ".pq"), "tables"),
+    ".graphml": "graphml",
+    ".json": "node-link",
+    **dict.fromkeys((".sdf", ".sd", ".mol"), "sdf"),
+    **dict.fromkeys((".smi", ".smiles"), "smiles"),
+}
+_TEXT_TABLES = (".csv", ".tsv", ".txt")
+_SNIFFED = 4096
+
+
+def read(path: Path_, *, format: str | None = None, **options: Any) -> Graphs:
+    """Read graphs in any supported format.
+
+    TU folders and zips; RDF as N-Triples, Turtle, N-Quads, TriG or RDF/XML; edge tables as CSV or Parquet, alone or in a folder
+    with ``edges``, ``nodes`` and ``graphs`` tables; GraphML; node-link JSON; SDF; tables with a SMILES column. Text formats may be
+    compressed with gzip.
+
+    Parameters
+    ----------
+    path : path
+        A file or folder.
+    format : str, optional
+        ``"tu"``, ``"rdf"``, ``"tables"``, ``"graphml"``, ``"node-link"``, ``"sdf"`` or ``"smiles"``; default: recognised.
+    **options
+        Passed to the format's own reader (``edgnn.io.read_tu``, ``read_rdf``, ``read_tables``, …).
+    """
+    return read_labeled(path, format=format, **options).graphs
+
+
+def read_labeled(path: Path_, *, format: str | None = None, **options: Any) -> Labeled:
+    """Read graphs with the targets the source carries for them; see :func:`read` for formats and parameters."""
+    kind = recognize(path) if format is None else format
+    if kind not in _READERS:
+        raise GraphError(f"format={kind!r}: choose one of {', '.join(map(repr, _READERS))}")
+    return _READERS[kind](path, **options)
+
+
+def write(graphs: Graphs, path: Path_, *, format: str | None = None, **options: Any) -> None:
+    """Write graphs in the format that the name of ``path`` asks for; nothing half-written is left behind.
+
+    Parameters
+    ----------
+    graphs : Graphs
+        What to write; GraphML, node-link JSON and RDF hold a single graph.
+    path : path
+        ``.graphml``, ``.json``, ``.nt`` or ``.nt.gz`` for a file; a folder needs ``format="tu"`` or ``"tables"``.
+    format : str, optional
+        Overrides the name.
+    **options
+        Passed to the format's own writer.
+    """
+    kind = _BY_SUFFIX.get(_suffix(path)) if format is None else format
+    if kind not in _WRITERS or (kind == "tu" and format is None):
+        raise GraphError(f"cannot tell the format of {os.fspath(path)!r}; pass format= one of {', '.join(map(repr, _WRITERS))}")
+    _WRITERS[kind](graphs, path, **options)
+
+
+def recognize(path: Path_) -> str:
+    """Return the name of the format of a file or folder."""
+    path = Path(path)
+    if path.is_dir():
+        return _recognize_folder(path)
+    suffix = _suffix(path)
+    if suffix in _BY_SUFFIX:
+        return _BY_SUFFIX[suffix]
+    with open_binary(path) as stream:
+        start = stream.read(_SNIFFED)
+    kind = _recognize_table(start) if suffix in _TEXT_TABLES else _recognize_content(start)
+    if kind is None:
+        raise FormatError(path, f"the format is not recognised; pass format= one of {', '.join(map(repr, _READERS))}")
+    return kind
+
+
+def _suffix(path: Path_) -> str:
+    name = Path(path).name.lower().removesuffix(".gz")
+    return Path(name).suffix
+
+
+def _recognize_folder(path: Path) -> str:
+    names = [entry.name for entry in path.iterdir()]
+    if any(name.endswith("_A.txt") for name in names):
+        return "tu"
+    if any(name.split(".")[0] == "edges" for name in names):
+        return "tables"
+    raise FormatError(path, "the folder holds neither a TU set (NAME_A.txt) nor tables (edges.csv, edges.parquet)")
+
+
+def _recognize_table(start: bytes) -> str:
+    header = start.partition(b"\n")[0].decode("utf-8", "replace").strip("\ufeff\r ").lower()
+    columns = {cell.strip(' "') for cell in header.replace("\t", ",").replace(";", ",").split(",")}
+    return "smiles" if "smiles" in columns and "source" not in columns else "tables"
+
+
+def _recognize_content(start: bytes) -> str | None:
+    text = start.lstrip(b"\xef\xbb\xbf \t\r\n")
+    for mark, kind in ((b"PK", "tu"), (b"PAR1", "tables"), (b"{", "node-link"), (b"@prefix", "rdf"), (b"@base", "rdf")):
+        if text.startswith(mark):
+            return kind
+    if b"<graphml" in text:
+        return "graphml"
+    if b"<rdf:RDF" in text or (text.startswith((b"<", b"_:")) and b"> <" in text.partition(b"\n")[0]):
+        return "rdf"
+    return "sdf" if b"V2000" in text or b"V3000" in text else None

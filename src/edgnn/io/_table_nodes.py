@@ -1,0 +1,178 @@
+"""Which node and graph the rows of tables speak of: ids to numbers, grouped by graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from edgnn._optional import optional
+from edgnn.errors import FormatError
+from edgnn.io._columns import Keys, encoded, number
+
+_Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Nodes and edges by number, grouped by graph; an order is ``None`` where the rows already stand in it."""
+
+    source: _Array
+    target: _Array
+    offset: _Array
+    node_order: _Array | None
+    edge_order: _Array | None
+    node_names: _Array
+    graph_names: _Array | None
+
+    @property
+    def size(self) -> int:
+        """Number of nodes."""
+        return int(self.offset[-1])
+
+    def node_of(self, rows: _Array) -> _Array:
+        """Return the numbers of the nodes that stand in these rows of the node table."""
+        return rows if self.node_order is None else _inverse(self.node_order)[rows]
+
+
+@dataclass(frozen=True)
+class Listed:
+    """The ids that a table lists, and the graph of each where it says so."""
+
+    ids: Keys
+    graph: Keys | None = None
+
+
+def place(source: Keys, target: Keys, edge_graph: Keys | None, nodes: Listed | None, graphs: Listed | None) -> Placed:
+    """Give nodes and graphs their numbers, from the edge table's columns and what a node and a graph table list."""
+    node_graph = None if nodes is None else nodes.graph
+    _check_graph_columns(source, edge_graph, nodes, graphs)
+    graph_numbers, graph_ids = _graphs(graphs, node_graph, edge_graph)
+    (sources, targets, *listed), ids = number([source, target] if nodes is None else [source, target, nodes.ids])
+    ends = np.empty(2 * len(sources), np.int32)
+    ends[::2], ends[1::2] = sources, targets
+    del sources, targets
+    keys = ends if edge_graph is None else _pairs(np.repeat(graph_numbers[edge_graph], 2), ends, len(ids))
+    if nodes is None:
+        numbers, distinct = _by_first_appearance(keys)
+        id_of_node = distinct % max(len(ids), 1)
+        graph_of_node = None if edge_graph is None else distinct // max(len(ids), 1)
+    else:
+        id_of_node, graph_of_node = listed[0], None if node_graph is None else graph_numbers[node_graph]
+        own = id_of_node if edge_graph is None or graph_of_node is None else _pairs(graph_of_node, id_of_node, len(ids))
+        numbers, _ = _by_first_appearance(np.concatenate([own, keys]))
+        _check_listed(numbers[: len(own)], nodes, ids, id_of_node)
+        numbers = numbers[len(own) :]
+        _check_known(numbers, len(own), source, target, nodes, ids, ends)
+    names = _objects(ids.take(_arrow().array(id_of_node)))
+    if graph_of_node is None:
+        offset = np.array([0, len(names)], np.int64)
+        return Placed(numbers[::2].astype(np.int64), numbers[1::2].astype(np.int64), offset, None, None, names, None)
+    if edge_graph is None:
+        _check_within(numbers, graph_of_node, source, names, graph_ids)
+    return _grouped(numbers, graph_of_node, names, _objects(graph_ids))
+
+
+def _grouped(numbers: _Array, graph_of_node: _Array, node_names: _Array, graph_names: _Array) -> Placed:
+    """Bring the nodes and the edges of each graph together, in the order they have within it."""
+    node_order = _order(graph_of_node)
+    if node_order is not None:
+        numbers, node_names = _inverse(node_order)[numbers], node_names[node_order]
+        graph_of_node = graph_of_node[node_order]
+    source, target = numbers[::2].astype(np.int64), numbers[1::2].astype(np.int64)
+    edge_order = _order(graph_of_node[source])
+    if edge_order is not None:
+        source, target = source[edge_order], target[edge_order]
+    sizes = np.bincount(graph_of_node, minlength=len(graph_names))
+    offset = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
+    return Placed(source, target, offset, node_order, edge_order, node_names, graph_names)
+
+
+def _graphs(listed: Listed | None, node_graph: Keys | None, edge_graph: Keys | None) -> tuple[dict[Keys, _Array], Any]:
+    """Return each column's graphs by number, and the graph ids: those of the graph table first."""
+    columns = [column for column in (None if listed is None else listed.ids, node_graph, edge_graph) if column is not None]
+    numbers, ids = number(columns)
+    by_column = dict(zip(columns, numbers, strict=True))
+    if listed is not None:
+        own = by_column[listed.ids]
+        _check_listed(own, listed, ids, own)
+        for column in columns[1:]:
+            unlisted = np.flatnonzero(by_column[column] >= len(own))
+            if len(unlisted):
+                graph = ids[int(by_column[column][unlisted[0]])].as_py()
+                raise column.table.error(f"the graph {graph!r} is not in {listed.ids.table.path.name}", int(unlisted[0]))
+    return by_column, ids
+
+
+def _check_graph_columns(source: Keys, edge_graph: Keys | None, nodes: Listed | None, graphs: Listed | None) -> None:
+    if nodes is not None and nodes.graph is None and edge_graph is not None:
+        raise FormatError(
+            nodes.ids.table.path,
+            f"the edge table has graphs in its column {edge_graph.name!r}, but this one has no such column; "
+            "name it with node_graph=, or pass edge_graph=None",
+        )
+    if graphs is not None and edge_graph is None and (nodes is None or nodes.graph is None):
+        raise FormatError(
+            source.table.path,
+            f"{graphs.ids.table.path.name} lists graphs, but no column says which graph an edge is in; name it with edge_graph=",
+        )
+
+
+def _check_listed(numbers: _Array, listed: Listed, ids: Any, id_of_row: _Array) -> None:
+    """Check that no row of a table repeats the id of an earlier one: each has a new number."""
+    again = np.flatnonzero(numbers != np.arange(len(numbers)))
+    if len(again):
+        row = int(again[0])
+        within = "" if listed.graph is None else " in one graph"
+        raise listed.ids.table.error(f"the id {ids[int(id_of_row[row])].as_py()!r} stands twice{within}; ids are unique", row)
+
+
+def _check_known(numbers: _Array, known: int, source: Keys, target: Keys, nodes: Listed, ids: Any, ends: _Array) -> None:
+    unknown = np.flatnonzero(numbers >= known)
+    if len(unknown):
+        row, side = divmod(int(unknown[0]), 2)
+        column = target if side else source
+        node, table = ids[int(ends[unknown[0]])].as_py(), nodes.ids.table.path.name
+        where = "" if nodes.graph is None else " in this graph"
+        raise column.table.error(f"the {column.name} {node!r} is not among the nodes of {table}{where}", row)
+
+
+def _check_within(numbers: _Array, graph_of_node: _Array, source: Keys, names: _Array, graph_ids: Any) -> None:
+    across = np.flatnonzero(graph_of_node[numbers[::2]] != graph_of_node[numbers[1::2]])
+    if len(across):
+        row = int(across[0])
+        first, second = (
+            f"node {names[end]!r} of graph {graph_ids[int(graph_of_node[end])].as_py()!r}"
+            for end in numbers[2 * row : 2 * row + 2]
+        )
+        raise source.table.error(f"the edge joins {first} to {second}; an edge stays within one graph", row)
+
+
+def _pairs(graph: _Array, node: _Array, ids: int) -> _Array:
+    return graph.astype(np.int64) * ids + node
+
+
+def _by_first_appearance(keys: _Array) -> tuple[_Array, _Array]:
+    numbered = encoded(_arrow().array(keys))
+    return numbered.indices.to_numpy(), numbered.dictionary.to_numpy()
+
+
+def _order(graph: _Array) -> _Array | None:
+    return None if bool((graph[1:] >= graph[:-1]).all()) else np.argsort(graph, kind="stable")
+
+
+def _inverse(order: _Array) -> _Array:
+    inverse = np.empty(len(order), np.int64)
+    inverse[order] = np.arange(len(order))
+    return inverse
+
+
+def _objects(values: Any) -> _Array:
+    array = np.empty(len(values), object)
+    array[:] = values.to_pylist()
+    return array
+
+
+def _arrow() -> Any:
+    return optional("pyarrow", "reading tables")

@@ -1,0 +1,225 @@
+"""Color counts as features and kernels, with the face of scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array
+from sklearn.base import BaseEstimator, TransformerMixin
+
+from edgnn.errors import GraphError
+from edgnn.graphs import Graphs, Nodes
+from edgnn.graphs._graphs import Multiplicity
+from edgnn.wl._coloring import Coloring, refine
+from edgnn.wl._discretize import Discretizer
+from edgnn.wl._neighborhood import Scheme
+
+_Array = np.ndarray[Any, Any]
+Input = Graphs | Nodes | Sequence[Graphs] | Sequence[Nodes]
+
+
+class WLVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Count the Weisfeiler–Lehman colors of graphs or nodes.
+
+    A column is one color of one round, 0 to ``depth``. A graph's row says how many of its nodes have the color; a node's row marks
+    its own colors. The rows' inner product is the WL subtree kernel.
+
+    Parameters
+    ----------
+    depth : int
+        Number of rounds.
+    scheme : {"node", "separate", "joint"}
+        As in :func:`edgnn.wl.refine`; ``"node"`` ignores edge labels and directions.
+    multiplicity : {"once", "per-edge"}
+        Whether a neighbor counts once or once per edge.
+    edge_labels : bool
+        ``False`` takes all edge labels as equal.
+    unseen : {"ignore", "count"}
+        What :meth:`transform` does with colors that :meth:`fit` has not seen: leave them out, or count them in one more column per
+        round.
+    discretize : int, optional
+        Turn continuous features into this many bins each. Without it, graphs with features are refused.
+
+    Attributes
+    ----------
+    coloring_ : Coloring
+        The colors of the graphs that were fitted.
+    """
+
+    def __init__(
+        self,
+        depth: int = 3,
+        scheme: Scheme = "separate",
+        *,
+        multiplicity: Multiplicity = "once",
+        edge_labels: bool = True,
+        unseen: Literal["ignore", "count"] = "ignore",
+        discretize: int | None = None,
+    ) -> None:
+        self.depth = depth
+        self.scheme = scheme
+        self.multiplicity = multiplicity
+        self.edge_labels = edge_labels
+        self.unseen = unseen
+        self.discretize = discretize
+
+    def fit(self, X: Input, y: Any = None) -> WLVectorizer:
+        """Learn the colors of ``X``."""
+        self.fit_transform(X, y)
+        return self
+
+    def fit_transform(self, X: Input, y: Any = None) -> csr_array:
+        """Learn the colors of ``X`` and return its features."""
+        if self.unseen not in ("ignore", "count"):
+            raise GraphError(f"unseen={self.unseen!r}: choose 'ignore' or 'count'")
+        items = joined(X)
+        graphs = _graphs(items)
+        self._discretizer = None if self.discretize is None else Discretizer(self.discretize).fit(graphs)
+        self.coloring_ = refine(self._prepared(graphs), self.depth, self.scheme, multiplicity=self.multiplicity)
+        self._colors = [np.unique(self.coloring_.at(round).cpu().numpy()) for round in range(self.depth + 1)]
+        return self._counts(self.coloring_, items)
+
+    def transform(self, X: Input) -> csr_array:
+        """Return the features of ``X`` in the columns that :meth:`fit` learned."""
+        if not hasattr(self, "coloring_"):
+            raise GraphError("this WLVectorizer is not fitted yet: call fit first")
+        items = joined(X)
+        return self._counts(self.coloring_.extend(self._prepared(_graphs(items))), items)
+
+    def get_feature_names_out(self, input_features: Any = None) -> _Array:
+        """Return the columns' names, ``round:color``."""
+        names = [f"{round}:{color}" for round, colors in enumerate(self._colors) for color in colors.tolist()]
+        if self.unseen == "count":
+            names += [f"{round}:unseen" for round in range(self.depth + 1)]
+        return np.array(names, dtype=object)
+
+    def _prepared(self, graphs: Graphs) -> Graphs:
+        if self._discretizer is not None:
+            graphs = self._discretizer.transform(graphs)
+        return graphs if self.edge_labels else graphs.with_edge_labels(None)
+
+    def _counts(self, coloring: Coloring, items: Graphs | Nodes) -> csr_array:
+        rows, columns, start = [], [], 0
+        if isinstance(items, Nodes):
+            chosen = items.index.cpu().numpy()
+            owner, height = np.arange(len(chosen)), len(chosen)
+        else:
+            chosen = np.arange(items.num_nodes)
+            owner, height = items.graph_of_node.cpu().numpy(), len(items)
+        unseen = sum(map(len, self._colors))
+        width = unseen + (self.depth + 1 if self.unseen == "count" else 0)
+        for round, known in enumerate(self._colors):
+            color = coloring.at(round).cpu().numpy()[chosen]
+            place = np.minimum(np.searchsorted(known, color), max(len(known) - 1, 0))
+            seen = known[place] == color if len(known) else np.zeros(len(color), bool)
+            rows.append(owner[seen])
+            columns.append(place[seen] + start)
+            if self.unseen == "count":
+                rows.append(owner[~seen])
+                columns.append(np.full(np.count_nonzero(~seen), unseen + round))
+            start += len(known)
+        row, column = np.concatenate(rows).astype(np.int32), np.concatenate(columns).astype(np.int32)
+        return csr_array(coo_array((np.ones(len(row)), (row, column)), shape=(height, width)))
+
+
+class WLKernel(BaseEstimator):  # type: ignore[misc]
+    """The Weisfeiler–Lehman subtree kernel: how many colors two graphs (or nodes) share, over all rounds.
+
+    ``kernel(X, Y)`` returns the Gram matrix; :meth:`fit_transform` and :meth:`transform` serve ``SVC(kernel="precomputed")`` in a
+    pipeline.
+
+    Parameters
+    ----------
+    depth, scheme, multiplicity, edge_labels, discretize
+        As in :class:`WLVectorizer`.
+    normalize : bool
+        Divide by the lengths, so that every item has similarity 1 with itself.
+    """
+
+    def __init__(
+        self,
+        depth: int = 3,
+        scheme: Scheme = "separate",
+        *,
+        normalize: bool = False,
+        multiplicity: Multiplicity = "once",
+        edge_labels: bool = True,
+        discretize: int | None = None,
+    ) -> None:
+        self.depth = depth
+        self.scheme = scheme
+        self.normalize = normalize
+        self.multiplicity = multiplicity
+        self.edge_labels = edge_labels
+        self.discretize = discretize
+
+    def __call__(self, X: Input, Y: Input | None = None) -> _Array:
+        """Return the kernel values of all pairs of ``X`` and ``Y`` (default: ``X`` itself).
+
+        Shapes
+        ------
+        → (len(X), len(Y))
+        """
+        vectorizer = self._vectorizer()
+        rows = vectorizer.fit_transform(X)
+        if Y is None:
+            return self._gram(rows, rows, rows, rows)
+        own = self._vectorizer().fit_transform(Y) if self.normalize else rows
+        return self._gram(rows, vectorizer.transform(Y), rows, own)
+
+    def fit(self, X: Input, y: Any = None) -> WLKernel:
+        """Remember ``X`` as the columns of the kernel matrix."""
+        self._fitted = self._vectorizer()
+        self._columns = self._fitted.fit_transform(X)
+        return self
+
+    def fit_transform(self, X: Input, y: Any = None) -> _Array:
+        """Remember ``X`` and return its kernel matrix."""
+        self.fit(X)
+        return self._gram(self._columns, self._columns, self._columns, self._columns)
+
+    def transform(self, X: Input) -> _Array:
+        """Return the kernel values of ``X`` against what was fitted.
+
+        Shapes
+        ------
+        → (len(X), number of items fitted)
+        """
+        if not hasattr(self, "_fitted"):
+            raise GraphError("this WLKernel is not fitted yet: call fit first")
+        own = self._vectorizer().fit_transform(X) if self.normalize else self._columns
+        return self._gram(self._fitted.transform(X), self._columns, own, self._columns)
+
+    def _vectorizer(self) -> WLVectorizer:
+        return WLVectorizer(
+            self.depth, self.scheme, multiplicity=self.multiplicity, edge_labels=self.edge_labels, discretize=self.discretize
+        )
+
+    def _gram(self, rows: csr_array, columns: csr_array, row_lengths: csr_array, column_lengths: csr_array) -> _Array:
+        gram: _Array = np.asarray((rows @ columns.T).todense())
+        if not self.normalize:
+            return gram
+        lengths = [np.sqrt(np.asarray(part.multiply(part).sum(axis=1)).ravel()) for part in (row_lengths, column_lengths)]
+        scale = np.outer(np.where(lengths[0] > 0, lengths[0], 1), np.where(lengths[1] > 0, lengths[1], 1))
+        normalized: _Array = gram / scale
+        return normalized
+
+
+def joined(items: Input) -> Graphs | Nodes:
+    """Join what scikit-learn hands out: a list of graphs or of nodes becomes one collection."""
+    if isinstance(items, Graphs | Nodes):
+        return items
+    parts = list(items)
+    if parts and all(isinstance(part, Nodes) for part in parts):
+        return Nodes.concat(parts)  # type: ignore[arg-type]
+    for position, part in enumerate(parts):
+        if not isinstance(part, Graphs):
+            raise GraphError(f"item {position} is a {type(part).__name__}; a list of Graphs or of Nodes is needed")
+    return Graphs.concat(parts)  # type: ignore[arg-type]
+
+
+def _graphs(items: Graphs | Nodes) -> Graphs:
+    graphs = items.graphs if isinstance(items, Nodes) else items
+    return graphs._with(node_names=None, graph_names=None)

@@ -1,0 +1,120 @@
+"""Neighborhood: what a refinement scheme looks at around each node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, get_args
+
+import torch
+from torch import Tensor
+
+from edgnn.errors import GraphError
+from edgnn.graphs import Graphs
+from edgnn.graphs._csr import from_keys, pack
+from edgnn.graphs._graphs import Multiplicity
+from edgnn.ops import mix, segment_sum
+
+Scheme = Literal["node", "separate", "joint"]
+
+
+@dataclass(frozen=True, eq=False)
+class Neighborhood:
+    r"""The entries (u, code) that a node v sees, row by row.
+
+    ``node`` and ``separate`` see N(v) with the one code 0; ``joint`` sees every edge once from each end, with the code of its
+    direction and label. ``separate`` adds the label counts :math:`n^I_v, n^O_v`, which never change, as ``fixed`` entries.
+
+    Shapes
+    ------
+    indptr (N+1,), indices (M,), codes (M,) or None, fixed_indptr (N+1,), fixed_codes (2E,)
+    """
+
+    indptr: Tensor
+    indices: Tensor
+    codes: Tensor | None
+    num_codes: int
+    fixed_indptr: Tensor | None
+    fixed_codes: Tensor | None
+
+    @classmethod
+    def of(cls, graphs: Graphs, scheme: Scheme, multiplicity: Multiplicity = "once") -> Neighborhood:
+        """Collect what ``scheme`` looks at."""
+        if scheme not in get_args(Scheme):
+            raise GraphError(f"scheme={scheme!r}: choose 'node' (Eq. 1), 'separate' (Eq. 2) or 'joint'")
+        if multiplicity not in get_args(Multiplicity):
+            raise GraphError(f"multiplicity={multiplicity!r}: choose 'once' or 'per-edge'")
+        if scheme == "joint":
+            indptr, order = _incidence(graphs)
+            indices = torch.cat([graphs.edge_source, graphs.edge_target])[order]
+            return cls(indptr, indices, _codes(graphs)[order], 2 * len(graphs.edge_vocabulary), None, None)
+        keys = pack(graphs.edge_target, graphs.edge_source, both=True)
+        neighbors = from_keys(keys, graphs.num_nodes, graphs.num_nodes, distinct=multiplicity == "once")
+        fixed_indptr, fixed_codes = _fixed(graphs) if scheme == "separate" else (None, None)
+        return cls(neighbors.indptr.long(), neighbors.indices, None, 1, fixed_indptr, fixed_codes)
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes."""
+        return len(self.indptr) - 1
+
+    @property
+    def num_entries(self) -> int:
+        """Number of entries of all rows."""
+        return len(self.indices)
+
+    def sum(self, weight: Tensor, seed: int) -> Tensor:
+        """Return, for every node, the sum of its entries' node weights, each multiplied by a random number of its code."""
+        entries = weight[self.indices]
+        if self.codes is not None:
+            entries *= code_keys(self.num_codes, seed, weight.device)[self.codes]
+        return segment_sum(entries, self.indptr)
+
+    def fixed_sum(self, seed: int) -> Tensor | int:
+        """Return a hash of every node's label counts; 0 where the scheme has none."""
+        if self.fixed_codes is None or self.fixed_indptr is None:
+            return 0
+        return segment_sum(mix(self.fixed_codes, seed + 2), self.fixed_indptr)
+
+    def to(self, device: torch.device | str) -> Neighborhood:
+        """Return the same entries on ``device``."""
+        moved: dict[str, Any] = {
+            field.name: part.to(device) for field in fields(self) if isinstance(part := getattr(self, field.name), Tensor)
+        }
+        return replace(self, **moved)
+
+    def decode(self, code: int) -> tuple[Literal["in", "out"], int]:
+        """Return the direction and the edge label number of a code of ``joint``, or of the fixed entries of ``separate``."""
+        return ("out" if code % 2 else "in"), code // 2
+
+
+def flipped(codes: Tensor) -> Tensor:
+    """Return the codes of the same edges as their other ends see them."""
+    return codes ^ 1
+
+
+def code_keys(count: int, seed: int, device: torch.device) -> Tensor:
+    """Return one odd pseudo-random number per code."""
+    return mix(torch.arange(count, device=device), seed + 1) | 1
+
+
+def _incidence(graphs: Graphs) -> tuple[Tensor, Tensor]:
+    """Return row pointers and the order that sorts edge ends by node: end ``e`` is of edge e's target, ``E + e`` of its source."""
+    nodes = torch.cat([graphs.edge_target, graphs.edge_source])
+    counts = torch.bincount(nodes, minlength=graphs.num_nodes)
+    indptr = torch.zeros(graphs.num_nodes + 1, dtype=torch.int64, device=graphs.device)
+    torch.cumsum(counts, 0, out=indptr[1:])
+    if graphs.device.type != "cpu":
+        return indptr, torch.argsort(nodes, stable=True)
+    keys = pack(nodes, torch.arange(len(nodes)))  # sorting values is several times faster than sorting positions
+    keys.numpy().sort()
+    return indptr, keys.bitwise_and_(2**32 - 1)
+
+
+def _fixed(graphs: Graphs) -> tuple[Tensor, Tensor]:
+    indptr, order = _incidence(graphs)
+    return indptr, _codes(graphs)[order]
+
+
+def _codes(graphs: Graphs) -> Tensor:
+    """Return twice the label for each edge as its target sees it, and one more as its source does."""
+    return torch.cat([2 * graphs.edge_label, 2 * graphs.edge_label + 1])

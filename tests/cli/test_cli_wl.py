@@ -1,0 +1,74 @@
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+import edgnn
+from edgnn.cli import app, main
+
+
+def run(*arguments):
+    result = CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False)
+    assert result.exit_code == 0
+    return result.stdout
+
+
+@pytest.fixture
+def triangles(tmp_path):
+    for name, edges in (("one", [(0, 1), (1, 2), (2, 0)]), ("other", [(0, 2), (2, 1), (1, 0)])):
+        edgnn.write(edgnn.Graphs.from_edges(edges, node_labels=list("ABC")), tmp_path / f"{name}.json")
+    return tmp_path / "one.json", tmp_path / "other.json"
+
+
+def test_compare_answers_for_files_and_for_graphs_of_a_set(triangles):
+    assert "not distinguished by 'separate'" in run("wl", "compare", *triangles)
+    told = json.loads(run("wl", "compare", *triangles, "--scheme", "joint", "--json"))
+    assert (told["distinguished"], told["round"], told["isomorphic"]) == (True, 1, False)
+    assert json.loads(run("wl", "compare", "MUTAG:3", "mutag:3", "--json"))["isomorphic"]
+
+
+def test_color_prints_rounds_and_draws_them(tmp_path):
+    text = run("wl", "color", "MUTAG:0", "--rounds", 2, "--svg", tmp_path / "a.svg", "--html", tmp_path / "a.html")
+    assert "round 2: " in text
+    assert (tmp_path / "a.svg").read_text().startswith("<svg")
+    assert "<input" in (tmp_path / "a.html").read_text()
+    told = json.loads(run("wl", "color", "MUTAG:0", "--rounds", 2, "--json"))
+    assert [row["round"] for row in told["rounds"]] == [0, 1, 2]
+
+
+def test_classes_list_what_cannot_be_told_apart(tmp_path):
+    graphs = edgnn.Graphs.from_edges([(0, 1), (2, 3), (4, 5)], sizes=[2, 2, 2], node_labels=[0, 1, 0, 1, 1, 1])
+    edgnn.write(graphs, tmp_path / "set", format="tu")
+    assert "cannot be told apart: 0, 1" in run("wl", "classes", tmp_path / "set")
+    assert json.loads(run("wl", "classes", tmp_path / "set", "--json"))["groups"] == [[0, 1], [2]]
+
+
+def test_power_gives_the_ceiling_of_mutag():
+    rows = json.loads(run("wl", "power", "MUTAG", "--json"))["rounds"]
+    assert rows[-1]["distinct"] == 188
+    assert rows[-1]["best_accuracy"] == 1.0
+    assert rows[0]["distinct"] < 188
+    assert "100.00 %" in run("wl", "power", "MUTAG")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["wl", "compare", "MUTAG", "MUTAG:0"], "name one as MUTAG:0"),
+        (["wl", "compare", "MUTAG:0", "MUTAG:188"], "there is no graph 188"),
+        (["wl", "color", "MUTAG", "--graph", "500", "--svg", "x.svg"], "there is no graph 500"),
+    ],
+)
+def test_mistakes_are_explained(arguments, message, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["edgnn", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_power_needs_targets(triangles, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["edgnn", "wl", "power", str(triangles[0])])
+    with pytest.raises(SystemExit):
+        main()
+    assert "has no targets" in capsys.readouterr().err

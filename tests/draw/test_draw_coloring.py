@@ -1,0 +1,63 @@
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+from edgnn import Graphs, wl
+from edgnn.draw import coloring_page, draw_coloring, layout
+from edgnn.errors import GraphError
+
+SVG = "{http://www.w3.org/2000/svg}"
+GRAPHS = Graphs.from_edges(
+    [(0, 1), (1, 0), (1, 2), (2, 2), (3, 4), (3, 4)],
+    sizes=[3, 2],
+    node_labels=["<a>", "b", "b", "b", "b"],
+    edge_labels=["x", "x", "y&z", "y&z", "x", "x"],
+)
+
+
+def test_one_panel_per_round_with_every_node_and_edge():
+    coloring = wl.refine(GRAPHS)
+    root = ET.fromstring(draw_coloring(coloring))
+    nodes = [element for element in root.iter(f"{SVG}circle")]
+    assert len(nodes) == 3 * (coloring.rounds + 1)
+    edges = [element for element in root.iter(f"{SVG}path") if element.get("class") == "edge"]
+    assert len(edges) == 3 * (coloring.rounds + 1)
+    arrows = [element for element in edges if element.get("marker-end")]
+    assert len(arrows) == 2 * (coloring.rounds + 1)
+    titles = [element.text for element in root.iter(f"{SVG}text") if element.get("class") == "title"]
+    assert titles[0] == "round 0: 2 colors"
+
+
+def test_nodes_of_one_color_share_a_fill():
+    coloring = wl.refine(GRAPHS)
+    root = ET.fromstring(draw_coloring(coloring, rounds=0))
+    fills = [element.get("fill") for element in root.iter(f"{SVG}circle")]
+    assert fills[1] == fills[2] != fills[0]
+
+
+def test_the_page_is_self_contained_and_escapes_labels():
+    page = coloring_page(wl.refine(GRAPHS), title="<mine>")
+    assert "&lt;mine&gt;" in page
+    assert "<a>" not in page
+    assert "http" not in page.replace("http://www.w3.org", "")
+
+
+def test_large_graphs_are_refused():
+    with pytest.raises(GraphError, match="201 nodes"):
+        draw_coloring(wl.refine(Graphs.from_edges([], num_nodes=201)))
+
+
+def test_neighbors_lie_about_one_unit_apart_and_nodes_do_not_overlap():
+    ring = Graphs.from_edges([(node, (node + 1) % 6) for node in range(6)])
+    place = layout(ring)
+    sides = np.linalg.norm(place - np.roll(place, 1, axis=0), axis=1)
+    assert sides == pytest.approx(np.ones(6), abs=0.25)
+    many = layout(Graphs.from_edges([(0, leaf) for leaf in range(1, 9)], num_nodes=12))
+    apart = np.linalg.norm(many[:, None] - many[None], axis=2)[~np.eye(12, dtype=bool)]
+    assert apart.min() > 0.4
+    assert np.array_equal(many, layout(Graphs.from_edges([(0, leaf) for leaf in range(1, 9)], num_nodes=12)))
+
+
+def test_graphs_without_nodes_can_be_drawn():
+    ET.fromstring(draw_coloring(wl.refine(Graphs.from_edges([], num_nodes=0))))

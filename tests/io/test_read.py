@@ -1,0 +1,70 @@
+import gzip
+
+import numpy as np
+import pytest
+
+import edgnn
+from edgnn.errors import FormatError, GraphError
+from edgnn.io._read import recognize
+
+NT = b"<http://a> <http://p> <http://b> .\n"
+SDF_MARK = b"\n  made\n\n  0  0  0  0  0  0  0  0  0  0999 V2000\nM  END\n$$$$\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "kind"),
+    [
+        ("a.nt", NT, "rdf"),
+        ("a.nt.gz", gzip.compress(NT, mtime=0), "rdf"),
+        ("a.owl", b"", "rdf"),
+        ("a.graphml", b"", "graphml"),
+        ("a.json", b"{}", "node-link"),
+        ("a.sdf", b"", "sdf"),
+        ("a.parquet", b"PAR1", "tables"),
+        ("a.csv", b"source,target\n", "tables"),
+        ("a.csv", b"id,SMILES,y\n", "smiles"),
+        ("a.tsv", b"smiles\ty\n", "smiles"),
+        ("noname", NT, "rdf"),
+        ("noname", gzip.compress(b"@prefix a: <http://a> .", mtime=0), "rdf"),
+        ("a.xml", b'<?xml version="1.0"?>\n<rdf:RDF xmlns:rdf="x">', "rdf"),
+        ("a.xml", b'<?xml version="1.0"?>\n<graphml>', "graphml"),
+        ("noname", b' {"nodes": []}', "node-link"),
+        ("noname", b"PK\x03\x04", "tu"),
+        ("noname", SDF_MARK, "sdf"),
+    ],
+)
+def test_formats_are_recognised_by_name_then_content(name, content, kind, tmp_path):
+    (tmp_path / name).write_bytes(content)
+    assert recognize(tmp_path / name) == kind
+
+
+def test_folders_are_recognised(tmp_path):
+    graphs = edgnn.Graphs.from_edges([(0, 1)], node_labels=[3, 4])
+    edgnn.write(graphs, tmp_path / "t", format="tu")
+    edgnn.write(graphs, tmp_path / "p", format="tables")
+    assert edgnn.read(tmp_path / "t").node_labels == [3, 4]
+    assert edgnn.read(tmp_path / "p").node_labels == [3, 4]
+
+
+def test_what_is_not_recognised_names_the_choices(tmp_path):
+    (tmp_path / "a.bin").write_bytes(b"\x00\x01\x02")
+    with pytest.raises(FormatError, match="pass format= one of 'tu'"):
+        edgnn.read(tmp_path / "a.bin")
+    with pytest.raises(GraphError, match="format='wrong'"):
+        edgnn.read(tmp_path / "a.bin", format="wrong")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FormatError, match="neither a TU set"):
+        edgnn.read(tmp_path / "empty")
+    with pytest.raises(GraphError, match="cannot tell the format"):
+        edgnn.write(edgnn.Graphs.from_edges([(0, 1)]), tmp_path / "folder")
+
+
+def test_a_missing_file_is_a_plain_file_error(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        edgnn.read(tmp_path / "nothing.csv")
+
+
+def test_targets_travel_with_read_labeled(tmp_path):
+    graphs = edgnn.Graphs.from_edges([(0, 1), (2, 3)], sizes=[2, 2])
+    edgnn.write(graphs, tmp_path / "t", format="tu", targets=np.array([1, -1]))
+    assert edgnn.read_labeled(tmp_path / "t").targets.tolist() == [1, -1]

@@ -1,0 +1,40 @@
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edgnn.ops import mix, segment_sum
+
+int64 = st.integers(-(2**63), 2**63 - 1)
+
+
+def wrapped(number):
+    return (number + 2**63) % 2**64 - 2**63
+
+
+@given(st.lists(st.lists(int64, max_size=4), max_size=6))
+def test_segment_sums_are_exact_modulo_2_to_the_64(rows):
+    values = torch.tensor([value for row in rows for value in row], dtype=torch.int64)
+    indptr = torch.tensor([0, *[len(row) for row in rows]]).cumsum(0)
+    assert segment_sum(values, indptr).tolist() == [wrapped(sum(row)) for row in rows]
+
+
+def test_mixing_is_one_to_one_and_seeds_are_independent():
+    numbers = torch.arange(-50_000, 50_000)
+    assert len(torch.unique(mix(numbers))) == len(numbers)
+    assert len(torch.unique(torch.cat([mix(numbers, seed) for seed in range(8)]))) == 8 * len(numbers)
+
+
+def test_mixing_flips_half_of_the_bits():
+    numbers = torch.arange(10_000)
+    changed = mix(numbers) ^ mix(numbers ^ 1)
+    bits = sum((changed >> bit) & 1 for bit in range(64)).double().mean()
+    assert 31 < bits < 33
+
+
+@pytest.mark.gpu
+def test_cuda_gives_the_same_bits():
+    values = mix(torch.arange(1000))
+    indptr = torch.tensor([0, 0, 10, 10, 999, 1000, 1000])
+    assert torch.equal(segment_sum(values.cuda(), indptr.cuda()).cpu(), segment_sum(values, indptr))
+    assert torch.equal(mix(values.cuda(), 3).cpu(), mix(values, 3))

@@ -1,0 +1,115 @@
+import grakel
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import issparse
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC
+
+import edgnn
+from edgnn import Graphs, wl
+from edgnn.errors import GraphError
+from strategies import graphs as random_graphs
+from wl_reference import reference
+
+SCHEMES = ("node", "separate", "joint")
+
+
+@given(random_graphs(min_graphs=1, features=False), st.sampled_from(SCHEMES), st.integers(0, 3))
+def test_the_kernel_counts_pairs_of_nodes_with_equal_colors(graphs, scheme, depth):
+    colors = reference(graphs, depth, scheme)
+    owner = graphs.graph_of_node.tolist()
+    expected = np.zeros((len(graphs), len(graphs)))
+    for round in colors:
+        for first, a in zip(owner, round, strict=True):
+            for second, b in zip(owner, round, strict=True):
+                expected[first, second] += a == b
+    assert np.array_equal(wl.WLKernel(depth, scheme)(graphs), expected)
+
+
+def test_the_kernel_is_grakels_when_edges_do_not_matter():
+    data = edgnn.load_dataset("MUTAG").graphs[:40]
+    theirs = [_for_grakel(graph) for graph in data]
+    kernel = grakel.WeisfeilerLehman(n_iter=4, base_graph_kernel=grakel.VertexHistogram)
+    assert np.array_equal(wl.WLKernel(4, "node")(data), kernel.fit_transform(theirs))
+
+
+def _for_grakel(graph):
+    edges = {}
+    for source, target in zip(graph.edge_source.tolist(), graph.edge_target.tolist(), strict=True):
+        edges.setdefault(source, {})[target] = 1
+    return [edges, dict(enumerate(graph.node_labels))]
+
+
+@given(random_graphs(min_graphs=2, max_graphs=4, features=False), st.sampled_from(SCHEMES), st.booleans())
+def test_blocks_of_the_kernel_matrix_fit_together(graphs, scheme, normalize):
+    kernel = wl.WLKernel(2, scheme, normalize=normalize)
+    whole = kernel(graphs)
+    assert np.allclose(kernel(graphs[:1], graphs[1:]), whole[:1, 1:])
+    assert np.allclose(clone(kernel).fit(graphs[1:]).transform(graphs[:1]), whole[:1, 1:])
+    assert np.allclose(clone(kernel).fit_transform(graphs), whole)
+    if normalize:
+        filled = (graphs.sizes > 0).numpy()
+        assert np.allclose(np.diag(whole)[filled], 1)
+
+
+def test_unseen_colors_are_left_out_or_counted():
+    train = Graphs.from_edges([(0, 1)], node_labels=["a", "b"])
+    test = Graphs.from_edges([(0, 1)], node_labels=["a", "new"])
+    ignored = wl.WLVectorizer(1).fit(train)
+    assert ignored.transform(test).toarray().tolist() == [[1, 0, 0, 0]]
+    counted = wl.WLVectorizer(1, unseen="count").fit(train)
+    assert counted.transform(test).toarray().tolist() == [[1, 0, 0, 0, 1, 2]]
+    assert counted.get_feature_names_out().tolist()[-2:] == ["0:unseen", "1:unseen"]
+    assert len(counted.get_feature_names_out()) == 6
+
+
+def test_features_of_nodes_mark_their_own_colors():
+    graphs = Graphs.from_edges([(0, 1), (1, 2)], num_nodes=4)
+    features = wl.WLVectorizer(1, "node").fit_transform(graphs.nodes[[0, 2, 3]])
+    assert issparse(features)
+    dense = features.toarray()
+    assert dense.sum(axis=1).tolist() == [2, 2, 2]
+    assert np.array_equal(dense[0], dense[1])
+    assert not np.array_equal(dense[0], dense[2])
+
+
+def test_edge_labels_can_be_left_out():
+    graphs = Graphs.from_edges([(0, 1), (2, 3)], sizes=[2, 2], edge_labels=["x", "y"])
+    assert wl.WLKernel(1)(graphs)[0, 1] == 4  # all pairs at round 0, none at round 1
+    assert wl.WLKernel(1, edge_labels=False)(graphs)[0, 1] == 4 + 2
+
+
+def test_continuous_features_are_refused_or_discretized():
+    graphs = Graphs.from_edges([(0, 1), (2, 3)], sizes=[2, 2], node_features=[[0.0], [1.0], [0.1], [0.9]])
+    with pytest.raises(GraphError, match="Discretizer"):
+        wl.WLVectorizer().fit(graphs)
+    vectorizer = wl.WLVectorizer(0, discretize=2)
+    assert vectorizer.fit_transform(graphs).toarray().tolist() == [[1, 1], [1, 1]]
+    new = Graphs.from_edges([(0, 1)], node_features=[[-5.0], [-6.0]])
+    assert vectorizer.transform(new).toarray().tolist() == [[2, 0]]
+    with pytest.raises(GraphError, match="had node features"):
+        vectorizer.transform(Graphs.from_edges([(0, 1)]))
+
+
+def test_pipelines_and_searches_of_scikit_learn_work():
+    data = edgnn.load_dataset("MUTAG")
+    linear = make_pipeline(wl.WLVectorizer(3), SVC(kernel="linear"))
+    assert cross_val_score(linear, data.graphs, data.targets, cv=3).mean() > 0.75
+    precomputed = make_pipeline(wl.WLKernel(2, normalize=True), SVC(kernel="precomputed", C=10))
+    assert cross_val_score(precomputed, data.graphs, data.targets, cv=3).mean() > 0.75
+    search = GridSearchCV(linear, {"wlvectorizer__depth": [1, 2], "wlvectorizer__scheme": ["node", "joint"]}, cv=3, n_jobs=2)
+    search.fit(data.graphs, data.targets)
+    assert search.predict(list(data.graphs[:3])).shape == (3,)
+
+
+def test_wrong_use_is_explained():
+    with pytest.raises(GraphError, match="not fitted"):
+        wl.WLVectorizer().transform(Graphs.from_edges([(0, 1)]))
+    with pytest.raises(GraphError, match="item 0 is a str"):
+        wl.WLVectorizer().fit(["CC"])
+    with pytest.raises(GraphError, match="unseen='guess'"):
+        wl.WLVectorizer(unseen="guess").fit(Graphs.from_edges([(0, 1)]))

@@ -1,0 +1,49 @@
+import pytest
+
+from edgnn import Graphs, wl
+from edgnn.errors import GraphError
+
+PATH = Graphs.from_edges([(0, 1), (1, 2), (2, 3)], node_labels=["a", "b", "b", "a"], edge_labels=["x", "y", "x"])
+
+
+@pytest.mark.parametrize(
+    ("scheme", "text"),
+    [
+        ("node", "b[near: a[near: b], b[near: a, b]]"),
+        ("separate", "b[near: a[near: b; out: x], b[near: a, b; in: y; out: x]; in: x; out: y]"),
+        ("joint", "b[in: x from a[out: x to b]; out: y to b[in: y from b; out: x to a]]"),
+    ],
+)
+def test_a_color_unfolds_into_labels(scheme, text):
+    coloring = wl.refine(PATH, 2, scheme)
+    meaning = coloring.meaning(int(coloring.colors[1]))
+    assert meaning.text == text
+    assert meaning.complete
+
+
+def test_a_long_unfolding_is_cut_at_whole_levels():
+    coloring = wl.refine(PATH, 2, "node")
+    meaning = coloring.meaning(int(coloring.colors[1]), size=20)
+    assert meaning.text == "b[near: a…, b…]"
+    assert not meaning.complete
+    assert meaning.tree["neighbors"][0] == {"count": 1, "node": {"label": "a", "cut": True}}
+
+
+def test_round_zero_is_the_label_itself():
+    assert str(wl.refine(PATH).meaning(0, 0)) == "a"
+
+
+def test_an_isolated_unlabeled_node_is_alone():
+    coloring = wl.refine(Graphs.from_edges([(0, 1)], num_nodes=3), 1)
+    assert coloring.meaning(int(coloring.colors[2])).text == "·[alone]"
+
+
+def test_a_color_that_nobody_has_is_an_error():
+    with pytest.raises(GraphError, match="no node has the color 99 after round 1"):
+        wl.refine(PATH, 1).meaning(99)
+
+
+def test_all_nodes_of_a_color_read_the_same_and_others_differ():
+    coloring = wl.refine(PATH, 3, "joint")
+    texts = {color: coloring.meaning(color, 3, size=10_000).text for color in set(coloring.at(3).tolist())}
+    assert len(set(texts.values())) == len(texts)

@@ -1,0 +1,238 @@
+import itertools
+import time
+
+import networkx as nx
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import edgnn.wl._refine as refinement
+from edgnn import Graphs, wl
+from edgnn.errors import GraphError
+from strategies import graphs as random_graphs
+from wl_reference import reference, same_partition
+
+SCHEMES = ("node", "separate", "joint")
+
+
+def every_small_digraph():
+    """All digraphs of up to three nodes, two node labels, two edge labels, loops up to two nodes; as one collection."""
+    sizes, edges, node_labels, edge_labels, start = [], [], [], [], 0
+    for size in (1, 2, 3):
+        pairs = [(a, b) for a in range(size) for b in range(size) if a != b or size < 3]
+        for labels in itertools.product((0, 1), repeat=size):
+            for choice in itertools.product((None, 0, 1), repeat=len(pairs)):
+                for (a, b), label in zip(pairs, choice, strict=True):
+                    if label is not None:
+                        edges.append((start + a, start + b))
+                        edge_labels.append(label)
+                sizes.append(size)
+                node_labels += labels
+                start += size
+    return Graphs.from_edges(torch.tensor(edges), sizes=sizes, node_labels=node_labels, edge_labels=edge_labels)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_all_small_digraphs_agree_with_the_reference(scheme):
+    graphs = every_small_digraph()
+    assert len(graphs) > 6000
+    coloring = wl.refine(graphs, 3, scheme, exact=True)
+    for round, colors in enumerate(reference(graphs, 3, scheme)):
+        assert same_partition(coloring.at(round).tolist(), colors)
+
+
+@given(random_graphs(features=False), st.sampled_from(SCHEMES), st.sampled_from(["once", "per-edge"]), st.booleans())
+def test_random_graphs_agree_with_the_reference_in_every_round(graphs, scheme, multiplicity, exact):
+    coloring = wl.refine(graphs, None, scheme, multiplicity=multiplicity, exact=exact)
+    expected = reference(graphs, coloring.rounds + 1, scheme, multiplicity)
+    for round in range(coloring.rounds + 1):
+        assert same_partition(coloring.at(round).tolist(), expected[round])
+        assert coloring.num_colors(round) == len(set(expected[round]))
+    assert same_partition(expected[-1], expected[-2])
+
+
+@pytest.mark.parametrize("tiny", [0, 4, 10**9])
+@pytest.mark.parametrize("share", [0.001, 10**9])
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_every_way_to_do_a_round_gives_the_same_colors(tiny, share, scheme, monkeypatch):
+    """Whole-graph rounds, rounds around the changed nodes, and rounds in plain Python."""
+    monkeypatch.setattr(refinement, "TINY", tiny)
+    monkeypatch.setattr(refinement, "_FULL_SHARE", share)
+    generator = torch.Generator().manual_seed(1)
+    paths = [(node, node + 1) for node in range(59)]
+    noise = torch.randint(60, (12, 2), generator=generator).tolist()
+    edges = torch.tensor(paths + [(60 + a, 60 + b) for a, b in paths + noise])
+    labels = torch.randint(2, (len(edges),), generator=generator)
+    graphs = Graphs.from_edges(edges, sizes=[60, 60], edge_labels=labels)
+    coloring = wl.refine(graphs, None, scheme)
+    assert coloring.rounds > 1
+    for round, colors in enumerate(reference(graphs, coloring.rounds, scheme)):
+        assert same_partition(coloring.at(round).tolist(), colors)
+
+
+@given(random_graphs(features=False), st.sampled_from(SCHEMES), st.randoms(use_true_random=False))
+def test_renumbering_nodes_changes_nothing(graphs, scheme, random):
+    order = list(range(graphs.num_nodes))
+    random.shuffle(order)
+    place = torch.tensor(order, dtype=torch.int64)
+    labels = [None] * graphs.num_nodes
+    for node, label in enumerate(graphs.node_labels):
+        labels[order[node]] = label
+    edges = torch.stack([place[graphs.edge_source], place[graphs.edge_target]], 1)
+    moved = Graphs.from_edges(edges, num_nodes=graphs.num_nodes, node_labels=labels, edge_labels=graphs.edge_labels)
+    before, after = wl.refine(graphs, scheme=scheme), wl.refine(moved, scheme=scheme)
+    assert before.rounds == after.rounds
+    for round in range(before.rounds + 1):
+        assert same_partition(before.at(round).tolist(), after.at(round)[place].tolist())
+
+
+@given(random_graphs(features=False), st.integers(0, 6), st.sampled_from(SCHEMES))
+def test_a_fixed_number_of_rounds_is_a_prefix_of_all_rounds(graphs, rounds, scheme):
+    some, every = wl.refine(graphs, rounds, scheme), wl.refine(graphs, None, scheme)
+    assert some.rounds == rounds
+    for round in range(rounds + 1):
+        assert torch.equal(some.at(round), every.at(min(round, every.rounds)))
+
+
+def test_round_zero_is_the_label_number():
+    graphs = Graphs.from_edges([(0, 1)], node_labels=["b", "a", "b"])
+    assert wl.refine(graphs).at(0).tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    "graphs",
+    [
+        Graphs.from_edges([], num_nodes=0),
+        Graphs.from_edges([], num_nodes=3),
+        Graphs.concat([]),
+        Graphs.from_edges([(0, 0), (0, 0)], edge_labels=[1, 1]),
+        Graphs.from_edges([(0, 1), (0, 1), (0, 1)], edge_labels=[1, 1, 2]),
+    ],
+    ids=["no nodes", "no edges", "no graphs", "loops", "parallel"],
+)
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_degenerate_graphs(graphs, scheme):
+    coloring = wl.refine(graphs, scheme=scheme, exact=True)
+    expected = reference(graphs, coloring.rounds, scheme)
+    assert same_partition(coloring.colors.tolist(), expected[-1])
+
+
+def test_parallel_edges_count_for_joint_and_separate_but_not_for_node():
+    graphs = Graphs.from_edges([(0, 1), (2, 3), (2, 3)], num_nodes=4)
+    colors = {scheme: wl.refine(graphs, 1, scheme).colors.tolist() for scheme in SCHEMES}
+    assert colors["node"][0] == colors["node"][2]
+    assert colors["separate"][0] != colors["separate"][2]
+    assert colors["joint"][0] != colors["joint"][2]
+    per_edge = wl.refine(graphs, 1, "node", multiplicity="per-edge").colors.tolist()
+    assert per_edge[0] != per_edge[2]
+
+
+def test_a_huge_star_has_two_colors_at_once():
+    size = 200_000
+    edges = torch.stack([torch.zeros(size, dtype=torch.int64), torch.arange(1, size + 1)], 1)
+    coloring = wl.refine(Graphs.from_edges(edges), exact=True)
+    assert (coloring.rounds, coloring.num_colors()) == (1, 2)
+
+
+def test_a_long_path_takes_time_in_proportion_to_its_length():
+    seconds = {}
+    for size in (5_000, 50_000):
+        edges = torch.stack([torch.arange(size - 1), torch.arange(1, size)], 1)
+        graphs = Graphs.from_edges(edges)
+        start = time.perf_counter()
+        coloring = wl.refine(graphs, scheme="node")
+        seconds[size] = time.perf_counter() - start
+        assert coloring.rounds == size // 2 - 1
+        assert coloring.num_colors() == size // 2
+        assert len(coloring.history.nodes) < 2 * size
+    assert seconds[50_000] < 60 * seconds[5_000]
+
+
+def test_a_disjoint_union_may_need_more_rounds_than_either_part_has_nodes():
+    """Refined together, a path and the path that is one longer go on until the longer one's middle is known."""
+    short, long = ([(node, node + 1) for node in range(size - 1)] for size in (8, 9))
+    graphs = Graphs.from_edges(short + [(8 + a, 8 + b) for a, b in long], sizes=[8, 9])
+    assert wl.refine(graphs, scheme="node").rounds >= 4
+
+
+def test_exact_mode_finds_another_seed_when_hashes_collide(monkeypatch):
+    """With every hash zero under the first seed, only the proof can tell that a round merged too much."""
+    real = refinement.mix
+    monkeypatch.setattr(refinement, "mix", lambda values, seed=0: real(values, seed) * (0 if seed < 16 else 1))
+    path = Graphs.from_edges([(0, 1), (1, 2), (2, 3)], node_labels=list("abab"))
+    coloring = wl.refine(path, exact=True, scheme="joint")
+    for round, colors in enumerate(reference(path, coloring.rounds, "joint")):
+        assert same_partition(coloring.at(round).tolist(), colors)
+
+
+def test_features_are_refused_unless_ignored():
+    graphs = Graphs.from_edges([(0, 1)], node_features=[[1.0], [2.0]])
+    with pytest.raises(GraphError, match="Discretizer"):
+        wl.refine(graphs)
+    assert wl.refine(graphs, features="ignore").num_colors() == 2
+    labeled = wl.Discretizer(2).fit_transform(graphs)
+    assert labeled.node_features is None
+    assert labeled.node_labels == [(None, 0), (None, 1)]
+
+
+def test_wrong_arguments_name_the_choices():
+    graphs = Graphs.from_edges([(0, 1)])
+    with pytest.raises(GraphError, match="'joint'"):
+        wl.refine(graphs, scheme="wrong")
+    with pytest.raises(GraphError, match="rounds=-1"):
+        wl.refine(graphs, -1)
+    with pytest.raises(GraphError, match="per-edge"):
+        wl.refine(graphs, multiplicity="twice")
+    with pytest.raises(IndexError, match="rounds 0 to 2"):
+        wl.refine(graphs, 2).at(3)
+
+
+@given(random_graphs(features=False), random_graphs(features=False), st.sampled_from(SCHEMES), st.booleans())
+def test_extended_colors_are_those_of_a_joint_refinement(old, new, scheme, exact):
+    coloring = wl.refine(old, 3, scheme, exact=exact)
+    extended = coloring.extend(new)
+    together = wl.refine(Graphs.concat([_plain(old), _plain(new)]), 3, scheme)
+    for round in range(4):
+        separate = torch.cat([coloring.at(round), extended.at(round)])
+        assert same_partition(separate.tolist(), together.at(round).tolist())
+
+
+def _plain(graphs):
+    return Graphs.from_edges(
+        torch.stack([graphs.edge_source, graphs.edge_target], 1),
+        sizes=graphs.sizes,
+        node_labels=graphs.node_labels,
+        edge_labels=graphs.edge_labels,
+    )
+
+
+def test_an_extended_coloring_is_not_extended_again():
+    coloring = wl.refine(Graphs.from_edges([(0, 1)]), 2)
+    with pytest.raises(GraphError, match="extend the original"):
+        coloring.extend(Graphs.from_edges([(0, 1)])).extend(Graphs.from_edges([(0, 1)]))
+
+
+def test_networkx_undirected_hashes_induce_the_same_partition_as_node_refinement():
+    graph = nx.gnm_random_graph(60, 90, seed=3)
+    nx.set_node_attributes(graph, {node: str(node % 2) for node in graph}, "label")
+    from edgnn import from_networkx
+
+    colors = wl.refine(from_networkx(graph), 3, "node").colors.tolist()
+    hashes = nx.weisfeiler_lehman_subgraph_hashes(graph, node_attr="label", iterations=3, include_initial_labels=True)
+    assert same_partition(colors, [hashes[node][-1] for node in graph])
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_cuda_gives_the_same_partition(scheme):
+    generator = torch.Generator().manual_seed(0)
+    paths = torch.stack([torch.arange(999), torch.arange(1, 1000)], 1)
+    edges = torch.cat([torch.randint(5000, (15_000, 2), generator=generator) + 1000, paths])
+    labels = torch.randint(3, (len(edges),), generator=generator)
+    graphs = Graphs.from_edges(edges, num_nodes=6000, edge_labels=labels)
+    cpu, cuda = wl.refine(graphs, scheme=scheme), wl.refine(graphs.to("cuda"), scheme=scheme, exact=True)
+    assert cpu.rounds == cuda.rounds
+    for round in range(0, cpu.rounds + 1, max(cpu.rounds // 7, 1)):
+        assert same_partition(cpu.at(round).tolist(), cuda.at(round).tolist())

@@ -212,13 +212,14 @@ def test_fields_cannot_be_assigned():
 
 def test_changing_the_arrays_afterwards_changes_nothing():
     index, rows, names = torch.tensor([[0], [1]]), np.ones((2, 1), np.float32), ["a", "b"]
-    labels, single = np.array([3, 4]), np.array([[0, 1]])
-    made = Graphs.from_edges(index.T, node_features=rows, edge_features=rows[:1], node_names=names, node_labels=labels)
+    labels, single, column = np.array([3, 4]), np.array([[0, 1]]), torch.ones(1)
+    made = Graphs.from_edges(index.T, node_features=rows, edge_features=column, node_names=names, node_labels=labels)
     other = Graphs.from_edges(single)
     before = contents(made), contents(other)
     index.fill_(0)
     rows.fill(NAN)
     labels.fill(0)
+    column.fill_(NAN)
     single.fill(0)
     names[0] = "z"
     assert (contents(made), contents(other)) == before

@@ -50,6 +50,7 @@ def test_lists_are_numbered_in_order_of_first_appearance(values):
 )
 @example(np.array([2**63 - 1, -(2**63), 0, -(2**63)]))
 @example(np.array([2**64 - 1, 0, 2**63], np.uint64))
+@example(np.array([2**64 - 1, 2**64 - 2], np.uint64))
 @example(np.array([127, -128, 127], np.int8))
 @example(np.array([5000, 3, 5000, 3], np.int16))
 @example(np.array([-0.0, 0.0, np.inf, -np.inf]))

@@ -73,6 +73,8 @@ def texts(draw):
 @example(b"\n\n\n1\n", "int", 1, 1)
 @example(b"1\n2", "int", 1, 1)
 @example(b"1\n-", "int", 1, 2**20)
+@example(b"1_0", "int", 1, 2**20)
+@example(b"1_0.5", "float", 1, 2**20)
 @example(b"1, +\n2, 3", "int", 2, 2**20)
 def test_numbers_are_what_reading_line_by_line_gives(data, kind, columns, size):
     expected = read_slowly(data, kind, columns)

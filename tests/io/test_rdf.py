@@ -292,6 +292,8 @@ for path in sys.argv[1:]:
 def test_bombs_take_little_memory(run_python, tmp_path):
     bomb = "".join(f'<!ENTITY e{n + 1} "{10 * f"&e{n};"}">' for n in range(8))
     laughs = XML.replace('"http://x/">]', f'"http://x/"><!ENTITY e0 "{100 * "x"}">{bomb}]').replace(">1<", ">&e8;<")
+    prefixes = f"@prefix p: <urn:{2**20 * 'x'}> .\n" + "".join(f"p:{n} p:p p:{n + 1} .\n" for n in range(5_000))
+    namespaces = "".join(f'<p{n} xmlns="urn:{2**20 * "x"}"/>' if n == 0 else f"<a:e{n}/>" for n in range(2_000))
     line = b"<http://x/a> <http://x/p> <http://x/b> .\n"
     files = [
         made(tmp_path, laughs, "a.rdf"),

@@ -38,6 +38,11 @@ def test_formats_are_recognised_by_name_then_content(name, content, kind, tmp_pa
     assert recognize(tmp_path / name) == kind
 
 
+def test_an_rdf_syntax_can_be_named(tmp_path):
+    (tmp_path / "odd.bin").write_bytes(b"@prefix a: <http://a/> . a:x a:p a:y, a:z .")
+    assert edgnn.read(tmp_path / "odd.bin", format="ttl").num_edges == 2
+
+
 def test_folders_are_recognised(tmp_path):
     graphs = edgnn.Graphs.from_edges([(0, 1)], node_labels=[3, 4])
     edgnn.write(graphs, tmp_path / "t", format="tu")

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -14,15 +15,22 @@ def wrapped(number):
 
 @given(st.lists(st.lists(int64, max_size=4), max_size=6))
 def test_segment_sums_are_exact_modulo_2_to_the_64(rows):
-    values = torch.tensor([value for row in rows for value in row], dtype=torch.int64)
-    indptr = torch.tensor([0, *[len(row) for row in rows]]).cumsum(0)
-    assert segment_sum(values, indptr).tolist() == [wrapped(sum(row)) for row in rows]
+    values = np.array([value for row in rows for value in row], dtype=np.int64)
+    indptr = np.cumsum([0, *[len(row) for row in rows]])
+    expected = [wrapped(sum(row)) for row in rows]
+    assert segment_sum(values, indptr).tolist() == expected
+    assert segment_sum(torch.from_numpy(values), torch.from_numpy(indptr)).tolist() == expected
 
 
 def test_mixing_is_one_to_one_and_seeds_are_independent():
     numbers = torch.arange(-50_000, 50_000)
     assert len(torch.unique(mix(numbers))) == len(numbers)
     assert len(torch.unique(torch.cat([mix(numbers, seed) for seed in range(8)]))) == 8 * len(numbers)
+
+
+def test_numpy_and_torch_mix_alike():
+    numbers = torch.arange(-1000, 1000)
+    assert torch.equal(torch.from_numpy(mix(numbers.numpy(), 5)), mix(numbers, 5))
 
 
 def test_mixing_flips_half_of_the_bits():

@@ -224,7 +224,6 @@ def test_networkx_undirected_hashes_induce_the_same_partition_as_node_refinement
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_cuda_gives_the_same_partition(scheme):
     generator = torch.Generator().manual_seed(0)

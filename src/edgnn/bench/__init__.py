@@ -5,7 +5,8 @@ from typing import Any
 
 from edgnn.bench._harness import Row, Skipped, document, save
 from edgnn.bench._io import io
+from edgnn.bench._wl import wl
 
-QUESTIONS: dict[str, Callable[..., Iterator[Any]]] = {"io": io}
+QUESTIONS: dict[str, Callable[..., Iterator[Any]]] = {"io": io, "wl": wl}
 
-__all__ = ["QUESTIONS", "Row", "Skipped", "document", "io", "save"]
+__all__ = ["QUESTIONS", "Row", "Skipped", "document", "io", "save", "wl"]

@@ -71,6 +71,14 @@ def in_turns(ours: Callable[[], Any], peer: Callable[[], Any], repeats: int) -> 
     return median(times[0]), median(times[1])
 
 
+def wait(device: str) -> None:
+    """Wait until ``device`` has done all it was given."""
+    if device.startswith("cuda"):
+        import torch
+
+        torch.cuda.synchronize()
+
+
 def measure_alone(code: str, *arguments: str) -> dict[str, Any]:
     """Run Python code in a process of its own and return the JSON object it prints last."""
     done = subprocess.run(  # noqa: S603 - our own code
@@ -93,6 +101,7 @@ def environment() -> dict[str, Any]:
         "processor": _processor(),
         "cores": os.cpu_count(),
         "system": f"{platform.system()} {platform.machine()}",
+        "accelerator": _accelerator(),
         "python": platform.python_version(),
         "packages": versions,
     }
@@ -109,6 +118,12 @@ def document(question: str, rows: list[Row | Skipped]) -> dict[str, Any]:
     """Return the results with their environment, ready for JSON."""
     entries = [asdict(row) | ({"ratio": row.ratio, "met": row.met} if isinstance(row, Row) else {}) for row in rows]
     return {"question": question, "environment": environment(), "results": entries}
+
+
+def _accelerator() -> str | None:
+    import torch
+
+    return torch.cuda.get_device_name() if torch.cuda.is_available() else None
 
 
 def _processor() -> str:

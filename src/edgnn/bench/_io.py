@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from edgnn.bench._harness import Row, Skipped, in_turns, measure_alone
+from edgnn.bench._harness import Row, Skipped, in_turns, measure_alone, wait
 from edgnn.datasets import find, locate
 from edgnn.graphs import Graphs, Structure
 from edgnn.io import read_rdf, read_tu
@@ -31,14 +31,18 @@ print(json.dumps({"seconds": seconds, "bytes": 1024 * (peak - before), "nodes": 
 """
 
 
-def io(data_dir: str | os.PathLike[str] | None = None, quick: bool = False) -> Iterator[Row | Skipped]:
+def io(data_dir: str | os.PathLike[str] | None = None, quick: bool = False, device: str = "cpu") -> Iterator[Row | Skipped]:
     """Measure reading and structure building, yielding each row as it is done.
 
-    ``quick`` shrinks the generated data tenfold or more: for tests, not for figures.
+    ``quick`` shrinks the generated data tenfold or more: for tests, not for figures. On another device only the structure is
+    built.
     """
+    nodes, edges = (10_000, 100_000) if quick else (1_000_000, 10_000_000)
+    if device != "cpu":
+        yield _structure(nodes, edges, labels=64, repeats=1 if quick else 5, device=device)
+        return
     yield _ntriples(data_dir, repeats=1 if quick else 5)
     yield _tu(data_dir, repeats=1 if quick else 5)
-    nodes, edges = (10_000, 100_000) if quick else (1_000_000, 10_000_000)
     yield _structure(nodes, edges, labels=64, repeats=1 if quick else 5)
     yield _large_rdf(20_000 if quick else 5_000_000)
 
@@ -88,15 +92,26 @@ def _tu(data_dir: str | os.PathLike[str] | None, repeats: int) -> Row | Skipped:
     return Row(what, ours_s, "PyG read_tu_data", peer_s, "≥ 5×", {"sets": list(folders)})
 
 
-def _structure(nodes: int, edges: int, labels: int, repeats: int) -> Row:
+def _structure(nodes: int, edges: int, labels: int, repeats: int, device: str = "cpu") -> Row:
     generator = torch.Generator().manual_seed(0)
     ends = torch.randint(nodes, (edges, 2), generator=generator)
     edge_labels = torch.randint(labels, (edges,), generator=generator)
-    graphs = Graphs.from_edges(ends, num_nodes=nodes, edge_labels=edge_labels)
+    graphs = Graphs.from_edges(ends, num_nodes=nodes, edge_labels=edge_labels).to(device)
     structure = Structure.of(graphs)
-    ours_s, peer_s = in_turns(lambda: Structure.of(graphs), lambda: torch.argsort(graphs.edge_target), repeats)
+
+    def ours() -> None:
+        Structure.of(graphs)
+        wait(device)
+
+    def peer() -> None:
+        torch.argsort(graphs.edge_target)
+        wait(device)
+
+    ours_s, peer_s = in_turns(ours, peer, repeats)
     extra = {"bytes_per_edge": round(structure.nbytes / edges, 1), "nodes": nodes, "edges": edges, "edge_labels": labels}
-    return Row(f"Structure of {nodes:,} nodes, {edges:,} edges", ours_s, "torch.argsort of targets", peer_s, "≤ 5×", extra)
+    return Row(
+        f"Structure of {nodes:,} nodes, {edges:,} edges, {device}", ours_s, "torch.argsort of targets", peer_s, "≤ 5×", extra
+    )
 
 
 def _large_rdf(triples: int) -> Row:

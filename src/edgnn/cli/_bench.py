@@ -19,6 +19,7 @@ def bench(
     out: Annotated[
         Path | None, typer.Option("--out", help="Folder to keep the results in, one JSON file per question.")
     ] = None,
+    device: Annotated[str, typer.Option("--device", help="cpu or cuda.")] = "cpu",
     quick: Annotated[bool, typer.Option("--quick", help="Tiny sizes: shows that it runs, not how fast.")] = False,
 ) -> None:
     """Measure speed and memory against the peers, in one run each."""
@@ -31,13 +32,13 @@ def bench(
     results = {}
     for question in wanted:
         rows = []
-        for row in QUESTIONS[question](data_dir=data_dir, quick=quick):
+        for row in QUESTIONS[question](data_dir=data_dir, quick=quick, device=device):
             rows.append(row)
             if not as_json:
                 typer.echo(_line(row))
         results[question] = document(question, rows)
         if out is not None:
-            save(out / f"{question}.json", question, rows)
+            save(out / f"{question}{'' if device == 'cpu' else '-' + device}.json", question, rows)
     if as_json:
         typer.echo(json.dumps(results, indent=2, ensure_ascii=False))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -86,22 +87,39 @@ def from_keys(keys: Tensor, rows: int, columns: int, *, distinct: bool, count: t
     distinct : bool
         Keep one of equal keys.
     count : dtype, optional
-        Store how often each distinct key occurred, as values of this type.
+        With ``distinct``: store how often each key occurred, as values of this type.
     """
-    if keys.device.type == "cpu":
-        keys.numpy().sort()  # numpy's vectorised sort of values alone: several times torch.sort, in place
-    else:
-        keys = keys.sort().values
+    if keys.device.type != "cpu":
+        return _from_keys_on_device(keys, rows, columns, distinct, count)
+    sorted_keys = keys.numpy()
+    sorted_keys.sort()  # numpy's vectorised sort of values alone: several times torch.sort, in place
+    values = None
+    if distinct and len(sorted_keys):
+        new = np.empty(len(sorted_keys), dtype=bool)
+        new[0] = True
+        np.not_equal(sorted_keys[1:], sorted_keys[:-1], out=new[1:])
+        if count is not None:
+            times = np.diff(np.flatnonzero(new), append=len(new))
+            values = torch.from_numpy(times).to(count)
+        sorted_keys = sorted_keys[new]
+    elif count is not None:
+        values = torch.zeros(0, dtype=count)
+    index_type = np.int32 if len(sorted_keys) < 2**31 else np.int64
+    indptr = np.zeros(rows + 1, dtype=index_type)
+    np.cumsum(np.bincount(sorted_keys >> 32, minlength=rows), out=indptr[1:])
+    indices = (sorted_keys & (2**32 - 1)).astype(index_type)
+    return CSR(torch.from_numpy(indptr), torch.from_numpy(indices), values, (rows, columns))
+
+
+def _from_keys_on_device(keys: Tensor, rows: int, columns: int, distinct: bool, count: torch.dtype | None) -> CSR:
+    keys = keys.sort().values
     values = None
     if count is not None:
         keys, times = torch.unique_consecutive(keys, return_counts=True)
         values = times.to(count)
-    elif distinct and len(keys):
-        new = torch.ones(len(keys), dtype=torch.bool, device=keys.device)
-        torch.ne(keys[1:], keys[:-1], out=new[1:])
-        keys = keys[new]
-    small = len(keys) < 2**31
-    index_type = torch.int32 if small else torch.int64
+    elif distinct:
+        keys = torch.unique_consecutive(keys)
+    index_type = torch.int32 if len(keys) < 2**31 else torch.int64
     indptr = torch.zeros(rows + 1, dtype=index_type, device=keys.device)
     starts = torch.arange(rows, dtype=torch.int64, device=keys.device).add_(1).bitwise_left_shift_(32)
     indptr[1:] = torch.searchsorted(keys, starts)

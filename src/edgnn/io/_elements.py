@@ -279,15 +279,18 @@ class _Column:
             raise FormatError(self._path, rule, line)
 
 
-def hashable(value: Any) -> Any:
-    """Return ``value`` with lists turned into tuples; :data:`NO_VALUE` where it holds an object."""
+def hashable(value: Any, depth: int = 64) -> Any:
+    """Return ``value`` with lists turned into tuples; :data:`NO_VALUE` where it holds an object or too deep lists."""
     if isinstance(value, list):
-        parts = tuple(map(hashable, value))
+        parts = tuple(hashable(part, depth - 1) for part in value) if depth else (NO_VALUE,)
         return NO_VALUE if NO_VALUE in parts else parts
     return NO_VALUE if isinstance(value, dict) else value
 
 
 def shown(value: Any) -> str:
     """Return ``value`` as short text for an error."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except RecursionError:
+        return "nested too deep to show"
     return text if len(text) <= 60 else f"{text[:57]}…"

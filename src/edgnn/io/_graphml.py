@@ -179,6 +179,9 @@ def _label_type(vocabulary: Vocabulary, domain: str) -> str:
             f"the {domain} labels are of type {found}; GraphML holds labels of one type, text, numbers or truth values: "
             "rename them with .renamed()"
         )
+    too_long = [value for value in vocabulary if isinstance(value, int) and not -(2**63) <= value < 2**63]
+    if too_long:
+        raise GraphError(f"the {domain} label {too_long[0]} does not fit into 64 bits, as GraphML asks; rename it to text")
     return _TYPES[kinds.pop()] if kinds else "string"
 
 

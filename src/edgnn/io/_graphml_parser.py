@@ -13,8 +13,8 @@ from edgnn.io._files import Path_
 _CHUNK = 2**18
 _NAMESPACE = "http://graphml.graphdrawing.org/"
 _REFUSED = {
-    "hyperedge": "hyperedges, which join more than two nodes",
-    "endpoint": "hyperedges, which join more than two nodes",
+    "hyperedge": "hyperedges (edges of more than two nodes)",
+    "endpoint": "hyperedges (edges of more than two nodes)",
     "port": "ports",
     "locator": "parts of a graph that are kept elsewhere",
 }
@@ -128,9 +128,9 @@ class GraphmlParser:
             return
         namespace, _, name = tag.rpartition(" ")
         if name in _REFUSED:
-            raise self._error(f"GraphML files with {_REFUSED[name]} cannot be read")
+            raise self._error(f"GraphML with {_REFUSED[name]} cannot be read")
         if name == "graph" and (parent != "graphml" or self._wanted is not None):
-            raise self._error("the file holds several or nested graphs; a GraphML file of a single graph can be read")
+            raise self._error("the file holds several or nested graphs; only GraphML with a single graph can be read")
         known = not namespace or namespace.startswith(_NAMESPACE)
         if not known or parent not in _PARENTS.get(name, ()):
             raise self._error(f"the element <{shown(name)[1:-1]}> does not belong {f'inside <{parent}>' if parent else 'here'}")
@@ -191,7 +191,7 @@ class GraphmlParser:
         if key is None:
             raise self._error(f"the key {shown(name)} is not declared")
         if key.domain not in ("all", owner) and owner in ("node", "edge"):
-            raise self._error(f"the key {shown(name)} is declared for a {shown(key.domain)[1:-1]}, but used for a {owner}")
+            raise self._error(f"the key {shown(name)} is declared for {shown(key.domain)}, but stands in a {owner!r}")
         self._data_key = name if self._wanted is not None and name in self._wanted.get(owner, ()) else ""
         self._text = [] if self._data_key else None
 
@@ -209,7 +209,7 @@ class GraphmlParser:
     def _end_edge(self) -> None:
         source, target = (self._needed(self._element, end, "edge") for end in ("source", "target"))
         if "sourceport" in self._element or "targetport" in self._element:
-            raise self._error(f"GraphML files with {_REFUSED['port']} cannot be read")
+            raise self._error(f"GraphML with {_REFUSED['port']} cannot be read")
         directed = self._element.get("directed")
         if directed not in (None, "true", "false"):
             raise self._error(f"an edge has directed={shown(directed)}; it must be 'true' or 'false'")
@@ -225,7 +225,7 @@ class GraphmlParser:
 
     def _needed(self, attributes: dict[str, str], name: str, element: str) -> str:
         if name not in attributes:
-            raise self._error(f"a <{element}> has no {name!r}, which it needs")
+            raise self._error(f"the <{element}> has no {name!r}, which it needs")
         return attributes[name]
 
     def _doctype(self, *_: Any) -> None:

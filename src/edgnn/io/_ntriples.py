@@ -84,11 +84,17 @@ class TripleBuilder:
         self._nodes, self._predicates = Terms(), Terms()
         self._ends: list[_Array] = []
         self._labels: list[_Array] = []
+        self.growth = 0
 
     def add(self, ends: list[str], predicates: list[str]) -> None:
-        """Add triples by the canonical texts of their terms: subject and object in turn, and predicates."""
+        """Add triples by the canonical texts of their terms: subject and object in turn, and predicates.
+
+        ``growth`` is then the number of characters of terms that are new.
+        """
+        nodes_before, predicates_before = len(self._nodes), len(self._predicates)
         self._ends.append(self._nodes.numbers(ends))
         self._labels.append(self._predicates.numbers(predicates))
+        self.growth = sum(map(len, self._nodes.since(nodes_before) + self._predicates.since(predicates_before)))
 
     def add_lines(self, chunk: bytes, ox: Any) -> bool:
         """Add whole lines of N-Triples if all are ordinary triples; else add nothing and return False.

@@ -22,7 +22,7 @@ from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import Graphs, Vocabulary
 from edgnn.graphs._graphs import Names
 from edgnn.graphs._vocabulary import OnUnknown, factorize, recode
-from edgnn.io._files import Path_, atomic_file, line_chunks, open_binary
+from edgnn.io._files import Path_, atomic_file, line_chunks, open_binary, unpack_limit
 from edgnn.io._labeled import Labeled
 from edgnn.io._ntriples import DEEPEST_TERM, TripleBuilder, Triples, bare, first_of_each, kind, refuse_deep_terms
 
@@ -41,6 +41,7 @@ _FORMATS = {
 _BY_LINE = ("N_TRIPLES", "N_QUADS")
 _BATCH = 2**14
 _BLOCK = 2**20
+_REPEATS = 64
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _POSITION = re.compile(r"^Parser error [^:]*: ")
 _LINE_ENDS = re.compile("must be followed by a dot|^line jumps")  # said of the place behind the line break
@@ -91,7 +92,8 @@ def read_rdf(
     base_iri : str, optional
         What relative IRIs are relative to.
     max_bytes : int, optional
-        How much a compressed file may unpack to; default: 100 times its packed size, or 64 MiB if that is more.
+        How much the file may unpack to, and distinct terms may take when prefixes are written out; default: 100 times its size, or
+        64 MiB if that is more.
     like, unknown
         Number labels as other graphs do; see :meth:`Graphs.from_edges`.
     """
@@ -213,15 +215,18 @@ class _Document:
 
     def _parse(self, source: bytes | IO[bytes], builder: TripleBuilder, texts: _Texts, line: int) -> None:
         """Add what pyoxigraph reads from ``source``, which begins at ``line`` of the file."""
+        limit = unpack_limit(Path(self.path).stat().st_size, self.max_bytes)
+        held = handled = 0
         try:
             quads = self._quads(source)
-            while batch := list(islice(quads, _BATCH)):
-                ends: list[str] = []
-                predicates: list[str] = []
-                for subject, predicate, object_, _ in batch:
-                    ends += (texts.of(subject), texts.of(object_))
-                    predicates.append(str(predicate))
-                builder.add(ends, predicates)
+            while size := _add_some(quads, builder, texts):
+                handled, held = handled + size, held + builder.growth
+                if self.format not in _BY_LINE and (held > limit or handled > _REPEATS * limit):
+                    raise FormatError(
+                        self.path,
+                        f"its short forms of IRIs stand for more than {limit:,} bytes, as an expansion bomb's would; "
+                        "if you trust it, raise the limit with max_bytes=",
+                    )
         except SyntaxError as error:
             self._refuse(error, line)
         except MemoryError as error:
@@ -297,6 +302,21 @@ class _Document:
             raise FormatError(
                 self.path, f"this is not well-formed XML in UTF-8: {expat.ErrorString(error.code)}", error.lineno
             ) from None
+
+
+def _add_some(quads: Iterator[Any], builder: TripleBuilder, texts: _Texts) -> int:
+    """Add some more triples; return the size of their texts, 0 where there are no more."""
+    ends: list[str] = []
+    predicates: list[str] = []
+    size = 0
+    for subject, predicate, object_, _ in islice(quads, _BATCH):
+        ends += (texts.of(subject), texts.of(object_))
+        predicates.append(str(predicate))
+        size += len(ends[-2]) + len(predicates[-1]) + len(ends[-1])
+        if size > _BLOCK:
+            break
+    builder.add(ends, predicates)
+    return size
 
 
 class _Texts:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ _READERS: dict[str, Callable[..., Labeled]] = {
     "node-link": read_node_link,
     "sdf": read_sdf,
     "smiles": read_smiles_table,
+    **{syntax: partial(read_rdf, format=syntax) for syntax in ("nt", "ttl", "nq", "trig", "n3", "xml")},
 }
 _WRITERS: dict[str, Callable[..., None]] = {
     "tu": write_tu,
@@ -59,7 +61,8 @@ def read(path: Path_, *, format: str | None = None, **options: Any) -> Graphs:
     path : path
         A file or folder.
     format : str, optional
-        ``"tu"``, ``"rdf"``, ``"tables"``, ``"graphml"``, ``"node-link"``, ``"sdf"`` or ``"smiles"``; default: recognised.
+        ``"tu"``, ``"rdf"`` (or its syntax: ``"nt"``, ``"ttl"``, ``"nq"``, ``"trig"``, ``"n3"``, ``"xml"``), ``"tables"``,
+        ``"graphml"``, ``"node-link"``, ``"sdf"`` or ``"smiles"``; default: recognised.
     **options
         Passed to the format's own reader (``edgnn.io.read_tu``, ``read_rdf``, ``read_tables``, …).
     """

@@ -197,9 +197,12 @@ class TextTable(Table):
                 self.path, f"the first line is longer than {_LONGEST_HEADER:,} bytes; it must name the columns", 1
             )
         try:
-            return line.decode("utf-8-sig").rstrip("\r\n")
+            header = line.decode("utf-8-sig").rstrip("\r\n")
         except UnicodeDecodeError:
             raise FormatError(self.path, "the text is not UTF-8; convert it first", 1) from None
+        if "\r" in header:
+            raise FormatError(self.path, "lines end with a bare carriage return; they must end with a newline", 1)
+        return header
 
     def _end_row(self) -> bytes:
         return b"\n" + self._delimiter.encode().join([_END] * len(self.names)) + b"\n"

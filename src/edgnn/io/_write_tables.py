@@ -22,7 +22,7 @@ def write_tables(
     graphs: Graphs,
     folder: Path_,
     *,
-    format: Literal["parquet", "csv"] = "parquet",  # noqa: A002 - the name users expect
+    format: Literal["parquet", "csv"] = "parquet",
     targets: Any = None,
 ) -> None:
     """Write graphs as tables in a new folder, which :func:`read_tables` reads without options.
@@ -107,11 +107,18 @@ def _target_columns(targets: Any, size: int) -> dict[str, _Slice]:
     columns = (
         {"target": values} if values.ndim == 1 else {f"target_{place}": values[:, place] for place in range(values.shape[1])}
     )
+    return {name: _taken(_target_array(column.tolist()), None) for name, column in columns.items()}
+
+
+def _target_array(values: list[Any]) -> Any:
     pa = _arrow()
     try:
-        return {name: _taken(pa.array(column.tolist()), None) for name, column in columns.items()}
-    except (pa.ArrowException, UnicodeError) as error:
+        array = pa.array(values)
+    except (pa.ArrowException, UnicodeError, OverflowError) as error:
         raise GraphError(f"targets must be numbers, truth values or text, all of one kind ({error})") from None
+    if pa.types.is_nested(array.type) or pa.types.is_binary(array.type):
+        raise GraphError(f"targets must be numbers, truth values or text, not {array.type}")
+    return array
 
 
 def _array(values: Sequence[Any] | np.ndarray[Any, Any], what: str, *, label: bool = False) -> Any:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
 import torch
-from torch import Tensor
 
 from edgnn.errors import EdgnnError, GraphError
 from edgnn.graphs import Graphs
-from edgnn.ops import mix
+from edgnn.ops import Array, arange, argsort, concat, filled, mix, nonzero, to_array, to_host, to_tensor, where
 from edgnn.wl._coloring import Coloring, bare
 from edgnn.wl._history import History
 from edgnn.wl._neighborhood import Neighborhood
-from edgnn.wl._prove import prove_round
+from edgnn.wl._prove import examples, prove_round
 
 _SEEDS = (101, 202)
 
@@ -23,9 +23,9 @@ _SEEDS = (101, 202)
 class _Table:
     """The colors of one round, sorted by the content hash of their neighborhoods."""
 
-    key: Tensor
-    check: Tensor
-    color: Tensor
+    key: Array
+    check: Array
+    color: Array
 
 
 def extend(coloring: Coloring, graphs: Graphs) -> Coloring:
@@ -36,16 +36,15 @@ def extend(coloring: Coloring, graphs: Graphs) -> Coloring:
     around = Neighborhood.of(new, coloring.scheme, coloring.multiplicity)
     free = _highest(coloring) + 1
     history = History(new.node_label)
-    previous = new.node_label
-    hashes = _contents(new.node_label, around, coloring.rounds)
-    for round, (key, check) in enumerate(hashes):
+    previous = to_array(new.node_label)
+    for round, (key, check) in enumerate(_contents(previous, around, coloring.rounds)):
         if round == 0:
             continue
         color = _looked_up(_table(coloring, round), key, check, free)
         if coloring.exact:
             _prove(coloring, new, previous, color, round)
         moved = color != previous
-        history.record(moved.nonzero()[:, 0].cpu().numpy(), color[moved].cpu().numpy(), len(torch.unique(color)))
+        history.record(to_host(nonzero(moved)), to_host(color[moved]), len(np.unique(to_host(color))))
         previous = color
     return Coloring(
         graphs=new,
@@ -78,7 +77,7 @@ def _highest(coloring: Coloring) -> int:
     return max(first, max(coloring.history.colors, default=-1), len(coloring.graphs.node_vocabulary) - 1)
 
 
-def _contents(label: Tensor, around: Neighborhood, rounds: int) -> Iterator[tuple[Tensor, Tensor]]:
+def _contents(label: Array, around: Neighborhood, rounds: int) -> Iterator[tuple[Array, Array]]:
     """Yield two hashes of every node's unfolded neighborhood after each round, from round 0 on."""
     states = [mix(label, seed) for seed in _SEEDS]
     yield states[0], states[1]
@@ -93,37 +92,38 @@ def _contents(label: Tensor, around: Neighborhood, rounds: int) -> Iterator[tupl
 def _table(coloring: Coloring, round: int) -> _Table:
     tables: list[_Table] | None = coloring.__dict__.get("_tables")
     if tables is None:
-        tables = []
-        for number, (key, check) in enumerate(_contents(coloring.graphs.node_label, coloring.around, coloring.rounds)):
-            color = coloring.at(number)
-            distinct, position = torch.unique(color, return_inverse=True)
-            example = torch.empty(len(distinct), dtype=torch.int64, device=color.device)
-            example[position] = torch.arange(len(color), device=color.device)
-            order = torch.argsort(key[example])
-            tables.append(_Table(key[example][order], check[example][order], distinct[order]))
+        label = to_array(coloring.graphs.node_label)
+        hashes = _contents(label, coloring.around, coloring.rounds)
+        tables = [_sorted(to_array(coloring.at(number)), key, check) for number, (key, check) in enumerate(hashes)]
         coloring.__dict__["_tables"] = tables
     return tables[round]
 
 
-def _looked_up(table: _Table, key: Tensor, check: Tensor, free: int) -> Tensor:
+def _sorted(color: Array, key: Array, check: Array) -> _Table:
+    """Return one line per color, taken from its first node."""
+    nodes = nonzero(examples(color) == arange(len(color), color))
+    nodes = nodes[argsort(key[nodes])]
+    return _Table(key[nodes], check[nodes], color[nodes])
+
+
+def _looked_up(table: _Table, key: Array, check: Array, free: int) -> Array:
     """Return the known color of each hash, or a new one per unknown hash, from ``free`` on."""
+    color = filled(len(key), -1, key)
     if len(table.key):
-        place = torch.searchsorted(table.key, key).clamp_(max=len(table.key) - 1)
+        place = to_array(torch.searchsorted(to_tensor(table.key), to_tensor(key)).clamp_(max=len(table.key) - 1))
         known = table.key[place] == key
         if bool((known & (table.check[place] != check)).any()):
             raise EdgnnError("two different neighborhoods got one hash; use exact=True on all graphs together")
-        color = torch.where(known, table.color[place], -1)
-    else:
-        color = torch.full_like(key, -1)
-        known = color >= 0
-    _, rank = torch.unique(key[~known], return_inverse=True)
-    color[~known] = free + rank
+        color = where(known, table.color[place], color)
+    unknown = nonzero(color < 0)
+    group = to_array(torch.unique(to_tensor(key[unknown]), return_inverse=True)[1])
+    color[unknown] = free + group
     return color
 
 
-def _prove(coloring: Coloring, new: Graphs, before: Tensor, after: Tensor, round: int) -> None:
+def _prove(coloring: Coloring, new: Graphs, before: Array, after: Array, round: int) -> None:
     both = Graphs.concat([bare(coloring.graphs), bare(new)])
     around = Neighborhood.of(both, coloring.scheme, coloring.multiplicity)
-    old_before, old_after = coloring.at(round - 1), coloring.at(round)
-    if not prove_round(around, torch.cat([old_before, before]), torch.cat([old_after, after]), first=round == 1):
+    old_before, old_after = to_array(coloring.at(round - 1)), to_array(coloring.at(round))
+    if not prove_round(around, concat([old_before, before]), concat([old_after, after]), first=round == 1):
         raise EdgnnError(f"two different neighborhoods got one hash in round {round}; refine all graphs together")

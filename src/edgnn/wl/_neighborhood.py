@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 
 import torch
@@ -12,14 +12,14 @@ from edgnn.errors import GraphError
 from edgnn.graphs import Graphs
 from edgnn.graphs._csr import from_keys, pack
 from edgnn.graphs._graphs import Multiplicity
-from edgnn.ops import mix, segment_sum
+from edgnn.ops import Array, arange, concat, mix, segment_sum, to_array, to_host
 
 Scheme = Literal["node", "separate", "joint"]
 
 
 @dataclass(frozen=True, eq=False)
 class Neighborhood:
-    r"""The entries (u, code) that a node v sees, row by row.
+    r"""The entries (u, code) that a node v sees, row by row, as numpy arrays on the CPU and tensors elsewhere.
 
     ``node`` and ``separate`` see N(v) with the one code 0; ``joint`` sees every edge once from each end, with the code of its
     direction and label. ``separate`` adds the label counts :math:`n^I_v, n^O_v`, which never change, as ``fixed`` entries.
@@ -29,12 +29,12 @@ class Neighborhood:
     indptr (N+1,), indices (M,), codes (M,) or None, fixed_indptr (N+1,), fixed_codes (2E,)
     """
 
-    indptr: Tensor
-    indices: Tensor
-    codes: Tensor | None
+    indptr: Array
+    indices: Array
+    codes: Array | None
     num_codes: int
-    fixed_indptr: Tensor | None
-    fixed_codes: Tensor | None
+    fixed_indptr: Array | None
+    fixed_codes: Array | None
 
     @classmethod
     def of(cls, graphs: Graphs, scheme: Scheme, multiplicity: Multiplicity = "once") -> Neighborhood:
@@ -45,76 +45,69 @@ class Neighborhood:
             raise GraphError(f"multiplicity={multiplicity!r}: choose 'once' or 'per-edge'")
         if scheme == "joint":
             indptr, order = _incidence(graphs)
-            indices = torch.cat([graphs.edge_source, graphs.edge_target])[order]
+            indices = concat([to_array(graphs.edge_source), to_array(graphs.edge_target)])[order]
             return cls(indptr, indices, _codes(graphs)[order], 2 * len(graphs.edge_vocabulary), None, None)
         keys = pack(graphs.edge_target, graphs.edge_source, both=True)
         neighbors = from_keys(keys, graphs.num_nodes, graphs.num_nodes, distinct=multiplicity == "once")
         fixed_indptr, fixed_codes = _fixed(graphs) if scheme == "separate" else (None, None)
-        return cls(neighbors.indptr.long(), neighbors.indices, None, 1, fixed_indptr, fixed_codes)
-
-    @property
-    def num_nodes(self) -> int:
-        """Number of nodes."""
-        return len(self.indptr) - 1
+        return cls(to_array(neighbors.indptr.long()), to_array(neighbors.indices), None, 1, fixed_indptr, fixed_codes)
 
     @property
     def num_entries(self) -> int:
         """Number of entries of all rows."""
         return len(self.indices)
 
-    def sum(self, weight: Tensor, seed: int) -> Tensor:
+    def sum(self, weight: Array, seed: int) -> Array:
         """Return, for every node, the sum of its entries' node weights, each multiplied by a random number of its code."""
         entries = weight[self.indices]
         if self.codes is not None:
-            entries *= code_keys(self.num_codes, seed, weight.device)[self.codes]
+            entries *= code_keys(self.num_codes, seed, weight)[self.codes]
         return segment_sum(entries, self.indptr)
 
-    def fixed_sum(self, seed: int) -> Tensor | int:
+    def fixed_sum(self, seed: int) -> Array | int:
         """Return a hash of every node's label counts; 0 where the scheme has none."""
-        if self.fixed_codes is None or self.fixed_indptr is None:
+        if self.fixed_codes is None:
             return 0
         return segment_sum(mix(self.fixed_codes, seed + 2), self.fixed_indptr)
 
-    def to(self, device: torch.device | str) -> Neighborhood:
-        """Return the same entries on ``device``."""
-        moved: dict[str, Any] = {
-            field.name: part.to(device) for field in fields(self) if isinstance(part := getattr(self, field.name), Tensor)
-        }
-        return replace(self, **moved)
+    def on_host(self) -> Neighborhood:
+        """Return the same entries as numpy arrays."""
+        parts: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
+        return Neighborhood(**{name: to_host(part) if isinstance(part, Tensor) else part for name, part in parts.items()})
 
     def decode(self, code: int) -> tuple[Literal["in", "out"], int]:
         """Return the direction and the edge label number of a code of ``joint``, or of the fixed entries of ``separate``."""
         return ("out" if code % 2 else "in"), code // 2
 
 
-def flipped(codes: Tensor) -> Tensor:
+def flipped(codes: Array) -> Array:
     """Return the codes of the same edges as their other ends see them."""
     return codes ^ 1
 
 
-def code_keys(count: int, seed: int, device: torch.device) -> Tensor:
+def code_keys(number: int, seed: int, like: Array) -> Array:
     """Return one odd pseudo-random number per code."""
-    return mix(torch.arange(count, device=device), seed + 1) | 1
+    return mix(arange(number, like), seed + 1) | 1
 
 
-def _incidence(graphs: Graphs) -> tuple[Tensor, Tensor]:
+def _incidence(graphs: Graphs) -> tuple[Array, Array]:
     """Return row pointers and the order that sorts edge ends by node: end ``e`` is of edge e's target, ``E + e`` of its source."""
     nodes = torch.cat([graphs.edge_target, graphs.edge_source])
-    counts = torch.bincount(nodes, minlength=graphs.num_nodes)
     indptr = torch.zeros(graphs.num_nodes + 1, dtype=torch.int64, device=graphs.device)
-    torch.cumsum(counts, 0, out=indptr[1:])
+    indptr[1:] = torch.cumsum(torch.bincount(nodes, minlength=graphs.num_nodes), 0)
     if graphs.device.type != "cpu":
         return indptr, torch.argsort(nodes, stable=True)
-    keys = pack(nodes, torch.arange(len(nodes)))  # sorting values is several times faster than sorting positions
-    keys.numpy().sort()
-    return indptr, keys.bitwise_and_(2**32 - 1)
+    keys = pack(nodes, torch.arange(len(nodes))).numpy()
+    keys.sort()  # sorting values is several times faster than sorting positions
+    return indptr.numpy(), keys & (2**32 - 1)
 
 
-def _fixed(graphs: Graphs) -> tuple[Tensor, Tensor]:
+def _fixed(graphs: Graphs) -> tuple[Array, Array]:
     indptr, order = _incidence(graphs)
     return indptr, _codes(graphs)[order]
 
 
-def _codes(graphs: Graphs) -> Tensor:
+def _codes(graphs: Graphs) -> Array:
     """Return twice the label for each edge as its target sees it, and one more as its source does."""
-    return torch.cat([2 * graphs.edge_label, 2 * graphs.edge_label + 1])
+    label = to_array(graphs.edge_label)
+    return concat([2 * label, 2 * label + 1])

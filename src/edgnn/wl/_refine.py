@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from edgnn.errors import EdgnnError
-from edgnn.ops import mix
+from edgnn.ops import Array, arange, argsort, concat, count, cumsum, filled, mix, nonzero, repeat, to_array, to_host, where
 from edgnn.wl._history import History
 from edgnn.wl._neighborhood import Neighborhood, code_keys, flipped
 from edgnn.wl._prove import prove_round
@@ -18,6 +17,7 @@ from edgnn.wl._tiny import TINY, refine_tiny
 _ATTEMPTS = 5
 _FULL_SHARE = 8  # re-examine everything while more than one entry in this many is affected
 _FULL_ROUNDS_ON_DEVICE = 256
+_SECOND = 8  # how far the seeds of the second hash are from those of the first
 
 
 class _CollisionError(EdgnnError):
@@ -28,9 +28,9 @@ class _CollisionError(EdgnnError):
 class Changes:
     """The nodes that changed color in a round, with their old and new colors."""
 
-    nodes: Tensor
-    old: Tensor
-    new: Tensor
+    nodes: Array
+    old: Array
+    new: Array
 
 
 def run(initial: Tensor, around: Neighborhood, rounds: int | None, exact: bool) -> History:
@@ -41,43 +41,49 @@ def run(initial: Tensor, around: Neighborhood, rounds: int | None, exact: bool) 
     """
     for attempt in range(_ATTEMPTS):
         try:
-            return _Refinement(initial, around, seed=16 * attempt, exact=exact).run(rounds)
+            return Refinement(initial, around, seed=16 * attempt, exact=exact).run(rounds)
         except _CollisionError:
             continue
     raise EdgnnError(f"hashes collided under {_ATTEMPTS} seeds, which chance does not do; please report these graphs")
 
 
-class _Refinement:
+class Refinement:
     """The state of one refinement: current colors, sizes of the classes, what changed last."""
 
     def __init__(self, initial: Tensor, around: Neighborhood, seed: int, exact: bool) -> None:
-        self.around, self.seed, self.exact = around, seed, exact
-        self.color = initial.clone()
+        self.around, self.exact = around, exact
+        self.seeds = (seed, seed + _SECOND)
+        self.color = to_array(initial.clone())
         self.history = History(initial)
-        self.next_color = int(initial.max()) + 1 if len(initial) else 0
-        self.sizes = torch.bincount(initial, minlength=self.next_color + len(initial))
+        self.next_color = int(self.color.max()) + 1 if len(initial) else 0
+        self.sizes = count(self.color, self.next_color + len(initial))
         self.num_colors = int((self.sizes > 0).sum())
         self.changes: Changes | None = None
 
     def run(self, rounds: int | None) -> History:
+        """Do rounds until nothing changes, or until there are as many as asked for."""
         limit = max(len(self.color) - 1, 0) if rounds is None else rounds
         while self.history.rounds < limit:
             if not self._round(limit):
                 break
         return self.history
 
+    def first(self) -> bool:
+        """Do the first round, which looks at every node; return whether it changed anything."""
+        sums = [self.around.sum(mix(self.color, seed), seed) + self.around.fixed_sum(seed) for seed in self.seeds]
+        return self._split(arange(len(self.color), self.color), sums[0], sums[1], complete=True)
+
     def _round(self, limit: int) -> bool:
         """Do the next round, or all remaining ones if little is left to do; return whether there may be more."""
         if self.changes is None:
-            ones = mix(self.color, self.seed), mix(self.color, self.seed + 8)
-            return self._full(ones, first=True)
+            return self.first()
         affected = self._affected()
         if affected * _FULL_SHARE > self.around.num_entries:
-            return self._full(self._weights(), first=False)
-        if self.color.device.type != "cpu":
+            return self._full()
+        if isinstance(self.color, Tensor):
             if self.history.rounds < _FULL_ROUNDS_ON_DEVICE:
-                return self._full(self._weights(), first=False)
-            self._to_cpu()
+                return self._full()
+            self._to_host()
         if affected <= TINY:
             return self._tiny(limit)
         return self._sparse()
@@ -87,29 +93,21 @@ class _Refinement:
         nodes = self.changes.nodes
         return int((self.around.indptr[nodes + 1] - self.around.indptr[nodes]).sum())
 
-    def _to_cpu(self) -> None:
-        self.around = self.around.to("cpu")
-        self.color, self.sizes = self.color.cpu(), self.sizes.cpu()
+    def _to_host(self) -> None:
         assert self.changes is not None
-        self.changes = Changes(self.changes.nodes.cpu(), self.changes.old.cpu(), self.changes.new.cpu())
+        self.around = self.around.on_host()
+        self.color, self.sizes = to_host(self.color), to_host(self.sizes)
+        self.changes = Changes(to_host(self.changes.nodes), to_host(self.changes.old), to_host(self.changes.new))
 
-    def _weights(self) -> tuple[Tensor, Tensor]:
-        """Return, for two seeds, how the hash of each node's color changed in the last round."""
-        assert self.changes is not None
-        weights = []
-        for seed in (self.seed, self.seed + 8):
-            weight = torch.zeros_like(self.color)
-            weight[self.changes.nodes] = mix(self.changes.new, seed) - mix(self.changes.old, seed)
-            weights.append(weight)
-        return weights[0], weights[1]
-
-    def _full(self, weights: tuple[Tensor, Tensor], first: bool) -> bool:
+    def _full(self) -> bool:
         """Re-examine every node."""
-        sums = [self.around.sum(weight, seed) for weight, seed in zip(weights, (self.seed, self.seed + 8), strict=True)]
-        if first:
-            sums = [total + self.around.fixed_sum(seed) for total, seed in zip(sums, (self.seed, self.seed + 8), strict=True)]
-        nodes = torch.arange(len(self.color), device=self.color.device)
-        return self._split(nodes, sums[0], sums[1], complete=True)
+        assert self.changes is not None
+        sums = []
+        for seed in self.seeds:
+            weight = filled(len(self.color), 0, self.color)
+            weight[self.changes.nodes] = mix(self.changes.new, seed) - mix(self.changes.old, seed)
+            sums.append(self.around.sum(weight, seed))
+        return self._split(arange(len(self.color), self.color), sums[0], sums[1], complete=True)
 
     def _sparse(self) -> bool:
         """Re-examine the nodes around the changed ones."""
@@ -117,77 +115,72 @@ class _Refinement:
         around, changes = self.around, self.changes
         start = around.indptr[changes.nodes]
         length = around.indptr[changes.nodes + 1] - start
-        begin = torch.cumsum(length, 0) - length
-        entries = torch.arange(int(length.sum())) + torch.repeat_interleave(start - begin, length)
-        seen_by = around.indices[entries].numpy()
+        entries = np.arange(int(length.sum())) + np.repeat(start - (np.cumsum(length) - length), length)
+        seen_by = around.indices[entries]
         order = np.argsort(seen_by, kind="stable")
         touched, first = np.unique(seen_by[order], return_index=True)
         sums = []
-        for seed in (self.seed, self.seed + 8):
-            weight = torch.repeat_interleave(mix(changes.new, seed) - mix(changes.old, seed), length)
+        for seed in self.seeds:
+            weight = repeat(mix(changes.new, seed) - mix(changes.old, seed), length)
             if around.codes is not None:
-                keys = code_keys(around.num_codes, seed, weight.device)
-                weight = weight * keys[flipped(around.codes[entries])]
-            sums.append(np.add.reduceat(weight.numpy()[order], first))
+                weight *= code_keys(around.num_codes, seed, weight)[flipped(around.codes[entries])]
+            sums.append(np.add.reduceat(weight[order], first))
         moved = (sums[0] != 0) | (sums[1] != 0)
-        parts = [torch.from_numpy(part[moved]) for part in (touched.astype(np.int64), *sums)]
-        return self._split(parts[0], parts[1], parts[2], complete=False)
+        return self._split(touched[moved].astype(np.int64), sums[0][moved], sums[1][moved], complete=False)
 
-    def _split(self, nodes: Tensor, first: Tensor, second: Tensor, complete: bool) -> bool:
+    def _split(self, nodes: Array, first: Array, second: Array, complete: bool) -> bool:
         """Split each class by the two sums of ``nodes``; all others are as before and stay together.
 
         ``complete`` says that ``nodes`` are all nodes, so that there are no others.
         """
-        old = self.color[nodes]
-        group, leader, count = _group(nodes, old, first, second, self.seed)
+        if len(nodes) == 0:
+            return False
+        group, leader, size = _group(nodes, self.color[nodes], first, second, self.seeds[0])
         parent = self.color[leader]
-        rest = None if complete else self._rest(parent, count)
-        keeps = _keepers(parent, count, leader, rest)
-        number = torch.cumsum(~keeps, 0) - 1 + self.next_color
-        new_of_group = torch.where(keeps, parent, number)
+        rest = None if complete else self._rest(parent, size)
+        keeps = _keepers(parent, size, rest)
+        new_of_group = where(keeps, parent, cumsum(~keeps) - 1 + self.next_color)
         moved = ~keeps[group]
-        changed, colors = nodes[moved], new_of_group[group][moved]
+        changed, colors = nodes[moved], new_of_group[group[moved]]
         created = int((~keeps).sum())
         if rest is not None:
-            others, other_colors, more = self._renumber_rest(nodes, parent, count, rest, created)
-            changed, colors, created = torch.cat([changed, others]), torch.cat([colors, other_colors]), created + more
+            others, other_colors, more = self._renumber_rest(nodes, parent, size, rest, created)
+            changed, colors, created = concat([changed, others]), concat([colors, other_colors]), created + more
         return self._apply(changed, colors, created)
 
-    def _rest(self, parent: Tensor, count: Tensor) -> Tensor:
+    def _rest(self, parent: Array, size: Array) -> Array:
         """Return how many nodes of each group's class are in no group at all."""
-        seen = torch.zeros_like(self.sizes).index_add_(0, parent, count)
+        seen = np.zeros_like(self.sizes)
+        np.add.at(seen, parent, size)
         return self.sizes[parent] - seen[parent]
 
-    def _renumber_rest(
-        self, nodes: Tensor, parent: Tensor, count: Tensor, rest: Tensor, created: int
-    ) -> tuple[Tensor, Tensor, int]:
+    def _renumber_rest(self, nodes: Array, parent: Array, size: Array, rest: Array, created: int) -> tuple[Array, Array, int]:
         """Give a new color to the untouched part of every class in which a touched part is larger."""
-        beaten = torch.zeros(len(self.sizes), dtype=torch.bool)
-        beaten[parent[(rest > 0) & (count > rest)]] = True
-        if not bool(beaten.any()):
+        beaten = parent[(rest > 0) & (size > rest)]
+        if len(beaten) == 0:
             return nodes[:0], nodes[:0], 0
-        candidates = beaten[self.color]
+        marked = np.zeros(len(self.sizes), dtype=bool)
+        marked[beaten] = True
+        candidates = marked[self.color]
         candidates[nodes] = False
-        others = candidates.nonzero()[:, 0]
-        classes, position = torch.unique(self.color[others], return_inverse=True)
+        others = np.flatnonzero(candidates)
+        classes, position = np.unique(self.color[others], return_inverse=True)
         return others, position + self.next_color + created, len(classes)
 
-    def _apply(self, nodes: Tensor, colors: Tensor, created: int) -> bool:
+    def _apply(self, nodes: Array, colors: Array, created: int) -> bool:
         """Make the new colors current, prove them if asked to, and record the round if it changed anything."""
         if created == 0:
             return False
         old = self.color[nodes]
-        before = self.color
-        self.color = before.clone()
+        before = self.color + 0 if self.exact else None
         self.color[nodes] = colors
-        if self.exact and not prove_round(self.around, before, self.color, first=self.history.rounds == 0):
+        if before is not None and not prove_round(self.around, before, self.color, first=self.history.rounds == 0):
             raise _CollisionError
-        one = torch.ones_like(nodes)
-        self.sizes.index_add_(0, old, -one).index_add_(0, colors, one)
+        self.sizes += count(colors, len(self.sizes)) - count(old, len(self.sizes))
         self.next_color += created
         self.num_colors += created
         self.changes = Changes(nodes, old, colors)
-        self.history.record(nodes.cpu().numpy(), colors.cpu().numpy(), self.num_colors)
+        self.history.record(to_host(nodes), to_host(colors), self.num_colors)
         return True
 
     def _tiny(self, limit: int) -> bool:
@@ -198,46 +191,37 @@ class _Refinement:
             self.color, self.sizes, self.around, self.changes, self.next_color, self.num_colors, self.history, left
         )
         self.next_color, self.num_colors = result.next_color, result.num_colors
-        self.changes = Changes(*(torch.tensor(part, dtype=torch.int64) for part in (result.nodes, result.old, result.new)))
+        self.changes = Changes(*(np.array(part, dtype=np.int64) for part in (result.nodes, result.old, result.new)))
         return len(result.nodes) > 0
 
 
-def _group(nodes: Tensor, color: Tensor, first: Tensor, second: Tensor, seed: int) -> tuple[Tensor, Tensor, Tensor]:
+def _group(nodes: Array, color: Array, first: Array, second: Array, seed: int) -> tuple[Array, Array, Array]:
     """Number nodes by (color, sums): return each node's group, each group's first node and size; groups in order of first nodes."""
     key = mix(color, seed + 4) + first
-    check = mix(color, seed + 5) + second
-    order = _argsort(key)
+    order = argsort(key, stable=True)
     arranged = key[order]
-    new = torch.ones(len(order), dtype=torch.bool, device=key.device)
+    new = filled(len(order), True, key)
     new[1:] = arranged[1:] != arranged[:-1]
-    begin = new.nonzero()[:, 0]
-    label = torch.empty_like(order)
-    label[order] = torch.cumsum(new, 0) - 1
-    count = torch.diff(begin, append=torch.tensor([len(order)], device=key.device))
-    witness = order[begin]
-    if bool(((check != check[witness][label]) | (color != color[witness][label])).any()):
+    begin = nonzero(new)
+    label = filled(len(order), 0, key)
+    label[order] = cumsum(new) - 1
+    witness = order[begin]  # the sort is stable, so this is the group's first node
+    size = concat([begin[1:], filled(1, len(order), key)]) - begin
+    if bool(((second != second[witness][label]) | (color != color[witness][label])).any()):
         raise _CollisionError
-    leader = torch.full((len(begin),), int(nodes.max()) + 1 if len(nodes) else 0, device=key.device)
-    leader.scatter_reduce_(0, label, nodes, "amin")
-    rank = torch.argsort(leader)
-    place = torch.empty_like(rank)
-    place[rank] = torch.arange(len(rank), device=key.device)
-    return place[label], leader[rank], count[rank]
+    rank = argsort(witness)
+    place = filled(len(rank), 0, key)
+    place[rank] = arange(len(rank), key)
+    return place[label], nodes[witness[rank]], size[rank]
 
 
-def _argsort(key: Tensor) -> Tensor:
-    if key.device.type == "cpu":
-        return torch.from_numpy(np.argsort(key.numpy()))
-    return torch.argsort(key)
-
-
-def _keepers(parent: Tensor, count: Tensor, leader: Tensor, rest: Tensor | None) -> Tensor:
+def _keepers(parent: Array, size: Array, rest: Array | None) -> Array:
     """Mark the group that keeps its class's color: the largest, of equal ones the first; none where the rest is as large."""
-    order = torch.argsort(count, descending=True, stable=True)
-    order = order[torch.argsort(parent[order], stable=True)]
+    order = argsort(-size, stable=True)
+    order = order[argsort(parent[order], stable=True)]
     arranged = parent[order]
-    best = torch.ones(len(order), dtype=torch.bool, device=parent.device)
+    best = filled(len(order), True, parent)
     best[1:] = arranged[1:] != arranged[:-1]
-    keeps = torch.zeros_like(best)
+    keeps = filled(len(order), False, parent)
     keeps[order[best]] = True
-    return keeps if rest is None else keeps & (count > rest)
+    return keeps if rest is None else keeps & (size > rest)

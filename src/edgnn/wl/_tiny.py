@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from torch import Tensor
 
 from edgnn.wl._history import History
 from edgnn.wl._neighborhood import Neighborhood, flipped
@@ -36,11 +35,11 @@ class Result:
 class _Classes:
     """Members of every class as ranges of one list, so that a part can be taken out in time proportional to it."""
 
-    def __init__(self, color: Tensor) -> None:
-        order = np.argsort(color.numpy(), kind="stable")
+    def __init__(self, color: _Array) -> None:
+        order = np.argsort(color, kind="stable")
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
-        classes, start = np.unique(color.numpy()[order], return_index=True)
+        classes, start = np.unique(color[order], return_index=True)
         self.order: list[int] = order.tolist()
         self.place: list[int] = place.tolist()
         self.start: dict[int, int] = dict(zip(classes.tolist(), start.tolist(), strict=True))
@@ -61,8 +60,8 @@ class _Classes:
 
 
 def refine_tiny(
-    color: Tensor,
-    sizes: Tensor,
+    colors: _Array,
+    size: _Array,
     around: Neighborhood,
     changes: Changes,
     next_color: int,
@@ -70,11 +69,10 @@ def refine_tiny(
     history: History,
     rounds: int,
 ) -> Result:
-    """Refine until stable, for ``rounds`` rounds, or until a round affects many nodes; ``color`` and ``sizes`` are updated."""
-    classes = _Classes(color)
-    colors, size = color.numpy(), sizes.numpy()
-    indptr, indices = around.indptr.numpy(), around.indices.numpy()
-    codes = None if around.codes is None else flipped(around.codes).numpy()
+    """Refine until stable, for ``rounds`` rounds, or until a round affects many nodes; ``colors`` and ``size`` are updated."""
+    classes = _Classes(colors)
+    indptr, indices = around.indptr, around.indices
+    codes = None if around.codes is None else flipped(around.codes)
     result = Result(next_color, num_colors, changes.nodes.tolist(), changes.old.tolist(), changes.new.tolist())
     while rounds > 0 and result.nodes:
         affected = sum(int(indptr[node + 1] - indptr[node]) for node in result.nodes)

@@ -1,0 +1,150 @@
+"""How fast is color refinement? Against networkx and GraKeL, and against the size of the graph."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from statistics import median
+from typing import Any
+
+import torch
+
+from edgnn.bench._harness import Row, Skipped, in_turns, measure_alone, wait
+from edgnn.datasets import find, load_dataset, locate
+from edgnn.graphs import Graphs
+from edgnn.wl import WLVectorizer, refine
+
+_TU_SETS = ("MUTAG", "PTC_FM", "PTC_FR", "PTC_MM", "PTC_MR")
+
+_STABLE_ALONE = """
+import json, resource, sys, time, torch
+from edgnn.bench._wl import random_digraph
+from edgnn.wl import refine
+graphs = random_digraph(int(sys.argv[1]), int(sys.argv[2]))
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+start = time.perf_counter()
+coloring = refine(graphs, scheme="joint")
+seconds = time.perf_counter() - start
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(json.dumps({"seconds": seconds, "bytes": 1024 * (peak - before), "rounds": coloring.rounds, "colors": coloring.num_colors()}))
+"""
+
+
+def wl(data_dir: str | os.PathLike[str] | None = None, quick: bool = False, device: str = "cpu") -> Iterator[Row | Skipped]:
+    """Measure refinement, yielding each row as it is done; ``quick`` shrinks everything for tests."""
+    if device == "cpu":
+        yield _against_networkx(data_dir, repeats=1 if quick else 5)
+        yield _against_grakel(data_dir, repeats=1 if quick else 5)
+        yield _stable(*((1_000, 10_000) if quick else (1_000_000, 10_000_000)))
+        yield _path(1_000 if quick else 1_000_000)
+    largest = (5 if device == "cpu" else 6) if quick else (7 if device == "cpu" else 8)
+    for power in range(4, largest + 1):
+        yield _growth(10**power, device, repeats=1 if quick else 3)
+
+
+def random_digraph(nodes: int, edges: int, device: str = "cpu", labels: int = 64) -> Graphs:
+    """Return a uniform random digraph with one node label and uniform edge labels."""
+    generator = torch.Generator(device).manual_seed(0)
+    ends = torch.randint(nodes, (edges, 2), generator=generator, device=device)
+    edge_label = torch.randint(labels, (edges,), generator=generator, device=device)
+    return Graphs.from_edges(ends, num_nodes=nodes).with_edge_labels(edge_label)
+
+
+def _against_networkx(data_dir: str | os.PathLike[str] | None, repeats: int) -> Row | Skipped:
+    what = "three rounds on AIFB (8,285 nodes, 29,043 edges)"
+    entry = find("AIFB")
+    assert entry is not None
+    if locate(entry, data_dir).path is None:
+        return Skipped(what, "AIFB is not on this machine; load it once, or set EDGNN_DATA")
+    import networkx as nx
+
+    graphs = load_dataset("AIFB", data_dir=data_dir).graphs
+    digraph = nx.DiGraph()
+    labels = graphs.edge_labels
+    digraph.add_nodes_from(range(graphs.num_nodes), label="")
+    digraph.add_edges_from(
+        (source, target, {"label": label})
+        for source, target, label in zip(graphs.edge_source.tolist(), graphs.edge_target.tolist(), labels, strict=True)
+    )
+
+    def peer() -> None:
+        nx.weisfeiler_lehman_subgraph_hashes(digraph, edge_attr="label", node_attr="label", iterations=3)
+
+    ours_s, peer_s = in_turns(lambda: refine(graphs, 3, "joint"), peer, repeats)
+    extra = {"separate_s": round(median(_times(lambda: refine(graphs, 3, "separate"), max(repeats, 2))), 5)}
+    return Row(what, ours_s, "networkx weisfeiler_lehman_subgraph_hashes", peer_s, "≥ 30×", extra)
+
+
+def _against_grakel(data_dir: str | os.PathLike[str] | None, repeats: int) -> Row | Skipped:
+    sets = [name for name in _TU_SETS if locate(find(name), data_dir).path is not None]  # type: ignore[arg-type]
+    what = f"WL features of depth 5, {len(sets)} TU sets together"
+    try:
+        from grakel.kernels import VertexHistogram, WeisfeilerLehman
+    except ImportError:
+        return Skipped(what, "grakel is not installed")
+    collections = [load_dataset(name, data_dir=data_dir).graphs for name in sets]
+    theirs = [[_for_grakel(graph) for graph in graphs] for graphs in collections]
+
+    def ours() -> None:
+        for graphs in collections:
+            WLVectorizer(5, "node").fit_transform(graphs)
+
+    def peer() -> None:
+        for graphs in theirs:
+            WeisfeilerLehman(n_iter=5, base_graph_kernel=VertexHistogram).fit_transform(graphs)
+
+    ours_s, peer_s = in_turns(ours, peer, repeats)
+    return Row(what, ours_s, "GraKeL WeisfeilerLehman fit_transform", peer_s, "≥ 20×", {"sets": sets})
+
+
+def _for_grakel(graph: Graphs) -> list[Any]:
+    edges: dict[int, dict[int, float]] = {}
+    for source, target in zip(graph.edge_source.tolist(), graph.edge_target.tolist(), strict=True):
+        edges.setdefault(source, {})[target] = 1.0
+    return [edges, dict(enumerate(graph.node_labels))]
+
+
+def _stable(nodes: int, edges: int) -> Row:
+    result = measure_alone(_STABLE_ALONE, str(nodes), str(edges))
+    extra = {"peak_bytes_per_edge": round(result["bytes"] / edges, 1), "rounds": result["rounds"], "colors": result["colors"]}
+    return Row(f"stable joint coloring of {nodes:,} nodes, {edges:,} edges", result["seconds"], extra=extra)
+
+
+def _path(size: int) -> Row:
+    edges = torch.stack([torch.arange(size - 1), torch.arange(1, size)], 1)
+    graphs = Graphs.from_edges(edges)
+    start = time.perf_counter()
+    coloring = refine(graphs, scheme="node")
+    seconds = time.perf_counter() - start
+    extra = {"rounds": coloring.rounds, "us_per_round": round(1e6 * seconds / max(coloring.rounds, 1), 1)}
+    return Row(f"stable coloring of a path of {size:,} nodes", seconds, extra=extra)
+
+
+def _growth(edges: int, device: str, repeats: int) -> Row:
+    graphs = random_digraph(max(edges // 10, 10), edges, device)
+    refine(graphs, 1, "joint")
+    times = _times(lambda: _full_rounds(graphs, 5), repeats)
+    seconds = median(times)
+    extra = {"edges": edges, "ns_per_edge_and_round": round(1e9 * seconds / (5 * edges), 2), "device": device}
+    return Row(f"five joint rounds, {edges:,} edges, {device}", seconds, extra=extra)
+
+
+def _full_rounds(graphs: Graphs, rounds: int) -> None:
+    """Do whole rounds even where the coloring is stable sooner, so that sizes can be compared."""
+    from edgnn.wl._neighborhood import Neighborhood
+    from edgnn.wl._refine import Refinement
+
+    around = Neighborhood.of(graphs, "joint")
+    for _ in range(rounds):
+        Refinement(graphs.node_label, around, seed=0, exact=False).first()
+    wait(graphs.device.type)
+
+
+def _times(function: Any, repeats: int) -> list[float]:
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - start)
+    return times

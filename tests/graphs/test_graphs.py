@@ -670,3 +670,8 @@ def test_a_hundred_thousand_molecules_are_handled_in_bulk():
     assert shuffled.num_edges == many.num_edges == 2 * count * size
     assert contents(backwards[0]) == contents(many[-1])
     assert part.num_nodes == count * size / 2
+
+
+def test_a_node_number_far_beyond_any_memory_is_named():
+    with pytest.raises(GraphError, match="names node 1000000000000"):
+        Graphs.from_edges([(0, 10**12)])

@@ -95,7 +95,9 @@ def _panels(coloring: Coloring, graph: int, rounds: int | None) -> tuple[list[st
         meanings = {color: coloring.meaning(color, round, size=160).text for color in counts}
         fills = [fill(numbers.setdefault(color, len(numbers))) for color in colors]
         picture, width, height = panel(one, place, fills, [f"color {color}: {meanings[color]}" for color in colors])
-        title = f'<text x="{MARGIN / 2}" y="18" class="title">round {round}: {len(counts)} color{"s" * (len(counts) != 1)}</text>'
+        title = (
+            f'<text x="{MARGIN / 2}" y="18" class="title">round {round}: {len(counts)} color{"s" * (len(counts) != 1)}</text>'
+        )
         legend, lines = _legend(colors, counts, meanings, fills, height + 34)
         panels.append(f'{title}<g transform="translate(0,22)">{picture}</g>{legend}')
         sizes.append((max(width, 7 + _LEGEND_WIDTH * 6.1), height + 44 + lines * _LINE))

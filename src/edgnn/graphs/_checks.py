@@ -22,6 +22,9 @@ _INTEGERS = (
 )  # fmt: skip
 
 
+_MOST_NODES = 2**31
+
+
 def packed(graphs: Graphs) -> None:
     """Check every array of ``graphs`` against the others."""
     _kinds(graphs)
@@ -83,6 +86,10 @@ def node_count(
     else:
         known = [len(values) for values in per_node if values is not None]
         total = known[0] if known else int(max(source.max(), target.max())) + 1 if len(source) else 0
+        if not known and total > _MOST_NODES:
+            raise GraphError(
+                f"an edge names node {total - 1}, so there would be {total:,} nodes: number nodes from 0 without gaps"
+            )
     for what, values in zip(("labels", "features", "names"), per_node, strict=True):
         if values is not None and len(values) != total:
             raise GraphError(f"{len(values)} node {what} were given for {total} nodes")

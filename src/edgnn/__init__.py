@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from edgnn import datasets, draw, errors, graphs, io, ops, wl
+    from edgnn import datasets, draw, errors, graphs, io, ops, theory, wl
     from edgnn.datasets import Dataset, load_dataset
     from edgnn.graphs import UNKNOWN, Graphs, Nodes, Structure, Vocabulary
     from edgnn.io import (
@@ -46,7 +46,7 @@ _HOME = {
     "to_pyg": "io",
     "write": "io",
 }
-_ROOMS = ("datasets", "draw", "errors", "graphs", "io", "ops", "wl")
+_ROOMS = ("datasets", "draw", "errors", "graphs", "io", "ops", "theory", "wl")
 
 __all__ = [
     "UNKNOWN",
@@ -70,6 +70,7 @@ __all__ = [
     "ops",
     "read",
     "read_labeled",
+    "theory",
     "to_networkx",
     "to_pyg",
     "wl",

@@ -114,7 +114,7 @@ class _Handler(BaseHTTPRequestHandler):
             return 0
         return int(self.headers["Range"].removeprefix("bytes=").removesuffix("-"))
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is given
+    def log_message(self, format: str, *args: object) -> None:
         """Keep test output quiet."""
 
 

@@ -23,8 +23,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from edgnn.datasets import _cache
-from edgnn.datasets._cache import MANIFEST, Part, cache_root, ensure, manifest, recorded, unpack, verify
+from edgnn.datasets._cache import Part, cache_root, ensure, manifest, recorded
+from edgnn.datasets._checksums import MANIFEST, verify
+from edgnn.datasets._unpack import unpack
 from edgnn.errors import ChecksumError, DatasetError, FetchError, FormatError
 
 FILES = {
@@ -318,12 +319,13 @@ def run(): _cache.ensure("TUDataset/TOY", parts, checksums=None, root=Path(sys.a
 def test_kill_in_the_middle_of_unpacking_leaves_no_broken_folder(server, root):
     url = server.add("/TOY.zip", toy_zip())
     code = SCRIPT + (
-        "real, seen = _cache.open_member, []\n"
+        "from edgnn.datasets import _unpack\n"
+        "real, seen = _unpack.open_member, []\n"
         "def deadly(*args):\n"
         "    seen.append(args)\n"
         "    if len(seen) == 2: os.kill(os.getpid(), signal.SIGKILL)\n"
         "    return real(*args)\n"
-        "_cache.open_member = deadly\n"
+        "_unpack.open_member = deadly\n"
         "run()\n"
     )
     done = subprocess.run([sys.executable, "-c", code, url, str(root)], check=False, timeout=120)
@@ -411,7 +413,7 @@ def test_disk_that_fills_up_while_unpacking_is_one_clear_error(server, root, mon
         raise OSError(errno.ENOSPC, "No space left on device")
 
     url = server.add("/TOY.zip", toy_zip())
-    monkeypatch.setattr(_cache.shutil, "copyfileobj", full)
+    monkeypatch.setattr("shutil.copyfileobj", full)
     with pytest.raises(DatasetError, match=r"No space left on device.*EDGNN_CACHE"):
         fetch(root, url)
     monkeypatch.undo()

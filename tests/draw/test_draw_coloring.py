@@ -19,7 +19,7 @@ GRAPHS = Graphs.from_edges(
 def test_one_panel_per_round_with_every_node_and_edge():
     coloring = wl.refine(GRAPHS)
     root = ET.fromstring(draw_coloring(coloring))
-    nodes = [element for element in root.iter(f"{SVG}circle")]
+    nodes = list(root.iter(f"{SVG}circle"))
     assert len(nodes) == 3 * (coloring.rounds + 1)
     edges = [element for element in root.iter(f"{SVG}path") if element.get("class") == "edge"]
     assert len(edges) == 3 * (coloring.rounds + 1)

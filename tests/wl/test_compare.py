@@ -75,9 +75,21 @@ def test_classes_and_compare_agree(graphs, scheme):
 
 
 @given(random_graphs(min_graphs=2, max_graphs=2, features=False))
-def test_joint_refines_separate_refines_node(graphs):
-    told_apart = [wl.compare(graphs[0], graphs[1], scheme).distinguished for scheme in ("node", "separate", "joint")]
+def test_joint_refines_separate_refines_node_when_every_edge_counts(graphs):
+    told_apart = [
+        wl.compare(graphs[0], graphs[1], scheme, multiplicity="per-edge").distinguished
+        for scheme in ("node", "separate", "joint")
+    ]
     assert told_apart == sorted(told_apart)
+
+
+def test_a_set_of_neighbors_sees_what_joint_does_not():
+    """N(v) tells a neighbor joined both ways from two neighbors; one edge in and one out are the same to joint."""
+    cycle = Graphs.from_edges([(0, 1), (1, 2), (2, 3), (3, 0)])
+    two_cycles = Graphs.from_edges([(0, 1), (1, 0), (2, 3), (3, 2)])
+    assert wl.compare(cycle, two_cycles, "node").distinguished
+    assert not wl.compare(cycle, two_cycles, "node", multiplicity="per-edge").distinguished
+    assert not wl.compare(cycle, two_cycles, "joint").distinguished
 
 
 DISTINCT = {"separate": (188, 342, 343, 328, 337), "joint": (188, 342, 343, 328, 337), "node": (175, 331, 335, 318, 328)}
@@ -101,7 +113,7 @@ def test_collisions_of_the_graph_sets(scheme, data_dir):
 
 
 def test_power_counts_collisions_and_bounds_accuracy():
-    graphs = Graphs.from_edges([(0, 1), (2, 3), (4, 5)], sizes=[2, 2, 2], node_labels=list("abab") + ["c", "d"])
+    graphs = Graphs.from_edges([(0, 1), (2, 3), (4, 5)], sizes=[2, 2, 2], node_labels=[*list("abab"), "c", "d"])
     table = wl.power(graphs, targets=torch.tensor([0, 1, 1]).numpy(), rounds=4)
     assert [row.round for row in table] == [0]
     assert (table[0].distinct, table[0].colliding) == (2, 2)

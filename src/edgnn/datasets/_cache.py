@@ -6,19 +6,17 @@ import json
 import os
 import shutil
 import sys
-import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
-from edgnn.datasets._fetch import WAY_OUT, download, sha256_of
-from edgnn.errors import ChecksumError, DatasetError, FormatError
-from edgnn.io._files import open_member, open_zip, unpack_limit, zip_members
-
-MANIFEST = ".edgnn.json"
+from edgnn.datasets._checksums import MANIFEST, sha256_of, verify
+from edgnn.datasets._fetch import WAY_OUT, download
+from edgnn.datasets._unpack import unpack
+from edgnn.errors import ChecksumError, DatasetError
 
 _CHUNK = 2**20
 
@@ -126,23 +124,6 @@ def ensure(
     return target
 
 
-def verify(folder: Path, checksums: Mapping[str, str]) -> None:
-    """Raise :class:`ChecksumError` at the first file that is missing or whose SHA-256 differs."""
-    for name, expected in checksums.items():
-        _verify_file(folder / name, expected, str(folder / name))
-
-
-def _verify_file(path: Path, expected: str, name: str) -> None:
-    if not path.is_file():
-        raise ChecksumError(f"{name} is missing (its SHA-256 should be {expected[:12]})")
-    try:
-        found = sha256_of(path)
-    except OSError as error:
-        raise ChecksumError(f"{name} cannot be read ({error.strerror})") from error
-    if found != expected.lower():
-        raise ChecksumError(f"{name} is not the published file: its SHA-256 is {found[:12]}, but should be {expected[:12]}")
-
-
 def manifest(folder: Path) -> dict[str, Any] | None:
     """Return what was noted when the folder was downloaded: ``downloaded`` (date) and ``files`` (url, sha256, size of each).
 
@@ -235,64 +216,6 @@ def _fetch_part(
     _remove(unpacked)
     place.unlink()
     return dict.fromkeys(names, source)
-
-
-def unpack(path: Path, name: str, into: Path, keep: str = "", expected: Mapping[str, str] | None = None) -> None:
-    """Unpack members of a zip archive side by side, and verify them where hashes are expected.
-
-    Parameters
-    ----------
-    path : Path
-        The archive.
-    name : str
-        What errors call it.
-    into : Path
-        An empty folder.
-    keep : str
-        Take members whose name starts with this, which lie in one folder, and any ``README`` beside them.
-    expected : mapping of str to str, optional
-        SHA-256 by name; members without one are left out, and those that ``keep`` would take must be there.
-    """
-    try:
-        archive = open_zip(path)
-    except FormatError as error:
-        raise FormatError(name, error.rule) from None
-    with archive:
-        chosen = _choose(zip_members(archive, name), name, keep)
-        if expected is not None:
-            chosen = {key: info for key, info in chosen.items() if key in expected}
-        size, limit = sum(info.file_size for info in chosen.values()), unpack_limit(path.stat().st_size, None)
-        if size > limit:
-            raise FormatError(
-                name, f"it unpacks to {size:,} bytes where {limit:,} are the most to expect, as a decompression bomb would"
-            )
-        for key, info in chosen.items():
-            with open_member(archive, info, name, limit) as stream, (into / key).open("xb") as copy:
-                shutil.copyfileobj(stream, copy, _CHUNK)
-                copy.flush()
-                os.fsync(copy.fileno())
-    for key, sha256 in (expected or {}).items():
-        if key.startswith((keep, "README")):
-            _verify_file(into / key, sha256, f"{name}/{key}")
-
-
-def _choose(members: Mapping[str, zipfile.ZipInfo], name: str, keep: str) -> dict[str, zipfile.ZipInfo]:
-    """Return the wanted members by their bare name."""
-    paths = {PurePosixPath(member): info for member, info in members.items()}
-    homes = {path.parent for path in paths if path.name.startswith(keep)}
-    if len(homes) != 1:
-        where = f"in {len(homes)} folders; they must lie in one" if homes else "nowhere"
-        raise FormatError(name, f"the archive holds files named {keep}… {where}")
-    home = homes.pop()
-    chosen = {
-        path.name: info
-        for path, info in paths.items()
-        if path.parent == home and path.name.startswith((keep, "README")) and path.name != MANIFEST
-    }
-    for info in chosen.values():
-        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise FormatError(f"{name}/{info.filename}", "it is not compressed by deflate, as every zip of data sets is")
-    return chosen
 
 
 def _write_manifest(files: Path, sources: Mapping[str, str]) -> None:

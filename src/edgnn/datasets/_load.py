@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from edgnn.datasets._cache import ensure, recorded, verify
+from edgnn.datasets._cache import ensure, recorded
+from edgnn.datasets._checksums import verify
 from edgnn.datasets._dataset import Dataset, encode_classes
 from edgnn.datasets._locate import Location, locate
 from edgnn.datasets._registry import Entry, find, find_or_tu

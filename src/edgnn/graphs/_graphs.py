@@ -226,42 +226,9 @@ class Graphs:
         return (self[position] for position in range(len(self)))
 
     def __getitem__(self, key: int | slice | Sequence[int] | np.ndarray[Any, Any] | Tensor) -> Graphs:
-        chosen = check.positions(key, len(self), "graph", self.device)
-        if isinstance(chosen, slice):
-            return self._contiguous(chosen.start, chosen.stop)
-        return self._gathered(chosen)
+        from edgnn.graphs._select import select
 
-    def _contiguous(self, start: int, stop: int) -> Graphs:
-        first, last = int(self.graph_offset[start]), int(self.graph_offset[stop])
-        edges = slice(int(self.edge_offset[start]), int(self.edge_offset[stop]))
-        return self._with(
-            graph_offset=self.graph_offset[start : stop + 1] - first,
-            edge_source=self.edge_source[edges] - first,
-            edge_target=self.edge_target[edges] - first,
-            edge_label=self.edge_label[edges],
-            edge_features=None if self.edge_features is None else self.edge_features[edges],
-            node_label=self.node_label[first:last],
-            node_features=None if self.node_features is None else self.node_features[first:last],
-            node_names=None if self.node_names is None else self.node_names[first:last],
-            graph_names=None if self.graph_names is None else self.graph_names[start:stop],
-        )
-
-    def _gathered(self, graphs: Tensor) -> Graphs:
-        offset, nodes = _ranges(self.graph_offset, graphs)
-        edge_offset, edges = _ranges(self.edge_offset, graphs)
-        moved = offset[:-1] - self.graph_offset[graphs]
-        shift = torch.repeat_interleave(moved, edge_offset.diff())
-        return self._with(
-            graph_offset=offset,
-            edge_source=self.edge_source[edges] + shift,
-            edge_target=self.edge_target[edges] + shift,
-            edge_label=self.edge_label[edges],
-            edge_features=None if self.edge_features is None else self.edge_features[edges],
-            node_label=self.node_label[nodes],
-            node_features=None if self.node_features is None else self.node_features[nodes],
-            node_names=None if self.node_names is None else self.node_names[nodes.cpu().numpy()],
-            graph_names=None if self.graph_names is None else self.graph_names[graphs.cpu().numpy()],
-        )
+        return select(self, check.positions(key, len(self), "graph", self.device))
 
     @classmethod
     def concat(cls, parts: Iterable[Graphs]) -> Graphs:
@@ -290,26 +257,12 @@ class Graphs:
         ``nodes`` are a mask, node numbers over all graphs, or :class:`Nodes`; the nodes keep their order.
         """
         from edgnn.graphs._nodes import Nodes
+        from edgnn.graphs._select import induced
 
         if isinstance(nodes, Nodes) and not _same(nodes.graphs.graph_offset, self.graph_offset):
             raise GraphError(f"the nodes belong to other graphs ({nodes.graphs!r}) than these ({self!r})")
         index = nodes.index if isinstance(nodes, Nodes) else nodes
-        chosen = check.positions(index, self.num_nodes, "node", self.device)
-        keep = torch.zeros(self.num_nodes, dtype=torch.bool, device=self.device)
-        keep[chosen] = True
-        number = torch.cumsum(keep, 0) - 1
-        edges = keep[self.edge_source] & keep[self.edge_target]
-        counts = torch.bincount(self.graph_of_node[keep], minlength=len(self))
-        return self._with(
-            graph_offset=check.offsets(counts),
-            edge_source=number[self.edge_source[edges]],
-            edge_target=number[self.edge_target[edges]],
-            edge_label=self.edge_label[edges],
-            edge_features=None if self.edge_features is None else self.edge_features[edges],
-            node_label=self.node_label[keep],
-            node_features=None if self.node_features is None else self.node_features[keep],
-            node_names=None if self.node_names is None else self.node_names[keep.cpu().numpy()],
-        )
+        return induced(self, check.positions(index, self.num_nodes, "node", self.device))
 
     def with_node_labels(self, labels: Labels | None, *, like: Graphs | None = None, unknown: OnUnknown = "error") -> Graphs:
         """Return the graphs with other node labels, one value per node (``None``: no labels)."""
@@ -387,14 +340,6 @@ def _grouping(source: Tensor, offset: Tensor) -> Tensor | None:
     if bool((graph[1:] >= graph[:-1]).all()):
         return None
     return torch.argsort(graph, stable=True)
-
-
-def _ranges(offset: Tensor, chosen: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the offsets of the chosen ranges laid one after another, and the positions they cover."""
-    sizes = offset[chosen + 1] - offset[chosen]
-    new = check.offsets(sizes)
-    shift = torch.repeat_interleave(offset[chosen] - new[:-1], sizes)
-    return new, torch.arange(int(new[-1]), device=offset.device) + shift
 
 
 def _same(a: Any, b: Any) -> bool:

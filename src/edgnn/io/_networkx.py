@@ -29,8 +29,8 @@ def from_networkx(
     Parameters
     ----------
     graphs : networkx graph, or iterable of them
-        ``DiGraph`` and ``MultiDiGraph`` as they are; an edge of a ``Graph`` or ``MultiGraph`` becomes two, one each way (a self-loop
-        stays one).
+        ``DiGraph`` and ``MultiDiGraph`` as they are; an edge of a ``Graph`` or ``MultiGraph`` becomes two, one each way
+        (a self-loop stays one).
     node_label, edge_label : str, optional
         Attributes that hold the labels. Where no element of any graph has it there are no labels; where only some have it, that is
         an error.

@@ -35,7 +35,8 @@ def refine(
 
     - ``"node"`` (Eq. 1): the same multiset of colors over N(v);
     - ``"separate"`` (Eq. 2): also the same number of incoming and of outgoing edges of each label;
-    - ``"joint"``: the same multiset of (direction, edge label, neighbor's color) over all edges, which is stronger.
+    - ``"joint"``: the same multiset of (direction, edge label, neighbor's color) over all edges. It refines the others when they
+      too count every edge (``multiplicity="per-edge"``); as a set, N(v) also tells a neighbor joined both ways from two.
 
     Parameters
     ----------

@@ -72,8 +72,11 @@ class Neighborhood:
 
     def on_host(self) -> Neighborhood:
         """Return the same entries as numpy arrays."""
-        parts: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
-        return Neighborhood(**{name: to_host(part) if isinstance(part, Tensor) else part for name, part in parts.items()})
+        parts: dict[str, Any] = {
+            field.name: to_host(part) if isinstance(part := getattr(self, field.name), Tensor) else part
+            for field in fields(self)
+        }
+        return Neighborhood(**parts)
 
     def decode(self, code: int) -> tuple[Literal["in", "out"], int]:
         """Return the direction and the edge label number of a code of ``joint``, or of the fixed entries of ``separate``."""

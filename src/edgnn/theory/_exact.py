@@ -1,0 +1,159 @@
+"""Exact layers: what Eq. 3, Eq. 4 and their joint form add up for every node, in integers that float64 holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor
+
+from edgnn.errors import GraphError
+from edgnn.graphs import Graphs, Structure
+from edgnn.graphs._csr import CSR
+from edgnn.graphs._graphs import Multiplicity
+from edgnn.wl._neighborhood import Scheme
+
+#: Below this, float64 holds every integer, so sums and products are exact in any order.
+LIMIT = 2**53
+#: A prime p for which x³ mod p takes every remainder once; x³ mod p also stays below 2^48 on the way.
+PRIME = 65_519
+#: "clip" cuts values to this size.
+CLIP = 1_000
+
+Activation = Literal["sign", "relu", "clip", "cube"]
+
+_FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "sign": torch.sign,
+    "relu": torch.relu,
+    "clip": lambda values: values.clamp(-CLIP, CLIP),
+    "cube": lambda values: torch.remainder(torch.remainder(values, PRIME) ** 3, PRIME),
+}
+
+
+def activate(values: Tensor, activation: Activation) -> Tensor:
+    """Apply an activation that turns integers into integers."""
+    return _FUNCTIONS[activation](values)
+
+
+def check_activation(activation: str, allowed: tuple[str, ...] = get_args(Activation)) -> None:
+    """Refuse the name of an activation that is not ``allowed``."""
+    if activation not in allowed:
+        raise GraphError(f"activation={activation!r}: choose {', '.join(map(repr, allowed[:-1]))} or {allowed[-1]!r}")
+
+
+def check_exact(bound: float, where: str, way_out: str) -> float:
+    """Return ``bound``, or say that sums this large are no longer exact.
+
+    ``bound`` is a sum of absolute values. Rounding never makes a growing sum of such fall below 2^53 again, so a result below it
+    proves that every sum on the way was exact.
+    """
+    if not bound < LIMIT:
+        raise GraphError(f"{where} reaches {bound:.3g}, but float64 is exact only below 2^53 = {LIMIT:.3g}: {way_out}")
+    return bound
+
+
+@dataclass(frozen=True, eq=False)
+class Dense:
+    r"""The plain weight matrices of one layer.
+
+    ``W2`` is one matrix; for ``joint`` one per kind of edge end: 2z for an edge of label z that enters, 2z + 1 for one that leaves.
+
+    Shapes
+    ------
+    W1 (d, d'), W2 (d, d') or (2\|Z\|, d, d'), W3 (\|Z\|, d') or None, W4 (\|Z\|, d') or None
+    """
+
+    W1: Tensor
+    W2: Tensor
+    W3: Tensor | None
+    W4: Tensor | None
+
+    def absolute(self) -> Dense:
+        """Return the same with the signs taken off."""
+        parts = (self.W1, self.W2, self.W3, self.W4)
+        return Dense(*(None if part is None else part.abs() for part in parts))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """What a scheme's layer sums over: neighbors by kind of edge end, and label counts.
+
+    Shapes
+    ------
+    neighbors: (row, column) index pairs, one pair per kind; counts: (row, label, count) triples of C_in and C_out
+    """
+
+    num_nodes: int
+    num_edge_labels: int
+    scheme: Scheme
+    neighbors: tuple[tuple[Tensor, Tensor], ...]
+    counts: tuple[tuple[Tensor, Tensor, Tensor], ...]
+
+    @classmethod
+    def of(cls, graphs: Graphs, scheme: Scheme, multiplicity: Multiplicity = "once") -> Surroundings:
+        """Collect them from ``graphs``."""
+        if scheme not in get_args(Scheme):
+            raise GraphError(f"scheme={scheme!r}: choose 'node' (Eq. 3), 'separate' (Eq. 4) or 'joint'")
+        labels = len(graphs.edge_vocabulary)
+        if scheme == "joint":
+            return cls(graphs.num_nodes, labels, scheme, _by_edge_end(graphs, labels), ())
+        structure = Structure.of(graphs, multiplicity=multiplicity, dtype=torch.float64)
+        assert structure.C_out is not None
+        row, column, _ = _entries(structure.neighbors)
+        counts = (_entries(structure.C_in), _entries(structure.C_out)) if scheme == "separate" else ()
+        return cls(graphs.num_nodes, labels, scheme, ((row, column),), counts)
+
+    def add_up(self, own: Tensor, message: Callable[[int], Tensor], W3: Tensor | None, W4: Tensor | None) -> Tensor:
+        r"""Return :math:`own + \sum_z A_z\,message(z) + C_{in} W_3 + C_{out} W_4`.
+
+        Shapes
+        ------
+        own (N,) or (N, d'), message(z) the same, W3 and W4 (\|Z\|,) or (\|Z\|, d') → as own
+        """
+        total = own.clone()
+        for kind, (row, column) in enumerate(self.neighbors):
+            total.index_add_(0, row, message(kind)[column])
+        for (row, label, count), weight in zip(self.counts, (W3, W4), strict=False):
+            assert weight is not None
+            times = count.to(weight.dtype).view(-1, *(1,) * (weight.dim() - 1))
+            total.index_add_(0, row, weight[label] * times)
+        return total
+
+    def layer(self, state: Tensor, weights: Dense) -> tuple[Tensor, float]:
+        """Return what goes into the activation, and the largest sum of absolute values on the way.
+
+        ``state`` is H, or the label numbers that stand for its one-hot rows.
+        """
+        size = state if state.dim() == 1 else state.abs()
+        bound = self._layer(size, weights.absolute())
+        return self._layer(state, weights), float(bound.max()) if bound.numel() else 0.0
+
+    def _layer(self, state: Tensor, weights: Dense) -> Tensor:
+        W2 = weights.W2 if weights.W2.dim() == 3 else weights.W2[None]
+        return self.add_up(times(state, weights.W1), lambda kind: times(state, W2[kind]), weights.W3, weights.W4)
+
+
+def times(state: Tensor, W: Tensor) -> Tensor:
+    """Return H·W, for H given as rows or, one-hot, as label numbers."""
+    return W[state] if state.dim() == 1 else state @ W
+
+
+def _by_edge_end(graphs: Graphs, labels: int) -> tuple[tuple[Tensor, Tensor], ...]:
+    order = torch.argsort(graphs.edge_label, stable=True)
+    sizes = torch.bincount(graphs.edge_label, minlength=labels).tolist()
+    kinds: list[tuple[Tensor, Tensor]] = []
+    sources, targets = torch.split(graphs.edge_source[order], sizes), torch.split(graphs.edge_target[order], sizes)
+    for source, target in zip(sources, targets, strict=True):
+        kinds += [(target, source), (source, target)]
+    return tuple(kinds)
+
+
+def _entries(matrix: Tensor | CSR) -> tuple[Tensor, Tensor, Tensor]:
+    if isinstance(matrix, Tensor):
+        row, column = matrix.nonzero(as_tuple=True)
+        return row, column, matrix[row, column]
+    row = torch.repeat_interleave(torch.arange(matrix.shape[0]), matrix.indptr.diff())
+    values = torch.ones(matrix.nnz, dtype=torch.float64) if matrix.values is None else matrix.values
+    return row, matrix.indices.long(), values

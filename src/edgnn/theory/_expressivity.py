@@ -1,0 +1,252 @@
+"""What can this model tell apart? Its outputs against the classes of every refinement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+import torch
+from torch import Tensor, nn
+
+from edgnn.errors import GraphError
+from edgnn.graphs import Graphs, Structure
+from edgnn.graphs._graphs import Multiplicity
+from edgnn.theory._grouping import group_rows
+from edgnn.theory._partitions import splits
+from edgnn.wl import graph_classes, refine
+from edgnn.wl._neighborhood import Scheme
+
+Level = Literal["graph", "node"]
+Adapter = Literal["graphs", "structure", "edge_index"] | Callable[[Graphs], tuple[Any, ...]]
+
+_NEARBY = 10.0
+
+
+@dataclass(frozen=True)
+class SchemeComparison:
+    """A model's outputs against the classes of one refinement.
+
+    Parameters
+    ----------
+    scheme : str
+        The refinement.
+    classes : int
+        Number of its classes.
+    merged, merged_examples
+        Number of outputs that several classes share, and pairs of items that show it.
+    split, split_examples
+        Number of classes with several outputs, and pairs of items that show it. No model that the refinement bounds has any.
+    """
+
+    scheme: Scheme
+    classes: int
+    merged: int
+    merged_examples: tuple[tuple[int, int], ...]
+    split: int
+    split_examples: tuple[tuple[int, int], ...]
+
+    @property
+    def bounds(self) -> bool:
+        """Whether the model tells nothing apart that the refinement does not."""
+        return self.split == 0
+
+    @property
+    def reached(self) -> bool:
+        """Whether the model tells everything apart that the refinement does."""
+        return self.merged == 0
+
+    def __str__(self) -> str:
+        parts = []
+        for count, what, examples in (
+            (self.merged, "outputs shared by several", self.merged_examples),
+            (self.split, "with several outputs", self.split_examples),
+        ):
+            shown = ", ".join(f"{first} and {second}" for first, second in examples[:2])
+            parts.append(f"{count:,} {what}" + (f" (such as {shown})" if examples else ""))
+        says = {
+            (True, True): "exactly as powerful",
+            (True, False): "weaker",
+            (False, True): "stronger",
+            (False, False): "neither weaker nor stronger",
+        }[self.bounds, self.reached]
+        return f"{self.scheme:<9}{self.classes:,} classes: {'; '.join(parts)}: {says}"
+
+
+@dataclass(frozen=True)
+class ExpressivityReport:
+    """What :func:`expressivity` measured, on the given graphs and with the given weights.
+
+    Parameters
+    ----------
+    level : str
+        Whether graphs or nodes were told apart.
+    items : int
+        How many of them there were.
+    outputs : int
+        How many different outputs the model gave.
+    outputs_nearby : pair of int
+        The same with a tenth of the tolerance and with ten times it; where these differ the answer depends on the tolerance.
+    tolerance : float
+        Up to which relative difference outputs count as equal.
+    rounds : int, optional
+        Rounds of refinement compared with; ``None``: until stable.
+    schemes : tuple of SchemeComparison
+        One entry per refinement.
+    """
+
+    level: Level
+    items: int
+    outputs: int
+    outputs_nearby: tuple[int, int]
+    tolerance: float
+    rounds: int | None
+    schemes: tuple[SchemeComparison, ...]
+
+    @property
+    def bounded_by(self) -> Scheme | None:
+        """The tightest bound: of the refinements that bound the model, the one with the fewest classes."""
+        bounding = [entry for entry in self.schemes if entry.bounds]
+        return min(bounding, key=lambda entry: entry.classes).scheme if bounding else None
+
+    @property
+    def reaches(self) -> Scheme | None:
+        """The most powerful refinement that the model reaches: of those, the one with the most classes."""
+        reached = [entry for entry in self.schemes if entry.reached]
+        return max(reached, key=lambda entry: entry.classes).scheme if reached else None
+
+    def __str__(self) -> str:
+        depth = "stable" if self.rounds is None else f"{self.rounds}-round"
+        lines = [f"{self.outputs:,} different outputs for {self.items:,} {self.level}s, against {depth} classes"]
+        lines += [f"  {entry}" for entry in self.schemes]
+        bounded = f"bounded by {self.bounded_by!r}" if self.bounded_by else "bounded by none of them"
+        reached = f"reaches {self.reaches!r}" if self.reaches else "reaches none of them"
+        lines.append(f"  on these graphs the model is {bounded} and {reached}")
+        if set(self.outputs_nearby) != {self.outputs}:
+            finer, coarser = self.outputs_nearby
+            lines.append(
+                f"  depends on the tolerance: {finer:,} outputs at {self.tolerance / _NEARBY:.0e}, "
+                f"{coarser:,} at {self.tolerance * _NEARBY:.0e}"
+            )
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as plain data, ready for JSON."""
+        return {"bounded_by": self.bounded_by, "reaches": self.reaches} | asdict(self)
+
+
+def expressivity(
+    model: Callable[..., Any],
+    graphs: Graphs,
+    level: Level = "graph",
+    *,
+    rounds: int | None = None,
+    tolerance: float = 1e-5,
+    adapter: Adapter = "graphs",
+    schemes: tuple[Scheme, ...] = get_args(Scheme),
+    multiplicity: Multiplicity = "once",
+) -> ExpressivityReport:
+    """Measure which classes of each refinement a model merges and which it splits.
+
+    Parameters
+    ----------
+    model : callable or torch.nn.Module
+        Gives one row per graph, or per node. A module is run once, in evaluation mode and without gradients.
+    graphs : Graphs
+        The graphs to tell apart.
+    level : {"graph", "node"}
+        Whether the model's rows belong to graphs or to nodes.
+    rounds : int, optional
+        Rounds of refinement; a model of t layers can use t. Default: until stable.
+    tolerance : float
+        Outputs count as equal when no component differs by more than this, relative to the component's largest value.
+    adapter : {"graphs", "structure", "edge_index"} or callable
+        How the model takes graphs: as they are; as (one-hot node labels, Structure); as (one-hot node labels, edge_index, edge
+        labels), as PyG does; or whatever tuple of arguments the callable makes of them.
+    schemes : tuple of str
+        The refinements to compare with.
+    multiplicity : {"once", "per-edge"}
+        As in :func:`edgnn.wl.refine`.
+
+    Returns
+    -------
+    ExpressivityReport
+
+    Examples
+    --------
+    >>> from edgnn import Graphs, theory
+    >>> both = Graphs.concat(theory.pairs.directed_triangles())
+    >>> print(theory.expressivity(lambda graphs: graphs.sizes.float(), both))
+    1 different outputs for 2 graphs, against stable classes
+      node     1 classes: 0 outputs shared by several; 0 with several outputs: exactly as powerful
+      separate 1 classes: 0 outputs shared by several; 0 with several outputs: exactly as powerful
+      joint    2 classes: 1 outputs shared by several (such as 0 and 1); 0 with several outputs: weaker
+      on these graphs the model is bounded by 'node' and reaches 'node'
+    """
+    if level not in get_args(Level):
+        raise GraphError(f"level={level!r}: choose 'graph' or 'node'")
+    items = len(graphs) if level == "graph" else graphs.num_nodes
+    rows = _checked(_outputs(model, graphs, adapter), items, level)
+    groups = {factor: group_rows(rows, tolerance * factor) for factor in (1.0, 1 / _NEARBY, _NEARBY)}
+    entries = []
+    for scheme in schemes:
+        coloring = refine(graphs.to("cpu"), rounds, scheme, multiplicity=multiplicity)
+        kinds = graph_classes(coloring) if level == "graph" else coloring.colors
+        split, merged = splits(kinds, groups[1.0]), splits(groups[1.0], kinds)
+        entries.append(
+            SchemeComparison(scheme, len(torch.unique(kinds)), merged.count, merged.examples, split.count, split.examples)
+        )
+    counts = {factor: len(torch.unique(group)) for factor, group in groups.items()}
+    nearby = counts[1 / _NEARBY], counts[_NEARBY]
+    return ExpressivityReport(level, items, counts[1.0], nearby, tolerance, rounds, tuple(entries))
+
+
+def _outputs(model: Callable[..., Any], graphs: Graphs, adapter: Adapter) -> Any:
+    arguments = _arguments(model, graphs, adapter)
+    with torch.no_grad(), _evaluating(model):
+        return model(*arguments)
+
+
+def _arguments(model: Callable[..., Any], graphs: Graphs, adapter: Adapter) -> tuple[Any, ...]:
+    if callable(adapter):
+        return adapter(graphs)
+    if adapter == "graphs":
+        return (graphs,)
+    if adapter not in ("structure", "edge_index"):
+        raise GraphError(f"adapter={adapter!r}: choose 'graphs', 'structure' or 'edge_index', or pass a function")
+    parameters = model.parameters() if isinstance(model, nn.Module) else iter(())
+    example = next((part for part in parameters if part.is_floating_point()), torch.empty(0))
+    graphs = graphs.to(example.device)
+    x = nn.functional.one_hot(graphs.node_label, len(graphs.node_vocabulary)).to(example.dtype)
+    if adapter == "structure":
+        return x, Structure.of(graphs).to(dtype=example.dtype)
+    return x, torch.stack([graphs.edge_source, graphs.edge_target]), graphs.edge_label
+
+
+@contextmanager
+def _evaluating(model: Callable[..., Any]) -> Iterator[None]:
+    """Switch a module to evaluation, and every part of it back afterwards."""
+    parts = list(model.modules()) if isinstance(model, nn.Module) else []
+    modes = [part.training for part in parts]
+    for part in parts:
+        part.training = False
+    try:
+        yield
+    finally:
+        for part, mode in zip(parts, modes, strict=True):
+            part.training = mode
+
+
+def _checked(outputs: Any, items: int, level: Level) -> Tensor:
+    rows = torch.as_tensor(outputs).detach().cpu()
+    rows = rows[:, None] if rows.dim() == 1 else rows
+    if rows.dim() != 2 or len(rows) != items:
+        raise GraphError(
+            f"the model gave an array of shape {tuple(rows.shape)} for {items} {level}s: one row per {level} is needed "
+            f"(level={'node' if level == 'graph' else 'graph'!r}, or an adapter, may be what is missing)"
+        )
+    if not bool(torch.isfinite(rows).all()):
+        bad = int((~torch.isfinite(rows)).any(1).nonzero()[0])
+        raise GraphError(f"the model's output for {level} {bad} is not finite")
+    return rows

@@ -1,10 +1,12 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgnn.ops import mix, segment_sum
+from edgnn.ops import hash_order, largest, mix, segment_sum
 
 int64 = st.integers(-(2**63), 2**63 - 1)
 
@@ -13,13 +15,31 @@ def wrapped(number):
     return (number + 2**63) % 2**64 - 2**63
 
 
-@given(st.lists(st.lists(int64, max_size=4), max_size=6))
+@given(st.lists(st.lists(int64, max_size=9), max_size=6))
 def test_segment_sums_are_exact_modulo_2_to_the_64(rows):
     values = np.array([value for row in rows for value in row], dtype=np.int64)
     indptr = np.cumsum([0, *[len(row) for row in rows]])
     expected = [wrapped(sum(row)) for row in rows]
     assert segment_sum(values, indptr).tolist() == expected
     assert segment_sum(torch.from_numpy(values), torch.from_numpy(indptr)).tolist() == expected
+
+
+@given(st.lists(st.one_of(int64, st.integers(0, 40)), max_size=40))
+def test_hash_order_brings_equal_keys_together(keys):
+    arranged = np.array(keys, dtype=np.int64)[hash_order(np.array(keys, dtype=np.int64))].tolist()
+    assert sorted(arranged) == sorted(keys)
+    changes = sum(a != b for a, b in pairwise(arranged))
+    assert changes == max(len(set(keys)) - 1, 0)
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(1, 6)), max_size=20))
+def test_the_largest_of_a_group_is_the_last_of_equal_ones(pairs):
+    group, values = (
+        (np.array(column, dtype=np.int64) for column in zip(*pairs, strict=True)) if pairs else (np.zeros(0, int),) * 2
+    )
+    expected = [max((value, place) for place, (g, value) in enumerate(pairs) if g == mine)[1] for mine, _ in pairs]
+    assert largest(group, values, 5).tolist() == expected
+    assert largest(torch.from_numpy(group), torch.from_numpy(values), 5).tolist() == expected
 
 
 def test_mixing_is_one_to_one_and_seeds_are_independent():

@@ -79,6 +79,17 @@ def wait(device: str) -> None:
         torch.cuda.synchronize()
 
 
+def peak_bytes() -> int:
+    """Return the most memory this process has held so far (Linux: of this program alone, not of what started it)."""
+    try:
+        lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+        return next(1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
+    except (OSError, StopIteration):
+        import resource
+
+        return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
 def measure_alone(code: str, *arguments: str) -> dict[str, Any]:
     """Run Python code in a process of its own and return the JSON object it prints last."""
     done = subprocess.run(  # noqa: S603 - our own code

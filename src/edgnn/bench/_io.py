@@ -19,15 +19,16 @@ from edgnn.io import read_rdf, read_tu
 _TU_SETS = ("MUTAG", "PTC_FM", "PTC_FR", "PTC_MM", "PTC_MR")
 
 _READ_ALONE = """
-import json, resource, sys, time
+import json, sys, time
+from edgnn.bench._harness import peak_bytes
 from edgnn.io import read_rdf
 import torch, pyoxigraph
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak_bytes()
 start = time.perf_counter()
 graphs = read_rdf(sys.argv[1]).graphs
 seconds = time.perf_counter() - start
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(json.dumps({"seconds": seconds, "bytes": 1024 * (peak - before), "nodes": graphs.num_nodes, "edges": graphs.num_edges}))
+peak = peak_bytes()
+print(json.dumps({"seconds": seconds, "bytes": peak - before, "nodes": graphs.num_nodes, "edges": graphs.num_edges}))
 """
 
 

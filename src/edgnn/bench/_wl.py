@@ -18,16 +18,17 @@ from edgnn.wl import WLVectorizer, refine
 _TU_SETS = ("MUTAG", "PTC_FM", "PTC_FR", "PTC_MM", "PTC_MR")
 
 _STABLE_ALONE = """
-import json, resource, sys, time, torch
+import json, sys, time, torch
+from edgnn.bench._harness import peak_bytes
 from edgnn.bench._wl import random_digraph
 from edgnn.wl import refine
 graphs = random_digraph(int(sys.argv[1]), int(sys.argv[2]))
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak_bytes()
 start = time.perf_counter()
 coloring = refine(graphs, scheme="joint")
 seconds = time.perf_counter() - start
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(json.dumps({"seconds": seconds, "bytes": 1024 * (peak - before), "rounds": coloring.rounds, "colors": coloring.num_colors()}))
+peak = peak_bytes()
+print(json.dumps({"seconds": seconds, "bytes": peak - before, "rounds": coloring.rounds, "colors": coloring.num_colors()}))
 """
 
 

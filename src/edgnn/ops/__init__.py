@@ -2,12 +2,15 @@
 
 from edgnn.ops._arrays import (
     Array,
+    add_at,
     arange,
     argsort,
     concat,
     count,
     cumsum,
     filled,
+    hash_order,
+    largest,
     nonzero,
     repeat,
     segment_sum,
@@ -20,12 +23,15 @@ from edgnn.ops._integers import mix
 
 __all__ = [
     "Array",
+    "add_at",
     "arange",
     "argsort",
     "concat",
     "count",
     "cumsum",
     "filled",
+    "hash_order",
+    "largest",
     "mix",
     "nonzero",
     "repeat",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from edgnn.errors import GraphError
@@ -17,6 +17,7 @@ from edgnn.wl._discretize import Discretizer
 from edgnn.wl._neighborhood import Scheme
 
 _Array = np.ndarray[Any, Any]
+_COLUMN_BITS = 32
 Input = Graphs | Nodes | Sequence[Graphs] | Sequence[Nodes]
 
 
@@ -78,15 +79,16 @@ class WLVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         graphs = _graphs(items)
         self._discretizer = None if self.discretize is None else Discretizer(self.discretize).fit(graphs)
         self.coloring_ = refine(self._prepared(graphs), self.depth, self.scheme, multiplicity=self.multiplicity)
-        self._colors = [np.unique(self.coloring_.at(round).cpu().numpy()) for round in range(self.depth + 1)]
-        return self._counts(self.coloring_, items)
+        colors = _rounds(self.coloring_)
+        self._colors = [_distinct(of_round) for of_round in colors]
+        return self._counts(colors, items)
 
     def transform(self, X: Input) -> csr_array:
         """Return the features of ``X`` in the columns that :meth:`fit` learned."""
         if not hasattr(self, "coloring_"):
             raise GraphError("this WLVectorizer is not fitted yet: call fit first")
         items = joined(X)
-        return self._counts(self.coloring_.extend(self._prepared(_graphs(items))), items)
+        return self._counts(_rounds(self.coloring_.extend(self._prepared(_graphs(items)))), items)
 
     def get_feature_names_out(self, input_features: Any = None) -> _Array:
         """Return the columns' names, ``round:color``."""
@@ -100,28 +102,55 @@ class WLVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             graphs = self._discretizer.transform(graphs)
         return graphs if self.edge_labels else graphs.with_edge_labels(None)
 
-    def _counts(self, coloring: Coloring, items: Graphs | Nodes) -> csr_array:
-        rows, columns, start = [], [], 0
+    def _counts(self, rounds: list[_Array], items: Graphs | Nodes) -> csr_array:
         if isinstance(items, Nodes):
-            chosen = items.index.cpu().numpy()
-            owner, height = np.arange(len(chosen)), len(chosen)
-        else:
-            chosen = np.arange(items.num_nodes)
-            owner, height = items.graph_of_node.cpu().numpy(), len(items)
-        unseen = sum(map(len, self._colors))
-        width = unseen + (self.depth + 1 if self.unseen == "count" else 0)
-        for round, known in enumerate(self._colors):
-            color = coloring.at(round).cpu().numpy()[chosen]
-            place = np.minimum(np.searchsorted(known, color), max(len(known) - 1, 0))
-            seen = known[place] == color if len(known) else np.zeros(len(color), bool)
-            rows.append(owner[seen])
-            columns.append(place[seen] + start)
-            if self.unseen == "count":
-                rows.append(owner[~seen])
-                columns.append(np.full(np.count_nonzero(~seen), unseen + round))
-            start += len(known)
-        row, column = np.concatenate(rows).astype(np.int32), np.concatenate(columns).astype(np.int32)
-        return csr_array(coo_array((np.ones(len(row)), (row, column)), shape=(height, width)))
+            rounds = [colors[items.index.cpu().numpy()] for colors in rounds]
+        owner = np.arange(len(items)) if isinstance(items, Nodes) else items.graph_of_node.cpu().numpy()
+        known, cells = sum(map(len, self._colors)), []
+        width, start = known + (self.depth + 1 if self.unseen == "count" else 0), 0
+        for round, (colors, of_round) in enumerate(zip(self._colors, rounds, strict=True)):
+            column = _columns(of_round, colors, start)
+            cell = (owner << _COLUMN_BITS) + column
+            if (unseen := column < 0).any():
+                cell = (
+                    (owner << _COLUMN_BITS) + np.where(unseen, known + round, column)
+                    if self.unseen == "count"
+                    else cell[~unseen]
+                )
+            cells.append(cell)
+            start += len(colors)
+        return _counted(np.concatenate(cells), len(items), width)
+
+
+def _rounds(coloring: Coloring) -> list[_Array]:
+    return [coloring.at(round).cpu().numpy() for round in range(coloring.rounds + 1)]
+
+
+def _distinct(colors: _Array) -> _Array:
+    """Return the colors that occur, rising; colors are small numbers, so no sorting is needed."""
+    occurs = np.zeros(int(colors.max(initial=-1)) + 1, dtype=bool)
+    occurs[colors] = True
+    return np.flatnonzero(occurs)
+
+
+def _columns(colors: _Array, known: _Array, start: int) -> _Array:
+    """Return the column of each color, from ``start`` on; −1 for those not known."""
+    table = np.full(max(int(colors.max(initial=-1)), int(known.max(initial=-1))) + 1, -1)
+    table[known] = np.arange(start, start + len(known))
+    columns: _Array = table[colors]
+    return columns
+
+
+def _counted(cells: _Array, height: int, width: int) -> csr_array:
+    """Return a sparse matrix that counts cells, each given as row · 2^32 + column."""
+    cells.sort()
+    new = np.ones(len(cells), dtype=bool)
+    new[1:] = cells[1:] != cells[:-1]
+    begin = np.flatnonzero(new)
+    row, column = cells[begin] >> _COLUMN_BITS, cells[begin] & (2**_COLUMN_BITS - 1)
+    indptr = np.concatenate(([0], np.cumsum(np.bincount(row, minlength=height))))
+    counts = np.diff(begin, append=len(cells)).astype(np.float64)
+    return csr_array((counts, column.astype(np.int32), indptr.astype(np.int32)), shape=(height, width))
 
 
 class WLKernel(BaseEstimator):  # type: ignore[misc]

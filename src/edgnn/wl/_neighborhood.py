@@ -50,7 +50,7 @@ class Neighborhood:
         keys = pack(graphs.edge_target, graphs.edge_source, both=True)
         neighbors = from_keys(keys, graphs.num_nodes, graphs.num_nodes, distinct=multiplicity == "once")
         fixed_indptr, fixed_codes = _fixed(graphs) if scheme == "separate" else (None, None)
-        return cls(to_array(neighbors.indptr.long()), to_array(neighbors.indices), None, 1, fixed_indptr, fixed_codes)
+        return cls(to_array(neighbors.indptr.long()), to_array(neighbors.indices.long()), None, 1, fixed_indptr, fixed_codes)
 
     @property
     def num_entries(self) -> int:

@@ -8,7 +8,21 @@ import numpy as np
 from torch import Tensor
 
 from edgnn.errors import EdgnnError
-from edgnn.ops import Array, arange, argsort, concat, count, cumsum, filled, mix, nonzero, repeat, to_array, to_host, where
+from edgnn.ops import (
+    Array,
+    add_at,
+    arange,
+    concat,
+    count,
+    filled,
+    hash_order,
+    largest,
+    mix,
+    nonzero,
+    repeat,
+    to_array,
+    to_host,
+)
 from edgnn.wl._history import History
 from edgnn.wl._neighborhood import Neighborhood, code_keys, flipped
 from edgnn.wl._prove import prove_round
@@ -59,6 +73,8 @@ class Refinement:
         self.sizes = count(self.color, self.next_color + len(initial))
         self.num_colors = int((self.sizes > 0).sum())
         self.changes: Changes | None = None
+        every_color = arange(len(self.sizes), self.color)
+        self.hashes = [mix(every_color, seed) for seed in self.seeds]
 
     def run(self, rounds: int | None) -> History:
         """Do rounds until nothing changes, or until there are as many as asked for."""
@@ -70,8 +86,9 @@ class Refinement:
 
     def first(self) -> bool:
         """Do the first round, which looks at every node; return whether it changed anything."""
-        sums = [self.around.sum(mix(self.color, seed), seed) + self.around.fixed_sum(seed) for seed in self.seeds]
-        return self._split(arange(len(self.color), self.color), sums[0], sums[1], complete=True)
+        pairs = zip(self.hashes, self.seeds, strict=True)
+        sums = [self.around.sum(hashes[self.color], seed) + self.around.fixed_sum(seed) for hashes, seed in pairs]
+        return self._split_all(sums)
 
     def _round(self, limit: int) -> bool:
         """Do the next round, or all remaining ones if little is left to do; return whether there may be more."""
@@ -97,17 +114,23 @@ class Refinement:
         assert self.changes is not None
         self.around = self.around.on_host()
         self.color, self.sizes = to_host(self.color), to_host(self.sizes)
+        self.hashes = [to_host(hashes) for hashes in self.hashes]
         self.changes = Changes(to_host(self.changes.nodes), to_host(self.changes.old), to_host(self.changes.new))
 
     def _full(self) -> bool:
         """Re-examine every node."""
         assert self.changes is not None
         sums = []
-        for seed in self.seeds:
+        for hashes, seed in zip(self.hashes, self.seeds, strict=True):
             weight = filled(len(self.color), 0, self.color)
-            weight[self.changes.nodes] = mix(self.changes.new, seed) - mix(self.changes.old, seed)
+            weight[self.changes.nodes] = hashes[self.changes.new] - hashes[self.changes.old]
             sums.append(self.around.sum(weight, seed))
-        return self._split(arange(len(self.color), self.color), sums[0], sums[1], complete=True)
+        return self._split_all(sums)
+
+    def _split_all(self, sums: list[Array]) -> bool:
+        """Split each class by the sums of all its nodes; classes of one node stay as they are."""
+        nodes = nonzero(self.sizes[self.color] > 1)
+        return self._split(nodes, sums[0][nodes], sums[1][nodes], complete=True)
 
     def _sparse(self) -> bool:
         """Re-examine the nodes around the changed ones."""
@@ -120,8 +143,8 @@ class Refinement:
         order = np.argsort(seen_by, kind="stable")
         touched, first = np.unique(seen_by[order], return_index=True)
         sums = []
-        for seed in self.seeds:
-            weight = repeat(mix(changes.new, seed) - mix(changes.old, seed), length)
+        for hashes, seed in zip(self.hashes, self.seeds, strict=True):
+            weight = repeat(hashes[changes.new] - hashes[changes.old], length)
             if around.codes is not None:
                 weight *= code_keys(around.num_codes, seed, weight)[flipped(around.codes[entries])]
             sums.append(np.add.reduceat(weight[order], first))
@@ -131,22 +154,29 @@ class Refinement:
     def _split(self, nodes: Array, first: Array, second: Array, complete: bool) -> bool:
         """Split each class by the two sums of ``nodes``; all others are as before and stay together.
 
-        ``complete`` says that ``nodes`` are all nodes, so that there are no others.
+        ``complete`` says that ``nodes`` are all nodes of their classes, so that there are no others.
         """
         if len(nodes) == 0:
             return False
-        group, leader, size = _group(nodes, self.color[nodes], first, second, self.seeds[0])
-        parent = self.color[leader]
-        rest = None if complete else self._rest(parent, size)
-        keeps = _keepers(parent, size, rest)
-        new_of_group = where(keeps, parent, cumsum(~keeps) - 1 + self.next_color)
-        moved = ~keeps[group]
-        changed, colors = nodes[moved], new_of_group[group[moved]]
-        created = int((~keeps).sum())
+        parts = _parted(nodes, self.color[nodes], self.hashes[1][self.color[nodes]] + first, second)
+        rest = None if complete else self._rest(parts.parent, parts.size)
+        keeps = _keepers(parts.parent, parts.size, rest, len(self.sizes))
+        leaving = nonzero(~keeps)
+        changed = parts.nodes[repeat(~keeps, parts.size)]
+        colors = self._create(parts.parent[leaving], parts.size[leaving])
         if rest is not None:
-            others, other_colors, more = self._renumber_rest(nodes, parent, size, rest, created)
-            changed, colors, created = concat([changed, others]), concat([colors, other_colors]), created + more
-        return self._apply(changed, colors, created)
+            others, other_colors = self._renumber_rest(nodes, parts.parent, parts.size, rest)
+            changed, colors = concat([changed, others]), concat([colors, other_colors])
+        return self._apply(changed, colors)
+
+    def _create(self, parent: Array, size: Array) -> Array:
+        """Make one new color per part that leaves its class; return it once for each node of the part."""
+        new = arange(len(size), size) + self.next_color
+        add_at(self.sizes, parent, -size)
+        self.sizes[new] = size
+        self.next_color += len(size)
+        self.num_colors += len(size)
+        return repeat(new, size)
 
     def _rest(self, parent: Array, size: Array) -> Array:
         """Return how many nodes of each group's class are in no group at all."""
@@ -154,32 +184,28 @@ class Refinement:
         np.add.at(seen, parent, size)
         return self.sizes[parent] - seen[parent]
 
-    def _renumber_rest(self, nodes: Array, parent: Array, size: Array, rest: Array, created: int) -> tuple[Array, Array, int]:
+    def _renumber_rest(self, nodes: Array, parent: Array, size: Array, rest: Array) -> tuple[Array, Array]:
         """Give a new color to the untouched part of every class in which a touched part is larger."""
         beaten = parent[(rest > 0) & (size > rest)]
         if len(beaten) == 0:
-            return nodes[:0], nodes[:0], 0
+            return nodes[:0], nodes[:0]
         marked = np.zeros(len(self.sizes), dtype=bool)
         marked[beaten] = True
         candidates = marked[self.color]
         candidates[nodes] = False
         others = np.flatnonzero(candidates)
-        classes, position = np.unique(self.color[others], return_inverse=True)
-        return others, position + self.next_color + created, len(classes)
+        others = others[np.argsort(self.color[others], kind="stable")]
+        return others, self._create(*np.unique(self.color[others], return_counts=True))
 
-    def _apply(self, nodes: Array, colors: Array, created: int) -> bool:
+    def _apply(self, nodes: Array, colors: Array) -> bool:
         """Make the new colors current, prove them if asked to, and record the round if it changed anything."""
-        if created == 0:
+        if len(nodes) == 0:
             return False
-        old = self.color[nodes]
         before = self.color + 0 if self.exact else None
+        self.changes = Changes(nodes, self.color[nodes], colors)
         self.color[nodes] = colors
         if before is not None and not prove_round(self.around, before, self.color, first=self.history.rounds == 0):
             raise _CollisionError
-        self.sizes += count(colors, len(self.sizes)) - count(old, len(self.sizes))
-        self.next_color += created
-        self.num_colors += created
-        self.changes = Changes(nodes, old, colors)
         self.history.record(to_host(nodes), to_host(colors), self.num_colors)
         return True
 
@@ -195,33 +221,33 @@ class Refinement:
         return len(result.nodes) > 0
 
 
-def _group(nodes: Array, color: Array, first: Array, second: Array, seed: int) -> tuple[Array, Array, Array]:
-    """Number nodes by (color, sums): return each node's group, each group's first node and size; groups in order of first nodes."""
-    key = mix(color, seed + 4) + first
-    order = argsort(key, stable=True)
-    arranged = key[order]
+@dataclass
+class _Parts:
+    """Nodes arranged by part: those of one class with equal sums stand together."""
+
+    nodes: Array
+    size: Array
+    parent: Array
+
+
+def _parted(nodes: Array, color: Array, key: Array, check: Array) -> _Parts:
+    """Arrange nodes by ``key``; ``color`` and ``check`` must then be equal where the key is."""
+    order = hash_order(key)
+    key, nodes, color, check = key[order], nodes[order], color[order], check[order]
     new = filled(len(order), True, key)
-    new[1:] = arranged[1:] != arranged[:-1]
-    begin = nonzero(new)
-    label = filled(len(order), 0, key)
-    label[order] = cumsum(new) - 1
-    witness = order[begin]  # the sort is stable, so this is the group's first node
-    size = concat([begin[1:], filled(1, len(order), key)]) - begin
-    if bool(((second != second[witness][label]) | (color != color[witness][label])).any()):
+    new[1:] = key[1:] != key[:-1]
+    if bool((((color[1:] != color[:-1]) | (check[1:] != check[:-1])) & ~new[1:]).any()):
         raise _CollisionError
-    rank = argsort(witness)
-    place = filled(len(rank), 0, key)
-    place[rank] = arange(len(rank), key)
-    return place[label], nodes[witness[rank]], size[rank]
+    begin = nonzero(new)
+    size = concat([begin[1:], filled(1, len(order), key)]) - begin
+    return _Parts(nodes, size, color[begin])
 
 
-def _keepers(parent: Array, size: Array, rest: Array | None) -> Array:
-    """Mark the group that keeps its class's color: the largest, of equal ones the first; none where the rest is as large."""
-    order = argsort(-size, stable=True)
-    order = order[argsort(parent[order], stable=True)]
-    arranged = parent[order]
-    best = filled(len(order), True, parent)
-    best[1:] = arranged[1:] != arranged[:-1]
-    keeps = filled(len(order), False, parent)
-    keeps[order[best]] = True
+def _keepers(parent: Array, size: Array, rest: Array | None, colors: int) -> Array:
+    """Mark the part that keeps its class's color: the largest; none where the rest of the class is as large."""
+    keeps = filled(len(parent), False, parent)
+    if rest is not None:
+        classes, parent = np.unique(parent, return_inverse=True)
+        colors = len(classes)
+    keeps[largest(parent, size, colors)] = True
     return keeps if rest is None else keeps & (size > rest)

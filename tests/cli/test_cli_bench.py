@@ -25,3 +25,12 @@ def test_ratios_read_in_the_sense_of_their_goal():
     bounded = Row("building", ours_s=3.0, peer="sort", peer_s=0.5, goal="≤ 5×")
     assert (bounded.ratio, bounded.met) == (6.0, False)
     assert Row("alone", ours_s=1.0).met is None
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:The hashes produced for directed graphs:UserWarning")  # networkx, on every call
+def test_bench_wl_keeps_a_drawing_beside_its_rows(tmp_path, data_dir):
+    arguments = ["bench", "wl", "--quick", "--json", "--out", str(tmp_path), "--data-dir", str(data_dir)]
+    printed = json.loads(CliRunner().invoke(app, arguments, catch_exceptions=False).stdout)["wl"]
+    assert len(printed["results"]) == 6
+    assert (tmp_path / "wl.svg").read_text().count("<circle") == 3

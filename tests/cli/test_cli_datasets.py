@@ -1,4 +1,7 @@
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 from typer.testing import CliRunner
@@ -71,6 +74,26 @@ def test_a_damaged_file_is_named_with_its_line(tmp_path, monkeypatch, capsys):
     error = capsys.readouterr().err
     assert error.startswith(f"edgnn: {tmp_path / 'x.nt'}, line 2: ")
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments", [["datasets"], ["datasets", "--json"]])
+def test_a_reader_that_has_gone_is_no_error(arguments):
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as gone:
+        done = subprocess.run([sys.executable, "-m", "edgnn", *arguments], stdout=gone, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_ctrl_c_is_one_line(monkeypatch, capsys):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("edgnn.datasets.load_dataset", interrupted)
+    monkeypatch.setattr("sys.argv", ["edgnn", "datasets", "show", "MUTAG"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert (ended.value.code, capsys.readouterr().err) == (130, "edgnn: interrupted\n")
 
 
 def test_version():

@@ -1,4 +1,5 @@
 import shutil
+import tracemalloc
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 import edgnn
 from edgnn.datasets import class_counts, find, locate, statistics, summary
+from edgnn.datasets._dataset import encode_classes
 from edgnn.datasets._statistics import stored_both_ways
 from edgnn.errors import ChecksumError, DatasetError, FetchError
 
@@ -171,3 +173,16 @@ def test_a_dataset_describes_itself(offline):
     assert repr(edgnn.load_dataset("MUTAG")) == (
         "Dataset('MUTAG', 2 classes, Graphs(188 graphs, 3,371 nodes, 7,442 edges, 7 node labels, 4 edge labels))"
     )
+
+
+def test_a_long_class_name_does_not_widen_the_others():
+    values = np.array(["b"] * 1000 + ["a" * 10_000], dtype=object)
+    tracemalloc.start()
+    try:
+        numbers, names = encode_classes(values)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert numbers.tolist() == [1] * 1000 + [0]
+    assert names == ("a" * 10_000, "b")
+    assert peak < 2**20

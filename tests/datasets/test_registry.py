@@ -33,7 +33,7 @@ def test_other_names_are_taken_from_the_tu_collection():
     assert not entry.sha256
 
 
-@pytest.mark.parametrize("name", ["../etc", "a/b", "", "my data.csv", ".hidden"])
+@pytest.mark.parametrize("name", ["../etc", "a/b", "", "my data.csv", "edges.csv", ".hidden"])
 def test_a_name_that_could_be_a_path_is_refused(name):
     with pytest.raises(DatasetError, match="neither a data set's name nor an existing file"):
         find_or_tu(name)

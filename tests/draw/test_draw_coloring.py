@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from edgnn import Graphs, wl
-from edgnn.draw import coloring_page, draw_coloring, layout
+from edgnn.draw import coloring_page, draw_coloring, draw_growth, layout
 from edgnn.errors import GraphError
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -61,3 +61,12 @@ def test_neighbors_lie_about_one_unit_apart_and_nodes_do_not_overlap():
 
 def test_graphs_without_nodes_can_be_drawn():
     ET.fromstring(draw_coloring(wl.refine(Graphs.from_edges([], num_nodes=0))))
+
+
+def test_growth_curves_lie_within_the_axes():
+    root = ET.fromstring(draw_growth({"<cpu>": [(1e4, 0.003), (1e7, 5.0)], "cuda": [(1e4, 0.01)]}, "t", "edges", "seconds"))
+    line = next(root.iter(f"{SVG}polyline")).get("points").split()
+    (left, low), (right, high) = (tuple(map(float, point.split(","))) for point in line)
+    assert 80 <= left < right <= 470
+    assert 46 <= high < low <= 360
+    assert "<cpu>" in [element.text for element in root.iter(f"{SVG}text")]

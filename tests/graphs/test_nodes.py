@@ -105,6 +105,7 @@ def test_named_finds_nodes_in_the_order_asked():
     single = COLLECTION[0]
     assert Nodes.named(single, ["x", "v", "x"]).index.tolist() == [2, 0, 2]
     assert Nodes.named(single, []).index.tolist() == []
+    assert Nodes.named(single, iter(["w", "v"])).index.tolist() == [1, 0]
     with pytest.raises(GraphError, match="entry 1 names the node 'nobody', which the graph does not have"):
         Nodes.named(single, ["v", "nobody"])
     for wrong in (COLLECTION, Graphs.from_edges([(0, 1)])):

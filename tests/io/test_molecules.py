@@ -1,5 +1,7 @@
 import gzip
+import tracemalloc
 from importlib.util import find_spec
+from io import BytesIO
 from itertools import combinations
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from rdkit import Chem, rdBase
 
 from edgnn.errors import FormatError, GraphError, UnknownLabelError
 from edgnn.graphs import UNKNOWN, Graphs
+from edgnn.io._molecule_files import records
 from edgnn.io._molecules import from_mols, from_sdf, from_smiles, read_sdf, read_smiles_table
 from edgnn.io._networkx import to_networkx
 from edgnn.io._tu import read_tu
@@ -650,3 +653,23 @@ def _graphs_or_error(read):
         return
     graphs = result if isinstance(result, Graphs) else result.graphs
     assert graphs.num_nodes >= len(graphs)
+
+
+def test_a_long_text_target_does_not_widen_the_others(tmp_path):
+    rows = ["smiles,remark", f"C,{'long ' * 2000}", *["C,short"] * 500]
+    (tmp_path / "x.csv").write_text("\n".join(rows))
+    targets = read_smiles_table(tmp_path / "x.csv", target="remark").targets
+    assert targets[1:].tolist() == ["short"] * 500
+    assert targets.nbytes < (tmp_path / "x.csv").stat().st_size
+
+
+def test_a_record_of_many_short_lines_is_held_as_one_text():
+    data = b"ab\n" * 100_000
+    tracemalloc.start()
+    try:
+        ((line, record),) = records(BytesIO(data), "x.sdf")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (line, record) == (1, data.decode())
+    assert peak < 10 * len(data)

@@ -180,3 +180,9 @@ def test_integers_do_not_depend_on_the_hash_seed(run_python):
     first, second = (run_python(SEEDED, PYTHONHASHSEED=seed) for seed in ("1", "2"))
     assert first == second
     assert first.count("\n") == 8
+
+
+def test_a_graph_may_be_called_zero():
+    named = Graphs.from_edges([(0, 1)], sizes=[2, 1], graph_names=[0, 1])
+    assert from_networkx(to_networkx(named)).graph_names.tolist() == [0, 1]
+    assert from_networkx([nx.DiGraph(name="a"), nx.DiGraph()]).graph_names is None

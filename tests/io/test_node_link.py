@@ -413,6 +413,15 @@ def test_documents_of_any_shape_are_read_or_refused(document):
     try_to_read(json.dumps(document).replace("Infinity", "1e999").encode())
 
 
+@pytest.mark.parametrize("number", ["1.5", "1e5", "1E+5", "-0.25"])
+@pytest.mark.parametrize("held", range(1, 5))
+def test_a_number_may_be_cut_between_two_pieces(number, held, tmp_path):
+    text = f'{{{TWO}, "edges": [], "version": '
+    filling = " " * (json_stream._CHUNK - len(text) - held)
+    (tmp_path / "x.json").write_text(f"{filling}{text}{number}}}")
+    assert read_node_link(tmp_path / "x.json").graphs.num_nodes == 2
+
+
 MEASURE = """
 import resource, sys
 from pathlib import Path

@@ -26,6 +26,7 @@ SDF_MARK = b"\n  made\n\n  0  0  0  0  0  0  0  0  0  0999 V2000\nM  END\n$$$$\n
         ("a.tsv", b"smiles\ty\n", "smiles"),
         ("noname", NT, "rdf"),
         ("noname", gzip.compress(b"@prefix a: <http://a> .", mtime=0), "rdf"),
+        ("noname", b"PREFIX a: <http://a>\na:a a:b a:c .", "rdf"),
         ("a.xml", b'<?xml version="1.0"?>\n<rdf:RDF xmlns:rdf="x">', "rdf"),
         ("a.xml", b'<?xml version="1.0"?>\n<graphml>', "graphml"),
         ("noname", b' {"nodes": []}', "node-link"),
@@ -62,6 +63,16 @@ def test_what_is_not_recognised_names_the_choices(tmp_path):
         edgnn.read(tmp_path / "empty")
     with pytest.raises(GraphError, match="cannot tell the format"):
         edgnn.write(edgnn.Graphs.from_edges([(0, 1)]), tmp_path / "folder")
+    with pytest.raises(GraphError, match="cannot tell the format"):  # tables are a folder, which this is no name of
+        edgnn.write(edgnn.Graphs.from_edges([(0, 1)]), tmp_path / "edges.parquet")
+
+
+@pytest.mark.parametrize("name", ["x.json", "x.graphml", "x.nt"])
+def test_a_name_that_ends_in_gz_is_compressed(name, tmp_path):
+    graphs = edgnn.Graphs.from_edges([(0, 1), (1, 2)], edge_labels=["a:a", "b:b"])
+    edgnn.write(graphs, tmp_path / name)
+    edgnn.write(graphs, tmp_path / f"{name}.gz")
+    assert gzip.decompress((tmp_path / f"{name}.gz").read_bytes()) == (tmp_path / name).read_bytes()
 
 
 def test_a_missing_file_is_a_plain_file_error(tmp_path):

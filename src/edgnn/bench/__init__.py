@@ -5,8 +5,11 @@ from typing import Any
 
 from edgnn.bench._harness import Row, Skipped, document, save
 from edgnn.bench._io import io
+from edgnn.bench._wl import plot as plot_wl
 from edgnn.bench._wl import wl
 
 QUESTIONS: dict[str, Callable[..., Iterator[Any]]] = {"io": io, "wl": wl}
+#: Drawings of a question's rows, kept beside them.
+PLOTS: dict[str, Callable[[list[Any]], str]] = {"wl": plot_wl}
 
-__all__ = ["QUESTIONS", "Row", "Skipped", "document", "io", "save", "wl"]
+__all__ = ["PLOTS", "QUESTIONS", "Row", "Skipped", "document", "io", "save", "wl"]

@@ -12,6 +12,7 @@ import torch
 
 from edgnn.bench._harness import Row, Skipped, in_turns, measure_alone, wait
 from edgnn.datasets import find, load_dataset, locate
+from edgnn.draw import draw_growth
 from edgnn.graphs import Graphs
 from edgnn.wl import WLVectorizer, refine
 
@@ -42,6 +43,15 @@ def wl(data_dir: str | os.PathLike[str] | None = None, quick: bool = False, devi
     largest = (5 if device == "cpu" else 6) if quick else (7 if device == "cpu" else 8)
     for power in range(4, largest + 1):
         yield _growth(10**power, device, repeats=1 if quick else 3)
+
+
+def plot(rows: list[Row | Skipped]) -> str:
+    """Draw the time of five rounds against the number of edges."""
+    growth = [row for row in rows if isinstance(row, Row) and "ns_per_edge_and_round" in row.extra]
+    series: dict[str, list[tuple[float, float]]] = {row.extra["device"]: [] for row in growth}
+    for row in growth:
+        series[row.extra["device"]].append((row.extra["edges"], row.ours_s / 5))
+    return draw_growth(series, "One round of joint refinement", "edges", "seconds")
 
 
 def random_digraph(nodes: int, edges: int, device: str = "cpu", labels: int = 64) -> Graphs:

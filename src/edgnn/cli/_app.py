@@ -4,17 +4,34 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from edgnn.cli._bench import bench
 from edgnn.cli._datasets import datasets_app
 from edgnn.cli._wl import wl_app
 from edgnn.errors import EdgnnError
 
+
+class _Commands(TyperGroup):
+    """The commands; a closed pipe and Ctrl-C are met here, before typer meets them its own way."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was asked for."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(0)
+        except KeyboardInterrupt:
+            _fail("interrupted", 130)
+
+
 app = typer.Typer(
     name="edgnn",
+    cls=_Commands,
     help="Learn from directed graphs with node and edge labels.",
     no_args_is_help=True,
     add_completion=False,
@@ -46,17 +63,12 @@ def main() -> None:
     """Run the command line; exit 0, 2 for the user's mistakes, 1 for ours."""
     try:
         app()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
-    except KeyboardInterrupt:
-        _fail("interrupted", 130)
     except EdgnnError as error:
         _fail(" ".join(str(error).split("\n")), 2)
     except OSError as error:
         _fail(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error), 2)
 
 
-def _fail(message: str, code: int) -> None:
+def _fail(message: str, code: int) -> NoReturn:
     typer.echo(f"edgnn: {message}", err=True)
     sys.exit(code)

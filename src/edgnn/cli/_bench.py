@@ -23,7 +23,8 @@ def bench(
     quick: Annotated[bool, typer.Option("--quick", help="Tiny sizes: shows that it runs, not how fast.")] = False,
 ) -> None:
     """Measure speed and memory against the peers, in one run each."""
-    from edgnn.bench import QUESTIONS, document, save
+    from edgnn.bench import PLOTS, QUESTIONS, document, save
+    from edgnn.io._files import atomic_file
 
     wanted = questions or list(QUESTIONS)
     for question in wanted:
@@ -38,7 +39,11 @@ def bench(
                 typer.echo(_line(row))
         results[question] = document(question, rows)
         if out is not None:
-            save(out / f"{question}{'' if device == 'cpu' else '-' + device}.json", question, rows)
+            name = question if device == "cpu" else f"{question}-{device}"
+            save(out / f"{name}.json", question, rows)
+            if question in PLOTS:
+                with atomic_file(out / f"{name}.svg") as stream:
+                    stream.write(PLOTS[question](rows).encode())
     if as_json:
         typer.echo(json.dumps(results, indent=2, ensure_ascii=False))
 

@@ -105,4 +105,8 @@ def _number(value: int | float) -> str:
 def _console() -> Any:
     from rich.console import Console
 
-    return Console(highlight=False)
+    class Piped(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # for the application to handle; rich would exit with 1
+
+    return Piped(highlight=False)

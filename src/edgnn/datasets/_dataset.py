@@ -101,6 +101,10 @@ def encode_classes(values: _Array, class_names: Mapping[str, str] | None = None)
         return values, ()
     if values.ndim > 1:
         return values, ()
-    raw, numbers = np.unique(values.astype(str) if values.dtype.kind == "O" else values, return_inverse=True)
     known = class_names or {}
+    if values.dtype.kind == "O":  # as an array of str_, every value would take the room of the longest one
+        texts = list(map(str, values))
+        place = {text: number for number, text in enumerate(sorted(set(texts)))}
+        return np.array([place[text] for text in texts], np.int64), tuple(known.get(text, text) for text in place)
+    raw, numbers = np.unique(values, return_inverse=True)
     return numbers.astype(np.int64), tuple(known.get(str(value), str(value)) for value in raw)

@@ -69,7 +69,7 @@ def find_or_tu(name: str) -> Entry:
     entry = find(name)
     if entry is not None:
         return entry
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.+-]*", name):
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name):
         raise DatasetError(f"{name!r} is neither a data set's name nor an existing file; `edgnn datasets` lists the names")
     return Entry(
         name=name,

@@ -72,15 +72,17 @@ class Nodes:
         raise AttributeError(f"cannot delete {name!r}: Nodes do not change")
 
     @classmethod
-    def named(cls, graphs: Graphs, names: Sequence[Any]) -> Nodes:
+    def named(cls, graphs: Graphs, names: Iterable[Any]) -> Nodes:
         """Return the nodes with these names (IRIs, table keys) of a single graph."""
         if graphs.node_names is None or len(graphs) != 1:
             raise GraphError(f"nodes are found by name in a single graph whose nodes have names, not in {graphs!r}")
         position = {name: number for number, name in enumerate(graphs.node_names.tolist())}
+        index = []
         for entry, name in enumerate(names):
             if name not in position:
                 raise GraphError(f"entry {entry} names the node {name!r}, which the graph does not have")
-        return cls(graphs, torch.tensor([position[name] for name in names], dtype=torch.int64))
+            index.append(position[name])
+        return cls(graphs, torch.tensor(index, dtype=torch.int64))
 
     @classmethod
     def concat(cls, parts: Iterable[Nodes]) -> Nodes:

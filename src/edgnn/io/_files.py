@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, BinaryIO, Protocol
+from typing import IO, Any, BinaryIO, Protocol, cast
 
 from edgnn.errors import FormatError
 
@@ -167,6 +167,17 @@ def atomic_file(path: Path_) -> Iterator[BinaryIO]:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def atomic_maybe_gzip(path: Path_) -> Iterator[BinaryIO]:
+    """Open a new file as :func:`atomic_file` does, compressed if its name ends in ``.gz``."""
+    with atomic_file(path) as stream:
+        if not Path(path).name.lower().endswith(".gz"):
+            yield stream
+            return
+        with gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0) as packed:
+            yield cast(BinaryIO, packed)
 
 
 @contextmanager

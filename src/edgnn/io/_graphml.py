@@ -14,7 +14,7 @@ from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import Graphs, Vocabulary
 from edgnn.graphs._vocabulary import OnUnknown
 from edgnn.io._elements import Attributes, Elements
-from edgnn.io._files import Path_, atomic_file, open_binary
+from edgnn.io._files import Path_, atomic_maybe_gzip, open_binary
 from edgnn.io._graphml_parser import GraphmlParser, Key
 from edgnn.io._labeled import Labeled
 from edgnn.io._pieces import rows, write_joined
@@ -67,14 +67,14 @@ def read_graphml(
 
 
 def write_graphml(graphs: Graphs, path: Path_) -> None:
-    """Write a single graph as GraphML.
+    """Write a single graph as GraphML, compressed if the name ends in ``.gz``.
 
     Labels go into the attribute ``label``, features into ``feature_0``, ``feature_1``, …. The labels of all nodes, and those of all
     edges, must be of one type: text, whole numbers, numbers or truth values. Names become text.
     """
     if len(graphs) != 1:
         raise GraphError(f"GraphML holds a single graph here, not {len(graphs)}: write them one by one, or as tables")
-    with atomic_file(path) as stream:
+    with atomic_maybe_gzip(path) as stream:
         _write(graphs, stream)
 
 

@@ -13,6 +13,7 @@ from edgnn.io._files import Path_
 _CHUNK = 2**18
 _LONGEST_VALUE = 2**22
 _LONGEST_TOKEN = 16  # no number's or word's error stands further than this before the place where the text was cut
+_LONGEST_TAIL = 2  # behind 1 in 1e+5, what may stand before the next digit
 _SPACE = " \t\n\r"
 
 
@@ -85,7 +86,7 @@ class JsonStream:
             except ValueError as error:
                 raise self._error(f"a value cannot be read: {error}") from None
             else:
-                if end < len(self._text) or self._ended:
+                if len(self._text) - end > _LONGEST_TAIL or self._ended:
                     self._place = end
                     return value
             self._grow()

@@ -8,7 +8,7 @@ import re
 import warnings
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from os import fspath
 from typing import IO, Any, Literal
 
@@ -33,28 +33,29 @@ def _lines(stream: IO[bytes], path: Path_) -> Iterator[tuple[int, str]]:
             yield number, text.removeprefix("\ufeff") if number == 1 else text
 
 
-def records(stream: IO[bytes], path: Path_) -> Iterator[tuple[int, list[str]]]:
+def records(stream: IO[bytes], path: Path_) -> Iterator[tuple[int, str]]:
     """Yield the records of an SD file, each with the number of its first line."""
-    first, record, ended = 1, list[str](), 0
+    first, record, ended = 1, bytearray(), 0  # as a list, short lines would take many times their length
     for number, text in _lines(stream, path):
         if text.startswith("$$$$"):
-            yield first, record or [""]
-            first, record, ended = number + 1, [], ended + 1
+            yield first, record.decode()
+            first, record, ended = number + 1, bytearray(), ended + 1
         else:
-            record.append(text)
-    if any(text.strip() for text in record):
-        if ended or any(text.startswith(">") for text in record[1:]):
+            record += text.encode()
+    rest = record.decode()
+    if rest.strip():
+        if ended or "\n>" in rest:
             raise FormatError(path, f"record {ended + 1} does not end with $$$$; the file is cut off", first)
-        yield first, record
+        yield first, rest
     elif not ended:
         raise FormatError(path, "the file is empty; expected mol blocks that end with $$$$")
 
 
-def properties_of(record: Sequence[str]) -> dict[str, str]:
+def properties_of(record: str) -> dict[str, str]:
     """Return the data items that stand behind the mol block of a record."""
     found: dict[str, str] = {}
     name = None
-    for line in record[1:]:
+    for line in islice(io.StringIO(record, newline="\n"), 1, None):
         if name is None and line.startswith(">") and (match := re.search("<(.*)>", line)):
             name = match[1]
             found[name] = ""
@@ -134,9 +135,9 @@ class TargetColumns:
         columns = [self._column(name, values) for name, values in zip(self.names, self._values, strict=True)]
         if self._single:
             return columns[0]
-        if len({column.dtype.kind == "U" for column in columns}) > 1:
+        if len({column.dtype == object for column in columns}) > 1:
             kinds = ", ".join(
-                f"{name!r} ({'text' if column.dtype.kind == 'U' else 'numbers'})"
+                f"{name!r} ({'text' if column.dtype == object else 'numbers'})"
                 for name, column in zip(self.names, columns, strict=True)
             )
             raise FormatError(self._path, f"targets of one kind make one array, but these differ: {kinds}; read them apart")
@@ -153,7 +154,9 @@ class TargetColumns:
         if "" in values:
             line = self._lines[values.index("")]
             raise FormatError(self._path, f"the text target {name!r} has no value here; fill it in or drop the molecule", line)
-        return np.array(values, dtype=np.str_)
+        texts = np.empty(len(values), object)  # an array of str_ would give every cell the room of the longest one
+        texts[:] = values
+        return texts
 
 
 def _number(text: str, convert: type[int] | type[float]) -> int | float:

@@ -154,8 +154,8 @@ def read_sdf(
     keep_hydrogens = options.get("hydrogens", False)
     with open_binary(path, max_bytes) as stream:
         for number, (line, record) in enumerate(records(stream, path), 1):
-            title = record[0].strip()
-            mol, reason = read_mol_block("".join(record), keep_hydrogens)
+            title = record.partition("\n")[0].strip()
+            mol, reason = read_mol_block(record, keep_hydrogens)
             if mol is None:
                 skipped.add(f"record {number} ({shown(title)}): {reason}", line)
                 continue

@@ -68,6 +68,7 @@ def from_networkx(
         names.extend(graph.nodes)
         node_data.extend(graph.nodes[node] for node in graph.nodes)
     graph_names = [graph.graph.get("name", "") for graph in items]
+    all_named = bool(items) and all(name is not None and name != "" for name in graph_names)
     return Graphs.from_edges(
         torch.tensor(edges, dtype=torch.int64).reshape(-1, 2),
         sizes=sizes,
@@ -76,7 +77,7 @@ def from_networkx(
         node_features=_feature_rows(node_data, node_features, names, "node"),
         edge_features=_feature_rows(edge_data, edge_features, edge_owner, "edge"),
         node_names=names,
-        graph_names=graph_names if items and all(graph_names) else None,
+        graph_names=graph_names if all_named else None,
         like=like,
         unknown=unknown,
     )

@@ -13,7 +13,7 @@ from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import Graphs, Vocabulary
 from edgnn.graphs._vocabulary import OnUnknown
 from edgnn.io._elements import NO_VALUE, Attributes, Elements, hashable, shown
-from edgnn.io._files import Path_, atomic_file, open_binary
+from edgnn.io._files import Path_, atomic_maybe_gzip, open_binary
 from edgnn.io._json_stream import JsonStream
 from edgnn.io._labeled import Labeled
 from edgnn.io._pieces import rows, write_joined
@@ -71,14 +71,14 @@ def read_node_link(
 
 
 def write_node_link(graphs: Graphs, path: Path_) -> None:
-    """Write a single graph as node-link JSON, which ``networkx.node_link_graph`` reads too.
+    """Write a single graph as node-link JSON, which ``networkx.node_link_graph`` reads too; compressed if the name ends in ``.gz``.
 
     Labels go into ``"label"``, features into ``"features"``, the graph's name into ``"graph"``. Tuples become lists, which the
     reader turns back; labels and names that JSON cannot hold are an error.
     """
     if len(graphs) != 1:
         raise GraphError(f"node-link JSON holds a single graph, not {len(graphs)}: write them one by one, or as tables")
-    with atomic_file(path) as stream:
+    with atomic_maybe_gzip(path) as stream:
         _write(graphs, stream)
 
 

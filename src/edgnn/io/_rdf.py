@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -22,7 +21,7 @@ from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import Graphs, Vocabulary
 from edgnn.graphs._graphs import Names
 from edgnn.graphs._vocabulary import OnUnknown, factorize, recode
-from edgnn.io._files import Path_, atomic_file, line_chunks, open_binary, unpack_limit
+from edgnn.io._files import Path_, atomic_maybe_gzip, line_chunks, open_binary, unpack_limit
 from edgnn.io._labeled import Labeled
 from edgnn.io._ntriples import DEEPEST_TERM, TripleBuilder, Triples, bare, first_of_each, kind, refuse_deep_terms
 
@@ -147,7 +146,7 @@ def write_rdf(graphs: Graphs, path: Path_) -> None:
     ends = torch.stack([graphs.edge_source, graphs.edge_target], 1).cpu().numpy()
     edge_label = graphs.edge_label.cpu().numpy()
     _check_expressible(ends, edge_label, nodes, len(labels))
-    with atomic_file(path) as stream, _compressed(stream) if file.endswith(".gz") else nullcontext(stream) as out:
+    with atomic_maybe_gzip(path) as out:
         for start in range(0, len(ends), _BATCH):
             batch = zip(ends[start : start + _BATCH].tolist(), edge_label[start : start + _BATCH].tolist(), strict=True)
             out.write("".join(f"{nodes[s]} {labels[label]} {nodes[o]} .\n" for (s, o), label in batch).encode())
@@ -431,7 +430,3 @@ def _check_expressible(ends: _Array, labels: _Array, nodes: list[str], predicate
         raise GraphError(
             f"edge {wrong[0]} starts at {nodes[ends[wrong[0], 0]]}; in RDF only an IRI or a blank node can do that"
         )
-
-
-def _compressed(stream: BinaryIO) -> gzip.GzipFile:
-    return gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0)

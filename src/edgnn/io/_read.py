@@ -85,14 +85,14 @@ def write(graphs: Graphs, path: Path_, *, format: str | None = None, **options: 
     graphs : Graphs
         What to write; GraphML, node-link JSON and RDF hold a single graph.
     path : path
-        ``.graphml``, ``.json``, ``.nt`` or ``.nt.gz`` for a file; a folder needs ``format="tu"`` or ``"tables"``.
+        ``.graphml``, ``.json`` or ``.nt`` for a file, with ``.gz`` to compress it; a folder needs ``format="tu"`` or ``"tables"``.
     format : str, optional
         Overrides the name.
     **options
         Passed to the format's own writer.
     """
     kind = _BY_SUFFIX.get(_suffix(path)) if format is None else format
-    if kind not in _WRITERS or (kind == "tu" and format is None):
+    if kind not in _WRITERS or (kind in ("tu", "tables") and format is None):
         raise GraphError(f"cannot tell the format of {os.fspath(path)!r}; pass format= one of {', '.join(map(repr, _WRITERS))}")
     _WRITERS[kind](graphs, path, **options)
 
@@ -135,8 +135,13 @@ def _recognize_table(start: bytes) -> str:
 
 def _recognize_content(start: bytes) -> str | None:
     text = start.lstrip(b"\xef\xbb\xbf \t\r\n")
-    for mark, kind in ((b"PK", "tu"), (b"PAR1", "tables"), (b"{", "node-link"), (b"@prefix", "rdf"), (b"@base", "rdf")):
-        if text.startswith(mark):
+    for marks, kind in (
+        ((b"PK",), "tu"),
+        ((b"PAR1",), "tables"),
+        ((b"{",), "node-link"),
+        ((b"@prefix", b"@base", b"PREFIX", b"BASE"), "rdf"),
+    ):
+        if text.startswith(marks):
             return kind
     if b"<graphml" in text:
         return "graphml"

@@ -142,16 +142,15 @@ def _first_difference(coloring: Coloring, first: int) -> int | None:
     off = sum(value != 0 for value in balance.values())
     if off:
         return 0
-    for round in range(history.rounds):
-        for place in range(history.ends[round], history.ends[round + 1]):
-            node, new = history.nodes[place], history.colors[place]
+    for round, (nodes, colors) in enumerate(history.each(), 1):
+        for node, new in zip(nodes, colors, strict=True):
             for value, step in ((color[node], -sign[node]), (new, sign[node])):
                 before = balance.get(value, 0)
                 balance[value] = before + step
                 off += (before == 0) - (before + step == 0)
             color[node] = new
         if off:
-            return round + 1
+            return round
     return None
 
 

@@ -34,7 +34,7 @@ def extend(coloring: Coloring, graphs: Graphs) -> Coloring:
         raise GraphError("these colors extend others; extend the original coloring, with all new graphs at once")
     new = _recoded(coloring.graphs, graphs)
     around = Neighborhood.of(new, coloring.scheme, coloring.multiplicity)
-    free = _highest(coloring) + 1
+    free = max(coloring.history.highest_color, len(coloring.graphs.node_vocabulary) - 1) + 1
     history = History(new.node_label)
     previous = to_array(new.node_label)
     for round, (key, check) in enumerate(_contents(previous, around, coloring.rounds)):
@@ -44,7 +44,7 @@ def extend(coloring: Coloring, graphs: Graphs) -> Coloring:
         if coloring.exact:
             _prove(coloring, new, previous, color, round)
         moved = color != previous
-        history.record(to_host(nonzero(moved)), to_host(color[moved]), len(np.unique(to_host(color))))
+        history.record(nonzero(moved), color[moved], len(np.unique(to_host(color))))
         previous = color
     return Coloring(
         graphs=new,
@@ -68,13 +68,6 @@ def _recoded(known: Graphs, graphs: Graphs) -> Graphs:
         node_vocabulary=joined.node_vocabulary,
         edge_vocabulary=joined.edge_vocabulary,
     )
-
-
-def _highest(coloring: Coloring) -> int:
-    """Return the largest color number of any round."""
-    initial = coloring.history.initial
-    first = int(initial.max()) if len(initial) else -1
-    return max(first, max(coloring.history.colors, default=-1), len(coloring.graphs.node_vocabulary) - 1)
 
 
 def _contents(label: Array, around: Neighborhood, rounds: int) -> Iterator[tuple[Array, Array]]:

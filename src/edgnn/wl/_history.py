@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
 
-Values = np.ndarray[Any, Any] | list[int]
+from edgnn.ops import Array, to_array, to_host, to_tensor
+
+_Plain = np.ndarray[Any, Any]
+
+
+@dataclass
+class _Stretch:
+    """Consecutive rounds: nodes and new colors one round behind the other, and where each round ends."""
+
+    nodes: Any
+    colors: Any
+    ends: array[int]
 
 
 @dataclass
@@ -18,38 +29,73 @@ class History:
     """Colors kept as changes.
 
     When a class of nodes splits, its largest part keeps the color, so a node changes color at most log2(N) times and the whole
-    history of N rounds takes O(N log N) memory.
+    history of N rounds takes O(N log N) memory. Rounds stay where they were computed; many small ones share one stretch.
     """
 
     initial: Tensor
-    nodes: array[int] = field(default_factory=lambda: array("q"))
-    colors: array[int] = field(default_factory=lambda: array("q"))
-    ends: array[int] = field(default_factory=lambda: array("q", [0]))
     counts: array[int] = field(default_factory=lambda: array("q"))
+    _stretches: list[_Stretch] = field(default_factory=list)
 
     @property
     def rounds(self) -> int:
         """Number of rounds recorded."""
-        return len(self.ends) - 1
+        return len(self.counts)
 
-    def record(self, nodes: Values, colors: Values, count: int) -> None:
-        """Append one round: which nodes got which new color, and how many colors there are now."""
-        for store, values in ((self.nodes, nodes), (self.colors, colors)):
-            if isinstance(values, np.ndarray):
-                store.frombytes(np.ascontiguousarray(values, dtype=np.int64).tobytes())
-            else:
-                store.extend(values)
-        self.ends.append(len(self.nodes))
+    @property
+    def num_changes(self) -> int:
+        """Number of color changes of all rounds together."""
+        return sum(len(stretch.nodes) for stretch in self._stretches)
+
+    @property
+    def highest_color(self) -> int:
+        """The largest color number of any round; −1 where there are no nodes."""
+        highest = int(self.initial.max()) if len(self.initial) else -1
+        return max([highest, *(int(_plain(stretch.colors).max()) for stretch in self._stretches if len(stretch.colors))])
+
+    def record(self, nodes: Array, colors: Array, count: int) -> None:
+        """Append one round: which nodes got which new color, and how many colors there are now; the arrays are kept."""
+        self._stretches.append(_Stretch(nodes, colors, array("q", [len(nodes)])))
+        self.counts.append(count)
+
+    def record_few(self, nodes: list[int], colors: list[int], count: int) -> None:
+        """Append one round of a few changes, in lists."""
+        if not self._stretches or not isinstance(self._stretches[-1].nodes, array):
+            self._stretches.append(_Stretch(array("q"), array("q"), array("q")))
+        stretch = self._stretches[-1]
+        stretch.nodes.extend(nodes)
+        stretch.colors.extend(colors)
+        stretch.ends.append(len(stretch.nodes))
         self.counts.append(count)
 
     def at(self, round: int) -> Tensor:
         """Rebuild the colors after ``round`` rounds."""
-        colors = self.initial.clone()
-        end = self.ends[min(round, self.rounds)]
-        if end:
-            nodes = np.frombuffer(self.nodes, dtype=np.int64)[:end]
-            new = np.frombuffer(self.colors, dtype=np.int64)[:end]
-            target = colors.numpy() if colors.device.type == "cpu" else colors.cpu().numpy()
-            target[nodes] = new  # numpy assigns in order, so a later round wins
-            colors = torch.from_numpy(target).to(colors.device)
-        return colors
+        colors = to_array(self.initial.clone())
+        for stretch in self._stretches:
+            if round <= 0:
+                break
+            end = stretch.ends[min(round, len(stretch.ends)) - 1]
+            nodes, new = (_plain(part)[:end] for part in (stretch.nodes, stretch.colors))
+            if isinstance(colors, Tensor) and not isinstance(nodes, Tensor):
+                nodes, new = _last_of_each(nodes, new, colors)
+            colors[nodes] = new  # numpy assigns in order, so within a stretch a later round wins
+            round -= len(stretch.ends)
+        return to_tensor(colors)
+
+    def each(self) -> Iterator[tuple[list[int], list[int]]]:
+        """Yield the nodes and new colors of every round."""
+        for stretch in self._stretches:
+            nodes, colors = (to_host(_plain(part)) for part in (stretch.nodes, stretch.colors))
+            begin = 0
+            for end in stretch.ends:
+                yield nodes[begin:end].tolist(), colors[begin:end].tolist()
+                begin = end
+
+
+def _plain(part: Any) -> Array:
+    return np.frombuffer(part, dtype=np.int64) if isinstance(part, array) else part
+
+
+def _last_of_each(nodes: _Plain, new: _Plain, like: Tensor) -> tuple[Tensor, Tensor]:
+    """Return every node once, with its last color, on the device of ``like``, where the order of assignments is not kept."""
+    distinct, place = np.unique(nodes[::-1], return_index=True)
+    return to_tensor(distinct).to(like.device), to_tensor(np.ascontiguousarray(new[::-1][place])).to(like.device)

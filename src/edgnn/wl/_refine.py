@@ -206,7 +206,7 @@ class Refinement:
         self.color[nodes] = colors
         if before is not None and not prove_round(self.around, before, self.color, first=self.history.rounds == 0):
             raise _CollisionError
-        self.history.record(to_host(nodes), to_host(colors), self.num_colors)
+        self.history.record(nodes, colors, self.num_colors)
         return True
 
     def _tiny(self, limit: int) -> bool:

@@ -95,7 +95,7 @@ def refine_tiny(
             result.old += [old] * len(nodes)
             result.new += [new] * len(nodes)
         if result.nodes:
-            history.record(result.nodes, result.new, result.num_colors)
+            history.record_few(result.nodes, result.new, result.num_colors)
         rounds -= 1
     return result
 

@@ -186,3 +186,10 @@ def test_a_long_class_name_does_not_widen_the_others():
     assert numbers.tolist() == [1] * 1000 + [0]
     assert names == ("a" * 10_000, "b")
     assert peak < 2**20
+
+
+def test_missing_whole_number_targets_are_warned_of(tmp_path):
+    (tmp_path / "edges.csv").write_text("graph,source,target\n1,a,b\n2,a,b\n3,a,b\n")
+    (tmp_path / "graphs.csv").write_text("graph,target\n1,0\n2,1\n3,\n")
+    with pytest.warns(UserWarning, match="1 of 3 targets are missing"):
+        assert edgnn.load_dataset(tmp_path).task == "regression"

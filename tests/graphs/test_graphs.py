@@ -675,3 +675,20 @@ def test_a_hundred_thousand_molecules_are_handled_in_bulk():
 def test_a_node_number_far_beyond_any_memory_is_named():
     with pytest.raises(GraphError, match="names node 1000000000000"):
         Graphs.from_edges([(0, 10**12)])
+
+
+def test_numpy_sees_one_object_per_graph_and_never_numbers():
+    graphs = Graphs.from_edges([(0, 1), (2, 3)], sizes=[2, 2])
+    array = np.asarray(graphs)
+    assert array.shape == (2,)
+    assert array[1].equals(graphs[1])
+    assert np.asarray(graphs.nodes).shape == (4,)
+    with pytest.raises(GraphError, match="no array of numbers"):
+        np.asarray(graphs, dtype=float)
+
+
+def test_what_is_no_graphs_is_named():
+    graphs = Graphs.from_edges([(0, 1)])
+    assert not graphs.equals(5)
+    with pytest.raises(GraphError, match="part 1 is a int"):
+        Graphs.concat([graphs, 1])

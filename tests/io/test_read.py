@@ -29,6 +29,8 @@ SDF_MARK = b"\n  made\n\n  0  0  0  0  0  0  0  0  0  0999 V2000\nM  END\n$$$$\n
         ("noname", b"PREFIX a: <http://a>\na:a a:b a:c .", "rdf"),
         ("a.xml", b'<?xml version="1.0"?>\n<rdf:RDF xmlns:rdf="x">', "rdf"),
         ("a.xml", b'<?xml version="1.0"?>\n<graphml>', "graphml"),
+        ("a.xml", b'<?xml version="1.0"?><!-- c --><RDF xmlns="http://www.w3.org/1999/02/22-rdf-syntax-ns#">', "rdf"),
+        ("noname", b"# a comment first\n" + NT, "rdf"),
         ("noname", b' {"nodes": []}', "node-link"),
         ("noname", b"PK\x03\x04", "tu"),
         ("noname", SDF_MARK, "sdf"),

@@ -76,6 +76,8 @@ def _ntriples(data_dir: str | os.PathLike[str] | None, repeats: int) -> Row | Sk
 def _tu(data_dir: str | os.PathLike[str] | None, repeats: int) -> Row | Skipped:
     folders = {name: folder for name in _TU_SETS if (folder := _folder(name, data_dir)) is not None}
     what = f"TU folders to Graphs, {len(folders)} sets together"
+    if len(folders) < len(_TU_SETS):
+        return Skipped(what, "not all five sets are on this machine; load them once, or set EDGNN_DATA")
     try:
         from torch_geometric.io import read_tu_data
     except ImportError:

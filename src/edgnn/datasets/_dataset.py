@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -98,8 +99,8 @@ def encode_classes(values: _Array, class_names: Mapping[str, str] | None = None)
         Readable names of the raw values, written as text.
     """
     if values.dtype.kind == "f":
-        return values, ()
-    if values.ndim > 1:
+        _warn_of_missing_classes(values)
+    if values.dtype.kind == "f" or values.ndim > 1:
         return values, ()
     known = class_names or {}
     if values.dtype.kind == "O":  # as an array of str_, every value would take the room of the longest one
@@ -108,3 +109,14 @@ def encode_classes(values: _Array, class_names: Mapping[str, str] | None = None)
         return np.array([place[text] for text in texts], np.int64), tuple(known.get(text, text) for text in place)
     raw, numbers = np.unique(values, return_inverse=True)
     return numbers.astype(np.int64), tuple(known.get(str(value), str(value)) for value in raw)
+
+
+def _warn_of_missing_classes(values: _Array) -> None:
+    missing = np.isnan(values)
+    known = values[~missing]
+    if values.ndim == 1 and missing.any() and len(known) and (known == np.round(known)).all() and len(np.unique(known)) <= 20:
+        warnings.warn(
+            f"{int(missing.sum())} of {len(values)} targets are missing, so whole numbers are taken as real values to regress on; "
+            "if they are classes, drop the items without a target first",
+            stacklevel=4,
+        )

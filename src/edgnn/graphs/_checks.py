@@ -163,6 +163,18 @@ def names(values: Sequence[Any] | None, what: str) -> Names | None:
     return array
 
 
+def objects(items: Any, dtype: Any) -> Names:
+    """Return a sequence of graphs or nodes as numpy sees it: one object per item, never an array of numbers."""
+    if dtype is not None and np.dtype(dtype) != object:
+        raise GraphError(
+            f"{type(items).__name__} is no array of numbers; count colors with wl.WLVectorizer, or take its arrays"
+        )
+    array = np.empty(len(items), dtype=object)
+    for position, item in enumerate(items):
+        array[position] = item
+    return array
+
+
 def positions(key: Any, size: int, what: str, device: torch.device) -> slice | Tensor:
     """Turn any index of a sequence into a step-1 slice or a tensor of positions on ``device``."""
     chosen = _positions(key, size, what)

@@ -20,6 +20,9 @@ def concat(parts: Sequence[Graphs]) -> Graphs:
     if not parts:
         empty = torch.zeros(0, dtype=torch.int64)
         return Graphs(empty, empty, empty, empty, torch.zeros(1, dtype=torch.int64), Vocabulary(), Vocabulary())
+    for position, part in enumerate(parts):
+        if not isinstance(part, Graphs):
+            raise GraphError(f"part {position} is a {type(part).__name__}, not Graphs")
     if len({part.device for part in parts}) > 1:
         raise GraphError("graphs on different devices cannot be joined: move them to one with .to(device)")
     node_label, node_vocabulary = _merged([(part.node_label, part.node_vocabulary) for part in parts])

@@ -214,7 +214,7 @@ class Graphs:
 
     def equals(self, other: Graphs) -> bool:
         """Whether both hold the same arrays, label values, features and names, in the same order."""
-        return (
+        return isinstance(other, Graphs) and (
             self.node_vocabulary == other.node_vocabulary
             and self.edge_vocabulary == other.edge_vocabulary
             and all(_same(getattr(self, name), getattr(other, name)) for name in (*_TENSORS, *_NAMES))
@@ -224,6 +224,9 @@ class Graphs:
 
     def __iter__(self) -> Iterator[Graphs]:
         return (self[position] for position in range(len(self)))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return check.objects(self, dtype)
 
     def __getitem__(self, key: int | slice | Sequence[int] | np.ndarray[Any, Any] | Tensor) -> Graphs:
         from edgnn.graphs._select import select

@@ -49,6 +49,9 @@ class Nodes:
         chosen = check.positions(key, len(self), "node", self.index.device)
         return self._of(self.graphs, self.index[chosen])
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return check.objects(self, dtype)
+
     def __iter__(self) -> Iterator[Nodes]:
         return (self[position] for position in range(len(self)))
 

@@ -128,6 +128,8 @@ class Structure:
         """
         from edgnn.graphs._vocabulary import Vocabulary
 
+        if not isinstance(edge_index, Tensor):
+            raise GraphError(f"edge_index must be a tensor of shape (2, E), got a {type(edge_index).__name__}")
         if edge_index.dim() != 2 or edge_index.shape[0] != 2:
             raise GraphError(f"edge_index must have the shape (2, E), got {tuple(edge_index.shape)}")
         for name, numbers in (("edge_index", edge_index), ("edge_type", edge_type), ("batch", batch)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import lzma
@@ -156,6 +157,8 @@ def line_chunks(stream: IO[bytes], path: Path_, longest: int = _LONGEST_LINE) ->
 def atomic_file(path: Path_) -> Iterator[BinaryIO]:
     """Open a new file that appears under ``path`` only when the block ends without an error."""
     path = Path(path)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "the folder to write it into does not exist", str(path))
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as stream:

@@ -45,6 +45,8 @@ def from_networkx(
         Node names are the networkx nodes; graph names are the graphs' ``name`` attributes, where all have one.
     """
     nx = optional("networkx", "from_networkx")
+    if not isinstance(graphs, nx.Graph | Iterable):
+        raise GraphError(f"a {type(graphs).__name__} is neither a networkx graph nor several")
     items = [graphs] if isinstance(graphs, nx.Graph) else list(graphs)
     edges: list[tuple[int, int]] = []
     sizes: list[int] = []

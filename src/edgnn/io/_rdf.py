@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Iterable
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Literal, NoReturn
+from typing import Any, Literal
 from urllib.parse import quote
-from xml.parsers import expat
 
 import numpy as np
 import torch
@@ -21,35 +15,14 @@ from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import Graphs, Vocabulary
 from edgnn.graphs._graphs import Names
 from edgnn.graphs._vocabulary import OnUnknown, factorize, recode
-from edgnn.io._files import Path_, atomic_maybe_gzip, line_chunks, open_binary, unpack_limit
+from edgnn.io._files import Path_, atomic_maybe_gzip
 from edgnn.io._labeled import Labeled
-from edgnn.io._ntriples import DEEPEST_TERM, TripleBuilder, Triples, bare, first_of_each, kind, refuse_deep_terms
+from edgnn.io._ntriples import DEEPEST_TERM, Triples, bare, first_of_each, kind
+from edgnn.io._rdf_document import Document, Texts, format_of
 
 _Array = np.ndarray[Any, Any]
 
-_FORMATS = {
-    "nt": "N_TRIPLES",
-    "nq": "N_QUADS",
-    "ttl": "TURTLE",
-    "trig": "TRIG",
-    "n3": "N3",
-    "rdf": "RDF_XML",
-    "owl": "RDF_XML",
-    "xml": "RDF_XML",
-}
-_BY_LINE = ("N_TRIPLES", "N_QUADS")
 _BATCH = 2**14
-_BLOCK = 2**20
-_REPEATS = 64
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_POSITION = re.compile(r"^Parser error [^:]*: ")
-_LINE_ENDS = re.compile("must be followed by a dot|^line jumps")  # said of the place behind the line break
-_RELATIVE = "No scheme found in an absolute IRI"
-_LONGEST_REASON = 300
-
-# For each element and attribute the parser looks through all that are open, so these must stay few.
-_DEEPEST_ELEMENT = 256
-_MOST_ATTRIBUTES = 1000
 
 
 def read_rdf(
@@ -108,7 +81,7 @@ def read_rdf(
             ox.NamedNode(base_iri)
         except ValueError as error:
             raise GraphError(f"base_iri={base_iri!r}: {error}") from None
-    document = _Document(path, _format(path, format), base_iri, max_bytes, ox)
+    document = Document(path, format_of(path, format), base_iri, max_bytes, ox)
     triples = document.triples()
     if not len(triples):
         raise FormatError(path, "there are no triples in it")
@@ -152,204 +125,6 @@ def write_rdf(graphs: Graphs, path: Path_) -> None:
             out.write("".join(f"{nodes[s]} {labels[label]} {nodes[o]} .\n" for (s, o), label in batch).encode())
 
 
-# Reading
-
-
-def _format(path: Path_, chosen: str | None) -> str:
-    key = Path(path).name.lower().removesuffix(".gz").rpartition(".")[2] if chosen is None else chosen
-    found = _FORMATS.get(key) or (_format_of_content(path) if chosen is None else None)
-    if found is None:
-        what = (
-            "neither the name nor the content tells which RDF format this is"
-            if chosen is None
-            else f"format={chosen!r} is unknown"
-        )
-        raise FormatError(path, f"{what}; give format=, one of {', '.join(map(repr, _FORMATS))}")
-    return found
-
-
-def _format_of_content(path: Path_) -> str | None:
-    with open_binary(path) as stream:
-        start = stream.read(4096).removeprefix(_BYTE_ORDER_MARK).lstrip()
-    if start.startswith((b"<?xml", b"<!DOCTYPE", b"<rdf:")):
-        return "RDF_XML"
-    if start.startswith((b"@prefix", b"@base", b"PREFIX", b"BASE")):
-        return "TURTLE"
-    return "N_QUADS" if start.startswith((b"<", b"_:")) and b"> <" in start.partition(b"\n")[0] else None
-
-
-@dataclass(frozen=True)
-class _Document:
-    """An RDF file and how to parse it."""
-
-    path: Path_
-    format: str
-    base_iri: str | None
-    max_bytes: int | None
-    ox: Any
-
-    def open(self) -> BinaryIO:
-        stream = open_binary(self.path, self.max_bytes)
-        try:
-            if stream.peek(3).startswith(_BYTE_ORDER_MARK):  # type: ignore[attr-defined]
-                stream.read(3)
-        except FormatError:
-            stream.close()
-            raise
-        return stream
-
-    def triples(self) -> Triples:
-        builder, texts = TripleBuilder(), _Texts(self.ox, count_blanks=self.format not in _BY_LINE)
-        if self.format in _BY_LINE:
-            with self.open() as stream:
-                for line, chunk in line_chunks(stream, self.path):
-                    if self.format != "N_TRIPLES" or not builder.add_lines(chunk, self.ox):
-                        refuse_deep_terms(chunk, self.path, line)
-                        self._parse(chunk, builder, texts, line)
-        else:
-            (self._check_xml if self.format == "RDF_XML" else self._check_terms)()
-            with self.open() as stream:
-                self._parse(stream, builder, texts, 1)
-        return builder.build()
-
-    def _parse(self, source: bytes | IO[bytes], builder: TripleBuilder, texts: _Texts, line: int) -> None:
-        """Add what pyoxigraph reads from ``source``, which begins at ``line`` of the file."""
-        limit = unpack_limit(Path(self.path).stat().st_size, self.max_bytes)
-        held = handled = 0
-        try:
-            quads = self._quads(source)
-            while size := _add_some(quads, builder, texts):
-                handled, held = handled + size, held + builder.growth
-                if self.format not in _BY_LINE and (held > limit or handled > _REPEATS * limit):
-                    raise FormatError(
-                        self.path,
-                        f"its short forms of IRIs stand for more than {limit:,} bytes, as an expansion bomb's would; "
-                        "if you trust it, raise the limit with max_bytes=",
-                    )
-        except SyntaxError as error:
-            self._refuse(error, line)
-        except MemoryError as error:
-            raise FormatError(self.path, f"a term is too long for the parser ({error})", self._failing_line()) from None
-
-    def _quads(self, source: Any) -> Iterator[Any]:
-        form = getattr(self.ox.RdfFormat, self.format)
-        quads: Iterator[Any] = self.ox.parse(
-            source, format=form, base_iri=self.base_iri, without_named_graphs=self.format == "N3"
-        )
-        return quads
-
-    def _refuse(self, error: SyntaxError, line: int) -> NoReturn:
-        reason = _POSITION.sub("", error.msg)
-        if len(reason) > _LONGEST_REASON:
-            reason = f"{reason[:_LONGEST_REASON]}…"
-        if _RELATIVE in reason and self.base_iri is None and self.format not in _BY_LINE:
-            reason += "; say what relative IRIs are relative to with base_iri="
-        if self.format == "N3" and "Named graphs" in reason:
-            reason = "a formula in braces is no RDF graph; of N3, only plain triples can be read"
-        if error.lineno is None:
-            raise FormatError(self.path, reason, self._failing_line()) from None
-        at_break = self.format in _BY_LINE and error.offset == 1 and _LINE_ENDS.search(reason)
-        raise FormatError(self.path, reason, line + error.lineno - (2 if at_break else 1)) from None
-
-    def _failing_line(self) -> int:
-        """Parse once more, handing out line by line: the last one taken is where the parser stopped."""
-        with self.open() as stream:
-            lines = _LineByLine(stream)
-            with suppress(SyntaxError, MemoryError):
-                for _ in self._quads(lines):
-                    pass
-            return lines.line
-
-    def _check_terms(self) -> None:
-        """Refuse triple terms nested so deep that the parser would run out of stack."""
-        with self.open() as stream:
-            opened, end = 0, b""
-            while block := stream.read(_BLOCK):
-                opened += (end + block).count(b"<<(")
-                end = block[-2:]
-        if opened > DEEPEST_TERM:
-            with self.open() as stream:
-                refuse_deep_terms(stream.read(), self.path, 1)
-
-    def _check_xml(self) -> None:
-        """Refuse XML that is not well-formed or cut off, which the parser lets pass, or that would keep it busy for ever."""
-        parser = expat.ParserCreate("UTF-8")
-        parser.ordered_attributes = True
-        depth = 0
-
-        def start(_: str, attributes: list[str]) -> None:
-            nonlocal depth
-            depth += 1
-            if depth > _DEEPEST_ELEMENT:
-                raise FormatError(self.path, f"elements nest more than {_DEEPEST_ELEMENT} deep", parser.CurrentLineNumber)
-            if len(attributes) > 2 * _MOST_ATTRIBUTES:
-                raise FormatError(
-                    self.path, f"an element has more than {_MOST_ATTRIBUTES} attributes", parser.CurrentLineNumber
-                )
-
-        def end(_: str) -> None:
-            nonlocal depth
-            depth -= 1
-
-        parser.StartElementHandler, parser.EndElementHandler = start, end
-        try:
-            with self.open() as stream:
-                while block := stream.read(_BLOCK):
-                    parser.Parse(block, False)
-            parser.Parse(b"", True)
-        except expat.ExpatError as error:
-            raise FormatError(
-                self.path, f"this is not well-formed XML in UTF-8: {expat.ErrorString(error.code)}", error.lineno
-            ) from None
-
-
-def _add_some(quads: Iterator[Any], builder: TripleBuilder, texts: _Texts) -> int:
-    """Add some more triples; return the size of their texts, 0 where there are no more."""
-    ends: list[str] = []
-    predicates: list[str] = []
-    size = 0
-    for subject, predicate, object_, _ in islice(quads, _BATCH):
-        ends += (texts.of(subject), texts.of(object_))
-        predicates.append(str(predicate))
-        size += len(ends[-2]) + len(predicates[-1]) + len(ends[-1])
-        if size > _BLOCK:
-            break
-    builder.add(ends, predicates)
-    return size
-
-
-class _Texts:
-    """N-Triples texts of terms, with ``count_blanks`` so that blank nodes, which the parser may label at random, are counted."""
-
-    def __init__(self, ox: Any, count_blanks: bool) -> None:
-        self._blank, self._triple = ox.BlankNode if count_blanks else (), ox.Triple
-        self._number: defaultdict[str, int] = defaultdict()
-        self._number.default_factory = self._number.__len__
-
-    def of(self, term: Any) -> str:
-        if isinstance(term, self._triple):
-            return f"<<( {self.of(term.subject)} {term.predicate} {self.of(term.object)} )>>"
-        return f"_:b{self._number[term.value]}" if isinstance(term, self._blank) else str(term)
-
-
-class _LineByLine:
-    """A stream that never gives more than one line."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-        self._ended = False
-        self.line = 1
-
-    def read(self, size: int) -> bytes:
-        piece = self._stream.readline(size)
-        self.line += self._ended and bool(piece)
-        self._ended = piece.endswith(b"\n")
-        return piece
-
-
-# From triples to a graph
-
-
 def _graph(triples: Triples, node_labels: str, like: Graphs | None, unknown: OnUnknown) -> Graphs:
     kinds = [kind(text) for text in triples.nodes] if node_labels == "kind" else None
     names = _names(triples.nodes)
@@ -390,7 +165,7 @@ def _names(texts: list[str]) -> Names:
 def _node_term(name: Any, ox: Any) -> str:
     if isinstance(name, str) and name.startswith(('"', "_:", "<<(")) and name.count("<<(") <= DEEPEST_TERM:
         try:
-            texts = _Texts(ox, count_blanks=False)
+            texts = Texts(ox, count_blanks=False)
             terms = [texts.of(quad.object) for quad in ox.parse(f"<x:x> <x:x> {name} .", format=ox.RdfFormat.N_TRIPLES)]
         except (SyntaxError, UnicodeEncodeError):
             terms = []

@@ -16,6 +16,7 @@ from edgnn.io._labeled import Labeled
 from edgnn.io._molecules import read_sdf, read_smiles_table
 from edgnn.io._node_link import read_node_link, write_node_link
 from edgnn.io._rdf import read_rdf, write_rdf
+from edgnn.io._rdf_document import syntax_of
 from edgnn.io._tables import read_tables, write_tables
 from edgnn.io._tu import read_tu, write_tu
 
@@ -135,16 +136,11 @@ def _recognize_table(start: bytes) -> str:
 
 def _recognize_content(start: bytes) -> str | None:
     text = start.lstrip(b"\xef\xbb\xbf \t\r\n")
-    for marks, kind in (
-        ((b"PK",), "tu"),
-        ((b"PAR1",), "tables"),
-        ((b"{",), "node-link"),
-        ((b"@prefix", b"@base", b"PREFIX", b"BASE"), "rdf"),
-    ):
-        if text.startswith(marks):
+    for mark, kind in ((b"PK", "tu"), (b"PAR1", "tables"), (b"{", "node-link")):
+        if text.startswith(mark):
             return kind
     if b"<graphml" in text:
         return "graphml"
-    if b"<rdf:RDF" in text or (text.startswith((b"<", b"_:")) and b"> <" in text.partition(b"\n")[0]):
+    if syntax_of(start) is not None:
         return "rdf"
     return "sdf" if b"V2000" in text or b"V3000" in text else None

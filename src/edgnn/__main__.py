@@ -1,5 +1,5 @@
 """``python -m edgnn``: the same as the command ``edgnn``."""
 
-from edgnn.cli import main
+from edgnn.cli import run
 
-main()
+run()

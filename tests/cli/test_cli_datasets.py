@@ -54,6 +54,8 @@ def test_show_reads_a_file(tmp_path):
         (["datasets", "show", "MUTAG", "--data-dir", "nowhere"], 2, "'nowhere' does not exist"),
         (["bench", "nonsense"], 2, "choose from io"),
         (["frobnicate"], 2, "frobnicate"),
+        (["datasets", "show", "MUTGA"], 2, "did you mean MUTAG?"),
+        (["datasets", "--json", "show", "MUTAG"], 2, "put options behind the command"),
     ],
 )
 def test_mistakes_are_one_line_on_stderr_and_exit_2(arguments, code, message, monkeypatch, capsys):
@@ -98,3 +100,14 @@ def test_ctrl_c_is_one_line(monkeypatch, capsys):
 
 def test_version():
     assert run(app, ["--version"]).stdout.startswith("edgnn 0.")
+
+
+def test_the_program_leaves_with_the_code_of_its_commands(tmp_path):
+    import subprocess
+    import sys
+
+    done = subprocess.run([sys.executable, "-m", "edgnn", "datasets", "show", "MUTGA"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "edgnn: there is no data set 'MUTGA'; did you mean MUTAG?\n"
+    done = subprocess.run([sys.executable, "-m", "edgnn", "--version"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout[:8]) == (0, "edgnn 0.")

@@ -72,3 +72,32 @@ def test_power_needs_targets(triangles, monkeypatch, capsys):
     with pytest.raises(SystemExit):
         main()
     assert "has no targets" in capsys.readouterr().err
+
+
+def test_reader_options_reach_the_reader(tmp_path):
+    (tmp_path / "people.csv").write_text("from,to,kind\na,b,likes\nb,a,knows\n")
+    options = ["-o", "source=from", "-o", "target=to", "-o", "edge_label=kind"]
+    told = json.loads(run("datasets", "show", tmp_path / "people.csv", *options, "--json"))
+    assert told["statistics"]["edge_labels"] == 2
+    (tmp_path / "mol.csv").write_text("smiles,toxic\nCC,0\nCO,1\n")
+    rows = json.loads(run("wl", "power", tmp_path / "mol.csv", "-o", "target=toxic", "--json"))["rounds"]
+    assert rows[-1]["best_accuracy"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("option", "message"), [("sorce=from", "has no option 'sorce'; it has nodes, graphs, source"), ("source", "NAME=VALUE")]
+)
+def test_wrong_reader_options_are_explained(option, message, tmp_path, monkeypatch, capsys):
+    (tmp_path / "people.csv").write_text("from,to\na,b\n")
+    monkeypatch.setattr("sys.argv", ["edgnn", "datasets", "show", str(tmp_path / "people.csv"), "-o", option])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_rounds_that_change_nothing_are_printed_once():
+    lines = run("wl", "power", "MUTAG").splitlines()
+    shown = [line.split()[0] for line in lines if line.strip()[:1].isdigit()]
+    assert shown[-1] == "13"
+    assert len(shown) < 10

@@ -186,3 +186,10 @@ def test_a_graph_may_be_called_zero():
     named = Graphs.from_edges([(0, 1)], sizes=[2, 1], graph_names=[0, 1])
     assert from_networkx(to_networkx(named)).graph_names.tolist() == [0, 1]
     assert from_networkx([nx.DiGraph(name="a"), nx.DiGraph()]).graph_names is None
+
+
+def test_a_label_attribute_that_nothing_has_is_named():
+    graph = nx.path_graph(3, create_using=nx.DiGraph)
+    assert from_networkx(graph).node_vocabulary.constant
+    with pytest.raises(GraphError, match="no node has the attribute 'clbu', which node_label asks for"):
+        from_networkx(graph, node_label="clbu")

@@ -447,3 +447,11 @@ def test_reading_takes_a_small_multiple_of_the_file_in_memory(tmp_path, run_pyth
     edges_read, multiple = run_python(MEASURE, tmp_path / "small.json", tmp_path / "large.json").split()
     assert int(edges_read) == 400_000
     assert float(multiple) < 4
+
+
+def test_a_label_attribute_that_nothing_has_is_named(tmp_path):
+    (tmp_path / "g.json").write_text(
+        '{"directed": true, "nodes": [{"id": 1}, {"id": 2}], "edges": [{"source": 1, "target": 2}]}'
+    )
+    with pytest.raises(FormatError, match="no edge has the attribute 'lable', which edge_label asks for"):
+        read_node_link(tmp_path / "g.json", edge_label="lable")

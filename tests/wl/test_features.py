@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import issparse
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
@@ -107,9 +108,20 @@ def test_pipelines_and_searches_of_scikit_learn_work():
 
 
 def test_wrong_use_is_explained():
-    with pytest.raises(GraphError, match="not fitted"):
+    with pytest.raises(NotFittedError, match="not fitted"):
         wl.WLVectorizer().transform(Graphs.from_edges([(0, 1)]))
+    with pytest.raises(GraphError, match=r"pass data\.graphs or data\.nodes"):
+        wl.WLVectorizer().fit(edgnn.load_dataset("MUTAG"))
     with pytest.raises(GraphError, match="item 0 is a str"):
         wl.WLVectorizer().fit(["CC"])
     with pytest.raises(GraphError, match="unseen='guess'"):
         wl.WLVectorizer(unseen="guess").fit(Graphs.from_edges([(0, 1)]))
+
+
+def test_lists_of_graphs_are_taken_as_one_collection():
+    data = edgnn.load_dataset("MUTAG")
+    graphs = list(data.graphs[:5])
+    assert wl.refine(graphs, 2).num_colors() == wl.refine(data.graphs[:5], 2).num_colors()
+    assert wl.power(graphs, data.targets[:5]) == wl.power(data.graphs[:5], data.targets[:5])
+    with pytest.raises(GraphError, match=r"nodes\.graphs"):
+        wl.refine(data.graphs[0].nodes)

@@ -1,5 +1,5 @@
 """The command line: one file per command; parses, calls the library, prints."""
 
-from edgnn.cli._app import app, main
+from edgnn.cli._app import app, main, run
 
-__all__ = ["app", "main"]
+__all__ = ["app", "main", "run"]

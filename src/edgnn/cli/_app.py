@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -67,6 +68,19 @@ def main() -> None:
         _fail(" ".join(str(error).split("\n")), 2)
     except OSError as error:
         _fail(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error), 2)
+
+
+def run() -> NoReturn:
+    """Run :func:`main` as a program: leave at once when it is done, as native threads of libraries may not end in order."""
+    code: int | str | None = 0
+    try:
+        main()
+    except SystemExit as ended:
+        code = ended.code
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code if isinstance(code, int) else 0 if code is None else 1)
 
 
 def _fail(message: str, code: int) -> NoReturn:

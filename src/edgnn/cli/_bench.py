@@ -13,7 +13,7 @@ from edgnn.errors import EdgnnError
 
 
 def bench(
-    questions: Annotated[list[str] | None, typer.Argument(help="Which questions to answer; default: all.")] = None,
+    questions: Annotated[list[str] | None, typer.Argument(help="Which questions to answer: io, wl; default: all.")] = None,
     data_dir: DataDir = None,
     as_json: Json = False,
     out: Annotated[

@@ -8,10 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from edgnn.errors import EdgnnError
+
 if TYPE_CHECKING:
     from edgnn.datasets import Dataset
 
 DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Look here first; laid out as TUDataset/NAME and rdf/NAME.")]
+Options = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option", "-o", metavar="NAME=VALUE", help="An option of the file's reader, such as source=from; repeatable."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 datasets_app = typer.Typer(help="List the named data sets, or show one.", invoke_without_command=True, no_args_is_help=False)
@@ -21,6 +29,8 @@ datasets_app = typer.Typer(help="List the named data sets, or show one.", invoke
 def list_sets(context: typer.Context, data_dir: DataDir = None, as_json: Json = False) -> None:
     """List the named data sets and where each would come from."""
     if context.invoked_subcommand is not None:
+        if as_json or data_dir is not None:
+            raise typer.BadParameter(f"put options behind the command: edgnn datasets {context.invoked_subcommand} NAME --json")
         return
     from edgnn import datasets
 
@@ -55,13 +65,14 @@ def list_sets(context: typer.Context, data_dir: DataDir = None, as_json: Json = 
 @datasets_app.command("show")
 def show(
     name: Annotated[str, typer.Argument(help="A set's name, or a file or folder in any format edgnn reads.")],
+    option: Options = None,
     data_dir: DataDir = None,
     as_json: Json = False,
 ) -> None:
     """Load a data set and print its statistics beside the paper's."""
     from edgnn.datasets import load_dataset, summary
 
-    data = load_dataset(name, data_dir=data_dir)
+    data = load_dataset(name, data_dir=data_dir, **parse_options(option))
     if as_json:
         typer.echo(json.dumps(summary(data), indent=2, ensure_ascii=False))
     else:
@@ -72,11 +83,11 @@ def _print(data: Dataset) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from edgnn.datasets import class_counts, statistics
+    from edgnn.datasets import class_counts, statistics, stored_both_ways
 
     console = _console()
     rows = statistics(data)
-    console.print(f"[bold]{escape(data.name)}[/]  {escape(data.description)}\n")
+    console.print(f"[bold]{escape(data.name)}[/]  {escape(data.description)}".rstrip() + "\n")
     table = Table(box=None, pad_edge=False)
     table.add_column("")
     for row in rows:
@@ -93,9 +104,25 @@ def _print(data: Dataset) -> None:
     counts = class_counts(data)
     if counts:
         console.print("\nClasses   " + ", ".join(f"{escape(name)}: {count}" for name, count in counts.items()))
+    if data.level == "graph" and stored_both_ways(data.graphs):
+        console.print("Edges     each is stored both ways; the table counts it once")
     console.print(f"Source    {escape(data.source)}")
     if data.citation:
         console.print(f"Cite      {escape(data.citation)}")
+
+
+def parse_options(options: list[str] | None) -> dict[str, Any]:
+    """Turn ``name=value`` words into keyword arguments: numbers, true, false and none by meaning, ``a,b`` as a list, else text."""
+    parsed: dict[str, Any] = {}
+    for word in options or []:
+        name, equals, value = word.partition("=")
+        if not equals or not name.isidentifier():
+            raise EdgnnError(f"--option takes NAME=VALUE, such as source=from, not {word!r}")
+        plain = {"true": True, "false": False, "none": None}
+        parsed[name] = plain[value.lower()] if value.lower() in plain else int(value) if value.isdecimal() else value
+        if isinstance(parsed[name], str) and "," in value and len(value) > 1:
+            parsed[name] = value.split(",")
+    return parsed
 
 
 def _number(value: int | float) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from edgnn.cli._datasets import DataDir, Json
+from edgnn.cli._datasets import DataDir, Json, Options, parse_options
 from edgnn.errors import DatasetError, GraphError
 
 if TYPE_CHECKING:
@@ -28,19 +28,26 @@ class SchemeName(StrEnum):
 
 
 Source = Annotated[str, typer.Argument(help="A data set's name or a path; NAME:3 takes its graph number 3.")]
-Scheme = Annotated[SchemeName, typer.Option("--scheme", help="node (Eq. 1), separate (Eq. 2), or joint.")]
+Scheme = Annotated[
+    SchemeName,
+    typer.Option(
+        "--scheme",
+        help="What a round looks at. node: the neighbors' colors. separate: also how many edges of each label come in and go out, "
+        "as edGNN does. joint: each edge with its direction, label and neighbor.",
+    ),
+]
 Exact = Annotated[bool, typer.Option("--exact", help="Prove every round instead of trusting two 64-bit hashes.")]
 
 
 @wl_app.command("compare")
 def compare(
-    first: Source, second: Source, scheme: Scheme = SchemeName.separate, exact: Exact = False, data_dir: DataDir = None,
-    as_json: Json = False,
+    first: Source, second: Source, scheme: Scheme = SchemeName.separate, exact: Exact = False, option: Options = None,
+    data_dir: DataDir = None, as_json: Json = False,
 ) -> None:  # fmt: skip
     """Ask whether refinement, and so any GNN it bounds, tells two graphs apart; and whether they are isomorphic."""
     from edgnn import wl
 
-    g, h = (_one(source, data_dir) for source in (first, second))
+    g, h = (_one(source, data_dir, option) for source in (first, second))
     verdict = wl.compare(g, h, scheme.value, exact=exact)
     same = False if verdict.distinguished else wl.isomorphic(g, h)
     if as_json:
@@ -59,13 +66,14 @@ def color(
     html: Annotated[Path | None, typer.Option("--html", help="Write a page that steps through the rounds.")] = None,
     graph: Annotated[int, typer.Option("--graph", help="Which graph to draw, when the source has several.")] = 0,
     exact: Exact = False,
+    option: Options = None,
     data_dir: DataDir = None,
     as_json: Json = False,
 ) -> None:
     """Refine colors round by round; print how many there are and what they mean, or draw them."""
     from edgnn import wl
 
-    graphs = _graphs(source, data_dir)
+    graphs = _graphs(source, data_dir, option)
     coloring = wl.refine(graphs, rounds, scheme.value, features="ignore", exact=exact)
     if svg is not None or html is not None:
         _draw(coloring, graph, svg, html, source)
@@ -91,12 +99,12 @@ def color(
 def classes(
     source: Source, scheme: Scheme = SchemeName.separate,
     rounds: Annotated[int | None, typer.Option("--rounds", min=0, help="Default: until stable.")] = None,
-    exact: Exact = False, data_dir: DataDir = None, as_json: Json = False,
+    exact: Exact = False, option: Options = None, data_dir: DataDir = None, as_json: Json = False,
 ) -> None:  # fmt: skip
     """Group graphs that the refinement cannot tell apart."""
     from edgnn import wl
 
-    graphs = _graphs(source, data_dir)
+    graphs = _graphs(source, data_dir, option)
     numbers = wl.graph_classes(wl.refine(graphs, rounds, scheme.value, features="ignore", exact=exact)).tolist()
     groups: dict[int, list[int]] = {}
     for graph, number in enumerate(numbers):
@@ -108,6 +116,8 @@ def classes(
         )
         return
     typer.echo(f"{len(graphs):,} graphs fall into {len(groups):,} classes under {scheme.value!r}")
+    if len(graphs) == 1:
+        typer.echo("for the nodes of a single graph see: edgnn wl color, edgnn wl power")
     for members in shared:
         typer.echo("cannot be told apart: " + ", ".join(map(str, members)))
 
@@ -116,12 +126,12 @@ def classes(
 def power(
     source: Source, scheme: Scheme = SchemeName.separate,
     rounds: Annotated[int, typer.Option("--rounds", min=0, help="Largest depth.")] = 20,
-    exact: Exact = False, data_dir: DataDir = None, as_json: Json = False,
+    exact: Exact = False, option: Options = None, data_dir: DataDir = None, as_json: Json = False,
 ) -> None:  # fmt: skip
     """Say what any model bounded by the refinement can reach at best on a data set, depth by depth."""
     from edgnn import wl
 
-    data = _dataset(source, data_dir)
+    data = _dataset(source, data_dir, option)
     if data.targets is None:
         raise DatasetError(f"{source} has no targets, so there is no accuracy to bound")
     items = data.graphs if data.nodes is None else data.nodes
@@ -137,32 +147,35 @@ def power(
         return
     typer.echo(f"{data.name}: {len(items):,} {data.level}s under {scheme.value!r}")
     typer.echo(f"{'round':>5} {'distinct':>9} {'colliding':>10} {'best ' + measure:>14}")
+    reached = [(entry.distinct, entry.ceiling) for entry in table]
     for entry in table:
+        if 0 < entry.round < table[-1].round and len(set(reached[entry.round - 1 : entry.round + 2])) == 1:
+            continue  # the same as before and after
         best = f"{100 * entry.ceiling:.2f} %" if measure == "accuracy" and entry.ceiling is not None else f"{entry.ceiling:.4g}"
         typer.echo(f"{entry.round:>5} {entry.distinct:>9,} {entry.colliding:>10,} {best:>14}")
     if table[-1].round < rounds:
-        typer.echo("stable: later rounds change nothing")
+        typer.echo("the colors are stable; later rounds change nothing")
 
 
-def _dataset(source: str, data_dir: Path | None) -> Dataset:
+def _dataset(source: str, data_dir: Path | None, option: list[str] | None) -> Dataset:
     from edgnn.datasets import load_dataset
 
-    return load_dataset(source, data_dir=data_dir)
+    return load_dataset(source, data_dir=data_dir, **parse_options(option))
 
 
-def _graphs(source: str, data_dir: Path | None) -> Graphs:
+def _graphs(source: str, data_dir: Path | None, option: list[str] | None) -> Graphs:
     """Load graphs; ``SOURCE:3`` is graph 3 of ``SOURCE``, unless a file of that very name exists."""
     name, colon, number = source.rpartition(":")
     if colon and number.lstrip("-").isdigit() and not Path(source).exists():
-        graphs = _dataset(name, data_dir).graphs
+        graphs = _dataset(name, data_dir, option).graphs
         if not -len(graphs) <= int(number) < len(graphs):
             raise GraphError(f"{name} has {len(graphs)} graphs, numbered from 0; there is no graph {number}")
         return graphs[int(number)]
-    return _dataset(source, data_dir).graphs
+    return _dataset(source, data_dir, option).graphs
 
 
-def _one(source: str, data_dir: Path | None) -> Graphs:
-    graphs = _graphs(source, data_dir)
+def _one(source: str, data_dir: Path | None, option: list[str] | None) -> Graphs:
+    graphs = _graphs(source, data_dir, option)
     if len(graphs) != 1:
         raise GraphError(f"{source} holds {len(graphs)} graphs; name one as {source}:0")
     return graphs
@@ -187,6 +200,8 @@ def _draw(coloring: Any, graph: int, svg: Path | None, html: Path | None, source
     from edgnn.draw import coloring_page, draw_coloring
     from edgnn.io._files import atomic_file
 
+    if svg is not None and svg.suffix.lower() not in (".svg", ""):
+        raise GraphError(f"--svg writes SVG, but {svg.name} is named as something else; name it .svg")
     if not -len(coloring.graphs) <= graph < len(coloring.graphs):
         raise GraphError(f"{source} has {len(coloring.graphs)} graphs, numbered from 0; there is no graph {graph}")
     for path, text in ((svg, draw_coloring), (html, coloring_page)):

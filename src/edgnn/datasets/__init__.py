@@ -4,7 +4,7 @@ from edgnn.datasets._dataset import Dataset
 from edgnn.datasets._load import load_dataset
 from edgnn.datasets._locate import Location, locate
 from edgnn.datasets._registry import Entry, find, names
-from edgnn.datasets._statistics import Statistic, class_counts, statistics, summary
+from edgnn.datasets._statistics import Statistic, class_counts, statistics, stored_both_ways, summary
 
 __all__ = [
     "Dataset",
@@ -17,5 +17,6 @@ __all__ = [
     "locate",
     "names",
     "statistics",
+    "stored_both_ways",
     "summary",
 ]

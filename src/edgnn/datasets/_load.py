@@ -14,7 +14,7 @@ from edgnn.datasets._cache import ensure, recorded
 from edgnn.datasets._checksums import verify
 from edgnn.datasets._dataset import Dataset, encode_classes
 from edgnn.datasets._locate import Location, locate
-from edgnn.datasets._registry import Entry, find, find_or_tu
+from edgnn.datasets._registry import Entry, find, find_or_tu, suggestion
 from edgnn.errors import DatasetError, FormatError
 from edgnn.graphs import Nodes
 from edgnn.io import read_labeled, read_rdf, read_tu
@@ -61,6 +61,8 @@ def load_dataset(
         raise DatasetError(f"{text!r} is a named data set, which takes no reader options ({', '.join(sorted(options))})")
     entry = find_or_tu(text)
     location = locate(entry, data_dir)
+    if location.path is None and find(text) is None and (similar := suggestion(text)) is not None:
+        raise DatasetError(f"there is no data set {text!r}; did you mean {similar}?")
     folder = _folder(entry, location, download, progress)
     source = f"{location.place}: {folder}"
     return _load_tu(entry, folder, source) if entry.kind == "tu" else _load_rdf(entry, folder, source)

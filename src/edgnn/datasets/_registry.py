@@ -6,6 +6,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
@@ -62,6 +63,13 @@ def names() -> tuple[str, ...]:
 def find(name: str) -> Entry | None:
     """Return the registered set of that name; case, ``-`` and ``_`` do not matter."""
     return {_key(entry.name): entry for entry in _entries().values()}.get(_key(name))
+
+
+def suggestion(name: str) -> str | None:
+    """Return the registered name that a mistyped one is close to."""
+    keys = {_key(known): known for known in _entries()}
+    close = get_close_matches(_key(name), keys, n=1, cutoff=0.8)
+    return keys[close[0]] if close else None
 
 
 def find_or_tu(name: str) -> Entry:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from html import escape
@@ -45,8 +46,10 @@ def panel(graph: Graphs, place: _Array, fills: Sequence[str], titles: Sequence[s
     points = (place - place.min(axis=0)) * SCALE + MARGIN if len(place) else np.zeros((0, 2))
     width, height = (points.max(axis=0) + MARGIN).tolist() if len(points) else (2 * MARGIN, 2 * MARGIN)
     parts = _edges(graph, points)
-    for (x, y), color, label, title in zip(points.tolist(), fills, graph.node_labels, titles, strict=True):
-        text = "" if label is None else escape(str(label))
+    named = graph.node_vocabulary.constant and graph.node_names is not None
+    texts = graph.node_names.tolist() if named and graph.node_names is not None else graph.node_labels
+    for (x, y), color, label, title in zip(points.tolist(), fills, texts, titles, strict=True):
+        text = escape(_short(label))
         parts.append(
             f'<g><title>{escape(title)}</title><circle cx="{x:.1f}" cy="{y:.1f}" r="{RADIUS}" fill="{color}" class="node"/>'
             f'<text x="{x:.1f}" y="{y:.1f}" class="label">{text[:4]}</text></g>'
@@ -110,6 +113,12 @@ def _loop(center: _Array, label: Any, turn: int) -> str:
     return f'<path d="{d}" class="edge" marker-end="url(#arrow)"/>' + _edge_label(spot, label)
 
 
+def _short(label: Any) -> str:
+    """Return a label as text; of an IRI, the part that tells it from others."""
+    text = "" if label is None else str(label)
+    return re.split(r"[/#]", text.rstrip("/#"))[-1] if "://" in text else text
+
+
 def _toward(start: _Array, end: _Array) -> _Array:
     step: _Array = (end - start) / max(float(np.linalg.norm(end - start)), 1e-9)
     return step
@@ -118,6 +127,6 @@ def _toward(start: _Array, end: _Array) -> _Array:
 def _edge_label(spot: _Array, label: Any) -> str:
     if label is None:
         return ""
-    text = str(label)
-    short = escape(text if len(text) <= 10 else f"{text[:9]}…")
+    text, name = str(label), _short(label)
+    short = escape(name if len(name) <= 12 else f"{name[:11]}…")
     return f'<text x="{spot[0]:.1f}" y="{spot[1]:.1f}" class="edge-label">{short}<title>{escape(text)}</title></text>'

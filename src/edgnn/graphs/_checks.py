@@ -246,7 +246,9 @@ def _as_tensor(values: Any, what: str) -> Tensor:
         array = np.array(values, order="C")
         return torch.from_numpy(array.astype(array.dtype.newbyteorder("="), copy=False))
     except (RuntimeError, TypeError, ValueError) as error:
-        raise GraphError(f"{what} cannot be read as an array of numbers: {error}") from None
+        hint = "; nodes are numbered from 0, for named ones use from_networkx or a table" if what == "edges" else ""
+        reason = str(error).partition(". The only")[0]
+        raise GraphError(f"{what} cannot be read as an array of numbers ({reason}){hint}") from None
 
 
 def _int64(array: Tensor, what: str) -> Tensor:

@@ -32,6 +32,14 @@ def no_label(what: str, owner: Any, name: str) -> str:
     )
 
 
+DEFAULT_LABEL = "label"
+
+
+def absent_label(what: str, name: str) -> str:
+    """Return what to say when no element at all has the label attribute that was asked for by name."""
+    return f"no {what} has the attribute {name!r}, which {what}_label asks for; pass {what}_label=None for no labels"
+
+
 def no_feature(what: str, owner: Any, name: str) -> str:
     """Say that one element has no value for a feature."""
     return f"{what} {shown(owner)} has no attribute {name!r}, which {what}_features asks for"
@@ -216,6 +224,8 @@ class _Column:
         """Return the labels of the chosen elements."""
         size = self._size if isinstance(chosen, slice) else len(chosen)
         codes = np.array(self._codes)[chosen] if len(self._codes) else None
+        if codes is None and self._size and self._wanted.label not in (None, DEFAULT_LABEL):
+            raise FormatError(self._path, absent_label(self._what, str(self._wanted.label)))
         return coded_labels(codes, list(self._code), size, like, unknown, self._what)
 
     def features(self, chosen: _Array | slice) -> Tensor | None:

@@ -11,7 +11,7 @@ from edgnn._optional import optional
 from edgnn.errors import GraphError
 from edgnn.graphs import Graphs
 from edgnn.graphs._vocabulary import OnUnknown
-from edgnn.io._elements import NO_VALUE, no_feature, no_label
+from edgnn.io._elements import DEFAULT_LABEL, NO_VALUE, absent_label, no_feature, no_label
 
 
 def from_networkx(
@@ -32,8 +32,8 @@ def from_networkx(
         ``DiGraph`` and ``MultiDiGraph`` as they are; an edge of a ``Graph`` or ``MultiGraph`` becomes two, one each way
         (a self-loop stays one).
     node_label, edge_label : str, optional
-        Attributes that hold the labels. Where no element of any graph has it there are no labels; where only some have it, that is
-        an error.
+        Attributes that hold the labels. Where no element of any graph has ``"label"`` there are no labels; where only some have
+        it, or none has another one that is asked for, that is an error.
     node_features, edge_features : str or sequence of str, optional
         Attributes that hold continuous features: one that holds a vector, or several that hold numbers.
     like, unknown
@@ -120,6 +120,8 @@ def _attribute(data: Sequence[dict[str, Any]], name: str | None, owners: Sequenc
     values = [entry.get(name, NO_VALUE) for entry in data]
     lacking = [position for position, value in enumerate(values) if value is NO_VALUE]
     if len(lacking) == len(values):
+        if values and name != DEFAULT_LABEL:
+            raise GraphError(absent_label(what, name))
         return None
     if lacking:
         raise GraphError(no_label(what, owners[lacking[0]], name))

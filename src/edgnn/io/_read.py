@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,12 @@ def read_labeled(path: Path_, *, format: str | None = None, **options: Any) -> L
     kind = recognize(path) if format is None else format
     if kind not in _READERS:
         raise GraphError(f"format={kind!r}: choose one of {', '.join(map(repr, _READERS))}")
-    return _READERS[kind](path, **options)
+    reader = _READERS[kind]
+    known = [name for name, parameter in signature(reader).parameters.items() if parameter.kind is parameter.KEYWORD_ONLY]
+    for name in options:
+        if name not in known and "**options" not in str(signature(reader)):
+            raise GraphError(f"the format {kind!r} has no option {name!r}; it has {', '.join(known)}")
+    return reader(path, **options)
 
 
 def write(graphs: Graphs, path: Path_, *, format: str | None = None, **options: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
@@ -12,6 +13,7 @@ from torch import Tensor
 from edgnn.errors import GraphError
 from edgnn.graphs import Graphs
 from edgnn.graphs._graphs import Multiplicity
+from edgnn.graphs._join import joined_graphs
 from edgnn.wl._history import History
 from edgnn.wl._neighborhood import Neighborhood, Scheme
 from edgnn.wl._refine import run
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def refine(
-    graphs: Graphs,
+    graphs: Graphs | Sequence[Graphs],
     rounds: int | None = None,
     scheme: Scheme = "separate",
     *,
@@ -40,7 +42,7 @@ def refine(
 
     Parameters
     ----------
-    graphs : Graphs
+    graphs : Graphs, or list of them
         Any number of graphs; colors are comparable across all of them.
     rounds : int, optional
         How many rounds; default: until the partition of all nodes together no longer changes.
@@ -59,6 +61,7 @@ def refine(
     -------
     Coloring
     """
+    graphs = joined_graphs(graphs)
     if rounds is not None and rounds < 0:
         raise GraphError(f"rounds={rounds}: choose 0 or more, or None for a stable coloring")
     if features == "refuse" and (graphs.node_features is not None or graphs.edge_features is not None):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -103,7 +104,7 @@ def compare(
 
 
 def classes(
-    graphs: Graphs,
+    graphs: Graphs | Sequence[Graphs],
     rounds: int | None = None,
     scheme: Scheme = "separate",
     *,

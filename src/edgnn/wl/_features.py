@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.exceptions import NotFittedError
 
 from edgnn.errors import GraphError
 from edgnn.graphs import Graphs, Nodes
 from edgnn.graphs._graphs import Multiplicity
+from edgnn.graphs._join import Input, joined
 from edgnn.wl._coloring import Coloring, refine
 from edgnn.wl._discretize import Discretizer
 from edgnn.wl._neighborhood import Scheme
 
 _Array = np.ndarray[Any, Any]
 _COLUMN_BITS = 32
-Input = Graphs | Nodes | Sequence[Graphs] | Sequence[Nodes]
+
+
+class _NotFitted(GraphError, NotFittedError):  # type: ignore[misc]
+    """An estimator that was asked for results before it was fitted."""
 
 
 class WLVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -86,7 +90,7 @@ class WLVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def transform(self, X: Input) -> csr_array:
         """Return the features of ``X`` in the columns that :meth:`fit` learned."""
         if not hasattr(self, "coloring_"):
-            raise GraphError("this WLVectorizer is not fitted yet: call fit first")
+            raise _NotFitted("this WLVectorizer is not fitted yet: call fit first")
         items = joined(X)
         return self._counts(_rounds(self.coloring_.extend(self._prepared(_graphs(items)))), items)
 
@@ -217,7 +221,7 @@ class WLKernel(BaseEstimator):  # type: ignore[misc]
         → (len(X), number of items fitted)
         """
         if not hasattr(self, "_fitted"):
-            raise GraphError("this WLKernel is not fitted yet: call fit first")
+            raise _NotFitted("this WLKernel is not fitted yet: call fit first")
         own = self._vectorizer().fit_transform(X) if self.normalize else self._columns
         return self._gram(self._fitted.transform(X), self._columns, own, self._columns)
 
@@ -234,19 +238,6 @@ class WLKernel(BaseEstimator):  # type: ignore[misc]
         scale = np.outer(np.where(lengths[0] > 0, lengths[0], 1), np.where(lengths[1] > 0, lengths[1], 1))
         normalized: _Array = gram / scale
         return normalized
-
-
-def joined(items: Input) -> Graphs | Nodes:
-    """Join what scikit-learn hands out: a list of graphs or of nodes becomes one collection."""
-    if isinstance(items, Graphs | Nodes):
-        return items
-    parts = list(items)
-    if parts and all(isinstance(part, Nodes) for part in parts):
-        return Nodes.concat(parts)  # type: ignore[arg-type]
-    for position, part in enumerate(parts):
-        if not isinstance(part, Graphs):
-            raise GraphError(f"item {position} is a {type(part).__name__}; a list of Graphs or of Nodes is needed")
-    return Graphs.concat(parts)  # type: ignore[arg-type]
 
 
 def _graphs(items: Graphs | Nodes) -> Graphs:

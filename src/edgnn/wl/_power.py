@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from edgnn.errors import GraphError
-from edgnn.graphs import Graphs, Nodes
+from edgnn.graphs import Nodes
 from edgnn.graphs._graphs import Multiplicity
+from edgnn.graphs._join import Input, joined
 from edgnn.wl._coloring import refine
 from edgnn.wl._compare import graph_classes
 from edgnn.wl._neighborhood import Scheme
@@ -41,7 +42,7 @@ class Power:
 
 
 def power(
-    items: Graphs | Nodes,
+    items: Input,
     targets: _Array | None = None,
     *,
     rounds: int = 20,
@@ -55,7 +56,7 @@ def power(
 
     Parameters
     ----------
-    items : Graphs or Nodes
+    items : Graphs or Nodes, or list of them
         What is to be told apart.
     targets : array, optional
         One class number or real value per item.
@@ -64,6 +65,7 @@ def power(
     scheme, multiplicity, exact
         As in :func:`refine`.
     """
+    items = joined(items)
     if targets is not None and (np.ndim(targets) != 1 or len(targets) != len(items)):
         raise GraphError(f"one target per item is needed: {len(items)} items, targets of shape {np.shape(targets)}")
     graphs = items.graphs if isinstance(items, Nodes) else items

@@ -5,6 +5,7 @@ import pytest
 
 from edgnn import Graphs, wl
 from edgnn.draw import coloring_page, draw_coloring, draw_growth, layout
+from edgnn.draw._svg import short_iri
 from edgnn.errors import GraphError
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -70,3 +71,15 @@ def test_growth_curves_lie_within_the_axes():
     assert 80 <= left < right <= 470
     assert 46 <= high < low <= 360
     assert "<cpu>" in [element.text for element in root.iter(f"{SVG}text")]
+
+
+def test_iris_are_shortened_to_what_tells_them_apart():
+    assert short_iri("http://example.org/a#knows") == "knows"
+    assert short_iri("·[near: ·; in: http://x.y/worksFor, 2× http://x.y/b/]") == "·[near: ·; in: worksFor, 2× b]"
+    assert short_iri("C[near: 2× C]") == "C[near: 2× C]"
+
+
+def test_nodes_without_labels_show_their_names():
+    graph = Graphs.from_edges([(0, 1)], node_names=["http://x.y/alice", "bob"])
+    texts = [element.text for element in ET.fromstring(draw_coloring(wl.refine(graph))).iter(f"{SVG}text")]
+    assert {"alice", "bob"} <= set(texts)

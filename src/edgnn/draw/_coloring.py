@@ -7,7 +7,7 @@ from html import escape
 import numpy as np
 
 from edgnn.draw._layout import layout
-from edgnn.draw._svg import MARGIN, fill, panel
+from edgnn.draw._svg import MARGIN, fill, panel, short_iri
 from edgnn.errors import GraphError
 from edgnn.wl import Coloring
 
@@ -18,10 +18,10 @@ _LINE = 17
 
 _STYLE = """
 .node{stroke:#333;stroke-width:1.2}.edge{fill:none;stroke:#777;stroke-width:1.4}
-.label{font:12px sans-serif;text-anchor:middle;dominant-baseline:central}
-.edge-label{font:10px sans-serif;fill:#555;text-anchor:middle;dominant-baseline:central}
+.label{font:12px sans-serif;text-anchor:middle}
+.edge-label{font:10px sans-serif;fill:#555;text-anchor:middle}
 .edge-label{paint-order:stroke;stroke:#fff;stroke-width:3px}
-.title{font:bold 14px sans-serif}.legend{font:11px sans-serif;dominant-baseline:central}
+.title{font:bold 14px sans-serif}.legend{font:11px sans-serif}
 """
 _ARROW = (
     '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse">'
@@ -113,10 +113,11 @@ def _legend(
     for line, color in enumerate(order[:_LEGEND_LINES]):
         y = top + line * _LINE
         text = f"{counts[color]}× {meanings[color]}"
-        shown = text if len(text) <= _LEGEND_WIDTH else f"{text[: _LEGEND_WIDTH - 1]}…"
+        short = short_iri(text)
+        shown = short if len(short) <= _LEGEND_WIDTH else f"{short[: _LEGEND_WIDTH - 1]}…"
         parts.append(
             f'<rect x="{MARGIN / 2}" y="{y - 6:.0f}" width="12" height="12" fill="{fill_of[color]}" class="node"/>'
-            f'<text x="{MARGIN / 2 + 18}" y="{y:.0f}" class="legend">{escape(shown)}<title>{escape(text)}</title></text>'
+            f'<text x="{MARGIN / 2 + 18}" y="{y:.0f}" dy=".35em" class="legend">{escape(shown)}<title>{escape(text)}</title></text>'
         )
     if len(order) > _LEGEND_LINES:
         y = top + _LEGEND_LINES * _LINE

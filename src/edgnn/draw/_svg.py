@@ -15,6 +15,7 @@ from edgnn.graphs import Graphs
 
 _Array = np.ndarray[Any, Any]
 SCALE = 62
+CHARACTER = 6.2
 RADIUS = 15
 MARGIN = 30
 #: Colors that remain distinct in print and for most color-blind readers; more are spread over the hue circle.
@@ -43,16 +44,16 @@ def panel(graph: Graphs, place: _Array, fills: Sequence[str], titles: Sequence[s
     fills, titles : sequence of str
         Color and hover text of every node.
     """
-    points = (place - place.min(axis=0)) * SCALE + MARGIN if len(place) else np.zeros((0, 2))
+    points = (place - place.min(axis=0)) * _scale(graph) + MARGIN if len(place) else np.zeros((0, 2))
     width, height = (points.max(axis=0) + MARGIN).tolist() if len(points) else (2 * MARGIN, 2 * MARGIN)
     parts = _edges(graph, points)
     named = graph.node_vocabulary.constant and graph.node_names is not None
     texts = graph.node_names.tolist() if named and graph.node_names is not None else graph.node_labels
     for (x, y), color, label, title in zip(points.tolist(), fills, texts, titles, strict=True):
-        text = escape(_short(label))
+        text = escape(_cut(short_iri("" if label is None else str(label)), 14))
         parts.append(
             f'<g><title>{escape(title)}</title><circle cx="{x:.1f}" cy="{y:.1f}" r="{RADIUS}" fill="{color}" class="node"/>'
-            f'<text x="{x:.1f}" y="{y:.1f}" class="label">{text[:4]}</text></g>'
+            f'<text x="{x:.1f}" y="{y + (0 if len(text) <= 3 else RADIUS + 9):.1f}" dy=".35em" class="label">{text}</text></g>'
         )
     return "\n".join(parts), width, height
 
@@ -113,10 +114,19 @@ def _loop(center: _Array, label: Any, turn: int) -> str:
     return f'<path d="{d}" class="edge" marker-end="url(#arrow)"/>' + _edge_label(spot, label)
 
 
-def _short(label: Any) -> str:
-    """Return a label as text; of an IRI, the part that tells it from others."""
-    text = "" if label is None else str(label)
-    return re.split(r"[/#]", text.rstrip("/#"))[-1] if "://" in text else text
+def short_iri(text: str) -> str:
+    """Return text with every IRI in it shortened to the part that tells it from others."""
+    return re.sub(r"<?[a-z][a-z0-9+.-]*://[^\s,;\]>]*?([^/#\s,;\]>]+)[/#]?>?(?=[\s,;\]]|$)", r"\1", text)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _scale(graph: Graphs) -> float:
+    """Return the length of an edge that leaves room for its label."""
+    longest = max((len(_cut(short_iri(str(value)), 14)) for value in graph.edge_vocabulary if value is not None), default=0)
+    return max(SCALE, 2 * RADIUS + 14 + CHARACTER * longest)
 
 
 def _toward(start: _Array, end: _Array) -> _Array:
@@ -127,6 +137,8 @@ def _toward(start: _Array, end: _Array) -> _Array:
 def _edge_label(spot: _Array, label: Any) -> str:
     if label is None:
         return ""
-    text, name = str(label), _short(label)
-    short = escape(name if len(name) <= 12 else f"{name[:11]}…")
-    return f'<text x="{spot[0]:.1f}" y="{spot[1]:.1f}" class="edge-label">{short}<title>{escape(text)}</title></text>'
+    text = str(label)
+    short = escape(_cut(short_iri(text), 14))
+    return (
+        f'<text x="{spot[0]:.1f}" y="{spot[1]:.1f}" dy=".35em" class="edge-label">{short}<title>{escape(text)}</title></text>'
+    )

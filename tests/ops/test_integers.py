@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgnn.ops import hash_order, largest, mix, segment_sum
+from edgnn.ops import add_at, count, hash_order, largest, mix, segment_sum
 
 int64 = st.integers(-(2**63), 2**63 - 1)
 
@@ -40,6 +40,16 @@ def test_the_largest_of_a_group_is_the_last_of_equal_ones(pairs):
     expected = [max((value, place) for place, (g, value) in enumerate(pairs) if g == mine)[1] for mine, _ in pairs]
     assert largest(group, values, 5).tolist() == expected
     assert largest(torch.from_numpy(group), torch.from_numpy(values), 5).tolist() == expected
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), int64), max_size=20))
+def test_both_kinds_of_arrays_count_and_add_alike(pairs):
+    index, values = (np.array([pair[side] for pair in pairs], dtype=np.int64) for side in (0, 1))
+    assert count(torch.from_numpy(index), 6).tolist() == count(index, 6).tolist()
+    totals = np.arange(6), torch.arange(6)
+    add_at(totals[0], index, values)
+    add_at(totals[1], torch.from_numpy(index), torch.from_numpy(values))
+    assert totals[0].tolist() == totals[1].tolist() == [wrapped(k + sum(v for i, v in pairs if i == k)) for k in range(6)]
 
 
 def test_mixing_is_one_to_one_and_seeds_are_independent():

@@ -97,15 +97,35 @@ def repeat(values: Array, times: Array) -> Array:
 
 def count(numbers: Array, size: int) -> Array:
     """Return how often each of 0, 1, …, size − 1 occurs."""
-    return (torch if isinstance(numbers, Tensor) else np).bincount(numbers, minlength=size)
+    if not isinstance(numbers, Tensor):
+        return np.bincount(numbers, minlength=size)
+    total = torch.zeros(size, dtype=torch.int64, device=numbers.device)
+    distinct, times = torch.unique(numbers, return_counts=True)  # bincount would add millions of ones to one address
+    total[distinct] = times
+    return total
 
 
 def add_at(target: Array, index: Array, values: Array) -> None:
     """Add each value at its position, also where positions repeat."""
     if isinstance(target, Tensor):
-        target.index_add_(0, index, values)
+        order, ends = _grouped(index)
+        running = torch.cumsum(values[order], 0)[ends]
+        target[index[order[ends]]] += torch.diff(running, prepend=running.new_zeros(1))
     else:
         np.add.at(target, index, values)
+
+
+def _grouped(group: Tensor, order: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """Return a stable order that brings groups together (behind another order, if given) and the last place of each group.
+
+    Sorting instead of atomic additions: these take turns where many meet, as all nodes of one color do.
+    """
+    places = torch.argsort(group if order is None else group[order], stable=True)
+    order = places if order is None else order[places]
+    arranged = group[order]
+    last = torch.ones(len(order), dtype=torch.bool, device=group.device)
+    last[:-1] = arranged[1:] != arranged[:-1]
+    return order, nonzero(last)
 
 
 def largest(group: Array, values: Array, groups: int) -> Array:
@@ -114,9 +134,10 @@ def largest(group: Array, values: Array, groups: int) -> Array:
     Groups are numbers below ``groups``.
     """
     if isinstance(values, Tensor):
-        most = torch.zeros(groups, dtype=values.dtype, device=values.device).scatter_reduce_(0, group, values, "amax")
-        best = nonzero(values == most[group])
-        return torch.zeros(groups, dtype=torch.int64, device=values.device).scatter_reduce_(0, group[best], best, "amax")[group]
+        places, ends = _grouped(group, torch.argsort(values, stable=True))
+        best = torch.zeros(groups, dtype=torch.int64, device=values.device)
+        best[group[places[ends]]] = places[ends]
+        return best[group]
     order = np.argsort(values, kind="stable")
     place = np.empty(groups, dtype=np.int64)
     place[group[order]] = order  # of several assignments the last stands

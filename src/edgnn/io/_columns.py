@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import closing
 from itertools import islice
@@ -31,15 +32,15 @@ def read_columns(table: Table, columns: Sequence[Column]) -> None:
             row += len(batch)
 
 
-class Column:
+class Column(ABC):
     """What is kept of one column of a table; ``what`` says in errors what its cells are."""
 
     def __init__(self, table: Table, name: str, what: str) -> None:
         self.table, self.name, self.what = table, name, what
 
+    @abstractmethod
     def add(self, array: Any, row: int) -> None:
         """Take the next values; ``row`` is the row of the first one."""
-        raise NotImplementedError
 
     def _wrong_type(self, found: Any, expected: str) -> FormatError:
         return FormatError(self.table.path, f"the column {self.name!r} holds {found}, but {self.what} is {expected}")

@@ -125,3 +125,13 @@ def test_lists_of_graphs_are_taken_as_one_collection():
     assert wl.power(graphs, data.targets[:5]) == wl.power(data.graphs[:5], data.targets[:5])
     with pytest.raises(GraphError, match=r"nodes\.graphs"):
         wl.refine(data.graphs[0].nodes)
+
+
+def test_normalized_blocks_fit_together_with_binned_features():
+    random = np.random.default_rng(0)
+    edges = [(8 * path + node, 8 * path + node + 1) for path in range(6) for node in range(7)]
+    graphs = Graphs.from_edges(edges, sizes=[8] * 6, node_features=random.normal(size=(48, 1)))
+    kernel = wl.WLKernel(2, normalize=True, discretize=4)
+    assert np.allclose(np.diag(kernel(graphs)), 1)
+    assert np.allclose(kernel(graphs, graphs[:2]), kernel(graphs)[:, :2])
+    assert np.allclose(clone(kernel).fit(graphs).transform(graphs[:2]), kernel(graphs)[:2])

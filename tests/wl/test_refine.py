@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import edgnn.wl._refine as refinement
 from edgnn import Graphs, wl
-from edgnn.errors import GraphError
+from edgnn.errors import EdgnnError, GraphError
 from strategies import graphs as random_graphs
 from wl_reference import reference, same_partition
 
@@ -166,6 +166,14 @@ def test_exact_mode_finds_another_seed_when_hashes_collide(monkeypatch):
         assert same_partition(coloring.at(round).tolist(), colors)
 
 
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_exact_mode_does_not_take_hidden_splits_for_stability(scheme, monkeypatch):
+    monkeypatch.setattr(refinement, "mix", lambda values, seed=0: values * 0)
+    path = Graphs.from_edges([(0, 1), (1, 2), (2, 3), (3, 4)])
+    with pytest.raises(EdgnnError, match="collided under 5 seeds"):
+        wl.refine(path, scheme=scheme, exact=True)
+
+
 def test_features_are_refused_unless_ignored():
     graphs = Graphs.from_edges([(0, 1)], node_features=[[1.0], [2.0]])
     with pytest.raises(GraphError, match="Discretizer"):
@@ -210,7 +218,7 @@ def _plain(graphs):
 def test_an_extended_coloring_is_not_extended_again():
     coloring = wl.refine(Graphs.from_edges([(0, 1)]), 2)
     with pytest.raises(GraphError, match="extend the original"):
-        coloring.extend(Graphs.from_edges([(0, 1)])).extend(Graphs.from_edges([(0, 1)]))
+        coloring.extend([Graphs.from_edges([(0, 1)])]).extend(Graphs.from_edges([(0, 1)]))
 
 
 def test_networkx_undirected_hashes_induce_the_same_partition_as_node_refinement():

@@ -41,20 +41,21 @@ Exact = Annotated[bool, typer.Option("--exact", help="Prove every round instead 
 
 @wl_app.command("compare")
 def compare(
-    first: Source, second: Source, scheme: Scheme = SchemeName.separate, exact: Exact = False, option: Options = None,
-    data_dir: DataDir = None, as_json: Json = False,
+    first: Source, second: Source, scheme: Scheme = SchemeName.separate, exact: Exact = False,
+    settle: Annotated[bool, typer.Option(help="Where colors do not decide, search for an isomorphism; can take long.")] = True,
+    option: Options = None, data_dir: DataDir = None, as_json: Json = False,
 ) -> None:  # fmt: skip
     """Ask whether refinement, and so any GNN it bounds, tells two graphs apart; and whether they are isomorphic."""
     from edgnn import wl
 
     g, h = (_one(source, data_dir, option) for source in (first, second))
     verdict = wl.compare(g, h, scheme.value, exact=exact)
-    same = False if verdict.distinguished else wl.isomorphic(g, h)
+    same = False if verdict.distinguished else wl.isomorphic(g, h) if settle else None
     if as_json:
         typer.echo(json.dumps(verdict.to_dict() | {"isomorphic": same}, indent=2, ensure_ascii=False))
         return
     typer.echo(str(verdict))
-    typer.echo("isomorphic: " + ("yes" if same else "no"))
+    typer.echo(f"isomorphic: {'not searched for' if same is None else 'yes' if same else 'no'}")
 
 
 @wl_app.command("color")
@@ -124,7 +125,8 @@ def classes(
 
 @wl_app.command("power")
 def power(
-    source: Source, scheme: Scheme = SchemeName.separate,
+    source: Annotated[str, typer.Argument(help="A data set's name, or a file or folder with targets.")],
+    scheme: Scheme = SchemeName.separate,
     rounds: Annotated[int, typer.Option("--rounds", min=0, help="Largest depth.")] = 20,
     exact: Exact = False, option: Options = None, data_dir: DataDir = None, as_json: Json = False,
 ) -> None:  # fmt: skip

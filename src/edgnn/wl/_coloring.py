@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from torch import Tensor
@@ -54,8 +54,8 @@ def refine(
         Continuous features are no part of the refinement: graphs that have them are refused unless this says to ignore them;
         :class:`Discretizer` turns them into labels.
     exact : bool
-        Prove every round by comparing neighborhoods entry by entry. By default two independent 64-bit hashes must agree, which
-        is wrong with a chance below 10^-20 for a billion nodes.
+        Prove every round, and that the last one left nothing to do, by comparing neighborhoods entry by entry. By default two
+        independent 64-bit hashes must agree; for a billion nodes both collide with a chance below 10^-18.
 
     Returns
     -------
@@ -116,21 +116,25 @@ class Coloring:
         wanted = min(self._number(round), self.history.rounds)
         return self.history.counts[wanted - 1] if wanted else len(torch.unique(self.history.initial))
 
-    def extend(self, graphs: Graphs) -> Coloring:
+    def extend(self, graphs: Graphs | Sequence[Graphs]) -> Coloring:
         """Color new graphs so that their colors can be compared with these, round by round.
 
         A node whose neighborhood occurs here gets the same color; one that does not gets a color that no node here has. Labels
-        these graphs lack are new colors as well.
+        these graphs lack are new colors as well; features are not looked at. The first call keeps a table of all colors of every
+        round, which is large after thousands of rounds: for that, refine with a fixed number of rounds.
         """
         from edgnn.wl._extend import extend
 
-        return extend(self, graphs)
+        return extend(self, joined_graphs(graphs))
 
     def meaning(self, color: int, round: int = -1, *, size: int = 400) -> Meaning:
         """Say in the users' own labels what all nodes of a color have in common, in about ``size`` characters."""
         from edgnn.wl._meaning import meaning
 
         return meaning(self, color, round, size)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __repr__(self) -> str:
         end = "until stable" if self.until_stable else "as asked"

@@ -95,6 +95,8 @@ class WLVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def get_feature_names_out(self, input_features: Any = None) -> _Array:
         """Return the columns' names, ``round:color``."""
+        if not hasattr(self, "coloring_"):
+            raise _NotFitted("this WLVectorizer is not fitted yet: call fit first")
         names = [f"{round}:{color}" for round, colors in enumerate(self._colors) for color in colors.tolist()]
         if self.unseen == "count":
             names += [f"{round}:unseen" for round in range(self.depth + 1)]
@@ -169,7 +171,7 @@ class WLKernel(BaseEstimator):  # type: ignore[misc]
     depth, scheme, multiplicity, edge_labels, discretize
         As in :class:`WLVectorizer`.
     normalize : bool
-        Divide by the lengths, so that every item has similarity 1 with itself.
+        Divide by the lengths, so that every item that has nodes has similarity 1 with itself.
     """
 
     def __init__(
@@ -200,8 +202,7 @@ class WLKernel(BaseEstimator):  # type: ignore[misc]
         rows = vectorizer.fit_transform(X)
         if Y is None:
             return self._gram(rows, rows, rows, rows)
-        own = self._vectorizer().fit_transform(Y) if self.normalize else rows
-        return self._gram(rows, vectorizer.transform(Y), rows, own)
+        return self._gram(rows, vectorizer.transform(Y), rows, self._own(vectorizer, Y) if self.normalize else rows)
 
     def fit(self, X: Input, y: Any = None) -> WLKernel:
         """Remember ``X`` as the columns of the kernel matrix."""
@@ -223,8 +224,15 @@ class WLKernel(BaseEstimator):  # type: ignore[misc]
         """
         if not hasattr(self, "_fitted"):
             raise _NotFitted("this WLKernel is not fitted yet: call fit first")
-        own = self._vectorizer().fit_transform(X) if self.normalize else self._columns
+        own = self._own(self._fitted, X) if self.normalize else self._columns
         return self._gram(self._fitted.transform(X), self._columns, own, self._columns)
+
+    def _own(self, fitted: WLVectorizer, X: Input) -> csr_array:
+        """Return all colors of ``X``, also those that ``fitted`` has not seen, on the labels that it gives them."""
+        items = joined(X)
+        graphs = fitted._prepared(_graphs(items))
+        vectorizer = WLVectorizer(self.depth, self.scheme, multiplicity=self.multiplicity)
+        return vectorizer.fit_transform(Nodes(graphs, items.index) if isinstance(items, Nodes) else graphs)
 
     def _vectorizer(self) -> WLVectorizer:
         return WLVectorizer(

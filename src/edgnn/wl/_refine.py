@@ -81,6 +81,8 @@ class Refinement:
         limit = max(len(self.color) - 1, 0) if rounds is None else rounds
         while self.history.rounds < limit:
             if not self._round(limit):
+                if self.exact and not prove_round(self.around, self.color, self.color, first=self.history.rounds == 0):
+                    raise _CollisionError  # a collision hid the split that this round should have made
                 break
         return self.history
 

@@ -52,10 +52,12 @@ def test_core_works_with_only_the_core_dependencies(tmp_path):
 
 
 def test_importing_edgnn_costs_little_more_than_torch():
-    code = "import time; start = time.perf_counter(); {}; print(time.perf_counter() - start)"
-    torch_alone = min(float(python(code.format("import torch"))) for _ in range(3))
-    with_graphs = min(float(python(code.format("import edgnn; edgnn.Graphs"))) for _ in range(3))
-    assert with_graphs < 1.2 * torch_alone
+    """Both in one process, so that a busy machine slows both: what comes on top of torch is below a fifth of it."""
+    code = (
+        "import time; start = time.perf_counter(); import torch; middle = time.perf_counter(); import edgnn; edgnn.Graphs; "
+        "print((time.perf_counter() - middle) / (middle - start))"
+    )
+    assert min(float(python(code)) for _ in range(3)) < 0.2
 
 
 def test_importing_edgnn_loads_nothing_but_itself():

@@ -16,7 +16,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from edgnn.datasets import find, locate
 from edgnn.io._files import atomic_file
+
+TU_SETS = ("MUTAG", "PTC_FM", "PTC_FR", "PTC_MM", "PTC_MR")
 
 _PACKAGES = ("edgnn", "torch", "numpy", "scipy", "pyoxigraph", "rdflib", "torch-geometric", "pyarrow", "networkx")
 
@@ -57,6 +60,12 @@ class Skipped:
 
     what: str
     reason: str
+
+
+def folder_of(name: str, data_dir: str | os.PathLike[str] | None) -> Path | None:
+    """Return where the files of a registered set are on this machine, or None."""
+    entry = find(name)
+    return None if entry is None else locate(entry, data_dir).path
 
 
 def in_turns(ours: Callable[[], Any], peer: Callable[[], Any], repeats: int) -> tuple[float, float]:

@@ -11,12 +11,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from edgnn.bench._harness import Row, Skipped, in_turns, measure_alone, wait
-from edgnn.datasets import find, locate
+from edgnn.bench._harness import TU_SETS, Row, Skipped, folder_of, in_turns, measure_alone, wait
 from edgnn.graphs import Graphs, Structure
 from edgnn.io import read_rdf, read_tu
-
-_TU_SETS = ("MUTAG", "PTC_FM", "PTC_FR", "PTC_MM", "PTC_MR")
 
 _READ_ALONE = """
 import json, sys, time
@@ -48,15 +45,9 @@ def io(data_dir: str | os.PathLike[str] | None = None, quick: bool = False, devi
     yield _large_rdf(20_000 if quick else 5_000_000)
 
 
-def _folder(name: str, data_dir: str | os.PathLike[str] | None) -> Path | None:
-    entry = find(name)
-    assert entry is not None
-    return locate(entry, data_dir).path
-
-
 def _ntriples(data_dir: str | os.PathLike[str] | None, repeats: int) -> Row | Skipped:
     what = "N-Triples to Graphs, MUTAG-RDF (74,227 triples, gzip)"
-    folder = _folder("MUTAG-RDF", data_dir)
+    folder = folder_of("MUTAG-RDF", data_dir)
     if folder is None:
         return Skipped(what, "MUTAG-RDF is not on this machine; load it once, or set EDGNN_DATA")
     try:
@@ -74,9 +65,9 @@ def _ntriples(data_dir: str | os.PathLike[str] | None, repeats: int) -> Row | Sk
 
 
 def _tu(data_dir: str | os.PathLike[str] | None, repeats: int) -> Row | Skipped:
-    folders = {name: folder for name in _TU_SETS if (folder := _folder(name, data_dir)) is not None}
+    folders = {name: folder for name in TU_SETS if (folder := folder_of(name, data_dir)) is not None}
     what = f"TU folders to Graphs, {len(folders)} sets together"
-    if len(folders) < len(_TU_SETS):
+    if len(folders) < len(TU_SETS):
         return Skipped(what, "not all five sets are on this machine; load them once, or set EDGNN_DATA")
     try:
         from torch_geometric.io import read_tu_data

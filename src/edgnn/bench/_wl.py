@@ -10,13 +10,11 @@ from typing import Any
 
 import torch
 
-from edgnn.bench._harness import Row, Skipped, in_turns, measure_alone, wait
-from edgnn.datasets import find, load_dataset, locate
+from edgnn.bench._harness import TU_SETS, Row, Skipped, folder_of, in_turns, measure_alone, wait
+from edgnn.datasets import load_dataset
 from edgnn.draw import draw_growth
 from edgnn.graphs import Graphs
 from edgnn.wl import WLVectorizer, refine
-
-_TU_SETS = ("MUTAG", "PTC_FM", "PTC_FR", "PTC_MM", "PTC_MR")
 
 _STABLE_ALONE = """
 import json, sys, time, torch
@@ -64,9 +62,7 @@ def random_digraph(nodes: int, edges: int, device: str = "cpu", labels: int = 64
 
 def _against_networkx(data_dir: str | os.PathLike[str] | None, repeats: int) -> Row | Skipped:
     what = "three rounds on AIFB (8,285 nodes, 29,043 edges)"
-    entry = find("AIFB")
-    assert entry is not None
-    if locate(entry, data_dir).path is None:
+    if folder_of("AIFB", data_dir) is None:
         return Skipped(what, "AIFB is not on this machine; load it once, or set EDGNN_DATA")
     import networkx as nx
 
@@ -88,9 +84,9 @@ def _against_networkx(data_dir: str | os.PathLike[str] | None, repeats: int) -> 
 
 
 def _against_grakel(data_dir: str | os.PathLike[str] | None, repeats: int) -> Row | Skipped:
-    sets = [name for name in _TU_SETS if locate(find(name), data_dir).path is not None]  # type: ignore[arg-type]
+    sets = [name for name in TU_SETS if folder_of(name, data_dir) is not None]
     what = f"WL features of depth 5, {len(sets)} TU sets together"
-    if len(sets) < len(_TU_SETS):
+    if len(sets) < len(TU_SETS):
         return Skipped(what, "not all five sets are on this machine; load them once, or set EDGNN_DATA")
     try:
         from grakel.kernels import VertexHistogram, WeisfeilerLehman

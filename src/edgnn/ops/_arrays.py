@@ -75,11 +75,6 @@ def nonzero(mask: Array) -> Array:
     return mask.nonzero()[:, 0] if isinstance(mask, Tensor) else np.flatnonzero(mask)
 
 
-def cumsum(values: Array) -> Array:
-    """Return running sums."""
-    return torch.cumsum(values, 0) if isinstance(values, Tensor) else np.cumsum(values)
-
-
 def where(mask: Array, yes: Array, no: Array) -> Array:
     """Return ``yes`` where ``mask`` is true and ``no`` elsewhere."""
     return torch.where(mask, yes, no) if isinstance(mask, Tensor) else np.where(mask, yes, no)

@@ -66,3 +66,11 @@ class FetchError(DatasetError, OSError):
 
 class MissingDependencyError(EdgnnError, ImportError):
     """An optional package that the called function needs."""
+
+
+class TrainingError(EdgnnError):
+    """Training cannot go on: a loss that is no number, nothing to train on, too little memory."""
+
+
+class RunError(EdgnnError):
+    """A run folder is missing, damaged, in use or from a newer version."""

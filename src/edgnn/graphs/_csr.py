@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ class CSR:
     """A sparse matrix by rows: row ``v`` has its columns in ``indices[indptr[v]:indptr[v + 1]]``, rising.
 
     Index arrays are int32 while the number of entries allows it. ``values`` is ``None`` where every entry is one; a repeated
-    column then counts as often as it stands there.
+    column then counts as often as it stands there. A matrix of several ``blocks`` of equal shape along the diagonal says so.
 
     Shapes
     ------
@@ -26,6 +27,7 @@ class CSR:
     indices: Tensor
     values: Tensor | None
     shape: tuple[int, int]
+    blocks: int = 1
 
     @property
     def nnz(self) -> int:
@@ -40,7 +42,27 @@ class CSR:
     def to(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> CSR:
         """Return the matrix on ``device``, its values in ``dtype``."""
         values = None if self.values is None else self.values.to(device=device, dtype=dtype)
-        return CSR(self.indptr.to(device), self.indices.to(device), values, self.shape)
+        return CSR(self.indptr.to(device), self.indices.to(device), values, self.shape, self.blocks)
+
+    @cached_property
+    def T(self) -> CSR:
+        """The transpose, built on first use; each row again has rising columns."""
+        rows, columns = self.shape
+        if self.indices.device.type == "cpu":
+            from scipy.sparse import csr_array  # linear time, unlike a sort
+
+            values = torch.ones(self.nnz, dtype=torch.int8) if self.values is None else self.values
+            arrays = tuple(part.numpy() for part in (values, self.indices, self.indptr))
+            turned = csr_array(arrays, shape=self.shape, copy=False).tocsc()
+            indptr, indices, values = (torch.from_numpy(part) for part in (turned.indptr, turned.indices, turned.data))
+            return CSR(indptr, indices, None if self.values is None else values, (columns, rows), self.blocks)
+        counts = self.indptr.diff()
+        order = torch.argsort(self.indices, stable=True)
+        row = torch.repeat_interleave(torch.arange(rows, device=counts.device), counts, output_size=self.nnz)
+        indptr = torch.zeros(columns + 1, dtype=self.indptr.dtype, device=counts.device)
+        indptr[1:] = torch.searchsorted(self.indices[order], torch.arange(1, columns + 1, device=counts.device))
+        indices = row[order].to(self.indices.dtype)
+        return CSR(indptr, indices, None if self.values is None else self.values[order], (columns, rows), self.blocks)
 
     def to_dense(self, dtype: torch.dtype = torch.float32) -> Tensor:
         """Return the matrix as a dense tensor; for small ones and for tests."""

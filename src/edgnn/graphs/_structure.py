@@ -13,6 +13,8 @@ from edgnn.graphs import _checks as check
 from edgnn.graphs import _csr as csr
 from edgnn.graphs._csr import CSR
 from edgnn.graphs._graphs import Direction, Graphs, Multiplicity
+from edgnn.graphs._relations import Relations
+from edgnn.graphs._vocabulary import known_labels
 
 #: Label counts are a dense matrix while it has at most this many entries per edge.
 DENSE_ENTRIES_PER_EDGE = 8
@@ -42,11 +44,13 @@ class Structure:
     graph_offset : Tensor
         Graph ``g`` owns the nodes ``graph_offset[g]`` to ``graph_offset[g + 1]``.
     num_edge_labels : int
-        Number of columns of ``C_in`` and ``C_out``.
+        Number of columns of ``C_in`` and ``C_out``; edges with the reserved label ``UNKNOWN`` join neighbors but are not counted.
     direction : {"both", "in"}
         ``"both"`` is the paper's Eq. 4; ``"in"`` its *reg* row: in-neighbors only.
     multiplicity : {"once", "per-edge"}
         Whether a neighbor counts once (the paper's N(v), a set) or once per edge that joins it.
+    relations : Relations, optional
+        Neighbors per edge label and direction.
 
     Shapes
     ------
@@ -63,6 +67,7 @@ class Structure:
     num_edge_labels: int
     direction: Literal["both", "in"]
     multiplicity: Multiplicity
+    relations: Relations | None = None
 
     @classmethod
     def of(
@@ -72,8 +77,13 @@ class Structure:
         direction: Literal["both", "in"] = "both",
         multiplicity: Multiplicity = "once",
         dtype: torch.dtype = torch.float32,
+        relations: bool = False,
     ) -> Structure:
-        """Derive the structure of ``graphs``; counts and sums get the floating type ``dtype``."""
+        """Derive the structure of ``graphs``; counts and sums get the floating type ``dtype``.
+
+        With ``relations``, neighbors are listed per edge label and direction as well, which
+        :class:`~edgnn.nn.RelationalConv` needs.
+        """
         _choice("direction", direction, ("both", "in"))
         _choice("multiplicity", multiplicity, ("once", "per-edge"))
         if dtype not in (torch.float32, torch.float64):
@@ -83,18 +93,19 @@ class Structure:
         source, target, nodes = graphs.edge_source, graphs.edge_target, graphs.num_nodes
         neighbors = _neighbors(source, target, nodes, direction, multiplicity)
         both = direction == "both"
-        labels, features = (graphs.edge_label, len(graphs.edge_vocabulary)), graphs.edge_features
+        known, features = known_labels(graphs.edge_vocabulary), graphs.edge_features
         return cls(
             neighbors=neighbors,
             neighbors_t=neighbors if both else _neighbors(target, source, nodes, direction, multiplicity),
-            C_in=_counts(target, *labels, nodes, dtype),
-            C_out=_counts(source, *labels, nodes, dtype) if both else None,
+            C_in=_counts(target, graphs.edge_label, known, nodes, dtype),
+            C_out=_counts(source, graphs.edge_label, known, nodes, dtype) if both else None,
             F_in=None if features is None else _sums(target, features, nodes, dtype),
             F_out=_sums(source, features, nodes, dtype) if both and features is not None else None,
             graph_offset=graphs.graph_offset,
-            num_edge_labels=len(graphs.edge_vocabulary),
+            num_edge_labels=known,
             direction=direction,
             multiplicity=multiplicity,
+            relations=Relations.of(graphs, known, direction) if relations else None,
         )
 
     @classmethod
@@ -124,7 +135,7 @@ class Structure:
         batch : Tensor, optional
             Graph number of each node, rising, as PyG's loaders give it.
         **options
-            ``direction``, ``multiplicity`` and ``dtype`` of :meth:`of`.
+            ``direction``, ``multiplicity``, ``dtype`` and ``relations`` of :meth:`of`.
         """
         from edgnn.graphs._vocabulary import Vocabulary
 
@@ -181,7 +192,9 @@ class Structure:
     @property
     def nbytes(self) -> int:
         """Memory that the arrays hold."""
-        parts = {id(part): part for field in fields(self) if isinstance(part := getattr(self, field.name), Tensor | CSR)}
+        parts = {
+            id(part): part for field in fields(self) if isinstance(part := getattr(self, field.name), Tensor | CSR | Relations)
+        }
         return sum(part.nbytes for part in parts.values())
 
     def to(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> Structure:
@@ -197,6 +210,7 @@ class Structure:
             neighbors=neighbors,
             neighbors_t=neighbors if symmetric else self.neighbors_t.to(device),
             graph_offset=self.graph_offset.to(device),
+            relations=None if self.relations is None else self.relations.to(device),
             **changed,
         )
 
@@ -238,7 +252,9 @@ def _neighbors(source: Tensor, target: Tensor, nodes: int, direction: Literal["b
 
 
 def _counts(node: Tensor, label: Tensor, num_labels: int, nodes: int, dtype: torch.dtype) -> Tensor | CSR:
-    """Count labels per node, densely while that is no larger than a few entries per edge."""
+    """Count labels per node, densely while that is no larger than a few entries per edge; labels beyond the known ones are not."""
+    if len(label) and int(label.max()) >= num_labels:
+        node, label = node[label < num_labels], label[label < num_labels]
     if nodes * num_labels <= DENSE_ENTRIES_PER_EDGE * len(node):
         dense = torch.zeros(nodes * num_labels, dtype=dtype, device=node.device)
         dense.scatter_add_(0, node * num_labels + label, torch.ones(1, dtype=dtype, device=node.device).expand(len(node)))

@@ -113,6 +113,11 @@ class Vocabulary(Sequence[Hashable]):
         return self if UNKNOWN in self else Vocabulary((*self._values, UNKNOWN))
 
 
+def known_labels(vocabulary: Vocabulary) -> int:
+    """Return how many values stand for labels: all but the reserved :data:`UNKNOWN` where it is the last."""
+    return len(vocabulary) - (len(vocabulary) > 0 and vocabulary[-1] is UNKNOWN)
+
+
 def factorize(labels: Labels, what: str = "node") -> tuple[Tensor, Vocabulary]:
     """Number ``labels`` in order of first appearance; ``what`` names their owner in errors."""
     if isinstance(labels, Set | Mapping):

@@ -100,6 +100,15 @@ def count(numbers: Array, size: int) -> Array:
     return total
 
 
+def running(counts: Array) -> Array:
+    """Return where each of so many runs of entries begins, and behind them where the last ends."""
+    if isinstance(counts, Tensor):
+        return torch.cat([counts.new_zeros(1), torch.cumsum(counts, 0)])
+    starts = np.zeros(len(counts) + 1, dtype=np.int64)
+    np.cumsum(counts, out=starts[1:])
+    return starts
+
+
 def add_at(target: Array, index: Array, values: Array) -> None:
     """Add each value at its position, also where positions repeat."""
     if isinstance(target, Tensor):

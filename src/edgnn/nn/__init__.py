@@ -1,0 +1,27 @@
+"""Layers and models: the paper's equations as torch modules, for one model or many at once."""
+
+from edgnn.nn._activation import ACTIVATIONS
+from edgnn.nn._batch_norm import BatchNorm
+from edgnn.nn._conv import EdGNNConv, GNNConv
+from edgnn.nn._inputs import Inputs
+from edgnn.nn._models import CONVS, GraphModel, Model, NodeModel
+from edgnn.nn._noise import Noise
+from edgnn.nn._parameters import Linear
+from edgnn.nn._readout import readout
+from edgnn.nn._relational_conv import RelationalConv
+
+__all__ = [
+    "ACTIVATIONS",
+    "CONVS",
+    "BatchNorm",
+    "EdGNNConv",
+    "GNNConv",
+    "GraphModel",
+    "Inputs",
+    "Linear",
+    "Model",
+    "NodeModel",
+    "Noise",
+    "RelationalConv",
+    "readout",
+]

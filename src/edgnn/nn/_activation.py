@@ -1,0 +1,34 @@
+"""Activations by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+Activation = Callable[[Tensor], Tensor]
+
+ACTIVATIONS: dict[str, Activation] = {
+    "relu": torch.relu,
+    "cosine": torch.cos,
+    "elu": functional.elu,
+    "gelu": functional.gelu,
+    "identity": lambda x: x,
+    "leaky_relu": functional.leaky_relu,
+    "sigmoid": torch.sigmoid,
+    "sign": torch.sign,
+    "silu": functional.silu,
+    "softplus": functional.softplus,
+    "tanh": torch.tanh,
+}
+
+
+def activation_of(name: str | Activation) -> Activation:
+    """Return the activation with this name; a function stands for itself."""
+    if callable(name):
+        return name
+    if name not in ACTIVATIONS:
+        raise ValueError(f"activation={name!r}: choose a function or one of {', '.join(map(repr, ACTIVATIONS))}")
+    return ACTIVATIONS[name]

@@ -1,0 +1,74 @@
+"""Batch normalization with an optional member axis, blind to padding."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from edgnn.nn._parameters import Generators
+
+
+class BatchNorm(nn.Module):
+    r"""Normalize each column over the nodes of a batch.
+
+    .. math:: y = \gamma\, (x - \mu) / \sqrt{\sigma^2 + \epsilon} + \beta
+
+    While training, :math:`\mu` and :math:`\sigma` are those of the batch, and running ones are kept; afterwards the running ones
+    are used, so a prediction never depends on what else is predicted with it.
+
+    Parameters
+    ----------
+    dim : int
+        Number of columns.
+    momentum : float
+        Weight of the newest batch in the running statistics.
+    eps : float
+        Added to the variance.
+    members : int, optional
+        Statistics and parameters for each of so many members.
+
+    Shapes
+    ------
+    x : (…, N, dim), mask : (…, N) → (…, N, dim)
+    """
+
+    running_mean: Tensor
+    running_var: Tensor
+
+    def __init__(self, dim: int, *, momentum: float = 0.1, eps: float = 1e-5, members: int | None = None) -> None:
+        super().__init__()
+        shape = (dim,) if members is None else (members, dim)
+        self.momentum, self.eps = momentum, eps
+        self.weight, self.bias = nn.Parameter(torch.empty(shape)), nn.Parameter(torch.empty(shape))
+        self.register_buffer("running_mean", torch.empty(shape))
+        self.register_buffer("running_var", torch.empty(shape))
+        self.reset_parameters()
+
+    def reset_parameters(self, generators: Generators = None) -> None:
+        """Start anew."""
+        nn.init.ones_(self.weight)
+        nn.init.zeros_(self.bias)
+        nn.init.zeros_(self.running_mean)
+        nn.init.ones_(self.running_var)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Normalize ``x``; rows where ``mask`` is zero count for nothing."""
+        if not self.training:
+            scale = self.weight * torch.rsqrt(self.running_var + self.eps)
+            return torch.addcmul((self.bias - self.running_mean * scale).unsqueeze(-2), x, scale.unsqueeze(-2))
+        row = (x.new_ones(x.shape[:-1]) if mask is None else mask.to(x.dtype)).unsqueeze(-2)
+        count = row.sum(-1, keepdim=True)
+        row = row / count.clamp(min=1)
+        mean = row @ x
+        centered = x - mean
+        variance = row @ centered.square()
+        self._remember(mean.squeeze(-2), variance.squeeze(-2), count.squeeze(-2))
+        scale = self.weight.unsqueeze(-2) * torch.rsqrt(variance + self.eps)
+        return torch.addcmul(self.bias.unsqueeze(-2), centered, scale)
+
+    @torch.no_grad()
+    def _remember(self, mean: Tensor, variance: Tensor, count: Tensor) -> None:
+        weight = torch.where(count > 0, self.momentum, 0.0).to(self.running_mean.dtype)
+        unbiased = variance * (count / (count - 1).clamp(min=1))
+        self.running_mean.lerp_(mean.to(weight.dtype), weight.expand_as(self.running_mean))
+        self.running_var.lerp_(unbiased.to(weight.dtype), weight.expand_as(self.running_var))

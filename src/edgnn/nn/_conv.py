@@ -1,0 +1,259 @@
+"""The paper's layers: Eq. 3 without edge labels, Eq. 4 with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from edgnn.errors import GraphError
+from edgnn.graphs import Structure
+from edgnn.graphs._csr import CSR
+from edgnn.graphs._graphs import Multiplicity
+from edgnn.nn._activation import Activation, activation_of
+from edgnn.nn._batch_norm import BatchNorm
+from edgnn.nn._noise import Noise, dropout
+from edgnn.nn._parameters import Generators, glorot_, normal_, parameter, plus_product
+from edgnn.ops import constant_product, neighbor_sum
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """States that never change, with their sums over neighbors: the input of the first layer."""
+
+    H: Tensor | CSR
+    AH: Tensor | CSR
+
+
+class Conv(nn.Module):
+    """What all layers share: sizes, bias, activation, batch norm, dropout, and the call forms."""
+
+    def __init__(
+        self,
+        in_dim: int,
+        out_dim: int,
+        num_edge_labels: int,
+        *,
+        edge_features: int = 0,
+        activation: str | Activation = "relu",
+        dropout: float = 0.0,
+        input_dropout: float = 0.0,
+        batch_norm: bool = False,
+        bias: bool = True,
+        direction: Literal["both", "in"] = "both",
+        multiplicity: Multiplicity = "once",
+        members: int | None = None,
+    ) -> None:
+        super().__init__()
+        for name, rate in (("dropout", dropout), ("input_dropout", input_dropout)):
+            if not 0 <= rate < 1:
+                raise ValueError(f"{name}={rate}: a rate is at least 0 and below 1")
+        self.in_dim, self.out_dim, self.num_edge_labels, self.edge_features = in_dim, out_dim, num_edge_labels, edge_features
+        self.activation = activation_of(activation)
+        self.dropout, self.input_dropout = dropout, input_dropout
+        self.direction, self.multiplicity, self.members = direction, multiplicity, members
+        self.bias = parameter(out_dim, members=members) if bias else None
+        self.norm = BatchNorm(out_dim, members=members) if batch_norm else None
+
+    def reset_parameters(self, generators: Generators = None) -> None:
+        """Draw new weights."""
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)
+        if self.norm is not None:
+            self.norm.reset_parameters()
+
+    def forward(
+        self,
+        x: Tensor | Known,
+        structure: Structure | Tensor,
+        edge_type: Tensor | None = None,
+        *,
+        noise: Noise | None = None,
+        mask: Tensor | None = None,
+    ) -> Tensor:
+        """Return the next states.
+
+        Parameters
+        ----------
+        x : Tensor
+            States, one row per node.
+        structure : Structure, or Tensor
+            What the layer sums over; or PyG's ``edge_index``, from which the structure is then built at every call.
+        edge_type : Tensor, optional
+            With ``edge_index``: label number of each edge.
+        noise : Noise, optional
+            Where members' dropout comes from; torch's own without it.
+        mask : Tensor, optional
+            Zero for rows that batch norm must leave out.
+        """
+        if isinstance(structure, Tensor):
+            assert isinstance(x, Tensor)
+            structure = self._structure(x, structure, edge_type)
+        self._check(structure)
+        total = self._sum(x, structure, noise)
+        if self.bias is not None:
+            total = total + self.bias.unsqueeze(-2)
+        state = self.activation(total)
+        if self.norm is not None:
+            state = self.norm(state, mask)
+        return dropout(state, self.dropout, self.training, noise)
+
+    def _sum(self, x: Tensor | Known, structure: Structure, noise: Noise | None) -> Tensor:
+        """Return the sum inside the activation."""
+        raise NotImplementedError
+
+    def _structure(self, x: Tensor, edge_index: Tensor, edge_type: Tensor | None) -> Structure:
+        options: dict[str, Any] = {"direction": self.direction, "multiplicity": self.multiplicity}
+        dtype = torch.float64 if x.dtype == torch.float64 else torch.float32
+        return Structure.from_edge_index(
+            edge_index, edge_type, num_nodes=x.shape[-2], num_edge_labels=self.num_edge_labels, dtype=dtype, **options
+        )
+
+    def _check(self, structure: Structure) -> None:
+        if self.direction != structure.direction:
+            raise GraphError(
+                f"the layer has direction={self.direction!r}, the structure {structure.direction!r}: "
+                "build one of them with the other's direction"
+            )
+
+    def extra_repr(self) -> str:
+        """Say the sizes."""
+        return f"{self.in_dim}, {self.out_dim}, num_edge_labels={self.num_edge_labels}, direction={self.direction!r}"
+
+
+class GNNConv(Conv):
+    r"""The 1-GNN layer, the paper's Eq. 3.
+
+    .. math:: f'(v) = \sigma\Big(f(v) W_1 + \sum_{u \in N(v)} f(u) W_2 + b\Big)
+
+    Parameters
+    ----------
+    in_dim, out_dim : int
+        Width of the states before and after.
+    activation : str or callable
+        :math:`\sigma`: ``"relu"``, ``"cosine"``, ``"tanh"``, …
+    dropout, input_dropout : float
+        Rate at which entries of the result, or of the states that enter, are dropped while training.
+    batch_norm : bool
+        Normalize after the activation, as the authors' code does.
+    bias : bool
+        Whether there is a b; the paper has none.
+    direction : {"both", "in"}
+        Of the structures the layer takes.
+    multiplicity : {"once", "per-edge"}
+        How structures are built from ``edge_index``.
+    members : int, optional
+        So many layers at once: every weight gets a leading axis.
+
+    Shapes
+    ------
+    x : (N, in_dim) → (N, out_dim);  with members, (M, N, in_dim) → (M, N, out_dim)
+    """
+
+    def __init__(self, in_dim: int, out_dim: int, num_edge_labels: int = 1, **options: Any) -> None:
+        super().__init__(in_dim, out_dim, num_edge_labels, **options)
+        self.W1 = parameter(in_dim, out_dim, members=self.members)
+        self.W2 = parameter(in_dim, out_dim, members=self.members)
+        if type(self) is GNNConv:
+            self.reset_parameters()
+
+    def reset_parameters(self, generators: Generators = None) -> None:
+        """Draw new weights."""
+        super().reset_parameters(generators)
+        glorot_(self.W1, generators)
+        glorot_(self.W2, generators)
+
+    def _sum(self, x: Tensor | Known, structure: Structure, noise: Noise | None) -> Tensor:
+        dropping = self.training and self.input_dropout > 0
+        if isinstance(x, Known):
+            own = constant_product(x.H, self.W1)
+            if not dropping:
+                return plus_product(own, x.AH, self.W2)
+            # a one-hot row has a single entry, so dropping entries is dropping rows
+            keep = dropout(torch.ones_like(own[..., :1]), self.input_dropout, True, noise, own_rate=False)
+            return own * keep + neighbor_sum(constant_product(x.H, self.W2) * keep, structure)
+        if dropping:
+            x = dropout(x, self.input_dropout, True, noise, own_rate=False)
+        if self.out_dim <= self.in_dim:  # the sum over neighbors runs over the narrower states
+            return plus_product(neighbor_sum(x @ self.W2, structure), x, self.W1)
+        return plus_product(x @ self.W1, neighbor_sum(x, structure), self.W2)
+
+
+class EdGNNConv(GNNConv):
+    r"""The edGNN layer, the paper's Eq. 4.
+
+    .. math::
+        f'(v) = \sigma\Big(f(v) W_1 + \sum_{u \in N(v)} f(u) W_2
+        + \sum_{(u,v) \in E} f_E(u,v) W_3 + \sum_{(v,u) \in E} f_E(v,u) W_4 + b\Big)
+
+    that is :math:`H' = \sigma(H W_1 + A H W_2 + C_{in} W_3 + C_{out} W_4 + b)`: one sparse product whatever the number of edge
+    labels. :math:`f_E` is the one-hot label, or a learned embedding of it, with the continuous edge features beside it.
+
+    Parameters
+    ----------
+    in_dim, out_dim : int
+        Width of the states before and after.
+    num_edge_labels : int
+        Number of edge labels.
+    edge_features : int
+        Number of continuous edge features.
+    edge_embedding : int, optional
+        Width of a learned :math:`f_E`; one-hot without it.
+    direction : {"both", "in"}
+        ``"in"`` is the paper's *reg*: incoming edges only, no :math:`W_4`.
+    **options
+        As of :class:`GNNConv`.
+
+    Shapes
+    ------
+    x : (N, in_dim) → (N, out_dim);  with members, (M, N, in_dim) → (M, N, out_dim)
+    """
+
+    def __init__(
+        self, in_dim: int, out_dim: int, num_edge_labels: int, *, edge_embedding: int | None = None, **options: Any
+    ) -> None:
+        super().__init__(in_dim, out_dim, num_edge_labels, **options)
+        self.edge_embedding = (
+            None if edge_embedding is None else parameter(num_edge_labels, edge_embedding, members=self.members)
+        )
+        rows = (num_edge_labels if edge_embedding is None else edge_embedding) + self.edge_features
+        self.W3 = parameter(rows, out_dim, members=self.members)
+        self.W4 = parameter(rows, out_dim, members=self.members) if self.direction == "both" else None
+        self.reset_parameters()
+
+    def reset_parameters(self, generators: Generators = None) -> None:
+        """Draw new weights."""
+        super().reset_parameters(generators)
+        glorot_(self.W3, generators)
+        if self.W4 is not None:
+            glorot_(self.W4, generators)
+        if self.edge_embedding is not None:
+            normal_(self.edge_embedding, generators)
+
+    def _check(self, structure: Structure) -> None:
+        super()._check(structure)
+        if structure.num_edge_labels != self.num_edge_labels:
+            raise GraphError(
+                f"the layer was made for {self.num_edge_labels} edge labels, the structure has {structure.num_edge_labels}: "
+                "read the graphs with like=, or make the layer anew"
+            )
+        features = 0 if structure.F_in is None else structure.F_in.shape[-1]
+        if features != self.edge_features:
+            raise GraphError(f"the layer was made for {self.edge_features} edge features, the structure has {features}")
+
+    def _sum(self, x: Tensor | Known, structure: Structure, noise: Noise | None) -> Tensor:
+        total = super()._sum(x, structure, noise)
+        sides = ((self.W3, structure.C_in, structure.F_in), (self.W4, structure.C_out, structure.F_out))
+        for weight, counts, features in sides:
+            if weight is None or counts is None:
+                continue
+            split = weight.shape[-2] - self.edge_features
+            of_labels = weight[..., :split, :]
+            if self.edge_embedding is not None:
+                of_labels = self.edge_embedding @ of_labels
+            total = plus_product(total, counts, of_labels)
+            if features is not None:
+                total = plus_product(total, features, weight[..., split:, :])
+        return total

@@ -1,0 +1,149 @@
+"""Inputs: what a model reads of graphs, counted once before the first step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+from torch.nn.functional import one_hot
+
+from edgnn.graphs import Graphs, Structure
+from edgnn.graphs._csr import CSR
+from edgnn.graphs._graphs import Multiplicity
+from edgnn.graphs._vocabulary import known_labels
+from edgnn.ops import neighbor_sum, row_sum
+
+#: Up to so many labels, one-hot rows are dense: no wider than a hidden layer.
+DENSE_LABELS = 64
+
+Matrix = Tensor | CSR
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    r"""The constants of a model: :math:`H^0`, :math:`A H^0`, label counts and neighbor lists.
+
+    :math:`H^0` has the one-hot labels and beside them the continuous features. Neither it nor its sum over neighbors changes
+    while a model is trained, so the first layer needs no sparse product. A node with the reserved label ``UNKNOWN`` has a zero
+    row.
+
+    Parameters
+    ----------
+    structure : Structure
+        Neighbors and edge label counts.
+    H0, AH0 : Tensor or CSR
+        Node inputs, and their sums over neighbors.
+    graph_H0 : Tensor or CSR
+        Sums of the node inputs over each graph.
+    pool, pool_t : CSR
+        Row g lists the nodes of graph g; the transpose gives the graph of each node.
+    sizes : Tensor
+        Node count of each graph.
+    mask : Tensor, optional
+        One for nodes, zero for padding, where every member has a block of its own.
+
+    Shapes
+    ------
+    H0 (N, L+F), AH0 (N, L+F), graph_H0 (G, L+F), pool (G, N), sizes (G,). In blocks: H0 (M, n, L+F), graph_H0 (M, B, L+F),
+    sizes (M, B), mask (M, n), and sparse matrices along the diagonal.
+    """
+
+    structure: Structure
+    H0: Matrix
+    AH0: Matrix
+    graph_H0: Matrix
+    pool: CSR
+    pool_t: CSR
+    sizes: Tensor
+    mask: Tensor | None = None
+
+    @classmethod
+    def of(
+        cls,
+        graphs: Graphs,
+        *,
+        direction: Literal["both", "in"] = "both",
+        multiplicity: Multiplicity = "once",
+        dtype: torch.dtype = torch.float32,
+        relations: bool = False,
+        device: torch.device | str | None = None,
+    ) -> Inputs:
+        """Count everything in ``graphs``; options as of :meth:`edgnn.Structure.of`."""
+        if device is not None:
+            graphs = graphs.to(device)
+        options: dict[str, Any] = {"direction": direction, "multiplicity": multiplicity, "relations": relations}
+        structure = Structure.of(graphs, dtype=dtype, **options)
+        pool, pool_t = _pool(graphs)
+        labels = known_labels(graphs.node_vocabulary)
+        if labels <= DENSE_LABELS:
+            H0 = _dense(graphs, labels, dtype)
+            AH0: Matrix = neighbor_sum(H0, structure)
+            return cls(structure, H0, AH0, row_sum(pool, H0), pool, pool_t, graphs.sizes)
+        sparse, neighbors = _sparse(graphs, labels), structure.neighbors.to_scipy()
+        AH0, graph_H0 = neighbors @ sparse, pool.to_scipy() @ sparse
+        H0s, AH0s, sums = (_from_scipy(matrix, dtype, graphs.device) for matrix in (sparse, AH0, graph_H0))
+        return cls(structure, H0s, AH0s, sums, pool, pool_t, graphs.sizes)
+
+    @property
+    def num_graphs(self) -> int:
+        """Number of graphs."""
+        return self.sizes.numel()
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes, padding included."""
+        return self.structure.num_nodes
+
+    @property
+    def device(self) -> torch.device:
+        """Where the arrays are."""
+        return self.sizes.device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of the numbers."""
+        numbers = self.H0.values if isinstance(self.H0, CSR) else self.H0
+        assert numbers is not None
+        return numbers.dtype
+
+    def to(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> Inputs:
+        """Return the inputs on ``device``, their numbers in ``dtype``."""
+        moved = {name: getattr(self, name).to(device=device, dtype=dtype) for name in ("H0", "AH0", "graph_H0")}
+        mask = None if self.mask is None else self.mask.to(device=device, dtype=dtype)
+        lists = {name: getattr(self, name).to(device) for name in ("pool", "pool_t", "sizes")}
+        return replace(self, structure=self.structure.to(device, dtype), mask=mask, **moved, **lists)
+
+
+def _pool(graphs: Graphs) -> tuple[CSR, CSR]:
+    nodes, count, device = graphs.num_nodes, len(graphs), graphs.device
+    numbers = torch.arange(nodes + 1, dtype=torch.int32, device=device)
+    pool = CSR(graphs.graph_offset.to(torch.int32), numbers[:-1], None, (count, nodes))
+    return pool, CSR(numbers, graphs.graph_of_node.to(torch.int32), None, (nodes, count))
+
+
+def _dense(graphs: Graphs, labels: int, dtype: torch.dtype) -> Tensor:
+    H0 = one_hot(graphs.node_label, max(labels, len(graphs.node_vocabulary), 1))[:, :labels].to(dtype)
+    if graphs.node_features is None:
+        return H0.contiguous()
+    return torch.cat([H0, graphs.node_features.to(dtype)], dim=1)
+
+
+def _sparse(graphs: Graphs, labels: int) -> Any:
+    import numpy as np
+    from scipy.sparse import csr_array, hstack
+
+    label = graphs.node_label.cpu().numpy()
+    known = label < labels
+    indptr = np.concatenate([[0], np.cumsum(known)])
+    H0 = csr_array((np.ones(known.sum()), label[known], indptr), shape=(graphs.num_nodes, labels))
+    if graphs.node_features is None:
+        return H0
+    return hstack([H0, csr_array(graphs.node_features.cpu().numpy())], format="csr")
+
+
+def _from_scipy(matrix: Any, dtype: torch.dtype, device: torch.device) -> CSR:
+    matrix.sort_indices()
+    indptr, indices = (torch.from_numpy(part.astype("int32")) for part in (matrix.indptr, matrix.indices))
+    return CSR(indptr, indices, torch.from_numpy(matrix.data).to(dtype), matrix.shape).to(device)

@@ -1,0 +1,49 @@
+"""Dropout: torch's own in plain use, a function of seed and step where members must not depend on each other."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from edgnn.ops import keep_mask, keys
+
+
+class Noise:
+    """Where the dropout of one step comes from.
+
+    Parameters
+    ----------
+    seeds : Tensor
+        One per member.
+    *purpose : int
+        What tells this step from all others.
+    rate : Tensor, optional
+        The members' own dropout rates, instead of the layers'.
+
+    Shapes
+    ------
+    seeds (M,), rate (M,)
+    """
+
+    def __init__(self, seeds: Tensor, *purpose: int, rate: Tensor | None = None) -> None:
+        self.seeds, self.purpose, self.rate = seeds, purpose, rate
+        self._calls = 0
+
+    def keep(self, x: Tensor, rate: Tensor | float) -> Tensor:
+        """Return the next mask, scaled so that means stay, for states of the shape of ``x``."""
+        self._calls += 1
+        mask = keep_mask(keys(self.seeds, *self.purpose, self._calls), x.shape[-2], x.shape[-1], rate)
+        share = 1 - torch.as_tensor(rate, dtype=x.dtype, device=x.device).reshape(-1, 1, 1)
+        return mask / share
+
+
+def dropout(x: Tensor, rate: float, training: bool, noise: Noise | None, own_rate: bool = True) -> Tensor:
+    """Drop entries of ``x`` while training; with ``own_rate``, at the members' own rates where the noise has them."""
+    if not training:
+        return x
+    if noise is None:
+        return functional.dropout(x, rate) if rate else x
+    if own_rate and noise.rate is not None:
+        return x * noise.keep(x, noise.rate)
+    return x * noise.keep(x, rate) if rate else x

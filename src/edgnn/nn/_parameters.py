@@ -1,0 +1,91 @@
+"""Weights with an optional leading member axis: how they are made, drawn and multiplied."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Generator, Tensor, nn
+
+from edgnn.graphs._csr import CSR
+from edgnn.ops import constant_product
+
+#: One generator per member; without them torch's own draws, as for any other module.
+Generators = Sequence[Generator] | None
+
+
+def parameter(*shape: int, members: int | None) -> nn.Parameter:
+    """Return an uninitialized parameter of ``shape``, stacked along a leading axis where there are members."""
+    return nn.Parameter(torch.empty(shape if members is None else (members, *shape)))
+
+
+def glorot_(weight: Tensor, generators: Generators = None) -> None:
+    """Draw from U(−b, b), b² = 6 / (rows + columns) of the last two axes."""
+    rows, columns = weight.shape[-2:]
+    _uniform_(weight, math.sqrt(6 / max(rows + columns, 1)), generators)
+
+
+def normal_(weight: Tensor, generators: Generators = None) -> None:
+    """Draw from N(0, 1)."""
+    with torch.no_grad():
+        for part, generator in _parts(weight, generators):
+            part.normal_(generator=generator)
+
+
+def _uniform_(weight: Tensor, bound: float, generators: Generators) -> None:
+    with torch.no_grad():
+        for part, generator in _parts(weight, generators):
+            part.uniform_(-bound, bound, generator=generator)
+
+
+def _parts(weight: Tensor, generators: Generators) -> list[tuple[Tensor, Generator | None]]:
+    return [(weight, None)] if generators is None else list(zip(weight, generators, strict=True))
+
+
+def plus_product(total: Tensor | None, matrix: Tensor | CSR, weight: Tensor) -> Tensor:
+    """Return ``total + matrix @ weight``, in one kernel where shapes allow it."""
+    if total is None:
+        return constant_product(matrix, weight)
+    if isinstance(matrix, CSR):
+        return total + constant_product(matrix, weight)
+    matrix = matrix.to(weight.dtype)
+    if weight.dim() == 2:
+        return torch.addmm(total, matrix, weight)
+    return torch.baddbmm(total, matrix.expand(len(weight), -1, -1), weight)
+
+
+class Linear(nn.Module):
+    """One linear map, or one per member.
+
+    Shapes
+    ------
+    x : (…, n, in_dim) → (…, n, out_dim)
+    """
+
+    def __init__(self, in_dim: int, out_dim: int, *, bias: bool = True, members: int | None = None) -> None:
+        super().__init__()
+        self.in_dim, self.out_dim = in_dim, out_dim
+        self.weight = parameter(in_dim, out_dim, members=members)
+        self.bias = parameter(out_dim, members=members) if bias else None
+        self.reset_parameters()
+
+    def reset_parameters(self, generators: Generators = None) -> None:
+        """Draw new weights."""
+        glorot_(self.weight, generators)
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)
+
+    def forward(self, *parts: Tensor | CSR) -> Tensor:
+        """Map the columns of ``parts``, side by side, without putting them side by side."""
+        total, start = None, 0
+        for part in parts:
+            width = part.shape[-1] if isinstance(part, Tensor) else part.shape[1] // part.blocks
+            total = plus_product(total, part, self.weight[..., start : start + width, :])
+            start += width
+        assert total is not None
+        return total if self.bias is None else total + self.bias.unsqueeze(-2)
+
+    def extra_repr(self) -> str:
+        """Say the sizes."""
+        return f"{self.in_dim}, {self.out_dim}, bias={self.bias is not None}"

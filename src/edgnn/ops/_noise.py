@@ -1,0 +1,64 @@
+"""Randomness as a function: numbers that depend on a seed, a purpose and a position, and on nothing that happened before."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from edgnn.ops._integers import mix
+
+_COUNTER = -0x61C88647  # odd 32-bit multipliers, as signed numbers
+_FIRST = 0x7FEB352D
+_SECOND = -0x7B935975
+
+
+def keys(seeds: Tensor, *purpose: int) -> Tensor:
+    """Return one 64-bit key per seed and purpose (a few whole numbers: what it is for, the epoch, the step, …).
+
+    Shapes
+    ------
+    seeds : (M,) → (M,)
+    """
+    mixed: Tensor = mix(seeds)
+    for number in purpose:
+        mixed = mix(mixed, number)
+    return mixed
+
+
+def random_order(seeds: Tensor, length: int, *purpose: int) -> Tensor:
+    """Return a random number for each of ``length`` places of each member; sorting by them shuffles.
+
+    Shapes
+    ------
+    seeds : (M,) → (M, length)
+    """
+    places = torch.arange(length, device=seeds.device)
+    order: Tensor = mix(keys(seeds, *purpose)[:, None] + mix(places))
+    return order
+
+
+def keep_mask(key: Tensor, rows: int, width: int, rate: Tensor | float) -> Tensor:
+    """Return which entries dropout keeps: each is dropped with probability ``rate``, whatever the number of rows.
+
+    Shapes
+    ------
+    key : (M,), rate : () or (M,) → (M, rows, width) of bool
+    """
+    members = len(key)
+    bits = torch.arange(rows * width, dtype=torch.int32, device=key.device).mul_(_COUNTER).expand(members, -1)
+    bits = bits ^ _low(key)[:, None]
+    bits ^= (bits >> 16) & 0xFFFF
+    bits *= _FIRST
+    bits ^= (bits >> 15) & 0x1FFFF
+    bits += _low(key >> 32)[:, None]
+    bits *= _SECOND
+    bits ^= (bits >> 16) & 0xFFFF
+    threshold = torch.as_tensor(rate, dtype=torch.float64, device=key.device) * 2.0**32 - 2.0**31
+    limit = threshold.clamp(-(2.0**31), 2.0**31 - 1).to(torch.int32).reshape(-1, 1)
+    return (bits >= limit).view(members, rows, width)
+
+
+def _low(numbers: Tensor) -> Tensor:
+    """Return the lowest 32 bits as int32."""
+    low = numbers & 0xFFFFFFFF
+    return torch.where(low >= 2**31, low - 2**32, low).to(torch.int32)

@@ -1,0 +1,177 @@
+"""Batches for all members of a fleet: every member's graphs in a block of its own, padded to one size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from edgnn.graphs import Structure
+from edgnn.graphs._csr import CSR
+from edgnn.graphs._relations import Relations
+from edgnn.nn import Inputs
+from edgnn.nn._inputs import Matrix
+from edgnn.ops import Array, arange, argsort, count, filled, nonzero, repeat, running, to_array, to_tensor, where
+
+
+class Blocks:
+    """Cuts batches out of the inputs of a whole set, without a Python step per graph.
+
+    Parameters
+    ----------
+    inputs : Inputs
+        Of all graphs, on the device where batches are wanted.
+    """
+
+    def __init__(self, inputs: Inputs) -> None:
+        structure = inputs.structure
+        self.inputs, self.nodes = inputs, inputs.num_nodes
+        self.first, self.sizes = to_array(structure.graph_offset), to_array(inputs.sizes)
+        rows = {name: getattr(inputs, name) for name in ("H0", "AH0", "graph_H0")}
+        rows |= {name: getattr(structure, name) for name in ("C_in", "C_out", "F_in", "F_out", "neighbors", "neighbors_t")}
+        self.rows: dict[str, Any] = {name: None if matrix is None else _with_empty_row(matrix) for name, matrix in rows.items()}
+        self.pairs = None if structure.relations is None else _Pairs(structure.relations)
+
+    def take(self, index: Tensor) -> Inputs:
+        """Return the graphs of every member as one batch; entries below zero are left empty.
+
+        The batch of a single member has neither member axis nor padding: whatever members a model has, they share it.
+
+        Shapes
+        ------
+        index : (M, B) of graph numbers
+        """
+        members, batch = index.shape
+        numbers = to_array(index)
+        node, run, sizes = self._places(numbers)
+        real = node != self.nodes
+        structure = self._structure(node, sizes, members)
+        pool, pool_t = _pool(sizes, run, real, batch, members)
+        shape = () if members == 1 else (members,)
+        return Inputs(
+            structure=structure,
+            H0=self._select("H0", node, members),
+            AH0=self._select("AH0", node, members),
+            graph_H0=self._select("graph_H0", where(numbers < 0, len(self.sizes), numbers).reshape(-1), members),
+            pool=pool,
+            pool_t=pool_t,
+            sizes=to_tensor(sizes).view(*shape, batch),
+            mask=None if members == 1 else to_tensor(real).view(members, -1).to(self.inputs.dtype),
+        )
+
+    def _places(self, index: Array) -> tuple[Array, Array, Array]:
+        """Lay out the blocks.
+
+        Returns the node at every place (one past the last node for padding), the run it belongs to (a member's graphs and then
+        its padding), and the sizes of all graphs.
+        """
+        members, batch = index.shape
+        there = index >= 0
+        graph = where(there, index, 0)
+        sizes = where(there, self.sizes[graph], 0)
+        total = sizes.sum(1)
+        runs, first = filled(members * (batch + 1), 0, index), filled(members * (batch + 1), 0, index)
+        runs.reshape(members, -1)[:, :batch], first.reshape(members, -1)[:, :batch] = sizes, self.first[graph]
+        runs.reshape(members, -1)[:, batch] = total.max() - total
+        run = repeat(arange(len(runs), runs), runs)
+        node = (first - running(runs)[:-1])[run] + arange(len(run), run)
+        return where(run % (batch + 1) == batch, self.nodes, node), run, sizes.reshape(-1)
+
+    def _structure(self, node: Array, sizes: Array, members: int) -> Structure:
+        whole, places = self.inputs.structure, len(node)
+        shift = arange(places, node) - node
+        square = (places, places)
+        neighbors = _csr_rows(self.rows["neighbors"], node, shift, square, members)
+        symmetric = whole.neighbors_t is whole.neighbors
+        return Structure(
+            neighbors=neighbors,
+            neighbors_t=neighbors if symmetric else _csr_rows(self.rows["neighbors_t"], node, shift, square, members),
+            graph_offset=to_tensor(running(sizes)),
+            num_edge_labels=whole.num_edge_labels,
+            direction=whole.direction,
+            multiplicity=whole.multiplicity,
+            relations=None if self.pairs is None else self.pairs.take(node, members),
+            **{name: self._select(name, node, members) for name in ("C_in", "C_out", "F_in", "F_out")},
+        )
+
+    def _select(self, name: str, rows: Array, members: int) -> Any:
+        """Return rows of a matrix, in blocks."""
+        matrix = self.rows[name]
+        if isinstance(matrix, Tensor):
+            shape = () if members == 1 else (members,)
+            return matrix.index_select(0, to_tensor(rows)).view(*shape, -1, matrix.shape[1])
+        if matrix is None:
+            return None
+        width = matrix.shape[1]
+        shift = arange(len(rows), rows) // max(len(rows) // members, 1) * width
+        return _csr_rows(matrix, rows, shift, (len(rows), width * members), members)
+
+
+class _Pairs:
+    """The pairs (relation, node) of a whole set, ready to be cut."""
+
+    def __init__(self, relations: Relations) -> None:
+        self.gather, self.spread = _with_empty_row(relations.gather), _with_empty_row(relations.spread)
+        self.relation = to_array(relations.relation_of_pair)
+        self.num_relations = relations.num_relations
+
+    def take(self, node: Array, members: int) -> Relations:
+        """Return the pairs of the nodes of a batch; a relation has equally many rows in every block, some of them empty."""
+        places, pairs = len(node), self.gather.shape[0] - 1
+        of_place = _csr_rows(self.spread, node, None, (places, pairs), 1)
+        pair = to_array(of_place.indices)
+        place = repeat(arange(places, node), to_array(of_place.indptr.diff()))
+        group = self.relation[pair] * members + place // max(places // members, 1)
+        sizes = count(group, self.num_relations * members)
+        offset = running(_row_maximum(sizes.reshape(-1, members)))
+        per_block = int(offset[-1])
+        order = argsort(group, stable=True)
+        rank = filled(len(order), 0, order)
+        rank[order] = arange(len(order), order) - running(sizes)[:-1][group[order]]
+        row = group % members * per_block + offset[group // members] + rank
+        chosen, shift = filled(members * per_block, pairs, row), filled(members * per_block, 0, row)
+        chosen[row], shift[row] = pair, place - node[place]
+        return Relations(
+            gather=_csr_rows(self.gather, chosen, shift, (members * per_block, places), members),
+            spread=CSR(of_place.indptr, _indices(row), None, (places, members * per_block), members),
+            offset=tuple(offset.tolist()),
+        )
+
+
+def _with_empty_row(matrix: Matrix) -> Any:
+    """Return the matrix with one more row, of zeros, for padding."""
+    if isinstance(matrix, Tensor):
+        return torch.cat([matrix, matrix.new_zeros(1, matrix.shape[1])])
+    indptr = torch.cat([matrix.indptr, matrix.indptr[-1:]])
+    return CSR(indptr, matrix.indices, matrix.values, (matrix.shape[0] + 1, matrix.shape[1]))
+
+
+def _csr_rows(matrix: CSR, rows: Array, shift: Array | None, shape: tuple[int, int], blocks: int) -> CSR:
+    """Return chosen rows of a matrix, the columns of each moved by its shift."""
+    starts = to_array(matrix.indptr)
+    lengths = starts[rows + 1] - starts[rows]
+    indptr = running(lengths)
+    entry = arange(int(indptr[-1]), rows) + repeat(starts[rows] - indptr[:-1], lengths)
+    columns = to_array(matrix.indices)[entry]
+    if shift is not None:
+        columns = columns + repeat(shift, lengths)
+    values = None if matrix.values is None else matrix.values[to_tensor(entry)]
+    return CSR(_indices(indptr), _indices(columns), values, shape, blocks)
+
+
+def _pool(sizes: Array, run: Array, real: Array, batch: int, members: int) -> tuple[CSR, CSR]:
+    """Return which places belong to which graphs, and the transpose."""
+    graphs, places = len(sizes), len(run)
+    owner = run[real]
+    owner = owner - owner // (batch + 1)  # runs without the one of padding
+    pool = CSR(_indices(running(sizes)), _indices(nonzero(real)), None, (graphs, places), members)
+    return pool, CSR(_indices(running(real)), _indices(owner), None, (places, graphs), members)
+
+
+def _indices(numbers: Array) -> Tensor:
+    return to_tensor(numbers).to(torch.int32)
+
+
+def _row_maximum(table: Array) -> Array:
+    return table.amax(1) if isinstance(table, Tensor) else table.max(1)

@@ -1,0 +1,75 @@
+"""Adam for all members of a fleet at once, each with its own rates."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+_BETA1, _BETA2, _EPS = 0.9, 0.999, 1e-8
+
+
+class FleetAdam:
+    """Adam or AdamW on a matrix with one row of parameters per member; the numbers are those of ``torch.optim``.
+
+    Parameters
+    ----------
+    parameters : Tensor
+        Changed in place.
+    learning_rate, weight_decay : Tensor
+        One per member.
+    kind : {"adam", "adamw"}
+        Weight decay as part of the gradient, or apart from it.
+
+    Shapes
+    ------
+    parameters (M, P), learning_rate (M,), weight_decay (M,)
+    """
+
+    def __init__(
+        self, parameters: Tensor, learning_rate: Tensor, weight_decay: Tensor, kind: Literal["adam", "adamw"] = "adam"
+    ) -> None:
+        self.parameters, self.kind = parameters, kind
+        self.rate, self.decay = learning_rate[:, None].to(parameters), weight_decay[:, None].to(parameters)
+        self.decays = bool((weight_decay > 0).any())
+        self.first, self.second = torch.zeros_like(parameters), torch.zeros_like(parameters)
+        self.steps = torch.zeros(len(parameters), 1, dtype=torch.float64, device=parameters.device)
+
+    @torch.no_grad()
+    def step(self, gradient: Tensor, active: Tensor | None = None) -> None:
+        """Take one step along ``gradient`` (which is overwritten); members that are not ``active`` stay as they are.
+
+        Shapes
+        ------
+        gradient (M, P), active (M,) of bool
+        """
+        state = (self.parameters, self.first, self.second, self.steps)
+        before = None if active is None else [part.clone() for part in state]
+        self._step(gradient)
+        if active is not None and before is not None:
+            for part, old in zip(state, before, strict=True):
+                part.copy_(torch.where(active[:, None], part, old))
+
+    def _step(self, gradient: Tensor) -> None:
+        self.steps += 1
+        if self.decays and self.kind == "adam":
+            gradient.addcmul_(self.parameters, self.decay)
+        elif self.decays:
+            self.parameters.mul_(1 - self.rate * self.decay)
+        self.first.lerp_(gradient, 1 - _BETA1)
+        self.second.mul_(_BETA2).addcmul_(gradient, gradient, value=1 - _BETA2)
+        rate = self.rate / (1 - _BETA1**self.steps)
+        root = (1 - _BETA2**self.steps).sqrt()
+        denominator = torch.sqrt(self.second, out=gradient).div_(root.to(gradient)).add_(_EPS)
+        self.parameters.sub_(torch.div(self.first, denominator, out=denominator).mul_(rate.to(gradient)))
+
+    def state(self) -> dict[str, Tensor]:
+        """Return what is needed to go on."""
+        return {"first": self.first, "second": self.second, "steps": self.steps}
+
+    def load(self, state: dict[str, Tensor]) -> None:
+        """Go on from a stored state."""
+        self.first.copy_(state["first"])
+        self.second.copy_(state["second"])
+        self.steps.copy_(state["steps"])

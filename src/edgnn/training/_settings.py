@@ -1,0 +1,93 @@
+"""What a training is asked to do: one member of a fleet, and what all members share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from edgnn.errors import TrainingError
+
+_Index = Sequence[int] | np.ndarray[Any, Any] | torch.Tensor
+Precision = Literal["float32", "float64", "bfloat16"]
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """One model of a fleet.
+
+    Parameters
+    ----------
+    train : sequence of int
+        The items (graphs, or nodes with a target) to train on.
+    valid : sequence of int, optional
+        The items whose loss decides which epoch's weights are kept; without them the last epoch's are.
+    seed : int
+        Of its initial weights, shuffles and dropout; these depend on nothing else.
+    learning_rate, weight_decay, dropout : float, optional
+        The member's own, instead of the fleet's.
+    """
+
+    train: _Index
+    valid: _Index | None = None
+    seed: int = 0
+    learning_rate: float | None = None
+    weight_decay: float | None = None
+    dropout: float | None = None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a fleet is trained.
+
+    Parameters
+    ----------
+    max_epochs : int
+        Number of passes over the training part.
+    batch_size : int, optional
+        Graphs per step and member; all at once without. Node tasks always take the whole graph.
+    learning_rate, weight_decay : float
+        Of members that have none of their own.
+    optimizer : {"adam", "adamw"}
+        With weight decay in the gradient, or apart from it.
+    patience : int, optional
+        Stop a member after so many epochs without a lower validation loss; never without.
+    clip_norm : float, optional
+        Largest norm of a member's gradient.
+    precision : {"float32", "float64", "bfloat16"}
+        ``"bfloat16"`` is mixed: weights and sums stay float32.
+    device : str
+        Where to train.
+    """
+
+    max_epochs: int = 40
+    batch_size: int | None = 8
+    learning_rate: float = 1e-3
+    weight_decay: float = 0.0
+    optimizer: Literal["adam", "adamw"] = "adam"
+    patience: int | None = None
+    clip_norm: float | None = None
+    precision: Precision = "float32"
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        for name, least in (("max_epochs", 1), ("batch_size", 1), ("patience", 1)):
+            number = getattr(self, name)
+            if number is not None and number < least:
+                raise TrainingError(f"{name}={number}: at least {least} is needed")
+        for name in ("learning_rate", "weight_decay", "clip_norm"):
+            number = getattr(self, name)
+            if number is not None and not (0 <= number < float("inf")):
+                raise TrainingError(f"{name}={number}: a finite number of at least 0 is needed")
+        if self.optimizer not in ("adam", "adamw"):
+            raise TrainingError(f"optimizer={self.optimizer!r}: choose 'adam' or 'adamw'")
+        if self.precision not in ("float32", "float64", "bfloat16"):
+            raise TrainingError(f"precision={self.precision!r}: choose 'float32', 'float64' or 'bfloat16'")
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of the weights."""
+        return torch.float64 if self.precision == "float64" else torch.float32

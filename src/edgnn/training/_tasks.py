@@ -1,0 +1,121 @@
+"""Graph tasks and node tasks: how the outputs for some items come out of a model."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from edgnn.errors import TrainingError
+from edgnn.graphs._csr import CSR
+from edgnn.nn import GraphModel, Inputs, Model, NodeModel, Noise
+from edgnn.training._blocks import Blocks
+
+Kind = Literal["graph", "node"]
+MODELS: dict[str, type[Model]] = {"graph": GraphModel, "node": NodeModel}
+
+#: About so many states (nodes times members) are computed at once where no gradient is needed.
+_NODES_AT_ONCE = 200_000
+
+
+class Task(Protocol):
+    """What training needs to know of a task."""
+
+    inputs: Inputs
+    items: int
+
+    def outputs(self, model: Model, items: Tensor, noise: Noise | None = None) -> Tensor:
+        """Return the outputs for every member's items, shape (M, B, K)."""
+
+    def chunk(self, members: int) -> int:
+        """Return how many items of each member to compute at once without gradients."""
+
+    def seen(self, train: list[np.ndarray[Any, Any]], node_labels: int) -> tuple[Tensor, Tensor]:
+        """Return which node and edge labels each member meets in training, shapes (M, L) and (M, Z)."""
+
+
+class GraphTask:
+    """Items are graphs; each step takes some of each member's."""
+
+    def __init__(self, inputs: Inputs) -> None:
+        self.inputs, self.items = inputs, inputs.num_graphs
+        self._blocks = Blocks(inputs)
+
+    def outputs(self, model: Model, items: Tensor, noise: Noise | None = None) -> Tensor:
+        """Return the outputs for every member's items."""
+        outputs: Tensor = model(self._blocks.take(items), noise)
+        return outputs
+
+    def shared_outputs(self, model: Model, items: Tensor) -> Tensor:
+        """Return the outputs of all members for the same items, shape (M, B, K)."""
+        outputs: Tensor = model(self._blocks.take(items[None]))
+        return outputs
+
+    def chunk(self, members: int) -> int:
+        """Return how many items of each member to compute at once without gradients."""
+        per_graph = max(1, self.inputs.num_nodes // max(1, self.items))
+        return max(1, _NODES_AT_ONCE // (members * per_graph))
+
+    def seen(self, train: list[np.ndarray[Any, Any]], node_labels: int) -> tuple[Tensor, Tensor]:
+        """Return which labels each member's training graphs have."""
+        from scipy.sparse import csr_array
+
+        starts = np.concatenate([[0], np.cumsum([len(items) for items in train])])
+        chosen = np.concatenate(train)
+        choice = csr_array((np.ones(len(chosen)), chosen, starts), shape=(len(train), self.items))
+        edges = self.inputs.pool.to_scipy() @ _host(self.inputs.structure.C_in)
+        return _positive(choice @ _host(self.inputs.graph_H0), node_labels), _positive(choice @ edges)
+
+
+class NodeTask:
+    """Items are nodes of graphs that every step runs over as a whole."""
+
+    def __init__(self, inputs: Inputs, positions: Tensor) -> None:
+        self.inputs, self.items, self.positions = inputs, len(positions), positions.to(inputs.device)
+
+    def outputs(self, model: Model, items: Tensor, noise: Noise | None = None) -> Tensor:
+        """Return the outputs for every member's items."""
+        outputs: Tensor = model(self.inputs, noise)
+        node = self.positions[items.clamp(min=0)]
+        shift = torch.arange(len(outputs), device=node.device).unsqueeze(1) * outputs.shape[1]
+        return outputs.flatten(0, 1).index_select(0, (node + shift).flatten()).view(*items.shape, -1)
+
+    def shared_outputs(self, model: Model, items: Tensor) -> Tensor:
+        """Return the outputs of all members for the same items, shape (M, B, K)."""
+        outputs: Tensor = model(self.inputs)
+        return outputs[:, self.positions[items]]
+
+    def chunk(self, members: int) -> int:
+        """Return how many items of each member to compute at once: all, for the whole graph is computed anyway."""
+        return max(1, self.items)
+
+    def seen(self, train: list[np.ndarray[Any, Any]], node_labels: int) -> tuple[Tensor, Tensor]:
+        """Return which labels the graphs have: a node's class is learned with all of its graph in view."""
+        node = _positive(_host(self.inputs.graph_H0).sum(axis=0)[None], node_labels)
+        edge = _positive(_host(self.inputs.structure.C_in).sum(axis=0)[None])
+        return node.expand(len(train), -1), edge.expand(len(train), -1)
+
+
+def task_of(kind: Kind, inputs: Inputs, positions: Any = None) -> GraphTask | NodeTask:
+    """Return the task; ``positions`` are the nodes of a node task's items, all nodes by default."""
+    if kind == "graph":
+        return GraphTask(inputs)
+    if kind != "node":
+        raise TrainingError(f"kind={kind!r}: choose 'graph' or 'node'")
+    numbers = torch.arange(inputs.num_nodes) if positions is None else torch.as_tensor(positions, dtype=torch.int64)
+    if len(numbers) and (int(numbers.min()) < 0 or int(numbers.max()) >= inputs.num_nodes):
+        raise TrainingError(
+            f"positions reach from {int(numbers.min())} to {int(numbers.max())}, the graphs have {inputs.num_nodes} nodes"
+        )
+    return NodeTask(inputs, numbers)
+
+
+def _host(matrix: Tensor | CSR) -> Any:
+    return matrix.to_scipy() if isinstance(matrix, CSR) else matrix.cpu().numpy()
+
+
+def _positive(counts: Any, columns: int | None = None) -> Tensor:
+    dense = counts if isinstance(counts, np.ndarray) else counts.toarray()
+    return torch.from_numpy(dense[:, :columns] > 0)

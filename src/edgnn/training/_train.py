@@ -1,0 +1,332 @@
+"""Training: one loop for one model and for hundreds, with early stopping and exact resumption."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from edgnn.errors import TrainingError
+from edgnn.nn import Inputs, Model
+from edgnn.training._fleet import Fleet, item_table
+from edgnn.training._packed import Packed
+from edgnn.training._settings import Member, Settings
+from edgnn.training._targets import Targets
+from edgnn.training._tasks import MODELS, GraphTask, Kind, NodeTask, task_of
+
+#: A fleet is made smaller once at most this share of its members is still being trained.
+_COMPACT_BELOW = 0.75
+
+
+@dataclass(frozen=True, eq=False)
+class Epoch:
+    """What is known after an epoch, handed to ``on_epoch``.
+
+    Attributes
+    ----------
+    number : int
+        From 1.
+    train_loss, valid_loss : list of float
+        One per member; NaN for members that stopped earlier, and where there is no validation part.
+    best_epoch : list of int
+        Whose weights each member keeps so far.
+    active : list of bool
+        Which members go on.
+    seconds : float
+        Time the epoch took.
+    """
+
+    number: int
+    train_loss: list[float]
+    valid_loss: list[float]
+    best_epoch: list[int]
+    active: list[bool]
+    seconds: float
+    state: Callable[[], dict[str, Tensor]]
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A trained fleet.
+
+    Attributes
+    ----------
+    model : Model
+        All members, each with the weights of its best epoch.
+    kind : {"graph", "node"}
+        Of the task.
+    history : list of dict
+        ``epoch``, ``train_loss``, ``valid_loss`` (one number per member) and ``seconds`` of every epoch.
+    best_epoch : list of int
+        The epoch whose weights each member keeps.
+    best_loss : list of float
+        Its validation loss.
+    """
+
+    model: Model
+    kind: Kind
+    history: list[dict[str, Any]]
+    best_epoch: list[int]
+    best_loss: list[float]
+
+    @property
+    def stopped_epoch(self) -> int:
+        """The last epoch that any member was trained for."""
+        return len(self.history)
+
+
+def train(
+    kind: Kind,
+    model_config: dict[str, Any],
+    inputs: Inputs,
+    targets: Targets,
+    members: Sequence[Member],
+    settings: Settings | None = None,
+    *,
+    positions: Any = None,
+    initial: Model | None = None,
+    resume: dict[str, Tensor] | None = None,
+    on_epoch: Callable[[Epoch], bool | None] | None = None,
+) -> Trained:
+    """Train many models at once: folds, seeds, settings.
+
+    A member comes out the same whether it is trained alone or among any others: its initial weights, shuffles and dropout depend
+    on its own seed only, and nothing is shared but the constants. The same call gives the same bits.
+
+    Parameters
+    ----------
+    kind : {"graph", "node"}
+        What the items are.
+    model_config : dict
+        Arguments of :class:`~edgnn.nn.GraphModel` or :class:`~edgnn.nn.NodeModel`.
+    inputs : Inputs
+        Of all graphs.
+    targets : Targets
+        One per item.
+    members : sequence of Member
+        The models to train.
+    settings : Settings, optional
+        What they share.
+    positions : sequence of int, optional
+        Node tasks: the node of each item (``nodes.index``); all nodes by default.
+    initial : Model, optional
+        Start from the weights of a model with as many members.
+    resume : dict, optional
+        What ``epoch.state()`` gave: go on after that epoch. The result is the same as without the interruption.
+    on_epoch : callable, optional
+        Called after every epoch; training ends when it returns true.
+    """
+    settings = settings or Settings()
+    device, dtype = torch.device(settings.device), settings.dtype
+    task = task_of(kind, inputs.to(device, dtype), positions)
+    if len(targets) != task.items:
+        raise TrainingError(f"there are {len(targets)} targets for {task.items} items")
+    targets = targets.to(device, dtype)
+    chosen = [_checked(number, member, task.items) for number, member in enumerate(members)]
+    if not chosen:
+        raise TrainingError("a fleet needs at least one member")
+    _check_targets(targets, chosen)
+    run = _Run(_model(kind, model_config, task, targets, chosen, initial), task, targets, chosen, settings)
+    if resume is not None:
+        run.load(resume)
+    try:
+        run.go(on_epoch)
+    except torch.OutOfMemoryError as error:
+        size = "" if kind == "node" else f" of {settings.batch_size or 'all'} graphs each"
+        raise TrainingError(
+            f"out of memory on {settings.device} with {len(chosen)} members and batches{size}: "
+            f"lower batch_size, train fewer members at once, or use device='cpu' ({str(error).splitlines()[0]})"
+        ) from None
+    return run.result(kind)
+
+
+class _Run:
+    """A training in progress: the fleet of active members, and the best of every member."""
+
+    def __init__(
+        self, model: Model, task: GraphTask | NodeTask, targets: Targets, members: list[Member], settings: Settings
+    ) -> None:
+        self.task, self.targets, self.members, self.settings = task, targets, members, settings
+        self.fleet = Fleet(model, task, targets, members, settings)
+        self.alive = list(range(len(members)))
+        self.best = self.fleet.packed.values()
+        self.best_loss = np.full(len(members), np.inf)
+        self.best_epoch = np.zeros(len(members), dtype=np.int64)
+        self.stopped = np.zeros(len(members), dtype=bool)
+        self.losses: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], float]] = []
+
+    def go(self, on_epoch: Callable[[Epoch], bool | None] | None) -> None:
+        while len(self.losses) < self.settings.max_epochs and not self.stopped.all():
+            number, start = len(self.losses) + 1, time.perf_counter()
+            train = self._spread(self.fleet.epoch(number))
+            valid = self._spread(self.fleet.validate())
+            self._judge(number, train, valid)
+            self.losses.append((train, valid, time.perf_counter() - start))
+            self._compact()
+            if on_epoch is not None and on_epoch(self._epoch()):
+                break
+
+    def _spread(self, losses: Tensor) -> np.ndarray[Any, Any]:
+        """Return the losses of active members among those of all, NaN for the others."""
+        spread = np.full(len(self.members), np.nan)
+        spread[self.alive] = losses.double().cpu().numpy()
+        spread[self.stopped] = np.nan
+        return spread
+
+    def _judge(self, number: int, train: np.ndarray[Any, Any], valid: np.ndarray[Any, Any]) -> None:
+        """Keep the weights of members that improved, and stop those that wait too long or lost their way."""
+        active = ~self.stopped
+        judged = np.array([member.valid is not None and len(member.valid) > 0 for member in self.members])
+        lost = active & ~(np.isfinite(train) & (np.isfinite(valid) | ~judged))
+        for position in np.flatnonzero(lost):
+            self._lose(int(position), number)
+        improved = active & ~lost & (~judged | (valid < self.best_loss))
+        rows = [row for row, member in enumerate(self.alive) if improved[member]]
+        kept = [self.alive[row] for row in rows]
+        self.best[kept] = self.fleet.packed.values()[rows]
+        self.best_loss[kept], self.best_epoch[kept] = valid[kept], number
+        if self.settings.patience is not None:
+            self.stopped |= active & judged & (number - self.best_epoch >= self.settings.patience)
+
+    def _lose(self, position: int, number: int) -> None:
+        member, kept = self.members[position], self.best_epoch[position]
+        rate = self.settings.learning_rate if member.learning_rate is None else member.learning_rate
+        what = f"the loss of member {position} (seed {member.seed}, learning rate {rate:g}) is no number in epoch {number}"
+        if not kept:
+            raise TrainingError(f"{what}: lower learning_rate, set clip_norm, or scale the features")
+        warnings.warn(f"{what}; it keeps the weights of epoch {kept}", RuntimeWarning, stacklevel=5)
+        self.stopped[position] = True
+
+    def _compact(self) -> None:
+        """Leave stopped members out of the fleet once there are enough of them."""
+        rows = [row for row, member in enumerate(self.alive) if not self.stopped[member]]
+        if rows and len(rows) <= _COMPACT_BELOW * len(self.alive):
+            self._shrink(rows, self.fleet.state())
+
+    def _shrink(self, rows: list[int], state: dict[str, Tensor]) -> None:
+        self.alive = [self.alive[row] for row in rows]
+        model = self.fleet.model.with_members(len(rows))
+        chosen = [self.members[member] for member in self.alive]
+        self.fleet = Fleet(model, self.task, self.targets, chosen, self.settings)
+        self.fleet.load({name: part[rows] for name, part in state.items()})
+
+    def _epoch(self) -> Epoch:
+        train, valid, seconds = self.losses[-1]
+        return Epoch(
+            number=len(self.losses),
+            train_loss=train.tolist(),
+            valid_loss=valid.tolist(),
+            best_epoch=self.best_epoch.tolist(),
+            active=(~self.stopped).tolist(),
+            seconds=seconds,
+            state=self.state,
+        )
+
+    def state(self) -> dict[str, Tensor]:
+        """Return all that is needed to go on, as tensors on the CPU."""
+        table = np.array([[*train, *valid, seconds] for train, valid, seconds in self.losses])
+        own = {
+            "alive": np.array(self.alive),
+            "best_loss": self.best_loss,
+            "best_epoch": self.best_epoch,
+            "stopped": self.stopped,
+        }
+        tensors = {name: torch.from_numpy(part.copy()) for name, part in (own | {"losses": table}).items()}
+        tensors |= {"best": self.best} | {f"fleet.{name}": part for name, part in self.fleet.state().items()}
+        return {name: part.detach().cpu().clone() for name, part in tensors.items()}
+
+    def load(self, state: dict[str, Tensor]) -> None:
+        """Go on from a stored state."""
+        try:
+            count, width = len(self.members), self.best.shape[1]
+            if state["best"].shape != (count, width):
+                raise TrainingError(
+                    f"the checkpoint has {tuple(state['best'].shape)} weights, this training {(count, width)}: "
+                    "it belongs to another model or other data"
+                )
+            on_device = {name[6:]: part.to(self.best.device) for name, part in state.items() if name.startswith("fleet.")}
+            alive = state["alive"].tolist()
+            if len(alive) < len(self.alive):
+                empty = {name: part.new_zeros(count, *part.shape[1:]) for name, part in on_device.items()}
+                self._shrink(alive, empty)
+            self.fleet.load(on_device)
+            self.best = state["best"].to(self.best)
+            self.best_loss, self.best_epoch = state["best_loss"].numpy().copy(), state["best_epoch"].numpy().copy()
+            self.stopped = state["stopped"].numpy().copy()
+            self.losses = [(row[:count], row[count:-1], float(row[-1])) for row in state["losses"].numpy().copy()]
+        except KeyError as error:
+            raise TrainingError(f"the checkpoint lacks {error.args[0]!r}: it was not written by a training") from None
+
+    def result(self, kind: Kind) -> Trained:
+        """Return all members with their best weights."""
+        model = self.fleet.model.with_members(len(self.members)).to(self.best)
+        Packed(model).load(self.best)
+        model.eval()
+        history = [
+            {"epoch": number, "train_loss": train.tolist(), "valid_loss": valid.tolist(), "seconds": seconds}
+            for number, (train, valid, seconds) in enumerate(self.losses, start=1)
+        ]
+        return Trained(model, kind, history, self.best_epoch.tolist(), self.best_loss.tolist())
+
+
+def _model(
+    kind: Kind,
+    config: dict[str, Any],
+    task: GraphTask | NodeTask,
+    targets: Targets,
+    members: list[Member],
+    initial: Model | None,
+) -> Model:
+    """Return the model with every member's initial weights."""
+    model = MODELS[kind](**{**config, "outputs": targets.outputs, "scaled": targets.kind == "values"}, members=len(members))
+    if initial is not None:
+        try:
+            model.load_state_dict(initial.state_dict())
+        except RuntimeError as error:
+            raise TrainingError(f"the initial model has another shape: {str(error).splitlines()[-1].strip()}") from None
+        return model
+    model.seed([member.seed % 2**63 for member in members])
+    node, edge = task.seen([np.asarray(member.train) for member in members], model.node_labels)
+    model.forget(~node, ~edge)
+    if model.scaled:
+        mean, std = targets.scale(item_table([member.train for member in members], targets.y.device))
+        model.output_mean.copy_(mean)
+        model.output_std.copy_(std)
+    return model
+
+
+def _checked(number: int, member: Member, items: int) -> Member:
+    """Return the member with its items as arrays, or say what is wrong with it."""
+    parts: dict[str, Any] = {}
+    for name in ("train", "valid"):
+        part = getattr(member, name)
+        array = np.zeros(0, np.int64) if part is None else np.asarray(part)
+        if array.dtype == bool:
+            array = np.flatnonzero(array)
+        if len(array) and array.dtype.kind not in "iu":
+            raise TrainingError(f"the {name} items of member {number} must be whole numbers, got {array.dtype}")
+        array = array.astype(np.int64)
+        if len(array) and not (array.min() >= 0 and array.max() < items):
+            raise TrainingError(
+                f"member {number} has a {name} item {array.max() if array.min() >= 0 else array.min()} of {items} items"
+            )
+        parts[name] = array
+    if not len(parts["train"]):
+        raise TrainingError(f"member {number} has nothing to train on: its training part is empty")
+    return replace(member, **parts)
+
+
+def _check_targets(targets: Targets, members: list[Member]) -> None:
+    """Say which member has no known target to learn from."""
+    if targets.kind == "classes":
+        return
+    known = (~targets.y.isnan()).any(1).cpu().numpy()
+    for number, member in enumerate(members):
+        if not known[np.asarray(member.train)].any():
+            raise TrainingError(f"all training targets of member {number} are missing")

@@ -9,8 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from edgnn import datasets, draw, errors, graphs, io, ops, theory, wl
+    from edgnn import datasets, draw, errors, estimators, evaluation, graphs, io, nn, ops, theory, training, wl
     from edgnn.datasets import Dataset, load_dataset
+    from edgnn.estimators import GraphClassifier, GraphRegressor, NodeClassifier, NodeRegressor
     from edgnn.graphs import UNKNOWN, Graphs, Nodes, Structure, Vocabulary
     from edgnn.io import (
         Labeled,
@@ -30,8 +31,12 @@ __version__ = "0.1.0.dev0"
 _HOME = {
     "UNKNOWN": "graphs",
     "Dataset": "datasets",
+    "GraphClassifier": "estimators",
+    "GraphRegressor": "estimators",
     "Graphs": "graphs",
     "Labeled": "io",
+    "NodeClassifier": "estimators",
+    "NodeRegressor": "estimators",
     "Nodes": "graphs",
     "Structure": "graphs",
     "Vocabulary": "graphs",
@@ -46,13 +51,19 @@ _HOME = {
     "to_pyg": "io",
     "write": "io",
 }
-_ROOMS = ("datasets", "draw", "errors", "graphs", "io", "ops", "theory", "wl")
+_ROOMS = (
+    "datasets", "draw", "errors", "estimators", "evaluation", "graphs", "io", "nn", "ops", "theory", "training", "wl",
+)  # fmt: skip
 
 __all__ = [
     "UNKNOWN",
     "Dataset",
+    "GraphClassifier",
+    "GraphRegressor",
     "Graphs",
     "Labeled",
+    "NodeClassifier",
+    "NodeRegressor",
     "Nodes",
     "Structure",
     "Vocabulary",
@@ -60,6 +71,8 @@ __all__ = [
     "datasets",
     "draw",
     "errors",
+    "estimators",
+    "evaluation",
     "from_networkx",
     "from_pyg",
     "from_sdf",
@@ -67,12 +80,14 @@ __all__ = [
     "graphs",
     "io",
     "load_dataset",
+    "nn",
     "ops",
     "read",
     "read_labeled",
     "theory",
     "to_networkx",
     "to_pyg",
+    "training",
     "wl",
     "write",
 ]

@@ -15,7 +15,7 @@ from edgnn.graphs._graphs import Multiplicity
 from edgnn.nn._activation import Activation, activation_of
 from edgnn.nn._batch_norm import BatchNorm
 from edgnn.nn._noise import Noise, dropout
-from edgnn.nn._parameters import Generators, glorot_, normal_, parameter, plus_product
+from edgnn.nn._parameters import Generators, linear_, normal_, parameter, plus_product
 from edgnn.ops import constant_product, neighbor_sum
 
 
@@ -38,17 +38,17 @@ class Conv(nn.Module):
         *,
         edge_features: int = 0,
         activation: str | Activation = "relu",
-        dropout: float = 0.0,
+        dropout: float | None = 0.0,
         input_dropout: float = 0.0,
         batch_norm: bool = False,
-        bias: bool = True,
+        bias: bool = False,
         direction: Literal["both", "in"] = "both",
         multiplicity: Multiplicity = "once",
         members: int | None = None,
     ) -> None:
         super().__init__()
         for name, rate in (("dropout", dropout), ("input_dropout", input_dropout)):
-            if not 0 <= rate < 1:
+            if rate is not None and not 0 <= rate < 1:
                 raise ValueError(f"{name}={rate}: a rate is at least 0 and below 1")
         self.in_dim, self.out_dim, self.num_edge_labels, self.edge_features = in_dim, out_dim, num_edge_labels, edge_features
         self.activation = activation_of(activation)
@@ -58,11 +58,14 @@ class Conv(nn.Module):
         self.norm = BatchNorm(out_dim, members=members) if batch_norm else None
 
     def reset_parameters(self, generators: Generators = None) -> None:
-        """Draw new weights."""
-        if self.bias is not None:
-            nn.init.zeros_(self.bias)
+        """Draw new weights: all of a layer's as those of one linear map of all it adds up."""
+        linear_(self._weights(), generators, self.bias)
         if self.norm is not None:
             self.norm.reset_parameters()
+
+    def _weights(self) -> list[Tensor]:
+        """Return the matrices that the inputs are multiplied with."""
+        raise NotImplementedError
 
     def forward(
         self,
@@ -98,7 +101,7 @@ class Conv(nn.Module):
         state = self.activation(total)
         if self.norm is not None:
             state = self.norm(state, mask)
-        return dropout(state, self.dropout, self.training, noise)
+        return state if self.dropout is None else dropout(state, self.dropout, self.training, noise)
 
     def _sum(self, x: Tensor | Known, structure: Structure, noise: Noise | None) -> Tensor:
         """Return the sum inside the activation."""
@@ -118,6 +121,11 @@ class Conv(nn.Module):
                 "build one of them with the other's direction"
             )
 
+    def _check_features(self, structure: Structure) -> None:
+        features = 0 if structure.F_in is None else structure.F_in.shape[-1]
+        if features != self.edge_features:
+            raise GraphError(f"the layer was made for {self.edge_features} edge features, the structure has {features}")
+
     def extra_repr(self) -> str:
         """Say the sizes."""
         return f"{self.in_dim}, {self.out_dim}, num_edge_labels={self.num_edge_labels}, direction={self.direction!r}"
@@ -135,7 +143,8 @@ class GNNConv(Conv):
     activation : str or callable
         :math:`\sigma`: ``"relu"``, ``"cosine"``, ``"tanh"``, …
     dropout, input_dropout : float
-        Rate at which entries of the result, or of the states that enter, are dropped while training.
+        Rate at which entries of the result, or of the states that enter, are dropped while training. With ``dropout=None`` the
+        result is left whole whatever rates members have.
     batch_norm : bool
         Normalize after the activation, as the authors' code does.
     bias : bool
@@ -159,11 +168,8 @@ class GNNConv(Conv):
         if type(self) is GNNConv:
             self.reset_parameters()
 
-    def reset_parameters(self, generators: Generators = None) -> None:
-        """Draw new weights."""
-        super().reset_parameters(generators)
-        glorot_(self.W1, generators)
-        glorot_(self.W2, generators)
+    def _weights(self) -> list[Tensor]:
+        return [self.W1, self.W2]
 
     def _sum(self, x: Tensor | Known, structure: Structure, noise: Noise | None) -> Tensor:
         dropping = self.training and self.input_dropout > 0
@@ -226,11 +232,11 @@ class EdGNNConv(GNNConv):
     def reset_parameters(self, generators: Generators = None) -> None:
         """Draw new weights."""
         super().reset_parameters(generators)
-        glorot_(self.W3, generators)
-        if self.W4 is not None:
-            glorot_(self.W4, generators)
         if self.edge_embedding is not None:
             normal_(self.edge_embedding, generators)
+
+    def _weights(self) -> list[Tensor]:
+        return [*super()._weights(), self.W3, *([] if self.W4 is None else [self.W4])]
 
     def _check(self, structure: Structure) -> None:
         super()._check(structure)
@@ -239,9 +245,7 @@ class EdGNNConv(GNNConv):
                 f"the layer was made for {self.num_edge_labels} edge labels, the structure has {structure.num_edge_labels}: "
                 "read the graphs with like=, or make the layer anew"
             )
-        features = 0 if structure.F_in is None else structure.F_in.shape[-1]
-        if features != self.edge_features:
-            raise GraphError(f"the layer was made for {self.edge_features} edge features, the structure has {features}")
+        self._check_features(structure)
 
     def _sum(self, x: Tensor | Known, structure: Structure, noise: Noise | None) -> Tensor:
         total = super()._sum(x, structure, noise)

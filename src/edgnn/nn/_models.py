@@ -46,7 +46,7 @@ class Model(nn.Module):
         dropout: float = 0.0,
         input_dropout: float = 0.0,
         batch_norm: bool = False,
-        bias: bool = True,
+        bias: bool = False,
         embedding: int | None = None,
         edge_embedding: int | None = None,
         direction: Literal["both", "in"] = "both",
@@ -80,7 +80,7 @@ class Model(nn.Module):
         kind: type[Conv] = {"edgnn": EdGNNConv, "gnn": GNNConv}.get(conv, RelationalConv)
         self.convs: Any = nn.ModuleList()
         for number, (in_dim, out_dim) in enumerate(pairwise(widths)):
-            of_layer = {"activation": "identity"} if last is not None and number == layers - 1 else inner
+            of_layer = {"activation": "identity", "dropout": None} if last is not None and number == layers - 1 else inner
             self.convs.append(kind(in_dim, out_dim, edge_labels, **options, **of_layer))
         self.scaled = scaled
         if scaled:
@@ -192,7 +192,7 @@ class GraphModel(Model):
     batch_norm : bool
         After each activation.
     bias : bool
-        Whether layers have one.
+        Whether layers have one; the paper's have none. The final linear map always does.
     embedding, edge_embedding : int, optional
         Width of learned node and edge embeddings; one-hot without.
     readout : {"sum", "mean", "max"}
@@ -237,7 +237,8 @@ class GraphModel(Model):
 
     def embed(self, inputs: Inputs | Graphs) -> Tensor:
         """Return the representation :math:`f_G` of every graph."""
-        parts = [part.to_dense() if isinstance(part, CSR) else part for part in self._readouts(self._inputs(inputs), None)]
+        inputs = self._inputs(inputs)
+        parts = [part.to_dense(inputs.dtype) if isinstance(part, CSR) else part for part in self._readouts(inputs, None)]
         return torch.cat([part.expand(*parts[-1].shape[:-1], -1) for part in parts], dim=-1)
 
     def _readouts(self, inputs: Inputs, noise: Noise | None) -> list[Matrix]:
@@ -296,9 +297,10 @@ class NodeModel(Model):
         """Return the states of every node before the outputs are made of them."""
         inputs = self._inputs(inputs)
         x = self._states(inputs, len(self.convs) - (not hasattr(self, "head")), None)
-        if isinstance(x, Known):
-            return x.H if isinstance(x.H, Tensor) else x.H.to_dense()
-        return x
+        if not isinstance(x, Known):
+            return x
+        states = x.H if isinstance(x.H, Tensor) else x.H.to_dense(inputs.dtype)
+        return states if self.members is None else states.expand(self.members, -1, -1)
 
     def _states(self, inputs: Inputs, layers: int, noise: Noise | None) -> Tensor | Known:
         x = self._input(inputs)

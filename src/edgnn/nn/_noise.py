@@ -30,9 +30,12 @@ class Noise:
         self.seeds, self.purpose, self.rate = seeds, purpose, rate
         self._calls = 0
 
-    def keep(self, x: Tensor, rate: Tensor | float) -> Tensor:
-        """Return the next mask, scaled so that means stay, for states of the shape of ``x``."""
+    def count(self) -> None:
+        """Go on to the next call; also where nothing is dropped, so that a member's masks do not depend on others' rates."""
         self._calls += 1
+
+    def keep(self, x: Tensor, rate: Tensor | float) -> Tensor:
+        """Return this call's mask, scaled so that means stay, for states of the shape of ``x``."""
         mask = keep_mask(keys(self.seeds, *self.purpose, self._calls), x.shape[-2], x.shape[-1], rate)
         share = 1 - torch.as_tensor(rate, dtype=x.dtype, device=x.device).reshape(-1, 1, 1)
         return mask / share
@@ -44,6 +47,7 @@ def dropout(x: Tensor, rate: float, training: bool, noise: Noise | None, own_rat
         return x
     if noise is None:
         return functional.dropout(x, rate) if rate else x
+    noise.count()
     if own_rate and noise.rate is not None:
         return x * noise.keep(x, noise.rate)
     return x * noise.keep(x, rate) if rate else x

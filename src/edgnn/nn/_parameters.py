@@ -26,6 +26,13 @@ def glorot_(weight: Tensor, generators: Generators = None) -> None:
     _uniform_(weight, math.sqrt(6 / max(rows + columns, 1)), generators)
 
 
+def linear_(weights: Sequence[Tensor], generators: Generators = None, bias: Tensor | None = None) -> None:
+    """Draw weights, and a bias, as torch does for one linear map of all their inputs side by side: U(−b, b), b² = 1 / inputs."""
+    bound = 1 / math.sqrt(max(sum(weight.shape[-2] for weight in weights), 1))
+    for weight in (*weights, *(() if bias is None else (bias,))):
+        _uniform_(weight, bound, generators)
+
+
 def normal_(weight: Tensor, generators: Generators = None) -> None:
     """Draw from N(0, 1)."""
     with torch.no_grad():
@@ -72,9 +79,7 @@ class Linear(nn.Module):
 
     def reset_parameters(self, generators: Generators = None) -> None:
         """Draw new weights."""
-        glorot_(self.weight, generators)
-        if self.bias is not None:
-            nn.init.zeros_(self.bias)
+        linear_([self.weight], generators, self.bias)
 
     def forward(self, *parts: Tensor | CSR) -> Tensor:
         """Map the columns of ``parts``, side by side, without putting them side by side."""

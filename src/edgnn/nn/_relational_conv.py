@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from edgnn.errors import GraphError
 from edgnn.graphs import Structure
+from edgnn.graphs._csr import CSR
 from edgnn.nn._conv import Conv, Known
 from edgnn.nn._noise import Noise, dropout
 from edgnn.nn._parameters import Generators, glorot_, parameter, plus_product
@@ -68,7 +70,10 @@ class RelationalConv(Conv):
 
     def reset_parameters(self, generators: Generators = None) -> None:
         """Draw new weights."""
-        super().reset_parameters(generators)
+        if self.norm is not None:
+            self.norm.reset_parameters()
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)
         for weight in (self.W1, self.W, self.coefficients, self.W_features):
             if weight is not None:
                 glorot_(weight, generators)
@@ -101,10 +106,11 @@ class RelationalConv(Conv):
             raise GraphError(
                 f"the layer was made for {self.num_relations} relations, the structure has {structure.relations.num_relations}"
             )
+        self._check_features(structure)
 
     def _sum(self, x: Tensor | Known, structure: Structure, noise: Noise | None) -> Tensor:
         if isinstance(x, Known):
-            x = x.H if isinstance(x.H, Tensor) else x.H.to_dense(self.W1.dtype)
+            x = _dense(x.H, self.W1.dtype)
         relations, W = structure.relations, self.relation_weights()
         assert relations is not None
         if self.training and self.input_dropout:
@@ -127,3 +133,13 @@ class RelationalConv(Conv):
             if structure.F_out is not None:
                 total = plus_product(total, structure.F_out, self.W_features[..., self.edge_features :, :])
         return total
+
+
+def _dense(matrix: Tensor | CSR, dtype: torch.dtype) -> Tensor:
+    """Return the matrix as a tensor, with its blocks along a leading axis."""
+    if isinstance(matrix, Tensor):
+        return matrix
+    rows, columns = matrix.shape
+    width = columns // matrix.blocks
+    below = replace(matrix, indices=matrix.indices % width, shape=(rows, width), blocks=1).to_dense(dtype)
+    return below if matrix.blocks == 1 else below.view(matrix.blocks, rows // matrix.blocks, width)

@@ -100,7 +100,7 @@ class Blocks:
         matrix = self.rows[name]
         if isinstance(matrix, Tensor):
             shape = () if members == 1 else (members,)
-            return matrix.index_select(0, to_tensor(rows)).view(*shape, -1, matrix.shape[1])
+            return matrix.index_select(0, to_tensor(rows)).view(*shape, len(rows) // members, matrix.shape[1])
         if matrix is None:
             return None
         width = matrix.shape[1]

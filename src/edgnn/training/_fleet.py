@@ -56,7 +56,8 @@ class Fleet:
         self.train, self.valid = (
             item_table([getattr(member, part) for member in members], device) for part in ("train", "valid")
         )
-        self.weights = targets.item_weights(self.train)
+        weights = targets.item_weights(self.train)
+        self.weights = None if weights is None else weights.to(dtype)
         self.std = model.output_std if model.scaled else None
 
     def epoch(self, number: int) -> Tensor:

@@ -57,6 +57,8 @@ class Targets:
             class_weight = torch.as_tensor(class_weight, dtype=torch.float64)
             if class_weight.shape != (num_classes,):
                 raise TrainingError(f"class_weight has the shape {tuple(class_weight.shape)}, one number per class is needed")
+            if not bool(((class_weight >= 0) & class_weight.isfinite()).all()):
+                raise TrainingError(f"class_weight={class_weight.tolist()}: weights are finite and at least 0")
         elif class_weight not in (None, "balanced"):
             raise TrainingError(f"class_weight={class_weight!r}: choose 'balanced', None, or one number per class")
         return cls("classes", numbers.to(torch.int64), num_classes, _weights(weight, len(numbers)), class_weight)
@@ -99,7 +101,7 @@ class Targets:
         ------
         train (M, n) → (M, K), (M, K)
         """
-        y = self.y[train.clamp(min=0)]
+        y = self.y[train.clamp(min=0)].to(torch.float64)
         known = ~y.isnan() & (train >= 0).unsqueeze(-1)
         count = known.sum(1).clamp(min=1)
         mean = torch.where(known, y, 0.0).sum(1) / count
@@ -118,7 +120,7 @@ class Targets:
             return None
         real = train >= 0
         chosen = train.clamp(min=0)
-        weight = torch.ones(len(self), device=self.y.device) if self.weight is None else self.weight
+        weight = torch.ones(len(self), dtype=torch.float64, device=self.y.device) if self.weight is None else self.weight
         table = weight.expand(len(train), -1)
         if self.class_weight is not None:
             table = table * self._class_weights(chosen, real).gather(1, self.y.expand(len(train), -1))
@@ -132,9 +134,7 @@ class Targets:
         counts = torch.zeros(len(train), self.outputs, device=self.y.device, dtype=torch.float64)
         counts.scatter_add_(1, self.y[train], real.to(torch.float64))
         balanced = real.sum(1, keepdim=True) / (self.outputs * counts)
-        return torch.where(counts > 0, balanced, 0.0).to(
-            torch.get_default_dtype() if self.weight is None else self.weight.dtype
-        )
+        return torch.where(counts > 0, balanced, 0.0)
 
     def loss(self, outputs: Tensor, items: Tensor, weights: Tensor | None, std: Tensor | None) -> Tensor:
         """Return every member's mean loss over its items (below zero: none): cross-entropy, or squared error in units of ``std``.

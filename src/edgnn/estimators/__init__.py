@@ -1,0 +1,20 @@
+"""The scikit-learn face: classifiers and regressors for graphs and for nodes."""
+
+from edgnn.estimators._base import Estimator
+from edgnn.estimators._errors import EstimatorError, UnknownLabelWarning
+from edgnn.estimators._graph import GraphClassifier, GraphRegressor
+from edgnn.estimators._node import NodeClassifier, NodeRegressor
+from edgnn.estimators._storage import load_estimator
+from edgnn.estimators._uncertainty import Uncertainty
+
+__all__ = [
+    "Estimator",
+    "EstimatorError",
+    "GraphClassifier",
+    "GraphRegressor",
+    "NodeClassifier",
+    "NodeRegressor",
+    "Uncertainty",
+    "UnknownLabelWarning",
+    "load_estimator",
+]

@@ -1,0 +1,192 @@
+"""How graphs become what a fitted model reads: its labels' numbers, degrees as labels, features of the fitted width."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.sparse import csr_array
+from torch import Tensor
+
+from edgnn.errors import UnknownLabelError
+from edgnn.estimators._errors import EstimatorError, UnknownLabelWarning
+from edgnn.estimators._inputs import Items, graphs_of
+from edgnn.graphs import UNKNOWN, Graphs, Nodes, Vocabulary
+from edgnn.graphs._graphs import Direction, Multiplicity
+from edgnn.graphs._vocabulary import preview, recode
+
+_Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Coder:
+    """The labels and feature widths that a model is made for.
+
+    Parameters
+    ----------
+    node_vocabulary, edge_vocabulary : Vocabulary
+        The labels of the graphs given to ``fit``; a label's number is its row in the weights.
+    node_features, edge_features : int
+        Widths of the continuous features.
+    degree_labels : {"in", "out", "both"}, optional
+        Which degree takes the place of the node labels.
+    multiplicity : {"once", "per-edge"}
+        What the degree counts.
+    """
+
+    node_vocabulary: Vocabulary
+    edge_vocabulary: Vocabulary
+    node_features: int
+    edge_features: int
+    degree_labels: Direction | None
+    multiplicity: Multiplicity
+
+    @classmethod
+    def of(cls, graphs: Graphs, degree_labels: Any, multiplicity: Multiplicity) -> Coder:
+        """Learn the labels of ``graphs``; ``"auto"`` means in-degrees where nodes have neither labels nor features."""
+        if degree_labels == "auto":
+            bare = graphs.node_vocabulary.constant and graphs.node_features is None
+            degree_labels = "in" if bare else None
+        if degree_labels is not None:
+            graphs = graphs.with_degree_labels(degree_labels, multiplicity=multiplicity)
+        return cls(
+            node_vocabulary=_known(graphs.node_vocabulary),
+            edge_vocabulary=_known(graphs.edge_vocabulary),
+            node_features=_width(graphs.node_features),
+            edge_features=_width(graphs.edge_features),
+            degree_labels=degree_labels,
+            multiplicity=multiplicity,
+        )
+
+    def encode(self, graphs: Graphs) -> Graphs:
+        """Return ``graphs`` with labels numbered as fitted; those that are not known become ``UNKNOWN``."""
+        for what, width, features in (
+            ("node", self.node_features, graphs.node_features),
+            ("edge", self.edge_features, graphs.edge_features),
+        ):
+            if _width(features) != width:
+                raise EstimatorError(
+                    f"the graphs have {_width(features)} {what} features, but the estimator was fitted with {width}: "
+                    "give it graphs with the same features"
+                )
+        if self.degree_labels is not None:
+            graphs = graphs.with_degree_labels(self.degree_labels, multiplicity=self.multiplicity)
+        if graphs.node_vocabulary != self.node_vocabulary:
+            labels, vocabulary = recode(graphs.node_label, graphs.node_vocabulary, self.node_vocabulary, "map")
+            graphs = graphs._with(node_label=labels, node_vocabulary=vocabulary)
+        if graphs.edge_vocabulary != self.edge_vocabulary:
+            labels, vocabulary = recode(graphs.edge_label, graphs.edge_vocabulary, self.edge_vocabulary, "map", "edge")
+            graphs = graphs._with(edge_label=labels, edge_vocabulary=vocabulary)
+        return graphs
+
+    def equals(self, other: Coder) -> bool:
+        """Whether a model made for one can read what the other encodes."""
+        names = self.__dataclass_fields__
+        return all(getattr(self, name) == getattr(other, name) for name in names)
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """Which of a coder's labels occur in a training part.
+
+    Shapes
+    ------
+    nodes : (node labels,), edges : (edge labels,), both bool
+    """
+
+    nodes: Tensor
+    edges: Tensor
+
+    @classmethod
+    def of(cls, coder: Coder, items: Items, train: _Array) -> Seen:
+        """Mark the labels that occur in the graphs of the training part (of nodes: in the graphs that hold them)."""
+        graphs = graphs_of(items)
+        chosen = torch.as_tensor(train, device=graphs.device)
+        owner = graphs.graph_of_node[items.index[chosen]] if isinstance(items, Nodes) else chosen
+        mask = torch.zeros(len(graphs), dtype=torch.bool, device=graphs.device)
+        mask[owner] = True
+        on_node = mask[graphs.graph_of_node]
+        node_label, edge_label = graphs.node_label[on_node], graphs.edge_label[on_node[graphs.edge_source]]
+        return cls(_occurring(node_label, len(coder.node_vocabulary)), _occurring(edge_label, len(coder.edge_vocabulary)))
+
+    def joined(self, earlier: Seen) -> Seen:
+        """Return the labels that occur now or occurred in an earlier training."""
+        return Seen(self.nodes | earlier.nodes, self.edges | earlier.edges)
+
+    def unseen(self, graphs: Graphs) -> tuple[Tensor, Tensor]:
+        """Return the nodes and the edges of encoded ``graphs`` whose label does not occur."""
+        return _lacking(self.nodes, graphs.node_label), _lacking(self.edges, graphs.edge_label)
+
+    def check(self, coder: Coder, raw: Graphs, encoded: Graphs, unknown: str) -> None:
+        """Warn once of labels that were never seen, with their count, or raise where ``unknown="error"``."""
+        nodes, edges = self.unseen(encoded)
+        if not len(nodes) and not len(edges):
+            return
+        if unknown == "error":
+            raise UnknownLabelError(self._refusal(coder, raw, nodes, edges))
+        labels = "degrees" if coder.degree_labels is not None and len(nodes) and not len(edges) else "labels"
+        counts = " and ".join(_count(len(part), what) for part, what in ((nodes, "node"), (edges, "edge")) if len(part))
+        warnings.warn(
+            f"the training part did not contain the {labels} of {counts} ({_count(len(raw), 'graph')} in all); "
+            "they count for nothing in the prediction",
+            UnknownLabelWarning,
+            stacklevel=_frames_inside(),
+        )
+
+    def _refusal(self, coder: Coder, raw: Graphs, nodes: Tensor, edges: Tensor) -> str:
+        what, element = ("node", int(nodes[0])) if len(nodes) else ("edge", int(edges[0]))
+        if what == "node" and coder.degree_labels is not None:
+            raw = raw.with_degree_labels(coder.degree_labels, multiplicity=coder.multiplicity)
+        label = raw.node_vocabulary[int(raw.node_label[element])] if what == "node" else None
+        label = raw.edge_vocabulary[int(raw.edge_label[element])] if what == "edge" else label
+        known = coder.node_vocabulary if what == "node" else coder.edge_vocabulary
+        marks = self.nodes if what == "node" else self.edges
+        seen = [value for value, mark in zip(known, marks.tolist(), strict=True) if mark]
+        return (
+            f"{what} {element} has the label {label!r}, which is not among the {len(seen)} of the training part: "
+            f'{preview(seen)}; set unknown="zero" to let such labels count for nothing'
+        )
+
+
+def carriers(coder: Coder, graphs: Graphs) -> csr_array:
+    """Return which labels each of the encoded graphs has: a sparse matrix, node labels in the first columns, edge labels behind."""
+    node_labels, edge_labels = len(coder.node_vocabulary), len(coder.edge_vocabulary)
+    owner = graphs.graph_of_node
+    rows = torch.cat([owner, owner[graphs.edge_source]]).cpu().numpy()
+    known = torch.cat([graphs.node_label < node_labels, graphs.edge_label < edge_labels]).cpu().numpy()
+    columns = torch.cat([graphs.node_label, graphs.edge_label + node_labels]).cpu().numpy()
+    shape = (len(graphs), node_labels + edge_labels)
+    return csr_array((np.ones(int(known.sum())), (rows[known], columns[known])), shape=shape)
+
+
+def _known(vocabulary: Vocabulary) -> Vocabulary:
+    return Vocabulary(value for value in vocabulary if value is not UNKNOWN) if UNKNOWN in vocabulary else vocabulary
+
+
+def _width(features: Tensor | None) -> int:
+    return 0 if features is None else features.shape[1]
+
+
+def _occurring(labels: Tensor, size: int) -> Tensor:
+    return (torch.bincount(labels, minlength=size)[:size] > 0).cpu()
+
+
+def _lacking(seen: Tensor, labels: Tensor) -> Tensor:
+    known = torch.cat([seen, torch.zeros(1, dtype=torch.bool)]).to(labels.device)
+    return (~known[labels.clamp(max=len(seen))]).nonzero()[:, 0]
+
+
+def _frames_inside() -> int:
+    """Return the ``stacklevel`` at which a warning names the line that called the estimator."""
+    level, frame = 0, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("edgnn.estimators"):
+        level, frame = level + 1, frame.f_back
+    return level + 1
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"

@@ -1,0 +1,158 @@
+"""From an estimator's parameters to a trained fleet, and from a fleet to numbers."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from edgnn.estimators._coder import Coder
+from edgnn.estimators._errors import EstimatorError
+from edgnn.estimators._inputs import Items, Level, positions_of
+from edgnn.estimators._parameters import plain
+from edgnn.estimators._targets import Encoding, class_weights
+from edgnn.graphs import Graphs
+from edgnn.nn import GraphModel, Inputs, Model, NodeModel
+from edgnn.training import Settings, Targets, outputs
+
+_Array = np.ndarray[Any, Any]
+OnEpoch = Callable[[Any], Any]
+
+_OF_MODEL = (
+    "layers", "hidden", "conv", "activation", "dropout", "input_dropout", "batch_norm", "bias", "embedding", "edge_embedding",
+    "direction", "bases", "readout", "include_input", "head",
+)  # fmt: skip
+_OF_TRAINING = (
+    "max_epochs", "batch_size", "learning_rate", "weight_decay", "optimizer", "patience", "clip_norm", "precision",
+)  # fmt: skip
+
+
+def model_config(parameters: dict[str, Any], coder: Coder, encoding: Encoding) -> dict[str, Any]:
+    """Return the arguments of the model, without ``members``."""
+    chosen = {name: plain(parameters[name]) for name in _OF_MODEL if name in parameters}
+    return chosen | {
+        "node_labels": len(coder.node_vocabulary),
+        "edge_labels": len(coder.edge_vocabulary),
+        "node_features": coder.node_features,
+        "edge_features": coder.edge_features,
+        "outputs": encoding.outputs,
+        "scaled": encoding.task == "values",
+    }
+
+
+def settings_of(parameters: dict[str, Any]) -> Settings:
+    """Return how to train."""
+    chosen = {name: plain(parameters[name]) for name in _OF_TRAINING}
+    return Settings(**chosen, device=str(device_of(parameters["device"])))
+
+
+def device_of(name: Any) -> torch.device:
+    """Return the device that a parameter names; ``"auto"`` is CUDA where there is one."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except (RuntimeError, TypeError):
+        device = torch.device("meta")
+    if device.type not in ("cpu", "cuda"):
+        raise EstimatorError(f"device={name!r}: choose 'cpu', 'cuda', 'cuda:1' (and so on) or 'auto'")
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise EstimatorError(f"device={name!r}: torch sees no CUDA device here; choose 'cpu' or 'auto'")
+    return device
+
+
+def inputs_of(graphs: Graphs, choices: Mapping[str, Any]) -> Inputs:
+    """Count what a model with these parameters reads of encoded graphs."""
+    return Inputs.of(
+        graphs,
+        direction=choices["direction"],
+        multiplicity=choices["multiplicity"],
+        dtype=torch.float64 if choices["precision"] == "float64" else torch.float32,
+        relations=choices["conv"] in ("joint", "rgcn"),
+        device=device_of(choices["device"]),
+    )
+
+
+def targets_of(encoding: Encoding, y: _Array, weight: _Array | None, class_weight: Any) -> Targets:
+    """Return targets as the training loop counts them."""
+    numbers = encoding.encode(y)
+    if encoding.task == "classes":
+        return Targets.classes(numbers, encoding.outputs, weight, class_weights(class_weight, encoding))
+    if encoding.task == "labels":
+        class_weights(class_weight, encoding)
+        return Targets.labels(numbers, weight)
+    return Targets.values(numbers, weight)
+
+
+def raw_outputs(model: Model, inputs: Inputs, items: Items) -> _Array:
+    """Return every member's outputs for the items: logits, or values in the users' units.
+
+    Shapes
+    ------
+    → (M, n, K)
+    """
+    model.to(inputs.device)
+    result: _Array = outputs(model, inputs, positions=positions_of(items)).detach().double().cpu().numpy()
+    return result
+
+
+@torch.no_grad()
+def embedded(model: Any, inputs: Inputs, items: Items) -> _Array:
+    """Return what the final linear map sees of the items, the members' side by side.
+
+    Shapes
+    ------
+    → (n, M · d)
+    """
+    states: Tensor = model.to(inputs.device).eval().embed(inputs)
+    states = states.expand(model.members, -1, -1)
+    positions = positions_of(items)
+    chosen = states if positions is None else states[:, positions.to(states.device)]
+    beside: _Array = torch.cat(list(chosen), dim=-1).cpu().numpy()
+    return beside
+
+
+def rebuilt(level: Level, config: dict[str, Any], members: int | None, weights: Mapping[str, Tensor]) -> Model:
+    """Return the model with these arguments and weights."""
+    model = (GraphModel if level == "graph" else NodeModel)(**config, members=members)
+    some = next((value for value in weights.values() if value.is_floating_point()), None)
+    if some is not None:
+        model = model.to(some.dtype)
+    model.load_state_dict(dict(weights))
+    return model.eval()
+
+
+class LastEpoch:
+    """A hook that remembers the last epoch and passes it on."""
+
+    def __init__(self, hook: OnEpoch | None) -> None:
+        self.hook, self.epoch = hook, None
+
+    def __call__(self, epoch: Any) -> Any:
+        """Take note of an epoch."""
+        self.epoch = epoch
+        return None if self.hook is None else self.hook(epoch)
+
+
+def reporting(hook: OnEpoch | None, verbose: int, epochs: int) -> OnEpoch | None:
+    """Return a hook that also writes a line to stderr every ``verbose`` epochs."""
+    if verbose == 0:
+        return hook
+
+    def report(epoch: Any) -> Any:
+        if epoch.number % verbose == 0 or epoch.number == epochs:
+            losses = f"training loss {_mean(epoch.train_loss):.4f}"
+            if not np.isnan(epoch.valid_loss).all():
+                losses += f", validation loss {_mean(epoch.valid_loss):.4f}"
+            sys.stderr.write(f"epoch {epoch.number} of {epochs}: {losses}\n")
+        return None if hook is None else hook(epoch)
+
+    return report
+
+
+def _mean(losses: Sequence[float]) -> float:
+    return float(np.nanmean(losses))

@@ -1,0 +1,59 @@
+"""Estimators for nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from edgnn.estimators._classifier import Classifier
+from edgnn.estimators._inputs import Level
+from edgnn.estimators._parameters import NodeParameters
+from edgnn.estimators._regressor import Regressor
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class NodeClassifier(NodeParameters, Classifier):
+    """Classify nodes with edGNN, with the face of scikit-learn.
+
+    ``fit(nodes, y)`` takes :class:`~edgnn.Nodes`, such as ``data.nodes[train]``, and one class per node. Messages run over the
+    whole graph, also over nodes without a target; ``predict`` takes other nodes of the same graph, or nodes of new graphs.
+
+    Parameters
+    ----------
+    head : {"linear", "conv"}
+        What gives the outputs: a linear map behind the layers, or the last of the layers itself, as in the authors' code.
+    degree_labels : {"auto", "in", "out", "both"}, optional
+        Put degrees in the place of node labels, as the paper does; ``"auto"``: in-degrees where nodes have neither labels nor
+        features. ``None`` takes the labels as they are.
+    batch_size : None
+        Not used: every step runs over the whole graph.
+    **parameters
+        All others as of :class:`~edgnn.GraphClassifier`, without ``readout`` and ``include_input``.
+
+    Attributes
+    ----------
+    classes_, history_, best_epoch_, temperature_
+        As of :class:`~edgnn.GraphClassifier`.
+    """
+
+    _level: ClassVar[Level] = "node"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class NodeRegressor(NodeParameters, Regressor):
+    """Predict real values of nodes with edGNN, with the face of scikit-learn.
+
+    ``y`` is a vector, or a matrix with one column per target; NaN stands for a missing value.
+
+    Parameters
+    ----------
+    **parameters
+        As of :class:`NodeClassifier`, without ``class_weight`` and ``calibrate``.
+
+    Attributes
+    ----------
+    history_, best_epoch_
+        As of :class:`~edgnn.GraphClassifier`.
+    """
+
+    _level: ClassVar[Level] = "node"

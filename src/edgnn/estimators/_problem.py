@@ -1,0 +1,101 @@
+"""A problem ready for training: encoded items, what a model reads of them, and the parts to train and validate on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from edgnn.estimators._coder import Coder, carriers
+from edgnn.estimators._data import Data
+from edgnn.estimators._errors import EstimatorError
+from edgnn.estimators._fleet import OnEpoch, inputs_of, model_config, reporting, settings_of, targets_of
+from edgnn.estimators._inputs import Items, Level, graphs_of, positions_of, with_graphs
+from edgnn.estimators._parts import held_out, member_seed, with_every_label
+from edgnn.estimators._targets import Encoding, encoding_of
+from edgnn.graphs import Graphs
+from edgnn.nn import Inputs, Model
+from edgnn.training import Member, Trained, train
+
+_Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Which items one ensemble trains and validates on (by position; ``valid`` may be empty), and its seed."""
+
+    train: _Array
+    valid: _Array
+    seed: int
+
+    @property
+    def known(self) -> _Array:
+        """Positions of all items that ``fit`` is shown."""
+        return np.concatenate([self.train, self.valid])
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Data with labels numbered as a coder does, and the constants of the model."""
+
+    data: Data
+    coder: Coder
+    items: Items
+    inputs: Inputs
+
+    @classmethod
+    def of(cls, data: Data, coder: Coder, parameters: dict[str, Any]) -> Problem:
+        """Encode the data and count what the model reads."""
+        items = with_graphs(data.items, coder.encode(graphs_of(data.items)))
+        return cls(data, coder, items, inputs_of(graphs_of(items), parameters))
+
+    @cached_property
+    def _carriers(self) -> csr_array:
+        return carriers(self.coder, graphs_of(self.items))
+
+    def part(self, train: _Array, share: float | None, seed: int) -> Part:
+        """Hold a share of some items out for validation; all members of an ensemble hold out the same ones.
+
+        Graphs that are the last to have a label are trained on, so that no label of the training items goes unlearned.
+        """
+        if share is None:
+            return Part(train, train[:0], seed)
+        data, y = self.data, self.data.y[train]
+        strata = encoding_of(y, data.task).encode(y) if data.task == "classes" else None
+        kept, out = held_out(data.usable[train], strata, float(share), seed)
+        if isinstance(self.items, Graphs):
+            kept, out = with_every_label(kept, out, self._carriers[train])
+        return Part(train[kept], train[out], seed)
+
+    def train(
+        self, level: Level, parameters: dict[str, Any], encoding: Encoding, parts: Sequence[Part], *,
+        on_epoch: OnEpoch | None = None, resume: Any = None, initial: Model | None = None,
+    ) -> Trained:  # fmt: skip
+        """Train ``members`` models for each part, all of them as one fleet; those of a part stand together."""
+        data = self.data
+        for part in parts:
+            if not data.usable[part.train].any():
+                raise EstimatorError(
+                    f"none of the {len(part.train)} training items has a target and a weight above zero: there is nothing to learn"
+                )
+        fleet = [
+            Member(part.train, part.valid if len(part.valid) else None, member_seed(part.seed, number))
+            for part in parts
+            for number in range(parameters["members"])
+        ]
+        return train(
+            level,
+            model_config(parameters, self.coder, encoding),
+            self.inputs,
+            targets_of(encoding, data.y, data.weight, parameters.get("class_weight")),
+            fleet,
+            settings_of(parameters),
+            positions=positions_of(self.items),
+            resume=resume,
+            on_epoch=reporting(on_epoch, parameters["verbose"], parameters["max_epochs"]),
+            initial=initial,
+        )

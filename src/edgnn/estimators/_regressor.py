@@ -1,0 +1,64 @@
+"""What makes an estimator a regressor: values in the users' units, averaged over members; several targets, some missing."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
+
+from edgnn.estimators._base import Estimator
+from edgnn.estimators._errors import EstimatorError
+from edgnn.estimators._problem import Part, Problem
+from edgnn.estimators._targets import Encoding, read_values, read_weight
+
+_Array = np.ndarray[Any, Any]
+
+
+class Regressor(RegressorMixin, Estimator):  # type: ignore[misc]
+    """Real values from the outputs of a fleet."""
+
+    _classifies: ClassVar[bool] = False
+
+    def predict(self, X: Any) -> _Array:
+        """Return the predicted value, or values, of each item.
+
+        Shapes
+        ------
+        → (n,), or (n, T) where y was a matrix
+        """
+        return _shaped(self._outputs(X).mean(axis=0), self._encoding)
+
+    def predict_uncertainty(self, X: Any) -> _Array:
+        """Return the standard deviation of the members' predictions.
+
+        Shapes
+        ------
+        → as :meth:`predict`
+        """
+        outputs = self._outputs(X)
+        if len(outputs) == 1:
+            raise EstimatorError("a single model has no spread: fit with members=5 or so to have an ensemble")
+        return _shaped(outputs.std(axis=0), self._encoding)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the coefficient of determination R², its mean over several targets; missing targets are left out."""
+        predicted = self.predict(X)
+        target, _ = read_values(y, len(predicted), self._level)
+        if target.shape != predicted.shape:
+            raise EstimatorError(f"y has the shape {target.shape}, but the predictions have {predicted.shape}")
+        weight = read_weight(sample_weight, len(predicted), self._level)
+        scores = []
+        for values, guesses in zip(target.reshape(len(target), -1).T, predicted.reshape(len(target), -1).T, strict=True):
+            known = ~np.isnan(values)
+            scores.append(r2_score(values[known], guesses[known], sample_weight=None if weight is None else weight[known]))
+        return float(np.mean(scores))
+
+    def _result(self, outputs: _Array, problem: Problem, encoding: Encoding, part: Part, test: _Array) -> dict[str, Any]:
+        """Return the predictions for the test part of a split."""
+        return {"prediction": _shaped(outputs[:, test].mean(axis=0), encoding), "probability": None, "classes": None}
+
+
+def _shaped(values: _Array, encoding: Encoding) -> _Array:
+    return values[:, 0] if encoding.flat else values

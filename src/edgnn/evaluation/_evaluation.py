@@ -1,0 +1,207 @@
+"""Evaluation: the predictions of every split, and what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from edgnn.evaluation import _statistics as statistics
+from edgnn.evaluation._metrics import Metric, find_metric, measure
+from edgnn.evaluation._splits import Split
+from edgnn.evaluation._summary import Comparison, Summary, summarize, summary_row
+from edgnn.evaluation._targets import Array, EvaluationError, Task, known_mean
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a model says about the test part of one split.
+
+    Parameters
+    ----------
+    prediction : array
+        Positions among the evaluation's classes, labels 0/1, or real values.
+    probability : array, optional
+        Of each class (n, K), or of label 1 (n, L).
+    """
+
+    prediction: Array
+    probability: Array | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation:
+    """What :func:`evaluate` returns: settings, splits, predictions; scores are computed from them.
+
+    ``mean``, ``spread``, ``minimum``, ``maximum``, ``interval`` and ``majority`` are those of the first metric;
+    ``evaluation["roc_auc"]`` is the :class:`Summary` of another.
+
+    Parameters
+    ----------
+    task : {"classes", "labels", "values"}
+        What the targets are.
+    metrics : tuple of str
+        Names of the metrics.
+    splits : tuple of Split
+        The parts.
+    truth : array
+        All targets: positions among ``classes`` (−1: missing), labels 0/1, or real values.
+    outcomes : tuple of Outcome
+        One per split.
+    classes : tuple
+        The classes, sorted; empty for other targets.
+    class_names : tuple of str
+        How to print them.
+    settings : mapping
+        The estimator's name and parameters.
+    """
+
+    task: Task
+    metrics: tuple[str, ...]
+    splits: tuple[Split, ...]
+    truth: Array
+    outcomes: tuple[Outcome, ...]
+    classes: tuple[Any, ...] = ()
+    class_names: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __getitem__(self, metric: str) -> Summary:
+        name = find_metric(metric).name
+        if name not in self._summaries:
+            raise EvaluationError(f"{name} was not evaluated, only {', '.join(self.metrics)}")
+        return self._summaries[name]
+
+    @property
+    def mean(self) -> float:
+        """Mean of the repeats' means."""
+        return self[self.metrics[0]].mean
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation of the repeats' means, or of the folds of a single repeat."""
+        return self[self.metrics[0]].spread
+
+    @property
+    def minimum(self) -> float:
+        """Least of the repeats' means, or of the folds of a single repeat."""
+        return self[self.metrics[0]].minimum
+
+    @property
+    def maximum(self) -> float:
+        """Greatest of the repeats' means, or of the folds of a single repeat."""
+        return self[self.metrics[0]].maximum
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95 % confidence interval of the mean; :class:`Summary` says which."""
+        return self[self.metrics[0]].interval
+
+    @property
+    def majority(self) -> float:
+        """What a model that ignores its input scores on the same splits."""
+        return self[self.metrics[0]].majority
+
+    @cached_property
+    def scores(self) -> dict[str, Array]:
+        """Score of each split, by metric."""
+        return {name: self._scored(name, self.outcomes) for name in self.metrics}
+
+    @cached_property
+    def confusion(self) -> Array | None:
+        """How often each class (row) was taken for each (column), over all splits; ``None`` if there is not one class per item."""
+        if self.task != "classes":
+            return None
+        table = np.zeros((len(self.classes), len(self.classes)), dtype=np.int64)
+        for split, outcome in zip(self.splits, self.outcomes, strict=True):
+            true = self.truth[split.test]
+            np.add.at(table, (true[true >= 0], outcome.prediction[true >= 0]), 1)
+        return table
+
+    def paired(self, other: Evaluation, metric: str | None = None) -> Comparison:
+        """Compare with another model's evaluation on the same splits of the same targets."""
+        name = find_metric(metric or self.metrics[0]).name
+        same = len(self.splits) == len(other.splits) and np.array_equal(
+            self.truth, other.truth, equal_nan=self.task != "classes"
+        )
+        for one, two in zip(self.splits, other.splits, strict=False):
+            same = same and _equal_sets(one.known, two.known) and _equal_sets(one.test, two.test)
+        if not same:
+            raise EvaluationError("the two evaluations have different targets or splits; evaluate both with one list of splits")
+        differences = self[name].scores - other[name].scores
+        return Comparison(
+            metric=name,
+            difference=known_mean(differences),
+            interval=statistics.t_interval(differences, self._ratio),
+            p_value=statistics.corrected_p_value(differences, self._ratio),
+            splits=int((~np.isnan(differences)).sum()),
+        )
+
+    def table(self) -> list[dict[str, str]]:
+        """Return one row per metric, ready to print; accuracies in percent."""
+        return [summary_row(self[name]) for name in self.metrics]
+
+    def __repr__(self) -> str:
+        repeats = len({split.repeat for split in self.splits})
+        parts = [f"{row['metric']} {row['mean']} ± {row['spread']}" for row in self.table()]
+        return f"Evaluation({', '.join(parts)}; {len(self.splits)} splits in {repeats} repeats)"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values that JSON can hold: enough for :meth:`from_dict` to compute all of it again."""
+        from edgnn.evaluation._plain import evaluation_to_dict
+
+        return evaluation_to_dict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Evaluation:
+        """Return the evaluation that :meth:`to_dict` wrote; scores are computed from its predictions."""
+        from edgnn.evaluation._plain import evaluation_from_dict
+
+        return evaluation_from_dict(values)
+
+    @cached_property
+    def _ratio(self) -> float:
+        return float(np.mean([len(split.test) / len(split.known) for split in self.splits]))
+
+    @cached_property
+    def _summaries(self) -> dict[str, Summary]:
+        baseline = [_ignorant(self.truth, split.known, split.test, self.task, len(self.classes)) for split in self.splits]
+        return {name: self._summary(name, self._scored(name, baseline)) for name in self.metrics}
+
+    def _scored(self, name: str, outcomes: Sequence[Outcome]) -> Array:
+        metric, size = find_metric(name), len(self.classes)
+        pairs = zip(self.splits, outcomes, strict=True)
+        return np.array(
+            [measure(metric, self.task, self.truth[split.test], out.prediction, out.probability, size) for split, out in pairs]
+        )
+
+    def _summary(self, name: str, majority: Array) -> Summary:
+        metric, scores = find_metric(name), self.scores[name]
+        interval, kind = self._interval(metric, scores)
+        return summarize(metric, scores, majority, [split.repeat for split in self.splits], interval, kind)
+
+    def _interval(self, metric: Metric, scores: Array) -> tuple[tuple[float, float], str]:
+        test = self.splits[0].test
+        if not all(_equal_sets(test, split.test) for split in self.splits[1:]):
+            return statistics.t_interval(scores, self._ratio), "corrected-t"
+        if metric.name == "accuracy" and self.task == "classes":
+            return statistics.single_test_interval(scores, int((self.truth[test] >= 0).sum())), "test-set"
+        return statistics.t_interval(scores, 0), "seeds"
+
+
+def _equal_sets(one: Array, two: Array) -> bool:
+    return np.array_equal(np.sort(one), np.sort(two))
+
+
+def _ignorant(truth: Array, known: Array, test: Array, task: Task, num_classes: int) -> Outcome:
+    """Return what is predicted for ``test`` without looking at the items: the most frequent class, or the mean."""
+    seen, size = truth[known], len(test)
+    if task == "classes":
+        counts = np.bincount(seen[seen >= 0], minlength=num_classes)
+        return Outcome(np.full(size, counts.argmax()), np.tile(counts / max(counts.sum(), 1), (size, 1)))
+    if seen.ndim == 1:
+        return Outcome(np.full(size, known_mean(seen)))
+    means = np.tile([known_mean(column) for column in seen.T], (size, 1))
+    return Outcome(means) if task == "values" else Outcome((means > 0.5).astype(float), means)

@@ -1,0 +1,148 @@
+"""Scaffold split: molecules with one ring framework stay in one part, so that a model is judged on new frameworks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from edgnn.evaluation._pool import share_count
+from edgnn.evaluation._splits import Split, bases, member_seed
+from edgnn.evaluation._targets import Array, EvaluationError, missing, target_array
+from edgnn.graphs import Graphs
+from edgnn.io._rdkit import chem, read_smiles, shown
+
+_BONDS = ("single", "double", "triple", "aromatic")
+
+
+def scaffold(
+    molecules: Graphs | Sequence[str],
+    y: Any = None,
+    *,
+    test: float = 0.1,
+    validation: float | None = 0.1,
+    repeats: int = 10,
+    seed: int = 0,
+) -> list[Split]:
+    """Split molecules by their Bemis–Murcko scaffold: always the same split, once per seed.
+
+    Scaffolds are taken from the most to the least frequent, and go to the training part while it has room for all their molecules,
+    then to the validation part, then to the test part; the rare ones end up there.
+
+    Parameters
+    ----------
+    molecules : Graphs or sequence of SMILES
+        As in :func:`scaffold_groups`.
+    y : array-like, optional
+        The targets; molecules without any (NaN) are in no part.
+    test, validation : float
+        Sizes as shares of the whole set; the frameworks decide how exactly they are met.
+    repeats, seed : int
+        Repeat ``r`` has the seed of ``seed + r``.
+    """
+    group = scaffold_groups(molecules)
+    items = np.arange(len(group))
+    if y is not None:
+        targets = target_array(y)
+        if len(targets) != len(group):
+            raise EvaluationError(f"{len(targets)} targets were given for {len(group)} molecules")
+        items = np.flatnonzero(~missing(targets))
+    tested, count = share_count(test, len(items), "test"), share_count(validation, len(items), "validation")
+    room = [len(items) - tested - count, count, tested]
+    parts: list[list[Array]] = [[], [], []]
+    for members in _largest_first(group[items]):
+        place = next((place for place in range(3) if len(members) <= room[place]), 0)
+        parts[place].append(items[members])
+        room[place] -= len(members)
+    if not parts[0] or not parts[2]:
+        raise EvaluationError(
+            f"{len(items)} molecules with {len(np.unique(group[items]))} scaffolds cannot fill a training and a test part "
+            f"of {tested}; ask for another share, or use holdout or kfold"
+        )
+    train, valid, test_part = (np.sort(np.concatenate(part)) if part else None for part in parts)
+    assert train is not None
+    assert test_part is not None
+    return [Split(train, test_part, valid, repeat, 0, member_seed(base, 0)) for repeat, base in bases(repeats, seed)]
+
+
+def scaffold_groups(molecules: Graphs | Sequence[str]) -> Array:
+    """Number molecules by their Bemis–Murcko scaffold, in order of first appearance; ``groups=`` of the other splits takes it.
+
+    The scaffold is the rings and the chains between them, with what is double-bonded to either; hydrogens, charges and
+    stereochemistry do not count. All molecules without a ring have the same, empty scaffold.
+
+    Parameters
+    ----------
+    molecules : Graphs or sequence of SMILES
+        Graphs are read back as molecules by their labels: element symbols, and ``"single"``, ``"double"``, ``"triple"`` or
+        ``"aromatic"`` bonds. Graphs with other labels need SMILES as graph names, as :func:`edgnn.from_smiles` gives them.
+    """
+    if isinstance(molecules, Graphs):
+        read = _molecules(molecules)
+    elif isinstance(molecules, str):
+        raise EvaluationError("molecules must be Graphs or a list of SMILES, got a single string")
+    else:
+        read = [_from_smiles(text, position) for position, text in enumerate(molecules)]
+    numbers: dict[str, int] = {}
+    return np.array([numbers.setdefault(_scaffold(mol), len(numbers)) for mol in read], dtype=np.int64)
+
+
+def _largest_first(group: Array) -> list[Array]:
+    """Return the members of each group, larger groups first, then in order of first appearance."""
+    members = [np.flatnonzero(group == number) for number in np.unique(group)]
+    return sorted(members, key=lambda places: (-len(places), int(places[0])))
+
+
+def _scaffold(mol: Any) -> str:
+    framework = chem().MurckoDecompose(mol)
+    for atom in framework.GetAtoms():
+        atom.SetFormalCharge(0)
+        atom.SetNumExplicitHs(0)
+        atom.SetNoImplicit(True)
+    framework.ClearComputedProps()
+    framework.UpdatePropertyCache(strict=False)
+    return str(chem().MolToSmiles(framework, isomericSmiles=False))
+
+
+def _from_smiles(text: Any, position: int) -> Any:
+    mol, reason = read_smiles(text) if isinstance(text, str) else (None, f"it is a {type(text).__name__}, not a string")
+    if mol is None:
+        raise EvaluationError(f"molecule {position} ({shown(str(text))}): {reason}")
+    return mol
+
+
+def _molecules(graphs: Graphs) -> list[Any]:
+    table = chem().GetPeriodicTable()
+    symbols = {table.GetElementSymbol(number) for number in range(1, 119)}
+    if all(label in symbols for label in graphs.node_vocabulary) and all(label in _BONDS for label in graphs.edge_vocabulary):
+        return [_molecule(graph) for graph in graphs]
+    if graphs.graph_names is None:
+        raise EvaluationError(
+            f"{graphs!r} cannot be read as molecules: nodes need element symbols as labels, edges {', '.join(_BONDS)}; "
+            "or pass SMILES"
+        )
+    return [_from_smiles(name, position) for position, name in enumerate(graphs.graph_names.tolist())]
+
+
+def _molecule(graph: Graphs) -> Any:
+    """Build the molecule of a graph. Charges and hydrogens are not in the labels, so its valences stay unchecked."""
+    library = chem()
+    mol = library.RWMol()
+    for symbol in graph.node_labels:
+        mol.AddAtom(library.Atom(symbol))
+    bonds = {tuple(sorted(ends[:2])): ends[2] for ends in _edges(graph)}
+    for (begin, end), label in bonds.items():
+        mol.AddBond(begin, end, getattr(library.BondType, label.upper()))
+    for bond in mol.GetBonds():
+        if bond.GetBondType() == library.BondType.AROMATIC:
+            for part in (bond, bond.GetBeginAtom(), bond.GetEndAtom()):
+                part.SetIsAromatic(True)
+    mol.UpdatePropertyCache(strict=False)
+    library.FastFindRings(mol)
+    return mol.GetMol()
+
+
+def _edges(graph: Graphs) -> list[tuple[int, int, str]]:
+    ends = zip(graph.edge_source.tolist(), graph.edge_target.tolist(), graph.edge_labels, strict=True)
+    return [edge for edge in ends if edge[0] != edge[1]]

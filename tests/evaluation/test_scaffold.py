@@ -1,0 +1,82 @@
+import sys
+
+import numpy as np
+import pytest
+
+import edgnn
+from edgnn.errors import MissingDependencyError
+from edgnn.evaluation import EvaluationError, kfold, scaffold, scaffold_groups
+
+SMILES = [
+    "Cc1ccccc1",  # benzene
+    "CCO",  # no ring
+    "OC(=O)c1ccccc1[N+](=O)[O-]",  # benzene
+    "c1ccc(CCc2ccccc2)cc1",  # two benzenes and a chain
+    "C1CCCCC1",  # cyclohexane
+    "C=CC",  # no ring
+    "O=C1CCCCC1",  # cyclohexanone
+    "Cn1cccc1",  # pyrrole
+    "c1cc[nH]c1",  # pyrrole
+    "C[C@H](N)c1ccc(CCc2ccccc2)cc1",  # two benzenes and a chain
+]
+GROUPS = [0, 1, 0, 2, 3, 1, 4, 5, 5, 2]
+
+
+def test_molecules_with_one_framework_are_one_group():
+    assert scaffold_groups(SMILES).tolist() == GROUPS
+
+
+def test_graphs_have_the_groups_of_their_molecules():
+    assert scaffold_groups(edgnn.from_smiles(SMILES)).tolist() == GROUPS
+
+
+def test_graphs_with_other_labels_are_read_by_their_names():
+    assert scaffold_groups(edgnn.from_smiles(SMILES, atom_label=("symbol", "charge"))).tolist() == GROUPS
+    with pytest.raises(EvaluationError, match="nodes need element symbols as labels"):
+        scaffold_groups(edgnn.Graphs.from_edges([(0, 1)]))
+
+
+def test_frequent_scaffolds_are_trained_on_and_rare_ones_tested():
+    smiles = ["c1ccccc1"] * 6 + ["C1CCCCC1", "C1CCCC1"] + ["CC"] * 2
+    split, again = scaffold(smiles[::-1], test=0.1, validation=0.1, repeats=2)
+    assert split.train.tolist() == [0, 1, 4, 5, 6, 7, 8, 9]
+    assert (split.valid.tolist(), split.test.tolist()) == ([2], [3])
+    assert again.test.tolist() == split.test.tolist()
+    assert again.seed != split.seed
+
+
+def test_a_scaffold_split_of_a_data_set_shares_no_framework():
+    data = edgnn.load_dataset("MUTAG")
+    groups = scaffold_groups(data.graphs)
+    for split in [scaffold(data.graphs, repeats=1)[0], *kfold(data.targets, 5, 1, groups=groups)]:
+        parts = [set(groups[part].tolist()) for part in (split.train, split.valid, split.test)]
+        assert parts[0].isdisjoint(parts[1])
+        assert parts[2].isdisjoint(parts[0] | parts[1])
+    largest = np.bincount(groups).argmax()
+    assert largest in groups[scaffold(data.graphs, repeats=1)[0].train]
+
+
+def test_molecules_without_target_are_in_no_part():
+    y = np.arange(10.0)
+    y[1] = np.nan
+    split = scaffold(SMILES, y, test=0.2, validation=None, repeats=1)[0]
+    assert sorted([*split.train, *split.test]) == [0, 2, 3, 4, 5, 6, 7, 8, 9]
+    with pytest.raises(EvaluationError, match="2 targets were given for 10 molecules"):
+        scaffold(SMILES, [1, 2])
+
+
+def test_what_cannot_be_split_by_scaffold_is_explained():
+    with pytest.raises(EvaluationError, match="4 molecules with 1 scaffolds cannot fill"):
+        scaffold(["C", "CC", "CCC", "CCCC"])
+    with pytest.raises(EvaluationError, match=r"molecule 1 \('c1cc'\)"):
+        scaffold(["CC", "c1cc"])
+    with pytest.raises(EvaluationError, match=r"molecule 0 .*: it is a NoneType"):
+        scaffold([None])
+    with pytest.raises(EvaluationError, match="a single string"):
+        scaffold("CC")
+
+
+def test_a_missing_rdkit_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "rdkit.Chem", None)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'edgnn\[molecules\]'"):
+        scaffold(SMILES)

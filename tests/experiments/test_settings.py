@@ -1,0 +1,27 @@
+import pytest
+
+import edgnn
+from edgnn.errors import DatasetError
+from edgnn.experiments import recipe, rows
+
+
+def test_every_stored_row_fits_its_estimator():
+    for row in rows():
+        for level, estimator in (("graph", edgnn.GraphClassifier), ("node", edgnn.NodeClassifier)):
+            for name in ("MUTAG", "MUTAG-RDF", "AIFB", ""):
+                found = recipe(row, level, name)
+                estimator(**found.estimator)
+                assert found.protocol in ("cv10x10", "split")
+
+
+def test_closest_adds_to_the_paper_only_what_a_set_needs():
+    paper, closest = recipe("paper", "graph", "MUTAG"), recipe("closest", "graph", "MUTAG")
+    assert closest.estimator == paper.estimator | {"batch_norm": True}
+    assert recipe("closest", "graph", "PTC_MR").estimator == paper.estimator
+    assert recipe("closest", "node", "MUTAG-RDF").validation == "first-fifth"
+    assert recipe("closest", "node", "AIFB").validation == 0.2
+
+
+def test_unknown_row_names_the_ones_there_are():
+    with pytest.raises(DatasetError, match="paper, closest"):
+        recipe("papr", "graph")

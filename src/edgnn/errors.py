@@ -68,6 +68,18 @@ class MissingDependencyError(EdgnnError, ImportError):
     """An optional package that the called function needs."""
 
 
+class ModelError(EdgnnError, ValueError):
+    """A model asked for something it does not offer, or given graphs it was not made for."""
+
+
+class EstimatorError(ModelError):
+    """A parameter, an input or a target that an estimator cannot work with."""
+
+
+class EvaluationError(EdgnnError, ValueError):
+    """Splits, targets, metrics or predictions that do not fit together."""
+
+
 class TrainingError(EdgnnError):
     """Training cannot go on: a loss that is no number, nothing to train on, too little memory."""
 

@@ -3,13 +3,15 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from edgnn.bench._fleet import fleet
 from edgnn.bench._harness import Row, Skipped, document, save
 from edgnn.bench._io import io
+from edgnn.bench._layer import layer
 from edgnn.bench._wl import plot as plot_wl
 from edgnn.bench._wl import wl
 
-QUESTIONS: dict[str, Callable[..., Iterator[Any]]] = {"io": io, "wl": wl}
+QUESTIONS: dict[str, Callable[..., Iterator[Any]]] = {"io": io, "wl": wl, "layer": layer, "fleet": fleet}
 #: Drawings of a question's rows, kept beside them.
 PLOTS: dict[str, Callable[[list[Any]], str]] = {"wl": plot_wl}
 
-__all__ = ["PLOTS", "QUESTIONS", "Row", "Skipped", "document", "io", "save", "wl"]
+__all__ = ["PLOTS", "QUESTIONS", "Row", "Skipped", "document", "fleet", "io", "layer", "save", "wl"]

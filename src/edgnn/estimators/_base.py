@@ -9,9 +9,10 @@ import numpy as np
 import torch
 from sklearn.base import BaseEstimator
 
+from edgnn.errors import EstimatorError
 from edgnn.estimators._coder import Coder, Seen
 from edgnn.estimators._data import Data, validation_parts
-from edgnn.estimators._errors import EstimatorError, NotFitted
+from edgnn.estimators._errors import NotFitted
 from edgnn.estimators._fleet import LastEpoch, OnEpoch, embedded, inputs_of, model_config, raw_outputs, rebuilt
 from edgnn.estimators._inputs import Items, Level, collect, graphs_of, in_pieces, with_graphs
 from edgnn.estimators._parameters import SharedParameters, check_parameters

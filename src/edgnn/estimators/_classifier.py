@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
+from edgnn.errors import EstimatorError
 from edgnn.estimators._base import Estimator
 from edgnn.estimators._calibration import probabilities, temperature_of
-from edgnn.estimators._errors import EstimatorError
 from edgnn.estimators._fleet import raw_outputs
 from edgnn.estimators._parameters import ClassifierParameters
 from edgnn.estimators._problem import Part, Problem

@@ -12,8 +12,8 @@ import torch
 from scipy.sparse import csr_array
 from torch import Tensor
 
-from edgnn.errors import UnknownLabelError
-from edgnn.estimators._errors import EstimatorError, UnknownLabelWarning
+from edgnn.errors import EstimatorError, UnknownLabelError
+from edgnn.estimators._errors import UnknownLabelWarning
 from edgnn.estimators._inputs import Items, graphs_of
 from edgnn.graphs import UNKNOWN, Graphs, Nodes, Vocabulary
 from edgnn.graphs._graphs import Direction, Multiplicity

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from edgnn.estimators._errors import EstimatorError
+from edgnn.errors import EstimatorError
 from edgnn.estimators._inputs import Items, Level, append
 from edgnn.estimators._targets import Task, observed, read_classes, read_values, read_weight
 

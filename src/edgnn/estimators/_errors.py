@@ -1,14 +1,10 @@
-"""What goes wrong with an estimator: bad parameters and targets, use before fit, labels it has never seen."""
+"""What scikit-learn expects to be raised before fit, and the warning about labels never seen."""
 
 from __future__ import annotations
 
 from sklearn.exceptions import NotFittedError
 
-from edgnn.errors import EdgnnError
-
-
-class EstimatorError(EdgnnError, ValueError):
-    """A parameter, an input or a target that an estimator cannot work with."""
+from edgnn.errors import EstimatorError
 
 
 class NotFitted(EstimatorError, NotFittedError):  # type: ignore[misc]

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from edgnn.errors import EstimatorError
 from edgnn.estimators._coder import Coder
-from edgnn.estimators._errors import EstimatorError
 from edgnn.estimators._inputs import Items, Level, positions_of
 from edgnn.estimators._parameters import plain
 from edgnn.estimators._targets import Encoding, class_weights

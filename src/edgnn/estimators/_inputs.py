@@ -8,8 +8,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from edgnn.errors import GraphError
-from edgnn.estimators._errors import EstimatorError
+from edgnn.errors import EstimatorError, GraphError
 from edgnn.graphs import Graphs, Nodes
 from edgnn.graphs._join import joined
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from edgnn.estimators._errors import EstimatorError
+from edgnn.errors import EstimatorError
 from edgnn.graphs._graphs import Direction, Multiplicity
 from edgnn.nn import ACTIVATIONS, CONVS
 
@@ -27,7 +27,7 @@ class SharedParameters:
     dropout: float = 0.0
     input_dropout: float = 0.0
     batch_norm: bool = False
-    bias: bool = True
+    bias: bool = False
     embedding: int | None = None
     edge_embedding: int | None = None
     direction: Literal["both", "in"] = "both"

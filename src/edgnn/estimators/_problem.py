@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from edgnn.errors import EstimatorError
 from edgnn.estimators._coder import Coder, carriers
 from edgnn.estimators._data import Data
-from edgnn.estimators._errors import EstimatorError
 from edgnn.estimators._fleet import OnEpoch, inputs_of, model_config, reporting, settings_of, targets_of
 from edgnn.estimators._inputs import Items, Level, graphs_of, positions_of, with_graphs
 from edgnn.estimators._parts import held_out, member_seed, with_every_label

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
+from edgnn.errors import EstimatorError
 from edgnn.estimators._base import Estimator
-from edgnn.estimators._errors import EstimatorError
 from edgnn.estimators._problem import Part, Problem
 from edgnn.estimators._targets import Encoding, read_values, read_weight
 

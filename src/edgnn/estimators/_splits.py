@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from edgnn.errors import UnknownLabelError
+from edgnn.errors import EstimatorError, UnknownLabelError
 from edgnn.estimators._coder import Coder, Seen
-from edgnn.estimators._errors import EstimatorError
 from edgnn.estimators._fleet import OnEpoch, raw_outputs
 from edgnn.estimators._inputs import graphs_of
 from edgnn.estimators._problem import Part, Problem

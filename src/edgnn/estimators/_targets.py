@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from edgnn.estimators._errors import EstimatorError
+from edgnn.errors import EstimatorError
 
 _Array = np.ndarray[Any, Any]
 Task = Literal["classes", "labels", "values"]

@@ -1,12 +1,12 @@
 """One harness for every model: splits, metrics, and what the scores of many splits say."""
 
+from edgnn.errors import EvaluationError
 from edgnn.evaluation._evaluate import Progress, evaluate
 from edgnn.evaluation._evaluation import Evaluation, Outcome
 from edgnn.evaluation._metrics import METRICS, Metric, find_metric, score
 from edgnn.evaluation._scaffold import scaffold, scaffold_groups
 from edgnn.evaluation._splits import Split, holdout, kfold, published
 from edgnn.evaluation._summary import Comparison, Summary
-from edgnn.evaluation._targets import EvaluationError
 
 __all__ = [
     "METRICS",

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from edgnn.errors import EvaluationError
 from edgnn.evaluation._evaluation import Outcome
 from edgnn.evaluation._splits import Split
-from edgnn.evaluation._targets import Array, EvaluationError, Task, encode
+from edgnn.evaluation._targets import Array, Task, encode
 
 
 def outcome_of(

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from edgnn.errors import EvaluationError
 from edgnn.evaluation import _statistics as statistics
 from edgnn.evaluation._metrics import Metric, find_metric, measure
 from edgnn.evaluation._splits import Split
 from edgnn.evaluation._summary import Comparison, Summary, summarize, summary_row
-from edgnn.evaluation._targets import Array, EvaluationError, Task, known_mean
+from edgnn.evaluation._targets import Array, Task, known_mean
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from edgnn.evaluation._targets import Array, EvaluationError, Task, classes_of, encode, known_mean, target_array, task_of
+from edgnn.errors import EvaluationError
+from edgnn.evaluation._targets import Array, Task, classes_of, encode, known_mean, target_array, task_of
 
 Needs = Literal["labels", "probabilities", "values"]
 _NAN = float("nan")

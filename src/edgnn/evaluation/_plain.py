@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from edgnn.errors import EvaluationError
 from edgnn.evaluation._evaluation import Evaluation, Outcome
 from edgnn.evaluation._splits import Split
 from edgnn.evaluation._summary import Summary
-from edgnn.evaluation._targets import EvaluationError
 
 _FORMAT = 1
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from edgnn.evaluation._targets import Array, EvaluationError, classes_of, encode, missing, target_array, task_of
+from edgnn.errors import EvaluationError
+from edgnn.evaluation._targets import Array, classes_of, encode, missing, target_array, task_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from edgnn.errors import EvaluationError
 from edgnn.evaluation._pool import share_count
 from edgnn.evaluation._splits import Split, bases, member_seed
-from edgnn.evaluation._targets import Array, EvaluationError, missing, target_array
+from edgnn.evaluation._targets import Array, missing, target_array
 from edgnn.graphs import Graphs
 from edgnn.io._rdkit import chem, read_smiles, shown
 

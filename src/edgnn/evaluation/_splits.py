@@ -9,8 +9,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from edgnn.errors import EvaluationError
 from edgnn.evaluation._pool import Pool, share_count
-from edgnn.evaluation._targets import Array, EvaluationError
+from edgnn.evaluation._targets import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,14 +7,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from edgnn.errors import EdgnnError
+from edgnn.errors import EvaluationError
 
 Array = np.ndarray[Any, Any]
 Task = Literal["classes", "labels", "values"]
-
-
-class EvaluationError(EdgnnError, ValueError):
-    """Splits, targets, metrics or predictions that do not fit together."""
 
 
 def target_array(y: Any) -> Array:

@@ -46,12 +46,12 @@ def recipe(row: str, level: Literal["graph", "node"], name: str = "") -> Recipe:
     stored = _stored()
     if row not in stored:
         raise DatasetError(f"there are no settings named {row!r}; there are {', '.join(stored)}")
-    says, merged = stored[row]["says"], {}
+    merged: dict[str, Any] = {}
     for part in _lineage(row):
         for table in (stored[part].get(level, {}), stored[part].get("set", {}).get(name, {})):
             estimator = merged.get("estimator", {}) | table.get("estimator", {})
             merged = {**merged, **table, "estimator": estimator}
-    return Recipe(row, says, merged["protocol"], merged.get("validation"), merged["estimator"])
+    return Recipe(row, stored[row]["says"], merged["protocol"], merged.get("validation"), merged["estimator"])
 
 
 def _lineage(row: str) -> list[str]:

@@ -8,14 +8,22 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from edgnn.errors import ModelError
+
 Activation = Callable[[Tensor], Tensor]
+
+
+def identity(x: Tensor) -> Tensor:
+    """Return ``x``."""
+    return x
+
 
 ACTIVATIONS: dict[str, Activation] = {
     "relu": torch.relu,
     "cosine": torch.cos,
     "elu": functional.elu,
     "gelu": functional.gelu,
-    "identity": lambda x: x,
+    "identity": identity,
     "leaky_relu": functional.leaky_relu,
     "sigmoid": torch.sigmoid,
     "sign": torch.sign,
@@ -30,5 +38,5 @@ def activation_of(name: str | Activation) -> Activation:
     if callable(name):
         return name
     if name not in ACTIVATIONS:
-        raise ValueError(f"activation={name!r}: choose a function or one of {', '.join(map(repr, ACTIVATIONS))}")
+        raise ModelError(f"activation={name!r}: choose a function or one of {', '.join(map(repr, ACTIVATIONS))}")
     return ACTIVATIONS[name]

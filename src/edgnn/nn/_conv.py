@@ -8,14 +8,14 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from edgnn.errors import GraphError
+from edgnn.errors import GraphError, ModelError
 from edgnn.graphs import Structure
 from edgnn.graphs._csr import CSR
 from edgnn.graphs._graphs import Multiplicity
 from edgnn.nn._activation import Activation, activation_of
 from edgnn.nn._batch_norm import BatchNorm
 from edgnn.nn._noise import Noise, dropout
-from edgnn.nn._parameters import Generators, linear_, normal_, parameter, plus_product
+from edgnn.nn._parameters import Generators, linear_, normal_, parameter, plus_product, plus_products
 from edgnn.ops import constant_product, neighbor_sum
 
 
@@ -49,7 +49,7 @@ class Conv(nn.Module):
         super().__init__()
         for name, rate in (("dropout", dropout), ("input_dropout", input_dropout)):
             if rate is not None and not 0 <= rate < 1:
-                raise ValueError(f"{name}={rate}: a rate is at least 0 and below 1")
+                raise ModelError(f"{name}={rate}: a rate is at least 0 and below 1")
         self.in_dim, self.out_dim, self.num_edge_labels, self.edge_features = in_dim, out_dim, num_edge_labels, edge_features
         self.activation = activation_of(activation)
         self.dropout, self.input_dropout = dropout, input_dropout
@@ -173,18 +173,26 @@ class GNNConv(Conv):
 
     def _sum(self, x: Tensor | Known, structure: Structure, noise: Noise | None) -> Tensor:
         dropping = self.training and self.input_dropout > 0
+        edges = self._edge_products(structure)
+        if isinstance(x, Known) and not dropping:
+            return plus_products(None, [(x.H, self.W1), (x.AH, self.W2), *edges])
         if isinstance(x, Known):
-            own = constant_product(x.H, self.W1)
-            if not dropping:
-                return plus_product(own, x.AH, self.W2)
             # a one-hot row has a single entry, so dropping entries is dropping rows
+            own = constant_product(x.H, self.W1)
             keep = dropout(torch.ones_like(own[..., :1]), self.input_dropout, True, noise, own_rate=False)
-            return own * keep + neighbor_sum(constant_product(x.H, self.W2) * keep, structure)
+            total = own * keep + neighbor_sum(constant_product(x.H, self.W2) * keep, structure)
+            return plus_products(total, edges)
         if dropping:
             x = dropout(x, self.input_dropout, True, noise, own_rate=False)
         if self.out_dim <= self.in_dim:  # the sum over neighbors runs over the narrower states
-            return plus_product(neighbor_sum(x @ self.W2, structure), x, self.W1)
-        return plus_product(x @ self.W1, neighbor_sum(x, structure), self.W2)
+            total = plus_product(neighbor_sum(x @ self.W2, structure), x, self.W1)
+        else:
+            total = plus_product(x @ self.W1, neighbor_sum(x, structure), self.W2)
+        return plus_products(total, edges)
+
+    def _edge_products(self, structure: Structure) -> list[tuple[Tensor | CSR, Tensor]]:
+        """Return what is added for edges: constants with their weights."""
+        return []
 
 
 class EdGNNConv(GNNConv):
@@ -247,17 +255,15 @@ class EdGNNConv(GNNConv):
             )
         self._check_features(structure)
 
-    def _sum(self, x: Tensor | Known, structure: Structure, noise: Noise | None) -> Tensor:
-        total = super()._sum(x, structure, noise)
+    def _edge_products(self, structure: Structure) -> list[tuple[Tensor | CSR, Tensor]]:
+        products: list[tuple[Tensor | CSR, Tensor]] = []
         sides = ((self.W3, structure.C_in, structure.F_in), (self.W4, structure.C_out, structure.F_out))
         for weight, counts, features in sides:
             if weight is None or counts is None:
                 continue
             split = weight.shape[-2] - self.edge_features
             of_labels = weight[..., :split, :]
-            if self.edge_embedding is not None:
-                of_labels = self.edge_embedding @ of_labels
-            total = plus_product(total, counts, of_labels)
+            products.append((counts, of_labels if self.edge_embedding is None else self.edge_embedding @ of_labels))
             if features is not None:
-                total = plus_product(total, features, weight[..., split:, :])
-        return total
+                products.append((features, weight[..., split:, :]))
+        return products

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar
 import torch
 from torch import Generator, Tensor, nn
 
+from edgnn.errors import ModelError
 from edgnn.graphs import Graphs
 from edgnn.graphs._csr import CSR
 from edgnn.nn._conv import Conv, EdGNNConv, GNNConv, Known
@@ -57,10 +58,10 @@ class Model(nn.Module):
     ) -> None:
         super().__init__()
         if conv not in CONVS:
-            raise ValueError(f"conv={conv!r}: choose one of {', '.join(map(repr, CONVS))}")
+            raise ModelError(f"conv={conv!r}: choose one of {', '.join(map(repr, CONVS))}")
         for name, number in (("layers", layers), ("hidden", hidden)):
             if number < 1:
-                raise ValueError(f"{name}={number}: at least 1 is needed")
+                raise ModelError(f"{name}={number}: at least 1 is needed")
         self.members, self.input_dim, self.node_labels = members, node_labels + node_features, node_labels
         self.embedding = None if embedding is None else parameter(self.input_dim, embedding, members=members)
         first = self.input_dim if embedding is None else embedding
@@ -142,7 +143,7 @@ class Model(nn.Module):
 
     def _input(self, inputs: Inputs) -> Tensor | Known:
         if inputs.H0.shape[-1] // _blocks(inputs.H0) != self.input_dim:
-            raise ValueError(
+            raise ModelError(
                 f"the model was made for {self.input_dim} node labels and features, "
                 f"the inputs have {inputs.H0.shape[-1] // _blocks(inputs.H0)}"
             )
@@ -219,7 +220,7 @@ class GraphModel(Model):
     ) -> None:  # fmt: skip
         super().__init__(node_labels, edge_labels, outputs, members=members, **options)
         if readout not in ("sum", "mean", "max"):
-            raise ValueError(f"readout={readout!r}: choose 'sum', 'mean' or 'max'")
+            raise ModelError(f"readout={readout!r}: choose 'sum', 'mean' or 'max'")
         self.readout, self.include_input = readout, include_input
         of_input = self.input_dim if self.embedding is None else self.embedding.shape[-1]
         width = sum(conv.out_dim for conv in self.convs) + of_input * include_input
@@ -278,7 +279,7 @@ class NodeModel(Model):
         members: int | None = None, **options: Any,
     ) -> None:  # fmt: skip
         if head not in ("linear", "conv"):
-            raise ValueError(f"head={head!r}: choose 'linear' or 'conv'")
+            raise ModelError(f"head={head!r}: choose 'linear' or 'conv'")
         last = outputs if head == "conv" else None
         super().__init__(node_labels, edge_labels, outputs, members=members, last=last, **options)
         if head == "linear":

@@ -51,15 +51,28 @@ def _parts(weight: Tensor, generators: Generators) -> list[tuple[Tensor, Generat
 
 
 def plus_product(total: Tensor | None, matrix: Tensor | CSR, weight: Tensor) -> Tensor:
-    """Return ``total + matrix @ weight``, in one kernel where shapes allow it."""
+    """Return ``total + matrix @ weight``, in place where shapes allow it: ``total`` must be the caller's to change."""
     if total is None:
         return constant_product(matrix, weight)
     if isinstance(matrix, CSR):
         return total + constant_product(matrix, weight)
     matrix = matrix.to(weight.dtype)
     if weight.dim() == 2:
-        return torch.addmm(total, matrix, weight)
-    return torch.baddbmm(total, matrix.expand(len(weight), -1, -1), weight)
+        return total.addmm_(matrix, weight)
+    return total.baddbmm_(matrix.expand(len(weight), -1, -1), weight)
+
+
+def plus_products(total: Tensor | None, products: Sequence[tuple[Tensor | CSR, Tensor]]) -> Tensor:
+    """Add several products; narrow blocks of members are put side by side first, since one product of them is faster."""
+    blocks = [(matrix, weight) for matrix, weight in products if isinstance(matrix, Tensor) and matrix.dim() == 3]
+    if len(blocks) > 1:
+        matrices, weights = zip(*blocks, strict=True)
+        total = plus_product(total, torch.cat(matrices, dim=-1), torch.cat(weights, dim=-2))
+        products = [(matrix, weight) for matrix, weight in products if not (isinstance(matrix, Tensor) and matrix.dim() == 3)]
+    for matrix, weight in products:
+        total = plus_product(total, matrix, weight)
+    assert total is not None
+    return total
 
 
 class Linear(nn.Module):

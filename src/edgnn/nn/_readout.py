@@ -8,6 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from edgnn.errors import ModelError
 from edgnn.graphs._csr import CSR
 from edgnn.nn._inputs import Inputs, Matrix
 from edgnn.ops import sparse_product
@@ -36,7 +37,7 @@ def input_readout(inputs: Inputs, kind: Readout = "sum") -> Matrix:
         return readout(inputs.H0, inputs, kind)
     sums = inputs.graph_H0
     if kind == "max" or not isinstance(sums, CSR) or sums.values is None:
-        raise ValueError(
+        raise ModelError(
             f"readout={kind!r} of so many one-hot labels is not offered: give the model an embedding, or include_input=False"
         )
     share = 1 / inputs.sizes.clamp(min=1).to(sums.values.dtype)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
-from edgnn.errors import GraphError
+from edgnn.errors import GraphError, ModelError
 from edgnn.graphs import Structure
 from edgnn.graphs._csr import CSR
 from edgnn.nn._conv import Conv, Known
@@ -58,7 +59,7 @@ class RelationalConv(Conv):
     ) -> None:
         super().__init__(in_dim, out_dim, num_edge_labels, **options)
         if aggregate not in ("sum", "mean"):
-            raise ValueError(f"aggregate={aggregate!r}: choose 'sum' or 'mean'")
+            raise ModelError(f"aggregate={aggregate!r}: choose 'sum' or 'mean'")
         self.aggregate, members = aggregate, self.members
         sides = 2 if self.direction == "both" else 1
         self.num_relations = num_edge_labels * sides
@@ -119,12 +120,9 @@ class RelationalConv(Conv):
         if self.aggregate == "mean":
             counts = relations.gather.indptr.diff().clamp(min=1).to(x.dtype)
             received = received / counts.view(*received.shape[:-1] if relations.gather.blocks > 1 else (-1,), 1)
-        slices = zip(relations.offset[:-1], relations.offset[1:], strict=True)
-        sent = [
-            torch.matmul(received[..., start:stop, :], W[..., relation, :, :])
-            for relation, (start, stop) in enumerate(slices)
-            if stop > start
-        ]
+        sizes = [stop - start for start, stop in pairwise(relations.offset)]
+        by_relation = zip(torch.split(received, sizes, dim=-2), W.unbind(-3), strict=True)
+        sent = [torch.matmul(states, weight) for states, weight in by_relation if states.shape[-2]]
         total = x @ self.W1
         if sent:
             total = total + sparse_product(relations.spread, torch.cat(sent, dim=-2))

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import embedding_bag
 
+from edgnn.errors import GraphError
 from edgnn.graphs import Structure
 from edgnn.graphs._csr import CSR
 
@@ -44,7 +45,7 @@ def sparse_product(matrix: CSR, x: Tensor, transposed: CSR | None = None) -> Ten
     """
     if matrix.blocks > 1:
         members, _, width = x.shape
-        return _product(x.reshape(-1, width), matrix, transposed).view(members, -1, width)
+        return _product(x.flatten(0, 1), matrix, transposed).view(members, matrix.shape[0] // members, width)
     return _product(x, matrix, transposed)
 
 
@@ -75,7 +76,7 @@ def _product(x: Tensor, matrix: CSR, transposed: CSR | None) -> Tensor:
 def row_sum(matrix: CSR, x: Tensor) -> Tensor:
     """Return ``matrix @ x`` without a backward pass, for x of shape (C, d) or (M, C, d)."""
     if x.shape[-2] != matrix.shape[1]:
-        raise ValueError(f"x has {x.shape[-2]} rows, but the graphs have {matrix.shape[1]} nodes")
+        raise GraphError(f"x has {x.shape[-2]} rows, but the graphs have {matrix.shape[1]} nodes")
     if not matrix.nnz or not x.numel():
         return x.new_zeros(*x.shape[:-2], matrix.shape[0], x.shape[-1])
     if x.device.type != "cpu":

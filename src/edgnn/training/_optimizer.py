@@ -59,10 +59,10 @@ class FleetAdam:
             self.parameters.mul_(1 - self.rate * self.decay)
         self.first.lerp_(gradient, 1 - _BETA1)
         self.second.mul_(_BETA2).addcmul_(gradient, gradient, value=1 - _BETA2)
-        rate = self.rate / (1 - _BETA1**self.steps)
         root = (1 - _BETA2**self.steps).sqrt()
-        denominator = torch.sqrt(self.second, out=gradient).div_(root.to(gradient)).add_(_EPS)
-        self.parameters.sub_(torch.div(self.first, denominator, out=denominator).mul_(rate.to(gradient)))
+        length = (self.rate * root / (1 - _BETA1**self.steps)).to(gradient)
+        denominator = torch.sqrt(self.second, out=gradient).add_((_EPS * root).to(gradient)).div_(length)
+        self.parameters.addcdiv_(self.first, denominator, value=-1)
 
     def state(self) -> dict[str, Tensor]:
         """Return what is needed to go on."""

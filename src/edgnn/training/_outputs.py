@@ -21,7 +21,7 @@ def outputs(trained: Trained | Model, inputs: Inputs, *, positions: Any = None) 
     Parameters
     ----------
     trained : Trained or Model
-        With a member axis.
+        With members, or without.
     inputs : Inputs
         Of the graphs.
     positions : sequence of int, optional
@@ -29,16 +29,16 @@ def outputs(trained: Trained | Model, inputs: Inputs, *, positions: Any = None) 
 
     Shapes
     ------
-    → (M, items, K)
+    → (M, items, K);  without members, (items, K)
     """
     model = trained.model if isinstance(trained, Trained) else trained
     some = next(model.parameters())
     task = task_of("graph" if isinstance(model, GraphModel) else "node", inputs.to(some.device, some.dtype), positions)
-    members, training = len(some), model.training
+    members, training = model.members or 1, model.training
     model.eval()
     try:
         items = torch.arange(task.items, device=some.device)
         chunks = torch.split(items, task.chunk(members)) if task.items else [items]
-        return torch.cat([task.shared_outputs(model, chunk) for chunk in chunks], dim=1)
+        return torch.cat([task.shared_outputs(model, chunk) for chunk in chunks], dim=-2)
     finally:
         model.train(training)

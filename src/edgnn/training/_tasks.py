@@ -60,13 +60,7 @@ class GraphTask:
 
     def seen(self, train: list[np.ndarray[Any, Any]], node_labels: int) -> tuple[Tensor, Tensor]:
         """Return which labels each member's training graphs have."""
-        from scipy.sparse import csr_array
-
-        starts = np.concatenate([[0], np.cumsum([len(items) for items in train])])
-        chosen = np.concatenate(train)
-        choice = csr_array((np.ones(len(chosen)), chosen, starts), shape=(len(train), self.items))
-        edges = self.inputs.pool.to_scipy() @ _host(self.inputs.structure.C_in)
-        return _positive(choice @ _host(self.inputs.graph_H0), node_labels), _positive(choice @ edges)
+        return _seen(self.inputs, train, node_labels)
 
 
 class NodeTask:
@@ -85,17 +79,16 @@ class NodeTask:
     def shared_outputs(self, model: Model, items: Tensor) -> Tensor:
         """Return the outputs of all members for the same items, shape (M, B, K)."""
         outputs: Tensor = model(self.inputs)
-        return outputs[:, self.positions[items]]
+        return outputs[..., self.positions[items], :]
 
     def chunk(self, members: int) -> int:
         """Return how many items of each member to compute at once: all, for the whole graph is computed anyway."""
         return max(1, self.items)
 
     def seen(self, train: list[np.ndarray[Any, Any]], node_labels: int) -> tuple[Tensor, Tensor]:
-        """Return which labels the graphs have: a node's class is learned with all of its graph in view."""
-        node = _positive(_host(self.inputs.graph_H0).sum(axis=0)[None], node_labels)
-        edge = _positive(_host(self.inputs.structure.C_in).sum(axis=0)[None])
-        return node.expand(len(train), -1), edge.expand(len(train), -1)
+        """Return which labels the graphs of each member's training nodes have: a node is learned with all of its graph in view."""
+        owner = self.inputs.pool_t.indices[self.positions].cpu().numpy()
+        return _seen(self.inputs, [np.unique(owner[items]) for items in train], node_labels)
 
 
 def task_of(kind: Kind, inputs: Inputs, positions: Any = None) -> GraphTask | NodeTask:
@@ -110,6 +103,16 @@ def task_of(kind: Kind, inputs: Inputs, positions: Any = None) -> GraphTask | No
             f"positions reach from {int(numbers.min())} to {int(numbers.max())}, the graphs have {inputs.num_nodes} nodes"
         )
     return NodeTask(inputs, numbers)
+
+
+def _seen(inputs: Inputs, graphs: list[np.ndarray[Any, Any]], node_labels: int) -> tuple[Tensor, Tensor]:
+    """Return which node and edge labels occur in each member's graphs."""
+    from scipy.sparse import csr_array
+
+    starts = np.concatenate([[0], np.cumsum([len(chosen) for chosen in graphs])])
+    members = csr_array((np.ones(starts[-1]), np.concatenate(graphs), starts), shape=(len(graphs), inputs.num_graphs))
+    edges = inputs.pool.to_scipy() @ _host(inputs.structure.C_in)
+    return _positive(members @ _host(inputs.graph_H0), node_labels), _positive(members @ edges)
 
 
 def _host(matrix: Tensor | CSR) -> Any:

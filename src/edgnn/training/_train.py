@@ -250,6 +250,11 @@ class _Run:
                     f"the checkpoint has {tuple(state['best'].shape)} weights, this training {(count, width)}: "
                     "it belongs to another model or other data"
                 )
+            shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("best_loss", "best_epoch", "stopped"), (count,))
+            shapes |= {"losses": (len(state["losses"]), 2 * count + 1), "fleet.values": (len(state["alive"]), width)}
+            for name, shape in shapes.items():
+                if state[name].shape != shape:
+                    raise TrainingError(f"the checkpoint is damaged: {name} has the shape {tuple(state[name].shape)}, not {shape}")
             on_device = {name[6:]: part.to(self.best.device) for name, part in state.items() if name.startswith("fleet.")}
             alive = state["alive"].tolist()
             if len(alive) < len(self.alive):
@@ -262,6 +267,8 @@ class _Run:
             self.losses = [(row[:count], row[count:-1], float(row[-1])) for row in state["losses"].numpy().copy()]
         except KeyError as error:
             raise TrainingError(f"the checkpoint lacks {error.args[0]!r}: it was not written by a training") from None
+        except (RuntimeError, IndexError, TypeError) as error:
+            raise TrainingError(f"the checkpoint is damaged: {str(error).splitlines()[0]}") from None
 
     def result(self, kind: Kind) -> Trained:
         """Return all members with their best weights."""
@@ -287,7 +294,7 @@ def _model(
     model = MODELS[kind](**{**config, "outputs": targets.outputs, "scaled": targets.kind == "values"}, members=len(members))
     if initial is not None:
         try:
-            model.load_state_dict(initial.state_dict())
+            model.to(next(initial.parameters()).dtype).load_state_dict(initial.state_dict())
         except RuntimeError as error:
             raise TrainingError(f"the initial model has another shape: {str(error).splitlines()[-1].strip()}") from None
         return model
@@ -304,6 +311,10 @@ def _model(
 def _checked(number: int, member: Member, items: int) -> Member:
     """Return the member with its items as arrays, or say what is wrong with it."""
     parts: dict[str, Any] = {}
+    for name, bound in (("learning_rate", np.inf), ("weight_decay", np.inf), ("dropout", 1)):
+        rate = getattr(member, name)
+        if rate is not None and not 0 <= rate < bound:
+            raise TrainingError(f"member {number} has {name}={rate}: at least 0 and below {bound} is needed")
     for name in ("train", "valid"):
         part = getattr(member, name)
         array = np.zeros(0, np.int64) if part is None else np.asarray(part)
@@ -328,5 +339,6 @@ def _check_targets(targets: Targets, members: list[Member]) -> None:
         return
     known = (~targets.y.isnan()).any(1).cpu().numpy()
     for number, member in enumerate(members):
-        if not known[np.asarray(member.train)].any():
-            raise TrainingError(f"all training targets of member {number} are missing")
+        for part, items in (("training", np.asarray(member.train)), ("validation", np.asarray(member.valid))):
+            if len(items) and not known[items].any():
+                raise TrainingError(f"all {part} targets of member {number} are missing")

@@ -22,7 +22,7 @@ def multigraph():
 @pytest.mark.parametrize("sum_first", [False, True])
 def test_gather_concat_scatter_computes_what_the_layer_does(multigraph, sum_first):
     structure = Structure.of(multigraph, multiplicity="per-edge", dtype=torch.float64)
-    ours = EdGNNConv(5, 7, 4, activation="identity").double()
+    ours = EdGNNConv(5, 7, 4, activation="identity", bias=True).double()
     peer = GatherConcatScatter(multigraph, 5, 7, sum_first).double()
     with torch.no_grad():
         ours.bias.normal_()
@@ -37,7 +37,7 @@ def test_gather_concat_scatter_computes_what_the_layer_does(multigraph, sum_firs
 
 def test_rgcn_computes_what_our_relational_layer_does(multigraph):
     rgcn = pytest.importorskip("torch_geometric.nn").RGCNConv(5, 7, 8, aggr="add")
-    ours = RelationalConv(5, 7, 4, activation="identity")
+    ours = RelationalConv(5, 7, 4, activation="identity", bias=True)
     with torch.no_grad():
         rgcn.weight.copy_(ours.W)
         rgcn.root.copy_(ours.W1)

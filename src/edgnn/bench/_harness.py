@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from edgnn.datasets import find, locate
 from edgnn.io._files import atomic_file
+from edgnn.training import environment
 
 TU_SETS = ("MUTAG", "PTC_FM", "PTC_FR", "PTC_MM", "PTC_MR")
-
-_PACKAGES = ("edgnn", "torch", "numpy", "scipy", "pyoxigraph", "rdflib", "torch-geometric", "pyarrow", "networkx")
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a benchmark: what was measured, ours, the peer's, and what we ask of the ratio.
+    """One line of a benchmark: what was measured, ours, the peer's (in ``unit``), and what we ask of the ratio.
 
     ``ratio`` is peer over ours (higher is better for us) unless ``goal`` starts with ``≤``, when it is ours over the peer's.
     """
@@ -37,6 +33,7 @@ class Row:
     peer_s: float | None = None
     goal: str = ""
     extra: dict[str, Any] = field(default_factory=dict)
+    unit: str = "s"
 
     @property
     def ratio(self) -> float | None:
@@ -108,25 +105,6 @@ def measure_alone(code: str, *arguments: str) -> dict[str, Any]:
     return result
 
 
-def environment() -> dict[str, Any]:
-    """Return what a reader needs to judge the figures: machine, versions, date."""
-    versions: dict[str, str | None] = {}
-    for package in _PACKAGES:
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:
-            versions[package] = None
-    return {
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "processor": _processor(),
-        "cores": os.cpu_count(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "accelerator": _accelerator(),
-        "python": platform.python_version(),
-        "packages": versions,
-    }
-
-
 def save(path: str | os.PathLike[str], question: str, rows: list[Row | Skipped]) -> None:
     """Write the results with their environment as JSON."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
@@ -138,17 +116,3 @@ def document(question: str, rows: list[Row | Skipped]) -> dict[str, Any]:
     """Return the results with their environment, ready for JSON."""
     entries = [asdict(row) | ({"ratio": row.ratio, "met": row.met} if isinstance(row, Row) else {}) for row in rows]
     return {"question": question, "environment": environment(), "results": entries}
-
-
-def _accelerator() -> str | None:
-    import torch
-
-    return torch.cuda.get_device_name() if torch.cuda.is_available() else None
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.processor()
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.processor())

@@ -157,11 +157,11 @@ def _memory(size: Size, device: str) -> Iterator[Row | Skipped]:
     """Compare the extra memory of a step; these rows hold MiB where others hold seconds."""
     ours = _extra_mib("edgnn", size, device)
     for peer in ("rgcn", "gather"):
-        what = f"{_NAMES['edgnn']}, extra memory of a step in MiB, {size}, {device}"
+        what = f"{_NAMES['edgnn']}, extra memory of a step, {size}, {device}"
         if peer == "rgcn" and find_spec("torch_geometric") is None:
             yield Skipped(what, _NO_PYG)
             continue
-        yield Row(what, ours, _NAMES[peer], _extra_mib(peer, size, device), "≤ 0.1×", {"unit": "MiB"})
+        yield Row(what, ours, _NAMES[peer], _extra_mib(peer, size, device), "≤ 0.1×", unit="MiB")
 
 
 def _extra_mib(kind: str, size: Size, device: str) -> float:
@@ -189,9 +189,9 @@ def _build(kind: str, graphs: Graphs, width: int) -> tuple[nn.Module, tuple[Any,
     """Return a layer and what it takes beside the states; none has an activation, so that all compute sums of the same kind."""
     labels = len(graphs.edge_vocabulary)
     if kind == "edgnn":
-        return EdGNNConv(width, width, labels, activation="identity"), (Structure.of(graphs),)
+        return EdGNNConv(width, width, labels, activation="identity", bias=True), (Structure.of(graphs),)
     if kind == "relational":
-        return RelationalConv(width, width, labels, activation="identity"), (Structure.of(graphs, relations=True),)
+        return RelationalConv(width, width, labels, activation="identity", bias=True), (Structure.of(graphs, relations=True),)
     if kind in ("gather", "gather-sum-first"):
         return GatherConcatScatter(graphs, width, width, sum_first=kind == "gather-sum-first"), ()
     from torch_geometric.nn import FastRGCNConv, RGCNConv

@@ -13,7 +13,7 @@ from edgnn.errors import EdgnnError
 
 
 def bench(
-    questions: Annotated[list[str] | None, typer.Argument(help="Which questions to answer: io, wl; default: all.")] = None,
+    questions: Annotated[list[str] | None, typer.Argument(help="Which to answer: io, wl, layer, fleet; default: all.")] = None,
     data_dir: DataDir = None,
     as_json: Json = False,
     out: Annotated[
@@ -53,9 +53,9 @@ def _line(row: Any) -> str:
 
     if isinstance(row, Skipped):
         return f"{row.what}: skipped, {row.reason}"
-    parts = [f"{row.what}: {row.ours_s:.3f} s"]
+    parts = [f"{row.what}: {row.ours_s:.3f} {row.unit}"]
     if row.peer_s is not None:
         verdict = "" if row.met is None else f" (goal {row.goal}: {'met' if row.met else 'MISSED'})"
-        parts.append(f"{row.peer} {row.peer_s:.3f} s, ratio {row.ratio:.1f}{verdict}")
+        parts.append(f"{row.peer} {row.peer_s:.3f} {row.unit}, ratio {row.ratio:.3g}{verdict}")
     parts += [f"{key.replace('_', ' ')} {value:,}" for key, value in row.extra.items() if isinstance(value, int | float)]
     return "; ".join(parts)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import edgnn
 from edgnn.errors import RunError
-from edgnn.training import _run_folder
+from edgnn.training import _run_files
 from edgnn.training._run_folder import CHECKPOINT, FORMAT, RunFolder
 
 CONFIG = {"model": {"layers": 2, "hidden": 64}, "seeds": [0, 1], "note": "größer"}
@@ -524,7 +524,7 @@ def test_full_disk_while_creating_leaves_nothing_behind(tmp_path, monkeypatch, w
         patch.setattr(RunFolder, "write_json", full_environment)
 
     def full_environment(run, name, value):
-        with _run_folder._writing(run.path / name, "write"):
+        with _run_files.writing(run.path / name, "write"):
             full()
 
     for folder in (tmp_path / "new", tmp_path / "empty"):

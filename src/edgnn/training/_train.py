@@ -254,7 +254,9 @@ class _Run:
             shapes |= {"losses": (len(state["losses"]), 2 * count + 1), "fleet.values": (len(state["alive"]), width)}
             for name, shape in shapes.items():
                 if state[name].shape != shape:
-                    raise TrainingError(f"the checkpoint is damaged: {name} has the shape {tuple(state[name].shape)}, not {shape}")
+                    raise TrainingError(
+                        f"the checkpoint is damaged: {name} has the shape {tuple(state[name].shape)}, not {shape}"
+                    )
             on_device = {name[6:]: part.to(self.best.device) for name, part in state.items() if name.startswith("fleet.")}
             alive = state["alive"].tolist()
             if len(alive) < len(self.alive):

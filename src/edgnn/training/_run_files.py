@@ -1,0 +1,179 @@
+"""The files of a run folder: their names, and reading and writing them so that each is whole at any moment."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+import edgnn
+from edgnn.errors import RunError
+from edgnn.graphs._vocabulary import preview
+from edgnn.io._files import Path_
+from edgnn.training._values import from_json
+
+#: The layout of the folder; a folder with a higher number is refused.
+FORMAT = 1
+
+CONFIG, HISTORY, MODEL, METRICS = "config.json", "history.jsonl", "model.safetensors", "metrics.json"
+PREDICTIONS, ENVIRONMENT, CHECKPOINT = "predictions.csv", "environment.json", "checkpoint.safetensors"
+
+LOCK = ".edgnn.lock"
+UNFINISHED = re.compile(r"\.[A-Za-z0-9_][A-Za-z0-9_.-]*\.(json|jsonl|safetensors|csv)\.[a-z0-9_]{8}")
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_BLOCK = 2**12
+_T = TypeVar("_T")
+
+
+def path_of(path: Path_) -> Path:
+    try:
+        place = Path(path)
+    except TypeError:
+        raise RunError(f"a run folder is named by a path, not by {path!r}") from None
+    if "\0" in str(place):
+        raise RunError(f"{str(place)!r} is no path: it holds a zero byte")
+    return place
+
+
+def named(name: str, suffix: str) -> str:
+    """Return ``name`` if it is a plain one of a file right in the folder."""
+    if not isinstance(name, str) or not _PLAIN_NAME.fullmatch(name) or not name.endswith(suffix):
+        ending = f" ending in {suffix}" if suffix else ""
+        raise RunError(f"{name!r} is no name of a file in a run folder: use letters, digits and '_', '-', '.'{ending}")
+    return name
+
+
+def make_folder(path: Path) -> bool:
+    """Make the folder where it is missing; return whether it was."""
+    with writing(path, "create"):
+        if path.is_dir():
+            return False
+        if path.exists():
+            raise RunError(f"cannot create {path}: there is a file of that name; choose another folder")
+        if not path.parent.is_dir():
+            raise RunError(f"cannot create {path}: there is no folder {path.parent}; make it first, or choose another place")
+        path.mkdir()
+        with suppress(OSError):
+            sync_folder(path.parent)
+    return True
+
+
+def check_free(path: Path, overwrite: bool) -> None:
+    """Refuse a folder that a new run must not be written into."""
+    with reading(path):
+        there = sorted(entry.name for entry in path.iterdir() if entry.name != LOCK and not UNFINISHED.fullmatch(entry.name))
+    if not there or (overwrite and _holds_run(path)):
+        return
+    if _holds_run(path):
+        raise RunError(
+            f"{path} already holds a run: go on with it (--resume), choose another folder, or throw it away (overwrite=True)"
+        )
+    raise RunError(f"{path} is not empty and no run of edgnn (it holds {preview(there, 3)}); choose another folder")
+
+
+def _holds_run(path: Path) -> bool:
+    try:
+        config = load(path / CONFIG, from_json)
+    except RunError:
+        return False
+    return isinstance(config, dict) and "format" in config and "edgnn" in config
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    with reading(folder / CONFIG):
+        if not (folder / CONFIG).exists():
+            raise RunError(f"{folder} is not the folder of a run: it has no {CONFIG}")
+    config = load(folder / CONFIG, from_json)
+    if not isinstance(config, dict) or type(config.get("format")) is not int or config["format"] < 1:
+        raise RunError(f"{folder / CONFIG} has no valid field 'format', so this is no run of edgnn")
+    if config["format"] > FORMAT:
+        raise RunError(
+            f"{folder}: this run was written by edgnn {config.get('edgnn')} (format {config['format']}); "
+            f"this edgnn ({edgnn.__version__}) reads up to format {FORMAT}: upgrade edgnn"
+        )
+    return config
+
+
+def load(path: Path, decode: Callable[[bytes], _T]) -> _T:
+    data = _read(path)
+    try:
+        return decode(data)
+    except ValueError as error:
+        raise RunError(f"{path} is damaged: {error}") from None
+
+
+def _read(path: Path) -> bytes:
+    with reading(path):
+        if not path.exists():
+            raise RunError(f"{path.parent} has no {path.name}; has the run come that far?")
+        if not path.is_file():
+            raise RunError(f"{path} is no regular file")
+        return path.read_bytes()
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise RunError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+@contextmanager
+def writing(path: Path, verb: str) -> Iterator[None]:
+    """Turn what goes wrong on the disk into one clear error."""
+    try:
+        yield
+    except OSError as error:
+        way_out = "choose another folder"
+        if error.errno in _FULL:
+            way_out = "the folder is intact: free some space and try again (train with --resume), or choose another folder"
+        raise RunError(f"cannot {verb} {path}: {error.strerror or error}; {way_out}") from error
+
+
+def append_line(stream: IO[bytes], line: bytes) -> None:
+    """Append a line behind the last whole one; where that fails, leave the whole ones."""
+    end = stream.seek(0, os.SEEK_END)
+    whole = _whole_lines(stream, end)
+    if whole < end:
+        stream.truncate(whole)
+    try:
+        written = 0
+        while written < len(line):
+            written += os.write(stream.fileno(), line[written:])
+    except BaseException:
+        with suppress(OSError):
+            stream.truncate(whole)
+        raise
+
+
+def _whole_lines(stream: IO[bytes], end: int) -> int:
+    """Return how many bytes the lines take that have an end."""
+    while end > 0:
+        start = max(0, end - _BLOCK)
+        stream.seek(start)
+        found = stream.read(end - start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+        end = start
+    return 0
+
+
+def sync_folder(path: Path) -> None:
+    """Make a rename survive a power cut, where the system can do that for folders."""
+    if os.name != "posix":
+        return
+    try:
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EACCES):
+            raise

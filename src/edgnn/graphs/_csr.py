@@ -51,11 +51,11 @@ class CSR:
         if self.indices.device.type == "cpu":
             from scipy.sparse import csr_array  # linear time, unlike a sort
 
-            values = torch.ones(self.nnz, dtype=torch.int8) if self.values is None else self.values
-            arrays = tuple(part.numpy() for part in (values, self.indices, self.indptr))
+            entry = torch.zeros(self.nnz, dtype=torch.int8) if self.values is None else torch.arange(self.nnz)
+            arrays = tuple(part.numpy() for part in (entry, self.indices, self.indptr))
             turned = csr_array(arrays, shape=self.shape, copy=False).tocsc()
-            indptr, indices, values = (torch.from_numpy(part) for part in (turned.indptr, turned.indices, turned.data))
-            return CSR(indptr, indices, None if self.values is None else values, (columns, rows), self.blocks)
+            indptr, indices, order = (torch.from_numpy(part) for part in (turned.indptr, turned.indices, turned.data))
+            return CSR(indptr, indices, None if self.values is None else self.values[order], (columns, rows), self.blocks)
         counts = self.indptr.diff()
         order = torch.argsort(self.indices, stable=True)
         row = torch.repeat_interleave(torch.arange(rows, device=counts.device), counts, output_size=self.nnz)
@@ -63,6 +63,22 @@ class CSR:
         indptr[1:] = torch.searchsorted(self.indices[order], torch.arange(1, columns + 1, device=counts.device))
         indices = row[order].to(self.indices.dtype)
         return CSR(indptr, indices, None if self.values is None else self.values[order], (columns, rows), self.blocks)
+
+    def repeated(self, blocks: int) -> CSR:
+        """Return the matrix so many times along the diagonal; the last result is kept."""
+        if blocks == 1:
+            return self
+        kept: CSR | None = self.__dict__.get("_repeated")
+        if kept is None or kept.blocks != blocks:
+            (rows, columns), device = self.shape, self.indptr.device
+            number = torch.arange(blocks, device=device)[:, None]
+            indices = (self.indices + (number * columns).to(self.indices.dtype)).flatten()
+            starts = (self.indptr[:-1] + (number * self.nnz).to(self.indptr.dtype)).flatten()
+            indptr = torch.cat([starts, starts.new_full((1,), blocks * self.nnz)])
+            values = None if self.values is None else self.values.repeat(blocks)
+            kept = CSR(indptr, indices, values, (blocks * rows, blocks * columns), blocks)
+            self.__dict__["_repeated"] = kept
+        return kept
 
     def to_dense(self, dtype: torch.dtype = torch.float32) -> Tensor:
         """Return the matrix as a dense tensor; for small ones and for tests."""

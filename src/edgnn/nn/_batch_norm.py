@@ -58,11 +58,13 @@ class BatchNorm(nn.Module):
         if not self.training:
             scale = self.weight * torch.rsqrt(self.running_var + self.eps)
             return torch.addcmul((self.bias - self.running_mean * scale).unsqueeze(-2), x, scale.unsqueeze(-2))
+        x = x.to(self.weight.dtype)  # in mixed precision, sums are those of float32
         real = (x.new_ones(x.shape[:-1]) if mask is None else mask.to(x.dtype)).unsqueeze(-2)
         count = real.sum(-1, keepdim=True)
-        y, mean, variance = _Normalize.apply(  # type: ignore[no-untyped-call]
-            x, self.weight.unsqueeze(-2), self.bias.unsqueeze(-2), real, count, self.eps
-        )
+        with torch.autocast(x.device.type, enabled=False):
+            y, mean, variance = _Normalize.apply(  # type: ignore[no-untyped-call]
+                x, self.weight.unsqueeze(-2), self.bias.unsqueeze(-2), real, count, self.eps
+            )
         self._remember(mean.squeeze(-2), variance.squeeze(-2), count.squeeze(-2))
         normalized: Tensor = y
         return normalized

@@ -38,7 +38,7 @@ class Noise:
         """Return this call's mask, scaled so that means stay, for states of the shape of ``x``."""
         mask = keep_mask(keys(self.seeds, *self.purpose, self._calls), x.shape[-2], x.shape[-1], rate)
         share = 1 - torch.as_tensor(rate, dtype=x.dtype, device=x.device).reshape(-1, 1, 1)
-        return mask / share
+        return mask.to(x.dtype).div_(share)
 
 
 def dropout(x: Tensor, rate: float, training: bool, noise: Noise | None, own_rate: bool = True) -> Tensor:

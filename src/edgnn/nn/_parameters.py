@@ -54,8 +54,8 @@ def plus_product(total: Tensor | None, matrix: Tensor | CSR, weight: Tensor) -> 
     """Return ``total + matrix @ weight``, in place where shapes allow it: ``total`` must be the caller's to change."""
     if total is None:
         return constant_product(matrix, weight)
-    if isinstance(matrix, CSR):
-        return total + constant_product(matrix, weight)
+    if isinstance(matrix, CSR) or total.dtype != weight.dtype:  # mixed precision multiplies in a type of its own
+        return total.add_(constant_product(matrix, weight))
     matrix = matrix.to(weight.dtype)
     if weight.dim() == 2:
         return total.addmm_(matrix, weight)

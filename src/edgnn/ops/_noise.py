@@ -38,14 +38,14 @@ def random_order(seeds: Tensor, length: int, *purpose: int) -> Tensor:
 
 
 def keep_mask(key: Tensor, rows: int, width: int, rate: Tensor | float) -> Tensor:
-    """Return which entries dropout keeps: each is dropped with probability ``rate``, whatever the number of rows.
+    """Return which entries dropout keeps: each is dropped with probability ``rate`` (to 16 bits), whatever the number of rows.
 
     Shapes
     ------
     key : (M,), rate : () or (M,) → (M, rows, width) of bool
     """
-    members = len(key)
-    bits = torch.arange(rows * width, dtype=torch.int32, device=key.device).mul_(_COUNTER).expand(members, -1)
+    members, entries = len(key), rows * width
+    bits = torch.arange((entries + 1) // 2, dtype=torch.int32, device=key.device).mul_(_COUNTER)  # one number for two entries
     bits = bits ^ _low(key)[:, None]
     bits ^= (bits >> 16) & 0xFFFF
     bits *= _FIRST
@@ -53,9 +53,9 @@ def keep_mask(key: Tensor, rows: int, width: int, rate: Tensor | float) -> Tenso
     bits += _low(key >> 32)[:, None]
     bits *= _SECOND
     bits ^= (bits >> 16) & 0xFFFF
-    threshold = torch.as_tensor(rate, dtype=torch.float64, device=key.device) * 2.0**32 - 2.0**31
-    limit = threshold.clamp(-(2.0**31), 2.0**31 - 1).to(torch.int32).reshape(-1, 1)
-    return (bits >= limit).view(members, rows, width)
+    threshold = (torch.as_tensor(rate, dtype=torch.float64, device=key.device) * 2.0**16 - 2.0**15).round()
+    limit = threshold.clamp(-(2.0**15), 2.0**15 - 1).to(torch.int16).reshape(-1, 1)
+    return (bits.view(torch.int16)[:, :entries] >= limit).view(members, rows, width)
 
 
 def _low(numbers: Tensor) -> Tensor:

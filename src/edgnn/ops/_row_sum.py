@@ -12,6 +12,9 @@ from edgnn.errors import GraphError
 from edgnn.graphs import Structure
 from edgnn.graphs._csr import CSR
 
+#: Up to so many entries, a matrix that members share is repeated for them: one call then does for all, without a copy.
+_REPEATED_ENTRIES = 2**25
+
 
 def neighbor_sum(x: Tensor, structure: Structure) -> Tensor:
     r"""Return :math:`y_v = \sum_{u \in N(v)} x_u`.
@@ -43,8 +46,12 @@ def sparse_product(matrix: CSR, x: Tensor, transposed: CSR | None = None) -> Ten
     ------
     matrix (R, C), x (C, d) → (R, d);  x (M, C, d) → (M, R, d);  matrix (M·R, M·C) of M blocks, x (M, C, d) → (M, R, d)
     """
-    if matrix.blocks > 1:
-        members, _, width = x.shape
+    if x.dim() == 2:
+        return _product(x, matrix, transposed)
+    members, _, width = x.shape
+    if matrix.blocks == 1 and x.device.type == "cpu" and members * matrix.nnz <= _REPEATED_ENTRIES:
+        matrix, transposed = matrix.repeated(members), None if transposed is None else transposed.repeated(members)
+    if matrix.blocks == members:
         return _product(x.flatten(0, 1), matrix, transposed).view(members, matrix.shape[0] // members, width)
     return _product(x, matrix, transposed)
 

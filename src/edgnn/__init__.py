@@ -9,7 +9,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from edgnn import datasets, draw, errors, estimators, evaluation, graphs, io, nn, ops, theory, training, wl
+    from edgnn import (
+        datasets,
+        draw,
+        errors,
+        estimators,
+        evaluation,
+        experiments,
+        graphs,
+        io,
+        nn,
+        ops,
+        report,
+        theory,
+        training,
+        wl,
+    )
     from edgnn.datasets import Dataset, load_dataset
     from edgnn.estimators import GraphClassifier, GraphRegressor, NodeClassifier, NodeRegressor
     from edgnn.graphs import UNKNOWN, Graphs, Nodes, Structure, Vocabulary
@@ -52,7 +67,8 @@ _HOME = {
     "write": "io",
 }
 _ROOMS = (
-    "datasets", "draw", "errors", "estimators", "evaluation", "graphs", "io", "nn", "ops", "theory", "training", "wl",
+    "datasets", "draw", "errors", "estimators", "evaluation", "experiments", "graphs", "io", "nn", "ops", "report", "theory",
+    "training", "wl",
 )  # fmt: skip
 
 __all__ = [
@@ -73,6 +89,7 @@ __all__ = [
     "errors",
     "estimators",
     "evaluation",
+    "experiments",
     "from_networkx",
     "from_pyg",
     "from_sdf",
@@ -84,6 +101,7 @@ __all__ = [
     "ops",
     "read",
     "read_labeled",
+    "report",
     "theory",
     "to_networkx",
     "to_pyg",

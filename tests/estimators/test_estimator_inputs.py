@@ -5,9 +5,9 @@ import torch
 
 import edgnn
 from edgnn import Graphs, Nodes
-from edgnn.errors import GraphError, UnknownLabelError
+from edgnn.errors import EstimatorError, GraphError, UnknownLabelError
 from edgnn.estimators._coder import Coder, Seen
-from edgnn.estimators._errors import EstimatorError, UnknownLabelWarning
+from edgnn.estimators._errors import UnknownLabelWarning
 from edgnn.estimators._inputs import append, collect, graphs_of
 
 PAIR = Graphs.from_edges([(0, 1), (2, 3)], sizes=[2, 2], node_labels=["C", "N", "C", "O"], edge_labels=["x", "y"])

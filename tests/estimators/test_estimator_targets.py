@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from edgnn.estimators._errors import EstimatorError
+from edgnn.errors import EstimatorError
 from edgnn.estimators._parts import held_out, member_seed, root_seed, with_every_label
 from edgnn.estimators._targets import class_weights, encoding_of, observed, read_classes, read_values, read_weight
 

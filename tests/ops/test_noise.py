@@ -29,6 +29,11 @@ def test_a_rate_of_zero_drops_nothing():
     assert keep_mask(keys(SEEDS, 1), 100, 64, 0.0).all()
 
 
+@pytest.mark.parametrize("shape", [(0, 8), (3, 0), (1, 1), (3, 5)])
+def test_masks_of_any_size_have_their_shape(shape):
+    assert keep_mask(keys(SEEDS, 1), *shape, 0.5).shape == (4, *shape)
+
+
 def test_every_member_has_its_own_rate():
     rates = torch.tensor([0.0, 0.2, 0.5, 0.8])
     kept = keep_mask(keys(SEEDS, 1), 1000, 64, rates).double().mean(dim=(1, 2))

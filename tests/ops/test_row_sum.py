@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.autograd import gradcheck, gradgradcheck
 
+from edgnn.errors import GraphError
 from edgnn.graphs import CSR, Graphs, Structure
 from edgnn.graphs._csr import from_keys, pack
-from edgnn.ops import constant_product, neighbor_sum, row_sum, sparse_product
+from edgnn.ops import _row_sum, constant_product, neighbor_sum, row_sum, sparse_product
 from nn_reference import neighbors_of, normal, states
 from strategies import graphs
 
@@ -121,9 +122,15 @@ def test_a_transpose_is_the_transpose_and_is_built_once(pairs):
 @given(graphs(features=False, names=False), st.sampled_from(OPTIONS))
 def test_members_share_a_structure_without_seeing_each_other(collection, options):
     structure = Structure.of(collection, **options)
-    x = torch.stack([states(collection, 3, seed) for seed in range(3)])
-    result = neighbor_sum(x, structure)
-    assert all(torch.equal(result[member], neighbor_sum(x[member], structure)) for member in range(3))
+    x = torch.stack([states(collection, 3, seed) for seed in range(3)]).requires_grad_()
+    apart = torch.stack([neighbor_sum(part, structure) for part in x])
+    (expected,) = torch.autograd.grad(apart.pow(2).sum(), x)
+    for most in (0, 2**25):  # member by member, or with the neighbor lists repeated for all in one call
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(_row_sum, "_REPEATED_ENTRIES", most)
+            together = neighbor_sum(x, structure)
+        assert torch.equal(together, apart)
+        torch.testing.assert_close(torch.autograd.grad(together.pow(2).sum(), x)[0], expected)
 
 
 def test_constant_products_take_dense_and_sparse_matrices_alike():
@@ -140,8 +147,9 @@ def test_strided_states_are_read_in_their_own_order(values):
 
 
 def test_states_of_the_wrong_number_of_nodes_are_refused():
-    with pytest.raises(ValueError, match="x has 5 rows, but the graphs have 6 nodes"):
-        neighbor_sum(torch.zeros(5, 2), Structure.of(SMALL))
+    for x in (torch.zeros(5, 2), torch.zeros(3, 5, 2)):
+        with pytest.raises(GraphError, match="x has 5 rows, but the graphs have 6 nodes"):
+            neighbor_sum(x, Structure.of(SMALL))
 
 
 def test_sums_have_the_same_bits_whatever_the_number_of_threads():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -63,6 +63,9 @@ class CSR:
         indptr[1:] = torch.searchsorted(self.indices[order], torch.arange(1, columns + 1, device=counts.device))
         indices = row[order].to(self.indices.dtype)
         return CSR(indptr, indices, None if self.values is None else self.values[order], (columns, rows), self.blocks)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # without what was derived
 
     def repeated(self, blocks: int) -> CSR:
         """Return the matrix so many times along the diagonal; the last result is kept."""

@@ -48,8 +48,9 @@ def sparse_product(matrix: CSR, x: Tensor, transposed: CSR | None = None) -> Ten
     """
     if x.dim() == 2:
         return _product(x, matrix, transposed)
-    members, _, width = x.shape
-    if matrix.blocks == 1 and x.device.type == "cpu" and members * matrix.nnz <= _REPEATED_ENTRIES:
+    members, rows, width = x.shape
+    _check_rows(rows, matrix.shape[1] // matrix.blocks)
+    if matrix.blocks == 1 and x.device.type == "cpu" and members * max(matrix.nnz, *matrix.shape) <= _REPEATED_ENTRIES:
         matrix, transposed = matrix.repeated(members), None if transposed is None else transposed.repeated(members)
     if matrix.blocks == members:
         return _product(x.flatten(0, 1), matrix, transposed).view(members, matrix.shape[0] // members, width)
@@ -82,8 +83,7 @@ def _product(x: Tensor, matrix: CSR, transposed: CSR | None) -> Tensor:
 
 def row_sum(matrix: CSR, x: Tensor) -> Tensor:
     """Return ``matrix @ x`` without a backward pass, for x of shape (C, d) or (M, C, d)."""
-    if x.shape[-2] != matrix.shape[1]:
-        raise GraphError(f"x has {x.shape[-2]} rows, but the graphs have {matrix.shape[1]} nodes")
+    _check_rows(x.shape[-2], matrix.shape[1])
     if not matrix.nnz or not x.numel():
         return x.new_zeros(*x.shape[:-2], matrix.shape[0], x.shape[-1])
     if x.device.type != "cpu":
@@ -93,6 +93,11 @@ def row_sum(matrix: CSR, x: Tensor) -> Tensor:
     if x.dim() == 2:
         return _row_sum(matrix, x)
     return torch.stack([_row_sum(matrix, of_member) for of_member in x])
+
+
+def _check_rows(rows: int, nodes: int) -> None:
+    if rows != nodes:
+        raise GraphError(f"x has {rows} rows, but the graphs have {nodes} nodes")
 
 
 def _row_sum(matrix: CSR, x: Tensor) -> Tensor:

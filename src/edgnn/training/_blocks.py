@@ -120,7 +120,7 @@ class _Pairs:
         """Return the pairs of the nodes of a batch; a relation has equally many rows in every block, some of them empty."""
         places, pairs = len(node), self.gather.shape[0] - 1
         of_place = _csr_rows(self.spread, node, None, (places, pairs), 1)
-        pair = to_array(of_place.indices)
+        pair = to_array(of_place.indices.to(torch.int64))
         place = repeat(arange(places, node), to_array(of_place.indptr.diff()))
         group = self.relation[pair] * members + place // max(places // members, 1)
         sizes = count(group, self.num_relations * members)

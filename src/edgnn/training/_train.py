@@ -198,10 +198,13 @@ class _Run:
         member, kept = self.members[position], self.best_epoch[position]
         rate = self.settings.learning_rate if member.learning_rate is None else member.learning_rate
         what = f"the loss of member {position} (seed {member.seed}, learning rate {rate:g}) is no number in epoch {number}"
-        if not kept:
-            raise TrainingError(f"{what}: lower learning_rate, set clip_norm, or scale the features")
-        warnings.warn(f"{what}; it keeps the weights of epoch {kept}", RuntimeWarning, stacklevel=5)
         self.stopped[position] = True
+        if self.stopped.all() and not self.best_epoch.any():
+            raise TrainingError(f"{what}: lower learning_rate, set clip_norm, or scale the features")
+        left = (
+            f"it keeps the weights of epoch {kept}" if kept else "it keeps its initial weights, which nothing was learned for"
+        )
+        warnings.warn(f"{what}; {left}", RuntimeWarning, stacklevel=5)
 
     def _compact(self) -> None:
         """Leave stopped members out of the fleet once there are enough of them."""

@@ -1,0 +1,104 @@
+import math
+import xml.etree.ElementTree as ET
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edgnn.draw import Band, Estimate, Strip, draw_bands, draw_estimates, draw_points, draw_strips
+
+SVG = "{http://www.w3.org/2000/svg}"
+NUMBERS = st.lists(st.floats(), min_size=1, max_size=6)
+
+
+def elements(picture, name):
+    return list(ET.fromstring(picture).iter(f"{SVG}{name}"))
+
+
+def texts(picture):
+    return [element.text for element in elements(picture, "text")]
+
+
+def coordinates(picture):
+    names = ("x", "y", "x1", "y1", "x2", "y2", "cx", "cy")
+    given = [float(element.get(name)) for element in ET.fromstring(picture).iter() for name in names if element.get(name)]
+    lines = [element.get("points") for kind in ("polyline", "polygon") for element in elements(picture, kind)]
+    return given + [float(number) for line in lines for pair in line.split() for number in pair.split(",")]
+
+
+def inside(picture):
+    root = ET.fromstring(picture)
+    size = max(float(root.get("width")), float(root.get("height")))
+    return all(math.isfinite(value) and -1 <= value <= size + 1 for value in coordinates(picture))
+
+
+@given(NUMBERS, st.floats(min_value=0), st.sampled_from([330, 680]))
+def test_any_numbers_give_a_picture_within_its_frame(values, spread, width):
+    curve = Band(values, [value - spread for value in values], [value + spread for value in values])
+    rows = [Estimate("a", "text", value, spread, (value - spread, value + spread), main=True) for value in values]
+    for picture in (
+        draw_estimates(rows, "x", width=width),
+        draw_estimates(rows, "x", width=width, bounds=(0, 1)),
+        draw_strips([Strip("a", values, ["text"] * len(values), values[0])], "x", line=values[-1], width=width),
+        draw_bands(list(range(len(values))), {"one": curve}, "x", "y", width=width),
+        draw_points(values, values[::-1], "x", "y", width=width),
+    ):
+        assert inside(picture)
+
+
+def test_estimates_stand_in_the_order_of_their_means_with_their_texts():
+    rows = [Estimate("this", "85 ± 2", 85, 2, (80, 90), main=True), Estimate("paper", "87", 87), Estimate("none", "66", 66)]
+    picture = draw_estimates(rows, "accuracy (%)", bounds=(0, 100))
+    places = [float(circle.get("cx")) for circle in elements(picture, "circle")]
+    assert places[2] < places[0] < places[1]
+    assert {"this", "85 ± 2", "paper", "87", "none", "66", "accuracy (%)", "70", "80", "90"} <= set(texts(picture))
+    interval = next(line for line in elements(picture, "line") if line.get("stroke-width") == "1.5")
+    assert float(interval.get("x1")) < places[0] < float(interval.get("x2"))
+
+
+def test_an_axis_ends_where_the_metric_does():
+    row = Estimate("a", "100", 100, 3, (90, 100))
+    bounded, free = (draw_estimates([row], "accuracy (%)", bounds=bounds) for bounds in ((0, 100), (0, 1000)))
+    axis = next(line for line in elements(bounded, "line") if line.get("stroke-width") == "1.5")
+    assert float(axis.get("x2")) == pytest.approx(640 - 6.8 * len("100") - 14, abs=0.1)
+    assert float(elements(free, "circle")[0].get("cx")) < float(elements(bounded, "circle")[0].get("cx"))
+
+
+def test_dots_of_equal_scores_do_not_cover_each_other():
+    picture = draw_strips([Strip("", [0.5, 0.5, 0.5, 0.7], ["a", "b", "c", "d"], 0.55)], "score")
+    dots = {(circle.get("cx"), circle.get("cy")) for circle in elements(picture, "circle")}
+    assert len(dots) == 4
+    assert [title.text for title in elements(picture, "title")] == ["a", "b", "c", "d"]
+
+
+def test_scores_that_are_not_known_have_no_dot():
+    picture = draw_strips([Strip("", [0.5, math.nan], ["a", "b"], 0.5)], "score")
+    assert len(elements(picture, "circle")) == 1
+
+
+def test_epochs_are_marked_at_whole_numbers():
+    curve = [3.0, 2.0, 1.0]
+    picture = draw_bands([1, 2, 3], {"training": Band(curve, curve, curve)}, "epoch", "loss", width=680)
+    marks = [element.text for element in elements(picture, "text") if float(element.get("y")) == 276]
+    assert marks == ["1", "2", "3"]
+
+
+def test_a_band_is_drawn_only_where_there_is_one():
+    low, high = [1.0, 1.0], [2.0, 2.0]
+    assert not elements(draw_bands([1, 2], {"a": Band(low, low, low)}, "x", "y"), "polygon")
+    assert len(elements(draw_bands([1, 2], {"a": Band(low, low, high)}, "x", "y"), "polygon")) == 1
+
+
+def test_equal_values_lie_on_the_diagonal():
+    picture = draw_points([1.0, 2.0, math.nan], [1.0, 2.0, 3.0], "true", "said")
+    dots = [(float(circle.get("cx")), float(circle.get("cy"))) for circle in elements(picture, "circle")]
+    line = next(line for line in elements(picture, "line") if line.get("stroke-dasharray"))
+    x1, y1, x2, y2 = (float(line.get(name)) for name in ("x1", "y1", "x2", "y2"))
+    assert len(dots) == 2
+    for x, y in dots:
+        assert (x - x1) / (x2 - x1) == pytest.approx((y - y1) / (y2 - y1), abs=1e-2)
+
+
+def test_names_are_escaped():
+    picture = draw_bands([1], {"<b>": Band([1.0], [1.0], [1.0])}, "<i>", "&y")
+    assert {"<b>", "<i>", "&y"} <= set(texts(picture))

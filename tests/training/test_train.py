@@ -1,0 +1,251 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+
+from edgnn import load_dataset
+from edgnn.errors import TrainingError
+from edgnn.graphs import Graphs
+from edgnn.nn import CONVS, GraphModel, Inputs, NodeModel, Noise
+from edgnn.training import Member, Settings, Targets, outputs, train
+from training_reference import graph_task, node_task, weights_of
+
+SHORT = Settings(max_epochs=3, learning_rate=0.01)
+
+
+def test_a_trained_fleet_says_what_happened():
+    config, inputs, targets, _ = graph_task()
+    seen = []
+    members = [Member(range(30), range(30, 48), seed=1), Member(range(20), seed=2)]
+    trained = train("graph", config, inputs, targets, members, SHORT, on_epoch=seen.append)
+    assert trained.stopped_epoch == len(trained.history) == len(seen) == 3
+    assert [epoch["epoch"] for epoch in trained.history] == [epoch.number for epoch in seen] == [1, 2, 3]
+    for row, epoch in zip(trained.history, seen, strict=True):
+        assert row["train_loss"] == epoch.train_loss
+        assert all(loss > 0 for loss in row["train_loss"])
+        assert row["valid_loss"][0] == epoch.valid_loss[0] > 0
+        assert np.isnan(row["valid_loss"][1])
+        assert np.isnan(epoch.valid_loss[1])
+        assert row["seconds"] == epoch.seconds > 0
+        assert epoch.active == [True, True]
+    losses = [row["valid_loss"][0] for row in trained.history]
+    assert trained.best_epoch == seen[-1].best_epoch == [1 + int(np.argmin(losses)), 3]
+    assert trained.best_loss[0] == min(losses)
+    assert isinstance(trained.model, GraphModel)
+    assert not trained.model.training
+    assert trained.kind == "graph"
+
+
+def test_the_loss_of_an_epoch_is_the_mean_over_its_items():
+    config, inputs, targets, graphs = graph_task(20)
+    still = Settings(max_epochs=1, batch_size=8, learning_rate=0.0, precision="float64")
+    trained = train("graph", config, inputs, targets, [Member(range(19), [19], seed=1)], still)
+    logits = outputs(trained, inputs)[0]
+    single = torch.nn.functional.cross_entropy(logits, targets.y, reduction="none")
+    assert trained.history[0]["train_loss"][0] == pytest.approx(float(single[:19].mean()))
+    assert trained.history[0]["valid_loss"][0] == pytest.approx(float(single[19]))
+    assert len(graphs) == 20
+
+
+@pytest.mark.parametrize("conv", CONVS)
+def test_graph_classes_are_learned(conv):
+    config, inputs, targets, _ = graph_task(100, relations=True)
+    settings = Settings(max_epochs=30, learning_rate=0.01, batch_size=16)
+    config |= {"conv": conv, "hidden": 16, "batch_norm": True}
+    trained = train("graph", config, inputs, targets, [Member(range(100), seed=seed) for seed in range(3)], settings)
+    majority = targets.y.double().mean()
+    assert (outputs(trained, inputs).argmax(2) == targets.y).double().mean() > majority + 0.1
+
+
+def test_node_classes_are_learned_and_used_on_new_graphs():
+    config, inputs, targets, graphs = node_task()
+    settings = Settings(max_epochs=80, learning_rate=0.02)
+    trained = train("node", config | {"hidden": 16}, inputs, targets, [Member(range(40), seed=0)], settings)
+    assert isinstance(trained.model, NodeModel)
+    assert (outputs(trained, inputs)[0].argmax(1) == targets.y).double().mean() > 0.9
+    part = graphs.induced(range(10))
+    assert outputs(trained, Inputs.of(part)).shape == (1, 10, 3)
+
+
+def test_several_labels_per_graph_are_learned_despite_missing_ones():
+    config, inputs, targets, _ = graph_task(60)
+    both = np.stack([targets.y.numpy(), 1 - targets.y.numpy()], axis=1).astype(float)
+    both[::3, 0] = both[1::3, 1] = np.nan
+    settings = Settings(max_epochs=30, learning_rate=0.01)
+    trained = train("graph", config, inputs, Targets.labels(both), [Member(range(60))], settings)
+    chosen = outputs(trained, inputs)[0] > 0
+    known = ~np.isnan(both)
+    assert (chosen.numpy() == both)[known].mean() > 0.8
+
+
+@pytest.mark.parametrize("kind", ["graph", "node"])
+def test_values_are_learned_in_the_users_units(kind):
+    config, inputs, _, graphs = graph_task(60) if kind == "graph" else node_task()
+    count = graphs.sizes if kind == "graph" else inputs.structure.degree
+    y = np.stack([1000 + 5.0 * count.numpy(), np.full(len(count), 7.0)], axis=1)
+    y[0, 0] = np.nan
+    settings = Settings(max_epochs=60 if kind == "graph" else 200, learning_rate=0.02)
+    trained = train(kind, config, inputs, Targets.values(y), [Member(range(len(y)))], settings)
+    result = outputs(trained, inputs)[0].numpy()
+    assert np.abs(result - y)[1:, 0].mean() < 0.25 * np.nanstd(y[:, 0])
+    assert np.abs(result[:, 1] - 7).max() < 0.5
+    assert trained.model.output_mean[0, 1] == 7
+    assert trained.model.output_std[0, 1] == 1
+
+
+def test_positions_say_which_nodes_the_targets_belong_to():
+    config, inputs, targets, _ = node_task()
+    nodes = np.array([30, 4, 17, 9, 22])
+    settings = Settings(max_epochs=3, precision="float64")
+    some = Targets.classes(targets.y[nodes], 3)
+    ours = train("node", config, inputs, some, [Member([0, 1, 2], [3, 4], seed=1)], settings, positions=nodes)
+    whole = train("node", config, inputs, targets, [Member(nodes[:3], nodes[3:], seed=1)], settings)
+    torch.testing.assert_close(weights_of(ours), weights_of(whole), rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(outputs(ours, inputs, positions=nodes), outputs(whole, inputs)[:, nodes])
+
+
+@pytest.mark.parametrize("precision", ["bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("kind", ["graph", "node"])
+def test_every_precision_learns_the_same_to_its_own_exactness(kind, precision):
+    config, inputs, targets, _ = graph_task() if kind == "graph" else node_task()
+    options = {"batch_norm": True, "hidden": 16}
+    losses = {}
+    for name in (precision, "float64"):
+        settings = Settings(max_epochs=8, learning_rate=0.01, precision=name)
+        trained = train(kind, config | options, inputs, targets, [Member(range(30), range(30, 40))] * 2, settings)
+        losses[name] = trained.history[-1]["train_loss"][1]
+        assert {weight.dtype for weight in trained.model.parameters()} == {settings.dtype}
+    tolerance = {"bfloat16": 0.1, "float32": 1e-3, "float64": 0}[precision]
+    assert losses[precision] == pytest.approx(losses["float64"], rel=tolerance)
+
+
+def test_every_step_of_every_epoch_drops_anew(monkeypatch):
+    config, inputs, targets, _ = graph_task()
+    drawn = []
+    keep = Noise.keep
+    monkeypatch.setattr(
+        Noise, "keep", lambda self, x, rate: drawn.append(keep(self, x, rate)[:, :5].flatten()) or keep(self, x, rate)
+    )
+    train("graph", config | {"dropout": 0.5}, inputs, targets, [Member(range(24), range(30))], SHORT)
+    assert len(drawn) == 3 * 3 * 2  # epochs, steps and layers; validation drops nothing
+    assert len({tuple(mask.tolist()) for mask in drawn}) == len(drawn)
+
+
+def test_labels_never_trained_on_count_as_unknown():
+    data = load_dataset("MUTAG")
+    graphs, y = data.graphs, np.asarray(data.targets)
+    rare = graphs.node_label.bincount().argmin()
+    holding = graphs.graph_of_node[graphs.node_label == rare].unique()
+    rest = np.setdiff1d(np.arange(len(graphs)), holding.numpy())
+    config = {"node_labels": 7, "edge_labels": 4, "hidden": 6}
+    settings = Settings(max_epochs=2, weight_decay=0.1)
+    trained = train("graph", config, Inputs.of(graphs), Targets.classes(y, 2), [Member(rest), Member(range(188))], settings)
+    unseen = graphs[holding]
+    renamed = ["new" if label == graphs.node_vocabulary[rare] else label for label in unseen.node_labels]
+    unknown = unseen.with_node_labels(renamed, like=graphs, unknown="map")
+    ours, theirs = outputs(trained, Inputs.of(unseen)), outputs(trained, Inputs.of(unknown))
+    torch.testing.assert_close(ours[0], theirs[0])
+    assert not torch.allclose(ours[1], theirs[1])
+
+
+def test_training_starts_from_an_initial_model():
+    config, inputs, targets, _ = graph_task()
+    members = [Member(range(30), range(30, 40), seed=1), Member(range(20), seed=2)]
+    for precision in ("float32", "float64"):
+        first = train("graph", config, inputs, targets, members, Settings(max_epochs=2, precision=precision))
+        still = Settings(max_epochs=1, learning_rate=0.0, precision=precision)
+        again = train("graph", config, inputs, targets, members, still, initial=first.model)
+        for name, value in first.model.state_dict().items():
+            assert torch.equal(again.model.state_dict()[name], value)
+    with pytest.raises(TrainingError, match=r"the initial model has another shape: .*size mismatch"):
+        train("graph", config, inputs, targets, members[:1], SHORT, initial=first.model)
+
+
+def test_training_leaves_the_initial_model_alone():
+    config, inputs, targets, _ = graph_task()
+    members = [Member(range(30), seed=1)]
+    first = train("graph", config, inputs, targets, members, SHORT)
+    before = {name: value.clone() for name, value in first.model.state_dict().items()}
+    train("graph", config, inputs, targets, members, SHORT, initial=first.model)
+    assert all(torch.equal(value, before[name]) for name, value in first.model.state_dict().items())
+
+
+def test_on_epoch_ends_training_by_returning_true():
+    config, inputs, targets, _ = graph_task()
+    trained = train("graph", config, inputs, targets, [Member(range(30))], SHORT, on_epoch=lambda epoch: epoch.number == 2)
+    assert trained.stopped_epoch == 2
+    twice = train("graph", config, inputs, targets, [Member(range(30))], Settings(max_epochs=2, learning_rate=0.01))
+    assert torch.equal(weights_of(trained), weights_of(twice))
+
+
+def test_ctrl_c_passes_through_and_what_was_stored_is_enough_to_go_on():
+    config, inputs, targets, _ = graph_task()
+    stored = {}
+
+    def interrupt(epoch):
+        stored.update(epoch.state())
+        if epoch.number == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train("graph", config, inputs, targets, [Member(range(30))], SHORT, on_epoch=interrupt)
+    resumed = train("graph", config, inputs, targets, [Member(range(30))], SHORT, resume=stored)
+    whole = train("graph", config, inputs, targets, [Member(range(30))], SHORT)
+    assert torch.equal(weights_of(resumed), weights_of(whole))
+
+
+def test_masks_lists_tensors_and_ranges_all_name_items():
+    config, inputs, targets, _ = graph_task()
+    mask = np.zeros(48, dtype=bool)
+    mask[[1, 5, 40]] = True
+    forms = [mask, [1, 5, 40], torch.tensor([1, 5, 40]), np.array([1, 5, 40], dtype=np.int32)]
+    trained = train("graph", config, inputs, targets, [Member(form, form, seed=1) for form in forms], SHORT)
+    torch.testing.assert_close(*(torch.stack([weights_of(trained, place) for place in pair]) for pair in ((0, 1), (2, 3))))
+
+
+def test_graphs_without_nodes_or_edges_can_be_trained_on():
+    graphs = Graphs.from_edges([(0, 1), (1, 2)], sizes=[3, 0, 1, 0, 2], node_labels="abaabb", edge_labels="xy")
+    config = {"node_labels": 2, "edge_labels": 2, "hidden": 4, "batch_norm": True, "dropout": 0.2}
+    members = [Member([0, 1, 2], [3], seed=1), Member([1, 3], [1], seed=2), Member([4], seed=3)]
+    targets = Targets.classes(np.array([0, 1, 0, 1, 1]), 2)
+    for conv, size in itertools.product(CONVS, (1, 2, None)):
+        inputs = Inputs.of(graphs, relations=True)
+        trained = train("graph", config | {"conv": conv}, inputs, targets, members, Settings(max_epochs=2, batch_size=size))
+        assert outputs(trained, inputs).isfinite().all()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("kind", ["graph", "node"])
+@pytest.mark.parametrize("conv", ["edgnn", "joint"])
+def test_training_on_cuda_repeats_its_bits_and_stays_close_to_the_cpu(kind, conv):
+    config, inputs, targets, _ = graph_task(relations=True) if kind == "graph" else node_task()
+    config |= {"batch_norm": True, "dropout": 0.2, "conv": conv}
+    members = [Member(range(20 + place), range(30, 40), seed=place) for place in range(3)]
+    first, second = (
+        train(kind, config, inputs, targets, members, Settings(max_epochs=5, device="cuda", patience=3)) for _ in range(2)
+    )
+    for name, value in first.model.state_dict().items():
+        assert value.device.type == "cuda"
+        assert torch.equal(value, second.model.state_dict()[name])
+    exact = [
+        train(kind, config, inputs, targets, members, Settings(max_epochs=5, precision="float64", device=device))
+        for device in ("cuda", "cpu")
+    ]
+    for place in range(3):
+        torch.testing.assert_close(weights_of(exact[0], place).cpu(), weights_of(exact[1], place), rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("kind", ["graph", "node"])
+def test_mixed_precision_on_cuda_learns_what_float32_does(kind):
+    config, inputs, targets, _ = graph_task() if kind == "graph" else node_task()
+    losses = []
+    for precision in ("bfloat16", "float32"):
+        settings = Settings(max_epochs=8, learning_rate=0.01, precision=precision, device="cuda")
+        trained = train(kind, config | {"batch_norm": True, "hidden": 16}, inputs, targets, [Member(range(30))] * 2, settings)
+        assert {weight.dtype for weight in trained.model.parameters()} == {torch.float32}
+        losses.append(trained.history[-1]["train_loss"][1])
+    assert losses[0] == pytest.approx(losses[1], rel=0.1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from contextlib import suppress
 from typing import Annotated, Any, NoReturn
@@ -12,6 +13,10 @@ from typer.core import TyperGroup
 
 from edgnn.cli._bench import bench
 from edgnn.cli._datasets import datasets_app
+from edgnn.cli._evaluate import evaluate
+from edgnn.cli._predict import predict
+from edgnn.cli._progress import told_warnings
+from edgnn.cli._train import train
 from edgnn.cli._wl import wl_app
 from edgnn.errors import EdgnnError
 
@@ -19,10 +24,16 @@ from edgnn.errors import EdgnnError
 class _Commands(TyperGroup):
     """The commands; a closed pipe and Ctrl-C are met here, before typer meets them its own way."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Remember the whole command line, for what is written down of it."""
+        ctx.meta["command"] = shlex.join(["edgnn", *args])
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
         try:
-            return super().invoke(ctx)
+            with told_warnings():
+                return super().invoke(ctx)
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(0)
@@ -40,6 +51,9 @@ app = typer.Typer(
 )
 app.add_typer(datasets_app, name="datasets")
 app.add_typer(wl_app, name="wl")
+app.command("train")(train)
+app.command("predict")(predict)
+app.command("evaluate")(evaluate)
 app.command("bench")(bench)
 
 
@@ -66,12 +80,18 @@ def main() -> None:
         app()
     except EdgnnError as error:
         _fail(" ".join(str(error).split("\n")), 2)
+    except MemoryError:
+        _fail("out of memory; give it less at once, or a machine with more", 2)
     except OSError as error:
         _fail(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error), 2)
 
 
 def run() -> NoReturn:
     """Run :func:`main` as a program: leave at once when it is done, as native threads of libraries may not end in order."""
+    if sys.argv[1:2] != ["bench"]:
+        os.environ.setdefault(
+            "GOMP_SPINCOUNT", "2000"
+        )  # torch's threads wait by spinning, which on a busy machine takes the time
     code: int | str | None = 0
     try:
         main()

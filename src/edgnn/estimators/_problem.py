@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from edgnn.errors import EstimatorError
+from edgnn.errors import EstimatorError, TrainingError
 from edgnn.estimators._coder import Coder, carriers
 from edgnn.estimators._data import Data
 from edgnn.estimators._fleet import OnEpoch, inputs_of, model_config, reporting, settings_of, targets_of
@@ -87,7 +87,7 @@ class Problem:
             for part in parts
             for number in range(parameters["members"])
         ]
-        return train(
+        trained = train(
             level,
             model_config(parameters, self.coder, encoding),
             self.inputs,
@@ -99,3 +99,9 @@ class Problem:
             on_epoch=reporting(on_epoch, parameters["verbose"], parameters["max_epochs"]),
             initial=initial,
         )
+        if not all(trained.best_epoch):
+            raise TrainingError(
+                f"{trained.best_epoch.count(0)} of {len(fleet)} models never had a loss that is a number: "
+                "lower learning_rate, set clip_norm, or scale the features"
+            )
+        return trained

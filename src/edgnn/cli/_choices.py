@@ -1,0 +1,132 @@
+"""What a training command was told: stored settings, then a TOML file, then flags; later ones win."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from edgnn.cli._datasets import parse_options
+from edgnn.cli._parameters import value_of
+from edgnn.errors import EdgnnError
+
+if TYPE_CHECKING:
+    from edgnn.datasets import Dataset
+    from edgnn.estimators import Estimator
+    from edgnn.experiments import Recipe
+
+_NOT_PARAMETERS = ("random_state", "validation", "verbose", "warm_start")
+_DEFAULT_VALIDATION = 0.1
+
+Config = Annotated[
+    Path | None, typer.Option("--config", exists=True, dir_okay=False, help="A TOML file of options; flags override it.")
+]
+SettingsRow = Annotated[
+    str | None, typer.Option("--settings", metavar="ROW", help="Stored settings to start from: paper or closest.")
+]
+
+
+def told_options(**flags: Any) -> dict[str, Any]:
+    """Return the flags that were used, as plain values."""
+    plain: dict[str, Any] = {name: str(value) if isinstance(value, str | Path) else value for name, value in flags.items()}
+    plain["options"] = parse_options(flags["options"]) or None
+    return {name: value for name, value in plain.items() if value is not None}
+
+
+def read_config(path: Path | None, options: Iterable[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what a TOML file says of the command's own options, and of the estimator's parameters."""
+    if path is None:
+        return {}, {}
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise EdgnnError(f"{path} is no TOML file: {error}") from None
+    own, known = set(options), parameter_names()
+    chosen: tuple[dict[str, Any], dict[str, Any]] = {}, {}
+    for key, value in document.items():
+        name = key.replace("-", "_")
+        if name not in own and name not in known:
+            raise EdgnnError(f"{path} has the key {key!r}, which is unknown{_similar(name, own | known)}")
+        chosen[name not in own][name] = value_of(value)
+    return chosen
+
+
+def parameter_names() -> set[str]:
+    """Return the names of all estimators' parameters that can be set from outside."""
+    from edgnn import estimators
+
+    kinds = (getattr(estimators, f"{level}{task}") for level in ("Graph", "Node") for task in ("Classifier", "Regressor"))
+    return {name for kind in kinds for name in kind._get_param_names()} - set(_NOT_PARAMETERS)
+
+
+def recipe_of(row: str | None, data: Dataset) -> Recipe | None:
+    """Return the stored settings of a row for a data set."""
+    from edgnn.experiments import recipe
+
+    return None if row is None else recipe(row, data.level, data.name)
+
+
+def validation_of(told: Any, row: Recipe | None) -> float | str | None:
+    """Return the validation part that was told (``"none"`` for none), else that of the settings, else a tenth."""
+    if told is None:
+        return _DEFAULT_VALIDATION if row is None else row.validation
+    meant: float | str | None = value_of(told)
+    if meant is None or meant == "first-fifth" or (isinstance(meant, float) and 0 < meant < 1):
+        return meant
+    raise EdgnnError(f"validation={told!r}: choose a share between 0 and 1, first-fifth (of a published training part) or none")
+
+
+def make_estimator(
+    data: Dataset, parameters: Mapping[str, Any], *, validation: float | str | None, seed: int
+) -> Estimator:  # fmt: skip
+    """Return the estimator for a data set."""
+    from edgnn import estimators
+    from edgnn.experiments import task_of_dataset
+
+    name = f"{data.level.capitalize()}{'Regressor' if task_of_dataset(data) == 'values' else 'Classifier'}"
+    kind: type[Estimator] = getattr(estimators, name)
+    known = set(kind._get_param_names()) - set(_NOT_PARAMETERS)
+    for parameter in parameters:
+        if parameter not in known:
+            raise EdgnnError(f"a {name} has no parameter {parameter!r}{_similar(parameter, known)}")
+    chosen = dict(parameters)
+    if "class_weight" in chosen:
+        chosen["class_weight"] = class_weight_of(chosen["class_weight"], data.class_names)
+    if not isinstance(validation, str):
+        chosen["validation"] = validation
+    estimator = kind(**chosen, random_state=seed)
+    estimator._checked_parameters()
+    return estimator
+
+
+def class_weight_of(told: Any, class_names: Sequence[str]) -> Any:
+    """Return class weights by class number from ``NAME=WEIGHT,…`` or a mapping; ``"balanced"`` and ``None`` stay."""
+    if told is None or told == "balanced":
+        return told
+    pairs = dict(told) if isinstance(told, Mapping) else _class_pairs(str(told))
+    weights = {}
+    for name, weight in pairs.items():
+        if name not in class_names:
+            raise EdgnnError(f"class_weight names the class {name!r}; the classes are {', '.join(map(repr, class_names))}")
+        weights[class_names.index(name)] = value_of(weight)
+    return weights
+
+
+def _class_pairs(text: str) -> dict[str, str]:
+    """Split ``NAME=WEIGHT,NAME=WEIGHT``; a name may hold any character but these two."""
+    pairs = {}
+    for word in text.split(","):
+        name, equals, weight = word.rpartition("=")
+        if not equals:
+            raise EdgnnError(f"class_weight={text!r}: choose balanced, or NAME=WEIGHT,NAME=WEIGHT")
+        pairs[name.strip()] = weight.strip()
+    return pairs
+
+
+def _similar(name: str, known: Iterable[str]) -> str:
+    close = get_close_matches(name, sorted(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(sorted(known))}"

@@ -1,0 +1,35 @@
+"""Ctrl-C that waits for the end of an epoch, so that what is there can still be used."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+class Interrupt:
+    """Whether Ctrl-C was pressed."""
+
+    asked = False
+
+
+@contextmanager
+def softly_interrupted() -> Iterator[Interrupt]:
+    """Take note of the first Ctrl-C; the second one interrupts at once."""
+    interrupt = Interrupt()
+    if threading.current_thread() is not threading.main_thread():
+        yield interrupt
+        return
+
+    def note(number: int, frame: Any) -> None:
+        if interrupt.asked:
+            raise KeyboardInterrupt
+        interrupt.asked = True
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield interrupt
+    finally:
+        signal.signal(signal.SIGINT, before)

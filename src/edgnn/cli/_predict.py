@@ -1,0 +1,164 @@
+"""``edgnn predict``: what a trained model says about new graphs or nodes, as a table."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from edgnn.cli._datasets import DataDir, Json, Options, parse_options
+from edgnn.cli._source import SourceArgument, check_place
+from edgnn.errors import EdgnnError
+
+if TYPE_CHECKING:
+    from edgnn.datasets import Dataset
+    from edgnn.graphs import Graphs, Nodes
+
+_OF_TARGETS = ("target", "graph_target", "node_target")
+_OF_PLACES = ("nodes", "graphs")
+
+
+def predict(
+    run: Annotated[Path, typer.Argument(help="A run folder of edgnn train.")],
+    source: SourceArgument,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="A .csv or .parquet file to write; without it, CSV is printed.")
+    ] = None,
+    probabilities: Annotated[bool, typer.Option(help="A column with the probability of each class.")] = True,
+    uncertainty: Annotated[
+        bool | None, typer.Option(help="Columns that say how sure the model is; default: for ensembles.")
+    ] = None,
+    nodes: Annotated[
+        str | None,
+        typer.Option(
+            "--nodes", metavar="FILE|all", help="Which nodes: a file that names them; default: those with targets, or all."
+        ),
+    ] = None,
+    unknown: Annotated[
+        str | None, typer.Option("--unknown", help="Labels never seen: zero (count for nothing, warn) or error.")
+    ] = None,
+    device: Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:1 or auto.")] = "cpu",
+    option: Options = None,
+    data_dir: DataDir = None,
+    as_json: Json = False,
+) -> None:
+    """Predict with a trained model.
+
+    Options of the reader (-o) that the model was trained with hold for new files of the same format.
+    """
+    from edgnn.estimators import load_estimator
+    from edgnn.estimators._answers import identities, prediction_columns, predictions_of
+    from edgnn.estimators._fleet import device_of
+    from edgnn.estimators._session import told_memory
+    from edgnn.training import RunFolder
+
+    check_place(out, "--out")
+    write = _writer(out)
+    folder = RunFolder.open(run)
+    estimator = load_estimator(run, device=device, **({} if unknown is None else {"unknown": unknown}))
+    estimator._checked_parameters()
+    device_of(device)
+    config = folder.config
+    data = _load(source, config, parse_options(option), data_dir)
+    items = _items(data, estimator._level, nodes)
+    with told_memory():
+        found = predictions_of(estimator, items)
+    if uncertainty and not found.uncertainty:
+        raise EdgnnError(f"the run {run} is a single model, which has no spread: train with --members 5 to have an ensemble")
+    columns = identities(items) | prediction_columns(
+        estimator,
+        found,
+        class_names=config.get("class_names", ()),
+        target_names=config.get("target_names", ()),
+        probabilities=probabilities,
+        uncertainty=len(estimator.best_epoch_) > 1 if uncertainty is None else uncertainty,
+    )
+    if as_json:
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        typer.echo(
+            json.dumps({"run": str(run), "source": source, "predictions": rows}, indent=2, ensure_ascii=False, default=str)
+        )
+    if write is not None:
+        write(columns)
+        if not as_json:
+            typer.echo(f"{len(items):,} predictions are in {out}")
+    elif not as_json:
+        _print(columns)
+
+
+def _load(source: str, config: dict[str, Any], told: dict[str, Any], data_dir: Path | None) -> Dataset:
+    """Load what to predict for, with the reader's options of the training where they fit."""
+    from edgnn.datasets import find, load_dataset
+    from edgnn.io import recognize
+
+    if find(source) is not None or not Path(source).exists() or "source" not in config:
+        return load_dataset(source, data_dir=data_dir, **told)
+    origin, options = Path(config["source"]["name"]), config["source"]["options"]
+    left: tuple[str, ...] = _OF_TARGETS
+    if origin.resolve() != Path(source).resolve():
+        left = (*_OF_TARGETS, *_OF_PLACES)
+        if not origin.exists() or recognize(origin) != recognize(source):
+            options = {}
+    kept = {name: value for name, value in options.items() if name not in left}
+    return load_dataset(source, data_dir=data_dir, **(kept | told))
+
+
+def _items(data: Dataset, level: str, nodes: str | None) -> Graphs | Nodes:
+    """Return the graphs, or the nodes that are asked for."""
+    if level == "graph":
+        if nodes is not None:
+            raise EdgnnError("--nodes is for models of nodes; this one is of graphs")
+        return data.graphs
+    if nodes is None:
+        return data.graphs.nodes if data.nodes is None else data.nodes
+    if nodes == "all":
+        return data.graphs.nodes
+    from edgnn.datasets._target_file import named_nodes
+
+    return named_nodes(data.graphs, nodes)
+
+
+def _writer(out: Path | None) -> Any:
+    """Return what writes a table into the file, all of it or nothing."""
+    if out is None:
+        return None
+    if out.suffix.lower() not in (".csv", ".parquet"):
+        raise EdgnnError(f"--out {out}: name it .csv or .parquet")
+    if out.suffix.lower() == ".parquet":
+        from edgnn._optional import optional
+
+        optional("pyarrow", "writing Parquet")
+        return lambda columns: _write_parquet(out, columns)
+    return lambda columns: _write_csv(out, columns)
+
+
+def _write_csv(out: Path, columns: dict[str, list[Any]]) -> None:
+    from edgnn.io._files import atomic_file
+    from edgnn.training._values import to_csv
+
+    with atomic_file(out) as stream:
+        stream.write(to_csv(columns))
+
+
+def _write_parquet(out: Path, columns: dict[str, list[Any]]) -> None:
+    from edgnn._optional import optional
+    from edgnn.io._files import atomic_file
+
+    arrow, parquet = optional("pyarrow", "writing Parquet"), optional("pyarrow.parquet", "writing Parquet")
+    arrays = {}
+    for name, values in columns.items():
+        try:
+            arrays[name] = arrow.array(values)
+        except (arrow.ArrowException, OverflowError, TypeError, ValueError):  # names of several types
+            arrays[name] = arrow.array([str(value) for value in values])
+    with atomic_file(out) as stream:
+        parquet.write_table(arrow.table(arrays), stream)
+
+
+def _print(columns: dict[str, list[Any]]) -> None:
+    from edgnn.training._values import to_csv
+
+    sys.stdout.write(to_csv(columns).decode())

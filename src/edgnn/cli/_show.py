@@ -1,0 +1,150 @@
+"""What the training commands print: data and model first, then how good it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from edgnn.cli._datasets import _console as plain_console
+from edgnn.cli._progress import duration
+
+if TYPE_CHECKING:
+    from edgnn.datasets import Dataset
+    from edgnn.estimators import Estimator
+    from edgnn.estimators._session import Answer
+    from edgnn.evaluation import Evaluation
+    from edgnn.experiments import Published
+    from edgnn.training import RunFolder
+
+_MOST_CLASSES = 12
+_LONGEST_NAME = 24
+_WIDTH_IN_A_PIPE = 200
+_BASELINE = {"classes": "majority", "labels": "majority", "values": "mean target"}
+
+
+def introduction(data: Dataset, estimator: Any, *more: str) -> None:
+    """Print what is learned from and with."""
+    from rich.markup import escape
+
+    console = _console()
+    console.print(f"[bold]{escape(data.name)}[/]  {escape(about_data(data))}")
+    for line in (about_model(estimator), *more):
+        console.print(escape(line))
+
+
+def about_data(data: Dataset) -> str:
+    """Say how much there is to learn from, and what."""
+    told = f"{len(data):,} {data.level}s"
+    if data.level == "node":
+        told += f" of {data.graphs.num_nodes:,}"
+    assert data.targets is not None
+    if data.class_names:
+        return f"{told}, {len(data.class_names)} classes"
+    width = 1 if data.targets.ndim == 1 else data.targets.shape[1]
+    return f"{told}, {width} target{'s' * (width != 1)}"
+
+
+def about_model(estimator: Any) -> str:
+    """Say in a line what is trained, and how."""
+    if not hasattr(estimator, "conv"):
+        return (
+            "no model: the mean of the targets" if "Regressor" in type(estimator).__name__ else "no model: the majority class"
+        )
+    names = {"edgnn": "edGNN", "gnn": "GNN without edge labels", "joint": "joint edGNN", "rgcn": "R-GCN"}
+    told = [f"{names.get(estimator.conv, estimator.conv)}, {estimator.layers} layers × {estimator.hidden}"]
+    told += ["batch norm"] if estimator.batch_norm else []
+    told += [f"dropout {estimator.dropout:g}"] if estimator.dropout else []
+    told += [f"learning rate {estimator.learning_rate:g}", f"at most {estimator.max_epochs} epochs"]
+    told += [f"{estimator.members} members"] if estimator.members > 1 else []
+    return ", ".join(told)
+
+
+def _console() -> Any:
+    """Return a console that does not fold lines in a pipe."""
+    console = plain_console()
+    if not console.is_terminal:
+        console.width = _WIDTH_IN_A_PIPE
+    return console
+
+
+def print_training(run: RunFolder, estimator: Estimator, answer: Answer, evaluation: Evaluation) -> None:
+    """Print what a training came to."""
+    from rich.markup import escape
+
+    console = _console()
+    history = estimator.history_
+    best = sorted(set(estimator.best_epoch_))
+    epochs = str(best[0]) if len(best) == 1 else f"{best[0]}–{best[-1]}"
+    parts = f"trained on {len(answer.train):,}, validated on {len(answer.valid):,}"
+    seconds = duration(sum(row["seconds"] for row in history))
+    console.print(f"{parts}; kept epoch {epochs} of {len(history)}, {seconds}\n")
+    on = {"test": "test part", "validation": "validation part, which chose the epoch", "training": "training part itself"}
+    console.print(f"On the {len(answer.items):,} items of the {on[answer.part]}:")
+    table = _table("", "this model", _BASELINE[evaluation.task])
+    for name in evaluation.metrics:
+        summary = evaluation[name]
+        shown = [_number(value, summary.metric.percent) for value in (summary.mean, summary.majority)]
+        if shown[0] != "–":
+            table.add_row(_title(name, summary.metric.percent), *shown)
+    console.print(table)
+    confusion(console, evaluation)
+    console.print(f"\nKept in {escape(str(run.path))}; predict with: [bold]edgnn predict {escape(str(run.path))} SOURCE[/]")
+
+
+def confusion(console: Any, evaluation: Evaluation) -> None:
+    """Print how often each class was taken for each, if there are not too many."""
+    from rich.markup import escape
+
+    table = evaluation.confusion
+    if table is None or not 2 <= len(table) <= _MOST_CLASSES:
+        return
+    names = [escape(_short(name)) for name in evaluation.class_names]
+    shown = _table("true \\ predicted", *names)
+    for name, row in zip(names, table.tolist(), strict=True):
+        shown.add_row(name, *(f"{count:,}" for count in row))
+    console.print()
+    console.print(shown)
+
+
+def _table(*titles: str) -> Any:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for place, title in enumerate(titles):
+        table.add_column(title, justify="right" if place else "left", overflow="fold")
+    return table
+
+
+def _title(name: str, percent: bool) -> str:
+    return name.replace("_", " ") + (" (%)" if percent else "")
+
+
+def _number(value: float, percent: bool) -> str:
+    return "–" if value != value else f"{100 * value:.1f}" if percent else f"{value:.4g}"
+
+
+def _short(name: str) -> str:
+    """Return a name that fits a column: the last part of an IRI, the beginning of a long text."""
+    if "://" in name:
+        name = name.rstrip("/").replace("#", "/").rpartition("/")[2] or name
+    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
+
+
+def print_evaluation(evaluation: Evaluation, paper: Published | None, seconds: float, written: list[Path]) -> None:
+    """Print what an evaluation came to, beside the majority and the paper."""
+    from rich.markup import escape
+
+    console = _console()
+    rows = evaluation.table()
+    table = _table(
+        "", "mean ± spread", "95 % interval", "least – most", _BASELINE[evaluation.task], *([] if paper is None else ["paper"])
+    )
+    for place, row in enumerate(rows):
+        cells = [f"[bold]{row['mean']} ± {row['spread']}[/]", row["95 % interval"], f"{row['minimum']} – {row['maximum']}"]
+        table.add_row(row["metric"], *cells, row["majority"], *([] if paper is None else [str(paper) if place == 0 else ""]))
+    console.print()
+    console.print(table)
+    confusion(console, evaluation)
+    console.print(f"\n{len(evaluation.splits)} models trained and judged in {duration(seconds)}")
+    for path in written:
+        console.print(f"Written: {escape(str(path))}")

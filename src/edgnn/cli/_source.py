@@ -1,0 +1,184 @@
+"""Data to learn from: a named set or a file, with the targets that were asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from edgnn.errors import DatasetError, EdgnnError
+
+if TYPE_CHECKING:
+    from edgnn.datasets import Dataset
+
+_PATHS = ("nodes", "graphs")
+
+
+class Level(StrEnum):
+    """What targets belong to, for the command line's own checking."""
+
+    graph = "graph"
+    node = "node"
+
+
+SourceArgument = Annotated[str, typer.Argument(help="A data set's name, or a file or folder in any format edgnn reads.")]
+TaskOption = Annotated[
+    Level | None,
+    typer.Option(
+        "--task", help="Whether targets belong to graphs or nodes; default: as the data has them.", rich_help_panel="Data"
+    ),
+]
+TargetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--target",
+        "-t",
+        metavar="COLUMN",
+        help="Column or property of the file to learn; repeat it for several.",
+        rich_help_panel="Data",
+    ),
+]
+TargetFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--target-file", help="A table of names and targets, for files that hold none, such as RDF.", rich_help_panel="Data"
+    ),
+]
+Regression = Annotated[
+    bool | None,
+    typer.Option(
+        "--regression/--classification",
+        help="Take numbers as values or as classes; default: whole ones as classes.",
+        rich_help_panel="Data",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the data comes from, as plain values that a run folder keeps."""
+
+    name: str
+    task: str | None = None
+    target: tuple[str, ...] = ()
+    target_file: str | None = None
+    regression: bool | None = None
+    options: Mapping[str, Any] | None = None
+    data_dir: str | None = None
+
+    def stored(self) -> dict[str, Any]:
+        """Return what finds the same data again, from any folder."""
+        return {
+            "name": _absolute(self.name) if not _is_named(self.name) else self.name,
+            "task": self.task,
+            "target": list(self.target),
+            "target_file": None if self.target_file is None else _absolute(self.target_file),
+            "regression": self.regression,
+            "options": {key: _absolute(value) if key in _PATHS else value for key, value in (self.options or {}).items()},
+            "data_dir": None if self.data_dir is None else _absolute(self.data_dir),
+        }
+
+    @classmethod
+    def of(cls, name: str, told: Mapping[str, Any], data_dir: Path | str | None = None) -> Source:
+        """Return the source that options tell of, or that :meth:`stored` described."""
+        fields = {key: told.get(key) for key in ("task", "target_file", "regression", "options")}
+        target = told.get("target") or ()
+        where = None if data_dir is None else str(data_dir)
+        return cls(name, target=(target,) if isinstance(target, str) else tuple(target), data_dir=where, **fields)
+
+    def load(self) -> Dataset:
+        """Return the data with its targets."""
+        from edgnn.datasets import load_dataset
+
+        options = dict(self.options or {})
+        if self.target and self.target_file is None:
+            options |= self._target_options()
+        data = load_dataset(self.name, data_dir=self.data_dir, **options)
+        if self.target_file is not None:
+            from edgnn.datasets._target_file import with_target_file
+
+            data = with_target_file(data, self.target_file, self.target, level=self.task)
+        if data.targets is None:
+            raise DatasetError(f"{self.name} has no targets: name its column with --target, or a table with --target-file")
+        if self.task is not None and data.level != self.task:
+            raise DatasetError(f"--task {self.task}: the targets of {self.name} belong to {data.level}s")
+        return _as_asked(data, self.regression)
+
+    def _target_options(self) -> dict[str, Any]:
+        """Return the reader's option for the target columns."""
+        from edgnn.io import recognize
+
+        if _is_named(self.name):
+            raise DatasetError(f"{self.name} is a named data set with targets of its own; leave --target out")
+        kind = (self.options or {}).get("format") or recognize(self.name)
+        one_or_more = self.target[0] if len(self.target) == 1 else list(self.target)
+        if kind in ("smiles", "sdf", "tu"):
+            return {"target": one_or_more}
+        if kind == "tables" and self._level_of_tables() == "graph":
+            return {"graph_target": one_or_more}
+        if kind not in ("tables", "graphml", "node-link"):
+            raise DatasetError(f"{self.name} is RDF, which has no target columns; name a table of targets with --target-file")
+        if self.task == "graph":
+            raise DatasetError(f"{self.name} holds one graph, whose nodes can have targets; use --task node")
+        if len(self.target) > 1:
+            raise DatasetError(
+                f"nodes have one target here, but {len(self.target)} columns were named: {', '.join(self.target)}"
+            )
+        return {"node_target": self.target[0]}
+
+    def _level_of_tables(self) -> str:
+        if self.task is not None:
+            return self.task
+        path, has_table = Path(self.name), "graphs" in (self.options or {})
+        listed = path.is_dir() and any(entry.name.split(".")[0].lower() == "graphs" for entry in path.iterdir())
+        return "graph" if has_table or listed else "node"
+
+
+def _as_asked(data: Dataset, regression: bool | None) -> Dataset:
+    """Take the targets as values or as classes where that was asked for."""
+    import numpy as np
+
+    assert data.targets is not None
+    if regression is None or data.targets.ndim > 1:
+        return data
+    if regression and data.class_names:
+        try:
+            values = np.array([float(name) for name in data.class_names])
+        except ValueError:
+            raise DatasetError(f"--regression needs numbers, but {data.name} has the class {data.class_names[0]!r}") from None
+        return replace(data, targets=values[data.targets], class_names=())
+    if not regression and data.task == "regression":
+        from edgnn.datasets._dataset import encode_classes
+
+        known = np.flatnonzero(~np.isnan(data.targets))
+        whole = data.targets[known]
+        if (whole != np.round(whole)).any():
+            raise DatasetError(f"--classification needs whole numbers or names, but {data.name} has the target {whole[0]:g}")
+        numbers, names = encode_classes(whole.astype(np.int64))
+        items: Any = {"graphs": data.graphs[known]} if data.nodes is None else {"nodes": data.nodes[known]}
+        return replace(data, targets=numbers, class_names=names, **items)
+    return data
+
+
+def _is_named(name: str) -> bool:
+    from edgnn.datasets import find
+
+    return find(name) is not None or not Path(name).exists()
+
+
+def _absolute(path: Any) -> Any:
+    return str(Path(path).resolve()) if isinstance(path, str) and Path(path).exists() else path
+
+
+def check_place(path: Path | None, flag: str) -> None:
+    """Raise before long work where its result could not be written."""
+    if path is None:
+        return
+    if path.is_dir():
+        raise EdgnnError(f"{flag} {path} is a folder; name a file")
+    if not path.parent.is_dir():
+        raise EdgnnError(f"{flag} {path}: there is no folder {path.parent}; make it first")

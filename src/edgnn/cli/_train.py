@@ -1,0 +1,237 @@
+"""``edgnn train``: a model from data, in a run folder that survives any interruption."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from edgnn.cli._choices import Config, SettingsRow, make_estimator, read_config, recipe_of, told_options, validation_of
+from edgnn.cli._datasets import DataDir, Json, Options
+from edgnn.cli._parameters import Device, Seed, ValidationShare, takes_parameters, value_of
+from edgnn.cli._progress import EpochProgress
+from edgnn.cli._show import introduction, print_training
+from edgnn.cli._source import Regression, Source, TargetFile, TargetOption, TaskOption
+from edgnn.cli._threads import use_few_threads, use_threads_of
+from edgnn.errors import EdgnnError, RunError
+
+if TYPE_CHECKING:
+    from edgnn.datasets import Dataset
+    from edgnn.estimators import Estimator
+    from edgnn.evaluation import Split
+    from edgnn.training import RunFolder
+
+_OPTIONS = ("task", "target", "target_file", "regression", "options", "settings", "validation", "test", "seed")
+
+
+@takes_parameters()
+def train(
+    context: typer.Context,
+    out: Annotated[Path, typer.Option("--out", metavar="RUN", help="The run folder to make.")],
+    source: Annotated[
+        str | None, typer.Argument(help="A data set's name, or a file or folder in any format edgnn reads.")
+    ] = None,
+    task: TaskOption = None,
+    target: TargetOption = None,
+    target_file: TargetFile = None,
+    regression: Regression = None,
+    settings: SettingsRow = None,
+    config: Config = None,
+    validation: ValidationShare = None,
+    test: Annotated[
+        str | None,
+        typer.Option(
+            "--test", metavar="SHARE", help="What to judge on: published (default where there is such a part), a share, none."
+        ),
+    ] = None,
+    seed: Seed = None,
+    device: Device = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with an interrupted run; all but --out can be left out.")
+    ] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Throw away the run that is in the folder.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but warnings and errors.")] = False,
+    option: Options = None,
+    data_dir: DataDir = None,
+    as_json: Json = False,
+    *,
+    parameters: dict[str, Any],
+) -> None:
+    """Train a model and keep it in a run folder.
+
+    It is judged on the published test part of the data, where there is one, else on the validation part.
+    """
+    own, in_file = read_config(config, _OPTIONS)
+    told = told_options(
+        task=task, target=target, target_file=target_file, regression=regression, options=option, settings=settings,
+        validation=validation, test=test, seed=seed,
+    )  # fmt: skip
+    device_ = {} if device is None else {"device": device}
+    wish = _Wish(out, own | told, in_file | parameters | device_, data_dir, quiet, as_json, context.meta["command"])
+    if resume and overwrite:
+        raise EdgnnError("--resume goes on with a run and --overwrite throws it away: choose one")
+    if resume and _holds_run(out):
+        _resume(wish, source)
+        return
+    if source is None:
+        way = f"there is no run in {out} to resume: " if resume else ""
+        raise EdgnnError(f"{way}name the data to train on, such as: edgnn train MUTAG --out {out}")
+    if resume and not quiet:
+        typer.echo(f"there is no run in {out} yet: starting it", err=True)
+    _start(wish, source, overwrite)
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """What the command was told: its own options, parameters of the estimator, and how to speak."""
+
+    out: Path
+    options: dict[str, Any]
+    parameters: dict[str, Any]
+    data_dir: Path | None
+    quiet: bool
+    as_json: bool
+    command: str
+
+
+def _start(wish: _Wish, name: str, overwrite: bool) -> None:
+    from edgnn.estimators._session import start_run
+    from edgnn.experiments import items_of, task_of_dataset
+
+    options = wish.options
+    source = Source.of(name, options, wish.data_dir)
+    data = source.load()
+    row = recipe_of(options.get("settings"), data)
+    parts = {"test": _test(options.get("test"), data), "validation": validation_of(options.get("validation"), row)}
+    seed = options.get("seed", 0)
+    parameters = ({} if row is None else row.estimator) | wish.parameters
+    estimator = make_estimator(data, parameters, validation=parts["validation"], seed=seed)
+    split = _split(data, parts, seed)
+    use_few_threads(estimator, data)
+    about = {
+        "command": wish.command,
+        "settings": options.get("settings"),
+        "source": source.stored(),
+        "parts": parts,
+        "level": data.level,
+        "task": task_of_dataset(data),
+        "class_names": list(data.class_names),
+        "target_names": list(source.target),
+    }
+    run = start_run(
+        wish.out, estimator, items_of(data), data.targets, split,
+        about=about, class_names=data.class_names, overwrite=overwrite,
+    )  # fmt: skip
+    _train(wish, run, estimator, data, split)
+
+
+def _resume(wish: _Wish, name: str | None) -> None:
+    from edgnn.estimators._session import check_data, checkpoint_epoch, estimator_of, finished
+    from edgnn.experiments import items_of
+    from edgnn.training import RunFolder
+
+    run = RunFolder.open(wish.out)
+    estimator, stored = estimator_of(run), run.config
+    origin = stored["source"]
+    told = origin if name is None else origin | {key: value for key, value in wish.options.items() if key in origin}
+    data = Source.of(name or origin["name"], told, wish.data_dir or origin["data_dir"]).load()
+    check_data(run, items_of(data), data.targets)
+    _check_same(wish, run, estimator, data)
+    if finished(run):
+        _say_finished(wish, run)
+        return
+    use_threads_of(run)
+    if not wish.quiet:
+        typer.echo(f"resuming {run.path} after epoch {checkpoint_epoch(run)}", err=True)
+    _train(wish, run, estimator, data, _split(data, stored["parts"], int(estimator.random_state)))
+
+
+def _train(wish: _Wish, run: RunFolder, estimator: Estimator, data: Dataset, split: Split | None) -> None:
+    from edgnn.estimators._session import train_run
+    from edgnn.experiments import finish_run, items_of
+
+    if not wish.quiet and not wish.as_json:
+        introduction(data, estimator)
+    progress = EpochProgress(estimator.max_epochs, "training", quiet=wish.quiet)
+    try:
+        with run.lock():
+            with progress:
+                answer = train_run(run, estimator, items_of(data), data.targets, split, on_epoch=progress.epoch)
+            evaluation = finish_run(run, estimator, data, answer)
+    except KeyboardInterrupt:
+        reached = len(run.history())
+        after = f" after epoch {reached}" if reached else ""
+        typer.echo(f"edgnn: interrupted{after}; go on with: {_command_to_resume(run)}", err=True)
+        raise typer.Exit(130) from None
+    if wish.as_json:
+        _print_json(run)
+    elif not wish.quiet:
+        print_training(run, estimator, answer, evaluation)
+
+
+def _command_to_resume(run: RunFolder) -> str:
+    return shlex.join(["edgnn", "train", "--out", str(run.path), "--resume"])
+
+
+def _test(told: Any, data: Dataset) -> float | str | None:
+    """Return the part to judge on, or how much of all items."""
+    if told is None:
+        return None if data.split is None else "published"
+    meant: float | str | None = value_of(told)
+    if not isinstance(meant, float | None) and meant != "published":
+        raise EdgnnError(f"test={told!r}: choose published, a share between 0 and 1, or none")
+    return meant
+
+
+def _split(data: Dataset, parts: dict[str, Any], seed: int) -> Split | None:
+    from edgnn.experiments import training_split
+
+    return training_split(data, test=parts["test"], validation=parts["validation"], seed=seed)
+
+
+def _check_same(wish: _Wish, run: RunFolder, estimator: Estimator, data: Dataset) -> None:
+    """Raise where a flag, a file or settings ask for something else than the run that is to be resumed has."""
+    from edgnn.cli._choices import class_weight_of
+
+    options, parts = wish.options, run.config["parts"]
+    row = recipe_of(options.get("settings"), data)
+    asked = ({} if row is None else row.estimator) | wish.parameters
+    if "class_weight" in asked:
+        asked["class_weight"] = class_weight_of(asked["class_weight"], data.class_names)
+    stored = estimator.get_params(deep=False) | {"seed": estimator.random_state} | parts
+    if "seed" in options:
+        asked["seed"] = options["seed"]
+    if "test" in options:
+        asked["test"] = _test(options["test"], data)
+    if "validation" in options or row is not None:
+        asked["validation"] = validation_of(options.get("validation"), row)
+    for name, value in asked.items():
+        if name not in stored or stored[name] != value:
+            has = f"{name}={stored[name]!r}" if name in stored else f"no parameter {name!r}"
+            raise RunError(f"the run in {run.path} has {has}, not {value!r}: leave that out to resume it, or start another run")
+
+
+def _holds_run(out: Path) -> bool:
+    """Return whether a training came so far that there is something to resume."""
+    return (out / "config.json").exists()
+
+
+def _say_finished(wish: _Wish, run: RunFolder) -> None:
+    with run.lock():
+        run.remove("checkpoint.safetensors")
+    if wish.as_json:
+        _print_json(run)
+    elif not wish.quiet:
+        typer.echo(f"{run.path} is finished: there is nothing to resume")
+
+
+def _print_json(run: RunFolder) -> None:
+    from edgnn.evaluation._plain import plain
+
+    config = run.config
+    told = {"run": str(run.path), "estimator": config["estimator"], "source": config["source"]["name"]}
+    typer.echo(json.dumps(plain(told | run.read_json("metrics.json")), indent=2, ensure_ascii=False))

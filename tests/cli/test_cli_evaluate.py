@@ -1,0 +1,148 @@
+import json
+import os
+import signal
+
+import numpy as np
+import pytest
+
+import edgnn
+from edgnn.evaluation import Evaluation
+
+QUICK = ("--max-epochs", 2, "--hidden", 8)
+
+
+def told(ended):
+    assert (ended.code, ended.err) == (0, "")
+    return json.loads(ended.out)
+
+
+def test_the_table_stands_beside_the_majority_and_the_paper(command):
+    ended = command(
+        "evaluate", "MUTAG", "--settings", "closest", "--protocol", "cv3x2", *QUICK, "--metric", "accuracy", "--metric", "f1"
+    )
+    assert ended.code == 0
+    lines = ended.out.splitlines()
+    assert lines[0] == "MUTAG  188 graphs, 2 classes"
+    assert lines[2] == "3-fold cross-validation, 2 runs: 6 models, settings 'closest'"
+    head, accuracy, f1 = (line.split() for line in lines[4:7])
+    assert head == ["mean", "±", "spread", "95", "%", "interval", "least", "–", "most", "majority", "paper"]
+    assert accuracy[:2] == ["accuracy", "(%)"]
+    assert accuracy[-4:] == ["66.5", "86.9", "±", "1.0"]
+    assert f1[0] == "f1"
+    assert "true \\ predicted  not mutagenic  mutagenic" in ended.out
+    assert "6 models trained and judged in" in lines[-1]
+    assert ended.err.splitlines()[-1].startswith("epoch 2 of 2: training loss")
+
+
+def test_files_hold_everything(command, molecules, tmp_path):
+    words = ("--protocol", "cv4x1", *QUICK, "--quiet", "--json", "--out", tmp_path / "a.json", "--report", tmp_path / "a.html")
+    summary = told(command("evaluate", molecules, *words))
+    document = json.loads((tmp_path / "a.json").read_text())
+    evaluation = Evaluation.from_dict(document["evaluation"])
+    assert (len(evaluation.splits), len(evaluation.truth)) == (4, 40)
+    assert summary["metrics"]["accuracy"]["mean"] == evaluation.mean
+    assert summary["command"].startswith("edgnn evaluate ")
+    assert document["environment"]["packages"]["torch"]
+    assert np.array(summary["confusion"]).sum() == 40
+    assert "<html" in (tmp_path / "a.html").read_text()
+
+
+def test_it_is_the_fleet_of_the_library(command, molecules):
+    summary = told(command("evaluate", molecules, "--protocol", "cv4x2", *QUICK, "--seed", 3, "--quiet", "--json"))
+    data = edgnn.load_dataset(molecules)
+    estimator = edgnn.GraphClassifier(max_epochs=2, hidden=8)
+    splits = edgnn.evaluation.kfold(data.targets, 4, 2, seed=3)
+    assert (
+        summary["metrics"]["accuracy"]["mean"] == edgnn.evaluation.evaluate(estimator, data.graphs, data.targets, splits).mean
+    )
+
+
+@pytest.mark.parametrize("model", ["edgnn", "gnn", "joint", "rgcn", "majority"])
+def test_every_model_is_judged_alike(command, molecules, model):
+    summary = told(command("evaluate", molecules, "--protocol", "cv2", "--model", model, *QUICK, "--quiet", "--json"))
+    metric = summary["metrics"]["accuracy"]
+    assert (summary["model"], summary["splits"]) == (model, 2)
+    assert model != "majority" or metric["mean"] == metric["majority"]
+
+
+@pytest.mark.parametrize(
+    ("words", "splits"),
+    [
+        ([], 100),
+        (["--protocol", "holdout", "--test", "0.25"], 10),
+        (["--protocol", "holdout", "--runs", 3], 3),
+        (["--protocol", "cv5x2"], 10),
+        (["--protocol", "cv5x2", "--runs", 1], 5),
+    ],
+)
+def test_protocols_are_chosen_by_name(command, smiles, words, splits):
+    base = ("evaluate", smiles, "--target", "kind", "--model", "majority", "--quiet", "--json")
+    assert told(command(*base, *words))["splits"] == splits
+
+
+def test_molecules_are_split_by_their_scaffolds(command, smiles):
+    words = ("--protocol", "scaffold", "--runs", 2, *QUICK, "--quiet", "--json")
+    assert told(command("evaluate", "MUTAG", *words))["splits"] == 2
+    ended = command("evaluate", smiles, "--target", "kind", *words)
+    assert (ended.code, "cannot fill a training and a test part" in ended.err) == (2, True)
+
+
+def test_real_values_are_judged_by_their_own_metrics(command, smiles):
+    words = ("--target", "value", "--protocol", "holdout", "--runs", 2, *QUICK, "--metric", "rmse", "--metric", "r2")
+    summary = told(command("evaluate", smiles, *words, "--quiet", "--json"))
+    assert list(summary["metrics"]) == ["rmse", "r2"]
+    assert summary["confusion"] is None
+    assert summary["paper"] is None
+    assert told(command("evaluate", smiles, *words, "--model", "majority", "--quiet", "--json"))["metrics"]["rmse"]["mean"] > 0
+
+
+def test_the_published_split_is_the_default_where_there_is_one(command, data_dir):
+    words = ("--settings", "closest", "--max-epochs", 1, "--runs", 2, "--data-dir", data_dir, "--quiet", "--json")
+    summary = told(command("evaluate", "AIFB", *words))
+    assert (summary["protocol"], summary["splits"]) == ("split", 2)
+    assert summary["paper"] == {"row": "edGNN (avg)", "mean": 91.1, "spread": 2.4}
+    assert np.array(summary["confusion"]).sum() == 72
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--protocol", "cv"], "there is no protocol 'cv'"),
+        (["--protocol", "split"], "has no published split"),
+        (["--protocol", "cv50x1"], "50 folds need at least 50 items"),
+        (["--model", "gin"], "there is no model 'gin'; choose edgnn, gnn, joint, rgcn or majority"),
+        (["--metric", "acuracy"], "did you mean 'accuracy'"),
+        (["--metric", "rmse"], "rmse judges values"),
+        (["--out", "nowhere/a.json"], "there is no folder nowhere"),
+        (["--report", "."], "is a folder; name a file"),
+        (["--hidden", "0"], "hidden=0: choose a whole number"),
+    ],
+)
+def test_mistakes_are_one_line_before_any_training(command, molecules, words, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ended = command("evaluate", molecules, "--max-epochs", 1, "--quiet", *words)
+    assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
+    assert message in ended.err
+
+
+def test_a_configuration_file_may_hold_the_protocol(command, molecules, tmp_path):
+    (tmp_path / "options.toml").write_text('protocol = "cv2x2"\nmax-epochs = 1\nhidden = 4\nmodel = "gnn"\nmetric = ["f1"]\n')
+    summary = told(command("evaluate", molecules, "--config", tmp_path / "options.toml", "--quiet", "--json"))
+    assert (summary["splits"], summary["model"], list(summary["metrics"])) == (4, "gnn", ["f1"])
+
+
+def test_ctrl_c_ends_with_the_results_so_far(command, molecules, monkeypatch):
+    from edgnn.cli._progress import EpochProgress
+
+    real = EpochProgress.epoch
+
+    def pressed(self, epoch):
+        real(self, epoch)
+        if epoch.number == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(EpochProgress, "epoch", pressed)
+    ended = command("evaluate", molecules, "--protocol", "cv2", "--max-epochs", 50, "--hidden", 4, "--quiet")
+    assert ended.code == 130
+    assert ended.err == "edgnn: interrupted after epoch 3; these are the results so far\n"
+    assert "accuracy (%)" in ended.out

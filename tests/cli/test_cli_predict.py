@@ -1,0 +1,174 @@
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+
+import edgnn
+from edgnn.estimators import load_estimator
+
+QUICK = ("--max-epochs", 3, "--hidden", 8, "--quiet")
+
+
+def rows_of(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+@pytest.fixture
+def run(command, molecules, tmp_path):
+    assert command("train", molecules, "--out", tmp_path / "run", *QUICK).code == 0
+    return tmp_path / "run"
+
+
+@pytest.fixture
+def ensemble(command, smiles, tmp_path):
+    words = ("--target", "kind", "--members", 3, *QUICK)
+    assert command("train", smiles, "--out", tmp_path / "run", *words).code == 0
+    return tmp_path / "run"
+
+
+@pytest.fixture
+def node_run(command, people, tmp_path):
+    assert command("train", people, "--out", tmp_path / "run", "--target", "group", *QUICK).code == 0
+    return tmp_path / "run"
+
+
+def test_predictions_are_those_of_the_estimator(command, run, molecules):
+    ended = command("predict", run, molecules)
+    assert (ended.code, ended.err) == (0, "")
+    rows, graphs = rows_of(ended.out), edgnn.read(molecules)
+    assert list(rows[0]) == ["id", "prediction", "p(-1)", "p(1)"]
+    assert [row["id"] for row in rows] == [str(number) for number in range(40)]
+    estimator = load_estimator(run)
+    assert np.allclose([[float(row["p(-1)"]), float(row["p(1)"])] for row in rows], estimator.predict_proba(graphs), atol=1e-7)
+    assert [row["prediction"] for row in rows] == np.array(["-1", "1"])[estimator.predict(graphs)].tolist()
+
+
+def test_files_hold_what_is_printed(command, run, molecules, tmp_path):
+    printed = command("predict", run, molecules).out
+    ended = command("predict", run, molecules, "--out", tmp_path / "a.csv")
+    assert ended.out == f"40 predictions are in {tmp_path / 'a.csv'}\n"
+    assert (tmp_path / "a.csv").read_text() == printed
+    parquet = pytest.importorskip("pyarrow.parquet")
+    assert command("predict", run, molecules, "--out", tmp_path / "a.parquet").code == 0
+    table = parquet.read_table(tmp_path / "a.parquet")
+    assert table.column_names == list(rows_of(printed)[0])
+    assert table["p(1)"].to_pylist() == [float(row["p(1)"]) for row in rows_of(printed)]
+    told = json.loads(command("predict", run, molecules, "--json").out)
+    assert [row["prediction"] for row in told["predictions"]] == [row["prediction"] for row in rows_of(printed)]
+
+
+def test_an_ensemble_says_how_sure_it_is(command, ensemble, smiles, run_python):
+    rows = rows_of(command("predict", ensemble, smiles).out)
+    assert list(rows[0]) == [
+        "id", "prediction", "p(alcohol)", "p(amine)", "total_entropy", "mutual_information", "std(alcohol)", "std(amine)",
+    ]  # fmt: skip
+    assert rows[0]["id"] == "CO"
+    assert float(rows[0]["mutual_information"]) > 0
+    assert list(rows_of(command("predict", ensemble, smiles, "--no-uncertainty").out)[0])[-1] == "p(amine)"
+    assert list(rows_of(command("predict", ensemble, smiles, "--no-uncertainty", "--no-probabilities").out)[0]) == [
+        "id", "prediction",
+    ]  # fmt: skip
+
+
+def test_labels_never_seen_are_counted_in_one_warning(command, ensemble, tmp_path):
+    (tmp_path / "new.csv").write_text("smiles\nC[Xe]C\nCBr\nCO\n")
+    ended = command("predict", ensemble, tmp_path / "new.csv")
+    assert (ended.code, len(rows_of(ended.out)), ended.err.count("\n")) == (0, 3, 1)
+    assert ended.err.startswith("edgnn: warning: the training part did not contain the labels of 2 nodes (3 graphs in all)")
+    ended = command("predict", ensemble, tmp_path / "new.csv", "--unknown", "error")
+    assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
+    assert "node 1 has the label 'Xe'" in ended.err
+
+
+def test_values_come_with_names_of_several_targets(command, smiles, tmp_path):
+    words = ("--target", "value", "--target", "length", "--members", 2, *QUICK)
+    assert command("train", smiles, "--out", tmp_path / "run", *words).code == 0
+    (tmp_path / "new.smi").write_text("CCO\nCCCN\n")
+    rows = rows_of(command("predict", tmp_path / "run", tmp_path / "new.smi").out)
+    assert list(rows[0]) == ["id", "prediction(value)", "prediction(length)", "std(value)", "std(length)"]
+    assert command("train", smiles, "--out", tmp_path / "one", "--target", "value", *QUICK).code == 0
+    assert list(rows_of(command("predict", tmp_path / "one", smiles).out)[0]) == ["id", "prediction"]
+    assert "train with --members 5" in command("predict", tmp_path / "one", smiles, "--uncertainty").err
+
+
+def test_several_labels_have_a_column_each(command, smiles, tmp_path):
+    assert command("train", smiles, "--out", tmp_path / "run", "--target", "odd", "--target", "even", *QUICK).code == 0
+    rows = rows_of(command("predict", tmp_path / "run", smiles).out)
+    assert list(rows[0]) == ["id", "prediction(odd)", "prediction(even)", "p(odd)", "p(even)"]
+    assert all((float(row["p(odd)"]) > 0.5) == (row["prediction(odd)"] == "1") for row in rows)
+
+
+def test_nodes_are_all_or_those_that_a_file_names(command, node_run, people, tmp_path):
+    everything = rows_of(command("predict", node_run, people).out)
+    assert [row["id"] for row in everything] == [f"p{number}" for number in range(30)]
+    assert command("predict", node_run, people, "--nodes", "all").out == command("predict", node_run, people).out
+    (tmp_path / "list.txt").write_text("p7\np3\n")
+    (tmp_path / "table.csv").write_text("why,who\nfun,p7\nwork,p3\n")
+    for name in ("list.txt", "table.csv"):
+        assert rows_of(command("predict", node_run, people, "--nodes", tmp_path / name).out) == [everything[7], everything[3]]
+    labeled = rows_of(command("predict", node_run, people, "-o", "node_target=group").out)
+    assert len(labeled) == 20
+    (tmp_path / "list.txt").write_text("p7\np99\n")
+    assert "'p99' is not one" in command("predict", node_run, people, "--nodes", tmp_path / "list.txt").err
+
+
+def test_nodes_of_several_graphs_are_told_with_their_graph(command, node_run, molecules):
+    ended = command("predict", node_run, molecules)
+    rows = rows_of(ended.out)
+    assert list(rows[0])[:3] == ["graph", "id", "prediction"]
+    assert (rows[0]["graph"], rows[-1]["graph"]) == ("0", "39")
+    assert ended.err.count("\n") == 1
+
+
+def test_options_of_the_reader_are_remembered(command, tmp_path):
+    (tmp_path / "a.csv").write_text("molecule,toxic\n" + "".join(f"C1{'C' * n}C1,{n % 2}\nC{'C' * n},0\n" for n in range(1, 9)))
+    options = ("-o", "smiles=molecule", "-o", "atom_label=symbol,in_ring", "-o", "format=smiles")
+    assert command("train", tmp_path / "a.csv", "--out", tmp_path / "run", "-t", "toxic", *options, *QUICK).code == 0
+    (tmp_path / "b.csv").write_text("molecule\nC1CC1\n")
+    ended = command("predict", tmp_path / "run", tmp_path / "b.csv")
+    assert (ended.code, ended.err, len(rows_of(ended.out))) == (0, "", 1)
+    (tmp_path / "c.csv").write_text("text\nC1CC1\n")
+    ended = command("predict", tmp_path / "run", tmp_path / "c.csv", "-o", "smiles=text")
+    assert (ended.code, ended.err) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nowhere", "MUTAG"], "there is no folder nowhere"),
+        (["RUN", "no such/file.csv"], "neither a data set's name nor an existing file"),
+        (["RUN", "MUTAG", "--out", "x.txt"], "name it .csv or .parquet"),
+        (["RUN", "MUTAG", "--out", "nowhere/x.csv"], "there is no folder nowhere"),
+        (["RUN", "MUTAG", "--nodes", "all"], "this one is of graphs"),
+        (["RUN", "MUTAG", "--unknown", "ignore"], "unknown='ignore': choose"),
+        (["RUN", "MUTAG", "--device", "tpu"], "device='tpu': choose"),
+    ],
+)
+def test_mistakes_are_one_line(command, run, words, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ended = command("predict", *[run if word == "RUN" else word for word in words])
+    assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
+    assert message in ended.err
+
+
+def test_a_saved_estimator_predicts_its_own_classes(command, molecules, tmp_path):
+    data = edgnn.load_dataset(molecules)
+    names = np.array(["bad", "good"])[data.targets]
+    edgnn.GraphClassifier(hidden=4, max_epochs=1, random_state=0).fit(data.graphs, names).save(tmp_path / "saved")
+    rows = rows_of(command("predict", tmp_path / "saved", molecules).out)
+    assert list(rows[0]) == ["id", "prediction", "p(bad)", "p(good)"]
+
+
+def test_a_file_that_cannot_be_finished_is_not_begun(command, run, molecules, tmp_path, monkeypatch):
+    (tmp_path / "a.csv").write_text("old")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    ended = command("predict", run, molecules, "--out", tmp_path / "a.csv")
+    assert (ended.code, ended.err.count("\n")) == (2, 1)
+    assert (tmp_path / "a.csv").read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["a.csv"]

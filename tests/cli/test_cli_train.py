@@ -1,0 +1,245 @@
+import csv
+import json
+import sys
+
+import numpy as np
+import pytest
+
+import edgnn
+from edgnn.estimators import load_estimator
+from edgnn.training import RunFolder
+
+QUICK = ("--max-epochs", 3, "--hidden", 8, "--quiet")
+FILES = {"config.json", "history.jsonl", "model.safetensors", "metrics.json", "predictions.csv", "environment.json"}
+
+
+def config_of(run):
+    return json.loads((run / "config.json").read_text())
+
+
+def parameters_of(run):
+    return config_of(run)["parameters"]
+
+
+def rows_of(run):
+    with (run / "predictions.csv").open(newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def test_a_run_folder_holds_all_that_is_needed_to_predict_and_repeat(command, molecules, tmp_path):
+    ended = command("train", molecules, "--out", tmp_path / "run", *QUICK, "--seed", 5)
+    assert (ended.code, ended.out, ended.err) == (0, "", "")
+    run = tmp_path / "run"
+    assert {path.name for path in run.iterdir() if not path.name.startswith(".")} == FILES
+    data = edgnn.load_dataset(molecules)
+    rows = rows_of(run)
+    graphs = data.graphs[[int(row["id"]) for row in rows]]
+    probability = load_estimator(run).predict_proba(graphs)
+    assert list(rows[0]) == ["id", "part", "target", "prediction", "p(-1)", "p(1)"]
+    assert np.allclose(probability, [[float(row["p(-1)"]), float(row["p(1)"])] for row in rows], atol=1e-7)
+    assert [row["target"] for row in rows] == [data.class_names[data.targets[int(row["id"])]] for row in rows]
+    assert {row["part"] for row in rows} == {"validation"}
+    metrics = json.loads((run / "metrics.json").read_text())
+    assert (metrics["part"], metrics["items"], metrics["trained_on"]) == ("validation", len(rows), 40 - len(rows))
+    right = np.mean([row["target"] == row["prediction"] for row in rows])
+    assert metrics["metrics"]["accuracy"] == right
+    assert [row["epoch"] for row in RunFolder.open(run).history()] == [1, 2, 3]
+    config = config_of(run)
+    assert config["command"].startswith("edgnn train ")
+    assert config["source"]["name"] == str(molecules.resolve())
+    assert (config["parameters"]["random_state"], config["parameters"]["hidden"]) == (5, 8)
+
+
+def test_the_same_command_gives_the_same_bits_and_another_seed_does_not(command, molecules, tmp_path):
+    for name, seed in (("a", 0), ("b", 0), ("c", 1)):
+        command("train", molecules, "--out", tmp_path / name, *QUICK, "--seed", seed)
+    models = [(tmp_path / name / "model.safetensors").read_bytes() for name in "abc"]
+    assert models[0] == models[1] != models[2]
+
+
+def test_defaults_give_way_to_settings_these_to_a_file_and_that_to_flags(command, molecules, tmp_path):
+    file = tmp_path / "options.toml"
+    file.write_text('learning-rate = 0.25\nweight_decay = 0.5\nsettings = "paper"\nseed = 7\nvalidation = 0.2\n')
+    command("train", molecules, "--out", tmp_path / "a", *QUICK, "--settings", "paper")
+    assert (parameters_of(tmp_path / "a")["learning_rate"], parameters_of(tmp_path / "a")["batch_norm"]) == (1e-4, False)
+    command("train", molecules, "--out", tmp_path / "b", *QUICK, "--config", file, "--weight-decay", "0.125", "--batch-norm")
+    found = parameters_of(tmp_path / "b")
+    assert (found["learning_rate"], found["weight_decay"], found["batch_norm"]) == (0.25, 0.125, True)
+    assert (found["random_state"], found["validation"], found["batch_size"]) == (7, 0.2, 8)
+    command(
+        "train", molecules, "--out", tmp_path / "c", *QUICK, "--set", "clip_norm=2", "--set", "bias=true", "--patience", "none"
+    )
+    found = parameters_of(tmp_path / "c")
+    assert (found["clip_norm"], found["bias"], found["patience"], found["batch_norm"]) == (2, True, None, True)
+
+
+def test_flags_of_every_kind_reach_the_estimator(command, molecules, tmp_path):
+    words = ["--layers", 1, "--conv", "joint", "--activation", "tanh", "--dropout", "0.25", "--no-batch-norm", "--bias",
+             "--embedding", 3, "--readout", "mean", "--direction", "in", "--degree-labels", "both", "--batch-size", "none",
+             "--patience", 2, "--class-weight", "-1=2,1=0.5", "--calibrate", "--members", 2, "--precision", "float64",
+             "--unknown", "error"]  # fmt: skip
+    assert command("train", molecules, "--out", tmp_path / "run", *QUICK, *words).code == 0
+    found = load_estimator(tmp_path / "run").get_params()
+    expected = {"layers": 1, "conv": "joint", "activation": "tanh", "dropout": 0.25, "batch_norm": False, "bias": True,
+                "embedding": 3, "readout": "mean", "direction": "in", "degree_labels": "both", "batch_size": None,
+                "patience": 2, "class_weight": {0: 2.0, 1: 0.5}, "calibrate": True, "members": 2, "precision": "float64",
+                "unknown": "error"}  # fmt: skip
+    assert {name: found[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--set", "learnig_rate=1"], "has no parameter 'learnig_rate'; did you mean 'learning_rate'?"),
+        (["--set", "clip_norm"], "--set takes NAME=VALUE"),
+        (["--layers", "two"], "layers='two': choose a whole number, 1 or more"),
+        (["--settings", "papr"], "there are no settings named 'papr'"),
+        (["--validation", "2"], "validation='2': choose a share"),
+        (["--test", "half"], "test='half': choose published, a share"),
+        (["--test", "published"], "has no published split"),
+        (["--validation", "first-fifth"], "is for a published split"),
+        (["--class-weight", "red=2"], "names the class 'red'; the classes are '-1', '1'"),
+        (["--task", "node"], "belong to graphs"),
+        (["--device", "tpu"], "device='tpu': choose 'cpu'"),
+        (["--resume", "--overwrite"], "choose one"),
+        (["--calibrate", "--validation", "none"], "calibrate=True needs a validation part"),
+    ],
+)
+def test_wrong_words_are_one_line_and_leave_no_folder(command, molecules, tmp_path, words, message):
+    ended = command("train", molecules, "--out", tmp_path / "run", *QUICK, *words)
+    assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
+    assert message in ended.err
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("max_epoch = 3", "the key 'max_epoch', which is unknown; did you mean 'max_epochs'?"),
+        ("= 3", "is no TOML file"),
+        ("protocol = 'cv10x10'", "the key 'protocol', which is unknown"),
+    ],
+)
+def test_a_wrong_configuration_file_is_explained(command, molecules, tmp_path, text, message):
+    (tmp_path / "options.toml").write_text(text)
+    ended = command("train", molecules, "--out", tmp_path / "run", "--config", tmp_path / "options.toml")
+    assert ended.code == 2
+    assert message in ended.err
+
+
+def test_what_to_train_on_must_be_said(command, tmp_path):
+    ended = command("train", "--out", tmp_path / "run")
+    assert (ended.code, "name the data to train on" in ended.err) == (2, True)
+    ended = command("train", "--out", tmp_path / "run", "--resume")
+    assert (ended.code, "there is no run in" in ended.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "target", "prediction"),
+    [
+        (["--target", "kind"], "GraphClassifier", "target", {"alcohol", "amine"}),
+        (["--target", "value"], "GraphRegressor", "target", None),
+        (["--target", "length", "--regression"], "GraphRegressor", "target", None),
+        (["--target", "length"], "GraphClassifier", "target", {str(length) for length in range(1, 11)}),
+        (["--target", "odd", "--target", "even"], "GraphClassifier", "target(odd)", {"0", "1"}),
+        (["--target", "value", "--target", "length"], "GraphRegressor", "target(value)", None),
+    ],
+)
+def test_targets_of_a_table_of_molecules(command, smiles, tmp_path, words, kind, target, prediction):
+    ended = command("train", smiles, "--out", tmp_path / "run", *QUICK, *words, "--test", "0.4")
+    assert (ended.code, ended.err) == (0, "")
+    assert config_of(tmp_path / "run")["estimator"] == kind
+    rows = rows_of(tmp_path / "run")
+    assert len(rows) == 8
+    assert target in rows[0]
+    if prediction is not None:
+        assert {row[target.replace("target", "prediction")] for row in rows} <= prediction
+
+
+def test_whole_numbers_with_gaps_can_be_taken_as_classes(command, smiles, tmp_path):
+    ended = command("train", smiles, "--out", tmp_path / "a", *QUICK, "--target", "even", "--classification")
+    assert ended.code == 0
+    assert "targets are missing" in ended.err
+    assert config_of(tmp_path / "a")["class_names"] == ["0", "1"]
+    metrics = json.loads((tmp_path / "a" / "metrics.json").read_text())
+    assert metrics["trained_on"] + metrics["validated_on"] == 18
+
+
+def test_nodes_of_tables_have_targets_in_a_column(command, people, tmp_path):
+    assert command("train", people, "--out", tmp_path / "run", *QUICK, "--target", "group").code == 0
+    config = config_of(tmp_path / "run")
+    assert (config["estimator"], config["level"], config["class_names"]) == ("NodeClassifier", "node", ["x", "y"])
+    assert {row["id"][0] for row in rows_of(tmp_path / "run")} == {"p"}
+
+
+def test_targets_come_from_a_table_of_their_own(command, tmp_path):
+    (tmp_path / "who.nt").write_text("".join(f"<n:{n}> <r:{n % 2}> <n:{(n + 1) % 12}> .\n" for n in range(12)))
+    (tmp_path / "who.tsv").write_text("id\tperson\tgroup\n" + "".join(f"{n}\tn:{n}\t{'ab'[n % 2]}\n" for n in range(10)))
+    words = ("train", tmp_path / "who.nt", "--out", tmp_path / "run", *QUICK)
+    assert "no targets: name its column" in command(*words).err
+    assert "RDF, which has no target columns" in command(*words, "--target", "group").err
+    assert "which column holds the targets?" in command(*words, "--target-file", tmp_path / "who.tsv").err
+    assert command(*words, "--target-file", tmp_path / "who.tsv", "--target", "group").code == 0
+    assert config_of(tmp_path / "run")["class_names"] == ["a", "b"]
+    (tmp_path / "wrong.csv").write_text("person,group\nn:1,a\nn:99,b\n")
+    ended = command(*words, "--target-file", tmp_path / "wrong.csv")
+    assert "line 3: no column holds only names of nodes; in the first, 'n:99' is not one" in ended.err
+
+
+def test_a_published_split_is_trained_and_judged_on(command, tmp_path, data_dir):
+    words = ("--settings", "closest", "--max-epochs", 2, "--quiet", "--data-dir", data_dir)
+    assert command("train", "AIFB", "--out", tmp_path / "run", *words).code == 0
+    metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
+    assert (metrics["part"], metrics["items"]) == ("test", 36)
+    assert (metrics["trained_on"], metrics["validated_on"]) == (105, 35)
+    assert {row["part"] for row in rows_of(tmp_path / "run")} == {"test"}
+    assert command("train", "AIFB", "--out", tmp_path / "all", *words, "--test", "none").code == 0
+    metrics = json.loads((tmp_path / "all" / "metrics.json").read_text())
+    assert (metrics["part"], metrics["trained_on"], metrics["validated_on"]) == ("validation", 141, 35)
+
+
+def test_without_any_part_apart_the_training_part_is_judged(command, molecules, tmp_path):
+    assert command("train", molecules, "--out", tmp_path / "run", *QUICK, "--validation", "none").code == 0
+    metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
+    assert (metrics["part"], metrics["items"], metrics["best_epoch"]) == ("training", 40, [3])
+
+
+def test_a_pipe_gets_a_few_plain_lines(command, molecules, tmp_path):
+    ended = command("train", molecules, "--out", tmp_path / "run", "--hidden", 4, "--max-epochs", 47)
+    lines = ended.err.splitlines()
+    assert 10 <= len(lines) <= 21
+    assert lines[-1].startswith("epoch 47 of 47: training loss 0.")
+    assert "\x1b" not in ended.err + ended.out
+    assert "validation part, which chose the epoch" in ended.out
+    assert "accuracy (%)" in ended.out
+
+
+def test_a_terminal_gets_a_bar_that_goes_away(command, molecules, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    ended = command("train", molecules, "--out", tmp_path / "run", "--hidden", 4, "--max-epochs", 5)
+    assert ended.code == 0
+    assert "epoch 5 of 5" in ended.err
+
+
+def test_json_is_all_that_is_printed(command, molecules, tmp_path):
+    ended = command("train", molecules, "--out", tmp_path / "run", *QUICK, "--json")
+    told = json.loads(ended.out)
+    assert (told["run"], told["part"], told["estimator"]) == (str(tmp_path / "run"), "validation", "GraphClassifier")
+    assert set(told["metrics"]) == {"accuracy", "balanced_accuracy", "roc_auc", "pr_auc", "f1"}
+
+
+def test_a_run_is_not_thrown_away_unasked(command, molecules, tmp_path):
+    words = ("train", molecules, "--out", tmp_path / "run", *QUICK)
+    command(*words)
+    before = (tmp_path / "run" / "model.safetensors").read_bytes()
+    ended = command(*words, "--seed", 1)
+    assert (ended.code, "already holds a run" in ended.err) == (2, True)
+    assert (tmp_path / "run" / "model.safetensors").read_bytes() == before
+    assert command(*words, "--seed", 1, "--overwrite").code == 0
+    assert (tmp_path / "run" / "model.safetensors").read_bytes() != before
+
+
+def test_help_needs_neither_torch_nor_numpy(run_python):
+    loaded = "import sys, edgnn.cli; print(sorted({'torch', 'numpy', 'scipy', 'sklearn', 'rich.progress'} & set(sys.modules)))"
+    assert run_python(loaded) == "[]\n"

@@ -82,6 +82,11 @@ class Problem:
                 raise EstimatorError(
                     f"none of the {len(part.train)} training items has a target and a weight above zero: there is nothing to learn"
                 )
+            if len(part.valid) and not data.usable[part.valid].any():
+                raise EstimatorError(
+                    f"none of the {len(part.valid)} validation items has a target and a weight above zero: "
+                    "they cannot tell which epoch is best"
+                )
         fleet = [
             Member(part.train, part.valid if len(part.valid) else None, member_seed(part.seed, number))
             for part in parts

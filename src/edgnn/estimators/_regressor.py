@@ -43,16 +43,23 @@ class Regressor(RegressorMixin, Estimator):  # type: ignore[misc]
         return _shaped(outputs.std(axis=0), self._encoding)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the coefficient of determination R², its mean over several targets; missing targets are left out."""
+        """Return the coefficient of determination R², its mean over the targets of which two or more values are known."""
         predicted = self.predict(X)
         target, _ = read_values(y, len(predicted), self._level)
         if target.shape != predicted.shape:
             raise EstimatorError(f"y has the shape {target.shape}, but the predictions have {predicted.shape}")
         weight = read_weight(sample_weight, len(predicted), self._level)
+        columns, guesses = (values.reshape(len(target), -1).T for values in (target, predicted))
+        known = ~np.isnan(columns)
+        if not known.any():
+            raise EstimatorError(f"none of the {len(target)} {self._level}s has a known target: there is nothing to score")
+        counts = known.sum(axis=1)
         scores = []
-        for values, guesses in zip(target.reshape(len(target), -1).T, predicted.reshape(len(target), -1).T, strict=True):
-            known = ~np.isnan(values)
-            scores.append(r2_score(values[known], guesses[known], sample_weight=None if weight is None else weight[known]))
+        for column in np.flatnonzero(counts >= min(2, counts.max())):
+            use = known[column]
+            scores.append(
+                r2_score(columns[column, use], guesses[column, use], sample_weight=None if weight is None else weight[use])
+            )
         return float(np.mean(scores))
 
     def _result(self, outputs: _Array, problem: Problem, encoding: Encoding, part: Part, test: _Array) -> dict[str, Any]:

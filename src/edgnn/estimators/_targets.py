@@ -151,6 +151,8 @@ def _array(y: Any, count: int, what: str) -> _Array:
         array = np.asarray(y.detach().cpu() if hasattr(y, "detach") else y)
     except (TypeError, ValueError) as error:
         raise EstimatorError(f"y cannot be read as an array ({error})") from None
+    if array.ndim == 1 and array.dtype.kind in "US" and not all(isinstance(value, str | bytes) for value in y):
+        array = np.array(list(y), dtype=object)  # numpy has made texts of what is none: a missing class, a number
     if array.ndim not in (1, 2):
         raise EstimatorError(f"y should be a 1d array, or a matrix for several targets; got an array of shape {array.shape}")
     if len(array) != count:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,7 +15,7 @@ from edgnn.evaluation._evaluation import Evaluation
 from edgnn.evaluation._metrics import Metric, find_metric
 from edgnn.evaluation._plain import plain
 from edgnn.evaluation._splits import Split
-from edgnn.evaluation._targets import Array, Task, classes_of, encode, target_array, task_of
+from edgnn.evaluation._targets import Array, Task, classes_of, encode, missing, target_array, task_of
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def evaluate(
     estimator: Any,
     X: Any,
     y: Any,
-    splits: Sequence[Split],
+    splits: Iterable[Split],
     *,
     metrics: str | Sequence[str] | None = None,
     sample_weight: Any = None,
@@ -65,7 +65,7 @@ def evaluate(
         The items.
     y : array-like
         The targets: classes (n,), labels 0/1 (n, L), real values (n,) or (n, T). NaN is missing; scores leave it out.
-    splits : sequence of Split
+    splits : iterable of Split
         From :func:`kfold`, :func:`holdout`, :func:`published` or :func:`scaffold`.
     metrics : str or sequence of str, optional
         Names in :data:`METRICS`; the first is the main one. Default: ``"accuracy"``, or ``"rmse"`` for real values.
@@ -86,7 +86,7 @@ def evaluate(
     >>> evaluate(DummyClassifier(), np.zeros((30, 1)), y, kfold(y, folds=5, repeats=2))
     Evaluation(accuracy (%) 66.7 ± 0.0; 10 splits in 2 repeats)
     """
-    targets = target_array(y)
+    targets, splits = target_array(y), list(splits)
     task = task_of(targets, _is_classifier(estimator))
     if metrics is None:
         metrics = "rmse" if task == "values" else "accuracy"
@@ -100,7 +100,8 @@ def evaluate(
         _check_estimator(estimator, weight)
         _check_probabilities(estimator, chosen, hasattr(estimator, "predict_proba"))
     run = _as_fleet if fleet else _one_by_one
-    answers = run(estimator, X, targets, splits, weight, on_progress)
+    shown = _without_gaps(targets, splits, classes) if fleet and task == "classes" else targets
+    answers = run(estimator, X, shown, splits, weight, on_progress)
     _check_probabilities(estimator, chosen, all("probability" in answer for answer in answers))
     return Evaluation(
         task=task,
@@ -127,6 +128,17 @@ def _as_fleet(
     if len(answers) != len(splits):
         raise EvaluationError(f"{type(estimator).__name__}.predict_splits answered {len(answers)} of {len(splits)} splits")
     return answers
+
+
+def _without_gaps(y: Array, splits: Sequence[Split], classes: tuple[Any, ...]) -> Array:
+    """Give items without a class that no split learns from some class: a fleet takes the targets of all items at once."""
+    gaps = missing(y)
+    gaps[np.concatenate([split.known for split in splits])] = False
+    if not gaps.any():
+        return y
+    filled = y.copy()
+    filled[gaps] = classes[0]
+    return filled
 
 
 def _one_by_one(

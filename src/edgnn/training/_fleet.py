@@ -74,8 +74,8 @@ class Fleet:
             if self.settings.clip_norm is not None:
                 clip_(gradient, self.settings.clip_norm)
             self.optimizer.step(gradient, None if self._always_full else counts > 0)
-            total += loss.detach() * counts
-        return total / (self.train >= 0).sum(1)
+            total += loss.detach() * self.targets.counts(items)
+        return total / self.targets.counts(self.train)
 
     @torch.no_grad()
     def validate(self) -> Tensor:

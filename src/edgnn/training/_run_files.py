@@ -71,7 +71,8 @@ def check_free(path: Path, overwrite: bool) -> None:
         return
     if _holds_run(path):
         raise RunError(
-            f"{path} already holds a run: go on with it (--resume), choose another folder, or throw it away (--overwrite, overwrite=True)"
+            f"{path} already holds a run: go on with it (--resume), choose another folder, "
+            "or throw it away (--overwrite, overwrite=True)"
         )
     raise RunError(f"{path} is not empty and no run of edgnn (it holds {preview(there, 3)}); choose another folder")
 

@@ -89,6 +89,8 @@ class Targets:
 
     def to(self, device: torch.device | str, dtype: torch.dtype) -> Targets:
         """Return the targets on ``device``, numbers in ``dtype``."""
+        if self.kind == "values":
+            _check_resolution(self.y, dtype)
         y = self.y.to(device) if self.kind == "classes" else self.y.to(device, dtype)
         weight = None if self.weight is None else self.weight.to(device, dtype)
         of_class = self.class_weight.to(device, dtype) if isinstance(self.class_weight, Tensor) else self.class_weight
@@ -108,6 +110,18 @@ class Targets:
         variance = torch.where(known, y - mean.unsqueeze(1), 0.0).square().sum(1) / count
         std = variance.sqrt()
         return mean, torch.where(std > 1e-12 * mean.abs().clamp(min=1e-30), std, torch.ones_like(std))
+
+    def counts(self, items: Tensor) -> Tensor:
+        """Return how many of each member's items (below zero: none) have a target.
+
+        Shapes
+        ------
+        items (M, B) → (M,)
+        """
+        real = items >= 0
+        if self.kind != "classes":
+            real = real & ~self.y.isnan().all(1)[items.clamp(min=0)]
+        return real.sum(1)
 
     def item_weights(self, train: Tensor) -> Tensor | None:
         """Return how much every item counts for every member: mean one over its training items; ``None`` if all count the same.
@@ -162,6 +176,22 @@ class Targets:
         if weights is not None:
             single = single * weights.gather(1, chosen)
         return torch.where(real, single, 0.0).sum(1) / real.sum(1).clamp(min=1)
+
+
+def _check_resolution(y: Tensor, dtype: torch.dtype) -> None:
+    """Raise where rounding to ``dtype`` would hide what tells the values of a target apart."""
+    limits = torch.finfo(dtype)
+    for column, values in enumerate(y.T):
+        known = values[~values.isnan()]
+        spread = float(known.std(correction=0)) if len(known) else 0.0
+        if spread == 0:
+            continue
+        largest = float(known.abs().max())
+        if spread < limits.tiny or largest > limits.max or limits.eps * largest > spread / 4:
+            raise TrainingError(
+                f"the values of target {column} lie between {float(known.min()):.10g} and {float(known.max()):.10g}, which "
+                f"{dtype} cannot tell apart well: subtract their mean, change their unit, or set precision='float64'"
+            )
 
 
 def _matrix(Y: _Rows) -> Tensor:

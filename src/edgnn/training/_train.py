@@ -339,11 +339,18 @@ def _checked(number: int, member: Member, items: int) -> Member:
 
 
 def _check_targets(targets: Targets, members: list[Member]) -> None:
-    """Say which member has no known target to learn from."""
-    if targets.kind == "classes":
-        return
-    known = (~targets.y.isnan()).any(1).cpu().numpy()
-    for number, member in enumerate(members):
-        for part, items in (("training", np.asarray(member.train)), ("validation", np.asarray(member.valid))):
-            if len(items) and not known[items].any():
-                raise TrainingError(f"all {part} targets of member {number} are missing")
+    """Say which member has nothing to learn from or to be judged by: no known target, or no weight."""
+    device = targets.y.device
+    weights = targets.item_weights(item_table([member.train for member in members], device))
+    for part in ("train", "valid"):
+        table = item_table([getattr(member, part) for member in members], device)
+        there, name = (table >= 0).any(1), {"train": "training", "valid": "validation"}[part]
+        for number in (there & (targets.counts(table) == 0)).nonzero().flatten().tolist():
+            raise TrainingError(f"all {name} targets of member {number} are missing")
+        if weights is None or not table.shape[1]:
+            continue
+        heaviest = torch.where(table >= 0, weights.gather(1, table.clamp(min=0)), 0.0).amax(1)
+        for number in (there & (heaviest == 0)).nonzero().flatten().tolist():
+            raise TrainingError(
+                f"all {name} items of member {number} have the weight 0: give some of them one, by item or by class"
+            )

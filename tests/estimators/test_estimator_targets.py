@@ -44,6 +44,8 @@ def test_a_matrix_holds_labels_that_may_be_missing():
         ([0.0, np.nan, 1.0], "item 1 has the class nan; drop items without a class"),
         ([0.5, 1.0, 0.0], r"item 0 has the value 0\.5, which is no class: a continuous target"),
         (np.array(["a", None, "b"], dtype=object), "item 1 has the class None"),
+        (["a", float("nan"), "b"], "item 1 has the class nan"),
+        (["a", 1, "b"], "cannot be sorted"),
         (np.array(["a", 1, "b"], dtype=object), "cannot be sorted"),
         ([[0, 1], [2, 0], [1, 1]], r"label 0 of item 1 is 2\.0; a matrix y holds 0, 1, or NaN"),
         ([["a", "b"]] * 3, "its entries are no numbers"),

@@ -6,6 +6,7 @@ import pytest
 import torch
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import r2_score
 
 from edgnn import Graphs
 from edgnn.errors import UnknownLabelError
@@ -62,6 +63,18 @@ def test_several_values_may_be_missing(rings):
     assert regressor.score(graphs[40:], y[40:], sample_weight=np.ones(20)) == pytest.approx(
         regressor.score(graphs[40:], y[40:])
     )
+
+
+def test_targets_without_known_values_are_not_scored(rings):
+    graphs, _, sizes = rings
+    both = np.stack([sizes, np.full(60, np.nan)], axis=1)
+    regressor = GraphRegressor(**QUICK).fit(graphs, both)
+    alone = r2_score(sizes, regressor.predict(graphs)[:, 0])
+    assert regressor.score(graphs, both) == pytest.approx(alone)
+    both[0, 1] = 5.0
+    assert regressor.score(graphs, both) == pytest.approx(alone)
+    with pytest.raises(EstimatorError, match="none of the 60 graphs has a known target"):
+        regressor.score(graphs, np.full((60, 2), np.nan))
 
 
 def test_several_labels_are_predicted_as_a_matrix(rings):
@@ -171,6 +184,18 @@ def test_items_without_weight_are_not_learned_from(rings):
         classifier.fit(graphs, y, sample_weight=np.zeros(60))
 
 
+@pytest.mark.parametrize("kind", [GraphClassifier, GraphRegressor])
+def test_items_without_weight_might_as_well_not_be_there(rings, kind):
+    graphs, _, sizes = rings
+    y = np.where(np.arange(60) < 20, sizes, 1000.0)
+    options = QUICK | {"precision": "float64", "validation": None}
+    if kind is GraphClassifier:
+        y, options = (y > 4).astype(int), options | {"class_weight": "balanced"}
+    weight = (np.arange(60) < 20).astype(float)
+    all_of_them = kind(**options).fit(graphs, y, sample_weight=weight).embed(graphs)
+    assert all_of_them == pytest.approx(kind(**options).fit(graphs[:20], y[:20]).embed(graphs), rel=1e-9, abs=1e-9)
+
+
 def test_labels_never_seen_count_for_nothing_with_one_warning(rings):
     graphs, y, _ = rings
     classifier = GraphClassifier(**QUICK).fit(graphs, y)
@@ -257,6 +282,13 @@ def test_validation_may_be_given(rings):
     ):
         with pytest.raises(EstimatorError, match=message):
             GraphClassifier(**QUICK).fit(graphs[:40], y[:40], validation=validation)
+
+
+@pytest.mark.parametrize("calibrate", [False, True])
+def test_a_validation_part_without_weight_is_refused(rings, calibrate):
+    graphs, y, _ = rings
+    with pytest.raises(EstimatorError, match="none of the 20 validation items has a target and a weight above zero"):
+        GraphClassifier(calibrate=calibrate, **QUICK).fit(graphs[:40], y[:40], validation=(graphs[40:], y[40:], np.zeros(20)))
 
 
 def test_use_before_fit_is_explained(rings):

@@ -1,5 +1,6 @@
 import json
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -255,6 +256,28 @@ def test_missing_classes_are_neither_trained_on_nor_counted():
     assert result.classes == (0.0, 1.0)
 
 
+def test_a_fleet_is_never_shown_a_missing_class():
+    y = np.array(["no", "yes"], dtype=object)[Y]
+    y[:10] = None
+    model = Fleet(always="yes")
+    result = evaluate(model, X, y, kfold(y, 5, 1), metrics="accuracy")
+    assert None not in model.asked.y.tolist()
+    assert model.asked.y[10:].tolist() == y[10:].tolist()
+    assert (result.truth[:10] == -1).all()
+
+
+def test_a_missing_class_that_a_fleet_would_learn_from_stays_missing():
+    graphs = edgnn.Graphs.from_edges([(0, 1)], sizes=[2] * 6)
+    split = Split(np.arange(4), np.array([5]))
+    with pytest.raises(edgnn.errors.EstimatorError, match="item 3 has the class nan"):
+        evaluate(edgnn.GraphClassifier(max_epochs=1), graphs, np.array([0, 1, 0, math.nan, 1, 0]), [split])
+
+
+def test_splits_may_come_one_by_one():
+    one, two = (evaluate(LogisticRegression(), X, Y, splits) for splits in (SPLITS, iter(SPLITS)))
+    assert one.mean == two.mean
+
+
 def test_undefined_scores_are_left_out_of_the_mean():
     y = np.array([0, 1] * 10)
     splits = [Split(range(10), [10, 12]), Split(range(10), [11, 13, 14], fold=1)]
@@ -311,6 +334,22 @@ def test_models_are_compared_on_the_same_splits():
     assert poor.paired(good).difference == pytest.approx(-found.difference)
     assert good.paired(good).p_value == 1
     assert good.paired(evaluate(GaussianNB(), X, Y, list(SPLITS))).splits == 15
+
+
+def test_models_are_compared_by_the_items_of_a_test_part_that_all_splits_share():
+    X = np.c_[np.arange(60) % 2]
+    splits = published({"train": np.arange(24), "test": np.arange(24, 60)}, X[:, 0], repeats=5)
+    splits[1] = replace(splits[1], test=splits[1].test[::-1])
+    worse = X.copy()
+    worse[30] = 1 - worse[30]
+    one, two = (evaluate(FixedClassifier(), items, X[:, 0], splits, metrics=("accuracy", "f1")) for items in (X, worse))
+    found = one.paired(two)
+    assert (found.kind, found.difference) == ("test-set", pytest.approx(1 / 36))
+    assert found.p_value == pytest.approx(0.324, abs=1e-3)
+    assert found.interval[0] < 0 < found.interval[1]
+    other = one.paired(two, "f1")
+    assert other.kind == "seeds"
+    assert math.isnan(other.p_value)
 
 
 def test_evaluations_of_other_splits_or_targets_are_not_compared():

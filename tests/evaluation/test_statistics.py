@@ -82,3 +82,16 @@ def test_the_corrected_interval_covers_what_the_plain_one_misses():
         low, high = statistics.t_interval(np.array(scores), 1 / 9)
         corrected += low <= expected <= high
     assert corrected > 180 > plain
+
+
+def test_a_difference_on_one_test_set_is_no_surer_than_its_items_allow():
+    items = np.array([1.0] + [0.0] * 35)
+    interval, p_value = statistics.single_test_comparison(np.full(10, 1 / 36), items)
+    expected = stats.ttest_1samp(items, 0)
+    assert p_value == pytest.approx(expected.pvalue)
+    assert interval == pytest.approx(tuple(expected.confidence_interval()))
+    widened, less_sure = statistics.single_test_comparison(np.array([3, -1, 0, 2, 1]) / 36, items)
+    assert widened[0] < interval[0] < interval[1] < widened[1]
+    assert less_sure > p_value
+    assert statistics.single_test_comparison(np.zeros(3), np.zeros(5)) == ((0.0, 0.0), 1.0)
+    assert math.isnan(statistics.single_test_comparison(np.ones(3), np.ones(1))[1])

@@ -245,6 +245,19 @@ def test_dropout_of_a_member_does_not_depend_on_the_others():
     assert not torch.allclose(first, model(SMALL, Noise(torch.tensor([1, 2, 3]), 5)))
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+def test_input_dropout_drops_features_one_by_one(sparse, monkeypatch):
+    monkeypatch.setattr(_inputs, "DENSE_LABELS", 0 if sparse else 64)
+    collection = Graphs.from_edges([], sizes=[400], node_features=torch.ones(400, 2))
+    model = NodeModel(1, 1, 2, node_features=2, hidden=2, layers=1, input_dropout=0.5, dropout=0.0, activation="identity")
+    with torch.no_grad():
+        model.convs[0].W1.copy_(torch.tensor([[0.0, 0], [1, 0], [0, 1]]))
+    model.head = torch.nn.Identity()
+    kept = model.train()(Inputs.of(collection)) > 0
+    shares = [(kept == torch.tensor(pair)).all(1).double().mean().item() for pair in ([0, 0], [0, 1], [1, 0], [1, 1])]
+    assert shares == pytest.approx([0.25] * 4, abs=0.1)
+
+
 def test_a_members_own_rate_acts_where_the_models_rate_does():
     for kind, options in ((GraphModel, {}), (NodeModel, {}), (NodeModel, {"head": "conv"})):
         seeds = torch.tensor([1])

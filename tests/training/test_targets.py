@@ -173,3 +173,22 @@ def test_moving_keeps_class_numbers_whole():
     moved = targets.to("cpu", torch.float32)
     assert (moved.y.dtype, moved.weight.dtype, moved.class_weight.dtype) == (torch.int64, torch.float32, torch.float32)
     assert Targets.labels(np.array([[0, 1]])).to("cpu", torch.float32).y.dtype == torch.float32
+
+
+def test_items_without_any_target_are_not_counted():
+    items = torch.tensor([[0, 1, 2], [1, -1, -1]])
+    assert Targets.values(np.array([[1.0, NAN], [NAN, NAN], [NAN, 2]])).counts(items).tolist() == [2, 0]
+    assert Targets.classes(np.array([0, 1, 0]), 2).counts(items).tolist() == [3, 1]
+
+
+@pytest.mark.parametrize("values", [[1e8, 1e8 + 1, NAN], [0.0, 1e200, 0], [1e-200, 2e-200, 0]])
+def test_values_that_rounding_would_make_equal_are_refused(values):
+    targets = Targets.values(np.array([[0.0, value] for value in values]))
+    with pytest.raises(TrainingError, match=r"target 1 lie between .* torch.float32 cannot tell apart.*precision='float64'"):
+        targets.to("cpu", torch.float32)
+
+
+@pytest.mark.parametrize("values", [[1e6, 1e6 + 5, 1e6 + 9], [1e-30, 2e-30, NAN], [1e30, 3e30, 2e30]])
+def test_values_far_from_one_are_fine_while_rounding_leaves_them_apart(values):
+    Targets.values(np.array(values)).to("cpu", torch.float32)
+    Targets.values(np.array([1e8, 1e8 + 1, 1e8 + 2])).to("cpu", torch.float64)

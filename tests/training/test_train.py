@@ -50,6 +50,16 @@ def test_the_loss_of_an_epoch_is_the_mean_over_its_items():
     assert len(graphs) == 20
 
 
+def test_the_loss_of_an_epoch_leaves_out_items_without_a_target():
+    config, inputs, _, graphs = graph_task(40)
+    y = graphs.sizes.double().numpy()
+    y[10:] = np.nan
+    still = Settings(max_epochs=1, batch_size=4, learning_rate=0.0)
+    some = train("graph", config, inputs, Targets.values(y), [Member(range(40), seed=3)], still)
+    known = train("graph", config, inputs, Targets.values(y), [Member(range(10), seed=3)], still)
+    assert some.history[0]["train_loss"] == pytest.approx(known.history[0]["train_loss"])
+
+
 @pytest.mark.parametrize("conv", CONVS)
 def test_graph_classes_are_learned(conv):
     config, inputs, targets, _ = graph_task(100, relations=True)

@@ -133,3 +133,21 @@ def test_wrong_tasks_are_named():
 def test_wrong_settings_are_named(changes, message):
     with pytest.raises(TrainingError, match=message):
         Settings(**changes)
+
+
+def test_validation_items_that_weigh_nothing_are_refused():
+    config, inputs, targets, _ = graph_task()
+    weights = np.ones(len(targets))
+    weights[30:40] = 0
+    weighted = Targets.classes(targets.y, targets.outputs, weights)
+    members = [Member(range(20), range(20, 30)), Member(range(20), range(30, 40))]
+    with pytest.raises(TrainingError, match="all validation items of member 1 have the weight 0"):
+        train("graph", config, inputs, weighted, members, SHORT)
+
+
+def test_validation_items_of_classes_without_weight_are_refused():
+    config, inputs, targets, _ = graph_task()
+    first, second = (torch.nonzero(targets.y == number).flatten() for number in (0, 1))
+    balanced = Targets.classes(targets.y, targets.outputs, class_weight="balanced")
+    with pytest.raises(TrainingError, match="all validation items of member 0 have the weight 0"):
+        train("graph", config, inputs, balanced, [Member(first, second)], SHORT)

@@ -107,7 +107,7 @@ class Estimator(SharedParameters, BaseEstimator):  # type: ignore[misc]
         self._keep(trained, problem, encoding, part)
 
     def _keep(self, trained: Trained, problem: Problem, encoding: Encoding, part: Part) -> None:
-        seen = Seen.of(problem.coder, problem.items, part.train)
+        seen = Seen.of(problem.coder, problem.items, problem.learned_from(part))
         self._seen = seen.joined(self._seen) if self.warm_start and self.__sklearn_is_fitted__() else seen
         self._coder, self._encoding, self._seed = problem.coder, encoding, part.seed
         self._model, self.history_, self.best_epoch_ = trained.model, trained.history, trained.best_epoch
@@ -158,8 +158,9 @@ class Estimator(SharedParameters, BaseEstimator):  # type: ignore[misc]
 
         A split gets what a fresh estimator with ``random_state=split.seed`` predicts for ``X[split.test]`` after ``fit`` on
         ``X[split.train]`` with the split's validation part, or where it has none, the estimator's own share. Labels are numbered as
-        in the whole of ``X``, as parts of ``Graphs`` and ``Nodes`` do. Labels that a training part lacks count for nothing, without
-        a warning.
+        in the whole of ``X``, as parts of ``Graphs`` and ``Nodes`` do; with ``degree_labels``, where a part of ``Graphs`` has fewer
+        degrees than the whole, ``fit`` on it therefore draws other initial weights. Labels that a training part lacks count for
+        nothing, without a warning.
 
         Parameters
         ----------

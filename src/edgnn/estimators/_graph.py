@@ -63,8 +63,8 @@ class GraphClassifier(GraphParameters, Classifier):
         How much each class counts (1 for those a dict leaves out), or as much as makes all classes weigh the same.
     validation : float, optional
         Share of the training items that is held out to judge epochs, stratified by class; all members hold out the same ones, and
-        never the last graph that has a label. Without it, the last epoch's weights are kept. ``fit(…, validation=(X, y))`` takes
-        its place.
+        never the last graph that has a label (unless each of them is one). Without it, the last epoch's weights are kept.
+        ``fit(…, validation=(X, y))`` takes its place.
     members : int
         Number of models to train at once; their probabilities are averaged. A member's seed follows from ``random_state`` and its
         number alone.

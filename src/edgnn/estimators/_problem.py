@@ -60,16 +60,28 @@ class Problem:
     def part(self, train: _Array, share: float | None, seed: int) -> Part:
         """Hold a share of some items out for validation; all members of an ensemble hold out the same ones.
 
-        Graphs that are the last to have a label are trained on, so that no label of the training items goes unlearned.
+        Graphs that are the last to have a label are trained on, so that no label of the training items goes unlearned. A node that
+        is listed several times is held out as a whole or not at all.
         """
         if share is None:
             return Part(train, train[:0], seed)
         data, y = self.data, self.data.y[train]
         strata = encoding_of(y, data.task).encode(y) if data.task == "classes" else None
-        kept, out = held_out(data.usable[train], strata, float(share), seed)
         if isinstance(self.items, Graphs):
+            kept, out = held_out(data.usable[train], strata, float(share), seed)
             kept, out = with_every_label(kept, out, self._carriers[train])
+        else:
+            _, first, node = np.unique(self.items.index.cpu().numpy()[train], return_index=True, return_inverse=True)
+            once = np.isin(np.arange(len(train)), first)
+            _, drawn = held_out(data.usable[train] & once, strata, float(share), seed)
+            apart = np.isin(node, node[drawn])
+            kept, out = np.flatnonzero(~apart), np.flatnonzero(apart)
         return Part(train[kept], train[out], seed)
+
+    def learned_from(self, part: Part) -> _Array:
+        """Return the positions of the training items that have a target and a weight above zero; the others are left out."""
+        learned: _Array = part.train[self.data.usable[part.train]]
+        return learned
 
     def train(
         self, level: Level, parameters: dict[str, Any], encoding: Encoding, parts: Sequence[Part], *,
@@ -78,7 +90,7 @@ class Problem:
         """Train ``members`` models for each part, all of them as one fleet; those of a part stand together."""
         data = self.data
         for part in parts:
-            if not data.usable[part.train].any():
+            if not len(self.learned_from(part)):
                 raise EstimatorError(
                     f"none of the {len(part.train)} training items has a target and a weight above zero: there is nothing to learn"
                 )

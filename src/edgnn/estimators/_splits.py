@@ -41,6 +41,7 @@ def predict_splits(
     for number, split in enumerate(splits):
         parts.append(_part(estimator, problem, split, number))
         tests.append(_positions(split.test, len(data), number, "test"))
+        _refuse_overlap(parts[-1], tests[-1], number)
         if estimator.unknown == "error":
             _refuse_unseen(problem, parts[-1], tests[-1], number)
     results: list[dict[str, Any]] = [{} for _ in parts]
@@ -65,6 +66,12 @@ def _part(estimator: Estimator, problem: Problem, split: SplitLike, number: int)
         part = Part(train, _positions(split.valid, count, number, "valid"), seed)
     estimator._check_part(part)
     return part
+
+
+def _refuse_overlap(part: Part, test: _Array, number: int) -> None:
+    shared = np.intersect1d(part.known, test)
+    if len(shared):
+        raise EstimatorError(f"item {shared[0]} of split {number} is both in its test part and in what it learns from")
 
 
 def _of_classes(parameters: dict[str, Any], encoding: Encoding) -> dict[str, Any]:
@@ -103,7 +110,7 @@ def _refuse_unseen(problem: Problem, part: Part, test: _Array, number: int) -> N
     """Raise where the test part of a split has labels that its training part lacks."""
     raw = problem.data.items[test]
     try:
-        Seen.of(problem.coder, problem.items, part.train).check(
+        Seen.of(problem.coder, problem.items, problem.learned_from(part)).check(
             problem.coder, graphs_of(raw), graphs_of(problem.items[test]), "error"
         )
     except UnknownLabelError as error:

@@ -132,13 +132,30 @@ class Evaluation:
         if not same:
             raise EvaluationError("the two evaluations have different targets or splits; evaluate both with one list of splits")
         differences = self[name].scores - other[name].scores
+        if not self._one_test_part:
+            interval, kind = statistics.t_interval(differences, self._ratio), "corrected-t"
+            p_value = statistics.corrected_p_value(differences, self._ratio)
+        elif name == "accuracy" and self.task == "classes":
+            interval, p_value = statistics.single_test_comparison(differences, self._right() - other._right())
+            kind = "test-set"
+        else:
+            interval, p_value, kind = statistics.t_interval(differences, 0), float("nan"), "seeds"
         return Comparison(
             metric=name,
             difference=known_mean(differences),
-            interval=statistics.t_interval(differences, self._ratio),
-            p_value=statistics.corrected_p_value(differences, self._ratio),
+            interval=interval,
+            p_value=p_value,
             splits=int((~np.isnan(differences)).sum()),
+            kind=kind,
         )
+
+    def _right(self) -> Array:
+        """Return how often each item of the one test part that has a class was classified correctly, in rising order of items."""
+        order = [np.argsort(split.test) for split in self.splits]
+        truth = self.truth[np.sort(self.splits[0].test)]
+        pairs = zip(self.outcomes, order, strict=True)
+        share = np.mean([outcome.prediction[places] == truth for outcome, places in pairs], axis=0)
+        return np.asarray(share[truth >= 0])
 
     def table(self) -> list[dict[str, str]]:
         """Return one row per metric, ready to print; accuracies in percent."""
@@ -167,6 +184,10 @@ class Evaluation:
         return float(np.mean([len(split.test) / len(split.known) for split in self.splits]))
 
     @cached_property
+    def _one_test_part(self) -> bool:
+        return all(_equal_sets(self.splits[0].test, split.test) for split in self.splits[1:])
+
+    @cached_property
     def _summaries(self) -> dict[str, Summary]:
         baseline = [_ignorant(self.truth, split.known, split.test, self.task, len(self.classes)) for split in self.splits]
         return {name: self._summary(name, self._scored(name, baseline)) for name in self.metrics}
@@ -185,7 +206,7 @@ class Evaluation:
 
     def _interval(self, metric: Metric, scores: Array) -> tuple[tuple[float, float], str]:
         test = self.splits[0].test
-        if not all(_equal_sets(test, split.test) for split in self.splits[1:]):
+        if not self._one_test_part:
             return statistics.t_interval(scores, self._ratio), "corrected-t"
         if metric.name == "accuracy" and self.task == "classes":
             return statistics.single_test_interval(scores, int((self.truth[test] >= 0).sum())), "test-set"

@@ -77,6 +77,29 @@ def single_test_interval(scores: Array, size: int, confidence: float = 0.95) -> 
     return mean - low, mean + high
 
 
+def single_test_comparison(seeds: Array, items: Array, confidence: float = 0.95) -> tuple[Interval, float]:
+    """Return interval and two-sided p value of the mean difference of two models on one test set.
+
+    As in :func:`single_test_interval`, which items the test set holds is as uncertain as which seeds were drawn; the two squared
+    standard errors are added, and t has a degree of freedom for each item but one.
+
+    Parameters
+    ----------
+    seeds, items : array
+        Differences of each seed, over all items; and of each item, over all seeds.
+    """
+    from scipy.special import stdtr, stdtrit
+
+    if len(items) < 2:
+        return _NONE, float("nan")
+    mean, parts = float(items.mean()), [items, seeds] if len(seeds) > 1 else [items]
+    error = float(np.sqrt(sum(part.var(ddof=1) / len(part) for part in parts)))
+    half = float(stdtrit(len(items) - 1, (1 + confidence) / 2)) * error
+    if error == 0:
+        return (mean, mean), 1.0 if mean == 0 else 0.0
+    return (mean - half, mean + half), 2 * float(stdtr(len(items) - 1, -abs(mean) / error))
+
+
 def corrected_p_value(differences: Array, ratio: float) -> float:
     """Return the two-sided p value of Nadeau and Bengio's corrected resampled t-test of "no difference on average"."""
     from scipy.special import stdtr

@@ -62,11 +62,15 @@ class Comparison:
     difference : float
         Mean over the splits.
     interval : pair of float
-        95 % confidence interval, by the corrected resampled t.
+        95 % confidence interval.
     p_value : float
-        Of Nadeau and Bengio's corrected resampled t-test, two-sided.
+        Of "no difference on average", two-sided.
     splits : int
         How many splits were compared.
+    kind : {"corrected-t", "test-set", "seeds"}
+        How both were found. ``"corrected-t"``: Nadeau and Bengio's corrected resampled t. Where all splits have the same test
+        part, accuracy has ``"test-set"``: a t-test over its items, widened by the seeds; other metrics have ``"seeds"``: an
+        interval that covers the seeds only, not the choice of the test part, and therefore no p value (NaN).
     """
 
     metric: str
@@ -74,6 +78,7 @@ class Comparison:
     interval: tuple[float, float]
     p_value: float
     splits: int
+    kind: str
 
 
 def summarize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import torch
@@ -21,10 +21,23 @@ from edgnn.ops import constant_product, neighbor_sum
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """States that never change, with their sums over neighbors: the input of the first layer."""
+    """States that never change, with their sums over neighbors: the input of the first layer.
+
+    ``one_hot`` says that a row has at most one entry.
+    """
 
     H: Tensor | CSR
     AH: Tensor | CSR
+    one_hot: bool = True
+
+    def dense(self, dtype: torch.dtype) -> Tensor:
+        """Return the states as a tensor, with the blocks of members along a leading axis."""
+        if isinstance(self.H, Tensor):
+            return self.H
+        rows, columns = self.H.shape
+        blocks, width = self.H.blocks, columns // self.H.blocks
+        below = replace(self.H, indices=self.H.indices % width, shape=(rows, width), blocks=1).to_dense(dtype)
+        return below if blocks == 1 else below.view(blocks, rows // blocks, width)
 
 
 class Conv(nn.Module):
@@ -176,6 +189,8 @@ class GNNConv(Conv):
         edges = self._edge_products(structure)
         if isinstance(x, Known) and not dropping:
             return plus_products(None, [(x.H, self.W1), (x.AH, self.W2), *edges])
+        if isinstance(x, Known) and not x.one_hot:
+            x = x.dense(self.W1.dtype)
         if isinstance(x, Known):
             # a one-hot row has a single entry, so dropping entries is dropping rows
             own = constant_product(x.H, self.W1)

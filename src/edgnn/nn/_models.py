@@ -148,7 +148,7 @@ class Model(nn.Module):
                 f"the inputs have {inputs.H0.shape[-1] // _blocks(inputs.H0)}"
             )
         if self.embedding is None:
-            return Known(inputs.H0, inputs.AH0)
+            return Known(inputs.H0, inputs.AH0, one_hot=self.input_dim == self.node_labels)
         return constant_product(inputs.H0, self.embedding)
 
     def _inputs(self, inputs: Inputs | Graphs) -> Inputs:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -11,7 +10,6 @@ from torch import Tensor, nn
 
 from edgnn.errors import GraphError, ModelError
 from edgnn.graphs import Structure
-from edgnn.graphs._csr import CSR
 from edgnn.nn._conv import Conv, Known
 from edgnn.nn._noise import Noise, dropout
 from edgnn.nn._parameters import Generators, glorot_, parameter, plus_product
@@ -111,7 +109,7 @@ class RelationalConv(Conv):
 
     def _sum(self, x: Tensor | Known, structure: Structure, noise: Noise | None) -> Tensor:
         if isinstance(x, Known):
-            x = _dense(x.H, self.W1.dtype)
+            x = x.dense(self.W1.dtype)
         relations, W = structure.relations, self.relation_weights()
         assert relations is not None
         if self.training and self.input_dropout:
@@ -131,13 +129,3 @@ class RelationalConv(Conv):
             if structure.F_out is not None:
                 total = plus_product(total, structure.F_out, self.W_features[..., self.edge_features :, :])
         return total
-
-
-def _dense(matrix: Tensor | CSR, dtype: torch.dtype) -> Tensor:
-    """Return the matrix as a tensor, with its blocks along a leading axis."""
-    if isinstance(matrix, Tensor):
-        return matrix
-    rows, columns = matrix.shape
-    width = columns // matrix.blocks
-    below = replace(matrix, indices=matrix.indices % width, shape=(rows, width), blocks=1).to_dense(dtype)
-    return below if matrix.blocks == 1 else below.view(matrix.blocks, rows // matrix.blocks, width)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +14,9 @@ from torch.nn import functional
 from edgnn.errors import TrainingError
 
 _Rows = np.ndarray[Any, Any] | Tensor
+
+_LEAST = 1e-150  # its square is still a number
+_CONSTANT = 1e-12  # values that differ by no more than this share of them are taken to be equal
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +113,13 @@ class Targets:
         mean = torch.where(known, y, 0.0).sum(1) / count
         variance = torch.where(known, y - mean.unsqueeze(1), 0.0).square().sum(1) / count
         std = variance.sqrt()
-        return mean, torch.where(std > 1e-12 * mean.abs().clamp(min=1e-30), std, torch.ones_like(std))
+        return mean, torch.where(std > _CONSTANT * mean.abs().clamp(min=1e-30), std, torch.ones_like(std))
+
+    @property
+    def usable(self) -> Tensor:
+        """Whether each item has a target and a weight above zero, shape (items,)."""
+        known = torch.ones(len(self), dtype=torch.bool, device=self.y.device) if self.kind == "classes" else self._known
+        return known if self.weight is None else known & (self.weight > 0)
 
     def counts(self, items: Tensor) -> Tensor:
         """Return how many of each member's items (below zero: none) have a target.
@@ -119,9 +129,12 @@ class Targets:
         items (M, B) → (M,)
         """
         real = items >= 0
-        if self.kind != "classes":
-            real = real & ~self.y.isnan().all(1)[items.clamp(min=0)]
-        return real.sum(1)
+        return real.sum(1) if self.kind == "classes" else (real & self._known[items.clamp(min=0)]).sum(1)
+
+    @cached_property
+    def _known(self) -> Tensor:
+        """Whether each row of a matrix of targets has any that is known."""
+        return ~self.y.isnan().all(1)
 
     def item_weights(self, train: Tensor) -> Tensor | None:
         """Return how much every item counts for every member: mean one over its training items; ``None`` if all count the same.
@@ -183,11 +196,12 @@ def _check_resolution(y: Tensor, dtype: torch.dtype) -> None:
     limits = torch.finfo(dtype)
     for column, values in enumerate(y.T):
         known = values[~values.isnan()]
-        spread = float(known.std(correction=0)) if len(known) else 0.0
-        if spread == 0:
+        if not len(known):
             continue
-        largest = float(known.abs().max())
-        if spread < limits.tiny or largest > limits.max or limits.eps * largest > spread / 4:
+        spread, largest = float((known - known.mean()).abs().mean()), float(known.abs().max())
+        if spread <= _CONSTANT * largest:
+            continue
+        if spread < max(limits.tiny, _LEAST) or largest > min(limits.max, 1 / _LEAST) or limits.eps * largest > spread / 4:
             raise TrainingError(
                 f"the values of target {column} lie between {float(known.min()):.10g} and {float(known.max()):.10g}, which "
                 f"{dtype} cannot tell apart well: subtract their mean, change their unit, or set precision='float64'"

@@ -14,11 +14,12 @@ from torch import Tensor
 
 from edgnn.errors import TrainingError
 from edgnn.nn import Inputs, Model
-from edgnn.training._fleet import Fleet, item_table
+from edgnn.training._fleet import Fleet
 from edgnn.training._packed import Packed
+from edgnn.training._prepare import check_targets, checked_member, starting_model
 from edgnn.training._settings import Member, Settings
 from edgnn.training._targets import Targets
-from edgnn.training._tasks import MODELS, GraphTask, Kind, NodeTask, task_of
+from edgnn.training._tasks import GraphTask, Kind, NodeTask, task_of
 
 #: A fleet is made smaller once at most this share of its members is still being trained.
 _COMPACT_BELOW = 0.75
@@ -97,7 +98,8 @@ def train(
     """Train many models at once: folds, seeds, settings.
 
     A member comes out the same whether it is trained alone or among any others: its initial weights, shuffles and dropout depend
-    on its own seed only, and nothing is shared but the constants. The same call gives the same bits.
+    on its own seed only, and nothing is shared but the constants. The same call gives the same bits. Training items without a
+    target, or with the weight 0, are left out of everything.
 
     Parameters
     ----------
@@ -128,11 +130,13 @@ def train(
     if len(targets) != task.items:
         raise TrainingError(f"there are {len(targets)} targets for {task.items} items")
     targets = targets.to(device, dtype)
-    chosen = [_checked(number, member, task.items) for number, member in enumerate(members)]
+    chosen = [checked_member(number, member, task.items) for number, member in enumerate(members)]
     if not chosen:
         raise TrainingError("a fleet needs at least one member")
-    _check_targets(targets, chosen)
-    run = _Run(_model(kind, model_config, task, targets, chosen, initial), task, targets, chosen, settings)
+    check_targets(targets, chosen)
+    usable = targets.usable.cpu().numpy()
+    chosen = [replace(member, train=np.asarray(member.train)[usable[member.train]]) for member in chosen]
+    run = _Run(starting_model(kind, model_config, task, targets, chosen, initial), task, targets, chosen, settings)
     if resume is not None:
         run.load(resume)
     try:
@@ -285,72 +289,3 @@ class _Run:
             for number, (train, valid, seconds) in enumerate(self.losses, start=1)
         ]
         return Trained(model, kind, history, self.best_epoch.tolist(), self.best_loss.tolist())
-
-
-def _model(
-    kind: Kind,
-    config: dict[str, Any],
-    task: GraphTask | NodeTask,
-    targets: Targets,
-    members: list[Member],
-    initial: Model | None,
-) -> Model:
-    """Return the model with every member's initial weights."""
-    model = MODELS[kind](**{**config, "outputs": targets.outputs, "scaled": targets.kind == "values"}, members=len(members))
-    if initial is not None:
-        try:
-            model.to(next(initial.parameters()).dtype).load_state_dict(initial.state_dict())
-        except RuntimeError as error:
-            raise TrainingError(f"the initial model has another shape: {str(error).splitlines()[-1].strip()}") from None
-        return model
-    model.seed([member.seed % 2**63 for member in members])
-    node, edge = task.seen([np.asarray(member.train) for member in members], model.node_labels)
-    model.forget(~node, ~edge)
-    if model.scaled:
-        mean, std = targets.scale(item_table([member.train for member in members], targets.y.device))
-        model.output_mean.copy_(mean)
-        model.output_std.copy_(std)
-    return model
-
-
-def _checked(number: int, member: Member, items: int) -> Member:
-    """Return the member with its items as arrays, or say what is wrong with it."""
-    parts: dict[str, Any] = {}
-    for name, bound in (("learning_rate", np.inf), ("weight_decay", np.inf), ("dropout", 1)):
-        rate = getattr(member, name)
-        if rate is not None and not 0 <= rate < bound:
-            raise TrainingError(f"member {number} has {name}={rate}: at least 0 and below {bound} is needed")
-    for name in ("train", "valid"):
-        part = getattr(member, name)
-        array = np.zeros(0, np.int64) if part is None else np.asarray(part)
-        if array.dtype == bool:
-            array = np.flatnonzero(array)
-        if len(array) and array.dtype.kind not in "iu":
-            raise TrainingError(f"the {name} items of member {number} must be whole numbers, got {array.dtype}")
-        array = array.astype(np.int64)
-        if len(array) and not (array.min() >= 0 and array.max() < items):
-            raise TrainingError(
-                f"member {number} has a {name} item {array.max() if array.min() >= 0 else array.min()} of {items} items"
-            )
-        parts[name] = array
-    if not len(parts["train"]):
-        raise TrainingError(f"member {number} has nothing to train on: its training part is empty")
-    return replace(member, **parts)
-
-
-def _check_targets(targets: Targets, members: list[Member]) -> None:
-    """Say which member has nothing to learn from or to be judged by: no known target, or no weight."""
-    device = targets.y.device
-    weights = targets.item_weights(item_table([member.train for member in members], device))
-    for part in ("train", "valid"):
-        table = item_table([getattr(member, part) for member in members], device)
-        there, name = (table >= 0).any(1), {"train": "training", "valid": "validation"}[part]
-        for number in (there & (targets.counts(table) == 0)).nonzero().flatten().tolist():
-            raise TrainingError(f"all {name} targets of member {number} are missing")
-        if weights is None or not table.shape[1]:
-            continue
-        heaviest = torch.where(table >= 0, weights.gather(1, table.clamp(min=0)), 0.0).amax(1)
-        for number in (there & (heaviest == 0)).nonzero().flatten().tolist():
-            raise TrainingError(
-                f"all {name} items of member {number} have the weight 0: give some of them one, by item or by class"
-            )

@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import signal
 
 import numpy as np
@@ -16,7 +17,7 @@ def told(ended):
     return json.loads(ended.out)
 
 
-def test_the_table_stands_beside_the_majority_and_the_paper(command):
+def test_the_table_stands_beside_the_majority(command):
     ended = command(
         "evaluate", "MUTAG", "--settings", "closest", "--protocol", "cv3x2", *QUICK, "--metric", "accuracy", "--metric", "f1"
     )
@@ -25,13 +26,33 @@ def test_the_table_stands_beside_the_majority_and_the_paper(command):
     assert lines[0] == "MUTAG  188 graphs, 2 classes"
     assert lines[2] == "3-fold cross-validation, 2 runs: 6 models, settings 'closest'"
     head, accuracy, f1 = (line.split() for line in lines[4:7])
-    assert head == ["mean", "±", "spread", "95", "%", "interval", "least", "–", "most", "majority", "paper"]
+    assert head == ["mean", "±", "spread", "95", "%", "interval", "least", "–", "most", "majority"]
     assert accuracy[:2] == ["accuracy", "(%)"]
-    assert accuracy[-4:] == ["66.5", "86.9", "±", "1.0"]
-    assert f1[0] == "f1"
+    assert accuracy[-1] == "66.5"
+    assert f1[:2] == ["f1", "(mutagenic)"]
+    assert all(re.fullmatch(r"\d\.\d\d\d", word) for word in f1[2:] if word not in ("±", "to", "–"))
     assert "true \\ predicted  not mutagenic  mutagenic" in ended.out
     assert "6 models trained and judged in" in lines[-1]
     assert ended.err.splitlines()[-1].startswith("epoch 2 of 2: training loss")
+
+
+@pytest.mark.parametrize(
+    ("words", "figure"),
+    [
+        (["cv10x10"], True),
+        (["cv10", "--runs", 10], True),
+        (["cv10x10", "--runs", 9], False),
+        (["cv5x20"], False),
+        (["holdout", "--runs", 100], False),
+    ],
+)
+def test_the_papers_figure_stands_beside_its_own_protocol_only(command, tmp_path, words, figure):
+    base = ("evaluate", "MUTAG", "--model", "majority", "--quiet", "--protocol", *words)
+    lines = command(*base, "--report", tmp_path / "a.html").out.splitlines()
+    assert (lines[1].endswith(" paper"), lines[2].endswith("86.9 ± 1.0")) == (figure, figure)
+    assert ("86.9" in (tmp_path / "a.html").read_text()) == figure
+    summary = told(command(*base, "--json"))
+    assert summary["paper"] == ({"row": "edGNN (avg)", "mean": 86.9, "spread": 1.0} if figure else None)
 
 
 def test_files_hold_everything(command, molecules, tmp_path):
@@ -112,6 +133,7 @@ def test_the_published_split_is_the_default_where_there_is_one(command, data_dir
         (["--protocol", "cv50x1"], "50 folds need at least 50 items"),
         (["--model", "gin"], "there is no model 'gin'; choose edgnn, gnn, joint, rgcn or majority"),
         (["--metric", "acuracy"], "did you mean 'accuracy'"),
+        (["--metric", "auc"], "did you mean 'roc_auc'"),
         (["--metric", "rmse"], "rmse judges values"),
         (["--out", "nowhere/a.json"], "there is no folder nowhere"),
         (["--report", "."], "is a folder; name a file"),
@@ -144,5 +166,5 @@ def test_ctrl_c_ends_with_the_results_so_far(command, molecules, monkeypatch):
     monkeypatch.setattr(EpochProgress, "epoch", pressed)
     ended = command("evaluate", molecules, "--protocol", "cv2", "--max-epochs", 50, "--hidden", 4, "--quiet")
     assert ended.code == 130
-    assert ended.err == "edgnn: interrupted after epoch 3; these are the results so far\n"
+    assert ended.err.splitlines()[1] == "edgnn: interrupted after epoch 3, results so far:"
     assert "accuracy (%)" in ended.out

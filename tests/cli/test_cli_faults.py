@@ -12,6 +12,7 @@ import torch
 
 import edgnn
 from edgnn.estimators import load_estimator
+from edgnn.estimators._session import checkpoint_epoch
 from edgnn.training import RunFolder
 
 MODEL = ("--hidden", 8, "--dropout", 0.25, "--members", 2, "--patience", 4)
@@ -109,6 +110,49 @@ def test_ctrl_c_says_how_to_go_on_and_that_works(command, molecules, tmp_path, m
     ended = command("train", "--out", run, "--resume")
     assert ended.code == 0
     assert "after epoch 2" in ended.err
+    assert model_of(run) == model_of(whole)
+
+
+@pytest.mark.parametrize("between", [0.0, 1000.0])
+def test_ctrl_c_keeps_the_last_whole_epoch(command, molecules, tmp_path, monkeypatch, whole, between):
+    from edgnn.cli._progress import EpochProgress
+
+    run, real = tmp_path / "run", EpochProgress.epoch
+
+    def pressed(self, epoch):
+        real(self, epoch)
+        if epoch.number == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("edgnn.estimators._session._SECONDS_BETWEEN_CHECKPOINTS", between)
+        patched.setattr(EpochProgress, "epoch", pressed)
+        ended = command("train", molecules, "--out", run, *QUICK)
+    stopping, interrupted = ended.err.splitlines()
+    assert (ended.code, stopping) == (130, "edgnn: stopping after this epoch; press Ctrl-C again to stop at once")
+    assert interrupted == f"edgnn: interrupted after epoch 3; go on with: edgnn train --out {run} --resume"
+    assert checkpoint_epoch(RunFolder.open(run)) == len(RunFolder.open(run).history()) == 3
+    assert f"resuming {run} after epoch 3" in command("train", "--out", run, "--resume").err
+    assert model_of(run) == model_of(whole)
+
+
+def test_a_second_ctrl_c_stops_at_once_and_says_where(command, molecules, tmp_path, monkeypatch, whole):
+    run, real, calls = tmp_path / "run", edgnn.training._fleet.Fleet.validate, []
+
+    def pressed(self):
+        calls.append(1)
+        if len(calls) == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), signal.SIGINT)
+        return real(self)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("edgnn.estimators._session._SECONDS_BETWEEN_CHECKPOINTS", 1000.0)
+        patched.setattr("edgnn.training._fleet.Fleet.validate", pressed)
+        ended = command("train", molecules, "--out", run, *QUICK)
+    assert (ended.code, len(RunFolder.open(run).history())) == (130, 2)
+    assert "edgnn: interrupted after epoch 1; go on with" in ended.err
+    assert "after epoch 1" in command("train", "--out", run, "--resume").err
     assert model_of(run) == model_of(whole)
 
 

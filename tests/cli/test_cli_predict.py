@@ -111,15 +111,26 @@ def test_nodes_are_all_or_those_that_a_file_names(command, node_run, people, tmp
     labeled = rows_of(command("predict", node_run, people, "-o", "node_target=group").out)
     assert len(labeled) == 20
     (tmp_path / "list.txt").write_text("p7\np99\n")
-    assert "'p99' is not one" in command("predict", node_run, people, "--nodes", tmp_path / "list.txt").err
+    ended = command("predict", node_run, people, "--nodes", tmp_path / "list.txt")
+    assert "line 2: 'p99' is no node of the data; unknown are 1 of the 2 names in column 1" in ended.err
+    (tmp_path / "list.txt").write_text("p99\n")
+    assert "no node of the data is named in it" in command("predict", node_run, people, "--nodes", tmp_path / "list.txt").err
 
 
-def test_nodes_of_several_graphs_are_told_with_their_graph(command, node_run, molecules):
-    ended = command("predict", node_run, molecules)
+def test_nodes_of_several_graphs_are_told_with_their_graph(command, node_run, tmp_path):
+    (tmp_path / "two.csv").write_text("graph,source,target,label\nG,a,b,knows\nG,b,a,likes\nH,a,b,hates\n")
+    ended = command("predict", node_run, tmp_path / "two.csv")
     rows = rows_of(ended.out)
     assert list(rows[0])[:3] == ["graph", "id", "prediction"]
-    assert (rows[0]["graph"], rows[-1]["graph"]) == ("0", "39")
+    assert [(row["graph"], row["id"]) for row in rows] == [("G", "a"), ("G", "b"), ("H", "a"), ("H", "b")]
     assert ended.err.count("\n") == 1
+
+
+def test_data_without_any_known_label_is_refused(command, node_run, molecules):
+    ended = command("predict", node_run, molecules)
+    assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
+    assert "learned none of the labels" in ended.err
+    assert "those of the training were 'a'" in ended.err
 
 
 def test_options_of_the_reader_are_remembered(command, tmp_path):
@@ -134,11 +145,37 @@ def test_options_of_the_reader_are_remembered(command, tmp_path):
     assert (ended.code, ended.err) == (0, "")
 
 
+def test_the_columns_of_edges_are_remembered(command, tmp_path):
+    (tmp_path / "nodes.csv").write_text("node,group\n" + "".join(f"n{n},{'ab'[n % 2]}\n" for n in range(12)))
+    for name, nodes in (("old", 12), ("new", 3)):
+        lines = [f"n{n},n{(n + 1) % nodes},{'xy'[n % 2]}" for n in range(nodes)]
+        (tmp_path / f"{name}.csv").write_text("from,to,label\n" + "\n".join(lines) + "\n")
+    options = ("-o", "source=from", "-o", "target=to", "-o", f"nodes={tmp_path / 'nodes.csv'}", "-t", "group")
+    assert command("train", tmp_path / "old.csv", "--out", tmp_path / "run", *options, *QUICK).code == 0
+    ended = command("predict", tmp_path / "run", tmp_path / "new.csv")
+    assert (ended.code, ended.err, [row["id"] for row in rows_of(ended.out)]) == (0, "", ["n0", "n1", "n2"])
+    assert len(rows_of(command("predict", tmp_path / "run", tmp_path / "old.csv").out)) == 12
+    (tmp_path / "old.csv").unlink()
+    assert command("predict", tmp_path / "run", tmp_path / "new.csv").out == ended.out
+
+
+def test_a_target_column_of_molecules_is_not_asked_for_again(command, tmp_path):
+    rows = "".join(f"{'C' * (n + 1)},{n % 2}\n" for n in range(12))
+    (tmp_path / "old.csv").write_text("molecule,toxic\n" + rows)
+    options = ("-o", "smiles=molecule", "-o", "target=toxic")
+    assert command("train", tmp_path / "old.csv", "--out", tmp_path / "run", *options, *QUICK).code == 0
+    (tmp_path / "new.csv").write_text("molecule\nCC\n")
+    ended = command("predict", tmp_path / "run", tmp_path / "new.csv")
+    assert (ended.code, ended.err, len(rows_of(ended.out))) == (0, "", 1)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["nowhere", "MUTAG"], "there is no folder nowhere"),
         (["RUN", "no such/file.csv"], "neither a data set's name nor an existing file"),
+        (["RUN", "molz.csv", "-o", "smiles=x"], "neither a data set's name nor an existing file"),
+        (["RUN", "molz", "-o", "smiles=x"], "there is no file molz; if you mean a TU set"),
         (["RUN", "MUTAG", "--out", "x.txt"], "name it .csv or .parquet"),
         (["RUN", "MUTAG", "--out", "nowhere/x.csv"], "there is no folder nowhere"),
         (["RUN", "MUTAG", "--nodes", "all"], "this one is of graphs"),

@@ -1,5 +1,6 @@
 import csv
 import json
+import re
 import sys
 
 import numpy as np
@@ -159,10 +160,48 @@ def test_targets_of_a_table_of_molecules(command, smiles, tmp_path, words, kind,
 def test_whole_numbers_with_gaps_can_be_taken_as_classes(command, smiles, tmp_path):
     ended = command("train", smiles, "--out", tmp_path / "a", *QUICK, "--target", "even", "--classification")
     assert ended.code == 0
-    assert "targets are missing" in ended.err
-    assert config_of(tmp_path / "a")["class_names"] == ["0", "1"]
+    assert ended.err == "edgnn: warning: 2 of 20 graphs have no target and are left out\n"
+    config = config_of(tmp_path / "a")
+    assert (config["estimator"], config["class_names"]) == ("GraphClassifier", ["0", "1"])
     metrics = json.loads((tmp_path / "a" / "metrics.json").read_text())
     assert metrics["trained_on"] + metrics["validated_on"] == 18
+    ended = command("train", smiles, "--out", tmp_path / "b", *QUICK, "--target", "even")
+    assert "2 of 20 targets are missing, so whole numbers are taken as real values" in ended.err
+    assert config_of(tmp_path / "b")["estimator"] == "GraphRegressor"
+    ended = command("train", smiles, "--out", tmp_path / "c", *QUICK, "--target", "value", "--classification")
+    assert "--classification needs whole numbers or names" in ended.err
+
+
+def test_whole_numbers_with_gaps_in_a_table_of_graphs_can_be_classes(command, tmp_path):
+    (tmp_path / "edges.csv").write_text(
+        "graph,source,target\n" + "".join(f"g{n},a,b\ng{n},b,{'ac'[n % 2]}\n" for n in range(12))
+    )
+    (tmp_path / "graphs.csv").write_text("graph,active\n" + "".join(f"g{n},{n % 2 if n else ''}\n" for n in range(12)))
+    words = ("train", tmp_path, "--out", tmp_path / "run", *QUICK, "--target", "active", "--classification")
+    assert command(*words).err == "edgnn: warning: 1 of 12 graphs have no target and are left out\n"
+    assert config_of(tmp_path / "run")["estimator"] == "GraphClassifier"
+
+
+@pytest.mark.parametrize("words", [("-t", "active"), ("-o", "smiles=x"), ()])
+def test_a_file_that_is_not_there_is_told(command, tmp_path, words):
+    ended = command("train", "molz.csv", "--out", tmp_path / "run", *words)
+    assert (ended.code, ended.err.count("\n")) == (2, 1)
+    assert "'molz.csv' is neither a data set's name nor an existing file" in ended.err
+    assert "there is no file molz; if you mean" in command("train", "molz", "--out", tmp_path / "run", "-t", "active").err
+
+
+def test_a_wrong_option_of_a_reader_is_one_line(command, smiles, tmp_path):
+    ended = command("train", smiles, "--out", tmp_path / "run", "-t", "kind", "-o", "smile=smiles")
+    assert (ended.code, ended.err.count("\n")) == (2, 1)
+    assert "the format 'smiles' has no option 'smile'; it has smiles, target, " in ended.err
+
+
+def test_a_column_of_smiles_can_have_any_name(command, smiles, tmp_path):
+    (tmp_path / "a.csv").write_text(smiles.read_text().replace("smiles,", "canonical_smiles,", 1))
+    words = ("train", tmp_path / "a.csv", "--out", tmp_path / "run", "-t", "kind", *QUICK)
+    ended = command(*words)
+    assert (ended.code, ended.err.count("\n"), "-o smiles=NAME" in ended.err) == (2, 1, True)
+    assert command(*words, "-o", "smiles=canonical_smiles").code == 0
 
 
 def test_nodes_of_tables_have_targets_in_a_column(command, people, tmp_path):
@@ -183,7 +222,12 @@ def test_targets_come_from_a_table_of_their_own(command, tmp_path):
     assert config_of(tmp_path / "run")["class_names"] == ["a", "b"]
     (tmp_path / "wrong.csv").write_text("person,group\nn:1,a\nn:99,b\n")
     ended = command(*words, "--target-file", tmp_path / "wrong.csv")
-    assert "line 3: no column holds only names of nodes; in the first, 'n:99' is not one" in ended.err
+    assert "line 3: 'n:99' is no node of the data; unknown are 1 of the 2 names in column 1" in ended.err
+    (tmp_path / "wrong.csv").write_text("person,group,none\nn:1,a,\nn:2,,\n")
+    words = (*words, "--target-file", tmp_path / "wrong.csv", "--target")
+    assert "the text target 'group' has no value here; fill it in or drop the node" in command(*words, "group").err
+    assert "no node has a value for 'none'" in command(*words, "none").err
+    assert command(*words, "kind").err.endswith("there is no column 'kind'; the header line has 'person', 'group', 'none'\n")
 
 
 def test_a_published_split_is_trained_and_judged_on(command, tmp_path, data_dir):
@@ -212,6 +256,15 @@ def test_a_pipe_gets_a_few_plain_lines(command, molecules, tmp_path):
     assert "\x1b" not in ended.err + ended.out
     assert "validation part, which chose the epoch" in ended.out
     assert "accuracy (%)" in ended.out
+
+
+def test_scores_have_three_decimals_and_say_of_which_class(command, molecules, tmp_path):
+    ended = command("train", molecules, "--out", tmp_path / "run", "--hidden", 4, "--max-epochs", 2, "--test", "0.5")
+    assert "On the 20 items of the test part:" in ended.out
+    assert re.search(r"^f1 \(1\) +\d\.\d{3} +\d\.\d{3}$", ended.out, re.MULTILINE)
+    assert re.search(r"^roc auc +\d\.\d{3} +0\.500$", ended.out, re.MULTILINE)
+    ended = command("train", molecules, "--out", tmp_path / "one", "--hidden", 4, "--max-epochs", 2, "--validation", "0.02")
+    assert "On the 1 item of the validation part" in ended.out
 
 
 def test_a_terminal_gets_a_bar_that_goes_away(command, molecules, tmp_path, monkeypatch):

@@ -391,6 +391,16 @@ def test_tables_show_percent_for_accuracies():
     assert repr(result) == "Evaluation(accuracy (%) 66.7 ± 0.0, roc auc 0.5 ± 0; 8 splits in 2 repeats)"
 
 
+def test_tables_say_which_of_two_classes_a_metric_is_of():
+    y = np.array([0] * 8 + [1] * 4)
+    metrics, names = ("f1", "pr_auc", "roc_auc", "accuracy"), ("off", "on")
+    result = evaluate(DummyClassifier(), np.zeros((12, 1)), y, kfold(y, 4), metrics=metrics, class_names=names)
+    assert [row["metric"] for row in result.table()] == ["f1 (on)", "pr auc (on)", "roc auc", "accuracy (%)"]
+    three = np.arange(12) % 3
+    result = evaluate(DummyClassifier(), np.zeros((12, 1)), three, kfold(three, 4), metrics="f1")
+    assert result.table()[0]["metric"] == "f1"
+
+
 class Refusing(FixedClassifier):
     def fit(self, X, y):
         raise GraphError("no")

@@ -138,3 +138,9 @@ def test_only_errors_are_better_when_lower():
 def test_what_cannot_be_scored_is_explained(call, message):
     with pytest.raises(EvaluationError, match=message):
         call()
+
+
+@pytest.mark.parametrize(("name", "meant"), [("auc", "roc_auc"), ("AUROC", "roc_auc"), ("AP", "pr_auc"), ("mse", "rmse")])
+def test_other_names_of_a_metric_suggest_ours(name, meant):
+    with pytest.raises(EvaluationError, match=f"did you mean '{meant}'"):
+        find_metric(name)

@@ -3,7 +3,7 @@ import pytest
 
 import edgnn
 from edgnn.errors import DatasetError
-from edgnn.experiments import default_protocol, judged, protocol_splits, protocol_title, recipe, training_split
+from edgnn.experiments import default_protocol, is_of_paper, judged, protocol_splits, protocol_title, recipe, training_split
 
 
 @pytest.fixture(scope="module")
@@ -82,3 +82,16 @@ def test_a_model_is_judged_beside_the_majority_of_what_it_learned():
     assert found.class_names == ("no", "yes")
     values = judged("values", np.array([1.0, 3.0]), np.array([2.0, 4.0]), {"prediction": np.array([2.0, 4.0])})
     assert (values["rmse"].mean, values["mae"].majority) == (0.0, 1.0)
+
+
+def test_the_papers_protocol_is_ten_times_ten_folds_or_the_published_split_of_nodes(mutag):
+    def is_papers(data, name, **options):
+        return is_of_paper(data, name, protocol_splits(data, name, **options))
+
+    assert is_papers(mutag, "cv10x10", seed=3)
+    assert is_papers(mutag, "cv10", runs=10)
+    assert not any(is_papers(mutag, name) for name in ("cv10", "cv5x20", "cv100", "holdout"))
+    split = {"train": np.arange(100), "test": np.arange(100, 188)}
+    nodes = edgnn.Dataset("nodes", mutag.graphs, mutag.targets, nodes=mutag.graphs.nodes[np.arange(188)], split=split)
+    assert is_papers(nodes, "split", runs=2)
+    assert not is_papers(nodes, "cv10x10")

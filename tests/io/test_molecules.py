@@ -506,6 +506,12 @@ def test_bad_table_names_its_line(content, line, rule, tmp_path):
     assert caught.value.line == line
 
 
+def test_bad_smiles_say_how_to_skip_them(tmp_path):
+    (tmp_path / "a.csv").write_text("smiles\nCX\n")
+    with pytest.raises(FormatError, match=r"line 2: SMILES 'CX': .*; to leave such molecules out, .*-o bad=skip"):
+        read_smiles_table(tmp_path / "a.csv")
+
+
 def test_bad_smiles_can_be_skipped(tmp_path):
     path = _sdf(tmp_path, "smiles,y\nC,1\nCX,2\n,3\nO,4\n", name="a.csv")
     with pytest.warns(UserWarning, match="2 of 4 molecules were skipped; the first: line 3: SMILES 'CX'") as warned:

@@ -82,6 +82,41 @@ def test_a_missing_file_is_a_plain_file_error(tmp_path):
         edgnn.read(tmp_path / "nothing.csv")
 
 
+@pytest.mark.parametrize("kind", ["tu", "rdf", "nt", "tables", "graphml", "node-link", "sdf", "smiles"])
+def test_an_unknown_option_names_those_of_the_format(kind, tmp_path):
+    with pytest.raises(GraphError, match=rf"the format '{kind}' has no option 'targt'; it has .*max_bytes") as caught:
+        edgnn.load_dataset(tmp_path, format=kind, targt="active")
+    assert (", hydrogens, " in str(caught.value)) == (kind in ("sdf", "smiles"))
+
+
+def test_an_unknown_option_of_a_writer_is_told(tmp_path):
+    with pytest.raises(GraphError, match="the format 'tu' has no option 'target'; it has name, targets"):
+        edgnn.write(edgnn.Graphs.from_edges([(0, 1)]), tmp_path / "a", format="tu", target=[1])
+
+
+def test_a_named_column_of_smiles_makes_a_table_one_of_molecules(tmp_path):
+    pytest.importorskip("rdkit")
+    path = tmp_path / "a.csv"
+    path.write_text("source,canonical_smiles,active\nlab,CCO,1\nlab,CN,0\n")
+    assert recognize(path) == "tables"
+    assert recognize(path, ["smiles"]) == "smiles"
+    data = edgnn.load_dataset(path, smiles="canonical_smiles", target="active")
+    assert (data.graphs.sizes.tolist(), data.targets.tolist()) == ([3, 2], [1, 0])
+    (tmp_path / "a.json").write_text("{}")
+    with pytest.raises(GraphError, match="the format 'node-link' has no option 'smiles'"):
+        edgnn.read(tmp_path / "a.json", smiles="x")
+
+
+@pytest.mark.parametrize("options", [{}, {"target": "active"}])
+def test_a_table_of_neither_edges_nor_molecules_names_both_ways_out(tmp_path, options):
+    path = tmp_path / "a.csv"
+    path.write_text("canonical_smiles,active\nCCO,1\n")
+    with pytest.raises(FormatError, match=r"columns are 'canonical_smiles', 'active': .*source= .*smiles= \(-o smiles=NAME"):
+        edgnn.read(path, **options)
+    with pytest.raises(FormatError, match=r"there is no column 'from'; .* choose one with source="):
+        edgnn.read(path, source="from", **options)
+
+
 def test_targets_travel_with_read_labeled(tmp_path):
     graphs = edgnn.Graphs.from_edges([(0, 1), (2, 3)], sizes=[2, 2])
     edgnn.write(graphs, tmp_path / "t", format="tu", targets=np.array([1, -1]))

@@ -70,9 +70,12 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Load a data set and print its statistics beside the paper's."""
+    from edgnn.cli._source import check_exists
     from edgnn.datasets import load_dataset, summary
 
-    data = load_dataset(name, data_dir=data_dir, **parse_options(option))
+    options = parse_options(option)
+    check_exists(name, options)
+    data = load_dataset(name, data_dir=data_dir, **options)
     if as_json:
         typer.echo(json.dumps(summary(data), indent=2, ensure_ascii=False))
     else:

@@ -75,7 +75,7 @@ def evaluate(
     parameters: dict[str, Any],
 ) -> None:
     """Evaluate a model: all splits of the protocol are trained at once."""
-    from edgnn.experiments import default_protocol, published_accuracy
+    from edgnn.experiments import default_protocol, is_of_paper, published_accuracy
 
     check_place(out, "--out")
     check_place(report, "--report")
@@ -93,7 +93,8 @@ def evaluate(
     if not as_json and not quiet:
         introduction(data, estimator, _plan(name, splits, options.get("settings")))
     evaluation, seconds, history, stopped = _run(estimator, data, splits, options, quiet)
-    paper = published_accuracy(data.name) if evaluation.metrics[0] == "accuracy" else None
+    comparable = evaluation.metrics[0] == "accuracy" and is_of_paper(data, name, splits)
+    paper = published_accuracy(data.name) if comparable else None
     about = {
         "command": context.meta["command"],
         "data": data.name,
@@ -107,12 +108,13 @@ def evaluate(
         _write_json(out, about, evaluation, paper, seconds)
     if report is not None:
         _write_report(report, data, about, evaluation, paper, seconds, history)
+    if stopped is not None:
+        typer.echo(f"edgnn: interrupted after epoch {stopped}, results so far:", err=True)
     if as_json:
         typer.echo(json.dumps(_summary(about, evaluation, paper, seconds), indent=2, ensure_ascii=False))
     else:
         print_evaluation(evaluation, paper, seconds, [path for path in (out, report) if path is not None])
     if stopped is not None:
-        typer.echo(f"edgnn: interrupted after epoch {stopped}; these are the results so far", err=True)
         raise typer.Exit(130)
 
 

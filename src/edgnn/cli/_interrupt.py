@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+
+_SAID = b"edgnn: stopping after this epoch; press Ctrl-C again to stop at once\n"
 
 
 class Interrupt:
@@ -27,6 +30,7 @@ def softly_interrupted() -> Iterator[Interrupt]:
         if interrupt.asked:
             raise KeyboardInterrupt
         interrupt.asked = True
+        os.write(2, _SAID)  # a stream may be in the middle of a write
 
     before = signal.signal(signal.SIGINT, note)
     try:

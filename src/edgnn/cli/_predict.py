@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from edgnn.cli._datasets import DataDir, Json, Options, parse_options
-from edgnn.cli._source import SourceArgument, check_place
+from edgnn.cli._source import SourceArgument, check_exists, check_place, format_of
 from edgnn.errors import EdgnnError
 
 if TYPE_CHECKING:
     from edgnn.datasets import Dataset
     from edgnn.graphs import Graphs, Nodes
 
-_OF_TARGETS = ("target", "graph_target", "node_target")
+_OF_TARGETS = {
+    **dict.fromkeys(("smiles", "sdf", "tu"), ("target",)),
+    "tables": ("graph_target", "node_target"),
+    **dict.fromkeys(("graphml", "node-link"), ("node_target",)),
+}
 _OF_PLACES = ("nodes", "graphs")
 
 
@@ -50,7 +54,7 @@ def predict(
     Options of the reader (-o) that the model was trained with hold for new files of the same format.
     """
     from edgnn.estimators import load_estimator
-    from edgnn.estimators._answers import identities, prediction_columns, predictions_of
+    from edgnn.estimators._answers import check_known, identities, prediction_columns, predictions_of
     from edgnn.estimators._fleet import device_of
     from edgnn.estimators._session import told_memory
     from edgnn.training import RunFolder
@@ -64,6 +68,7 @@ def predict(
     config = folder.config
     data = _load(source, config, parse_options(option), data_dir)
     items = _items(data, estimator._level, nodes)
+    check_known(estimator, items)
     with told_memory():
         found = predictions_of(estimator, items)
     if uncertainty and not found.uncertainty:
@@ -84,7 +89,7 @@ def predict(
     if write is not None:
         write(columns)
         if not as_json:
-            typer.echo(f"{len(items):,} predictions are in {out}")
+            typer.echo(f"{len(items):,} prediction{'s are' if len(items) != 1 else ' is'} in {out}")
     elif not as_json:
         _print(columns)
 
@@ -92,18 +97,25 @@ def predict(
 def _load(source: str, config: dict[str, Any], told: dict[str, Any], data_dir: Path | None) -> Dataset:
     """Load what to predict for, with the reader's options of the training where they fit."""
     from edgnn.datasets import find, load_dataset
-    from edgnn.io import recognize
 
+    check_exists(source, told)
     if find(source) is not None or not Path(source).exists() or "source" not in config:
         return load_dataset(source, data_dir=data_dir, **told)
-    origin, options = Path(config["source"]["name"]), config["source"]["options"]
-    left: tuple[str, ...] = _OF_TARGETS
-    if origin.resolve() != Path(source).resolve():
-        left = (*_OF_TARGETS, *_OF_PLACES)
-        if not origin.exists() or recognize(origin) != recognize(source):
-            options = {}
-    kept = {name: value for name, value in options.items() if name not in left}
-    return load_dataset(source, data_dir=data_dir, **(kept | told))
+    return load_dataset(source, data_dir=data_dir, **(_remembered(source, config["source"], told) | told))
+
+
+def _remembered(source: str, origin: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
+    """Return the reader's options of the training that hold for a file, if it has the same format."""
+    before, options = Path(origin["name"]), origin["options"]
+    kind = origin.get("format") or (format_of(str(before), options) if before.exists() else None)
+    forced = "format" in options and "format" not in told and before.suffix.lower() == Path(source).suffix.lower()
+    hints = {name: value for name, value in options.items() if name != "format"} | told
+    if kind is None or not (forced or kind == format_of(source, hints)):
+        return {}
+    left = _OF_TARGETS.get(kind, ())
+    if before.resolve() != Path(source).resolve():
+        left = (*left, *_OF_PLACES)
+    return {name: value for name, value in options.items() if name not in left}
 
 
 def _items(data: Dataset, level: str, nodes: str | None) -> Graphs | Nodes:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from edgnn.datasets import Dataset
     from edgnn.estimators import Estimator
     from edgnn.estimators._session import Answer
-    from edgnn.evaluation import Evaluation
+    from edgnn.evaluation import Evaluation, Metric, Summary
     from edgnn.experiments import Published
     from edgnn.training import RunFolder
 
@@ -79,13 +79,13 @@ def print_training(run: RunFolder, estimator: Estimator, answer: Answer, evaluat
     seconds = duration(sum(row["seconds"] for row in history))
     console.print(f"{parts}; kept epoch {epochs} of {len(history)}, {seconds}\n")
     on = {"test": "test part", "validation": "validation part, which chose the epoch", "training": "training part itself"}
-    console.print(f"On the {len(answer.items):,} items of the {on[answer.part]}:")
+    console.print(f"On the {_count(len(answer.items), 'item')} of the {on[answer.part]}:")
     table = _table("", "this model", _BASELINE[evaluation.task])
     for name in evaluation.metrics:
         summary = evaluation[name]
-        shown = [_number(value, summary.metric.percent) for value in (summary.mean, summary.majority)]
+        shown = [_number(value, summary.metric) for value in (summary.mean, summary.majority)]
         if shown[0] != "–":
-            table.add_row(_title(name, summary.metric.percent), *shown)
+            table.add_row(_title(evaluation, name), *shown)
     console.print(table)
     confusion(console, evaluation)
     console.print(f"\nKept in {escape(str(run.path))}; predict with: [bold]edgnn predict {escape(str(run.path))} SOURCE[/]")
@@ -115,12 +115,29 @@ def _table(*titles: str) -> Any:
     return table
 
 
-def _title(name: str, percent: bool) -> str:
-    return name.replace("_", " ") + (" (%)" if percent else "")
+def _title(evaluation: Evaluation, metric: str) -> str:
+    """Return the name of a metric, with a class that fits the column."""
+    from rich.markup import escape
+
+    title = evaluation.title(metric)
+    if len(evaluation.class_names) == 2:
+        second = evaluation.class_names[1]
+        title = title.replace(f"({second})", f"({_short(second)})")
+    return escape(title)
 
 
-def _number(value: float, percent: bool) -> str:
-    return "–" if value != value else f"{100 * value:.1f}" if percent else f"{value:.4g}"
+def _number(value: float, metric: Metric) -> str:
+    """Return a score in percent with one decimal, else with three; smaller errors (of any unit) with three digits."""
+    if value != value:
+        return "–"
+    if metric.percent:
+        return f"{100 * value:.1f}"
+    small = metric.bounds[1] == float("inf") and 0 < abs(value) < 0.01
+    return f"{value:.3g}" if small else f"{value:.3f}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"
 
 
 def _short(name: str) -> str:
@@ -135,16 +152,26 @@ def print_evaluation(evaluation: Evaluation, paper: Published | None, seconds: f
     from rich.markup import escape
 
     console = _console()
-    rows = evaluation.table()
     table = _table(
         "", "mean ± spread", "95 % interval", "least – most", _BASELINE[evaluation.task], *([] if paper is None else ["paper"])
     )
-    for place, row in enumerate(rows):
-        cells = [f"[bold]{row['mean']} ± {row['spread']}[/]", row["95 % interval"], f"{row['minimum']} – {row['maximum']}"]
-        table.add_row(row["metric"], *cells, row["majority"], *([] if paper is None else [str(paper) if place == 0 else ""]))
+    for place, name in enumerate(evaluation.metrics):
+        beside = [] if paper is None else [str(paper) if place == 0 else ""]
+        table.add_row(_title(evaluation, name), *_cells(evaluation[name]), *beside)
     console.print()
     console.print(table)
     confusion(console, evaluation)
-    console.print(f"\n{len(evaluation.splits)} models trained and judged in {duration(seconds)}")
+    console.print(f"\n{_count(len(evaluation.splits), 'model')} trained and judged in {duration(seconds)}")
     for path in written:
         console.print(f"Written: {escape(str(path))}")
+
+
+def _cells(summary: Summary) -> list[str]:
+    """Return mean and spread, interval, extremes and baseline of a metric."""
+    low, high, mean, spread, least, most, majority = (
+        _number(value, summary.metric)
+        for value in (
+            *summary.interval, summary.mean, summary.spread, summary.minimum, summary.maximum, summary.majority,
+        )
+    )  # fmt: skip
+    return [f"[bold]{mean} ± {spread}[/]", "–" if low == "–" else f"{low} to {high}", f"{least} – {most}", majority]

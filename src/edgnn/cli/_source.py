@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -80,6 +81,7 @@ class Source:
             "regression": self.regression,
             "options": {key: _absolute(value) if key in _PATHS else value for key, value in (self.options or {}).items()},
             "data_dir": None if self.data_dir is None else _absolute(self.data_dir),
+            "format": None if _is_named(self.name) else format_of(self.name, self.options or {}),
         }
 
     @classmethod
@@ -92,29 +94,39 @@ class Source:
 
     def load(self) -> Dataset:
         """Return the data with its targets."""
-        from edgnn.datasets import load_dataset
-
-        options = dict(self.options or {})
-        if self.target and self.target_file is None:
-            options |= self._target_options()
-        data = load_dataset(self.name, data_dir=self.data_dir, **options)
-        if self.target_file is not None:
-            from edgnn.datasets._target_file import with_target_file
-
-            data = with_target_file(data, self.target_file, self.target, level=self.task)
+        check_exists(self.name, self.options or {})
+        with warnings.catch_warnings():
+            if self.regression is not None:
+                warnings.filterwarnings("ignore", r"\d+ of \d+ targets are missing, so whole numbers are taken as real")
+            data = self._read()
         if data.targets is None:
             raise DatasetError(f"{self.name} has no targets: name its column with --target, or a table with --target-file")
         if self.task is not None and data.level != self.task:
             raise DatasetError(f"--task {self.task}: the targets of {self.name} belong to {data.level}s")
         return _as_asked(data, self.regression)
 
+    def _read(self) -> Dataset:
+        from edgnn.datasets import load_dataset
+
+        options = dict(self.options or {})
+        if self.target and self.target_file is None:
+            options |= self._target_options()
+        data = load_dataset(self.name, data_dir=self.data_dir, **options)
+        if self.target_file is None:
+            return data
+        from edgnn.datasets._target_file import with_target_file
+
+        return with_target_file(data, self.target_file, self.target, level=self.task)
+
     def _target_options(self) -> dict[str, Any]:
         """Return the reader's option for the target columns."""
-        from edgnn.io import recognize
+        from edgnn.datasets import find
 
-        if _is_named(self.name):
+        if find(self.name) is not None:
             raise DatasetError(f"{self.name} is a named data set with targets of its own; leave --target out")
-        kind = (self.options or {}).get("format") or recognize(self.name)
+        if not Path(self.name).exists():
+            raise DatasetError(f"there is no file {self.name}; if you mean a TU set of that name, leave --target out")
+        kind = format_of(self.name, self.options or {})
         one_or_more = self.target[0] if len(self.target) == 1 else list(self.target)
         if kind in ("smiles", "sdf", "tu"):
             return {"target": one_or_more}
@@ -157,7 +169,11 @@ def _as_asked(data: Dataset, regression: bool | None) -> Dataset:
         known = np.flatnonzero(~np.isnan(data.targets))
         whole = data.targets[known]
         if (whole != np.round(whole)).any():
-            raise DatasetError(f"--classification needs whole numbers or names, but {data.name} has the target {whole[0]:g}")
+            value = whole[whole != np.round(whole)][0]
+            raise DatasetError(f"--classification needs whole numbers or names, but {data.name} has the target {value:g}")
+        if len(known) < len(data):
+            lacking = f"{len(data) - len(known):,} of {len(data):,} {data.level}s"
+            warnings.warn(f"{lacking} have no target and are left out", stacklevel=2)
         numbers, names = encode_classes(whole.astype(np.int64))
         items: Any = {"graphs": data.graphs[known]} if data.nodes is None else {"nodes": data.nodes[known]}
         return replace(data, targets=numbers, class_names=names, **items)
@@ -168,6 +184,25 @@ def _is_named(name: str) -> bool:
     from edgnn.datasets import find
 
     return find(name) is not None or not Path(name).exists()
+
+
+def format_of(name: str, options: Mapping[str, Any]) -> str:
+    """Return the format of a file that there is, as the reader's options say or let recognize it."""
+    from edgnn.io import recognize
+
+    return str(options.get("format") or recognize(name, options))
+
+
+def check_exists(name: str, options: Mapping[str, Any]) -> None:
+    """Raise where there is no such file, and the name or the reader's options tell that one was meant."""
+    from edgnn.datasets import find
+    from edgnn.datasets._registry import find_or_tu
+
+    if find(name) is not None or Path(name).exists():
+        return
+    find_or_tu(name)
+    if options:
+        raise DatasetError(f"there is no file {name}; if you mean a TU set of that name, it takes no -o {next(iter(options))}")
 
 
 def _absolute(path: Any) -> Any:

@@ -12,6 +12,7 @@ import typer
 
 from edgnn.cli._choices import Config, SettingsRow, make_estimator, read_config, recipe_of, told_options, validation_of
 from edgnn.cli._datasets import DataDir, Json, Options
+from edgnn.cli._interrupt import softly_interrupted
 from edgnn.cli._parameters import Device, Seed, ValidationShare, takes_parameters, value_of
 from edgnn.cli._progress import EpochProgress
 from edgnn.cli._show import introduction, print_training
@@ -151,19 +152,25 @@ def _resume(wish: _Wish, name: str | None) -> None:
 
 
 def _train(wish: _Wish, run: RunFolder, estimator: Estimator, data: Dataset, split: Split | None) -> None:
-    from edgnn.estimators._session import train_run
+    from edgnn.estimators._session import checkpoint_epoch, train_run
     from edgnn.experiments import finish_run, items_of
 
     if not wish.quiet and not wish.as_json:
         introduction(data, estimator)
     progress = EpochProgress(estimator.max_epochs, "training", quiet=wish.quiet)
+
+    def on_epoch(epoch: Any) -> None:
+        progress.epoch(epoch)
+        if interrupt.asked:
+            raise KeyboardInterrupt
+
     try:
         with run.lock():
-            with progress:
-                answer = train_run(run, estimator, items_of(data), data.targets, split, on_epoch=progress.epoch)
+            with softly_interrupted() as interrupt, progress:
+                answer = train_run(run, estimator, items_of(data), data.targets, split, on_epoch=on_epoch)
             evaluation = finish_run(run, estimator, data, answer)
     except KeyboardInterrupt:
-        reached = len(run.history())
+        reached = checkpoint_epoch(run)
         after = f" after epoch {reached}" if reached else ""
         typer.echo(f"edgnn: interrupted{after}; go on with: {_command_to_resume(run)}", err=True)
         raise typer.Exit(130) from None

@@ -160,9 +160,12 @@ def power(
 
 
 def _dataset(source: str, data_dir: Path | None, option: list[str] | None) -> Dataset:
+    from edgnn.cli._source import check_exists
     from edgnn.datasets import load_dataset
 
-    return load_dataset(source, data_dir=data_dir, **parse_options(option))
+    options = parse_options(option)
+    check_exists(source, options)
+    return load_dataset(source, data_dir=data_dir, **options)
 
 
 def _graphs(source: str, data_dir: Path | None, option: list[str] | None) -> Graphs:

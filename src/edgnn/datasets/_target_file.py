@@ -42,7 +42,7 @@ def with_target_file(data: Dataset, path: Path_, target: Sequence[str] = (), *, 
     if not target and len(others) != 1:
         raise FormatError(path, f"which column holds the targets? Name one of {', '.join(map(repr, others))}")
     wanted = list(target) or others
-    columns = TargetColumns(path, wanted[0] if len(wanted) == 1 else wanted)
+    columns = TargetColumns(path, wanted[0] if len(wanted) == 1 else wanted, level)
     places = [column_of(header, name, path) for name in wanted]
     for line, row in rows:
         columns.add([row[place].strip() for place in places], line)
@@ -100,13 +100,18 @@ def _read(path: Path_) -> tuple[list[str], list[tuple[int, list[str]]]]:
 
 
 def _key_column(path: Path_, header: list[str], rows: list[tuple[int, list[str]]], names: dict[str, int], level: str) -> int:
-    for column in range(len(header)):
-        if all(row[column].strip() in names for _, row in rows) and rows:
-            return column
+    """Return the first column that names only nodes (graphs); where there is none, raise with what the best one lacks."""
     if not rows:
-        raise FormatError(path, f"no {level} is named in it")
-    line, cell = next((line, row[0].strip()) for line, row in rows if row[0].strip() not in names)
-    raise FormatError(path, f"no column holds only names of {level}s; in the first, {cell!r} is not one", line)
+        raise FormatError(path, f"no {level} of the data is named in it, there is only the line {','.join(header)!r}", 1)
+    unknown = [
+        [place for place, (_, row) in enumerate(rows) if row[column].strip() not in names] for column in range(len(header))
+    ]
+    best = min(range(len(header)), key=lambda column: len(unknown[column]))
+    if unknown[best]:
+        line, row = rows[unknown[best][0]]
+        count = f"{len(unknown[best]):,} of the {len(rows):,} names in column {best + 1}"
+        raise FormatError(path, f"{row[best].strip()!r} is no {level} of the data; unknown are {count}", line)
+    return best
 
 
 def _check_once(path: Path_, index: _Array, rows: list[tuple[int, list[str]]], key: int) -> None:

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 import torch
 
+from edgnn.errors import UnknownLabelError
 from edgnn.estimators._base import Estimator
 from edgnn.estimators._classifier import Classifier, _decided
 from edgnn.estimators._inputs import Items, graphs_of
 from edgnn.estimators._regressor import _shaped
 from edgnn.estimators._uncertainty import uncertainty_of
 from edgnn.graphs import Nodes
+from edgnn.graphs._vocabulary import preview
 
 _Array = np.ndarray[Any, Any]
 
@@ -49,6 +51,23 @@ def predictions_of(estimator: Estimator, X: Any) -> Predictions:
     found = uncertainty_of(members, task)
     measures = {"total_entropy": found.total_entropy, "mutual_information": found.mutual_information, "std": found.std}
     return Predictions(_decided(mean, estimator._encoding), mean, measures)
+
+
+def check_known(estimator: Estimator, items: Items) -> None:
+    """Raise where the model has learned no label of any node or edge, and there are no features: it could only guess."""
+    graphs, coder = graphs_of(items), estimator._coder
+    if coder.node_features or coder.edge_features or not graphs.num_nodes:
+        return
+    nodes, edges = estimator._seen.unseen(coder.encode(graphs))
+    if len(nodes) == graphs.num_nodes and len(edges) == graphs.num_edges:
+        by_nodes = coder.degree_labels is None
+        labels = list(graphs.node_vocabulary if by_nodes else graphs.edge_vocabulary)
+        learned = list(coder.node_vocabulary if by_nodes else coder.edge_vocabulary)
+        raise UnknownLabelError(
+            f"the model has learned none of the labels of these {graphs.num_nodes:,} nodes and {graphs.num_edges:,} edges: "
+            f"they are {preview(labels) or 'none'}, those of the training were {preview(learned) or 'none'}; "
+            "read the data as that of the training was read (-o), or train on data with these labels"
+        )
 
 
 def identities(items: Items) -> dict[str, list[Any]]:

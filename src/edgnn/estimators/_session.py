@@ -147,7 +147,8 @@ def train_run(
     split : object with ``train``, ``valid`` and ``test``, optional
         Positions; ``valid=None`` lets the estimator hold out its own share. Without a split, everything is trained on.
     on_epoch : callable, optional
-        Called after every epoch, when it is kept.
+        Called after every epoch, when it is kept. A ``KeyboardInterrupt`` that it raises ends the training with a checkpoint of
+        this epoch.
     """
     with told_memory():
         parameters = estimator._checked_parameters()
@@ -169,7 +170,7 @@ class _Keeper:
     """A hook that keeps every epoch in the history and, about every second, all that is needed to go on."""
 
     def __init__(self, run: RunFolder, hook: OnEpoch | None) -> None:
-        self.run, self.hook, self.due = run, hook, 0.0
+        self.run, self.hook, self.due, self.saved = run, hook, 0.0, 0
 
     def last_state(self) -> dict[str, torch.Tensor] | None:
         """Return the state to go on from, if there is one, and bring the history back to its epoch."""
@@ -191,10 +192,19 @@ class _Keeper:
         )
         start = time.monotonic()
         if start >= self.due:
-            self.run.save_tensors(CHECKPOINT, epoch.state())
+            self._save(epoch)
             end = time.monotonic()
             self.due = end + max(_SECONDS_BETWEEN_CHECKPOINTS, (end - start) / _SHARE_OF_TIME)
-        return None if self.hook is None else self.hook(epoch)
+        try:
+            return None if self.hook is None else self.hook(epoch)
+        except KeyboardInterrupt:
+            if self.saved != epoch.number:
+                self._save(epoch)
+            raise
+
+    def _save(self, epoch: Epoch) -> None:
+        self.run.save_tensors(CHECKPOINT, epoch.state())
+        self.saved = epoch.number
 
 
 def _part(estimator: Estimator, problem: Problem, split: Any) -> Part:

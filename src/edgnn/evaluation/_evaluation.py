@@ -158,8 +158,15 @@ class Evaluation:
         return np.asarray(share[truth >= 0])
 
     def table(self) -> list[dict[str, str]]:
-        """Return one row per metric, ready to print; accuracies in percent."""
-        return [summary_row(self[name]) for name in self.metrics]
+        """Return one row per metric, ready to print; accuracies in percent, the class that F1 and PR-AUC of two are of in ()."""
+        return [summary_row(self[name]) | {"metric": self.title(name)} for name in self.metrics]
+
+    def title(self, metric: str) -> str:
+        """Return how to print the name of a metric: with ``(%)``, or the class that it is of where there are two."""
+        found = find_metric(metric)
+        of_second = found.of_second and self.task == "classes" and len(self.classes) == 2
+        unit = " (%)" if found.percent else f" ({self.class_names[1]})" if of_second else ""
+        return found.name.replace("_", " ") + unit
 
     def __repr__(self) -> str:
         repeats = len({split.repeat for split in self.splits})

@@ -12,6 +12,12 @@ import numpy as np
 from edgnn.errors import EvaluationError
 from edgnn.evaluation._targets import Array, Task, classes_of, encode, known_mean, target_array, task_of
 
+_OTHER_NAMES = {
+    **dict.fromkeys(("auc", "auroc", "rocauc", "roc"), "roc_auc"),
+    **dict.fromkeys(("ap", "auprc", "prauc", "average_precision"), "pr_auc"),
+    **dict.fromkeys(("f1_score", "f_score"), "f1"),
+    "mse": "rmse",
+}
 Needs = Literal["labels", "probabilities", "values"]
 _NAN = float("nan")
 
@@ -36,6 +42,8 @@ class Metric:
         The least and the greatest possible value.
     percent : bool
         Whether people read it in percent.
+    of_second : bool
+        Whether it is another for each of two classes, and so that of the second.
     """
 
     name: str
@@ -45,6 +53,7 @@ class Metric:
     tasks: tuple[Task, ...]
     bounds: tuple[float, float]
     percent: bool = False
+    of_second: bool = False
 
 
 def find_metric(name: str) -> Metric:
@@ -52,7 +61,7 @@ def find_metric(name: str) -> Metric:
     key = str(name).casefold().replace("-", "_").replace(" ", "_")
     if key in METRICS:
         return METRICS[key]
-    close = get_close_matches(key, METRICS, n=1)
+    close = [_OTHER_NAMES[key]] if key in _OTHER_NAMES else get_close_matches(key, METRICS, n=1)
     hint = f"did you mean {close[0]!r}? All are" if close else "choose among"
     raise EvaluationError(f"there is no metric {name!r}; {hint} {', '.join(METRICS)}")
 
@@ -197,8 +206,8 @@ METRICS: dict[str, Metric] = {
         Metric("accuracy", _accuracy, "labels", True, _CHOICE, (0, 1), percent=True),
         Metric("balanced_accuracy", _balanced_accuracy, "labels", True, _CHOICE, (0, 1), percent=True),
         Metric("roc_auc", _roc_auc, "probabilities", True, _CHOICE, (0, 1)),
-        Metric("pr_auc", _pr_auc, "probabilities", True, _CHOICE, (0, 1)),
-        Metric("f1", _f1, "labels", True, _CHOICE, (0, 1)),
+        Metric("pr_auc", _pr_auc, "probabilities", True, _CHOICE, (0, 1), of_second=True),
+        Metric("f1", _f1, "labels", True, _CHOICE, (0, 1), of_second=True),
         Metric("rmse", _rmse, "values", False, ("values",), (0, float("inf"))),
         Metric("mae", _mae, "values", False, ("values",), (0, float("inf"))),
         Metric("r2", _r2, "values", True, ("values",), (-float("inf"), 1)),

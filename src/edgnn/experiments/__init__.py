@@ -2,7 +2,7 @@
 
 from edgnn.experiments._judge import judged
 from edgnn.experiments._paper import Published, published_accuracy
-from edgnn.experiments._protocol import default_protocol, protocol_splits, protocol_title, training_split
+from edgnn.experiments._protocol import default_protocol, is_of_paper, protocol_splits, protocol_title, training_split
 from edgnn.experiments._runs import finish_run, items_of, task_of_dataset
 from edgnn.experiments._settings import Recipe, recipe, rows
 
@@ -11,6 +11,7 @@ __all__ = [
     "Recipe",
     "default_protocol",
     "finish_run",
+    "is_of_paper",
     "items_of",
     "judged",
     "protocol_splits",

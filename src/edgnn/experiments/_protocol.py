@@ -119,6 +119,14 @@ def protocol_title(protocol: str, splits: Sequence[Split]) -> str:
     return f"{kinds[protocol]}, {times}"
 
 
+def is_of_paper(data: Dataset, protocol: str, splits: Sequence[Split]) -> bool:
+    """Return whether a protocol is the paper's: ten times ten folds for graphs, the published split for nodes."""
+    if data.level == "node":
+        return protocol == "split"
+    folds = _CROSS_VALIDATION.fullmatch(protocol)
+    return folds is not None and int(folds[1]) == 10 and len(splits) == 100
+
+
 def _targets(data: Dataset) -> object:
     if data.targets is None:
         raise DatasetError(f"{data.name} has no targets, so there is nothing to learn")

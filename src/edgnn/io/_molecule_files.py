@@ -99,8 +99,8 @@ def _rows(lines: Iterable[str], path: Path_, delimiter: str) -> Iterator[tuple[i
             yield line, row
 
 
-def column_of(header: Sequence[str], name: str, path: Path_) -> int:
-    """Return the column of a name: as it is, or else without regard to case."""
+def column_of(header: Sequence[str], name: str, path: Path_, hint: str = "") -> int:
+    """Return the column of a name: as it is, or else without regard to case; ``hint`` says what else could help."""
     for fold in (str.strip, lambda text: text.strip().casefold()):
         found = [column for column, cell in enumerate(header) if fold(cell) == fold(name)]
         if len(found) == 1:
@@ -108,18 +108,15 @@ def column_of(header: Sequence[str], name: str, path: Path_) -> int:
         if found:
             raise FormatError(path, f"{len(found)} columns are called {name!r}; rename all but one", 1)
     raise FormatError(
-        path,
-        f"there is no column {name!r}; the header line has {preview([cell.strip() for cell in header])}. "
-        "A file without a header can be read with from_smiles(lines)",
-        1,
+        path, f"there is no column {name!r}; the header line has {preview([cell.strip() for cell in header])}{hint}", 1
     )
 
 
 class TargetColumns:
-    """Text columns that become targets."""
+    """Text columns that become targets of molecules, or of whatever ``what`` says."""
 
-    def __init__(self, path: Path_, target: str | Sequence[str] | None) -> None:
-        self._path, self._single = path, isinstance(target, str)
+    def __init__(self, path: Path_, target: str | Sequence[str] | None, what: str = "molecule") -> None:
+        self._path, self._single, self._what = path, isinstance(target, str), what
         self.names: list[str] = [] if target is None else [target] if isinstance(target, str) else list(target)
         self._values: list[list[str]] = [[] for _ in self.names]
         self._lines = array("q")
@@ -145,7 +142,7 @@ class TargetColumns:
 
     def _column(self, name: str, values: list[str]) -> np.ndarray[Any, Any]:
         if values and not any(values):
-            raise FormatError(self._path, f"no molecule has a value for {name!r}; check the name")
+            raise FormatError(self._path, f"no {self._what} has a value for {name!r}; check the name")
         for convert, dtype in ((int, np.int64), (float, np.float64)):
             try:
                 return np.array([_number(value, convert) for value in values], dtype=dtype)
@@ -153,7 +150,8 @@ class TargetColumns:
                 continue
         if "" in values:
             line = self._lines[values.index("")]
-            raise FormatError(self._path, f"the text target {name!r} has no value here; fill it in or drop the molecule", line)
+            rule = f"the text target {name!r} has no value here; fill it in or drop the {self._what}"
+            raise FormatError(self._path, rule, line)
         texts = np.empty(len(values), object)  # an array of str_ would give every cell the room of the longest one
         texts[:] = values
         return texts
@@ -176,7 +174,9 @@ class Skipped:
 
     def add(self, rule: str, line: int) -> None:
         if self._bad == "error":
-            raise FormatError(self._path, rule, line)
+            raise FormatError(
+                self._path, f"{rule}; to leave such molecules out, pass bad='skip' (-o bad=skip in a command)", line
+            )
         self._first = self._first or f"line {line}: {rule}"
         self._count += 1
 

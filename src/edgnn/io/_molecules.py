@@ -14,6 +14,8 @@ from edgnn.io._labeled import Labeled
 from edgnn.io._molecule_files import OnBad, Skipped, TargetColumns, column_of, properties_of, records, table
 from edgnn.io._rdkit import Aromaticity, Collector, Property, chem, read_mol_block, read_smiles, shown
 
+_NO_HEADER = ". A file without a header can be read with from_smiles(lines)"
+
 
 class MoleculeOptions(TypedDict, total=False):
     """The keyword arguments that all molecule readers share; :func:`from_smiles` explains them."""
@@ -208,8 +210,8 @@ def read_smiles_table(
     texts: list[str] = []
     with open_binary(path, max_bytes) as stream:
         header, rows = table(stream, path, smiles, delimiter)
-        place = column_of(header, smiles, path)
-        wanted = [column_of(header, name, path) for name in columns.names]
+        place = column_of(header, smiles, path, _NO_HEADER)
+        wanted = [column_of(header, name, path, _NO_HEADER) for name in columns.names]
         for line, row in rows:
             if len(row) != len(header):
                 raise FormatError(path, f"the row has {len(row)} cells, but the header has {len(header)}", line)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from inspect import signature
 from pathlib import Path
@@ -11,13 +11,15 @@ from typing import Any
 
 from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import Graphs
+from edgnn.graphs._vocabulary import preview
 from edgnn.io._files import Path_, open_binary
 from edgnn.io._graphml import read_graphml, write_graphml
 from edgnn.io._labeled import Labeled
-from edgnn.io._molecules import read_sdf, read_smiles_table
+from edgnn.io._molecules import MoleculeOptions, read_sdf, read_smiles_table
 from edgnn.io._node_link import read_node_link, write_node_link
 from edgnn.io._rdf import read_rdf, write_rdf
 from edgnn.io._rdf_document import syntax_of
+from edgnn.io._table_files import TextTable
 from edgnn.io._tables import read_tables, write_tables
 from edgnn.io._tu import read_tu, write_tu
 
@@ -73,15 +75,13 @@ def read(path: Path_, *, format: str | None = None, **options: Any) -> Graphs:
 
 def read_labeled(path: Path_, *, format: str | None = None, **options: Any) -> Labeled:
     """Read graphs with the targets the source carries for them; see :func:`read` for formats and parameters."""
-    kind = recognize(path) if format is None else format
+    kind = recognize(path, options) if format is None else format
     if kind not in _READERS:
         raise GraphError(f"format={kind!r}: choose one of {', '.join(map(repr, _READERS))}")
-    reader = _READERS[kind]
-    known = [name for name, parameter in signature(reader).parameters.items() if parameter.kind is parameter.KEYWORD_ONLY]
-    for name in options:
-        if name not in known and "**options" not in str(signature(reader)):
-            raise GraphError(f"the format {kind!r} has no option {name!r}; it has {', '.join(known)}")
-    return reader(path, **options)
+    _check_options(kind, _READERS[kind], options)
+    if kind == "tables" and format is None:
+        _check_columns(Path(path), options)
+    return _READERS[kind](path, **options)
 
 
 def write(graphs: Graphs, path: Path_, *, format: str | None = None, **options: Any) -> None:
@@ -101,23 +101,59 @@ def write(graphs: Graphs, path: Path_, *, format: str | None = None, **options: 
     kind = _BY_SUFFIX.get(_suffix(path)) if format is None else format
     if kind not in _WRITERS or (kind in ("tu", "tables") and format is None):
         raise GraphError(f"cannot tell the format of {os.fspath(path)!r}; pass format= one of {', '.join(map(repr, _WRITERS))}")
+    _check_options(kind, _WRITERS[kind], options)
     _WRITERS[kind](graphs, path, **options)
 
 
-def recognize(path: Path_) -> str:
-    """Return the name of the format of a file or folder."""
+def recognize(path: Path_, options: Collection[str] = ()) -> str:
+    """Return the name of the format of a file or folder.
+
+    Parameters
+    ----------
+    path : path
+        The file or folder.
+    options : collection of str
+        Names of the reader's options that were given: a text table with ``smiles`` among them holds molecules.
+    """
     path = Path(path)
     if path.is_dir():
         return _recognize_folder(path)
     suffix = _suffix(path)
     if suffix in _BY_SUFFIX:
         return _BY_SUFFIX[suffix]
+    if suffix in _TEXT_TABLES and "smiles" in options:
+        return "smiles"
     with open_binary(path) as stream:
         start = stream.read(_SNIFFED)
     kind = _recognize_table(start) if suffix in _TEXT_TABLES else _recognize_content(start)
     if kind is None:
         raise FormatError(path, f"the format is not recognised; pass format= one of {', '.join(map(repr, _READERS))}")
     return kind
+
+
+def _check_options(kind: str, function: Callable[..., Any], options: Iterable[str]) -> None:
+    parameters = signature(function).parameters
+    known = [name for name, one in parameters.items() if one.kind is one.KEYWORD_ONLY and name != "format"]
+    if any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
+        known += MoleculeOptions.__annotations__
+    for name in options:
+        if name not in known:
+            has = f"it has {', '.join(known)}" if known else "it has none"
+            raise GraphError(f"the format {kind!r} has no option {name!r}; {has}")
+
+
+def _check_columns(path: Path, options: dict[str, Any]) -> None:
+    """Raise where a text table holds neither edges nor molecules, as far as its first line tells."""
+    if _suffix(path) not in _TEXT_TABLES or path.is_dir() or "source" in options:
+        return
+    names = TextTable(path, options.get("delimiter"), options.get("max_bytes")).names
+    if "source" not in names and ("target" in options or "target" not in names):
+        raise FormatError(
+            path,
+            f"there are neither columns 'source' and 'target' of edges nor a column 'smiles'; the columns are {preview(names)}: "
+            "choose those of edges with source= and target=, or that of molecules with smiles= (-o smiles=NAME in a command)",
+            1,
+        )
 
 
 def _suffix(path: Path_) -> str:

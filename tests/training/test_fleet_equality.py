@@ -8,7 +8,7 @@ import torch
 
 from edgnn.graphs import _structure
 from edgnn.nn import CONVS, _inputs
-from edgnn.training import Member, Settings, Targets, train
+from edgnn.training import Member, Settings, Targets, _fleet, train
 from training_reference import graph_task, node_task, plain_training, weights_of
 
 OTHERS = [  # different sizes, rates and seeds; the first is the one that is followed
@@ -131,3 +131,17 @@ def test_training_is_that_of_a_plain_torch_loop(conv, changes):
         torch.testing.assert_close(weights_of(fleet, place), expected, rtol=1e-8, atol=1e-8)
         ours = [(epoch["train_loss"][place], epoch["valid_loss"][place]) for epoch in fleet.history]
         assert np.asarray(ours) == pytest.approx(np.asarray(history), rel=1e-8)
+
+
+@pytest.mark.parametrize("batch_norm", [False, True])
+def test_members_of_a_node_task_come_out_the_same_in_groups_of_any_size(monkeypatch, batch_norm):
+    config, inputs, targets, _ = node_task()
+    config = config | {"dropout": 0.4, "batch_norm": batch_norm}
+    members = [Member(range(15 + seed), range(30, 40), seed=seed, learning_rate=0.01 / (1 + seed)) for seed in range(5)]
+    settings = Settings(max_epochs=6, precision="float64", weight_decay=1e-3, clip_norm=1.0, patience=3)
+    together = train("node", config, inputs, targets, members, settings)
+    monkeypatch.setattr(_fleet, "_STATES_AT_ONCE", 2 * inputs.num_nodes * together.model.config["hidden"])
+    grouped = train("node", config, inputs, targets, members, settings)
+    assert grouped.best_epoch == together.best_epoch
+    for name, value in together.model.state_dict().items():
+        torch.testing.assert_close(grouped.model.state_dict()[name], value, rtol=0, atol=1e-10)

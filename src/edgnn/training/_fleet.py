@@ -12,12 +12,15 @@ from torch import Tensor
 from edgnn.nn import Model, Noise
 from edgnn.ops import random_order
 from edgnn.training._optimizer import FleetAdam
-from edgnn.training._packed import Packed, clip_
+from edgnn.training._packed import Packed, clip_, take_gradient
 from edgnn.training._settings import Member, Settings
 from edgnn.training._targets import Targets
 from edgnn.training._tasks import GraphTask, NodeTask
 
 _SHUFFLE, _DROPOUT = 1, 2  # purposes of random numbers
+
+#: On the CPU, node tasks take so many members at a time that about so many states are worked on: more would leave the cache.
+_STATES_AT_ONCE = 2**20
 
 
 class Fleet:
@@ -59,23 +62,33 @@ class Fleet:
         weights = targets.item_weights(self.train)
         self.weights = None if weights is None else weights.to(dtype)
         self.std = model.output_std if model.scaled else None
+        self.groups = self._groups()
 
     def epoch(self, number: int) -> Tensor:
         """Train for one epoch and return the members' mean losses, shape (M,)."""
-        self.model.train()
         total = torch.zeros(len(self.seeds), device=self.seeds.device, dtype=torch.float64)
         for step, (items, counts) in enumerate(self._batches(number)):
-            noise = Noise(self.seeds, _DROPOUT, number, step, rate=self.rate)
-            with self._precision():
-                outputs = self.task.outputs(self.model, items, noise)
-            loss = self.targets.loss(outputs.to(self.settings.dtype), items, self.weights, self.std)
-            loss.sum().backward()  # type: ignore[no-untyped-call]
-            gradient = self.packed.gradient()
+            losses, gradients = zip(*(self._learn(*group, items, number, step) for group in self.groups), strict=True)
+            gradient = gradients[0] if len(gradients) == 1 else torch.cat(gradients)
             if self.settings.clip_norm is not None:
                 clip_(gradient, self.settings.clip_norm)
             self.optimizer.step(gradient, None if self._always_full else counts > 0)
-            total += loss.detach() * self.targets.counts(items)
+            total += torch.cat(losses) * self.targets.counts(items)
         return total / self.targets.counts(self.train)
+
+    def _learn(self, model: Model, rows: slice, items: Tensor, epoch: int, step: int) -> tuple[Tensor, Tensor]:
+        """Return losses and gradients of some of the members."""
+        model.train()
+        noise = Noise(self.seeds[rows], _DROPOUT, epoch, step, rate=None if self.rate is None else self.rate[rows])
+        with self._precision():
+            outputs = self.task.outputs(model, items[rows], noise)
+        loss = self._loss(outputs, items, rows)
+        loss.sum().backward()  # type: ignore[no-untyped-call]
+        return loss.detach(), take_gradient(model.parameters())
+
+    def _loss(self, outputs: Tensor, items: Tensor, rows: slice) -> Tensor:
+        weights, std = (None if part is None else part[rows] for part in (self.weights, self.std))
+        return self.targets.loss(outputs.to(self.settings.dtype), items[rows], weights, std)
 
     @torch.no_grad()
     def validate(self) -> Tensor:
@@ -83,13 +96,28 @@ class Fleet:
         members, items = self.valid.shape
         if not items:
             return torch.full((members,), torch.nan)
-        self.model.eval()
-        chunk = self.task.chunk(members)
-        with self._precision():
-            parts = [self.task.outputs(self.model, self.valid[:, start : start + chunk]) for start in range(0, items, chunk)]
-        outputs = torch.cat(parts, dim=1).to(self.settings.dtype)
-        loss = self.targets.loss(outputs, self.valid, self.weights, self.std)
-        return torch.where((self.valid >= 0).any(1), loss, torch.nan)
+        chunk, losses = self.task.chunk(members), []
+        for model, rows in self.groups:
+            model.eval()
+            chunks = torch.split(self.valid[rows], chunk, dim=1)
+            with self._precision():
+                outputs = torch.cat([self.task.outputs(model, part) for part in chunks], dim=1)
+            losses.append(self._loss(outputs, self.valid, rows))
+        return torch.where((self.valid >= 0).any(1), torch.cat(losses), torch.nan)
+
+    def _groups(self) -> list[tuple[Model, slice]]:
+        """Return the members that are worked on together, as models that share the fleet's weights."""
+        members, inputs = len(self.seeds), self.task.inputs
+        if isinstance(self.task, GraphTask) or inputs.device.type != "cpu":
+            return [(self.model, slice(0, members))]
+        size = max(1, _STATES_AT_ONCE // max(1, inputs.num_nodes * self.model.config["hidden"]))
+        groups = []
+        for start in range(0, members, size):
+            rows = slice(start, min(start + size, members))
+            model = self.model.with_members(rows.stop - rows.start).to(self.packed.parameters)
+            self.packed.lend(model, rows)
+            groups.append((model, rows))
+        return groups
 
     def state(self) -> dict[str, Tensor]:
         """Return what is needed to go on."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import torch
 from torch import Tensor, nn
 
@@ -27,24 +29,20 @@ class Packed:
     """
 
     def __init__(self, model: nn.Module) -> None:
-        self._parameters: list[Tensor] = list(model.parameters())
-        own = list(model.buffers())
+        self._parameters, own = list(model.parameters()), list(model.buffers())
         self.parameters = _pack([parameter.data for parameter in self._parameters])
         self.buffers = _pack(own) if own else self.parameters.new_zeros(len(self.parameters), 0)
-        for matrix, parts in ((self.parameters, self._parameters), (self.buffers, own)):
-            for part, view in zip(parts, _views(matrix, parts), strict=True):
+        self.lend(model, slice(None))
+
+    def lend(self, model: nn.Module, rows: slice) -> None:
+        """Make a model of the same shape work on the values of some of the members."""
+        for matrix, parts in ((self.parameters, list(model.parameters())), (self.buffers, list(model.buffers()))):
+            for part, view in zip(parts, _views(matrix[rows], parts), strict=True):
                 part.data = view
 
     def gradient(self) -> Tensor:
         """Return the gradient as a matrix like ``parameters``, and clear it in the model."""
-        rows = len(self.parameters)
-        parts = [
-            (torch.zeros_like(parameter) if parameter.grad is None else parameter.grad).reshape(rows, -1)
-            for parameter in self._parameters
-        ]
-        for parameter in self._parameters:
-            parameter.grad = None
-        return torch.cat(parts, dim=1)
+        return take_gradient(self._parameters)
 
     def values(self) -> Tensor:
         """Return parameters and buffers side by side, as a copy."""
@@ -61,9 +59,19 @@ def _pack(parts: list[Tensor]) -> Tensor:
     return torch.cat([part.reshape(len(part), -1) for part in parts], dim=1)
 
 
-def _views(matrix: Tensor, parts: list[Tensor]) -> list[Tensor]:
+def _views(matrix: Tensor, parts: Sequence[Tensor]) -> list[Tensor]:
     sizes = [part[0].numel() for part in parts]
     return [piece.view(part.shape) for piece, part in zip(torch.split(matrix, sizes, dim=1), parts, strict=True)]
+
+
+def take_gradient(parameters: Iterable[nn.Parameter]) -> Tensor:
+    """Return the gradients of some members' parameters as one matrix with a row per member, and clear them."""
+    parts = []
+    for parameter in parameters:
+        gradient = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+        parts.append(gradient.reshape(len(parameter), -1))
+        parameter.grad = None
+    return torch.cat(parts, dim=1)
 
 
 def clip_(gradient: Tensor, largest: float) -> None:

@@ -140,7 +140,7 @@ def test_members_of_a_node_task_come_out_the_same_in_groups_of_any_size(monkeypa
     members = [Member(range(15 + seed), range(30, 40), seed=seed, learning_rate=0.01 / (1 + seed)) for seed in range(5)]
     settings = Settings(max_epochs=6, precision="float64", weight_decay=1e-3, clip_norm=1.0, patience=3)
     together = train("node", config, inputs, targets, members, settings)
-    monkeypatch.setattr(_fleet, "_STATES_AT_ONCE", 2 * inputs.num_nodes * together.model.config["hidden"])
+    monkeypatch.setattr(_fleet, "_BYTES_AT_ONCE", 2 * 8 * inputs.num_nodes * together.model.config["hidden"])
     grouped = train("node", config, inputs, targets, members, settings)
     assert grouped.best_epoch == together.best_epoch
     for name, value in together.model.state_dict().items():

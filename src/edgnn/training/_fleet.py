@@ -19,8 +19,9 @@ from edgnn.training._tasks import GraphTask, NodeTask
 
 _SHUFFLE, _DROPOUT = 1, 2  # purposes of random numbers
 
-#: On the CPU, node tasks take so many members at a time that about so many states are worked on: more would leave the cache.
-_STATES_AT_ONCE = 2**20
+#: On the CPU, node tasks take so many members at a time that a layer's states stay below this many bytes: larger arrays go back to
+#: the system whenever they are freed and come back page by page, which doubles the time.
+_BYTES_AT_ONCE = 28 * 2**20
 
 
 class Fleet:
@@ -110,7 +111,8 @@ class Fleet:
         members, inputs = len(self.seeds), self.task.inputs
         if isinstance(self.task, GraphTask) or inputs.device.type != "cpu":
             return [(self.model, slice(0, members))]
-        size = max(1, _STATES_AT_ONCE // max(1, inputs.num_nodes * self.model.config["hidden"]))
+        states = inputs.num_nodes * self.model.config["hidden"] * self.packed.parameters.element_size()
+        size = max(1, _BYTES_AT_ONCE // max(1, states))
         groups = []
         for start in range(0, members, size):
             rows = slice(start, min(start + size, members))

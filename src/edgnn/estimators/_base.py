@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any, ClassVar, TypeVar
 
@@ -28,7 +29,7 @@ _Array = np.ndarray[Any, Any]
 _Self = TypeVar("_Self", bound="Estimator")
 
 
-class Estimator(SharedParameters, BaseEstimator):  # type: ignore[misc]
+class Estimator(SharedParameters, BaseEstimator, ABC):  # type: ignore[misc]
     """What the four estimators share; a subclass says its level and what its outputs mean."""
 
     _level: ClassVar[Level]
@@ -179,9 +180,9 @@ class Estimator(SharedParameters, BaseEstimator):  # type: ignore[misc]
         """
         return predict_splits(self, X, y, splits, sample_weight, on_epoch)
 
+    @abstractmethod
     def _result(self, outputs: _Array, problem: Problem, encoding: Encoding, part: Part, test: _Array) -> dict[str, Any]:
         """Return the predictions for the test part of a split from the outputs of its members for all items."""
-        raise NotImplementedError
 
     # Predicting
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -40,7 +41,7 @@ class Known:
         return below if blocks == 1 else below.view(blocks, rows // blocks, width)
 
 
-class Conv(nn.Module):
+class Conv(nn.Module, ABC):
     """What all layers share: sizes, bias, activation, batch norm, dropout, and the call forms."""
 
     def __init__(
@@ -71,14 +72,9 @@ class Conv(nn.Module):
         self.norm = BatchNorm(out_dim, members=members) if batch_norm else None
 
     def reset_parameters(self, generators: Generators = None) -> None:
-        """Draw new weights: all of a layer's as those of one linear map of all it adds up."""
-        linear_(self._weights(), generators, self.bias)
+        """Draw new weights."""
         if self.norm is not None:
             self.norm.reset_parameters()
-
-    def _weights(self) -> list[Tensor]:
-        """Return the matrices that the inputs are multiplied with."""
-        raise NotImplementedError
 
     def forward(
         self,
@@ -116,9 +112,9 @@ class Conv(nn.Module):
             state = self.norm(state, mask)
         return state if self.dropout is None else dropout(state, self.dropout, self.training, noise)
 
+    @abstractmethod
     def _sum(self, x: Tensor | Known, structure: Structure, noise: Noise | None) -> Tensor:
         """Return the sum inside the activation."""
-        raise NotImplementedError
 
     def _structure(self, x: Tensor, edge_index: Tensor, edge_type: Tensor | None) -> Structure:
         options: dict[str, Any] = {"direction": self.direction, "multiplicity": self.multiplicity}
@@ -181,7 +177,13 @@ class GNNConv(Conv):
         if type(self) is GNNConv:
             self.reset_parameters()
 
+    def reset_parameters(self, generators: Generators = None) -> None:
+        """Draw new weights: all of a layer's as those of one linear map of all it adds up."""
+        super().reset_parameters(generators)
+        linear_(self._weights(), generators, self.bias)
+
     def _weights(self) -> list[Tensor]:
+        """Return the matrices that the inputs are multiplied with."""
         return [self.W1, self.W2]
 
     def _sum(self, x: Tensor | Known, structure: Structure, noise: Noise | None) -> Tensor:

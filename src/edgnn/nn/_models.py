@@ -12,7 +12,7 @@ from torch import Generator, Tensor, nn
 from edgnn.errors import ModelError
 from edgnn.graphs import Graphs
 from edgnn.graphs._csr import CSR
-from edgnn.nn._conv import Conv, EdGNNConv, GNNConv, Known
+from edgnn.nn._conv import EdGNNConv, GNNConv, Known
 from edgnn.nn._inputs import Inputs, Matrix
 from edgnn.nn._noise import Noise
 from edgnn.nn._parameters import Generators, Linear, normal_, parameter
@@ -22,6 +22,12 @@ from edgnn.ops import constant_product
 
 ConvName = Literal["edgnn", "gnn", "joint", "rgcn"]
 CONVS = ("edgnn", "gnn", "joint", "rgcn")
+_KINDS: dict[str, type[GNNConv] | type[RelationalConv]] = {
+    "edgnn": EdGNNConv,
+    "gnn": GNNConv,
+    "joint": RelationalConv,
+    "rgcn": RelationalConv,
+}
 _Self = TypeVar("_Self", bound="Model")
 
 
@@ -78,11 +84,10 @@ class Model(nn.Module):
         elif conv in ("joint", "rgcn"):
             options |= {"aggregate": "sum" if conv == "joint" else "mean", "bases": bases}
         inner = {"activation": activation, "dropout": dropout, "batch_norm": batch_norm}
-        kind: type[Conv] = {"edgnn": EdGNNConv, "gnn": GNNConv}.get(conv, RelationalConv)
         self.convs: Any = nn.ModuleList()
         for number, (in_dim, out_dim) in enumerate(pairwise(widths)):
             of_layer = {"activation": "identity", "dropout": None} if last is not None and number == layers - 1 else inner
-            self.convs.append(kind(in_dim, out_dim, edge_labels, **options, **of_layer))
+            self.convs.append(_KINDS[conv](in_dim, out_dim, edge_labels, **options, **of_layer))
         self.scaled = scaled
         if scaled:
             shape = (outputs,) if members is None else (members, outputs)

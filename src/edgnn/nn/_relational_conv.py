@@ -69,8 +69,7 @@ class RelationalConv(Conv):
 
     def reset_parameters(self, generators: Generators = None) -> None:
         """Draw new weights."""
-        if self.norm is not None:
-            self.norm.reset_parameters()
+        super().reset_parameters(generators)
         if self.bias is not None:
             nn.init.zeros_(self.bias)
         for weight in (self.W1, self.W, self.coefficients, self.W_features):

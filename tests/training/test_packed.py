@@ -4,7 +4,7 @@ import torch
 
 from edgnn.graphs import Graphs
 from edgnn.nn import GraphModel
-from edgnn.training._packed import Packed, clip_
+from edgnn.training._packed import Packed, clip_, take_gradient
 from nn_reference import normal, randomized
 
 SMALL = Graphs.from_edges([(0, 1), (1, 2)], sizes=[3], node_labels="aba", edge_labels="xy")
@@ -39,13 +39,13 @@ def test_training_changes_the_running_statistics_of_the_matrix():
 
 def test_the_gradient_is_that_of_the_model_and_is_cleared():
     model, same = model_of(), model_of()
-    packed = Packed(model)
+    Packed(model)
     model(SMALL).pow(2).sum().backward()
     same(SMALL).pow(2).sum().backward()
     expected = torch.cat([parameter.grad.reshape(3, -1) for parameter in same.parameters()], dim=1)
-    assert torch.equal(packed.gradient(), expected)
+    assert torch.equal(take_gradient(model.parameters()), expected)
     assert all(parameter.grad is None for parameter in model.parameters())
-    assert not packed.gradient().any()
+    assert not take_gradient(model.parameters()).any()
 
 
 def test_values_are_a_copy_that_can_be_loaded_again():

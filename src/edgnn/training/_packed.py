@@ -29,8 +29,8 @@ class Packed:
     """
 
     def __init__(self, model: nn.Module) -> None:
-        self._parameters, own = list(model.parameters()), list(model.buffers())
-        self.parameters = _pack([parameter.data for parameter in self._parameters])
+        own = list(model.buffers())
+        self.parameters = _pack([parameter.data for parameter in model.parameters()])
         self.buffers = _pack(own) if own else self.parameters.new_zeros(len(self.parameters), 0)
         self.lend(model, slice(None))
 
@@ -39,10 +39,6 @@ class Packed:
         for matrix, parts in ((self.parameters, list(model.parameters())), (self.buffers, list(model.buffers()))):
             for part, view in zip(parts, _views(matrix[rows], parts), strict=True):
                 part.data = view
-
-    def gradient(self) -> Tensor:
-        """Return the gradient as a matrix like ``parameters``, and clear it in the model."""
-        return take_gradient(self._parameters)
 
     def values(self) -> Tensor:
         """Return parameters and buffers side by side, as a copy."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -18,22 +18,6 @@ MODELS: dict[str, type[Model]] = {"graph": GraphModel, "node": NodeModel}
 
 #: About so many states (nodes times members) are computed at once where no gradient is needed.
 _NODES_AT_ONCE = 200_000
-
-
-class Task(Protocol):
-    """What training needs to know of a task."""
-
-    inputs: Inputs
-    items: int
-
-    def outputs(self, model: Model, items: Tensor, noise: Noise | None = None) -> Tensor:
-        """Return the outputs for every member's items, shape (M, B, K)."""
-
-    def chunk(self, members: int) -> int:
-        """Return how many items of each member to compute at once without gradients."""
-
-    def seen(self, train: list[np.ndarray[Any, Any]], node_labels: int) -> tuple[Tensor, Tensor]:
-        """Return which node and edge labels each member meets in training, shapes (M, L) and (M, Z)."""
 
 
 class GraphTask:

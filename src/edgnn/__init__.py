@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from edgnn import (
+        baselines,
         datasets,
         draw,
         errors,
@@ -67,8 +68,8 @@ _HOME = {
     "write": "io",
 }
 _ROOMS = (
-    "datasets", "draw", "errors", "estimators", "evaluation", "experiments", "graphs", "io", "nn", "ops", "report", "theory",
-    "training", "wl",
+    "baselines", "datasets", "draw", "errors", "estimators", "evaluation", "experiments", "graphs", "io", "nn", "ops", "report",
+    "theory", "training", "wl",
 )  # fmt: skip
 
 __all__ = [
@@ -84,6 +85,7 @@ __all__ = [
     "Structure",
     "Vocabulary",
     "__version__",
+    "baselines",
     "datasets",
     "draw",
     "errors",

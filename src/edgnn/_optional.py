@@ -8,6 +8,7 @@ from typing import Any
 from edgnn.errors import MissingDependencyError
 
 _EXTRA_OF = {
+    "gensim": "rdf2vec",
     "grakel": "kernels",
     "networkx": "networkx",
     "pyarrow": "tables",

@@ -47,12 +47,21 @@ def test_the_table_stands_beside_the_majority(command):
     ],
 )
 def test_the_papers_figure_stands_beside_its_own_protocol_only(command, tmp_path, words, figure):
-    base = ("evaluate", "MUTAG", "--model", "majority", "--quiet", "--protocol", *words)
+    base = ("evaluate", "MUTAG", "--max-epochs", 1, "--hidden", 4, "--layers", 1, "--quiet", "--protocol", *words)
     lines = command(*base, "--report", tmp_path / "a.html").out.splitlines()
     assert (lines[1].endswith(" paper"), lines[2].endswith("86.9 ± 1.0")) == (figure, figure)
-    assert ("86.9" in (tmp_path / "a.html").read_text()) == figure
+    assert ("86.9 ± 1.0" in (tmp_path / "a.html").read_text()) == figure
     summary = told(command(*base, "--json"))
     assert summary["paper"] == ({"row": "edGNN (avg)", "mean": 86.9, "spread": 1.0} if figure else None)
+
+
+@pytest.mark.parametrize(
+    ("model", "figure"), [("csm", "85.4 ± 1.2"), ("wlsp", "85.4 ± 1.2"), ("wl-subtree", None), ("majority", None)]
+)
+def test_a_rival_stands_beside_its_own_figure(command, model, figure):
+    words = {"csm": ("--set", "k=2", "--set", "C=1"), "wlsp": ("--set", "depths=1", "--set", "C=1")}
+    lines = command("evaluate", "MUTAG", "--model", model, *words.get(model, ()), "--quiet").out.splitlines()
+    assert (lines[1].endswith(" paper"), lines[2].endswith(figure or " 66.5")) == (figure is not None, True)
 
 
 def test_files_hold_everything(command, molecules, tmp_path):
@@ -78,12 +87,29 @@ def test_it_is_the_fleet_of_the_library(command, molecules):
     )
 
 
-@pytest.mark.parametrize("model", ["edgnn", "gnn", "joint", "rgcn", "majority"])
-def test_every_model_is_judged_alike(command, molecules, model):
-    summary = told(command("evaluate", molecules, "--protocol", "cv2", "--model", model, *QUICK, "--quiet", "--json"))
+@pytest.mark.parametrize("model", ["edgnn", "gnn", "joint", "rgcn", "gin", "majority", "csm", "wlsp", "wl-subtree"])
+def test_every_model_is_judged_on_the_same_folds(command, molecules, model, tmp_path):
+    words = QUICK if model in ("edgnn", "gnn", "joint", "rgcn", "gin") else ()
+    base = ("evaluate", molecules, "--protocol", "cv2", "--quiet", "--json", "--out", tmp_path / "a.json")
+    summary = told(command(*base, "--model", model, *words))
     metric = summary["metrics"]["accuracy"]
     assert (summary["model"], summary["splits"]) == (model, 2)
     assert model != "majority" or metric["mean"] == metric["majority"]
+    stored = Evaluation.from_dict(json.loads((tmp_path / "a.json").read_text())["evaluation"])
+    folds = edgnn.evaluation.kfold(edgnn.load_dataset(molecules).targets, 2, 1, seed=0)
+    assert [split.test.tolist() for split in stored.splits] == [split.test.tolist() for split in folds]
+    assert [split.known.tolist() for split in stored.splits] == [split.known.tolist() for split in folds]
+    assert model == "majority" or all(outcome.chosen for outcome in stored.outcomes)
+
+
+@pytest.mark.parametrize("model", ["rgcn", "gin", "wl-rdf", "rdf2vec", "wl-subtree", "majority"])
+def test_every_model_of_nodes_is_judged_on_the_published_split(command, data_dir, model):
+    words = {"rgcn": ("--max-epochs", 2), "gin": QUICK, "rdf2vec": ("--set", "walks=3", "--set", "dimensions=8")}
+    base = ("evaluate", "AIFB", "--runs", 1, "--data-dir", data_dir, "--quiet", "--json", "--model", model)
+    summary = told(command(*base, *words.get(model, ())))
+    assert (summary["protocol"], summary["splits"], np.array(summary["confusion"]).sum()) == ("split", 1, 36)
+    rows = {"rgcn": "R-GCN", "wl-rdf": "WL", "rdf2vec": "RDF2Vec"}
+    assert (summary["paper"] or {}).get("row") == rows.get(model)
 
 
 @pytest.mark.parametrize(
@@ -109,12 +135,15 @@ def test_molecules_are_split_by_their_scaffolds(command, smiles):
 
 
 def test_real_values_are_judged_by_their_own_metrics(command, smiles):
-    words = ("--target", "value", "--protocol", "holdout", "--runs", 2, *QUICK, "--metric", "rmse", "--metric", "r2")
-    summary = told(command("evaluate", smiles, *words, "--quiet", "--json"))
+    words = ("--target", "value", "--protocol", "holdout", "--runs", 2, "--metric", "rmse", "--metric", "r2")
+    summary = told(command("evaluate", smiles, *words, *QUICK, "--quiet", "--json"))
     assert list(summary["metrics"]) == ["rmse", "r2"]
     assert summary["confusion"] is None
     assert summary["paper"] is None
     assert told(command("evaluate", smiles, *words, "--model", "majority", "--quiet", "--json"))["metrics"]["rmse"]["mean"] > 0
+    assert "r2" in told(command("evaluate", smiles, *words, *QUICK, "--model", "gin", "--quiet", "--json"))["metrics"]
+    ended = command("evaluate", smiles, *words, "--model", "csm")
+    assert (ended.code, "csm classifies, but the targets of" in ended.err) == (2, True)
 
 
 def test_the_published_split_is_the_default_where_there_is_one(command, data_dir):
@@ -131,7 +160,11 @@ def test_the_published_split_is_the_default_where_there_is_one(command, data_dir
         (["--protocol", "cv"], "there is no protocol 'cv'"),
         (["--protocol", "split"], "has no published split"),
         (["--protocol", "cv50x1"], "50 folds need at least 50 items"),
-        (["--model", "gin"], "there is no model 'gin'; choose edgnn, gnn, joint, rgcn or majority"),
+        (["--model", "xyz"], "there is no model 'xyz'; choose edgnn, gnn, joint, majority, csm"),
+        (["--model", "wl-subtre"], "there is no model 'wl-subtre'; did you mean 'wl-subtree'?"),
+        (["--model", "rdf2vec"], "rdf2vec classifies nodes, but the targets are those of graphs"),
+        (["--model", "csm"], "a SubgraphMatchingClassifier has no parameter 'max_epochs'"),
+        (["--model", "majority"], "a MajorityClassifier has no parameter 'max_epochs'; it has none"),
         (["--metric", "acuracy"], "did you mean 'accuracy'"),
         (["--metric", "auc"], "did you mean 'roc_auc'"),
         (["--metric", "rmse"], "rmse judges values"),
@@ -154,16 +187,16 @@ def test_a_configuration_file_may_hold_the_protocol(command, molecules, tmp_path
 
 
 def test_ctrl_c_ends_with_the_results_so_far(command, molecules, monkeypatch):
-    from edgnn.cli._progress import EpochProgress
+    from edgnn.cli._progress import Progress
 
-    real = EpochProgress.epoch
+    real = Progress.epoch
 
     def pressed(self, epoch):
         real(self, epoch)
         if epoch.number == 3:
             os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(EpochProgress, "epoch", pressed)
+    monkeypatch.setattr(Progress, "epoch", pressed)
     ended = command("evaluate", molecules, "--protocol", "cv2", "--max-epochs", 50, "--hidden", 4, "--quiet")
     assert ended.code == 130
     assert ended.err.splitlines()[1] == "edgnn: interrupted after epoch 3, results so far:"

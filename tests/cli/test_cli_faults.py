@@ -115,9 +115,9 @@ def test_ctrl_c_says_how_to_go_on_and_that_works(command, molecules, tmp_path, m
 
 @pytest.mark.parametrize("between", [0.0, 1000.0])
 def test_ctrl_c_keeps_the_last_whole_epoch(command, molecules, tmp_path, monkeypatch, whole, between):
-    from edgnn.cli._progress import EpochProgress
+    from edgnn.cli._progress import Progress
 
-    run, real = tmp_path / "run", EpochProgress.epoch
+    run, real = tmp_path / "run", Progress.epoch
 
     def pressed(self, epoch):
         real(self, epoch)
@@ -126,7 +126,7 @@ def test_ctrl_c_keeps_the_last_whole_epoch(command, molecules, tmp_path, monkeyp
 
     with monkeypatch.context() as patched:
         patched.setattr("edgnn.estimators._session._SECONDS_BETWEEN_CHECKPOINTS", between)
-        patched.setattr(EpochProgress, "epoch", pressed)
+        patched.setattr(Progress, "epoch", pressed)
         ended = command("train", molecules, "--out", run, *QUICK)
     stopping, interrupted = ended.err.splitlines()
     assert (ended.code, stopping) == (130, "edgnn: stopping after this epoch; press Ctrl-C again to stop at once")

@@ -248,7 +248,8 @@ def test_without_any_part_apart_the_training_part_is_judged(command, molecules, 
     assert (metrics["part"], metrics["items"], metrics["best_epoch"]) == ("training", 40, [3])
 
 
-def test_a_pipe_gets_a_few_plain_lines(command, molecules, tmp_path):
+def test_a_pipe_gets_a_few_plain_lines(command, molecules, tmp_path, monkeypatch):
+    monkeypatch.setattr("edgnn.cli._progress._SECONDS_AT_LEAST", 0.0)
     ended = command("train", molecules, "--out", tmp_path / "run", "--hidden", 4, "--max-epochs", 47)
     lines = ended.err.splitlines()
     assert 10 <= len(lines) <= 21

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgnn.graphs import UNKNOWN, Graphs, Structure, Vocabulary
-from edgnn.graphs._relations import Relations
+from edgnn.graphs._relations import Cells, Relations
+from nn_reference import edges_of
 from strategies import INTEGERS, STRINGS, graphs
 
 LABELED = st.sampled_from([None, STRINGS, INTEGERS])
@@ -38,6 +39,41 @@ def received_by_hand(collection, labels, direction):
             if direction == "both":
                 listed.setdefault((label + labels, source), []).append(target)
     return {pair: sorted(neighbors) for pair, neighbors in listed.items()}
+
+
+def sent(relations: Relations) -> dict[tuple[int, int], list[int]]:
+    """Return the receivers listed for every (relation, source)."""
+    listed: dict[tuple[int, int], list[int]] = {}
+    sources, bounds = relations.gather.indices.tolist(), relations.spread.indptr.tolist()
+    assert relations.gather.indptr.tolist() == list(range(len(sources) + 1))
+    for node, (start, stop) in enumerate(pairwise(bounds)):
+        for pair in relations.spread.indices[start:stop].tolist():
+            relation = int(relations.relation_of_pair[pair])
+            listed.setdefault((relation, sources[pair]), []).append(node)
+    return listed
+
+
+def sent_by_hand(collection, labels, direction):
+    listed: dict[tuple[int, int], list[int]] = {}
+    for source, target, label in edges_of(collection):
+        kind = min(label, labels)
+        listed.setdefault((kind, source), []).append(target)
+        if direction == "both":
+            listed.setdefault((kind + labels + 1, target), []).append(source)
+    return {pair: sorted(nodes) for pair, nodes in listed.items()}
+
+
+def cells_by_hand(collection, labels, direction, mean):
+    """Return how often each node meets each (relation, neighbor's label), or its share of the node's edges of the relation."""
+    edge_labels = len(collection.edge_vocabulary)
+    received = received_by_hand(collection, edge_labels, direction)
+    counts = torch.zeros(collection.num_nodes, edge_labels * (1 + (direction == "both")) * labels, dtype=torch.float64)
+    for (relation, node), neighbors in received.items():
+        for neighbor in neighbors:
+            label = int(collection.node_label[neighbor])
+            if label < labels:
+                counts[node, relation * labels + label] += 1 / len(neighbors) if mean else 1
+    return counts
 
 
 @given(graphs(labels=LABELED, features=False, names=False), st.sampled_from(["both", "in"]))
@@ -70,16 +106,98 @@ def test_edges_with_the_reserved_label_belong_to_no_relation():
 
 
 def test_relations_are_left_out_unless_asked_for_and_count_as_memory():
-    collection = Graphs.from_edges([(0, 1), (1, 2)], edge_labels="ab")
+    collection = Graphs.from_edges([(0, 1), (1, 2)], edge_labels="ab", edge_features=[[1.0], [2.0]])
     plain, listed = Structure.of(collection), Structure.of(collection, relations=True)
     assert plain.relations is None
-    assert listed.nbytes == plain.nbytes + listed.relations.nbytes
+    assert plain.sources is None
+    assert listed.nbytes == plain.nbytes + listed.relations.nbytes + listed.sources.nbytes
     assert listed.relations.nbytes == listed.relations.gather.nbytes + listed.relations.spread.nbytes > 0
+    assert listed.sources.nbytes == listed.sources.gather.nbytes + listed.sources.spread.nbytes + 4 * 4
+    assert Structure.of(collection, relations="targets").sources is None
+    assert Structure.of(collection, relations="sources").relations is None
+    with pytest.raises(ValueError, match="relations='edges': choose False, True, 'targets' or 'sources'"):
+        Structure.of(collection, relations="edges")
 
 
 def test_moving_keeps_relations():
-    structure = Structure.of(Graphs.from_edges([(0, 1), (1, 2)], edge_labels="ab"), relations=True)
-    assert received(structure.to("cpu", torch.float64).relations) == received(structure.relations)
+    collection = Graphs.from_edges([(0, 1), (1, 2)], edge_labels="ab", edge_features=[[1.0], [2.0]])
+    structure = Structure.of(collection, relations=True)
+    moved = structure.to("cpu", torch.float64)
+    assert received(moved.relations) == received(structure.relations)
+    assert sent(moved.sources) == sent(structure.sources)
+    assert moved.sources.features.dtype == torch.float64
+    assert moved.sources.features.tolist() == structure.sources.features.tolist() == [[1.0], [2.0], [1.0], [2.0]]
+
+
+@given(graphs(labels=LABELED, names=False), st.sampled_from(["both", "in"]))
+def test_every_edge_stands_in_the_row_of_its_receiver_with_what_its_source_sends(collection, direction):
+    labels = len(collection.edge_vocabulary)
+    sources = Structure.of(collection, direction=direction, relations="sources").sources
+    assert {pair: sorted(nodes) for pair, nodes in sent(sources).items()} == sent_by_hand(collection, labels, direction)
+    assert sources.num_relations == (labels + 1) * (2 if direction == "both" else 1)
+    assert (sources.features is None) == (collection.edge_features is None)
+    if collection.edge_features is None:
+        assert sources.gather.nnz == len(sent_by_hand(collection, labels, direction))
+    else:
+        assert sources.gather.nnz == sources.spread.nnz == len(sources.features)
+
+
+def test_features_of_edges_stand_beside_their_sources():
+    collection = Graphs.from_edges(
+        [(0, 1), (2, 1), (0, 1)], edge_labels="bab", edge_features=[[1.0], [2.0], [3.0]], num_nodes=3
+    )
+    sources = Structure.of(collection, relations="sources").sources
+    where = zip(
+        sources.relation_of_pair.tolist(), sources.gather.indices.tolist(), sources.features[:, 0].tolist(), strict=True
+    )
+    first = collection.edge_vocabulary.index("b")
+    assert sorted(where) == sorted(
+        [(first, 0, 1.0), (first, 0, 3.0), (1 - first, 2, 2.0), (3 + first, 1, 1.0), (3 + first, 1, 3.0), (4 - first, 1, 2.0)]
+    )
+
+
+def test_edges_with_the_reserved_label_are_a_relation_of_their_own_by_source():
+    known = Graphs.from_edges([(0, 1)], edge_labels=["x"])
+    collection = Graphs.from_edges([(0, 1), (1, 2)], edge_labels=["x", "new"], like=known.with_node_labels(None), unknown="map")
+    sources = Structure.of(collection, relations="sources").sources
+    assert sent(sources) == {(0, 0): [1], (1, 1): [2], (2, 1): [0], (3, 2): [1]}
+
+
+@given(graphs(labels=LABELED, features=False, names=False), st.sampled_from(["both", "in"]), st.booleans())
+def test_cells_count_the_labels_of_neighbors_per_relation(collection, direction, dense):
+    labels = len(collection.node_vocabulary)
+    relations = Structure.of(collection, direction=direction, relations="targets").relations
+    limit = 10**6 if dense else -1
+    cells = Cells.of(relations, collection.node_label, labels, dense=limit, dtype=torch.float64)
+    assert isinstance(cells.sums, torch.Tensor) == dense
+    assert cells.keys.tolist() == cells.index.tolist()
+    for counts, mean in ((cells.sums, False), (cells.means, True)):
+        expected = cells_by_hand(collection, labels, direction, mean)
+        assert cells.keys.tolist() == expected.any(0).nonzero()[:, 0].tolist()
+        given_dense = counts if dense else counts.to_dense(torch.float64)
+        torch.testing.assert_close(given_dense, expected[:, cells.keys])
+
+
+def test_only_the_cells_asked_for_are_counted():
+    collection = Graphs.from_edges([(0, 1), (2, 1), (1, 0), (0, 1)], edge_labels="xxyx", node_labels="abc")
+    relations = Structure.of(collection, direction="in", relations="targets").relations
+    every = Cells.of(relations, collection.node_label, 3)
+    assert every.keys.tolist() == [0, 2, 4]
+    assert every.sums.to_dense().tolist() == [[0, 0, 1], [2, 1, 0], [0, 0, 0]]
+    some = Cells.of(relations, collection.node_label, 3, keys=[1, 2, 4])
+    assert some.keys.tolist() == [1, 2, 4]
+    assert some.sums.to_dense().tolist() == [[0, 0, 1], [0, 1, 0], [0, 0, 0]]
+    torch.testing.assert_close(some.means.to_dense(), torch.tensor([[0, 0, 1], [0, 1 / 3, 0], [0, 0, 0]]))
+    assert Cells.of(relations, collection.node_label, 3, keys=[]).sums.shape == (3, 0)
+
+
+def test_neighbors_with_unknown_labels_count_for_nothing_but_in_the_mean():
+    collection = Graphs.from_edges([(0, 1), (2, 1)], node_labels="abc")
+    relations = Structure.of(collection, direction="in", relations="targets").relations
+    cells = Cells.of(relations, collection.node_label, 2, dense=9)
+    assert cells.keys.tolist() == [0]
+    assert cells.sums.tolist() == [[0], [1], [0]]
+    assert cells.means.tolist() == [[0], [0.5], [0]]
 
 
 @pytest.mark.gpu
@@ -92,4 +210,13 @@ def test_cuda_relations_agree_with_the_cpu(direction):
     theirs = Structure.from_edge_index(index, kinds, **options).relations
     assert ours.offset == theirs.offset
     assert received(ours.to("cpu")) == received(theirs)
+    sources = Structure.from_edge_index(index.cuda(), kinds.cuda(), **options).sources
+    expected = Structure.from_edge_index(index, kinds, **options).sources
+    assert sources.offset == expected.offset
+    assert sent(sources.to("cpu")) == sent(expected)
+    label = torch.arange(41) % 7
+    cells, on_host = Cells.of(ours, label.cuda(), 7), Cells.of(theirs, label, 7)
+    assert torch.equal(cells.keys, on_host.keys)
+    for name in ("sums", "means"):
+        torch.testing.assert_close(getattr(cells, name).to("cpu").to_dense(), getattr(on_host, name).to_dense())
     assert received(theirs.to("cuda").to("cpu")) == received(theirs)

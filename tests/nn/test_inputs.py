@@ -73,7 +73,22 @@ def test_moving_changes_the_numbers_and_keeps_the_lists(monkeypatch, sparse):
     for name in ("H0", "AH0", "graph_H0", "pool"):
         assert torch.equal(dense(getattr(moved, name)).double(), dense(getattr(read, name)).double())
     assert moved.structure.relations.offset == read.structure.relations.offset
+    assert torch.equal(moved.cells.keys, read.cells.keys)
+    for name in ("sums", "means"):
+        assert torch.equal(dense(getattr(moved.cells, name)).double(), dense(getattr(read.cells, name)).double())
     assert read.to().dtype == torch.float32
+
+
+def test_cells_are_counted_where_edges_are_listed_by_target_and_nodes_have_labels_alone():
+    collection = Graphs.from_edges([(0, 1), (2, 1)], node_labels="aba", edge_labels="xy")
+    assert Inputs.of(collection).cells is None
+    assert Inputs.of(collection, relations="sources").cells is None
+    assert Inputs.of(collection._with(node_features=torch.ones(3, 1)), relations="targets").cells is None
+    read = Inputs.of(collection, direction="in", relations="targets")
+    assert read.cells.keys.tolist() == [0, 2]
+    assert read.cells.sums.tolist() == [[0, 0], [1, 1], [0, 0]]
+    chosen = Inputs.of(collection, direction="in", relations="targets", cells=[2, 3])
+    assert chosen.cells.sums.tolist() == [[0, 0], [1, 0], [0, 0]]
 
 
 @pytest.mark.gpu

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgnn import load_dataset
-from edgnn.errors import GraphError
-from edgnn.graphs import Graphs
+from edgnn.errors import GraphError, ModelError
+from edgnn.graphs import Graphs, Structure
 from edgnn.graphs._vocabulary import known_labels
 from edgnn.nn import CONVS, GraphModel, Inputs, NodeModel, Noise, _inputs
 from nn_reference import eq3, eq4, node_inputs, normal, randomized, relational
@@ -47,6 +47,15 @@ def model_of(kind, collection, seed=0, **options):
     return randomized(kind(**{"outputs": 2, "hidden": 4, **sizes, **options}), seed).eval()
 
 
+def gine(conv, graphs, x):
+    """Return what the layer itself gives before batch norm; ``test_gine_conv.py`` compares that to a loop over edges."""
+    structure = Structure.of(graphs, direction=conv.direction, relations="sources", dtype=torch.float64)
+    return conv.activation(conv._sum(x, structure, None, None))
+
+
+LAYERS = {"edgnn": eq4, "gnn": eq3, "joint": relational, "rgcn": relational, "gine": gine}
+
+
 def shuffled(collection, random):
     """Return the graphs with nodes renumbered within each graph and edges in another order, and the new number of each node."""
     place, edges = [], []
@@ -70,9 +79,9 @@ def shuffled(collection, random):
 @given(ODD, ALL, READOUTS)
 def test_a_graph_model_is_layers_readouts_and_a_linear_map(collection, options, ways):
     model = model_of(GraphModel, collection, **options, **ways)
-    layer = {"edgnn": eq4, "gnn": eq3}.get(options["conv"], relational)
+    layer = LAYERS[options["conv"]]
     x = node_inputs(collection)
-    if options["embedding"]:
+    if model.embedding is not None:
         x = x @ model.embedding
     all_states = [x] if ways["include_input"] else []
     for conv in model.convs:
@@ -91,7 +100,7 @@ def test_a_graph_model_is_layers_readouts_and_a_linear_map(collection, options, 
 
 @given(ODD, ALL)
 def test_a_node_model_is_layers_and_a_linear_map_or_one_layer_more(collection, options):
-    layer = {"edgnn": eq4, "gnn": eq3}.get(options["conv"], relational)
+    layer = LAYERS[options["conv"]]
     for head in ("linear", "conv"):
         model = model_of(NodeModel, collection, head=head, **options)
         assert len(model.convs) == 2
@@ -132,7 +141,7 @@ def test_graphs_do_not_see_each_other(collection, options, ways):
 @given(ODD, ALL, READOUTS, st.booleans())
 def test_inputs_counted_before_give_the_same_outputs_dense_or_sparse(collection, options, ways, sparse):
     model = model_of(GraphModel, collection, **options, **ways)
-    needs = {"direction": options["direction"], "relations": options["conv"] in ("joint", "rgcn"), "dtype": torch.float64}
+    needs = {"direction": options["direction"], "relations": True, "dtype": torch.float64}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_inputs, "DENSE_LABELS", -1 if sparse else 64)
         read = Inputs.of(collection, **needs)
@@ -223,6 +232,39 @@ def test_forgotten_labels_count_as_no_labels(kind, conv, options):
     )
     torch.testing.assert_close(model(SMALL), model(unseen))
     assert not torch.allclose(before, model(SMALL))
+
+
+@pytest.mark.parametrize("conv", ["joint", "rgcn"])
+@pytest.mark.parametrize("direction", ["both", "in"])
+def test_a_model_with_weights_for_all_cells_that_occur_is_the_model_with_all_weights(conv, direction):
+    bare = SMALL._with(node_features=None)
+    read = Inputs.of(bare, direction=direction, relations="targets", dtype=torch.float64)
+    keys = read.cells.keys.tolist()
+    few = model_of(NodeModel, bare, conv=conv, direction=direction, cells=keys, members=2)
+    full = model_of(NodeModel, bare, conv=conv, direction=direction, members=2)
+    full.load_state_dict(few.state_dict() | {"convs.0.W": few.convs[0].relation_weights().detach()})
+    torch.testing.assert_close(few(bare), full(bare))
+    torch.testing.assert_close(few(read), full(read))
+    assert few.config["cells"] == keys
+    assert few.with_members(1).convs[0].W.shape == (1, len(keys), 4)
+    node, edge = torch.tensor([[False, True, False], [True, False, False]]), torch.tensor([[True, False, False], [False] * 3])
+    few.forget(node, edge)
+    full.forget(node, edge)
+    torch.testing.assert_close(few(bare), full(bare))
+    assert torch.equal(few.convs[0].relation_weights(), full.convs[0].W)
+
+
+def test_cells_of_other_models_are_refused():
+    for options in ({"conv": "edgnn"}, {"conv": "rgcn", "embedding": 3}, {"conv": "gine"}):
+        with pytest.raises(ModelError, match="cells are weights of the first layer of 'joint' and 'rgcn'"):
+            GraphModel(3, 2, 2, cells=[0], **options)
+
+
+def test_nodes_of_gine_are_embedded_as_wide_as_its_layers():
+    model = GraphModel(3, 2, 2, conv="gine", hidden=5)
+    assert model.embedding.shape == (3, 5)
+    assert model.config["embedding"] is None
+    assert GraphModel(3, 2, 2, conv="gine", hidden=5, embedding=4).convs[0].first.in_dim == 4
 
 
 def test_forgetting_is_each_members_own():

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from torch.autograd import gradcheck
 
@@ -53,7 +53,59 @@ def test_counted_inputs_are_read_as_their_states(collection, options, sparse):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_inputs, "DENSE_LABELS", -1 if sparse else 64)
         read = Inputs.of(collection, direction=conv.direction, relations=True, dtype=torch.float64)
-    torch.testing.assert_close(conv(Known(read.H0, read.AH0), read.structure), conv(x, read.structure))
+    known = Known(read.H0, read.AH0, cells=read.cells)
+    assert (read.cells is None) == (collection.node_features is not None)
+    torch.testing.assert_close(conv(known, read.structure), conv(x, read.structure))
+
+
+@given(ODD, OPTIONS, st.booleans())
+def test_weights_for_some_cells_are_those_weights_with_zeros_for_all_others(collection, options, sparse):
+    collection, options = collection._with(node_features=None), options | {"bases": None}
+    x = node_inputs(collection)
+    relations = known_labels(collection.edge_vocabulary) * (2 if options["direction"] == "both" else 1)
+    keys = list(range(0, relations * x.shape[1], 2))
+    few = conv_of(collection, x.shape[1], cells=keys, **options)
+    full = conv_of(collection, x.shape[1], **options)
+    full.load_state_dict(few.state_dict() | {"W": few.relation_weights().detach()})
+    assert few.W.shape == (len(keys), 2)
+    assert torch.equal(full.W.flatten(0, 1)[keys], few.W)
+    assert not full.W.flatten(0, 1)[1::2].any()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_inputs, "DENSE_LABELS", -1 if sparse else 64)
+        read = Inputs.of(collection, direction=few.direction, relations="targets", cells=keys, dtype=torch.float64)
+    torch.testing.assert_close(few(Known(read.H0, read.AH0, cells=read.cells), read.structure), full(x, read.structure))
+    torch.testing.assert_close(few(x, read.structure), full(x, read.structure))
+
+
+def test_weights_of_cells_are_drawn_as_widely_as_all_of_them():
+    full, few = RelationalConv(400, 16, 5), RelationalConv(400, 16, 5, cells=range(300))
+    assert few.W.shape == (300, 16)
+    assert float(few.W.detach().std()) == pytest.approx(float(full.W.detach().std()), rel=0.05)
+    assert float(few.W.detach().abs().max()) <= (6 / 416) ** 0.5
+
+
+def test_inputs_with_other_cells_are_refused():
+    labeled = SMALL.with_node_labels("abcabc")
+    read = Inputs.of(labeled, relations="targets")
+    conv = RelationalConv(3, 2, 3, cells=[key + 1 for key in read.cells.keys.tolist()])
+    with pytest.raises(GraphError, match=r"has weights for \d+ pairs of relation and label, the inputs count other ones"):
+        conv(Known(read.H0, read.AH0, cells=read.cells), read.structure)
+    with pytest.raises(ValueError, match="with bases there are none"):
+        RelationalConv(3, 2, 3, cells=[1], bases=2)
+
+
+@pytest.mark.parametrize("cells", [False, True])
+def test_one_hot_inputs_are_dropped_as_their_states_are(monkeypatch, cells):
+    monkeypatch.setattr(_inputs, "DENSE_LABELS", -1)
+    labeled = SMALL.with_node_labels(range(6))
+    read = Inputs.of(labeled, relations="targets", dtype=torch.float64)
+    keys = read.cells.keys.tolist() if cells else None
+    conv = conv_of(labeled, 6, input_dropout=0.5, members=2, cells=keys, activation="identity").train()
+    known = Known(read.H0, read.AH0, cells=read.cells)
+    dropped = conv(known, read.structure, noise=Noise(torch.tensor([1, 2]), 1))
+    states = torch.eye(6, dtype=torch.float64).expand(2, 6, 6)
+    torch.testing.assert_close(dropped, conv(states, read.structure, noise=Noise(torch.tensor([1, 2]), 1)))
+    assert not torch.allclose(dropped, conv.eval()(known, read.structure))
 
 
 @given(ODD, OPTIONS)
@@ -108,7 +160,60 @@ def test_it_is_the_r_gcn_of_pyg_with_inverse_relations(direction, aggregate, pee
     all_index, all_kinds = index, kinds
     if direction == "both":
         all_index, all_kinds = torch.cat([index, index.flip(0)], dim=1), torch.cat([kinds, kinds + 4])
-    torch.testing.assert_close(ours(x, index, kinds), theirs(x, all_index, all_kinds))
+    result, expected = ours(x, index, kinds), theirs(x, all_index, all_kinds)
+    torch.testing.assert_close(result, expected)
+    for outputs in (result, expected):
+        outputs.pow(2).sum().backward()
+    torch.testing.assert_close(ours.W.grad, theirs.weight.grad)
+    torch.testing.assert_close(ours.W1.grad, theirs.root.grad)
+    if bases is not None:
+        torch.testing.assert_close(ours.coefficients.grad, theirs.comp.grad)
+
+
+def peer_of(conv, in_dim, bases, peers):
+    """Return PyG's layer with the weights of ours."""
+    theirs = pytest.importorskip("torch_geometric.nn").RGCNConv(
+        in_dim, conv.out_dim, conv.num_relations, num_bases=bases, aggr=peers, bias=False
+    )
+    theirs.double().weight.data, theirs.root.data = conv.relation_weights().detach(), conv.W1.detach().clone()
+    if bases is not None:
+        theirs.weight.data, theirs.comp.data = conv.W.detach().clone(), conv.coefficients.detach().clone()
+    return theirs
+
+
+@given(
+    graphs(labels=st.sampled_from([None, STRINGS]), features=False, names=False, min_graphs=1, min_nodes=1),
+    st.sampled_from(["both", "in"]),
+    st.sampled_from([("sum", "add"), ("mean", "mean")]),
+    st.sampled_from([None, 2]),
+    st.sampled_from(["dense", "sparse", "cells"]),
+)
+@settings(max_examples=40)
+def test_featureless_it_is_the_r_gcn_of_pyg_forward_and_backward(collection, direction, ways, bases, kind):
+    pytest.importorskip("torch_geometric.nn")
+    nodes, kinds = collection.num_nodes, len(collection.edge_vocabulary)
+    assume(kinds)
+    collection = collection.with_node_labels(range(nodes))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_inputs, "DENSE_LABELS", 64 if kind == "dense" else -1)
+        read = Inputs.of(collection, direction=direction, relations="targets", dtype=torch.float64)
+    cells = read.cells.keys.tolist() if kind == "cells" and bases is None else None
+    ours = conv_of(collection, nodes, direction=direction, aggregate=ways[0], bases=bases, cells=cells, activation="identity")
+    theirs = peer_of(ours, nodes, bases, ways[1])
+    index, labels = torch.stack([collection.edge_source, collection.edge_target]), collection.edge_label
+    if direction == "both":
+        index, labels = torch.cat([index, index.flip(0)], dim=1), torch.cat([labels, labels + kinds])
+    result, expected = ours(Known(read.H0, read.AH0, cells=read.cells), read.structure), theirs(None, index, labels)
+    torch.testing.assert_close(result, expected)
+    for outputs in (result, expected):
+        (outputs * normal(nodes, 2)).sum().backward()
+    torch.testing.assert_close(ours.W1.grad, theirs.root.grad)
+    gradient = torch.zeros_like(theirs.weight) if theirs.weight.grad is None else theirs.weight.grad
+    if cells is not None:
+        gradient = gradient.flatten(0, 1)[cells]
+    torch.testing.assert_close(ours.W.grad, gradient)
+    if bases is not None and collection.num_edges:
+        torch.testing.assert_close(ours.coefficients.grad, theirs.comp.grad)
 
 
 def test_few_bases_make_all_weights():
@@ -171,3 +276,32 @@ def test_structures_that_do_not_fit_are_refused(conv, structure, message):
 def test_other_ways_to_aggregate_are_refused():
     with pytest.raises(ValueError, match="aggregate='max': choose 'sum' or 'mean'"):
         RelationalConv(2, 3, 1, aggregate="max")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("aggregate", ["sum", "mean"])
+@pytest.mark.parametrize("kind", ["full", "cells", "bases", "dense"])
+@pytest.mark.parametrize("members", [None, 3])
+def test_one_hot_inputs_on_cuda_agree_with_the_cpu(monkeypatch, aggregate, kind, members):
+    monkeypatch.setattr(_inputs, "DENSE_LABELS", 10**6 if kind == "dense" else -1)
+    generator = torch.Generator().manual_seed(0)
+    collection = Graphs.from_edges(
+        torch.randint(0, 60, (400, 2), generator=generator),
+        num_nodes=60,
+        node_labels=range(60),
+        edge_labels=torch.randint(0, 5, (400,), generator=generator),
+    )
+    read = Inputs.of(collection, relations="targets", dtype=torch.float64)
+    cells = read.cells.keys.tolist() if kind == "cells" else None
+    bases = 3 if kind == "bases" else None
+    conv = conv_of(collection, 60, aggregate=aggregate, cells=cells, bases=bases, members=members, activation="tanh")
+    expected = conv(Known(read.H0, read.AH0, cells=read.cells), read.structure)
+    expected.pow(2).sum().backward()
+    gradients = [parameter.grad.clone() for parameter in conv.parameters()]
+    conv.zero_grad()
+    there = Inputs.of(collection, relations="targets", dtype=torch.float64, cells=cells, device="cuda")
+    result = conv.cuda()(Known(there.H0, there.AH0, cells=there.cells), there.structure)
+    result.pow(2).sum().backward()
+    torch.testing.assert_close(result.cpu(), expected)
+    for parameter, gradient in zip(conv.parameters(), gradients, strict=True):
+        torch.testing.assert_close(parameter.grad.cpu(), gradient)

@@ -2,6 +2,7 @@ import errno
 import json
 import math
 import os
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -281,3 +282,16 @@ def test_another_page_is_no_report(tmp_path):
     page.write_text('<script type="application/json" id="edgnn-data">{"a":</script>')
     with pytest.raises(FormatError, match="damaged"):
         read_report(page)
+
+
+def test_choices_inside_the_training_parts_are_counted(write):
+    strengths = [1.0] * 7 + [10.0] * 3
+    outcomes = [
+        Outcome(outcome.prediction, None, {"kernel": 3, "C": strength, "inner_accuracy": 0.5 + strength / 100})
+        for outcome, strength in zip(SPREAD.outcomes, strengths, strict=True)
+    ]
+    page, data = write(replace(SPREAD, outcomes=tuple(outcomes)))
+    assert "kernel 3 (10×) C 1 (7×), 10 (3×)" in page.text
+    assert "inner_accuracy" not in page.text
+    assert [split["chosen"]["C"] for split in data["evaluation"]["splits"]] == strengths
+    assert "Chosen inside" not in write(SPREAD)[0].text

@@ -66,10 +66,16 @@ def test_a_members_block_is_what_its_graphs_alone_would_give(table, options, spa
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_inputs, "DENSE_LABELS", -1 if sparse else 64)
         patch.setattr(_structure, "DENSE_ENTRIES_PER_EDGE", -1 if sparse else 10**6)
-        batch = Blocks(Inputs.of(collection, dtype=torch.float64, **options)).take(index)
+        whole = Inputs.of(collection, dtype=torch.float64, relations="targets", **options)
+        batch = Blocks(whole).take(index)
         members = len(index)
+        cells = None if whole.cells is None else whole.cells.keys.tolist()
         for member, row in enumerate(index):
-            own = Inputs.of(chosen(collection, row), dtype=torch.float64, **options)
+            own = Inputs.of(chosen(collection, row), dtype=torch.float64, relations="targets", cells=cells, **options)
+            if cells is not None:
+                assert torch.equal(batch.cells.keys, whole.cells.keys)
+                assert_padded(block(batch.cells.sums, member, members), own.cells.sums)
+                assert_padded(block(batch.cells.means, member, members), own.cells.means)
             for name in ("H0", "AH0", "graph_H0", "pool", "pool_t"):
                 assert_padded(block(getattr(batch, name), member, members), getattr(own, name))
             for name in ("neighbors", "neighbors_t", "C_in", "C_out", "F_in", "F_out"):
@@ -83,6 +89,31 @@ def test_a_members_block_is_what_its_graphs_alone_would_give(table, options, spa
                 assert batch.mask[member].tolist() == [place < own.num_nodes for place in range(batch.mask.shape[1])]
         assert (batch.mask is None) == (members == 1)
         assert batch.num_graphs == index.numel()
+
+
+@given(tables(), st.sampled_from(["both", "in"]), st.sampled_from(["relations", "sources"]))
+def test_a_members_pairs_are_those_of_its_graphs_alone_and_empty_rows(table, direction, way):
+    collection, index = table
+    needs = {"direction": direction, "dtype": torch.float64, "relations": True}
+    batch = getattr(Blocks(Inputs.of(collection, **needs)).take(index).structure, way)
+    members, places = len(index), batch.gather.shape[1] // len(index)
+    for name in ("gather", "spread"):
+        transposed = getattr(batch, f"{name}_t")
+        if transposed is not None:
+            assert torch.equal(transposed.to_dense(), getattr(batch, name).to_dense().T)
+    for member, row in enumerate(index):
+        own = getattr(Inputs.of(chosen(collection, row), **needs).structure, way)
+        gather, spread = (block(getattr(batch, name), member, members) for name in ("gather", "spread"))
+        for start, stop, first, last in zip(batch.offset, batch.offset[1:], own.offset, own.offset[1:], strict=False):
+            ours = spread[:, start:stop] @ gather[start:stop]
+            theirs = (own.spread.to_dense(torch.float64)[:, first:last]) @ (own.gather.to_dense(torch.float64)[first:last])
+            nodes = len(theirs)
+            assert torch.equal(ours[:nodes, :nodes], theirs)
+            assert ours.shape == (places, places)
+            assert float(ours.sum()) == float(theirs.sum())
+        if batch.features is not None:
+            shown = spread @ (batch.features if members == 1 else batch.features[member])
+            torch.testing.assert_close(shown[:nodes], own.spread.to_dense(torch.float64) @ own.features)
 
 
 def member_of(fleet, member):
@@ -101,7 +132,7 @@ def gradient(parameter):
 )  # fmt: skip
 def test_a_fleet_on_blocks_gives_what_its_members_give_alone(table, conv, direction, sparse, readout, embedding):
     collection, index = table
-    needs = {"direction": direction, "dtype": torch.float64, "relations": conv in ("joint", "rgcn")}
+    needs = {"direction": direction, "dtype": torch.float64, "relations": True}
     sizes = {
         "node_features": 0 if collection.node_features is None else collection.node_features.shape[1],
         "edge_features": 0 if collection.edge_features is None else collection.edge_features.shape[1],

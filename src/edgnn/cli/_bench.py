@@ -13,7 +13,9 @@ from edgnn.errors import EdgnnError
 
 
 def bench(
-    questions: Annotated[list[str] | None, typer.Argument(help="Which to answer: io, wl, layer, fleet; default: all.")] = None,
+    questions: Annotated[
+        list[str] | None, typer.Argument(help="Which to answer: io, wl, layer, fleet, rivals; default: all.")
+    ] = None,
     data_dir: DataDir = None,
     as_json: Json = False,
     out: Annotated[

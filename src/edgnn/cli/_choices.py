@@ -16,7 +16,6 @@ from edgnn.errors import EdgnnError
 
 if TYPE_CHECKING:
     from edgnn.datasets import Dataset
-    from edgnn.estimators import Estimator
     from edgnn.experiments import Recipe
 
 _NOT_PARAMETERS = ("random_state", "validation", "verbose", "warm_start")
@@ -26,7 +25,7 @@ Config = Annotated[
     Path | None, typer.Option("--config", exists=True, dir_okay=False, help="A TOML file of options; flags override it.")
 ]
 SettingsRow = Annotated[
-    str | None, typer.Option("--settings", metavar="ROW", help="Stored settings to start from: paper or closest.")
+    str | None, typer.Option("--settings", metavar="ROW", help="Stored settings to start from: paper, closest or rgcn.")
 ]
 
 
@@ -56,10 +55,11 @@ def read_config(path: Path | None, options: Iterable[str]) -> tuple[dict[str, An
 
 
 def parameter_names() -> set[str]:
-    """Return the names of all estimators' parameters that can be set from outside."""
-    from edgnn import estimators
+    """Return the names of all models' parameters that can be set from outside."""
+    from edgnn import baselines, estimators
 
-    kinds = (getattr(estimators, f"{level}{task}") for level in ("Graph", "Node") for task in ("Classifier", "Regressor"))
+    kinds = [getattr(estimators, f"{level}{task}") for level in ("Graph", "Node") for task in ("Classifier", "Regressor")]
+    kinds += [getattr(baselines, name) for rival in baselines.RIVALS.values() for name in (rival.graph, rival.node) if name]
     return {name for kind in kinds for name in kind._get_param_names()} - set(_NOT_PARAMETERS)
 
 
@@ -81,25 +81,29 @@ def validation_of(told: Any, row: Recipe | None) -> float | str | None:
 
 
 def make_estimator(
-    data: Dataset, parameters: Mapping[str, Any], *, validation: float | str | None, seed: int
-) -> Estimator:  # fmt: skip
-    """Return the estimator for a data set."""
-    from edgnn import estimators
-    from edgnn.experiments import task_of_dataset
+    data: Dataset, parameters: Mapping[str, Any], *, model: str = "edgnn", validation: float | str | None, seed: int
+) -> Any:  # fmt: skip
+    """Return the estimator of a model for a data set."""
+    from edgnn.experiments import model_class
 
-    name = f"{data.level.capitalize()}{'Regressor' if task_of_dataset(data) == 'values' else 'Classifier'}"
-    kind: type[Estimator] = getattr(estimators, name)
-    known = set(kind._get_param_names()) - set(_NOT_PARAMETERS)
+    kind, meant = model_class(model, data)
+    every = set(kind._get_param_names())
+    known = every - set(_NOT_PARAMETERS)
     for parameter in parameters:
         if parameter not in known:
-            raise EdgnnError(f"a {name} has no parameter {parameter!r}{_similar(parameter, known)}")
-    chosen = dict(parameters)
+            raise EdgnnError(f"a {kind.__name__} has no parameter {parameter!r}{_similar(parameter, known)}")
+    chosen = {**meant, **parameters}
     if "class_weight" in chosen:
         chosen["class_weight"] = class_weight_of(chosen["class_weight"], data.class_names)
-    if not isinstance(validation, str):
+    if "validation" in every and not isinstance(validation, str):
         chosen["validation"] = validation
-    estimator = kind(**chosen, random_state=seed)
-    estimator._checked_parameters()
+    if "random_state" in every:
+        chosen["random_state"] = seed
+    if "n_jobs" in every:
+        chosen.setdefault("n_jobs", -1)
+    estimator = kind(**chosen)
+    if hasattr(estimator, "_checked_parameters"):
+        estimator._checked_parameters()
     return estimator
 
 
@@ -128,5 +132,7 @@ def _class_pairs(text: str) -> dict[str, str]:
 
 
 def _similar(name: str, known: Iterable[str]) -> str:
+    if not known:
+        return "; it has none"
     close = get_close_matches(name, sorted(known), n=1)
     return f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(sorted(known))}"

@@ -13,7 +13,7 @@ from edgnn.cli._choices import Config, SettingsRow, make_estimator, read_config,
 from edgnn.cli._datasets import DataDir, Json, Options
 from edgnn.cli._interrupt import softly_interrupted
 from edgnn.cli._parameters import Device, Seed, ValidationShare, takes_parameters, value_of
-from edgnn.cli._progress import EpochProgress
+from edgnn.cli._progress import Progress
 from edgnn.cli._show import introduction, print_evaluation
 from edgnn.cli._source import Regression, Source, SourceArgument, TargetFile, TargetOption, TaskOption, check_place
 from edgnn.cli._threads import use_few_threads
@@ -28,7 +28,6 @@ _OPTIONS = (
     "task", "target", "target_file", "regression", "options", "settings", "validation", "test", "seed",
     "protocol", "runs", "model", "metric",
 )  # fmt: skip
-_MODELS = ("edgnn", "gnn", "joint", "rgcn", "majority")
 
 
 @takes_parameters("conv")
@@ -42,7 +41,12 @@ def evaluate(
         ),
     ] = None,
     model: Annotated[
-        str | None, typer.Option("--model", metavar="NAME", help="edgnn (the default), gnn, joint, rgcn or majority.")
+        str | None,
+        typer.Option(
+            "--model",
+            metavar="NAME",
+            help="edgnn (the default), gnn, joint; or a rival: majority, csm, wlsp, rgcn, wl-rdf, rdf2vec, wl-subtree, gin.",
+        ),
     ] = None,
     metric: Annotated[
         list[str] | None,
@@ -74,8 +78,8 @@ def evaluate(
     *,
     parameters: dict[str, Any],
 ) -> None:
-    """Evaluate a model: all splits of the protocol are trained at once."""
-    from edgnn.experiments import default_protocol, is_of_paper, published_accuracy
+    """Evaluate a model by a protocol: the same splits for every model."""
+    from edgnn.experiments import default_protocol, is_of_paper, paper_row, published_accuracy
 
     check_place(out, "--out")
     check_place(report, "--report")
@@ -85,22 +89,30 @@ def evaluate(
         validation=validation, test=test, seed=seed, protocol=protocol, runs=runs, model=model, metric=metric or None,
     )  # fmt: skip
     data = Source.of(source, options, data_dir).load()
-    row = recipe_of(options.get("settings"), data)
+    row = recipe_of(_settings_row(options), data)
+    model = options.get("model") or ("edgnn" if row is None else row.model)
     chosen = in_file | parameters | ({} if device is None else {"device": device})
     name = options.get("protocol") or default_protocol(data, None if row is None else row.protocol)
     splits = _splits(data, name, options, row)
-    estimator = _estimator(data, options, row, chosen)
+    estimator = make_estimator(
+        data,
+        ({} if row is None else row.estimator) | chosen,
+        model=model,
+        validation=validation_of(options.get("validation"), row),
+        seed=options.get("seed", 0),
+    )
     if not as_json and not quiet:
-        introduction(data, estimator, _plan(name, splits, options.get("settings")))
+        introduction(data, estimator, _plan(name, splits, None if row is None else row.row))
     evaluation, seconds, history, stopped = _run(estimator, data, splits, options, quiet)
     comparable = evaluation.metrics[0] == "accuracy" and is_of_paper(data, name, splits)
-    paper = published_accuracy(data.name) if comparable else None
+    beside = paper_row(model)
+    paper = published_accuracy(data.name, beside) if comparable and beside is not None else None
     about = {
         "command": context.meta["command"],
         "data": data.name,
         "protocol": name,
-        "model": options.get("model", "edgnn"),
-        "settings": options.get("settings"),
+        "model": model,
+        "settings": None if row is None else row.row,
         "seed": options.get("seed", 0),
         **({} if stopped is None else {"interrupted after epoch": stopped}),
     }
@@ -132,20 +144,13 @@ def _splits(data: Dataset, protocol: str, options: dict[str, Any], row: Recipe |
     )
 
 
-def _estimator(data: Dataset, options: dict[str, Any], row: Recipe | None, chosen: dict[str, Any]) -> Any:
-    from edgnn.experiments import task_of_dataset
+def _settings_row(options: dict[str, Any]) -> str | None:
+    """Return the stored settings that were asked for, else those that bear the model's name."""
+    from edgnn.experiments import rows
 
+    told: str | None = options.get("settings")
     model = options.get("model")
-    if model is not None and model not in _MODELS:
-        raise EdgnnError(f"there is no model {model!r}; choose {', '.join(_MODELS[:-1])} or {_MODELS[-1]}")
-    if model == "majority":
-        from sklearn.dummy import DummyClassifier, DummyRegressor
-
-        return DummyRegressor() if task_of_dataset(data) == "values" else DummyClassifier(strategy="prior")
-    parameters = ({} if row is None else row.estimator) | chosen | ({} if model is None else {"conv": model})
-    return make_estimator(
-        data, parameters, validation=validation_of(options.get("validation"), row), seed=options.get("seed", 0)
-    )
+    return model if told is None and model in rows() else told
 
 
 def _plan(protocol: str, splits: list[Split], settings: str | None) -> str:
@@ -159,16 +164,13 @@ def _run(
     estimator: Any, data: Dataset, splits: list[Split], options: dict[str, Any], quiet: bool
 ) -> tuple[Evaluation, float, list[dict[str, Any]], int | None]:
     """Train and judge; return how long it took, the losses, and the epoch at which Ctrl-C ended it, if it did."""
-    import numpy as np
-
     from edgnn.estimators._session import told_memory
     from edgnn.evaluation import evaluate
     from edgnn.experiments import items_of
 
-    fleet = hasattr(estimator, "predict_splits")
-    X: Any = items_of(data) if fleet else np.zeros((len(data), 1))
-    progress = EpochProgress(estimator.max_epochs if fleet else len(splits), "training", quiet=quiet or not fleet)
-    if fleet:
+    epochs = getattr(estimator, "max_epochs", None)
+    progress = Progress(epochs or len(splits), "training", "split" if epochs is None else "epoch", quiet=quiet)
+    if epochs is not None:
         use_few_threads(estimator, data, len(splits))
     history: list[dict[str, Any]] = []
     stopped = None
@@ -176,6 +178,7 @@ def _run(
     def on_progress(now: Any) -> bool:
         nonlocal stopped
         if now.epoch is None:
+            progress.step(now.done)
             return False
         progress.epoch(now.epoch)
         history.append({"epoch": now.done, "train_loss": now.epoch.train_loss, "valid_loss": now.epoch.valid_loss})
@@ -183,9 +186,9 @@ def _run(
         return interrupt.asked
 
     start = time.perf_counter()
-    with softly_interrupted() as interrupt, progress, told_memory():
+    with softly_interrupted(when=epochs is not None) as interrupt, progress, told_memory():
         evaluation = evaluate(
-            estimator, X, data.targets, splits, metrics=options.get("metric"), class_names=data.class_names or None,
+            estimator, items_of(data), data.targets, splits, metrics=options.get("metric"), class_names=data.class_names or None,
             on_progress=on_progress,
         )  # fmt: skip
     return evaluation, time.perf_counter() - start, history, stopped

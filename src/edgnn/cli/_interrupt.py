@@ -19,10 +19,10 @@ class Interrupt:
 
 
 @contextmanager
-def softly_interrupted() -> Iterator[Interrupt]:
-    """Take note of the first Ctrl-C; the second one interrupts at once."""
+def softly_interrupted(*, when: bool = True) -> Iterator[Interrupt]:
+    """Take note of the first Ctrl-C; the second one, or any where there are no epochs to wait for, interrupts at once."""
     interrupt = Interrupt()
-    if threading.current_thread() is not threading.main_thread():
+    if not when or threading.current_thread() is not threading.main_thread():
         yield interrupt
         return
 

@@ -38,7 +38,7 @@ class Flag:
 _MODEL = (
     ("layers", "N", "How many layers; default 2."),
     ("hidden", "N", "How wide they are; default 64."),
-    ("conv", "NAME", "The layer: edgnn (Eq. 4 of the paper), gnn (blind to edges' labels), joint, rgcn."),
+    ("conv", "NAME", "The layer: edgnn (Eq. 4 of the paper), gnn (blind to edges' labels), joint, rgcn, gine."),
     ("activation", "NAME", "relu, cosine, tanh and others."),
     ("dropout", "RATE", "Of each layer's result; default 0 for graphs, 0.5 for nodes."),
     ("batch_norm", None, "Normalize after each activation; default for graphs."),

@@ -15,25 +15,28 @@ import typer
 
 _MOST_LINES = 20
 _SECONDS_BETWEEN_LINES = 30.0
+_SECONDS_AT_LEAST = 0.25
 
 
-class EpochProgress:
-    """Shows the epochs of a training on stderr.
+class Progress:
+    """Shows the epochs or splits of a training on stderr.
 
     Parameters
     ----------
     total : int
-        Most epochs.
+        Most of them.
     what : str
-        What is being trained.
+        What is being done.
+    unit : str
+        What is counted.
     quiet : bool
         Show nothing.
     """
 
-    def __init__(self, total: int, what: str, *, quiet: bool = False) -> None:
-        self._view = _Nothing() if quiet else _Bar(total, what) if sys.stderr.isatty() else _Lines(total)
+    def __init__(self, total: int, what: str, unit: str = "epoch", *, quiet: bool = False) -> None:
+        self._view = _Nothing() if quiet else _Bar(total, what, unit) if sys.stderr.isatty() else _Lines(total, unit)
 
-    def __enter__(self) -> EpochProgress:
+    def __enter__(self) -> Progress:
         self._view.start()
         return self
 
@@ -96,35 +99,37 @@ class _Nothing:
 
 
 class _Lines(_Nothing):
-    """About twenty lines in all, or one every half minute if that is more."""
+    """About twenty lines in all, or one every half minute if that is more; far fewer where all is over in a moment."""
 
-    def __init__(self, total: int) -> None:
-        self.total, self.begin, self.first, self.last = total, time.monotonic(), 0, 0.0
+    def __init__(self, total: int, unit: str) -> None:
+        self.total, self.unit, self.begin, self.first, self.last = total, unit, time.monotonic(), 0, 0.0
 
     def show(self, number: int, details: dict[str, str]) -> None:
         now = time.monotonic()
         self.first = self.first or number
         step = max(1, math.ceil(self.total / _MOST_LINES))
-        if number % step and number != self.total and now - self.last < _SECONDS_BETWEEN_LINES:
+        pause = _SECONDS_BETWEEN_LINES if number % step else _SECONDS_AT_LEAST
+        if number != self.total and now - self.last < pause:
             return
         self.last = now
         left = (now - self.begin) / (number - self.first + 1) * (self.total - number)
         told = [f"{name} {value}" for name, value in details.items()]
         told += [f"{duration(left)} left"] if number < self.total else []
-        typer.echo(f"epoch {number} of {self.total}: {', '.join(told)}".rstrip(": "), err=True)
+        typer.echo(f"{self.unit} {number} of {self.total}: {', '.join(told)}".rstrip(": "), err=True)
 
 
 class _Bar(_Nothing):
     """One line that is drawn again and again, and goes away at the end."""
 
-    def __init__(self, total: int, what: str) -> None:
+    def __init__(self, total: int, what: str, unit: str) -> None:
+        from rich import progress as rich_progress
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
-        self.progress = Progress(
+        self.progress = rich_progress.Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=24),
-            TextColumn("epoch {task.completed:.0f} of {task.total:.0f}  {task.fields[details]}"),
+            TextColumn(unit + " {task.completed:.0f} of {task.total:.0f}  {task.fields[details]}"),
             TimeRemainingColumn(compact=True),
             TextColumn("left"),
             console=Console(stderr=True),

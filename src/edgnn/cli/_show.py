@@ -47,10 +47,18 @@ def about_data(data: Dataset) -> str:
 def about_model(estimator: Any) -> str:
     """Say in a line what is trained, and how."""
     if not hasattr(estimator, "conv"):
-        return (
-            "no model: the mean of the targets" if "Regressor" in type(estimator).__name__ else "no model: the majority class"
-        )
-    names = {"edgnn": "edGNN", "gnn": "GNN without edge labels", "joint": "joint edGNN", "rgcn": "R-GCN"}
+        from edgnn.baselines import RIVALS
+
+        kind = type(estimator).__name__
+        says = {name: rival.says for rival in RIVALS.values() for name in (rival.graph, rival.node)}
+        return says.get(kind, "the mean of the targets")
+    names = {
+        "edgnn": "edGNN",
+        "gnn": "GNN without edge labels",
+        "joint": "joint edGNN",
+        "rgcn": "R-GCN",
+        "gine": "GIN with edge labels",
+    }
     told = [f"{names.get(estimator.conv, estimator.conv)}, {estimator.layers} layers × {estimator.hidden}"]
     told += ["batch norm"] if estimator.batch_norm else []
     told += [f"dropout {estimator.dropout:g}"] if estimator.dropout else []

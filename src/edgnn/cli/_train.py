@@ -14,7 +14,7 @@ from edgnn.cli._choices import Config, SettingsRow, make_estimator, read_config,
 from edgnn.cli._datasets import DataDir, Json, Options
 from edgnn.cli._interrupt import softly_interrupted
 from edgnn.cli._parameters import Device, Seed, ValidationShare, takes_parameters, value_of
-from edgnn.cli._progress import EpochProgress
+from edgnn.cli._progress import Progress
 from edgnn.cli._show import introduction, print_training
 from edgnn.cli._source import Regression, Source, TargetFile, TargetOption, TaskOption
 from edgnn.cli._threads import use_few_threads, use_threads_of
@@ -107,6 +107,8 @@ def _start(wish: _Wish, name: str, overwrite: bool) -> None:
     source = Source.of(name, options, wish.data_dir)
     data = source.load()
     row = recipe_of(options.get("settings"), data)
+    if row is not None and row.model != "edgnn":
+        raise EdgnnError(f"the settings {row.row!r} are those of a rival: edgnn evaluate --settings {row.row} takes them")
     parts = {"test": _test(options.get("test"), data), "validation": validation_of(options.get("validation"), row)}
     seed = options.get("seed", 0)
     parameters = ({} if row is None else row.estimator) | wish.parameters
@@ -157,7 +159,7 @@ def _train(wish: _Wish, run: RunFolder, estimator: Estimator, data: Dataset, spl
 
     if not wish.quiet and not wish.as_json:
         introduction(data, estimator)
-    progress = EpochProgress(estimator.max_epochs, "training", quiet=wish.quiet)
+    progress = Progress(estimator.max_epochs, "training", quiet=wish.quiet)
 
     def on_epoch(epoch: Any) -> None:
         progress.epoch(epoch)

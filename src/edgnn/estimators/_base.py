@@ -21,6 +21,7 @@ from edgnn.estimators._parts import root_seed
 from edgnn.estimators._problem import Part, Problem
 from edgnn.estimators._splits import SplitLike, predict_splits
 from edgnn.estimators._targets import Encoding, encoding_of
+from edgnn.graphs import Graphs
 from edgnn.io._files import Path_
 from edgnn.nn import Inputs, Model
 from edgnn.training import Trained
@@ -72,7 +73,7 @@ class Estimator(SharedParameters, BaseEstimator, ABC):  # type: ignore[misc]
         seed = root_seed(self.random_state)
         data = self._data(X, y, sample_weight)
         count = len(data)
-        coder = Coder.of(graphs_of(data.items), self.degree_labels, self.multiplicity)
+        coder = self._coder_of(graphs_of(data.items))
         if validation is not None:
             data = data.followed_by(self._data(*validation_parts(validation)))
         encoding = encoding_of(data.y, data.task)
@@ -124,6 +125,10 @@ class Estimator(SharedParameters, BaseEstimator, ABC):  # type: ignore[misc]
         if not len(data):
             raise EstimatorError(f"X holds no {self._level}s: there is nothing to learn (0 samples)")
         return data
+
+    def _coder_of(self, graphs: Graphs) -> Coder:
+        """Learn how graphs are to be read."""
+        return Coder.of(graphs, self.degree_labels, self.multiplicity)
 
     def _initial(self, coder: Coder, encoding: Encoding, parameters: dict[str, Any]) -> Model | None:
         """Return the weights to start from, if ``warm_start`` says so and there are any."""

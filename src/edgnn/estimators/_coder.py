@@ -36,6 +36,8 @@ class Coder:
         Which degree takes the place of the node labels.
     multiplicity : {"once", "per-edge"}
         What the degree counts.
+    identity : bool
+        Whether every node has a label of its own, its name or number, in the place of labels and features.
     """
 
     node_vocabulary: Vocabulary
@@ -44,10 +46,13 @@ class Coder:
     edge_features: int
     degree_labels: Direction | None
     multiplicity: Multiplicity
+    identity: bool = False
 
     @classmethod
-    def of(cls, graphs: Graphs, degree_labels: Any, multiplicity: Multiplicity) -> Coder:
+    def of(cls, graphs: Graphs, degree_labels: Any, multiplicity: Multiplicity, *, identity: bool = False) -> Coder:
         """Learn the labels of ``graphs``; ``"auto"`` means in-degrees where nodes have neither labels nor features."""
+        if identity:
+            graphs, degree_labels = _identified(graphs), None
         if degree_labels == "auto":
             bare = graphs.node_vocabulary.constant and graphs.node_features is None
             degree_labels = "in" if bare else None
@@ -60,10 +65,12 @@ class Coder:
             edge_features=_width(graphs.edge_features),
             degree_labels=degree_labels,
             multiplicity=multiplicity,
+            identity=identity,
         )
 
     def encode(self, graphs: Graphs) -> Graphs:
         """Return ``graphs`` with labels numbered as fitted; those that are not known become ``UNKNOWN``."""
+        graphs = self.relabeled(graphs)
         for what, width, features in (
             ("node", self.node_features, graphs.node_features),
             ("edge", self.edge_features, graphs.edge_features),
@@ -73,15 +80,32 @@ class Coder:
                     f"the graphs have {_width(features)} {what} features, but the estimator was fitted with {width}: "
                     "give it graphs with the same features"
                 )
-        if self.degree_labels is not None:
-            graphs = graphs.with_degree_labels(self.degree_labels, multiplicity=self.multiplicity)
         if graphs.node_vocabulary != self.node_vocabulary:
             labels, vocabulary = recode(graphs.node_label, graphs.node_vocabulary, self.node_vocabulary, "map")
+            if self.identity:
+                self._refuse_strangers(graphs, labels)
             graphs = graphs._with(node_label=labels, node_vocabulary=vocabulary)
         if graphs.edge_vocabulary != self.edge_vocabulary:
             labels, vocabulary = recode(graphs.edge_label, graphs.edge_vocabulary, self.edge_vocabulary, "map", "edge")
             graphs = graphs._with(edge_label=labels, edge_vocabulary=vocabulary)
         return graphs
+
+    def relabeled(self, graphs: Graphs) -> Graphs:
+        """Return ``graphs`` with degrees or identities in the place of node labels, if that is what the model reads."""
+        if self.identity:
+            return _identified(graphs)
+        if self.degree_labels is None:
+            return graphs
+        return graphs.with_degree_labels(self.degree_labels, multiplicity=self.multiplicity)
+
+    def _refuse_strangers(self, graphs: Graphs, labels: Tensor) -> None:
+        strangers = (labels >= len(self.node_vocabulary)).nonzero()[:, 0]
+        if len(strangers):
+            name = graphs.node_vocabulary[int(graphs.node_label[strangers[0]])]
+            raise UnknownLabelError(
+                f"node {name!r} is none of the {len(self.node_vocabulary):,} nodes of the graphs given to fit: a featureless model "
+                'knows only the nodes it was trained with; predict nodes of the same graph, or set node_labels="given"'
+            )
 
     def equals(self, other: Coder) -> bool:
         """Whether a model made for one can read what the other encodes."""
@@ -139,8 +163,7 @@ class Seen:
 
     def _refusal(self, coder: Coder, raw: Graphs, nodes: Tensor, edges: Tensor) -> str:
         what, element = ("node", int(nodes[0])) if len(nodes) else ("edge", int(edges[0]))
-        if what == "node" and coder.degree_labels is not None:
-            raw = raw.with_degree_labels(coder.degree_labels, multiplicity=coder.multiplicity)
+        raw = coder.relabeled(raw) if what == "node" else raw
         label = raw.node_vocabulary[int(raw.node_label[element])] if what == "node" else None
         label = raw.edge_vocabulary[int(raw.edge_label[element])] if what == "edge" else label
         known = coder.node_vocabulary if what == "node" else coder.edge_vocabulary
@@ -165,6 +188,12 @@ def carriers(coder: Coder, graphs: Graphs) -> csr_array:
 
 def _known(vocabulary: Vocabulary) -> Vocabulary:
     return Vocabulary(value for value in vocabulary if value is not UNKNOWN) if UNKNOWN in vocabulary else vocabulary
+
+
+def _identified(graphs: Graphs) -> Graphs:
+    """Return ``graphs`` with each node's name in the place of its label and features; its number where nodes have no names."""
+    names = range(graphs.num_nodes) if graphs.node_names is None else graphs.node_names.tolist()
+    return graphs.with_node_labels(names)._with(node_features=None)
 
 
 def _width(features: Tensor | None) -> int:

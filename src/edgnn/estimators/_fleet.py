@@ -17,6 +17,7 @@ from edgnn.estimators._parameters import plain
 from edgnn.estimators._targets import Encoding, class_weights
 from edgnn.graphs import Graphs
 from edgnn.nn import GraphModel, Inputs, Model, NodeModel
+from edgnn.nn._model import input_options
 from edgnn.training import Settings, Targets, outputs
 
 _Array = np.ndarray[Any, Any]
@@ -31,9 +32,15 @@ _OF_TRAINING = (
 )  # fmt: skip
 
 
-def model_config(parameters: dict[str, Any], coder: Coder, encoding: Encoding) -> dict[str, Any]:
-    """Return the arguments of the model, without ``members``."""
+def model_config(
+    parameters: dict[str, Any], coder: Coder, encoding: Encoding, inputs: Inputs | None = None
+) -> dict[str, Any]:  # fmt: skip
+    """Return the arguments of the model, without ``members``; with ``inputs``, those that depend on the graphs as well."""
     chosen = {name: plain(parameters[name]) for name in _OF_MODEL if name in parameters}
+    if chosen["bases"] == "relations":
+        chosen["bases"] = max(1, len(coder.edge_vocabulary) * (2 if chosen["direction"] == "both" else 1))
+    if coder.identity and inputs is not None and inputs.cells is not None and not (chosen["bases"] or chosen["embedding"]):
+        chosen["cells"] = inputs.cells.keys.tolist()
     return chosen | {
         "node_labels": len(coder.node_vocabulary),
         "edge_labels": len(coder.edge_vocabulary),
@@ -69,11 +76,10 @@ def inputs_of(graphs: Graphs, choices: Mapping[str, Any]) -> Inputs:
     """Count what a model with these parameters reads of encoded graphs."""
     return Inputs.of(
         graphs,
-        direction=choices["direction"],
         multiplicity=choices["multiplicity"],
         dtype=torch.float64 if choices["precision"] == "float64" else torch.float32,
-        relations=choices["conv"] in ("joint", "rgcn"),
         device=device_of(choices["device"]),
+        **input_options(choices),
     )
 
 

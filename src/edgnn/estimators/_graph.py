@@ -23,8 +23,9 @@ class GraphClassifier(GraphParameters, Classifier):
     ----------
     layers, hidden : int
         How many layers, and how wide.
-    conv : {"edgnn", "gnn", "joint", "rgcn"}
-        The layer: Eq. 4 of the paper; Eq. 3, blind to edge labels; a weight per edge label and direction, with sums or with means.
+    conv : {"edgnn", "gnn", "joint", "rgcn", "gine"}
+        The layer: Eq. 4 of the paper; Eq. 3, blind to edge labels; a weight per edge label and direction, with sums or with means;
+        GINE, whose nodes always have learned embeddings.
     activation : str
         ``"relu"``, ``"cosine"``, ``"tanh"`` or another of :data:`edgnn.nn.ACTIVATIONS`.
     dropout, input_dropout : float
@@ -43,8 +44,8 @@ class GraphClassifier(GraphParameters, Classifier):
         Whether outgoing edges count as well.
     multiplicity : {"once", "per-edge"}
         Whether a neighbor counts once or once per edge.
-    bases : int, optional
-        Number of basis matrices of ``"joint"`` and ``"rgcn"``.
+    bases : int or "relations", optional
+        Number of basis matrices of ``"joint"`` and ``"rgcn"``; ``"relations"``: as many as edge labels times directions.
     degree_labels : {"in", "out", "both", "auto"}, optional
         Put degrees in the place of node labels; ``"auto"``: in-degrees where nodes have neither labels nor features.
     optimizer : {"adam", "adamw"}

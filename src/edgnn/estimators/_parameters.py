@@ -32,7 +32,7 @@ class SharedParameters:
     edge_embedding: int | None = None
     direction: Literal["both", "in"] = "both"
     multiplicity: Multiplicity = "once"
-    bases: int | None = None
+    bases: int | Literal["relations"] | None = None
     degree_labels: Direction | Literal["auto"] | None = None
     optimizer: str = "adam"
     learning_rate: float = 1e-3
@@ -118,6 +118,11 @@ def _one_of(*choices: Any) -> Rule:
     return lambda value: isinstance(value, str | None) and value in choices, f"{shown} or {choices[-1]!r}"
 
 
+def _or_word(word: str, meaning: str, rule: Rule) -> Rule:
+    holds, text = rule
+    return lambda value: (isinstance(value, str) and value == word) or holds(value), f"{word!r} ({meaning}), {text}"
+
+
 def _flag() -> Rule:
     return lambda value: isinstance(value, bool | np.bool_), "True or False"
 
@@ -143,7 +148,8 @@ _RULES: dict[str, Rule] = {
     "edge_embedding": _whole(1, none="labels as they are, one-hot"),
     "direction": _one_of("both", "in"),
     "multiplicity": _one_of("once", "per-edge"),
-    "bases": _whole(1, none="one weight per edge label"),
+    "bases": _or_word("relations", "as many as there are relations", _whole(1, none="one weight per edge label")),
+    "node_labels": _one_of("identity", "given"),
     "degree_labels": _one_of("auto", "in", "out", "both", None),
     "readout": _one_of("sum", "mean", "max"),
     "include_input": _flag(),

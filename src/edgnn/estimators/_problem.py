@@ -99,6 +99,12 @@ class Problem:
                     f"none of the {len(part.valid)} validation items has a target and a weight above zero: "
                     "they cannot tell which epoch is best"
                 )
+        config = model_config(parameters, self.coder, encoding, self.inputs)
+        if initial is not None and initial.config.get("cells") != config.get("cells"):
+            raise EstimatorError(
+                "warm_start=True goes on from the fitted weights, but the edges of the graphs changed since: "
+                "set warm_start=False to start anew"
+            )
         fleet = [
             Member(part.train, part.valid if len(part.valid) else None, member_seed(part.seed, number))
             for part in parts
@@ -106,7 +112,7 @@ class Problem:
         ]
         trained = train(
             level,
-            model_config(parameters, self.coder, encoding),
+            config,
             self.inputs,
             targets_of(encoding, data.y, data.weight, parameters.get("class_weight")),
             fleet,

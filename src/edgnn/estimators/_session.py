@@ -14,12 +14,11 @@ import torch
 
 from edgnn.errors import EstimatorError, RunError, TrainingError
 from edgnn.estimators._base import Estimator
-from edgnn.estimators._coder import Coder
 from edgnn.estimators._fingerprint import fingerprint
 from edgnn.estimators._fleet import OnEpoch, device_of, raw_outputs
 from edgnn.estimators._inputs import Items, graphs_of
 from edgnn.estimators._problem import Part, Problem
-from edgnn.estimators._storage import _NAMES, _parameters, save_into, stored_parameters
+from edgnn.estimators._storage import _parameters, estimator_class, save_into, stored_parameters
 from edgnn.estimators._targets import Encoding, class_weights, encoding_of
 from edgnn.io._files import Path_
 from edgnn.training import Epoch, RunFolder
@@ -97,13 +96,12 @@ def start_run(
 
 def estimator_of(run: RunFolder) -> Estimator:
     """Return the estimator of a run, as it was before training."""
-    from edgnn import estimators
-
     name = run.config.get("estimator")
-    if name not in _NAMES or "data_sha256" not in run.config:
+    kind = estimator_class(name)
+    if kind is None or "data_sha256" not in run.config:
         raise RunError(f"{run.path} was not made by edgnn train, so there is nothing to resume")
     try:
-        estimator: Estimator = getattr(estimators, name)(**_parameters(run.config["parameters"]))
+        estimator: Estimator = kind(**_parameters(run.config["parameters"]))
     except (KeyError, TypeError) as error:
         raise RunError(f"{run.path} has no usable parameters of a {name}: {type(error).__name__}: {error}") from None
     return estimator
@@ -153,7 +151,7 @@ def train_run(
     with told_memory():
         parameters = estimator._checked_parameters()
         data = estimator._data(X, y, None)
-        coder = Coder.of(graphs_of(data.items), estimator.degree_labels, estimator.multiplicity)
+        coder = estimator._coder_of(graphs_of(data.items))
         problem = Problem.of(data, coder, parameters)
         part = _part(estimator, problem, split)
         encoding = encoding_of(data.y[part.known] if data.task == "classes" else data.y, data.task)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from edgnn.errors import EstimatorError, UnknownLabelError
-from edgnn.estimators._coder import Coder, Seen
+from edgnn.estimators._coder import Seen
 from edgnn.estimators._fleet import OnEpoch, raw_outputs
 from edgnn.estimators._inputs import graphs_of
 from edgnn.estimators._problem import Part, Problem
@@ -36,7 +36,7 @@ def predict_splits(
     parameters = estimator._checked_parameters()
     data = estimator._data(X, y, sample_weight)
     class_weights(parameters.get("class_weight"), encoding_of(data.y, data.task))
-    problem = Problem.of(data, Coder.of(graphs_of(data.items), estimator.degree_labels, estimator.multiplicity), parameters)
+    problem = Problem.of(data, estimator._coder_of(graphs_of(data.items)), parameters)
     parts, tests = [], []
     for number, split in enumerate(splits):
         parts.append(_part(estimator, problem, split, number))

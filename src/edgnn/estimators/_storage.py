@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -22,7 +23,17 @@ if TYPE_CHECKING:
     from edgnn.estimators._base import Estimator
 
 _E = TypeVar("_E", bound="Estimator")
-_NAMES = ("GraphClassifier", "GraphRegressor", "NodeClassifier", "NodeRegressor")
+#: Where estimators are found by name; rooms above this one are only opened for a folder that asks for them.
+_HOMES = {
+    "GraphClassifier": "edgnn.estimators",
+    "GraphRegressor": "edgnn.estimators",
+    "NodeClassifier": "edgnn.estimators",
+    "NodeRegressor": "edgnn.estimators",
+    "RGCNGraphClassifier": "edgnn.baselines",
+    "RGCNNodeClassifier": "edgnn.baselines",
+    "GINGraphClassifier": "edgnn.baselines",
+    "GINNodeClassifier": "edgnn.baselines",
+}
 _SEEN = ("seen.nodes", "seen.edges")
 
 
@@ -61,6 +72,7 @@ def described(estimator: Estimator) -> dict[str, Any]:
         "edge_features": coder.edge_features,
         "degree_labels": coder.degree_labels,
         "multiplicity": coder.multiplicity,
+        "identity": coder.identity,
         "task": encoding.task,
         "classes": [encode_value(value) for value in encoding.classes.tolist()],
         "class_type": encoding.classes.dtype.str,
@@ -91,14 +103,20 @@ def load_estimator(path: Path_, **parameters: Any) -> Estimator:
     **parameters
         Parameters to change, such as ``device="cuda"``.
     """
-    from edgnn import estimators
-
     run = RunFolder.open(path)
     name = run.config.get("estimator")
-    if name not in _NAMES:
-        raise RunError(f"{run.path} holds {'no estimator' if name is None else repr(name)}; known are {', '.join(_NAMES)}")
-    kind: type[Estimator] = getattr(estimators, name)
+    kind = estimator_class(name)
+    if kind is None:
+        raise RunError(f"{run.path} holds {'no estimator' if name is None else repr(name)}; known are {', '.join(_HOMES)}")
     return restored(kind, run, parameters)
+
+
+def estimator_class(name: Any) -> type[Estimator] | None:
+    """Return the class of estimators with this name, if there is one that can be stored."""
+    if not isinstance(name, str) or name not in _HOMES:
+        return None
+    kind: type[Estimator] = getattr(import_module(_HOMES[name]), name)
+    return kind
 
 
 def load(kind: type[_E], path: Path_, changes: dict[str, Any]) -> _E:
@@ -137,6 +155,7 @@ def _fill(estimator: Estimator, fitted: dict[str, Any], tensors: dict[str, Tenso
         node_vocabulary=decode_vocabulary(fitted["node_labels"]),
         edge_vocabulary=decode_vocabulary(fitted["edge_labels"]),
         **{name: fitted[name] for name in ("node_features", "edge_features", "degree_labels", "multiplicity")},
+        identity=fitted.get("identity", False),
     )
     classes = np.empty(len(fitted["classes"]), dtype=object)
     classes[:] = [decode_value(value) for value in fitted["classes"]]

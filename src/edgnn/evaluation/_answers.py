@@ -21,7 +21,8 @@ def outcome_of(
     Parameters
     ----------
     answer : mapping
-        ``"prediction"`` and, from classifiers, ``"probability"`` and the ``"classes"`` of its columns.
+        ``"prediction"``; from classifiers ``"probability"`` and the ``"classes"`` of its columns; ``"chosen"`` or ``"best_epoch"``
+        where something was chosen inside the training part.
     split : Split
         Which items were predicted.
     task : {"classes", "labels", "values"}
@@ -41,10 +42,16 @@ def outcome_of(
         codes = encode(prediction, classes, f"{split}: prediction")
         if chances is not None:
             chances = _class_chances(np.asarray(chances), np.asarray(answer["classes"]), classes, split)
-        return Outcome(codes, chances)
+        return Outcome(codes, chances, _chosen(answer))
     if chances is not None:
         chances = None if task == "values" else _label_chances(chances, answer, expected, split)
-    return Outcome(prediction.astype(np.float64), chances)
+    return Outcome(prediction.astype(np.float64), chances, _chosen(answer))
+
+
+def _chosen(answer: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    epochs = answer.get("best_epoch")
+    chosen: Mapping[str, Any] | None = answer.get("chosen", None if epochs is None else {"best_epoch": epochs})
+    return chosen
 
 
 def _class_chances(given: Array, known: Array, classes: tuple[Any, ...], split: Split) -> Array:

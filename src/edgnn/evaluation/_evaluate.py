@@ -53,9 +53,10 @@ def evaluate(
 ) -> Evaluation:
     """Train and judge a model on every split.
 
-    An estimator with ``predict_splits(X, y, splits)`` trains all splits at once. Any other scikit-learn estimator is cloned and
-    fitted split by split: its ``random_state`` (also of the steps of a pipeline) becomes the split's seed, and the validation part
-    is given to ``fit`` as ``validation=(X, y)`` if it has such an argument, else it is trained on as well.
+    An estimator with ``predict_splits(X, y, splits)`` is given all splits at once: a fleet trains them together, a kernel method
+    compares all items once. Any other scikit-learn estimator is cloned and fitted split by split: its ``random_state`` (also of the
+    steps of a pipeline) becomes the split's seed, and the validation part is given to ``fit`` as ``validation=(X, y)`` if it has
+    such an argument, else it is trained on as well.
 
     Parameters
     ----------
@@ -96,8 +97,9 @@ def evaluate(
     classes = classes_of(targets) if task == "classes" else ()
     names = _class_names(class_names, classes)
     fleet = hasattr(estimator, "predict_splits")
+    _check_weight(estimator, weight, "predict_splits" if fleet else "fit")
     if not fleet:
-        _check_estimator(estimator, weight)
+        _check_estimator(estimator)
         _check_probabilities(estimator, chosen, hasattr(estimator, "predict_proba"))
     run = _as_fleet if fleet else _one_by_one
     shown = _without_gaps(targets, splits, classes) if fleet and task == "classes" else targets
@@ -121,9 +123,11 @@ def _as_fleet(
     options: dict[str, Any] = {}
     if weight is not None:
         options["sample_weight"] = weight
-    if on_progress is not None:
+    if on_progress is not None and _takes(estimator, "on_epoch", "predict_splits"):
         total = _parameters(estimator).get("max_epochs")
         options["on_epoch"] = lambda epoch: on_progress(Progress(epoch.number, total, "epoch", epoch))
+    elif on_progress is not None and _takes(estimator, "on_split", "predict_splits"):
+        options["on_split"] = lambda done: on_progress(Progress(done, len(splits), "split"))
     answers = list(estimator.predict_splits(X, y, list(splits), **options))
     if len(answers) != len(splits):
         raise EvaluationError(f"{type(estimator).__name__}.predict_splits answered {len(answers)} of {len(splits)} splits")
@@ -171,7 +175,7 @@ def _fit_predict(estimator: Any, X: Any, y: Array, split: Split, weight: Array |
         options["sample_weight"] = weight[train]
     model.fit(_take(X, train), y[train], **options)
     items = _take(X, split.test)
-    answer = {"prediction": model.predict(items)}
+    answer = {"prediction": model.predict(items), "chosen": getattr(model, "chosen_", None)}
     if hasattr(model, "predict_proba"):
         answer |= {"probability": model.predict_proba(items), "classes": model.classes_}
     return answer
@@ -211,13 +215,17 @@ def _check_probabilities(estimator: Any, metrics: list[Metric], given: bool) -> 
             raise EvaluationError(f"{metric.name} needs probabilities, which {name} does not predict; choose another metric")
 
 
-def _check_estimator(estimator: Any, weight: Array | None) -> None:
-    name = type(estimator).__name__
+def _check_estimator(estimator: Any) -> None:
     for method in ("get_params", "fit", "predict"):
         if not hasattr(estimator, method):
+            name = type(estimator).__name__
             raise EvaluationError(f"{name} has no {method}; give a scikit-learn estimator, or one with predict_splits")
-    if weight is not None and not _takes(estimator, "sample_weight"):
-        raise EvaluationError(f"{name}.fit takes no sample_weight; leave it out or choose another estimator")
+
+
+def _check_weight(estimator: Any, weight: Array | None, method: str) -> None:
+    if weight is not None and hasattr(estimator, method) and not _takes(estimator, "sample_weight", method):
+        name = type(estimator).__name__
+        raise EvaluationError(f"{name}.{method} takes no sample_weight; leave it out or choose another estimator")
 
 
 def _class_names(names: Sequence[str] | None, classes: tuple[Any, ...]) -> tuple[str, ...]:
@@ -248,8 +256,8 @@ def _is_classifier(estimator: Any) -> bool | None:
     return True if is_classifier(estimator) else False if is_regressor(estimator) else None
 
 
-def _takes(estimator: Any, argument: str) -> bool:
-    return argument in inspect.signature(estimator.fit).parameters
+def _takes(estimator: Any, argument: str, method: str = "fit") -> bool:
+    return argument in inspect.signature(getattr(estimator, method)).parameters
 
 
 def _take(X: Any, index: Array | None) -> Any:

@@ -27,10 +27,13 @@ class Outcome:
         Positions among the evaluation's classes, labels 0/1, or real values.
     probability : array, optional
         Of each class (n, K), or of label 1 (n, L).
+    chosen : mapping, optional
+        What the model chose inside the training part, such as its strength or its best epoch.
     """
 
     prediction: Array
     probability: Array | None = None
+    chosen: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -89,6 +89,7 @@ def _split(number: int, split: Split, outcome: Outcome, summaries: list[Summary]
         "test": split.test,
         "prediction": outcome.prediction,
         "probability": outcome.probability,
+        "chosen": outcome.chosen,
         "scores": {summary.metric.name: summary.scores[number] for summary in summaries},
         "majority": {summary.metric.name: summary.majority_scores[number] for summary in summaries},
     }
@@ -102,4 +103,5 @@ def _read_split(row: Mapping[str, Any]) -> Split:
 
 def _read_outcome(row: Mapping[str, Any], kind: type) -> Outcome:
     probability = row["probability"]
-    return Outcome(np.array(row["prediction"], dtype=kind), None if probability is None else np.array(probability, dtype=float))
+    chances = None if probability is None else np.array(probability, dtype=float)
+    return Outcome(np.array(row["prediction"], dtype=kind), chances, row.get("chosen"))

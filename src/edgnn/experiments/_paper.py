@@ -46,7 +46,8 @@ def published_accuracy(name: str, row: str = "edGNN (avg)") -> Published | None:
     row : str
         A row of its table, such as ``"R-GCN"``.
     """
-    for table in _stored().values():
+    for level in ("graph", "node"):
+        table = _stored()[level]
         if not any(name in numbers for numbers in table["rows"].values()):
             continue
         if row not in table["rows"]:
@@ -54,6 +55,12 @@ def published_accuracy(name: str, row: str = "edGNN (avg)") -> Published | None:
         mean, *spread = table["rows"][row][name]
         return Published(row, mean, spread[0] if spread else None, table["says"])
     return None
+
+
+def paper_row(model: str) -> str | None:
+    """Return which row of the paper's tables a model by name stands beside, if any."""
+    row: str | None = _stored()["models"].get(model)
+    return row
 
 
 @cache

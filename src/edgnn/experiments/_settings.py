@@ -27,6 +27,8 @@ class Recipe:
         The share held out for early stopping, or ``"first-fifth"`` of a published training part.
     estimator : dict
         Parameters of the estimator.
+    model : str
+        The model they are for.
     """
 
     row: str
@@ -34,6 +36,7 @@ class Recipe:
     protocol: str
     validation: float | str | None
     estimator: dict[str, Any] = field(default_factory=dict)
+    model: str = "edgnn"
 
 
 def rows() -> list[str]:
@@ -51,7 +54,8 @@ def recipe(row: str, level: Literal["graph", "node"], name: str = "") -> Recipe:
         for table in (stored[part].get(level, {}), stored[part].get("set", {}).get(name, {})):
             estimator = merged.get("estimator", {}) | table.get("estimator", {})
             merged = {**merged, **table, "estimator": estimator}
-    return Recipe(row, stored[row]["says"], merged["protocol"], merged.get("validation"), merged["estimator"])
+    says, model = stored[row]["says"], stored[row].get("model", "edgnn")
+    return Recipe(row, says, merged["protocol"], merged.get("validation"), merged["estimator"], model)
 
 
 def _lineage(row: str) -> list[str]:

@@ -292,6 +292,16 @@ class Graphs:
 
         return self.with_node_labels(degrees(self, direction, multiplicity), like=like, unknown=unknown)
 
+    def with_ring_sizes(self, limit: int = 8, *, like: Graphs | None = None, unknown: OnUnknown = "error") -> Graphs:
+        """Return the graphs with each label replaced by the pair (label, ring size), which color refinement cannot find out.
+
+        An edge's ring size is the length of the shortest cycle through it, or ``limit`` if that is more, or 0 if there is none; a
+        node's is the smallest of its edges'. Directions do not matter; edges between the same two nodes are one, self-loops none.
+        """
+        from edgnn.graphs._rings import with_ring_sizes
+
+        return with_ring_sizes(self, limit, like, unknown)
+
     def renamed(self, *, node_labels: Mapping[Any, Any] | None = None, edge_labels: Mapping[Any, Any] | None = None) -> Graphs:
         """Return the graphs with label values replaced; a value that the mapping lacks stays.
 

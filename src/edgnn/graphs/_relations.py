@@ -1,8 +1,9 @@
-"""Relations: neighbors per edge label and direction, for layers whose weights depend on both."""
+"""Relations: edges by edge label and direction, for layers whose weights depend on both."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
@@ -15,49 +16,73 @@ from edgnn.graphs._graphs import Graphs
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Relations:
-    r"""Edges grouped into pairs (relation, node): what the node receives over the relation is one row.
+    r"""Edges grouped into pairs (relation, node): what goes over the relation into the node, or out of it, is one row.
 
     Relation r is the r-th edge label for entering edges and, with ``direction="both"``, relation \|Z\| + r for leaving ones.
-    Pairs stand relation by relation, so one relation's rows are a slice.
+    Pairs stand relation by relation, so one relation's rows are a slice. By target, the states that a node receives over a relation
+    are added up in one row; by source, a row is what a node sends over a relation, whoever receives it, and edges with the reserved
+    label ``UNKNOWN`` are one more relation of each direction, behind its labels.
 
     Parameters
     ----------
     gather : CSR
-        Row p lists the neighbors of pair p, one entry per edge.
+        Row p lists the nodes whose states pair p starts from: by target, one entry per edge; by source, the source.
     spread : CSR
-        Row v lists the pairs of node v.
+        Row v lists the pairs that node v receives: by target, its own; by source, one entry per edge.
     offset : tuple of int
         Relation r owns the pairs ``offset[r]`` to ``offset[r + 1]`` (of every member, where the rows are members' blocks).
+    features : Tensor, optional
+        By source, where edges have continuous features: those of each pair. Every edge then is a pair of its own.
+    gather_t, spread_t : CSR, optional
+        The transposes, where they are at hand.
 
     Shapes
     ------
-    gather (P, N), spread (N, P), offset (R+1,)
+    gather (P, N), spread (N, P), offset (R+1,), features (P, D). In blocks: features (M, p, D).
     """
 
     gather: CSR
     spread: CSR
     offset: tuple[int, ...]
+    features: Tensor | None = None
+    gather_t: CSR | None = None
+    spread_t: CSR | None = None
 
     @classmethod
     def of(cls, graphs: Graphs, num_labels: int, direction: Literal["both", "in"]) -> Relations:
-        """Group the edges of ``graphs`` whose label is among the first ``num_labels``."""
-        nodes, device = graphs.num_nodes, graphs.device
+        """Group the edges of ``graphs`` whose label is among the first ``num_labels`` by target."""
         relation, node, neighbor = graphs.edge_label, graphs.edge_target, graphs.edge_source
         known = relation < num_labels
-        relation, node, neighbor = relation[known], node[known], neighbor[known]
-        groups = num_labels
-        if direction == "both":
-            groups *= 2
-            relation = torch.cat([relation, relation + num_labels])
-            node, neighbor = torch.cat([node, neighbor]), torch.cat([neighbor, node])
+        relation, node, neighbor = _sides(relation[known], node[known], neighbor[known], num_labels, direction)
+        nodes, groups = graphs.num_nodes, num_labels * (1 + (direction == "both"))
         pairs, pair = torch.unique(relation * max(nodes, 1) + node, return_inverse=True)
-        starts = torch.arange(groups + 1, device=device) * max(nodes, 1)
         return cls(
             gather=csr.from_keys(csr.pack(pair, neighbor), len(pairs), nodes, distinct=False),
-            spread=csr.from_keys(
-                csr.pack(pairs % max(nodes, 1), torch.arange(len(pairs), device=device)), nodes, len(pairs), distinct=False
-            ),
-            offset=tuple(torch.searchsorted(pairs, starts).tolist()),
+            spread=csr.from_keys(csr.pack(pairs % max(nodes, 1), _numbers(pairs)), nodes, len(pairs), distinct=False),
+            offset=_offset(pairs // max(nodes, 1), groups),
+        )
+
+    @classmethod
+    def by_source(
+        cls, graphs: Graphs, num_labels: int, direction: Literal["both", "in"], dtype: torch.dtype = torch.float32
+    ) -> Relations:
+        """Group the edges of ``graphs`` by source; labels beyond the first ``num_labels`` are one relation."""
+        relation, node, neighbor = _sides(
+            graphs.edge_label.clamp(max=num_labels), graphs.edge_target, graphs.edge_source, num_labels + 1, direction
+        )
+        nodes, groups, features = graphs.num_nodes, (num_labels + 1) * (1 + (direction == "both")), graphs.edge_features
+        if features is None:
+            pairs, pair = torch.unique(relation * max(nodes, 1) + neighbor, return_inverse=True)
+        else:
+            pairs, order = torch.sort(relation * max(nodes, 1) + neighbor, stable=True)
+            pair = torch.empty_like(order)
+            pair[order] = _numbers(order)
+            features = features[order % max(graphs.num_edges, 1)].to(dtype)
+        return cls(
+            gather=csr.from_keys(csr.pack(_numbers(pairs), pairs % max(nodes, 1)), len(pairs), nodes, distinct=False),
+            spread=csr.from_keys(csr.pack(node, pair), nodes, len(pairs), distinct=False),
+            offset=_offset(pairs // max(nodes, 1), groups),
+            features=features,
         )
 
     @property
@@ -74,8 +99,112 @@ class Relations:
     @property
     def nbytes(self) -> int:
         """Memory that the arrays hold."""
-        return self.gather.nbytes + self.spread.nbytes
+        parts = (self.gather, self.spread, self.features, self.gather_t, self.spread_t)
+        return sum(part.nbytes for part in parts if part is not None)
 
-    def to(self, device: torch.device | str | None = None) -> Relations:
-        """Return the relations on ``device``."""
-        return Relations(self.gather.to(device), self.spread.to(device), self.offset)
+    def to(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> Relations:
+        """Return the relations on ``device``, their features in ``dtype``; transposes are derived there when needed."""
+        features = None if self.features is None else self.features.to(device=device, dtype=dtype)
+        return Relations(self.gather.to(device), self.spread.to(device), self.offset, features)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Cells:
+    r"""How often a node meets a neighbor with label l over relation r, for every cell (r, l) that occurs.
+
+    A layer with weights per relation has one weight row for each cell; where nodes are known by their labels alone, its sum over
+    neighbors is the product of this constant with those rows.
+
+    Parameters
+    ----------
+    sums, means : Tensor or CSR
+        The counts, and the counts divided by the number of edges of the relation at the node.
+    keys : Tensor
+        r · L + l of each cell, rising; on the CPU wherever the counts are.
+    index : Tensor
+        The same, beside the counts.
+
+    Shapes
+    ------
+    sums (N, C), means (N, C), keys (C,), index (C,). In blocks: sums (M, n, C), or (M·n, M·C) along the diagonal.
+    """
+
+    sums: Tensor | CSR
+    means: Tensor | CSR
+    keys: Tensor
+    index: Tensor
+
+    @classmethod
+    def of(
+        cls,
+        relations: Relations,
+        label: Tensor,
+        num_labels: int,
+        *,
+        keys: Sequence[int] | Tensor | None = None,
+        dense: int = 0,
+        dtype: torch.dtype = torch.float32,
+    ) -> Cells:
+        """Count the cells of relations by target.
+
+        Parameters
+        ----------
+        relations : Relations
+            By target.
+        label : Tensor
+            Label number of each node; those beyond ``num_labels`` count for nothing.
+        num_labels : int
+            L.
+        keys : sequence of int, optional
+            The cells to count, rising; all others count for nothing. Default: those that occur.
+        dense : int
+            Up to so many cells, counts are dense.
+        dtype : dtype
+            Of the counts.
+        """
+        gather, spread, device = relations.gather, relations.spread, label.device
+        lengths = gather.indptr.diff().to(torch.int64)
+        pair = torch.repeat_interleave(torch.arange(gather.shape[0], device=device), lengths)
+        node_of_pair = torch.empty(gather.shape[0], dtype=torch.int64, device=device)
+        node_of_pair[spread.indices.long()] = torch.repeat_interleave(
+            torch.arange(spread.shape[0], device=device), spread.indptr.diff().to(torch.int64)
+        )
+        met = label[gather.indices.long()]
+        key = relations.relation_of_pair[pair] * num_labels + met
+        chosen = torch.unique(key[met < num_labels]) if keys is None else torch.as_tensor(keys, dtype=torch.int64).to(device)
+        column = torch.searchsorted(chosen, key)
+        known = met < num_labels
+        known &= torch.cat([chosen, chosen.new_full((1,), -1)])[column] == key
+        pair, column = pair[known], column[known]
+        places, entry, counts = torch.unique(csr.pack(node_of_pair[pair], column), return_inverse=True, return_counts=True)
+        shared = torch.ones_like(counts)
+        shared[entry] = lengths[pair]
+        shape = spread.shape[0], len(chosen)
+        where = csr.from_keys(places, *shape, distinct=False)
+        sums, means = (replace(where, values=values.to(dtype)) for values in (counts, counts / shared.to(torch.float64)))
+        if len(chosen) <= dense:
+            return cls(sums.to_dense(dtype), means.to_dense(dtype), chosen.cpu(), chosen)
+        return cls(sums, means, chosen.cpu(), chosen)
+
+    def to(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> Cells:
+        """Return the counts on ``device`` in ``dtype``."""
+        sums, means = (part.to(device=device, dtype=dtype) for part in (self.sums, self.means))
+        return Cells(sums, means, self.keys, self.index.to(device))
+
+
+def _sides(
+    relation: Tensor, node: Tensor, neighbor: Tensor, groups: int, direction: Literal["both", "in"]
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return who receives from whom over which relation; with ``"both"``, along edges and then against them."""
+    if direction == "in":
+        return relation, node, neighbor
+    return torch.cat([relation, relation + groups]), torch.cat([node, neighbor]), torch.cat([neighbor, node])
+
+
+def _offset(relation: Tensor, groups: int) -> tuple[int, ...]:
+    """Return where each group begins among sorted relation numbers, and where the last one ends."""
+    return tuple(torch.searchsorted(relation, torch.arange(groups + 1, device=relation.device)).tolist())
+
+
+def _numbers(like: Tensor) -> Tensor:
+    return torch.arange(len(like), device=like.device)

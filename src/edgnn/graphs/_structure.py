@@ -21,6 +21,9 @@ DENSE_ENTRIES_PER_EDGE = 8
 
 _EXACT_FLOAT32 = 2**24
 
+#: How edges are listed by label and direction: not at all, by target, by source, or both.
+ListedBy = bool | Literal["targets", "sources"]
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Structure:
@@ -49,8 +52,8 @@ class Structure:
         ``"both"`` is the paper's Eq. 4; ``"in"`` its *reg* row: in-neighbors only.
     multiplicity : {"once", "per-edge"}
         Whether a neighbor counts once (the paper's N(v), a set) or once per edge that joins it.
-    relations : Relations, optional
-        Neighbors per edge label and direction.
+    relations, sources : Relations, optional
+        Edges per edge label and direction, by target and by source.
 
     Shapes
     ------
@@ -68,6 +71,7 @@ class Structure:
     direction: Literal["both", "in"]
     multiplicity: Multiplicity
     relations: Relations | None = None
+    sources: Relations | None = None
 
     @classmethod
     def of(
@@ -77,15 +81,17 @@ class Structure:
         direction: Literal["both", "in"] = "both",
         multiplicity: Multiplicity = "once",
         dtype: torch.dtype = torch.float32,
-        relations: bool = False,
+        relations: ListedBy = False,
     ) -> Structure:
         """Derive the structure of ``graphs``; counts and sums get the floating type ``dtype``.
 
-        With ``relations``, neighbors are listed per edge label and direction as well, which
-        :class:`~edgnn.nn.RelationalConv` needs.
+        With ``relations``, edges are listed per label and direction as well: ``"targets"`` for
+        :class:`~edgnn.nn.RelationalConv`, ``"sources"`` for :class:`~edgnn.nn.GINEConv`, ``True`` for both.
         """
         _choice("direction", direction, ("both", "in"))
         _choice("multiplicity", multiplicity, ("once", "per-edge"))
+        if relations not in (False, True, "targets", "sources"):
+            raise GraphError(f"relations={relations!r}: choose False, True, 'targets' or 'sources'")
         if dtype not in (torch.float32, torch.float64):
             raise GraphError(f"dtype={dtype} does not count exactly: choose torch.float32 or torch.float64, then .to(dtype=…)")
         if graphs.num_nodes >= 2**31:
@@ -105,7 +111,8 @@ class Structure:
             num_edge_labels=known,
             direction=direction,
             multiplicity=multiplicity,
-            relations=Relations.of(graphs, known, direction) if relations else None,
+            relations=Relations.of(graphs, known, direction) if relations in (True, "targets") else None,
+            sources=Relations.by_source(graphs, known, direction, dtype) if relations in (True, "sources") else None,
         )
 
     @classmethod
@@ -211,6 +218,7 @@ class Structure:
             neighbors_t=neighbors if symmetric else self.neighbors_t.to(device),
             graph_offset=self.graph_offset.to(device),
             relations=None if self.relations is None else self.relations.to(device),
+            sources=None if self.sources is None else self.sources.to(device, dtype),
             **changed,
         )
 

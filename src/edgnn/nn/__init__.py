@@ -3,8 +3,10 @@
 from edgnn.nn._activation import ACTIVATIONS
 from edgnn.nn._batch_norm import BatchNorm
 from edgnn.nn._conv import EdGNNConv, GNNConv
+from edgnn.nn._gine_conv import GINEConv
 from edgnn.nn._inputs import Inputs
-from edgnn.nn._models import CONVS, GraphModel, Model, NodeModel
+from edgnn.nn._model import CONVS, Model
+from edgnn.nn._models import GraphModel, NodeModel
 from edgnn.nn._noise import Noise
 from edgnn.nn._parameters import Linear
 from edgnn.nn._readout import readout
@@ -15,6 +17,7 @@ __all__ = [
     "CONVS",
     "BatchNorm",
     "EdGNNConv",
+    "GINEConv",
     "GNNConv",
     "GraphModel",
     "Inputs",

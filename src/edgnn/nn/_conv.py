@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
@@ -13,6 +13,8 @@ from edgnn.errors import GraphError, ModelError
 from edgnn.graphs import Structure
 from edgnn.graphs._csr import CSR
 from edgnn.graphs._graphs import Multiplicity
+from edgnn.graphs._relations import Cells
+from edgnn.graphs._structure import ListedBy
 from edgnn.nn._activation import Activation, activation_of
 from edgnn.nn._batch_norm import BatchNorm
 from edgnn.nn._noise import Noise, dropout
@@ -24,12 +26,13 @@ from edgnn.ops import constant_product, neighbor_sum
 class Known:
     """States that never change, with their sums over neighbors: the input of the first layer.
 
-    ``one_hot`` says that a row has at most one entry.
+    ``one_hot`` says that a row has at most one entry; ``cells`` are the neighbors' entries per relation, where counted.
     """
 
     H: Tensor | CSR
     AH: Tensor | CSR
     one_hot: bool = True
+    cells: Cells | None = None
 
     def dense(self, dtype: torch.dtype) -> Tensor:
         """Return the states as a tensor, with the blocks of members along a leading axis."""
@@ -42,7 +45,12 @@ class Known:
 
 
 class Conv(nn.Module, ABC):
-    """What all layers share: sizes, bias, activation, batch norm, dropout, and the call forms."""
+    """What all layers share: sizes, bias, activation, batch norm, dropout, and the call forms.
+
+    ``relations`` says how the structures that a layer takes list edges by label and direction.
+    """
+
+    relations: ClassVar[ListedBy] = False
 
     def __init__(
         self,
@@ -104,7 +112,7 @@ class Conv(nn.Module, ABC):
             assert isinstance(x, Tensor)
             structure = self._structure(x, structure, edge_type)
         self._check(structure)
-        total = self._sum(x, structure, noise)
+        total = self._sum(x, structure, noise, mask)
         if self.bias is not None:
             total = total + self.bias.unsqueeze(-2)
         state = self.activation(total)
@@ -113,11 +121,15 @@ class Conv(nn.Module, ABC):
         return state if self.dropout is None else dropout(state, self.dropout, self.training, noise)
 
     @abstractmethod
-    def _sum(self, x: Tensor | Known, structure: Structure, noise: Noise | None) -> Tensor:
+    def _sum(self, x: Tensor | Known, structure: Structure, noise: Noise | None, mask: Tensor | None) -> Tensor:
         """Return the sum inside the activation."""
 
     def _structure(self, x: Tensor, edge_index: Tensor, edge_type: Tensor | None) -> Structure:
-        options: dict[str, Any] = {"direction": self.direction, "multiplicity": self.multiplicity}
+        options: dict[str, Any] = {
+            "direction": self.direction,
+            "multiplicity": self.multiplicity,
+            "relations": self.relations,
+        }
         dtype = torch.float64 if x.dtype == torch.float64 else torch.float32
         return Structure.from_edge_index(
             edge_index, edge_type, num_nodes=x.shape[-2], num_edge_labels=self.num_edge_labels, dtype=dtype, **options
@@ -186,7 +198,7 @@ class GNNConv(Conv):
         """Return the matrices that the inputs are multiplied with."""
         return [self.W1, self.W2]
 
-    def _sum(self, x: Tensor | Known, structure: Structure, noise: Noise | None) -> Tensor:
+    def _sum(self, x: Tensor | Known, structure: Structure, noise: Noise | None, mask: Tensor | None) -> Tensor:
         dropping = self.training and self.input_dropout > 0
         edges = self._edge_products(structure)
         if isinstance(x, Known) and not dropping:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -12,6 +13,8 @@ from torch.nn.functional import one_hot
 from edgnn.graphs import Graphs, Structure
 from edgnn.graphs._csr import CSR
 from edgnn.graphs._graphs import Multiplicity
+from edgnn.graphs._relations import Cells
+from edgnn.graphs._structure import ListedBy
 from edgnn.graphs._vocabulary import known_labels
 from edgnn.ops import neighbor_sum, row_sum
 
@@ -43,6 +46,8 @@ class Inputs:
         Node count of each graph.
     mask : Tensor, optional
         One for nodes, zero for padding, where every member has a block of its own.
+    cells : Cells, optional
+        Neighbors' labels per relation, where edges are listed by target and nodes have no continuous features.
 
     Shapes
     ------
@@ -58,6 +63,7 @@ class Inputs:
     pool_t: CSR
     sizes: Tensor
     mask: Tensor | None = None
+    cells: Cells | None = None
 
     @classmethod
     def of(
@@ -67,24 +73,30 @@ class Inputs:
         direction: Literal["both", "in"] = "both",
         multiplicity: Multiplicity = "once",
         dtype: torch.dtype = torch.float32,
-        relations: bool = False,
+        relations: ListedBy = False,
+        cells: Sequence[int] | None = None,
         device: torch.device | str | None = None,
     ) -> Inputs:
-        """Count everything in ``graphs``; options as of :meth:`edgnn.Structure.of`."""
+        """Count everything in ``graphs``; options as of :meth:`edgnn.Structure.of`.
+
+        ``cells`` are the cells to count, for a model that has weights for these only; all that occur by default.
+        """
         if device is not None:
             graphs = graphs.to(device)
         options: dict[str, Any] = {"direction": direction, "multiplicity": multiplicity, "relations": relations}
         structure = Structure.of(graphs, dtype=dtype, **options)
         pool, pool_t = _pool(graphs)
-        labels = known_labels(graphs.node_vocabulary)
+        labels, met = known_labels(graphs.node_vocabulary), None
+        if structure.relations is not None and graphs.node_features is None:
+            met = Cells.of(structure.relations, graphs.node_label, labels, keys=cells, dense=DENSE_LABELS, dtype=dtype)
         if labels <= DENSE_LABELS:
             H0 = _dense(graphs, labels, dtype)
             AH0: Matrix = neighbor_sum(H0, structure)
-            return cls(structure, H0, AH0, row_sum(pool, H0), pool, pool_t, graphs.sizes)
+            return cls(structure, H0, AH0, row_sum(pool, H0), pool, pool_t, graphs.sizes, cells=met)
         sparse, neighbors = _sparse(graphs, labels), structure.neighbors.to_scipy()
         AH0, graph_H0 = neighbors @ sparse, pool.to_scipy() @ sparse
         H0s, AH0s, sums = (_from_scipy(matrix, dtype, graphs.device) for matrix in (sparse, AH0, graph_H0))
-        return cls(structure, H0s, AH0s, sums, pool, pool_t, graphs.sizes)
+        return cls(structure, H0s, AH0s, sums, pool, pool_t, graphs.sizes, cells=met)
 
     @property
     def num_graphs(self) -> int:
@@ -113,7 +125,8 @@ class Inputs:
         moved = {name: getattr(self, name).to(device=device, dtype=dtype) for name in ("H0", "AH0", "graph_H0")}
         mask = None if self.mask is None else self.mask.to(device=device, dtype=dtype)
         lists = {name: getattr(self, name).to(device) for name in ("pool", "pool_t", "sizes")}
-        return replace(self, structure=self.structure.to(device, dtype), mask=mask, **moved, **lists)
+        cells = None if self.cells is None else self.cells.to(device, dtype)
+        return replace(self, structure=self.structure.to(device, dtype), mask=mask, cells=cells, **moved, **lists)
 
 
 def _pool(graphs: Graphs) -> tuple[CSR, CSR]:

@@ -20,10 +20,10 @@ def parameter(*shape: int, members: int | None) -> nn.Parameter:
     return nn.Parameter(torch.empty(shape if members is None else (members, *shape)))
 
 
-def glorot_(weight: Tensor, generators: Generators = None) -> None:
-    """Draw from U(−b, b), b² = 6 / (rows + columns) of the last two axes."""
-    rows, columns = weight.shape[-2:]
-    _uniform_(weight, math.sqrt(6 / max(rows + columns, 1)), generators)
+def glorot_(weight: Tensor, generators: Generators = None, *, rows: int | None = None) -> None:
+    """Draw from U(−b, b), b² = 6 / (rows + columns) of the last two axes; ``rows`` are those of the matrix a weight is part of."""
+    own, columns = weight.shape[-2:]
+    _uniform_(weight, math.sqrt(6 / max((own if rows is None else rows) + columns, 1)), generators)
 
 
 def linear_(weights: Sequence[Tensor], generators: Generators = None, bias: Tensor | None = None) -> None:

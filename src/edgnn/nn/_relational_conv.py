@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 
 from edgnn.errors import GraphError, ModelError
 from edgnn.graphs import Structure
+from edgnn.graphs._relations import Cells
+from edgnn.graphs._structure import ListedBy
 from edgnn.nn._conv import Conv, Known
 from edgnn.nn._noise import Noise, dropout
-from edgnn.nn._parameters import Generators, glorot_, parameter, plus_product
+from edgnn.nn._parameters import Generators, glorot_, parameter, plus_product, plus_products
 from edgnn.ops import sparse_product
 
 
@@ -25,7 +28,8 @@ class RelationalConv(Conv):
     number of edges of relation r at v, and the layer is R-GCN (Schlichtkrull et al. 2018); with ``"sum"`` it is one, and the
     layer tells apart whatever the ``joint`` refinement does. Edges are counted one by one, also parallel ones.
 
-    States are added up per (relation, node) first and multiplied then, one product per relation.
+    States are added up per (relation, node) first and multiplied then, one product per relation. Where nodes are known by their
+    labels alone, as at the first layer, the sum over neighbors is one product with constant counts instead.
 
     Parameters
     ----------
@@ -37,6 +41,10 @@ class RelationalConv(Conv):
         How the neighbors of one relation are put together.
     bases : int, optional
         Make every :math:`W_r` a learned combination of so many matrices.
+    cells : sequence of int, optional
+        Have weights only for these pairs of relation r and neighbor's label l, as r · in_dim + l, rising, a row of ``W`` each.
+        They are drawn from the distribution that all would be drawn from. A pair that occurs in no graph has no influence, so on
+        one-hot labels the layer is the same, and smaller where labels are many. Not with ``bases``.
     **options
         As of :class:`~edgnn.nn.GNNConv`, and ``edge_features``, whose sums over edges get weights of their own.
 
@@ -44,6 +52,8 @@ class RelationalConv(Conv):
     ------
     x : (N, in_dim) → (N, out_dim);  with members, (M, N, in_dim) → (M, N, out_dim)
     """
+
+    relations: ClassVar[ListedBy] = "targets"
 
     def __init__(
         self,
@@ -53,16 +63,21 @@ class RelationalConv(Conv):
         *,
         aggregate: Literal["sum", "mean"] = "sum",
         bases: int | None = None,
+        cells: Sequence[int] | None = None,
         **options: Any,
     ) -> None:
         super().__init__(in_dim, out_dim, num_edge_labels, **options)
         if aggregate not in ("sum", "mean"):
             raise ModelError(f"aggregate={aggregate!r}: choose 'sum' or 'mean'")
+        if cells is not None and bases is not None:
+            raise ModelError("cells are rows of weights per relation, and with bases there are none: leave out one of them")
         self.aggregate, members = aggregate, self.members
         sides = 2 if self.direction == "both" else 1
         self.num_relations = num_edge_labels * sides
         self.W1 = parameter(in_dim, out_dim, members=members)
-        self.W = parameter(self.num_relations if bases is None else bases, in_dim, out_dim, members=members)
+        self.cells = None if cells is None else torch.as_tensor(cells, dtype=torch.int64)
+        shape = (self.num_relations if bases is None else bases, in_dim, out_dim) if cells is None else (len(cells), out_dim)
+        self.W = parameter(*shape, members=members)
         self.coefficients = None if bases is None else parameter(self.num_relations, bases, members=members)
         self.W_features = parameter(sides * self.edge_features, out_dim, members=members) if self.edge_features else None
         self.reset_parameters()
@@ -72,27 +87,22 @@ class RelationalConv(Conv):
         super().reset_parameters(generators)
         if self.bias is not None:
             nn.init.zeros_(self.bias)
-        for weight in (self.W1, self.W, self.coefficients, self.W_features):
+        glorot_(self.W1, generators)
+        glorot_(self.W, generators, rows=self.in_dim)
+        for weight in (self.coefficients, self.W_features):
             if weight is not None:
                 glorot_(weight, generators)
 
     def relation_weights(self) -> Tensor:
-        """Return :math:`W_r` for every relation, shape (…, R, in_dim, out_dim)."""
+        """Return :math:`W_r` for every relation, shape (…, R, in_dim, out_dim); pairs that are no cells have zeros."""
+        if self.cells is not None:
+            full = self.W.new_zeros(*self.W.shape[:-2], self.num_relations * self.in_dim, self.out_dim)
+            full = full.index_copy(-2, self.cells.to(full.device), self.W)
+            return full.view(*full.shape[:-2], self.num_relations, self.in_dim, self.out_dim)
         if self.coefficients is None:
             return self.W
         flat = self.coefficients @ self.W.flatten(-2)
         return flat.view(*flat.shape[:-1], self.in_dim, self.out_dim)
-
-    def _structure(self, x: Tensor, edge_index: Tensor, edge_type: Tensor | None) -> Structure:
-        return Structure.from_edge_index(
-            edge_index,
-            edge_type,
-            num_nodes=x.shape[-2],
-            num_edge_labels=self.num_edge_labels,
-            direction=self.direction,
-            relations=True,
-            dtype=torch.float64 if x.dtype == torch.float64 else torch.float32,
-        )
 
     def _check(self, structure: Structure) -> None:
         super()._check(structure)
@@ -106,25 +116,43 @@ class RelationalConv(Conv):
             )
         self._check_features(structure)
 
-    def _sum(self, x: Tensor | Known, structure: Structure, noise: Noise | None) -> Tensor:
-        if isinstance(x, Known):
-            x = x.dense(self.W1.dtype)
-        relations, W = structure.relations, self.relation_weights()
-        assert relations is not None
-        if self.training and self.input_dropout:
-            x = dropout(x, self.input_dropout, True, noise, own_rate=False)
-        received = sparse_product(relations.gather, x)
-        if self.aggregate == "mean":
-            counts = relations.gather.indptr.diff().clamp(min=1).to(x.dtype)
-            received = received / counts.view(*received.shape[:-1] if relations.gather.blocks > 1 else (-1,), 1)
-        sizes = [stop - start for start, stop in pairwise(relations.offset)]
-        by_relation = zip(torch.split(received, sizes, dim=-2), W.unbind(-3), strict=True)
-        sent = [torch.matmul(states, weight) for states, weight in by_relation if states.shape[-2]]
-        total = x @ self.W1
-        if sent:
-            total = total + sparse_product(relations.spread, torch.cat(sent, dim=-2))
+    def _sum(self, x: Tensor | Known, structure: Structure, noise: Noise | None, mask: Tensor | None) -> Tensor:
+        dropping = self.training and self.input_dropout > 0
+        if isinstance(x, Known) and x.cells is not None and not dropping:
+            met = x.cells.means if self.aggregate == "mean" else x.cells.sums
+            total = plus_products(None, [(x.H, self.W1), (met, self._cell_weights(x.cells))])
+        else:
+            x = x.dense(self.W1.dtype) if isinstance(x, Known) else x
+            total = self._of_states(
+                dropout(x, self.input_dropout, dropping, noise, own_rate=False) if dropping else x, structure
+            )
         if self.W_features is not None and structure.F_in is not None:
             total = plus_product(total, structure.F_in, self.W_features[..., : self.edge_features, :])
             if structure.F_out is not None:
                 total = plus_product(total, structure.F_out, self.W_features[..., self.edge_features :, :])
         return total
+
+    def _cell_weights(self, cells: Cells) -> Tensor:
+        """Return the rows of the weights that belong to cells."""
+        if self.cells is None:
+            rows = self.relation_weights().flatten(-3, -2)
+            return rows if len(cells.keys) == rows.shape[-2] else rows.index_select(-2, cells.index)
+        if not torch.equal(self.cells, cells.keys):
+            raise GraphError(
+                f"the layer has weights for {len(self.cells):,} pairs of relation and label, the inputs count other ones: "
+                "build them with Inputs.of(graphs, cells=…)"
+            )
+        return self.W
+
+    def _of_states(self, x: Tensor, structure: Structure) -> Tensor:
+        relations = structure.relations
+        assert relations is not None
+        received = sparse_product(relations.gather, x, relations.gather_t)
+        if self.aggregate == "mean":
+            counts = relations.gather.indptr.diff().clamp(min=1).to(x.dtype)
+            received = received / counts.view(*received.shape[:-1] if relations.gather.blocks > 1 else (-1,), 1)
+        sizes = [stop - start for start, stop in pairwise(relations.offset)]
+        by_relation = zip(torch.split(received, sizes, dim=-2), self.relation_weights().unbind(-3), strict=True)
+        sent = [torch.matmul(states, weight) for states, weight in by_relation if states.shape[-2]]
+        total = x @ self.W1
+        return total + sparse_product(relations.spread, torch.cat(sent, dim=-2), relations.spread_t) if sent else total

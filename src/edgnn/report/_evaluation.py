@@ -14,6 +14,7 @@ from edgnn.draw import Estimate, Strip, draw_estimates, draw_strips
 from edgnn.evaluation import Evaluation, Summary
 from edgnn.io._files import Path_
 from edgnn.report._calibration import calibration_section
+from edgnn.report._chosen import chosen_section
 from edgnn.report._curves import curves_of, curves_section
 from edgnn.report._data import evaluation_values
 from edgnn.report._errors import ReportError
@@ -77,6 +78,7 @@ def write_evaluation_report(
         *_predictions(evaluation),
         *calibration_section(evaluation),
         *curves_section(curves),
+        *chosen_section(evaluation),
         computed(evaluation, summary),
         repeat_section(evaluation, settings.get("command"), Path(path).name, values["complete"]),
         *([section("Settings", pairs(told), class_="long")] if told else []),

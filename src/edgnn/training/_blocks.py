@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -9,7 +10,7 @@ from torch import Tensor
 
 from edgnn.graphs import Structure
 from edgnn.graphs._csr import CSR
-from edgnn.graphs._relations import Relations
+from edgnn.graphs._relations import Cells, Relations
 from edgnn.nn import Inputs
 from edgnn.nn._inputs import Matrix
 from edgnn.ops import Array, arange, argsort, count, filled, nonzero, repeat, running, to_array, to_tensor, where
@@ -29,9 +30,12 @@ class Blocks:
         self.inputs, self.nodes = inputs, inputs.num_nodes
         self.first, self.sizes = to_array(structure.graph_offset), to_array(inputs.sizes)
         rows = {name: getattr(inputs, name) for name in ("H0", "AH0", "graph_H0")}
+        if inputs.cells is not None:
+            rows |= {"sums": inputs.cells.sums, "means": inputs.cells.means}
         rows |= {name: getattr(structure, name) for name in ("C_in", "C_out", "F_in", "F_out", "neighbors", "neighbors_t")}
         self.rows: dict[str, Any] = {name: None if matrix is None else _with_empty_row(matrix) for name, matrix in rows.items()}
-        self.pairs = None if structure.relations is None else _Pairs(structure.relations)
+        self.targets = None if structure.relations is None else _Pairs(structure.relations, by_source=False)
+        self.sources = None if structure.sources is None else _Pairs(structure.sources, by_source=True)
 
     def take(self, index: Tensor) -> Inputs:
         """Return the graphs of every member as one batch; entries below zero are left empty.
@@ -58,7 +62,14 @@ class Blocks:
             pool_t=pool_t,
             sizes=to_tensor(sizes).view(*shape, batch),
             mask=None if members == 1 else to_tensor(real).view(members, -1).to(self.inputs.dtype),
+            cells=self._cells(node, members),
         )
+
+    def _cells(self, node: Array, members: int) -> Cells | None:
+        whole = self.inputs.cells
+        if whole is None:
+            return None
+        return replace(whole, sums=self._select("sums", node, members), means=self._select("means", node, members))
 
     def _places(self, index: Array) -> tuple[Array, Array, Array]:
         """Lay out the blocks.
@@ -91,7 +102,8 @@ class Blocks:
             num_edge_labels=whole.num_edge_labels,
             direction=whole.direction,
             multiplicity=whole.multiplicity,
-            relations=None if self.pairs is None else self.pairs.take(node, members),
+            relations=None if self.targets is None else self.targets.take(node, members),
+            sources=None if self.sources is None else self.sources.take(node, members),
             **{name: self._select(name, node, members) for name in ("C_in", "C_out", "F_in", "F_out")},
         )
 
@@ -109,34 +121,46 @@ class Blocks:
 
 
 class _Pairs:
-    """The pairs (relation, node) of a whole set, ready to be cut."""
+    """The pairs (relation, node) of a whole set, ready to be cut: those of each node, and the nodes at their other ends."""
 
-    def __init__(self, relations: Relations) -> None:
-        self.gather, self.spread = _with_empty_row(relations.gather), _with_empty_row(relations.spread)
+    def __init__(self, relations: Relations, *, by_source: bool) -> None:
+        owned, ends = (relations.gather.T, relations.spread.T) if by_source else (relations.spread, relations.gather)
+        self.owned, self.ends, self.by_source = _with_empty_row(owned), _with_empty_row(ends), by_source
+        self.features = None if relations.features is None else _with_empty_row(relations.features)
         self.relation = to_array(relations.relation_of_pair)
         self.num_relations = relations.num_relations
 
     def take(self, node: Array, members: int) -> Relations:
         """Return the pairs of the nodes of a batch; a relation has equally many rows in every block, some of them empty."""
-        places, pairs = len(node), self.gather.shape[0] - 1
-        of_place = _csr_rows(self.spread, node, None, (places, pairs), 1)
+        places, pairs = len(node), self.ends.shape[0] - 1
+        of_place = _csr_rows(self.owned, node, None, (places, pairs), 1)
         pair = to_array(of_place.indices.to(torch.int64))
         place = repeat(arange(places, node), to_array(of_place.indptr.diff()))
-        group = self.relation[pair] * members + place // max(places // members, 1)
+        row, offset = self._rows(self.relation[pair], place // max(places // members, 1), members)
+        rows = members * offset[-1]
+        chosen, owner = filled(rows, pairs, row), filled(rows, 0, row)
+        chosen[row], owner[row] = pair, place
+        real = chosen != pairs
+        ends = _csr_rows(self.ends, chosen, owner - where(real, node[owner], 0) if rows else owner, (rows, places), members)
+        owned = CSR(of_place.indptr, _indices(row), None, (places, rows), members)
+        owner_of = CSR(_indices(running(real)), _indices(owner[real]), None, (rows, places), members)
+        if not self.by_source:
+            return Relations(gather=ends, spread=owned, offset=offset, spread_t=owner_of)
+        features = self.features
+        if features is not None:
+            shape = (rows,) if members == 1 else (members, rows // members)
+            features = features.index_select(0, to_tensor(chosen)).view(*shape, features.shape[1])
+        return Relations(gather=owner_of, spread=ends.T, offset=offset, features=features, gather_t=owned, spread_t=ends)
+
+    def _rows(self, relation: Array, member: Array, members: int) -> tuple[Array, tuple[int, ...]]:
+        """Return the row of each pair: member by member, relation by relation; and where relations begin within a member's rows."""
+        group = relation * members + member
         sizes = count(group, self.num_relations * members)
         offset = running(_row_maximum(sizes.reshape(-1, members)))
-        per_block = int(offset[-1])
         order = argsort(group, stable=True)
         rank = filled(len(order), 0, order)
         rank[order] = arange(len(order), order) - running(sizes)[:-1][group[order]]
-        row = group % members * per_block + offset[group // members] + rank
-        chosen, shift = filled(members * per_block, pairs, row), filled(members * per_block, 0, row)
-        chosen[row], shift[row] = pair, place - node[place]
-        return Relations(
-            gather=_csr_rows(self.gather, chosen, shift, (members * per_block, places), members),
-            spread=CSR(of_place.indptr, _indices(row), None, (places, members * per_block), members),
-            offset=tuple(offset.tolist()),
-        )
+        return member * offset[-1] + offset[relation] + rank, tuple(offset.tolist())
 
 
 def _with_empty_row(matrix: Matrix) -> Any:

@@ -1,0 +1,160 @@
+"""KernelClassifier: what the kernel methods share, from items to predictions."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from edgnn.baselines._reading import Array, read_items, read_split, read_targets
+from edgnn.baselines._solvers import Fitted, Kernels, Solver
+from edgnn.estimators._errors import NotFitted
+from edgnn.estimators._inputs import Items, Level
+from edgnn.estimators._parts import root_seed
+
+OnSplit = Callable[[int], Any]
+_Self = TypeVar("_Self", bound="KernelClassifier")
+
+
+class KernelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
+    """A classifier that compares items in pairs and knows nothing else of them.
+
+    A subclass says how items are represented, which kernels compare two representations, and what learns from the kernels. What is
+    said of an item depends on that item alone, never on which others it came with, and no label enters.
+
+    Attributes
+    ----------
+    classes_ : array
+        The classes, sorted.
+    chosen_ : dict
+        What was chosen inside the training part.
+    """
+
+    _levels: ClassVar[tuple[Level, ...]]
+    random_state: Any
+    n_jobs: Any
+
+    @abstractmethod
+    def _represent(self, items: Items, reference: Any = None) -> Any:
+        """Represent items; ``reference`` is the representation of the training items that new ones will be compared with."""
+
+    @abstractmethod
+    def _kernels(self, rows: Any, columns: Any) -> dict[Hashable, Array]:
+        """Compare two representations by every candidate kernel; (n, m) matrices by setting, the simplest setting first."""
+
+    @abstractmethod
+    def _solver(self) -> Solver:
+        """Return what learns from the kernels."""
+
+    # Learning
+
+    def fit(self: _Self, X: Any, y: Any) -> _Self:
+        """Learn from items and their classes.
+
+        Parameters
+        ----------
+        X : Graphs or Nodes, or a list of them
+            The items.
+        y : array-like
+            One class per item.
+        """
+        items = read_items(X, self._levels)
+        targets, seed, solver = read_targets(y, items), root_seed(self.random_state), self._solver()
+        self.classes_, codes = np.unique(targets, return_inverse=True)
+        self._trained_on = self._represent(items)
+        kernels = self._kernels(self._trained_on, self._trained_on)
+        self._fitted: Fitted = solver.fit(kernels, codes, len(self.classes_), seed)
+        self.chosen_ = self._fitted.chosen
+        return self
+
+    def predict_splits(
+        self, X: Any, y: Any, splits: Iterable[Any], *, on_split: OnSplit | None = None
+    ) -> list[dict[str, Any]]:  # fmt: skip
+        """Learn from every split and predict its test part; kernels are computed once for all items.
+
+        A split gets what a fresh classifier with ``random_state=split.seed`` predicts for ``X[split.test]`` after ``fit`` on the
+        training and validation part together. Classes of test items are not looked at.
+
+        Parameters
+        ----------
+        X, y
+            As in :meth:`fit`, of all items.
+        splits : iterable
+            Objects with ``train``, ``valid`` (or ``None``) and ``test``, positions in ``X``, and ``seed``.
+        on_split : callable, optional
+            Called with the number of splits that are done.
+
+        Returns
+        -------
+        list of dict
+            For each split ``"prediction"`` and ``"chosen"``; ``"probability"`` and ``"classes"`` where there are probabilities.
+        """
+        from joblib import Parallel, delayed
+
+        items, solver = read_items(X, self._levels), self._solver()
+        targets = read_targets(y, items)
+        parts = [(*read_split(split, len(items), number), int(split.seed)) for number, split in enumerate(splits)]
+        represented = self._represent(items)
+        kernels = self._kernels(represented, represented)
+        work = (delayed(_answer)(solver, kernels, targets[known], known, test, seed) for known, test, seed in parts)
+        answers = []
+        for answer in Parallel(n_jobs=self.n_jobs, return_as="generator")(work):
+            answers.append(answer)
+            if on_split is not None:
+                on_split(len(answers))
+        return answers
+
+    # Predicting
+
+    def predict(self, X: Any) -> Array:
+        """Return the class of each item.
+
+        Shapes
+        ------
+        → (n,)
+        """
+        K = self._compared(X)
+        found: Array = self.classes_[self._fitted.predict(K)]
+        return found
+
+    def decision_function(self, X: Any) -> Array:
+        """Return what decides: for two classes one number, above zero for the second; else one per class.
+
+        Shapes
+        ------
+        → (n,) or (n, K)
+        """
+        K = self._compared(X)
+        return self._fitted.scores(K)
+
+    def _compared(self, X: Any) -> Array:
+        """Return the chosen kernel's values of new items against the training items."""
+        if not self.__sklearn_is_fitted__():
+            raise NotFitted(f"this {type(self).__name__} is not fitted yet: call fit first")
+        new = self._represent(read_items(X, self._levels), self._trained_on)
+        return self._kernels(new, self._trained_on)[self._fitted.setting]
+
+    # What scikit-learn asks
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_fitted")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.target_tags.required = True
+        return tags
+
+
+def _answer(solver: Solver, kernels: Kernels, y: Array, known: Array, test: Array, seed: int) -> dict[str, Any]:
+    """Learn from the known items of a split and predict its test items."""
+    classes, codes = np.unique(y, return_inverse=True)
+    fitted = solver.fit({setting: K[np.ix_(known, known)] for setting, K in kernels.items()}, codes, len(classes), seed)
+    K = kernels[fitted.setting][np.ix_(test, known)]
+    answer = {"prediction": classes[fitted.predict(K)], "chosen": fitted.chosen}
+    if hasattr(fitted, "probabilities"):
+        answer |= {"probability": fitted.probabilities(K), "classes": classes}
+    return answer

@@ -1,0 +1,194 @@
+"""What do the rivals cost? Kernels against GraKeL, walks against a plain walker, an R-GCN epoch against PyG."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib.util import find_spec
+from statistics import median
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from edgnn.baselines import RGCNNodeClassifier, SubgraphMatchingClassifier, WLShortestPathClassifier
+from edgnn.baselines._walks import random_walks
+from edgnn.bench._harness import Row, Skipped, folder_of, in_turns
+from edgnn.bench._layer import both_ways
+from edgnn.datasets import Dataset, load_dataset
+from edgnn.graphs import Graphs
+
+_DEPTH, _WALKS = 4, 500
+_HIDDEN, _RATE = 16, 0.01
+
+
+def rivals(
+    data_dir: str | os.PathLike[str] | None = None, quick: bool = False, device: str = "cpu"
+) -> Iterator[Row | Skipped]:  # fmt: skip
+    """Measure the rivals, yielding each row as it is done; ``quick`` shrinks everything for tests."""
+    if device == "cpu":
+        mutag = load_dataset("MUTAG", data_dir=data_dir)
+        yield from _kernels(mutag.graphs[:12] if quick else mutag.graphs)
+        yield from _on_rdf("AIFB", data_dir, partial(_walks, quick=quick))
+    for name, bases in (("AIFB", None), ("AIFB", 30), ("MUTAG-RDF", 30)):
+        if not quick or (name, bases) == ("AIFB", None):
+            yield from _on_rdf(name, data_dir, partial(_epochs, bases=bases, device=device, quick=quick))
+
+
+def _on_rdf(
+    name: str, data_dir: str | os.PathLike[str] | None, measure: Callable[[Dataset], Iterator[Row | Skipped]]
+) -> Iterator[Row | Skipped]:  # fmt: skip
+    if folder_of(name, data_dir) is None:
+        yield Skipped(f"rivals on {name}", f"{name} is not on this machine; load it once, or set EDGNN_DATA")
+    else:
+        yield from measure(load_dataset(name, data_dir=data_dir))
+
+
+# Kernels
+
+
+def _kernels(graphs: Graphs) -> Iterator[Row | Skipped]:
+    """Time Gram matrices; GraKeL's once, since it takes minutes, ours beside it."""
+    rows: tuple[tuple[str, Any], ...] = (
+        ("subgraph matching, k = 3", partial(SubgraphMatchingClassifier, 3, normalize=False, cache=False, n_jobs=1)),
+        ("WL shortest paths, depths 0 to 5", partial(WLShortestPathClassifier, (0, 1, 2, 3, 4, 5), normalize=False)),
+    )
+    for what, kind in rows:
+        what = f"{what}, {len(graphs)} graphs of MUTAG"
+        if find_spec("grakel") is None:
+            yield Skipped(what, "grakel is not installed")
+            continue
+        peer_s, theirs = _timed(partial(_gram, kind(backend="grakel"), graphs))
+        runs = [_timed(partial(_gram, kind(backend="edgnn"), graphs)) for _ in range(3)]
+        difference = max(float(np.abs(theirs[setting] - runs[0][1][setting]).max()) for setting in theirs)
+        extra = {"largest_difference": difference}
+        yield Row(what, median(seconds for seconds, _ in runs), "GraKeL", peer_s, extra=extra)
+
+
+def _gram(classifier: Any, graphs: Graphs) -> dict[Any, Any]:
+    represented = classifier._represent(graphs)
+    kernels: dict[Any, Any] = classifier._kernels(represented, represented)
+    return kernels
+
+
+def _timed(function: Callable[[], Any]) -> tuple[float, Any]:
+    start = time.perf_counter()
+    result = function()
+    return time.perf_counter() - start, result
+
+
+# Walks
+
+
+def plain_walks(graphs: Graphs, starts: list[int], depth: int, number: int, seed: int = 0) -> list[list[int]]:
+    """Walk as one does in plain Python: a list of ways out of each node, and a choice at each step."""
+    choose = random.Random(seed).choice  # noqa: S311 - walks need no secrets
+    ways: list[list[tuple[int, int]]] = [[] for _ in range(graphs.num_nodes)]
+    edges = zip(graphs.edge_source.tolist(), graphs.edge_label.tolist(), graphs.edge_target.tolist(), strict=True)
+    for source, label, target in edges:
+        ways[source].append((label, target))
+    walks = []
+    for start in starts:
+        for _ in range(number):
+            walk, node = [start], start
+            for _ in range(depth):
+                if not ways[node]:
+                    break
+                label, node = choose(ways[node])
+                walk += (label, node)
+            walks.append(walk)
+    return walks
+
+
+def _walks(dataset: Dataset, quick: bool) -> Iterator[Row | Skipped]:
+    graphs, nodes = dataset.graphs, dataset.nodes
+    assert nodes is not None
+    number = 20 if quick else _WALKS
+    for who, starts in (("the labeled nodes", nodes.index.tolist()), ("all nodes", list(range(graphs.num_nodes)))):
+        few = number if len(starts) < 1000 else number // 10
+        ours = partial(random_walks, graphs, starts, depth=_DEPTH, number=few)
+        peer = partial(plain_walks, graphs, starts, _DEPTH, few)
+        seconds, peer_s = in_turns(ours, peer, 1 if quick else 5)
+        what = f"{few} walks of depth {_DEPTH} from {who} of {dataset.name} ({len(starts):,})"
+        extra = {"walks_per_second": round(few * len(starts) / seconds)}
+        yield Row(what, seconds, "plain Python walker", peer_s, "≥ 20×", extra)
+
+
+# R-GCN
+
+
+class PyGRGCN(nn.Module):
+    """R-GCN for nodes as PyG's users write it: two layers, no input but the nodes themselves."""
+
+    def __init__(self, nodes: int, relations: int, classes: int, bases: int | None) -> None:
+        from torch_geometric.nn import RGCNConv
+
+        super().__init__()
+        self.first = RGCNConv(nodes, _HIDDEN, relations, num_bases=bases, bias=False)
+        self.second = RGCNConv(_HIDDEN, classes, relations, num_bases=bases, bias=False)
+
+    def forward(self, edge_index: Tensor, edge_type: Tensor) -> Tensor:
+        """Return the classes' scores of every node."""
+        result: Tensor = self.second(torch.relu(self.first(None, edge_index, edge_type)), edge_index, edge_type)
+        return result
+
+
+def _epochs(dataset: Dataset, bases: int | None, device: str, quick: bool) -> Iterator[Row | Skipped]:
+    told = "no bases" if bases is None else f"{bases} bases"
+    what = f"one epoch of R-GCN on {dataset.name} (nodes), 2 layers × {_HIDDEN}, featureless, {told}, {device}"
+    if find_spec("torch_geometric") is None:
+        yield Skipped(what, "torch_geometric is not installed")
+        return
+    epochs, repeats = (2, 1) if quick else (10, 5)
+    ours = partial(_ours, dataset, bases, device, epochs)
+    peer = _peer(dataset, bases, device, epochs)
+    seconds: list[float] = []
+    peer_s: list[float] = []
+    for attempt in range(repeats + 1):
+        pair = ours(), peer()
+        if attempt:
+            seconds.append(pair[0])
+            peer_s.append(pair[1])
+    goal = "≥ 5×" if (dataset.name, bases, device) == ("AIFB", None, "cpu") else ""
+    yield Row(what, median(seconds), "PyG RGCNConv model", median(peer_s), goal)
+
+
+def _ours(dataset: Dataset, bases: int | None, device: str, epochs: int) -> float:
+    """Return the median time of an epoch; the first one, which builds what is kept, is left out."""
+    assert dataset.nodes is not None
+    assert dataset.targets is not None
+    assert dataset.split is not None
+    train, times = dataset.split["train"], []
+    estimator = RGCNNodeClassifier(bases=bases, max_epochs=epochs + 1, device=device, random_state=0)
+    estimator._fit(dataset.nodes[train], dataset.targets[train], on_epoch=lambda epoch: times.append(time.perf_counter()))
+    return median(np.diff(times).tolist())
+
+
+def _peer(dataset: Dataset, bases: int | None, device: str, epochs: int) -> Callable[[], float]:
+    assert dataset.nodes is not None
+    assert dataset.targets is not None
+    assert dataset.split is not None
+    (source, target), label = both_ways(dataset.graphs)
+    edge_index, edge_type = torch.stack([source, target]).to(device), label.to(device)
+    relations = 2 * len(dataset.graphs.edge_vocabulary)
+    train = torch.as_tensor(dataset.split["train"])
+    nodes, classes = dataset.nodes.index[train].to(device), torch.as_tensor(dataset.targets)[train].to(device)
+    model = PyGRGCN(dataset.graphs.num_nodes, relations, len(dataset.class_names), bases).to(device)
+    optimizer = torch.optim.Adam(model.parameters(), _RATE)
+
+    def run() -> float:
+        times = []
+        for _ in range(epochs + 1):
+            optimizer.zero_grad()
+            loss = nn.functional.cross_entropy(model(edge_index, edge_type)[nodes], classes)
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+            float(loss.detach())
+            times.append(time.perf_counter())
+        return median(np.diff(times).tolist())
+
+    return run

@@ -1,0 +1,44 @@
+"""Models by name: the package's own networks and their rivals, made for a data set."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import Any
+
+from edgnn.baselines import RIVALS, rival_class
+from edgnn.datasets import Dataset
+from edgnn.errors import EstimatorError
+from edgnn.experiments._runs import task_of_dataset
+
+_NETWORKS = {"edgnn": "edgnn", "gnn": "gnn", "joint": "joint", "rgcn": "rgcn", "gin": "gine"}
+#: What ``edgnn evaluate --model`` takes.
+MODELS = tuple(dict.fromkeys(["edgnn", "gnn", "joint", *RIVALS]))
+
+
+def model_class(name: str, data: Dataset) -> tuple[Any, dict[str, Any]]:
+    """Return the estimator class of a model for the targets of a data set, and the parameters its name stands for.
+
+    Parameters
+    ----------
+    name : str
+        One of :data:`MODELS`.
+    data : Dataset
+        Says whether graphs or nodes are learned about, and whether the targets are classes.
+    """
+    from edgnn import estimators
+
+    if name not in MODELS:
+        close = get_close_matches(name, MODELS, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"choose {', '.join(MODELS[:-1])} or {MODELS[-1]}"
+        raise EstimatorError(f"there is no model {name!r}; {hint}")
+    regression = task_of_dataset(data) == "values"
+    if name in RIVALS and not regression:
+        return rival_class(name, data.level), {}
+    if name == "majority":
+        from sklearn.dummy import DummyRegressor
+
+        return DummyRegressor, {}
+    if name not in _NETWORKS:
+        raise EstimatorError(f"{name} classifies, but the targets of {data.name} are values; choose {', '.join(_NETWORKS)}")
+    kind = f"{data.level.capitalize()}{'Regressor' if regression else 'Classifier'}"
+    return getattr(estimators, kind), {"conv": _NETWORKS[name]}

@@ -1,0 +1,124 @@
+"""GINE, the graph isomorphism network with edge labels: today's common choice."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from edgnn.errors import GraphError
+from edgnn.graphs import Structure
+from edgnn.graphs._relations import Relations
+from edgnn.graphs._structure import ListedBy
+from edgnn.nn._batch_norm import BatchNorm
+from edgnn.nn._conv import Conv, Known
+from edgnn.nn._noise import Noise, dropout
+from edgnn.nn._parameters import Generators, Linear, glorot_, parameter
+from edgnn.ops import sparse_product
+
+
+class GINEConv(Conv):
+    r"""The GINE layer (Hu et al. 2020).
+
+    .. math:: f'(v) = \sigma\Big(\mathrm{MLP}\Big((1 + \epsilon) f(v) + \sum_{(u,v) \in E} \mathrm{ReLU}(f(u) + e_{uv})\Big)\Big)
+
+    :math:`e_{uv}` is a learned embedding of the edge label, plus a linear map of the continuous edge features; with
+    ``direction="both"``, edges are also run against, with embeddings of their own. The MLP is a linear map, batch norm if asked
+    for, ReLU, and a linear map. An edge whose label is not known has the embedding zero. Parallel edges each count.
+
+    A message depends on the source and the label alone, so it is computed once for every pair of them, not for every edge.
+
+    Parameters
+    ----------
+    in_dim, out_dim : int
+        Width of the states before and after; that of :math:`e` is ``in_dim``.
+    num_edge_labels : int
+        Number of edge labels.
+    bias : bool
+        Whether the linear maps have one.
+    batch_norm : bool
+        Normalize inside the MLP, and after the activation.
+    **options
+        As of :class:`~edgnn.nn.GNNConv`, and ``edge_features``.
+
+    Shapes
+    ------
+    x : (N, in_dim) → (N, out_dim);  with members, (M, N, in_dim) → (M, N, out_dim)
+    """
+
+    relations: ClassVar[ListedBy] = "sources"
+
+    def __init__(
+        self,
+        in_dim: int,
+        out_dim: int,
+        num_edge_labels: int = 1,
+        *,
+        bias: bool = True,
+        batch_norm: bool = False,
+        **options: Any,
+    ) -> None:
+        super().__init__(in_dim, out_dim, num_edge_labels, batch_norm=batch_norm, **options)
+        members, sides = self.members, 2 if self.direction == "both" else 1
+        self.eps = parameter(1, members=members)
+        self.E = parameter(sides * num_edge_labels, in_dim, members=members)
+        self.W_features = parameter(sides * self.edge_features, in_dim, members=members) if self.edge_features else None
+        self.first = Linear(in_dim, out_dim, bias=bias, members=members)
+        self.inner_norm = BatchNorm(out_dim, members=members) if batch_norm else None
+        self.second = Linear(out_dim, out_dim, bias=bias, members=members)
+        self.reset_parameters()
+
+    def reset_parameters(self, generators: Generators = None) -> None:
+        r"""Draw new weights; :math:`\epsilon` starts at zero."""
+        super().reset_parameters(generators)
+        nn.init.zeros_(self.eps)
+        for weight in (self.E, self.W_features):
+            if weight is not None:
+                glorot_(weight, generators)
+        for part in (self.first, self.inner_norm, self.second):
+            if part is not None:
+                part.reset_parameters(generators)
+
+    def _check(self, structure: Structure) -> None:
+        super()._check(structure)
+        if structure.sources is None:
+            raise GraphError(
+                'the structure does not list edges by source: build it with Structure.of(graphs, relations="sources")'
+            )
+        if structure.num_edge_labels != self.num_edge_labels:
+            raise GraphError(
+                f"the layer was made for {self.num_edge_labels} edge labels, the structure has {structure.num_edge_labels}: "
+                "read the graphs with like=, or make the layer anew"
+            )
+        self._check_features(structure)
+
+    def _sum(self, x: Tensor | Known, structure: Structure, noise: Noise | None, mask: Tensor | None) -> Tensor:
+        x = x.dense(self.E.dtype) if isinstance(x, Known) else x
+        if self.training and self.input_dropout:
+            x = dropout(x, self.input_dropout, True, noise, own_rate=False)
+        sources = structure.sources
+        assert sources is not None
+        sent = torch.relu(self._before_relu(sparse_product(sources.gather, x, sources.gather_t), sources))
+        state = self.first(x * (1 + self.eps.unsqueeze(-1)) + sparse_product(sources.spread, sent, sources.spread_t))
+        if self.inner_norm is not None:
+            state = self.inner_norm(state, mask)
+        mapped: Tensor = self.second(torch.relu(state))
+        return mapped
+
+    def _before_relu(self, states: Tensor, sources: Relations) -> Tensor:
+        """Add the embeddings of edges to the states of their sources, one relation at a time; the reserved label has none."""
+        labels, width, parts = self.num_edge_labels, self.edge_features, []
+        sizes = [stop - start for start, stop in pairwise(sources.offset)]
+        features = [None] * len(sizes) if sources.features is None else torch.split(sources.features, sizes, dim=-2)
+        for relation, (part, of_edges) in enumerate(zip(torch.split(states, sizes, dim=-2), features, strict=True)):
+            side, label = divmod(relation, labels + 1)
+            if not sizes[relation]:
+                continue
+            if label < labels:
+                part = part + self.E[..., side * labels + label, :].unsqueeze(-2)
+            if self.W_features is not None and of_edges is not None:
+                part = part + of_edges @ self.W_features[..., side * width : (side + 1) * width, :]
+            parts.append(part)
+        return torch.cat(parts, dim=-2) if parts else states

@@ -17,6 +17,9 @@ def test_the_plain_walker_follows_edges():
 @pytest.mark.filterwarnings("ignore:`torch_geometric.distributed` has been deprecated")
 def test_every_rival_is_measured_beside_its_peer(data_dir):
     rows = list(rivals(data_dir=data_dir, quick=True))
-    assert [row.peer for row in rows] == ["GraKeL"] * 2 + ["plain Python walker"] * 2 + ["PyG RGCNConv model"]
+    assert [row.peer for row in rows] == ["GraKeL"] * 2 + ["plain Python walker"] * 2 + [
+        "PyG RGCNConv model",
+        "PyG FastRGCNConv model",
+    ]
     assert all(row.ours_s > 0 and row.peer_s > 0 for row in rows)
     assert all(row.extra["largest_difference"] < 1e-6 for row in rows[:2])

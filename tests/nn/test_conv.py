@@ -256,7 +256,8 @@ def test_new_weights_are_those_of_one_linear_map_of_all_that_is_added_up():
     bound = (30 + 30 + 7 + 7) ** -0.5
     for weight in (conv.W1, conv.W2, conv.W3, conv.W4, conv.bias):
         assert 0.9 * bound < float(weight.detach().abs().max()) <= bound
-    assert 0.7 < float(conv.edge_embedding.detach().std()) < 1.3
+    limit = (6 / (20 + 7)) ** 0.5
+    assert 0.9 * limit < float(conv.edge_embedding.detach().abs().max()) <= limit
     assert EdGNNConv(30, 50, 20).bias is None
 
 

@@ -145,7 +145,7 @@ def test_inputs_counted_before_give_the_same_outputs_dense_or_sparse(collection,
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_inputs, "DENSE_LABELS", -1 if sparse else 64)
         read = Inputs.of(collection, **needs)
-    if sparse and ways == {"readout": "max", "include_input": True} and options["embedding"] is None:
+    if sparse and ways == {"readout": "max", "include_input": True} and model.embedding is None:
         with pytest.raises(ValueError, match="of so many one-hot labels is not offered"):
             model(read)
         return

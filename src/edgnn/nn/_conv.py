@@ -18,7 +18,7 @@ from edgnn.graphs._structure import ListedBy
 from edgnn.nn._activation import Activation, activation_of
 from edgnn.nn._batch_norm import BatchNorm
 from edgnn.nn._noise import Noise, dropout
-from edgnn.nn._parameters import Generators, linear_, normal_, parameter, plus_product, plus_products
+from edgnn.nn._parameters import Generators, glorot_, linear_, parameter, plus_product, plus_products
 from edgnn.ops import constant_product, neighbor_sum
 
 
@@ -270,7 +270,7 @@ class EdGNNConv(GNNConv):
         """Draw new weights."""
         super().reset_parameters(generators)
         if self.edge_embedding is not None:
-            normal_(self.edge_embedding, generators)
+            glorot_(self.edge_embedding, generators)
 
     def _weights(self) -> list[Tensor]:
         return [*super()._weights(), self.W3, *([] if self.W4 is None else [self.W4])]

@@ -16,7 +16,7 @@ from edgnn.graphs._csr import CSR
 from edgnn.nn._conv import Conv, EdGNNConv, GNNConv, Known
 from edgnn.nn._gine_conv import GINEConv
 from edgnn.nn._inputs import Inputs, Matrix
-from edgnn.nn._parameters import Generators, Linear, normal_, parameter
+from edgnn.nn._parameters import Generators, Linear, glorot_, parameter
 from edgnn.nn._relational_conv import RelationalConv
 from edgnn.ops import constant_product
 
@@ -107,7 +107,7 @@ class Model(nn.Module):
     def reset_parameters(self, generators: Generators = None) -> None:
         """Draw new weights, each member's from its own generator."""
         if self.embedding is not None:
-            normal_(self.embedding, generators)
+            glorot_(self.embedding, generators)
         for part in (*self.convs, *([self.head] if hasattr(self, "head") else [])):
             part.reset_parameters(generators)
 

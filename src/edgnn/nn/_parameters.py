@@ -33,13 +33,6 @@ def linear_(weights: Sequence[Tensor], generators: Generators = None, bias: Tens
         _uniform_(weight, bound, generators)
 
 
-def normal_(weight: Tensor, generators: Generators = None) -> None:
-    """Draw from N(0, 1)."""
-    with torch.no_grad():
-        for part, generator in _parts(weight, generators):
-            part.normal_(generator=generator)
-
-
 def _uniform_(weight: Tensor, bound: float, generators: Generators) -> None:
     with torch.no_grad():
         for part, generator in _parts(weight, generators):

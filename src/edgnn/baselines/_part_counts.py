@@ -78,6 +78,14 @@ class PartCounts:
         return total
 
 
+def occurrences(graph: Array, code: Array, group: int) -> tuple[Array, ...]:
+    """Return (graph, code, group, weight, count) of the kinds that occur in each graph, each with the weight 1."""
+    kinds, kind = np.unique(code, return_inverse=True)
+    cells, count = np.unique(graph * max(len(kinds), 1) + kind, return_counts=True)
+    graph, code = cells // max(len(kinds), 1), kinds[cells % max(len(kinds), 1)]
+    return graph, code, np.full(len(cells), group), np.ones(len(cells), dtype=np.int64), count
+
+
 def running_kernels(products: Iterable[Array], rows: Array, columns: Array, weights: Array, normalize: bool) -> list[Array]:
     """Return the first product, the sum of the first two, and so on, each product times its weight.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from edgnn.baselines._part_counts import PartCounts
+from edgnn.baselines._part_counts import PartCounts, occurrences
 from edgnn.baselines._reading import Array
 from edgnn.graphs import Graphs
 from edgnn.graphs._csr import from_keys, pack
@@ -34,7 +34,7 @@ def path_counts(coloring: Coloring) -> PartCounts:
     for first, second, hops in hop_distances(graphs):
         for round, color in enumerate(colors):
             code = mix(mix(mix(color[first], _FIRST) + color[second], _HOPS) + hops, _ROUND + round)
-            pieces.append(_counted(graph_of[first], code, round))
+            pieces.append(occurrences(graph_of[first], code, round))
     return PartCounts.collect(pieces, len(graphs))
 
 
@@ -76,11 +76,3 @@ def _searched(nodes: Array, cell_of: Array, cells: int, indptr: Array, indices: 
         found.append((nodes[search], at, np.full(len(at), len(found) + 1)))
     first, second, hops = (np.concatenate(part) for part in zip(*found, strict=True))
     return first, second, hops
-
-
-def _counted(graph: Array, code: Array, group: int) -> tuple[Array, ...]:
-    """Return (graph, code, group, weight, count) of the kinds that occur in each graph."""
-    kinds, kind = np.unique(code, return_inverse=True)
-    cells, count = np.unique(graph * max(len(kinds), 1) + kind, return_counts=True)
-    graph, code = cells // max(len(kinds), 1), kinds[cells % max(len(kinds), 1)]
-    return graph, code, np.full(len(cells), group), np.ones(len(cells), dtype=np.int64), count

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from edgnn.baselines._kernel import KernelClassifier
+from edgnn.baselines._part_counts import PartCounts, occurrences
 from edgnn.baselines._rdf_subgraphs import Subgraphs, predicate_labels, vertex_labels
 from edgnn.baselines._reading import Array, candidates
 from edgnn.baselines._solvers import SVMSolver
@@ -20,48 +19,8 @@ from edgnn.graphs import Nodes
 from edgnn.ops import mix
 
 _MOST = 1000
+_ROUND = 3000
 _TOGETHER = 64  # instances whose subgraphs are held at once
-
-
-@dataclass(frozen=True, eq=False)
-class Counts:
-    """How often each label occurs in each subgraph, for one depth and one round.
-
-    Shapes
-    ------
-    owner (M,), label (M,), count (M,), squares (n,), the sum of squared counts of each subgraph
-    """
-
-    owner: Array
-    label: Array
-    count: Array
-    squares: Array
-
-    @classmethod
-    def of(cls, owner: Array, label: Array, size: int) -> Counts:
-        """Count pairs of subgraph and label."""
-        _, first, count = np.unique(mix(mix(owner) + label), return_index=True, return_counts=True)
-        owner, count = owner[first], count.astype(np.float64)
-        return cls(owner, label[first], count, np.bincount(owner, count**2, minlength=size))
-
-    @classmethod
-    def joined(cls, parts: Sequence[Counts]) -> Counts:
-        """Put the subgraphs of several parts behind one another."""
-        begin = np.cumsum([0] + [len(part.squares) for part in parts])
-        owner = np.concatenate([part.owner + start for part, start in zip(parts, begin, strict=False)])
-        rest = (np.concatenate([getattr(part, name) for part in parts]) for name in ("label", "count", "squares"))
-        return cls(owner, *rest)
-
-    def products(self, other: Counts) -> Array:
-        """Return the sum, over all labels, of the product of two subgraphs' counts."""
-        labels = np.unique(self.label if other is self else np.concatenate([self.label, other.label]))
-        rows, columns = self._matrix(labels), other._matrix(labels)
-        product: Array = (rows @ columns.T).toarray()
-        return product
-
-    def _matrix(self, labels: Array) -> csr_array:
-        place = (self.owner, np.searchsorted(labels, self.label))
-        return csr_array((self.count, place), shape=(len(self.squares), len(labels)))
 
 
 class RDFWLClassifier(KernelClassifier):
@@ -121,32 +80,34 @@ class RDFWLClassifier(KernelClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _represent(self, items: Items, reference: Any = None) -> dict[int, list[Counts]]:
+    def _represent(self, items: Items, reference: Any = None) -> dict[int, PartCounts]:
         """Count labels for every depth and every round; labels are hashes of what they mean, so any two counts can be compared."""
         assert isinstance(items, Nodes)
-        depths, most = candidates(self.depths, "depths", 0, _MOST), candidates(self.rounds, "rounds", 0, _MOST)[-1]
+        depths = candidates(self.depths, "depths", 0, _MOST)
         ways, instances = Ways.of(items.graphs, self.inverse), items.index.cpu().numpy()
         predicate = predicate_labels(items.graphs)
-        parts: dict[int, list[list[Counts]]] = {depth: [] for depth in depths}
-        for start in range(0, max(len(instances), 1), _TOGETHER):
-            some = instances[start : start + _TOGETHER]
-            around = Subgraphs.around(ways, some, depths[-1])
+        pieces: dict[int, list[tuple[Array, ...]]] = {depth: [] for depth in depths}
+        for start in range(0, len(instances), _TOGETHER):
+            around = Subgraphs.around(ways, instances[start : start + _TOGETHER], depths[-1])
             vertex = vertex_labels(items.graphs, np.unique(around.node))
             for depth in depths:
-                rounds = islice(around.colors(depth, vertex, predicate), min(most, 2 * depth) + 1)
-                parts[depth].append([Counts.of(owner, label, len(some)) for owner, label in rounds])
-        return {depth: [Counts.joined(blocks) for blocks in zip(*of_depth, strict=True)] for depth, of_depth in parts.items()}
+                rounds = islice(around.colors(depth, vertex, predicate), len(self._rounds(depth)))
+                for number, (owner, label) in enumerate(rounds):
+                    pieces[depth].append(occurrences(owner + start, mix(label, _ROUND + number), number))
+        return {depth: PartCounts.collect(of_depth, len(instances)) for depth, of_depth in pieces.items()}
 
     def _kernels(self, rows: Any, columns: Any) -> dict[Hashable, Array]:
-        wanted, kernels = set(candidates(self.rounds, "rounds", 0, _MOST)), dict[Hashable, Array]()
+        kernels: dict[Hashable, Array] = {}
         for depth in rows:
-            total, left, right = 0.0, 0.0, 0.0
-            for number, (row, column) in enumerate(zip(rows[depth], columns[depth], strict=True)):
-                total = total + row.products(column)
-                left, right = left + row.squares, right + column.squares
-                if number in wanted:
-                    kernels[f"depth {depth}, rounds {number}"] = total / np.sqrt(np.outer(left, right))
+            rounds = self._rounds(depth)
+            running = rows[depth].summed(columns[depth], rounds, np.ones(len(rounds)), normalize=True)
+            wanted = set(candidates(self.rounds, "rounds", 0, _MOST))
+            kernels |= {f"depth {depth}, rounds {number}": running[number] for number in rounds if number in wanted}
         return kernels
+
+    def _rounds(self, depth: int) -> range:
+        """Return the rounds that can still change something within a depth."""
+        return range(min(candidates(self.rounds, "rounds", 0, _MOST)[-1], 2 * depth) + 1)
 
     def _solver(self) -> SVMSolver:
         return SVMSolver.checked(self.C, self.folds)

@@ -70,7 +70,7 @@ class SubgraphMatchingClassifier(KernelClassifier):
     features : {"refuse", "ignore"}
         What to do with graphs that have continuous features, which the kernel does not look at.
     n_jobs : int, optional
-        Number of processes. Default: one for learning; one per core for GraKeL.
+        Splits that are worked on at once, in threads (default: one), and processes for GraKeL (default: one per core).
     random_state : int, RandomState or None
         What inner folds follow from.
     verbose : int

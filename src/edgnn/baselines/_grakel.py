@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
@@ -73,13 +73,10 @@ def matching_products(
     shapes = [(k, len(left[start : start + _ROWS]), len(columns) - skip) for start, skip in zip(starts, skipped, strict=True)]
 
     def compute(missing: list[int]) -> Iterator[tuple[int, Array]]:
-        from joblib import Parallel, delayed
-
         work = (
-            delayed(_block)(number, left[starts[number] :][:_ROWS], right[skipped[number] :], k, rows is columns)
-            for number in missing
-        )
-        yield from Parallel(n_jobs=-1 if n_jobs is None else n_jobs, return_as="generator_unordered")(work)
+            (number, left[starts[number] :][:_ROWS], right[skipped[number] :], k, rows is columns) for number in missing
+        )  # fmt: skip
+        yield from _in_processes(work, n_jobs)
 
     if folder is not None:
         parameters = {"kernel": "matching", "k": k, "rows": _ROWS, "layout": _LAYOUT, "grakel": version("grakel")}
@@ -91,6 +88,23 @@ def matching_products(
         lower = np.tril_indices(len(rows), -1)
         products[:, lower[0], lower[1]] = products[:, lower[1], lower[0]]
     return products
+
+
+def _in_processes(work: Iterable[tuple[Any, ...]], n_jobs: int | None) -> Iterator[tuple[int, Array]]:
+    """Compute blocks in processes of their own, as they come; the processes end with the last block, or when interrupted."""
+    from joblib import effective_n_jobs
+    from joblib.externals.loky import ProcessPoolExecutor, as_completed
+
+    processes = effective_n_jobs(-1 if n_jobs is None else n_jobs)
+    if processes == 1:
+        yield from (_block(*block) for block in work)
+        return
+    pool = ProcessPoolExecutor(processes)
+    try:
+        for done in as_completed([pool.submit(_block, *block) for block in work]):
+            yield done.result()
+    finally:
+        pool.shutdown(kill_workers=True)
 
 
 def matching_squares(graphs: Graphs, k: int) -> Array:

@@ -101,7 +101,7 @@ class KernelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         kernels = self._kernels(represented, represented)
         work = (delayed(_answer)(solver, kernels, targets[known], known, test, seed) for known, test, seed in parts)
         answers = []
-        for answer in Parallel(n_jobs=self.n_jobs, return_as="generator")(work):
+        for answer in Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(work):
             answers.append(answer)
             if on_split is not None:
                 on_split(len(answers))

@@ -170,8 +170,8 @@ class RDF2VecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             for group in groups.values()
         )
         answers: list[dict[str, Any]] = [{} for _ in parts]
-        done = 0
-        for group, found in zip(groups.values(), Parallel(n_jobs=self.n_jobs, return_as="generator")(work), strict=True):
+        done, learned = 0, Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(work)
+        for group, found in zip(groups.values(), learned, strict=True):
             for number, answer in zip(group, found, strict=True):
                 answers[number], done = answer, done + 1
                 if on_split is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -15,7 +14,7 @@ from edgnn.errors import EstimatorError
 
 Kernels = Mapping[Hashable, Array]
 
-_MOST_STEPS = 10_000_000
+_MOST_STEPS = 10_000_000  # only kernels far out of scale need more; scikit-learn then warns
 
 
 class Fitted(Protocol):
@@ -152,9 +151,6 @@ class SVMSolver:
 
 
 def _machine(K: Array, y: Array, C: float) -> Any:
-    from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import SVC
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # a bound on the steps only guards against kernels far out of scale
-        return SVC(C=C, kernel="precomputed", max_iter=_MOST_STEPS).fit(K, y)
+    return SVC(C=C, kernel="precomputed", max_iter=_MOST_STEPS).fit(K, y)

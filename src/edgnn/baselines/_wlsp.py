@@ -54,7 +54,7 @@ class WLShortestPathClassifier(KernelClassifier):
     features : {"refuse", "ignore"}
         What to do with graphs that have continuous features, which the kernel does not look at.
     n_jobs : int, optional
-        Number of processes that learn; default: one.
+        Splits that are worked on at once, in threads; default: one.
     random_state : int, RandomState or None
         What inner folds follow from.
 

@@ -172,6 +172,8 @@ def _run(
     progress = Progress(epochs or len(splits), "training", "split" if epochs is None else "epoch", quiet=quiet)
     if epochs is not None:
         use_few_threads(estimator, data, len(splits))
+    elif getattr(estimator, "backend", None) == "grakel" and not quiet and hasattr(estimator, "verbose"):
+        estimator.set_params(verbose=1)  # GraKeL's matrix takes minutes before the first split
     history: list[dict[str, Any]] = []
     stopped = None
 

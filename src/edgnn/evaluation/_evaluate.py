@@ -113,7 +113,7 @@ def evaluate(
         outcomes=tuple(outcome_of(*pair, task, targets.shape[1:], classes) for pair in zip(answers, splits, strict=True)),
         classes=classes,
         class_names=names,
-        settings=_settings(estimator, fleet),
+        settings=_settings(estimator, fleet and _takes(estimator, "on_epoch", "predict_splits")),
     )
 
 

@@ -313,3 +313,17 @@ def test_features_are_refused_unless_they_are_to_be_ignored():
 def test_counting_refuses_sizes_that_are_none(k):
     with pytest.raises(GraphError, match="1 to 7 nodes"):
         subgraph_counts(molecules(2)[0], k)
+
+
+def test_a_fitted_classifier_keeps_the_kernel_it_was_fitted_with():
+    data = edgnn.load_dataset("MUTAG")
+    fitted = SubgraphMatchingClassifier(k=2, C=1).fit(data.graphs[:40], data.targets[:40])
+    before = fitted.predict(data.graphs[40:60])
+    assert (fitted.set_params(k=1).predict(data.graphs[40:60]) == before).all()
+
+
+def test_too_many_node_sets_are_refused_before_they_are_counted():
+    graphs = Graphs.from_edges([(0, 1)], num_nodes=5000)
+    with pytest.raises(GraphError, match="choose connected=True or a smaller k"):
+        subgraph_counts(graphs, 5, connected=False)
+    assert subgraph_counts(graphs, 5).counts.sum() == 5001

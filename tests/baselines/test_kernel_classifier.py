@@ -47,7 +47,7 @@ def test_equal_choices_go_to_the_simplest():
     assert (fitted.setting, fitted.chosen["C"]) == ("a", 0.5)
 
 
-@pytest.mark.parametrize(("classes", "count"), [(["s"] * 18, 1), (["s"] + ["m"] * 17, 2)])
+@pytest.mark.parametrize(("classes", "count"), [(["s"] * 18, 1), (list(range(18)), 18)])
 def test_too_few_items_for_inner_folds_are_learned_from_all_the_same(classes, count):
     fitted = SizeClassifier(random_state=0).fit(GRAPHS, classes)
     assert len(fitted.classes_) == count
@@ -55,7 +55,49 @@ def test_too_few_items_for_inner_folds_are_learned_from_all_the_same(classes, co
     assert len(fitted.predict(GRAPHS)) == 18
 
 
-def test_processes_give_what_one_gives():
+def test_the_only_item_of_a_class_does_not_end_the_choice_for_the_others():
+    rare = CLASSES.copy()
+    rare[0] = "rare"
+    fitted = SizeClassifier(random_state=0).fit(GRAPHS, rare)
+    assert (fitted.chosen_["kernel"], fitted.chosen_["inner_accuracy"]) == ("size", 1.0)
+    assert SizeClassifier(random_state=0).fit(GRAPHS, np.arange(18) == 0).chosen_["inner_accuracy"] == 1.0
+
+
+def test_no_items_get_no_predictions():
+    fitted = SizeClassifier(random_state=0).fit(GRAPHS, CLASSES)
+    assert fitted.predict(GRAPHS[:0]).shape == (0,)
+    assert fitted.decision_function(GRAPHS[:0]).shape == (0, 3)
+    two = SizeClassifier(random_state=0).fit(GRAPHS, CLASSES == "s")
+    assert two.decision_function(GRAPHS[:0]).shape == two.decision_function(GRAPHS)[:0].shape
+
+
+def test_a_fit_that_fails_leaves_the_earlier_one_whole():
+    fitted = SizeClassifier(random_state=0).fit(GRAPHS, CLASSES)
+    fitted._represent = lambda items, reference=None: 1 / 0
+    with pytest.raises(ZeroDivisionError):
+        fitted.fit(GRAPHS, np.array(["x", "y"] * 9))
+    del fitted._represent
+    assert fitted.predict(sized(9, 2)).tolist() == ["l", "s"]
+
+
+@pytest.mark.parametrize("n_jobs", [0, 1.5, "x", True])
+def test_numbers_of_jobs_that_make_no_sense_are_refused(n_jobs):
+    with pytest.raises(EstimatorError, match=f"n_jobs={n_jobs!r}: give a number of jobs"):
+        SizeClassifier(n_jobs=n_jobs).predict_splits(GRAPHS, CLASSES, [Loose([0, 1], [2])])
+
+
+@pytest.mark.parametrize(("C", "folds"), [((), 5), ((0, 1), 5), ("x", 5), ((1, "x"), 5), (np.nan, 5), (1, 1), (1, 2.5)])
+def test_candidates_that_make_no_sense_are_refused(C, folds):
+    with pytest.raises(EstimatorError, match=r"^(C|folds)="):
+        SVMSolver.checked(C, folds)
+
+
+def test_candidates_may_be_one_number_or_several():
+    assert SVMSolver.checked(np.array(5.0), 3) == SVMSolver((5.0,), 3)
+    assert SVMSolver.checked([10, 1], 3) == SVMSolver((1.0, 10.0), 3)
+
+
+def test_threads_give_what_one_gives():
     splits = [
         Split(np.arange(9), np.arange(9, 12), None, 0, 0, 1),
         Split(np.arange(3, 15), np.arange(15, 18), np.arange(3), 0, 1, 2),

@@ -208,3 +208,10 @@ def test_aifb_is_learned_from_a_few_walks(data_dir):
     model = RDF2VecClassifier(walks=20, dimensions=50, epochs=5, negative=5, inverse=True, random_state=0)
     model.fit(data.nodes[train], data.targets[train])
     assert model.chosen_["inner_accuracy"] > 0.6
+
+
+@pytest.mark.parametrize("change", [{"window": 2**40}, {"dimensions": 10**9}, {"inverse": "yes"}, {"distinct": None}])
+def test_settings_that_would_never_end_are_refused(change):
+    nodes = Graphs.from_edges([(0, 1), (1, 2)], edge_labels=["a", "b"]).nodes
+    with pytest.raises(EstimatorError, match=next(iter(change))):
+        RDF2Vec(**({"dimensions": 4, "walks": 2} | change)).fit(nodes)

@@ -149,10 +149,16 @@ def test_nodes_are_known_by_their_names():
 def test_nodes_without_names_are_known_by_their_numbers():
     classifier, nodes = fitted(graph(node_names=None))
     assert classifier.predict(nodes[3:5]).shape == (2,)
-    with pytest.raises(
-        UnknownLabelError, match=r"node 8 is none of the 8 nodes of the graphs given to fit: a featureless model"
-    ):
-        classifier.predict(Graphs.from_edges(EDGES, num_nodes=9, edge_labels=list(LABELS)).nodes)
+    for nodes in (7, 9):
+        edges = [pair for pair in EDGES if max(pair) < nodes]
+        with pytest.raises(UnknownLabelError, match=rf"have {nodes} nodes without names, those given to fit 8: a featureless"):
+            classifier.predict(Graphs.from_edges(edges, num_nodes=nodes).nodes)
+
+
+def test_nodes_that_share_a_name_are_refused():
+    twins = Graphs.concat([graph(node_names=list("abcdefgh"))] * 2)
+    with pytest.raises(EstimatorError, match="several nodes have the name 'a', but a featureless model knows nodes by"):
+        RGCNNodeClassifier(max_epochs=1).fit(twins.nodes, [*CLASSES, *CLASSES])
 
 
 def test_nodes_of_another_graph_are_refused_by_name():

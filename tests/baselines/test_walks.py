@@ -151,3 +151,12 @@ def test_relabeling_of_equal_nodes_tells_them_apart_by_what_leaves_them():
     pair = Graphs.from_edges([(0, 1), (2, 3), (4, 5)], edge_labels=["a", "a", "b"])
     labels = relabeled(Ways.of(pair), np.zeros(6, dtype=np.int64), 1)
     assert labels.tolist() == [[0] * 6, [1, 0, 1, 0, 2, 0]]
+
+
+def test_parallel_edges_of_one_label_are_one_walk():
+    graphs = Graphs.from_edges([(0, 1)] * 200 + [(0, 2)], edge_labels=["a"] * 201)
+    walks = random_walks(graphs, [0], depth=1, number=3, distinct=True)
+    assert walks[0].tolist() == [[0, 0, 1], [0, 0, 2], [-1, -1, -1]]
+    assert all_walks(graphs, [0], depth=1)[0].tolist() == [[0, 0, 1], [0, 0, 2]]
+    with pytest.raises(GraphError, match="seed=None: choose a whole number"):
+        random_walks(graphs, [0], depth=1, number=3, seed=None)

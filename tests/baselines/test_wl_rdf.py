@@ -169,6 +169,13 @@ def test_bad_settings_are_refused(change):
         RDFWLClassifier(**change).fit(X, y)
 
 
+def test_more_rounds_than_can_change_anything_are_taken_as_those_that_can():
+    X, y = town()
+    assert kernels(X, depths=1, rounds=50).keys() == {"depth 1, rounds 2"}
+    with pytest.raises(EstimatorError, match="inverse='yes': choose True or False"):
+        RDFWLClassifier(inverse="yes").fit(X, y)
+
+
 def test_graphs_are_refused():
     with pytest.raises(EstimatorError, match="for nodes"):
         RDFWLClassifier().fit(SMALL, [0])

@@ -2,6 +2,8 @@ import json
 import os
 import re
 import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -163,6 +165,8 @@ def test_the_published_split_is_the_default_where_there_is_one(command, data_dir
         (["--model", "xyz"], "there is no model 'xyz'; choose edgnn, gnn, joint, majority, csm"),
         (["--model", "wl-subtre"], "there is no model 'wl-subtre'; did you mean 'wl-subtree'?"),
         (["--model", "rdf2vec"], "rdf2vec classifies nodes, but the targets are those of graphs"),
+        (["--model", "gin", "--set", "conv=gnn"], "conv is what --model chooses here"),
+        (["--model", "gnn", "--settings", "rgcn"], "the settings 'rgcn' are those of rgcn, not of gnn"),
         (["--model", "csm"], "a SubgraphMatchingClassifier has no parameter 'max_epochs'"),
         (["--model", "majority"], "a MajorityClassifier has no parameter 'max_epochs'; it has none"),
         (["--metric", "acuracy"], "did you mean 'accuracy'"),
@@ -201,3 +205,36 @@ def test_ctrl_c_ends_with_the_results_so_far(command, molecules, monkeypatch):
     assert ended.code == 130
     assert ended.err.splitlines()[1] == "edgnn: interrupted after epoch 3, results so far:"
     assert "accuracy (%)" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["csm", "--set", "k=9"], "k=9: give a whole number from 1 to 7"),
+        (["csm", "--set", "C=-1,1"], "C=(-1, 1): give numbers above zero"),
+        (["csm", "--set", "weights=1,x,2"], "weights=(1, 'x', 2)"),
+        (["csm", "--set", "n_jobs=0"], "n_jobs=0: give a number of jobs"),
+        (["wlsp", "--set", "depths=x"], "depths='x': give a whole number from 0"),
+        (["wl-subtree", "--set", "scheme=3"], "scheme=3: choose 'node'"),
+        (["wlsp", "--metric", "roc_auc"], "roc_auc needs probabilities, which WLShortestPathClassifier does not predict"),
+    ],
+)
+def test_parameters_that_a_rival_cannot_take_are_one_line(command, molecules, words, message):
+    ended = command("evaluate", molecules, "--protocol", "cv2", "--quiet", "--model", *words)
+    assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
+    assert message in ended.err
+
+
+def test_several_values_are_given_with_commas(command, molecules, tmp_path):
+    words = ("--set", "k=1,2", "--set", "C=0.5,5", "--quiet", "--json", "--out", tmp_path / "a.json")
+    told(command("evaluate", molecules, "--protocol", "cv2", "--model", "csm", *words))
+    document = json.loads((tmp_path / "a.json").read_text())
+    assert document["evaluation"]["settings"]["parameters"]["k"] == [1, 2]
+    assert {split["chosen"]["C"] for split in document["evaluation"]["splits"]} <= {0.5, 5.0}
+
+
+def test_the_program_ends_when_a_rival_is_judged(molecules):
+    words = [sys.executable, "-m", "edgnn", "evaluate", str(molecules), "--protocol", "cv2", "--model", "wlsp", "--quiet"]
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=100, check=True)
+    assert "2 models trained and judged" in ended.stdout
+    assert ended.stderr == ""

@@ -3,6 +3,7 @@
 from edgnn.baselines._csm import SubgraphMatchingClassifier
 from edgnn.baselines._gin import GINGraphClassifier, GINNodeClassifier
 from edgnn.baselines._majority import MajorityClassifier
+from edgnn.baselines._part_counts import PartCounts
 from edgnn.baselines._rdf2vec import RDF2Vec, RDF2VecClassifier, UnseenNodeWarning
 from edgnn.baselines._rgcn import RGCNGraphClassifier, RGCNNodeClassifier
 from edgnn.baselines._rivals import RIVALS, Rival, rival_class
@@ -17,6 +18,7 @@ __all__ = [
     "GINGraphClassifier",
     "GINNodeClassifier",
     "MajorityClassifier",
+    "PartCounts",
     "RDF2Vec",
     "RDF2VecClassifier",
     "RDFWLClassifier",

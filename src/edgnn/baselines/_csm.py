@@ -13,7 +13,7 @@ from edgnn.baselines._grakel import Backend, check_backend, matching_products, m
 from edgnn.baselines._gram_cache import OnBlock, cache_folder
 from edgnn.baselines._kernel import KernelClassifier
 from edgnn.baselines._part_counts import Features, PartCounts, labels_only, running_kernels
-from edgnn.baselines._reading import Array, candidates
+from edgnn.baselines._reading import Array, candidates, flag, is_whole, numbers
 from edgnn.baselines._solvers import Solver, SVMSolver
 from edgnn.baselines._subgraphs import LARGEST, subgraph_counts
 from edgnn.errors import EstimatorError
@@ -117,13 +117,14 @@ class SubgraphMatchingClassifier(KernelClassifier):
 
     def _represent(self, items: Items, reference: Any = None) -> Any:
         graphs = labels_only(graphs_of(items), self.features)
+        connected, _ = flag(self.connected, "connected"), flag(self.normalize, "normalize")
         if check_backend(self.backend) == "grakel":
-            if not self.connected:
+            if not connected:
                 raise EstimatorError("GraKeL counts connected subgraphs only: choose connected=True, or backend='edgnn'")
             return graphs
         numbering = graphs[:0] if reference is None else reference.numbering
         largest = max(candidates(self.k, "k", 1, LARGEST))
-        return _Counted(subgraph_counts(graphs, largest, connected=self.connected, like=numbering), numbering)
+        return _Counted(subgraph_counts(graphs, largest, connected=connected, like=numbering), numbering)
 
     def _kernels(self, rows: Any, columns: Any) -> dict[Hashable, Array]:
         wanted = candidates(self.k, "k", 1, LARGEST)
@@ -155,7 +156,7 @@ class SubgraphMatchingClassifier(KernelClassifier):
                 )
             named: Array = _WEIGHTS[self.weights](np.arange(1, k + 1))
             return named
-        given = np.asarray(self.weights, dtype=np.float64)
+        given = numbers(self.weights)
         if given.shape != (k,) or not (np.isfinite(given) & (given >= 0)).all():
             raise EstimatorError(f"weights={self.weights!r}: sizes 1 to {k} need {k} numbers, none of them negative")
         return given
@@ -166,6 +167,8 @@ class SubgraphMatchingClassifier(KernelClassifier):
 
 def reporting(verbose: int) -> OnBlock | None:
     """Return a hook that writes a line to stderr every ``verbose`` blocks."""
+    if not is_whole(verbose, 0, 2**31):
+        raise EstimatorError(f"verbose={verbose!r}: give a whole number; 0 is silent")
     if not verbose:
         return None
 

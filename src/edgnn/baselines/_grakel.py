@@ -13,7 +13,7 @@ import numpy as np
 from edgnn._optional import optional
 from edgnn.baselines._gram_cache import OnBlock, cached_blocks, content_key
 from edgnn.baselines._part_counts import PartCounts
-from edgnn.baselines._reading import Array
+from edgnn.baselines._reading import Array, job_count
 from edgnn.baselines._subgraphs import Content
 from edgnn.errors import EstimatorError
 from edgnn.graphs import Graphs
@@ -95,7 +95,7 @@ def _in_processes(work: Iterable[tuple[Any, ...]], n_jobs: int | None) -> Iterat
     from joblib import effective_n_jobs
     from joblib.externals.loky import ProcessPoolExecutor, as_completed
 
-    processes = effective_n_jobs(-1 if n_jobs is None else n_jobs)
+    processes = effective_n_jobs(-1 if n_jobs is None else job_count(n_jobs))
     if processes == 1:
         yield from (_block(*block) for block in work)
         return

@@ -7,9 +7,9 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
-from edgnn.baselines._reading import Array, read_items, read_split, read_targets
+from edgnn.baselines._reading import Array, job_count, read_items, read_split, read_targets
 from edgnn.baselines._solvers import Fitted, Kernels, Solver
 from edgnn.estimators._errors import NotFitted
 from edgnn.estimators._inputs import Items, Level
@@ -63,11 +63,12 @@ class KernelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         """
         items = read_items(X, self._levels)
         targets, seed, solver = read_targets(y, items), root_seed(self.random_state), self._solver()
-        self.classes_, codes = np.unique(targets, return_inverse=True)
-        self._trained_on = self._represent(items)
-        kernels = self._kernels(self._trained_on, self._trained_on)
-        self._fitted: Fitted = solver.fit(kernels, codes, len(self.classes_), seed)
-        self.chosen_ = self._fitted.chosen
+        classes, codes = np.unique(targets, return_inverse=True)
+        represented = self._represent(items)
+        fitted = solver.fit(self._kernels(represented, represented), codes, len(classes), seed)
+        self._fitted: Fitted = fitted
+        self._trained_on, self._as_fitted = represented, clone(self)
+        self.classes_, self.chosen_ = classes, fitted.chosen
         return self
 
     def predict_splits(
@@ -94,14 +95,14 @@ class KernelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         """
         from joblib import Parallel, delayed
 
-        items, solver = read_items(X, self._levels), self._solver()
+        items, solver, jobs = read_items(X, self._levels), self._solver(), job_count(self.n_jobs)
         targets = read_targets(y, items)
         parts = [(*read_split(split, len(items), number), int(split.seed)) for number, split in enumerate(splits)]
         represented = self._represent(items)
         kernels = self._kernels(represented, represented)
         work = (delayed(_answer)(solver, kernels, targets[known], known, test, seed) for known, test, seed in parts)
         answers = []
-        for answer in Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(work):
+        for answer in Parallel(n_jobs=jobs, prefer="threads", return_as="generator")(work):
             answers.append(answer)
             if on_split is not None:
                 on_split(len(answers))
@@ -134,8 +135,10 @@ class KernelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         """Return the chosen kernel's values of new items against the training items."""
         if not self.__sklearn_is_fitted__():
             raise NotFitted(f"this {type(self).__name__} is not fitted yet: call fit first")
-        new = self._represent(read_items(X, self._levels), self._trained_on)
-        return self._kernels(new, self._trained_on)[self._fitted.setting]
+        then = self._as_fitted  # parameters may have been set anew since
+        new = then._represent(read_items(X, self._levels), self._trained_on)
+        compared: Array = then._kernels(new, self._trained_on)[self._fitted.setting]
+        return compared
 
     # What scikit-learn asks
 

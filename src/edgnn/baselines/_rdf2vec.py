@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from edgnn.baselines._rdf_starts import Starts, starts_of
 from edgnn.baselines._rdf_vectors import RDF2Vec, UnseenNodeWarning
-from edgnn.baselines._reading import Array, read_items, read_split, read_targets
+from edgnn.baselines._reading import Array, job_count, read_items, read_split, read_targets
 from edgnn.baselines._solvers import Fitted, Kernels, SVMSolver
 from edgnn.estimators._errors import NotFitted
 from edgnn.estimators._inputs import Items
@@ -170,7 +170,7 @@ class RDF2VecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             for group in groups.values()
         )
         answers: list[dict[str, Any]] = [{} for _ in parts]
-        done, learned = 0, Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(work)
+        done, learned = 0, Parallel(n_jobs=job_count(self.n_jobs), prefer="threads", return_as="generator")(work)
         for group, found in zip(groups.values(), learned, strict=True):
             for number, answer in zip(group, found, strict=True):
                 answers[number], done = answer, done + 1

@@ -11,13 +11,15 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from edgnn.baselines._rdf_relabel import relabeled
 from edgnn.baselines._rdf_starts import Starts, starts_of
 from edgnn.baselines._rdf_words import Word2Vec, word_vectors
-from edgnn.baselines._reading import Array
+from edgnn.baselines._reading import Array, flag, is_whole
 from edgnn.baselines._walks import Ways, all_walks, random_walks
 from edgnn.errors import EstimatorError
 from edgnn.estimators._errors import NotFitted
 from edgnn.estimators._inputs import collect
 from edgnn.estimators._parts import root_seed
 from edgnn.graphs import Graphs, Nodes
+
+_MOST = 100_000  # of anything that is counted; far larger numbers make gensim stop without an end
 
 
 class UnseenNodeWarning(UserWarning):
@@ -157,9 +159,10 @@ class RDF2Vec(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _settings(self) -> Word2Vec:
         for name, least in (("dimensions", 1), ("window", 1), ("negative", 1), ("epochs", 1), ("depth", 0), ("wl_rounds", 0)):
-            _whole(getattr(self, name), name, least)
+            _check_whole(getattr(self, name), name, least)
         if self.walks is not None:
-            _whole(self.walks, "walks", 1)
+            _check_whole(self.walks, "walks", 1)
+        flag(self.inverse, "inverse"), flag(self.distinct, "distinct")
         for name, choices in (("strategy", ("random", "wl")), ("method", ("skip-gram", "cbow"))):
             if getattr(self, name) not in choices:
                 raise EstimatorError(f"{name}={getattr(self, name)!r}: choose one of {', '.join(map(repr, choices))}")
@@ -195,6 +198,6 @@ def _read(walks: Array, labels: Array, predicates: int) -> Array:
     return words
 
 
-def _whole(value: Any, name: str, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise EstimatorError(f"{name}={value!r}: choose a whole number, {least} or more")
+def _check_whole(value: Any, name: str, least: int) -> None:
+    if not is_whole(value, least, _MOST):
+        raise EstimatorError(f"{name}={value!r}: choose a whole number from {least} to {_MOST:,}")

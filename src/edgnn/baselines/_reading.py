@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from edgnn.errors import EstimatorError
-from edgnn.estimators._inputs import Items, Level, collect
+from edgnn.estimators._inputs import Items, Level, collect, read_any
 from edgnn.estimators._targets import read_classes
-from edgnn.graphs import Graphs, Nodes
-from edgnn.graphs._join import joined
+from edgnn.graphs import Nodes
 
 Array = np.ndarray[Any, Any]
 
@@ -20,7 +19,7 @@ def read_items(X: Any, levels: Sequence[Level]) -> Items:
     """Return ``X`` as one collection of graphs or nodes, of a level among ``levels``."""
     if len(levels) == 1:
         return collect(X, levels[0])
-    return joined(X) if _holds_nodes(X) else collect(X, "graph")
+    return read_any(X)
 
 
 def read_targets(y: Any, items: Items) -> Array:
@@ -61,12 +60,29 @@ def candidates(values: Any, name: str, lowest: int, highest: int) -> list[int]:
     return sorted({int(value) for value in several})
 
 
+def numbers(values: Any) -> Array:
+    """Return one number, or several, as an array; empty if they are none."""
+    try:
+        found: Array = np.atleast_1d(np.asarray(values, dtype=np.float64)).ravel()
+    except (TypeError, ValueError):
+        found = np.zeros(0)
+    return found
+
+
+def flag(value: Any, name: str) -> bool:
+    """Return a truth value that is one."""
+    if not isinstance(value, bool | np.bool_):
+        raise EstimatorError(f"{name}={value!r}: choose True or False")
+    return bool(value)
+
+
+def job_count(n_jobs: Any) -> int | None:
+    """Return a number of jobs that joblib can take."""
+    if n_jobs is not None and not (is_whole(n_jobs, -(2**15), 2**15) and n_jobs):
+        raise EstimatorError(f"n_jobs={n_jobs!r}: give a number of jobs, -1 for one per core, or None for one")
+    return None if n_jobs is None else int(n_jobs)
+
+
 def is_whole(value: Any, lowest: int, highest: int) -> bool:
     """Return whether a value is a whole number within limits."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and lowest <= int(value) <= highest
-
-
-def _holds_nodes(X: Any) -> bool:
-    if isinstance(X, Graphs | Nodes) or not isinstance(X, Sequence):
-        return isinstance(X, Nodes)
-    return len(X) > 0 and isinstance(X[0], Nodes)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, Protocol
 
 import numpy as np
 
-from edgnn.baselines._reading import Array, is_whole
+from edgnn.baselines._reading import Array, is_whole, numbers
 from edgnn.errors import EstimatorError
 
 Kernels = Mapping[Hashable, Array]
@@ -83,12 +82,14 @@ class FittedSVM:
 
     def predict(self, K: Array) -> Array:
         """Return class numbers."""
-        found: Array = self.machine.predict(K)
+        found: Array = self.machine.predict(K) if len(K) else np.zeros(0, dtype=np.int64)
         return found
 
     def scores(self, K: Array) -> Array:
         """Return the decision function."""
-        found: Array = self.machine.decision_function(K)
+        several = len(self.machine.classes_) > 2
+        empty = np.zeros((0, len(self.machine.classes_)) if several else 0)
+        found: Array = self.machine.decision_function(K) if len(K) else empty
         return found
 
 
@@ -103,7 +104,7 @@ class SVMSolver:
     C : sequence of float
         Candidates, rising.
     folds : int
-        Number of inner folds; fewer where a class has fewer items.
+        Number of inner folds; fewer where a class has fewer items. The only item of a class is never left out.
     """
 
     C: Sequence[float] = tuple(10.0**power for power in range(-3, 4))
@@ -112,12 +113,12 @@ class SVMSolver:
     @classmethod
     def checked(cls, C: Any, folds: Any) -> SVMSolver:
         """Return a solver, or say what is wrong with the candidates for C or with the number of folds."""
-        strengths = [C] if isinstance(C, Real) else list(C) if isinstance(C, Sequence | np.ndarray) else []
-        if not strengths or not all(isinstance(value, Real) and 0 < float(value) < np.inf for value in strengths):
+        strengths = numbers(C)
+        if not len(strengths) or not (np.isfinite(strengths) & (strengths > 0)).all():
             raise EstimatorError(f"C={C!r}: give numbers above zero, such as (0.1, 1, 10)")
         if not is_whole(folds, 2, 2**31):
             raise EstimatorError(f"folds={folds!r}: give a whole number from 2 on")
-        return cls(tuple(sorted(float(value) for value in strengths)), int(folds))
+        return cls(tuple(np.sort(strengths).tolist()), int(folds))
 
     def fit(self, kernels: Kernels, y: Array, classes: int, seed: int) -> Fitted:
         """Choose and train."""
@@ -125,7 +126,8 @@ class SVMSolver:
         if classes < 2:
             return Constant(first, {"kernel": first})
         choices = [(setting, strength) for setting in kernels for strength in self.C]
-        folds = min(self.folds, int(np.bincount(y).min()))
+        sizes = np.bincount(y)
+        folds = min(self.folds, int(sizes[sizes > 1].min(initial=self.folds))) if (sizes > 1).any() else 1
         chosen: dict[str, Any] = {}
         if len(choices) > 1 and folds > 1:
             accuracy = self._inner_accuracy(kernels, y, folds, seed)
@@ -139,14 +141,17 @@ class SVMSolver:
         """Return the mean accuracy over inner folds, kernel by kernel and within it C by C."""
         from sklearn.model_selection import StratifiedKFold
 
-        parts = list(StratifiedKFold(folds, shuffle=True, random_state=seed % 2**32).split(y, y))
+        alone = np.bincount(y)[y] == 1
+        shared, always = np.flatnonzero(~alone), np.flatnonzero(alone)
+        dealt = StratifiedKFold(folds, shuffle=True, random_state=seed % 2**32).split(shared, y[shared])
+        parts = [(np.union1d(shared[train], always), shared[test]) for train, test in dealt]
         right: Array = np.zeros((len(kernels), len(self.C)))
         for row, K in enumerate(kernels.values()):
             for train, test in parts:
                 inner, outer = K[np.ix_(train, train)], K[np.ix_(test, train)]
                 for column, strength in enumerate(self.C):
                     right[row, column] += (_machine(inner, y[train], strength).predict(outer) == y[test]).sum()
-        flat: Array = right.ravel() / len(y)
+        flat: Array = right.ravel() / len(shared)
         return flat
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, permutations
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from edgnn.wl._coloring import bare
 LARGEST = 7
 
 _AT_ONCE = 2**18
+_MOST_SETS = 10**10
 _NODE, _LOOP, _OUT, _IN, _PAIR, _PLACES, _TYPE = range(1000, 1700, 100)
 
 
@@ -52,9 +54,20 @@ def subgraph_counts(graphs: Graphs, k: int = 3, *, connected: bool = True, like:
     """
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= LARGEST:
         raise GraphError(f"k={k!r}: subgraphs have 1 to {LARGEST} nodes")
+    if not connected:
+        _refuse_too_many(graphs, int(k))
     content = Content.of(graphs, like)
     pieces = [_typed(content, sets) for sets in _node_sets(content, int(k), connected)]
     return PartCounts.collect(pieces, len(graphs))
+
+
+def _refuse_too_many(graphs: Graphs, k: int) -> None:
+    sizes, counts = np.unique(graphs.sizes.cpu().numpy(), return_counts=True)
+    total = sum(int(count) * comb(int(size), s) for size, count in zip(sizes, counts, strict=True) for s in range(1, k + 1))
+    if total > _MOST_SETS:
+        raise GraphError(
+            f"the graphs have {total:,} sets of up to {k} nodes, more than {_MOST_SETS:,}: choose connected=True or a smaller k"
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,6 +48,16 @@ class Ways:
         order = keys & (2**32 - 1)
         return cls(running(np.bincount(source, minlength=graphs.num_nodes)), label[order], target[order])
 
+    def without_parallels(self) -> Ways:
+        """Return the ways with those that lead from one node to another under one label taken as one."""
+        source = np.repeat(np.arange(len(self.indptr) - 1), self.degree)
+        order = np.lexsort((self.target, self.label, source))
+        source, label, target = source[order], self.label[order], self.target[order]
+        new = np.ones(len(order), dtype=bool)
+        new[1:] = (source[1:] != source[:-1]) | (label[1:] != label[:-1]) | (target[1:] != target[:-1])
+        counts = np.bincount(source[new], minlength=len(self.indptr) - 1)
+        return Ways(running(counts), label[new], target[new])
+
     @property
     def degree(self) -> _Array:
         """How many ways leave each node."""
@@ -95,20 +105,19 @@ def random_walks(
     ------
     starts (n,) → (n, number, 2·depth + 1)
     """
-    depth, number = _whole(depth, "depth", 0), _whole(number, "number", 1)
+    depth, number, seed = _whole(depth, "depth", 0), _whole(number, "number", 1), _whole(seed, "seed", 0)
     nodes, ways = _starts(graphs, starts), Ways.of(graphs, inverse)
     _refuse_too_many(len(nodes) * number, depth)
     if not distinct:
         return _drawn(ways, nodes, depth, number, seed)
     walks: _Array = np.full((len(nodes), number, 2 * depth + 1), _NONE, dtype=np.int32)
-    few = _counts(ways, depth)[nodes] <= number
+    single = ways.without_parallels()
+    few = _counts(single, depth)[nodes] <= number
     if not few.all():
         drawn = _drawn(ways, nodes[~few], depth, number, seed).copy()
         drawn[_repeated(drawn)] = _NONE
         walks[~few] = drawn
-    every, owner = _every(ways, nodes[few], depth)
-    first = ~_repeated_rows(np.column_stack([owner, every]))  # parallel edges of one label make a walk stand there twice
-    every, owner = every[first], owner[first]
+    every, owner = _every(single, nodes[few], depth)
     place = np.arange(len(owner)) - np.searchsorted(owner, owner)
     walks[np.flatnonzero(few)[owner], place] = every
     return walks
@@ -125,11 +134,9 @@ def all_walks(graphs: Graphs, starts: Any, *, depth: int, inverse: bool = False)
     starts (n,) → (W, 2·depth + 1), (W,)
     """
     depth = _whole(depth, "depth", 0)
-    nodes, ways = _starts(graphs, starts), Ways.of(graphs, inverse)
+    nodes, ways = _starts(graphs, starts), Ways.of(graphs, inverse).without_parallels()
     _refuse_too_many(float(_counts(ways, depth)[nodes].sum()), depth)
-    walks, owner = _every(ways, nodes, depth)
-    first = ~_repeated_rows(np.column_stack([owner, walks]))
-    return walks[first], owner[first]
+    return _every(ways, nodes, depth)
 
 
 def _drawn(ways: Ways, nodes: _Array, depth: int, number: int, seed: int) -> _Array:

@@ -11,7 +11,7 @@ import numpy as np
 from edgnn.baselines._kernel import KernelClassifier
 from edgnn.baselines._part_counts import PartCounts, occurrences
 from edgnn.baselines._rdf_subgraphs import Subgraphs, predicate_labels, vertex_labels
-from edgnn.baselines._reading import Array, candidates
+from edgnn.baselines._reading import Array, candidates, flag
 from edgnn.baselines._solvers import SVMSolver
 from edgnn.baselines._walks import Ways
 from edgnn.estimators._inputs import Items, Level
@@ -39,7 +39,7 @@ class RDFWLClassifier(KernelClassifier):
         Depths to choose from, rising.
     rounds : sequence of int
         Numbers of rounds to choose from, rising; what is farthest away has come to the instance after twice the depth, so larger
-        numbers are left out.
+        numbers are taken as that.
     inverse : bool
         Follow edges against their direction as well.
     C : sequence of float
@@ -84,7 +84,7 @@ class RDFWLClassifier(KernelClassifier):
         """Count labels for every depth and every round; labels are hashes of what they mean, so any two counts can be compared."""
         assert isinstance(items, Nodes)
         depths = candidates(self.depths, "depths", 0, _MOST)
-        ways, instances = Ways.of(items.graphs, self.inverse), items.index.cpu().numpy()
+        ways, instances = Ways.of(items.graphs, flag(self.inverse, "inverse")), items.index.cpu().numpy()
         predicate = predicate_labels(items.graphs)
         pieces: dict[int, list[tuple[Array, ...]]] = {depth: [] for depth in depths}
         for start in range(0, len(instances), _TOGETHER):
@@ -101,8 +101,8 @@ class RDFWLClassifier(KernelClassifier):
         for depth in rows:
             rounds = self._rounds(depth)
             running = rows[depth].summed(columns[depth], rounds, np.ones(len(rounds)), normalize=True)
-            wanted = set(candidates(self.rounds, "rounds", 0, _MOST))
-            kernels |= {f"depth {depth}, rounds {number}": running[number] for number in rounds if number in wanted}
+            wanted = {min(number, rounds[-1]) for number in candidates(self.rounds, "rounds", 0, _MOST)}
+            kernels |= {f"depth {depth}, rounds {number}": running[number] for number in sorted(wanted)}
         return kernels
 
     def _rounds(self, depth: int) -> range:

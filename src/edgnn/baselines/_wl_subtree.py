@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args
 
@@ -12,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 
 from edgnn.baselines._count_kernels import Counts, Kind, by_depth, gaussian
 from edgnn.baselines._kernel import KernelClassifier
-from edgnn.baselines._reading import Array
+from edgnn.baselines._reading import Array, candidates, flag
 from edgnn.baselines._ridge import RidgeSolver
 from edgnn.baselines._solvers import Solver, SVMSolver
 from edgnn.errors import EstimatorError
@@ -26,6 +25,7 @@ from edgnn.wl._neighborhood import Scheme
 KernelChoice = Literal["average", "select", "linear", "rbf"]
 
 _ALL_SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
+_DEEPEST = 1000
 _AVERAGED: tuple[Kind, ...] = ("tanimoto", "log-cosine")
 
 
@@ -161,7 +161,7 @@ class WLClassifier(KernelClassifier):
             if graphs is trained or graphs.equals(trained):
                 return reference.colorings
         _refuse_features(graphs)
-        prepared = graphs.with_ring_sizes() if self.ring_sizes else graphs
+        prepared = graphs.with_ring_sizes() if flag(self.ring_sizes, "ring_sizes") else graphs
         if reference is not None:
             return {scheme: coloring.extend(prepared) for scheme, coloring in reference.colorings.items()}
         return {scheme: refine(prepared, max(self._depths()), scheme) for scheme in self._schemes()}
@@ -193,25 +193,20 @@ class WLClassifier(KernelClassifier):
     def _schemes(self) -> tuple[Scheme, ...]:
         if self.scheme is None:
             return _ALL_SCHEMES if self.kernel == "average" else ("joint",)
-        schemes = (self.scheme,) if isinstance(self.scheme, str) else tuple(self.scheme)
-        if not schemes or len(set(schemes)) < len(schemes) or not set(schemes) <= set(_ALL_SCHEMES):
+        several = not isinstance(self.scheme, str) and isinstance(self.scheme, Sequence)
+        schemes: tuple[Any, ...] = tuple(self.scheme) if several else (self.scheme,)
+        known = all(isinstance(scheme, str) and scheme in _ALL_SCHEMES for scheme in schemes)
+        if not schemes or not known or len(set(schemes)) < len(schemes):
             raise EstimatorError(f"scheme={self.scheme!r}: choose 'node', 'separate' or 'joint', or several of them, each once")
         return schemes
 
     def _depths(self) -> tuple[int, ...]:
         if self.depth is None:
             return (1, 2, 3, 4, 5) if self.kernel == "average" else (0, 1, 2, 3, 4, 5)
-        depths: Any = self.depth if isinstance(self.depth, Iterable) else (self.depth,)
-        try:
-            numbers = tuple(operator.index(depth) for depth in depths)
-        except TypeError:
-            numbers = ()
-        if not numbers or min(numbers) < 0 or len(set(numbers)) < len(numbers):
-            raise EstimatorError(f"depth={self.depth!r}: give a number of rounds, 0 or more, or several different ones")
-        return numbers
+        return tuple(candidates(self.depth, "depth", 0, _DEEPEST))
 
     def _width(self) -> float:
-        if isinstance(self.width, int | float | np.number) and 0 < self.width < np.inf:
+        if isinstance(self.width, int | float | np.number) and not isinstance(self.width, bool) and 0 < self.width < np.inf:
             return float(self.width)
         raise EstimatorError(f"width={self.width!r}: give a finite number above 0")
 

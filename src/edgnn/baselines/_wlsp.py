@@ -12,7 +12,7 @@ from edgnn.baselines import _grakel
 from edgnn.baselines._grakel import Backend, check_backend
 from edgnn.baselines._kernel import KernelClassifier
 from edgnn.baselines._part_counts import Features, PartCounts, labels_only
-from edgnn.baselines._reading import Array, candidates
+from edgnn.baselines._reading import Array, candidates, flag
 from edgnn.baselines._shortest_paths import path_counts
 from edgnn.baselines._solvers import Solver, SVMSolver
 from edgnn.estimators._inputs import Items, Level, graphs_of
@@ -106,7 +106,7 @@ class WLShortestPathClassifier(KernelClassifier):
             mine, its = rows.counts, columns.counts
         else:
             mine, its = _by_grakel(rows, columns, depths[-1])
-        kernels = mine.summed(its, rounds, np.ones(len(rounds)), self.normalize)
+        kernels = mine.summed(its, rounds, np.ones(len(rounds)), flag(self.normalize, "normalize"))
         return {depth: kernels[depth] for depth in depths}
 
     def _solver(self) -> Solver:

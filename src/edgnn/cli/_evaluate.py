@@ -91,6 +91,10 @@ def evaluate(
     data = Source.of(source, options, data_dir).load()
     row = recipe_of(_settings_row(options), data)
     model = options.get("model") or ("edgnn" if row is None else row.model)
+    if row is not None and row.model not in ("edgnn", model):
+        raise EdgnnError(f"the settings {row.row!r} are those of {row.model}, not of {model}: leave out one of the two")
+    if "conv" in in_file | parameters:
+        raise EdgnnError("conv is what --model chooses here: --model gnn, joint, rgcn or gin")
     chosen = in_file | parameters | ({} if device is None else {"device": device})
     name = options.get("protocol") or default_protocol(data, None if row is None else row.protocol)
     splits = _splits(data, name, options, row)

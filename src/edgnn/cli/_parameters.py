@@ -76,8 +76,8 @@ def takes_parameters(*without: str) -> Callable[[Callable[..., None]], Callable[
         def wrapped(**given: Any) -> None:
             used = {name: given.pop(name) for name in flags}
             rest = parse_assignments(given.pop("set_"), "--set")
-            chosen = rest | {name: value for name, value in used.items() if value is not None}
-            command(**given, parameters={name: value_of(value) for name, value in chosen.items()})
+            chosen = {name: value_of(value) for name, value in used.items() if value is not None}
+            command(**given, parameters={name: several_of(value) for name, value in rest.items()} | chosen)
 
         own = inspect.signature(command, eval_str=True)
         kept = [parameter for name, parameter in own.parameters.items() if name != "parameters"]
@@ -116,6 +116,13 @@ def value_of(text: Any) -> Any:
     return text
 
 
+def several_of(text: str) -> Any:
+    """Return what a word means, or of a list with commas, what each of its words does."""
+    if "," not in text or "=" in text:
+        return value_of(text)
+    return tuple(value_of(word.strip()) for word in text.split(",") if word.strip())
+
+
 def _parameter(flag: Flag) -> inspect.Parameter:
     if flag.metavar is None:
         word = f"{flag.word}/--no-{flag.word[2:]}"
@@ -130,6 +137,11 @@ def _parameter(flag: Flag) -> inspect.Parameter:
 def _set_parameter() -> inspect.Parameter:
     option = Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Any other parameter of the estimator.", rich_help_panel="Training"),
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="Any other parameter of the model; several values with commas.",
+            rich_help_panel="Training",
+        ),
     ]
     return inspect.Parameter("set_", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option)

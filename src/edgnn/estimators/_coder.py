@@ -80,6 +80,12 @@ class Coder:
                     f"the graphs have {_width(features)} {what} features, but the estimator was fitted with {width}: "
                     "give it graphs with the same features"
                 )
+        if self.identity and graphs.node_names is None and graphs.num_nodes != len(self.node_vocabulary):
+            raise UnknownLabelError(
+                f"the graphs have {graphs.num_nodes:,} nodes without names, those given to fit {len(self.node_vocabulary):,}: "
+                "a featureless model knows only the nodes it was trained with; predict nodes of the same graph, or set "
+                'node_labels="given"'
+            )
         if graphs.node_vocabulary != self.node_vocabulary:
             labels, vocabulary = recode(graphs.node_label, graphs.node_vocabulary, self.node_vocabulary, "map")
             if self.identity:
@@ -193,7 +199,14 @@ def _known(vocabulary: Vocabulary) -> Vocabulary:
 def _identified(graphs: Graphs) -> Graphs:
     """Return ``graphs`` with each node's name in the place of its label and features; its number where nodes have no names."""
     names = range(graphs.num_nodes) if graphs.node_names is None else graphs.node_names.tolist()
-    return graphs.with_node_labels(names)._with(node_features=None)
+    identified = graphs.with_node_labels(names)._with(node_features=None)
+    if len(identified.node_vocabulary) < graphs.num_nodes:
+        name = identified.node_vocabulary[int(torch.bincount(identified.node_label).argmax())]
+        raise EstimatorError(
+            f"several nodes have the name {name!r}, but a featureless model knows nodes by their names: give each its own, or set "
+            'node_labels="given"'
+        )
+    return identified
 
 
 def _width(features: Tensor | None) -> int:

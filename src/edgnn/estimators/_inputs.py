@@ -25,7 +25,7 @@ def collect(X: Any, level: Level) -> Items:
     SMILES strings, RDKit molecules, networkx and PyG graphs are read with the default options of ``from_smiles`` and its
     like; read them yourself for other ones.
     """
-    items = _read(X)
+    items = read_any(X)
     if level == "graph" and isinstance(items, Nodes):
         raise EstimatorError(
             "X holds nodes, but this estimator is for whole graphs: pass graphs, or use NodeClassifier or NodeRegressor"
@@ -74,7 +74,8 @@ def append(items: Items, more: Items) -> Items:
     return Nodes._of(both, torch.cat([items.index, more.index + items.graphs.num_nodes]))
 
 
-def _read(X: Any) -> Items:
+def read_any(X: Any) -> Items:
+    """Return ``X`` as one collection of graphs or of nodes, whichever it holds."""
     if isinstance(X, Graphs | Nodes):
         return X
     _refuse_arrays(X)

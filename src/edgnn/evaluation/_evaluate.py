@@ -100,6 +100,7 @@ def evaluate(
     _check_weight(estimator, weight, "predict_splits" if fleet else "fit")
     if not fleet:
         _check_estimator(estimator)
+    if not fleet or hasattr(estimator, "predict"):
         _check_probabilities(estimator, chosen, hasattr(estimator, "predict_proba"))
     run = _as_fleet if fleet else _one_by_one
     shown = _without_gaps(targets, splits, classes) if fleet and task == "classes" else targets

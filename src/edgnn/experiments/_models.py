@@ -31,13 +31,14 @@ def model_class(name: str, data: Dataset) -> tuple[Any, dict[str, Any]]:
         close = get_close_matches(name, MODELS, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"choose {', '.join(MODELS[:-1])} or {MODELS[-1]}"
         raise EstimatorError(f"there is no model {name!r}; {hint}")
-    regression = task_of_dataset(data) == "values"
+    task = task_of_dataset(data)
+    regression = task == "values"
+    if name == "majority" and task != "classes":
+        from sklearn.dummy import DummyClassifier, DummyRegressor
+
+        return DummyRegressor if regression else DummyClassifier, {}
     if name in RIVALS and not regression:
         return rival_class(name, data.level), {}
-    if name == "majority":
-        from sklearn.dummy import DummyRegressor
-
-        return DummyRegressor, {}
     if name not in _NETWORKS:
         raise EstimatorError(f"{name} classifies, but the targets of {data.name} are values; choose {', '.join(_NETWORKS)}")
     kind = f"{data.level.capitalize()}{'Regressor' if regression else 'Classifier'}"

@@ -15,10 +15,10 @@ _JUDGED = ("inner_accuracy", "loo_error", "best_epoch")
 def chosen_section(evaluation: Evaluation) -> list[Html]:
     """Return a table of choices with how many splits made them; nothing where nothing was chosen."""
     choices = [outcome.chosen for outcome in evaluation.outcomes if outcome.chosen]
-    names = [name for name in (choices[0] if choices else {}) if name not in _JUDGED]
+    names = [name for name in dict.fromkeys(name for choice in choices for name in choice) if name not in _JUDGED]
     rows = []
     for name in names:
-        counts = Counter(shown(choice.get(name)) for choice in choices).most_common()
+        counts = Counter(shown(choice[name]) for choice in choices if name in choice).most_common()
         told = [f"{value} ({count}×)" for value, count in counts[:_MOST_VALUES]]
         told += [f"{len(counts) - _MOST_VALUES} others"] if len(counts) > _MOST_VALUES else []
         rows.append((name, ", ".join(told)))

@@ -357,3 +357,10 @@ def test_knowledge_graphs_are_learned(name, least, data_dir):
     split = Split(np.asarray(train), np.asarray(test))
     (answer,) = WLClassifier().predict_splits(data.nodes, y, [split])
     assert (answer["prediction"] == y[split.test]).mean() > least
+
+
+def test_left_out_decisions_are_those_of_a_ridge():
+    fitted = WLClassifier(solver="svm", random_state=0).fit(MUTAG.graphs[:20], Y[:20])
+    for name in ("loo_error_", "loo_decision_"):
+        with pytest.raises(AttributeError, match='with solver="ridge" only'):
+            getattr(fitted, name)

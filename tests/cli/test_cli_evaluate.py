@@ -167,6 +167,8 @@ def test_the_published_split_is_the_default_where_there_is_one(command, data_dir
         (["--model", "rdf2vec"], "rdf2vec classifies nodes, but the targets are those of graphs"),
         (["--model", "gin", "--set", "conv=gnn"], "conv is what --model chooses here"),
         (["--model", "gnn", "--settings", "rgcn"], "the settings 'rgcn' are those of rgcn, not of gnn"),
+        (["--model", "CSM", "--settings", "closest"], "the settings 'closest' are those of edgnn, not of csm"),
+        (["--set", "random_state=1"], "random_state follows from --seed"),
         (["--model", "csm"], "a SubgraphMatchingClassifier has no parameter 'max_epochs'"),
         (["--model", "majority"], "a MajorityClassifier has no parameter 'max_epochs'; it has none"),
         (["--metric", "acuracy"], "did you mean 'accuracy'"),

@@ -438,3 +438,16 @@ def test_our_own_errors_pass_with_the_split_they_came_from():
     with pytest.raises(GraphError) as caught:
         evaluate(Refusing(), X, Y, SPLITS)
     assert caught.value.__notes__ == ["in repeat 0, fold 0"]
+
+
+def test_the_pairs_of_scikit_learns_splitters_are_splits():
+    from sklearn.model_selection import StratifiedKFold
+
+    pairs = list(StratifiedKFold(3).split(X, Y))
+    result = evaluate(DummyClassifier(), X, Y, pairs)
+    assert [split.test.tolist() for split in result.splits] == [test.tolist() for _, test in pairs]
+    for wrong, message in ((5, "splits=5 is no list of splits"), (["a"], "split 0 is a str; make splits with kfold")):
+        with pytest.raises(EvaluationError, match=message):
+            evaluate(DummyClassifier(), X, Y, wrong)
+    with pytest.raises(EvaluationError, match="compared with another one, not with a str"):
+        result.paired("x")

@@ -131,13 +131,19 @@ class WLClassifier(KernelClassifier):
     @property
     def loo_decision_(self) -> Array:
         """The decision on each training item by the model that is fitted without it."""
-        found: Array = self._fitted_here().loo_decision
+        found: Array = self._ridge_here().loo_decision
         return found
 
     @property
     def loo_error_(self) -> float:
         """Mean squared error of the left-out decisions."""
-        return float(self._fitted_here().loo_error)
+        return float(self._ridge_here().loo_error)
+
+    def _ridge_here(self) -> Any:
+        fitted = self._fitted_here()
+        if not hasattr(fitted, "loo_error"):
+            raise AttributeError('left-out decisions are there with solver="ridge" only')
+        return fitted
 
     def _fitted_here(self) -> Any:
         if not self.__sklearn_is_fitted__():

@@ -90,6 +90,8 @@ def make_estimator(
     every = set(kind._get_param_names())
     known = every - set(_NOT_PARAMETERS)
     for parameter in parameters:
+        if parameter == "random_state":
+            raise EdgnnError("random_state follows from --seed")
         if parameter not in known:
             raise EdgnnError(f"a {kind.__name__} has no parameter {parameter!r}{_similar(parameter, known)}")
     chosen = {**meant, **parameters}

@@ -90,8 +90,8 @@ def evaluate(
     )  # fmt: skip
     data = Source.of(source, options, data_dir).load()
     row = recipe_of(_settings_row(options), data)
-    model = options.get("model") or ("edgnn" if row is None else row.model)
-    if row is not None and row.model not in ("edgnn", model):
+    model = str(options.get("model") or ("edgnn" if row is None else row.model)).lower()
+    if row is not None and row.model != ("edgnn" if model in ("gnn", "joint") else model):
         raise EdgnnError(f"the settings {row.row!r} are those of {row.model}, not of {model}: leave out one of the two")
     if "conv" in in_file | parameters:
         raise EdgnnError("conv is what --model chooses here: --model gnn, joint, rgcn or gin")
@@ -153,7 +153,7 @@ def _settings_row(options: dict[str, Any]) -> str | None:
     from edgnn.experiments import rows
 
     told: str | None = options.get("settings")
-    model = options.get("model")
+    model = str(options.get("model", "")).lower()
     return model if told is None and model in rows() else told
 
 

@@ -120,7 +120,7 @@ def several_of(text: str) -> Any:
     """Return what a word means, or of a list with commas, what each of its words does."""
     if "," not in text or "=" in text:
         return value_of(text)
-    return tuple(value_of(word.strip()) for word in text.split(",") if word.strip())
+    return tuple(value_of(word.strip()) for word in text.strip("()[] ").split(",") if word.strip())
 
 
 def _parameter(flag: Flag) -> inspect.Parameter:
@@ -140,7 +140,7 @@ def _set_parameter() -> inspect.Parameter:
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="Any other parameter of the model; several values with commas.",
+            help="Any other parameter of the model; candidates to choose from with commas, as C=0.1,1,10.",
             rich_help_panel="Training",
         ),
     ]

@@ -67,7 +67,8 @@ def evaluate(
     y : array-like
         The targets: classes (n,), labels 0/1 (n, L), real values (n,) or (n, T). NaN is missing; scores leave it out.
     splits : iterable of Split
-        From :func:`kfold`, :func:`holdout`, :func:`published` or :func:`scaffold`.
+        From :func:`kfold`, :func:`holdout`, :func:`published` or :func:`scaffold`; or pairs (train, test) of positions, as
+        scikit-learn's splitters yield them.
     metrics : str or sequence of str, optional
         Names in :data:`METRICS`; the first is the main one. Default: ``"accuracy"``, or ``"rmse"`` for real values.
     sample_weight : array-like, optional
@@ -87,7 +88,7 @@ def evaluate(
     >>> evaluate(DummyClassifier(), np.zeros((30, 1)), y, kfold(y, folds=5, repeats=2))
     Evaluation(accuracy (%) 66.7 ± 0.0; 10 splits in 2 repeats)
     """
-    targets, splits = target_array(y), list(splits)
+    targets, splits = target_array(y), _listed(splits)
     task = task_of(targets, _is_classifier(estimator))
     if metrics is None:
         metrics = "rmse" if task == "values" else "accuracy"
@@ -180,6 +181,20 @@ def _fit_predict(estimator: Any, X: Any, y: Array, split: Split, weight: Array |
     if hasattr(model, "predict_proba"):
         answer |= {"probability": model.predict_proba(items), "classes": model.classes_}
     return answer
+
+
+def _listed(splits: Any) -> list[Split]:
+    """Return splits as a list; pairs of positions become splits without a validation part."""
+    if not isinstance(splits, Iterable):
+        raise EvaluationError(f"splits={splits!r} is no list of splits; make one with kfold, holdout, published or scaffold")
+    found = []
+    for number, split in enumerate(splits):
+        if isinstance(split, tuple) and len(split) == 2:
+            split = Split(*split, fold=number, seed=number)
+        if not isinstance(split, Split):
+            raise EvaluationError(f"split {number} is a {type(split).__name__}; make splits with kfold, holdout or published")
+        found.append(split)
+    return found
 
 
 def _metrics(names: str | Sequence[str], task: Task) -> list[Metric]:

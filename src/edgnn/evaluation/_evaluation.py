@@ -126,6 +126,8 @@ class Evaluation:
 
     def paired(self, other: Evaluation, metric: str | None = None) -> Comparison:
         """Compare with another model's evaluation on the same splits of the same targets."""
+        if not isinstance(other, Evaluation):
+            raise EvaluationError(f"an evaluation is compared with another one, not with a {type(other).__name__}")
         name = find_metric(metric or self.metrics[0]).name
         same = len(self.splits) == len(other.splits) and np.array_equal(
             self.truth, other.truth, equal_nan=self.task != "classes"

@@ -16,7 +16,7 @@ import edgnn
 
 _PACKAGES = (
     "edgnn", "torch", "numpy", "scipy", "scikit-learn", "safetensors", "filelock",
-    "grakel", "networkx", "pyarrow", "pyoxigraph", "rdflib", "rdkit", "torch-geometric",
+    "gensim", "grakel", "networkx", "pyarrow", "pyoxigraph", "rdflib", "rdkit", "torch-geometric",
 )  # fmt: skip
 
 

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable
-from typing import Any, ClassVar, TypeVar
+from abc import abstractmethod
+from collections.abc import Hashable, Iterable
+from typing import Any, TypeVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 
 from edgnn.baselines._reading import Array, job_count, read_items, read_split, read_targets
-from edgnn.baselines._solvers import Fitted, Kernels, Solver
-from edgnn.estimators._errors import NotFitted
-from edgnn.estimators._inputs import Items, Level
+from edgnn.baselines._solved import OnSplit, SolvedClassifier
+from edgnn.baselines._solvers import Kernels, Solver
+from edgnn.estimators._inputs import Items
 from edgnn.estimators._parts import root_seed
 
-OnSplit = Callable[[int], Any]
 _Self = TypeVar("_Self", bound="KernelClassifier")
 
 
-class KernelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
+class KernelClassifier(SolvedClassifier):
     """A classifier that compares items in pairs and knows nothing else of them.
 
     A subclass says how items are represented, which kernels compare two representations, and what learns from the kernels. What is
@@ -33,7 +32,6 @@ class KernelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         What was chosen inside the training part.
     """
 
-    _levels: ClassVar[tuple[Level, ...]]
     random_state: Any
     n_jobs: Any
 
@@ -66,9 +64,8 @@ class KernelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         classes, codes = np.unique(targets, return_inverse=True)
         represented = self._represent(items)
         fitted = solver.fit(self._kernels(represented, represented), codes, len(classes), seed)
-        self._fitted: Fitted = fitted
         self._trained_on, self._as_fitted = represented, clone(self)
-        self.classes_, self.chosen_ = classes, fitted.chosen
+        self._keep(fitted, classes)
         return self
 
     def predict_splits(
@@ -108,48 +105,12 @@ class KernelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
                 on_split(len(answers))
         return answers
 
-    # Predicting
-
-    def predict(self, X: Any) -> Array:
-        """Return the class of each item.
-
-        Shapes
-        ------
-        → (n,)
-        """
-        K = self._compared(X)
-        found: Array = self.classes_[self._fitted.predict(K)]
-        return found
-
-    def decision_function(self, X: Any) -> Array:
-        """Return what decides: for two classes one number, above zero for the second; else one per class.
-
-        Shapes
-        ------
-        → (n,) or (n, K)
-        """
-        K = self._compared(X)
-        return self._fitted.scores(K)
-
     def _compared(self, X: Any) -> Array:
         """Return the chosen kernel's values of new items against the training items."""
-        if not self.__sklearn_is_fitted__():
-            raise NotFitted(f"this {type(self).__name__} is not fitted yet: call fit first")
         then = self._as_fitted  # parameters may have been set anew since
         new = then._represent(read_items(X, self._levels), self._trained_on)
         compared: Array = then._kernels(new, self._trained_on)[self._fitted.setting]
         return compared
-
-    # What scikit-learn asks
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_fitted")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.target_tags.required = True
-        return tags
 
 
 def _answer(solver: Solver, kernels: Kernels, y: Array, known: Array, test: Array, seed: int) -> dict[str, Any]:

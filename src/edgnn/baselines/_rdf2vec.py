@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
 
 from edgnn.baselines._rdf_starts import Starts, starts_of
 from edgnn.baselines._rdf_vectors import RDF2Vec, UnseenNodeWarning
 from edgnn.baselines._reading import Array, job_count, read_items, read_split, read_targets
+from edgnn.baselines._solved import OnSplit, SolvedClassifier
 from edgnn.baselines._solvers import Fitted, Kernels, SVMSolver
-from edgnn.estimators._errors import NotFitted
-from edgnn.estimators._inputs import Items
+from edgnn.estimators._inputs import Items, Level
 from edgnn.estimators._parts import root_seed
 from edgnn.graphs import Nodes
 
@@ -22,7 +21,7 @@ __all__ = ["RDF2Vec", "RDF2VecClassifier", "UnseenNodeWarning"]
 _OWN = ("C", "folds", "n_jobs", "random_state")
 
 
-class RDF2VecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class RDF2VecClassifier(SolvedClassifier):
     """RDF2Vec with a support vector machine (Ristoski & Paulheim 2016).
 
     Vectors are learned from the graph, without any target, for all nodes that walks start from, those to be predicted later among
@@ -56,6 +55,8 @@ class RDF2VecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     embedding_ : RDF2Vec
         The vectors.
     """
+
+    _levels: ClassVar[tuple[Level, ...]] = ("node",)
 
     def __init__(
         self,
@@ -108,35 +109,18 @@ class RDF2VecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         items = _nodes(X)
         targets, seed = read_targets(y, items), root_seed(self.random_state)
-        self.classes_, codes = np.unique(targets, return_inverse=True)
-        self.embedding_ = self._embedding(seed).fit(items)
-        self._machine = _Machine(self.embedding_.transform(items), codes, self._solver(), seed)
-        self.chosen_ = self._machine.chosen
+        classes, codes = np.unique(targets, return_inverse=True)
+        embedding = self._embedding(seed).fit(items)
+        machine = _Machine(embedding.transform(items), codes, self._solver(), seed)
+        self.embedding_, self._machine = embedding, machine
+        self._keep(machine.fitted, classes)
         return self
 
-    def predict(self, X: Any) -> Array:
-        """Return the class of each node, which is one of the graph that was fitted.
-
-        Shapes
-        ------
-        → (n,)
-        """
-        machine = self._fitted()
-        found: Array = self.classes_[machine.predict(self.embedding_.transform(_nodes(X)))]
-        return found
-
-    def decision_function(self, X: Any) -> Array:
-        """Return what decides: for two classes one number, above zero for the second; else one per class.
-
-        Shapes
-        ------
-        → (n,) or (n, K)
-        """
-        machine = self._fitted()
-        return machine.scores(self.embedding_.transform(_nodes(X)))
+    def _compared(self, X: Any) -> Array:
+        return self._machine.compared(self.embedding_.transform(_nodes(X)))
 
     def predict_splits(
-        self, X: Any, y: Any, splits: Iterable[Any], *, on_split: Callable[[int], Any] | None = None
+        self, X: Any, y: Any, splits: Iterable[Any], *, on_split: OnSplit | None = None
     ) -> list[dict[str, Any]]:  # fmt: skip
         """Learn from every split and predict its test part; vectors are learned once for splits of one seed and the same starts.
 
@@ -185,20 +169,6 @@ class RDF2VecClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _solver(self) -> SVMSolver:
         return SVMSolver.checked(self.C, self.folds)
 
-    def _fitted(self) -> _Machine:
-        if not self.__sklearn_is_fitted__():
-            raise NotFitted(f"this {type(self).__name__} is not fitted yet: call fit first")
-        return self._machine
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_machine")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.target_tags.required = True
-        return tags
-
 
 class _Machine:
     """A support vector machine on vectors, standardized as those it learned from."""
@@ -208,21 +178,15 @@ class _Machine:
 
         self._scaler = StandardScaler().fit(vectors.astype(np.float64))
         self._known: Array = self._scaled(vectors)
-        self._fitted: Fitted = solver.fit(_kernels(self._known, self._known), codes, int(codes.max()) + 1, seed)
-        self.chosen = self._fitted.chosen
+        self.fitted: Fitted = solver.fit(_kernels(self._known, self._known), codes, int(codes.max()) + 1, seed)
 
-    def predict(self, vectors: Array) -> Array:
-        return self._fitted.predict(self._compared(vectors))
-
-    def scores(self, vectors: Array) -> Array:
-        return self._fitted.scores(self._compared(vectors))
+    def compared(self, vectors: Array) -> Array:
+        """Return the chosen kernel's values of vectors against those it learned from."""
+        return _kernels(self._scaled(vectors), self._known)[self.fitted.setting]
 
     def _scaled(self, vectors: Array) -> Array:
         scaled: Array = self._scaler.transform(vectors.astype(np.float64))
         return scaled
-
-    def _compared(self, vectors: Array) -> Array:
-        return _kernels(self._scaled(vectors), self._known)[self._fitted.setting]
 
 
 def _kernels(rows: Array, columns: Array) -> Kernels:
@@ -242,11 +206,12 @@ def _answers(
     for known, test, seed in parts:
         classes, codes = np.unique(y[known], return_inverse=True)
         machine = _Machine(embedding.transform(items[known]), codes, solver, seed)
-        answers.append({"prediction": classes[machine.predict(embedding.transform(items[test]))], "chosen": machine.chosen})
+        found = machine.fitted.predict(machine.compared(embedding.transform(items[test])))
+        answers.append({"prediction": classes[found], "chosen": machine.fitted.chosen})
     return answers
 
 
 def _nodes(X: Any) -> Nodes:
-    items: Items = read_items(X, ("node",))
+    items: Items = read_items(X, RDF2VecClassifier._levels)
     assert isinstance(items, Nodes)
     return items

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         experiments,
         graphs,
         io,
+        kernels,
         nn,
         ops,
         report,
@@ -68,8 +69,8 @@ _HOME = {
     "write": "io",
 }
 _ROOMS = (
-    "baselines", "datasets", "draw", "errors", "estimators", "evaluation", "experiments", "graphs", "io", "nn", "ops", "report",
-    "theory", "training", "wl",
+    "baselines", "datasets", "draw", "errors", "estimators", "evaluation", "experiments", "graphs", "io", "kernels", "nn", "ops",
+    "report", "theory", "training", "wl",
 )  # fmt: skip
 
 __all__ = [
@@ -98,6 +99,7 @@ __all__ = [
     "from_smiles",
     "graphs",
     "io",
+    "kernels",
     "load_dataset",
     "nn",
     "ops",

@@ -11,15 +11,15 @@ import numpy as np
 
 from edgnn.baselines._grakel import Backend, check_backend, matching_products, matching_squares
 from edgnn.baselines._gram_cache import OnBlock, cache_folder
-from edgnn.baselines._kernel import KernelClassifier
 from edgnn.baselines._part_counts import Features, PartCounts, labels_only, running_kernels
-from edgnn.baselines._reading import Array, candidates, flag, is_whole, numbers
-from edgnn.baselines._solvers import Solver, SVMSolver
 from edgnn.baselines._subgraphs import LARGEST, subgraph_counts
 from edgnn.errors import EstimatorError
 from edgnn.estimators._inputs import Items, Level, graphs_of
 from edgnn.graphs import Graphs
 from edgnn.io._files import Path_
+from edgnn.kernels._classifier import KernelClassifier
+from edgnn.kernels._reading import Array, candidates, flag, is_whole, numbers
+from edgnn.kernels._solvers import Solver, SVMSolver
 
 Weights = Literal["uniform", "increasing", "decreasing", "strong_decreasing"] | Sequence[float]
 

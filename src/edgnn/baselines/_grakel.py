@@ -13,10 +13,10 @@ import numpy as np
 from edgnn._optional import optional
 from edgnn.baselines._gram_cache import OnBlock, cached_blocks, content_key
 from edgnn.baselines._part_counts import PartCounts
-from edgnn.baselines._reading import Array, job_count
 from edgnn.baselines._subgraphs import Content
 from edgnn.errors import EstimatorError
 from edgnn.graphs import Graphs
+from edgnn.kernels._reading import Array, job_count
 from edgnn.wl._coloring import bare
 
 Backend = Literal["edgnn", "grakel"]

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from edgnn.baselines._reading import Array
 from edgnn.datasets._cache import cache_root
 from edgnn.errors import EstimatorError
 from edgnn.estimators._fingerprint import fingerprint
 from edgnn.graphs import Graphs
 from edgnn.io._files import Path_, atomic_file
+from edgnn.kernels._reading import Array
 
 OnBlock = Callable[[int, int], Any]
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from edgnn.baselines._reading import Array, read_items, read_targets
 from edgnn.estimators._errors import NotFitted
+from edgnn.kernels._reading import Array, read_items, read_targets
 
 
 class MajorityClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
-from edgnn.baselines._reading import Array
 from edgnn.errors import EstimatorError
 from edgnn.graphs import Graphs
+from edgnn.kernels._reading import Array
 from edgnn.wl._coloring import bare
 
 Features = Literal["refuse", "ignore"]

@@ -9,12 +9,12 @@ import numpy as np
 
 from edgnn.baselines._rdf_starts import Starts, starts_of
 from edgnn.baselines._rdf_vectors import RDF2Vec, UnseenNodeWarning
-from edgnn.baselines._reading import Array, job_count, read_items, read_split, read_targets
-from edgnn.baselines._solved import OnSplit, SolvedClassifier
-from edgnn.baselines._solvers import Fitted, Kernels, SVMSolver
 from edgnn.estimators._inputs import Items, Level
 from edgnn.estimators._parts import root_seed
 from edgnn.graphs import Nodes
+from edgnn.kernels._reading import Array, job_count, read_items, read_split, read_targets
+from edgnn.kernels._solved import OnSplit, SolvedClassifier
+from edgnn.kernels._solvers import Fitted, Kernels, SVMSolver
 
 __all__ = ["RDF2Vec", "RDF2VecClassifier", "UnseenNodeWarning"]
 

@@ -11,13 +11,13 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from edgnn.baselines._rdf_relabel import relabeled
 from edgnn.baselines._rdf_starts import Starts, starts_of
 from edgnn.baselines._rdf_words import Word2Vec, word_vectors
-from edgnn.baselines._reading import Array, flag, is_whole
 from edgnn.baselines._walks import Ways, all_walks, random_walks
 from edgnn.errors import EstimatorError
 from edgnn.estimators._errors import NotFitted
 from edgnn.estimators._inputs import collect
 from edgnn.estimators._parts import root_seed
 from edgnn.graphs import Graphs, Nodes
+from edgnn.kernels._reading import Array, flag, is_whole
 
 _MOST = 100_000  # of anything that is counted; far larger numbers make gensim stop without an end
 

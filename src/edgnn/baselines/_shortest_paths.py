@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from edgnn.baselines._part_counts import PartCounts, occurrences
-from edgnn.baselines._reading import Array
 from edgnn.graphs import Graphs
 from edgnn.graphs._csr import from_keys, pack
+from edgnn.kernels._reading import Array
 from edgnn.ops import mix
 from edgnn.wl._coloring import Coloring
 

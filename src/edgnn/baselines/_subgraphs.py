@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from edgnn.baselines._part_counts import PartCounts
-from edgnn.baselines._reading import Array
 from edgnn.errors import GraphError
 from edgnn.graphs import Graphs
+from edgnn.kernels._reading import Array
 from edgnn.ops import mix
 from edgnn.wl._coloring import bare
 

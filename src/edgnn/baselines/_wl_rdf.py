@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from edgnn.baselines._kernel import KernelClassifier
 from edgnn.baselines._part_counts import PartCounts, occurrences
 from edgnn.baselines._rdf_subgraphs import Subgraphs, predicate_labels, vertex_labels
-from edgnn.baselines._reading import Array, candidates, flag
-from edgnn.baselines._solvers import SVMSolver
 from edgnn.baselines._walks import Ways
 from edgnn.estimators._inputs import Items, Level
 from edgnn.graphs import Nodes
+from edgnn.kernels._classifier import KernelClassifier
+from edgnn.kernels._reading import Array, candidates, flag
+from edgnn.kernels._solvers import SVMSolver
 from edgnn.ops import mix
 
 _MOST = 1000

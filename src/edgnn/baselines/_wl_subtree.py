@@ -9,15 +9,15 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from edgnn.baselines._count_kernels import Counts, Kind, by_depth, gaussian
-from edgnn.baselines._kernel import KernelClassifier
-from edgnn.baselines._reading import Array, candidates, flag
-from edgnn.baselines._ridge import RidgeSolver
-from edgnn.baselines._solvers import Solver, SVMSolver
 from edgnn.errors import EstimatorError
 from edgnn.estimators._errors import NotFitted
 from edgnn.estimators._inputs import Items, Level, graphs_of
 from edgnn.graphs import Graphs, Nodes
+from edgnn.kernels._classifier import KernelClassifier
+from edgnn.kernels._count_kernels import Counts, Kind, by_depth, gaussian
+from edgnn.kernels._reading import Array, candidates, flag
+from edgnn.kernels._ridge import RidgeSolver
+from edgnn.kernels._solvers import Solver, SVMSolver
 from edgnn.wl import refine
 from edgnn.wl._coloring import Coloring
 from edgnn.wl._neighborhood import Scheme

@@ -10,13 +10,13 @@ import numpy as np
 
 from edgnn.baselines import _grakel
 from edgnn.baselines._grakel import Backend, check_backend
-from edgnn.baselines._kernel import KernelClassifier
 from edgnn.baselines._part_counts import Features, PartCounts, labels_only
-from edgnn.baselines._reading import Array, candidates, flag
 from edgnn.baselines._shortest_paths import path_counts
-from edgnn.baselines._solvers import Solver, SVMSolver
 from edgnn.estimators._inputs import Items, Level, graphs_of
 from edgnn.graphs import Graphs
+from edgnn.kernels._classifier import KernelClassifier
+from edgnn.kernels._reading import Array, candidates, flag
+from edgnn.kernels._solvers import Solver, SVMSolver
 from edgnn.wl._coloring import Coloring, refine
 
 _DEEPEST = 1000

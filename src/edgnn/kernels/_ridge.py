@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
-from edgnn.baselines._reading import Array
-from edgnn.baselines._solvers import Kernels
 from edgnn.errors import EstimatorError
 from edgnn.estimators._calibration import probabilities, temperature_of
+from edgnn.kernels._reading import Array
+from edgnn.kernels._solvers import Kernels
 
 #: Strengths λ to choose from, rising; they are relative to the spread of the training items.
 STRENGTHS = tuple(2.0**power for power in range(-9, 7))

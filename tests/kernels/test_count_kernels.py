@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
-from edgnn.baselines._count_kernels import KINDS, Counts, by_depth, gaussian, least
+from edgnn.kernels._count_kernels import KINDS, Counts, by_depth, gaussian, least
 
 COUNTS = st.lists(st.lists(st.integers(0, 7), min_size=4, max_size=4), min_size=1, max_size=6)
 

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from edgnn.baselines._reading import Array
-from edgnn.baselines._solvers import Fitted
 from edgnn.estimators._errors import NotFitted
 from edgnn.estimators._inputs import Level
+from edgnn.kernels._reading import Array
+from edgnn.kernels._solvers import Fitted
 
 OnSplit = Callable[[int], Any]
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from scipy.sparse import csr_array
 
-from edgnn.baselines._reading import Array
+from edgnn.kernels._reading import Array
 
 Kind = Literal["linear", "cosine", "tanimoto", "log-cosine"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

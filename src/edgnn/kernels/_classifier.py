@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.base import clone
 
-from edgnn.baselines._reading import Array, job_count, read_items, read_split, read_targets
-from edgnn.baselines._solved import OnSplit, SolvedClassifier
-from edgnn.baselines._solvers import Kernels, Solver
 from edgnn.estimators._inputs import Items
 from edgnn.estimators._parts import root_seed
+from edgnn.kernels._reading import Array, job_count, read_items, read_split, read_targets
+from edgnn.kernels._solved import OnSplit, SolvedClassifier
+from edgnn.kernels._solvers import Kernels, Solver
 
 _Self = TypeVar("_Self", bound="KernelClassifier")
 

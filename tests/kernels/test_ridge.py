@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from edgnn.baselines._ridge import STRENGTHS, RidgeSolver
 from edgnn.errors import EstimatorError
+from edgnn.kernels._ridge import STRENGTHS, RidgeSolver
 
 
 def kernel_of(rng: np.random.Generator, size: int, rank: int, *, twins: bool = False) -> np.ndarray:

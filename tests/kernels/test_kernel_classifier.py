@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import edgnn
-from edgnn.baselines._kernel import KernelClassifier
-from edgnn.baselines._solvers import SVMSolver
 from edgnn.errors import EstimatorError
 from edgnn.evaluation import Split
+from edgnn.kernels._classifier import KernelClassifier
+from edgnn.kernels._solvers import SVMSolver
 
 
 class SizeClassifier(KernelClassifier):

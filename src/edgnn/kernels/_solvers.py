@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from edgnn.baselines._reading import Array, is_whole, numbers
 from edgnn.errors import EstimatorError
+from edgnn.kernels._reading import Array, is_whole, numbers
 
 Kernels = Mapping[Hashable, Array]
 

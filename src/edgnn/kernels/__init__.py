@@ -1,0 +1,7 @@
+"""Learning in closed form from how alike items are: kernels, what solves for them, and the classifiers made of both."""
+
+from edgnn.kernels._classifier import KernelClassifier
+from edgnn.kernels._ridge import FittedRidge, RidgeSolver
+from edgnn.kernels._solvers import Solver, SVMSolver
+
+__all__ = ["FittedRidge", "KernelClassifier", "RidgeSolver", "SVMSolver", "Solver"]

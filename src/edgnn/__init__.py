@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         to_pyg,
         write,
     )
+    from edgnn.kernels import RidgeGraphClassifier, RidgeNodeClassifier
 
 __version__ = "0.1.0.dev0"
 
@@ -55,6 +56,8 @@ _HOME = {
     "NodeClassifier": "estimators",
     "NodeRegressor": "estimators",
     "Nodes": "graphs",
+    "RidgeGraphClassifier": "kernels",
+    "RidgeNodeClassifier": "kernels",
     "Structure": "graphs",
     "Vocabulary": "graphs",
     "from_networkx": "io",
@@ -83,6 +86,8 @@ __all__ = [
     "NodeClassifier",
     "NodeRegressor",
     "Nodes",
+    "RidgeGraphClassifier",
+    "RidgeNodeClassifier",
     "Structure",
     "Vocabulary",
     "__version__",

@@ -86,3 +86,7 @@ class TrainingError(EdgnnError):
 
 class RunError(EdgnnError):
     """A run folder is missing, damaged, in use or from a newer version."""
+
+
+class StudyError(EdgnnError):
+    """A folder of a reproduction is missing, damaged, in use or from a newer version, or asked for what it cannot have."""

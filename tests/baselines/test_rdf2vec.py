@@ -188,6 +188,7 @@ def test_splits_get_what_fit_and_predict_give(starts):
             fresh = clone(model).set_params(random_state=split.seed).fit(PEOPLE[known], CLASSES[known])
             assert answer["prediction"].tolist() == fresh.predict(PEOPLE[split.test]).tolist()
             assert answer["chosen"] == fresh.chosen_
+            assert answer["training_accuracy"] == pytest.approx(fresh.score(PEOPLE[known], CLASSES[known]))
     assert done == [1, 2, 3]
 
 

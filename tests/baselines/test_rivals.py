@@ -73,6 +73,7 @@ def test_all_splits_at_once_give_what_single_fits_give(items, name, level):
     for split, answer in zip(splits, together, strict=True):
         alone = clone(estimator).set_params(random_state=split.seed).fit(X[np.sort(split.train)], y[np.sort(split.train)])
         assert alone.predict(X[split.test]).tolist() == answer["prediction"].tolist()
+        assert alone.score(X[split.train], y[split.train]) == pytest.approx(answer["training_accuracy"])
 
 
 def test_the_majority_knows_its_share(items):

@@ -89,9 +89,11 @@ def test_it_is_the_fleet_of_the_library(command, molecules):
     )
 
 
-@pytest.mark.parametrize("model", ["edgnn", "gnn", "joint", "rgcn", "gin", "majority", "csm", "wlsp", "wl-subtree"])
+@pytest.mark.parametrize(
+    "model", ["edgnn", "gnn", "joint", "ridge", "blend", "rgcn", "gin", "majority", "csm", "wlsp", "wl-subtree"]
+)
 def test_every_model_is_judged_on_the_same_folds(command, molecules, model, tmp_path):
-    words = QUICK if model in ("edgnn", "gnn", "joint", "rgcn", "gin") else ()
+    words = {"blend": ("--set", "trees=20"), **dict.fromkeys(("edgnn", "gnn", "joint", "rgcn", "gin"), QUICK)}.get(model, ())
     base = ("evaluate", molecules, "--protocol", "cv2", "--quiet", "--json", "--out", tmp_path / "a.json")
     summary = told(command(*base, "--model", model, *words))
     metric = summary["metrics"]["accuracy"]
@@ -104,7 +106,7 @@ def test_every_model_is_judged_on_the_same_folds(command, molecules, model, tmp_
     assert model == "majority" or all(outcome.chosen for outcome in stored.outcomes)
 
 
-@pytest.mark.parametrize("model", ["rgcn", "gin", "wl-rdf", "rdf2vec", "wl-subtree", "majority"])
+@pytest.mark.parametrize("model", ["ridge", "rgcn", "gin", "wl-rdf", "rdf2vec", "wl-subtree", "majority"])
 def test_every_model_of_nodes_is_judged_on_the_published_split(command, data_dir, model):
     words = {"rgcn": ("--max-epochs", 2), "gin": QUICK, "rdf2vec": ("--set", "walks=3", "--set", "dimensions=8")}
     base = ("evaluate", "AIFB", "--runs", 1, "--data-dir", data_dir, "--quiet", "--json", "--model", model)

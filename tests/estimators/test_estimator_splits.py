@@ -52,6 +52,11 @@ def assert_equal_to_single_fits(estimator, X, y, splits, weight=None, close=1e-9
             assert result["probability"] == pytest.approx(alone.predict_proba(X[split.test]), abs=close)
             assert np.array_equal(result["prediction"], predicted)
         assert result["best_epoch"] == alone.best_epoch_
+        if split.valid is not None:
+            losses = np.array([row["valid_loss"] for row in alone.history_])
+            assert result["valid_loss"] == pytest.approx(losses.min(axis=0).tolist(), abs=close)
+        if split.valid is not None and "training_accuracy" in result:
+            assert result["training_accuracy"] == pytest.approx(alone.score(X[split.train], y[split.train]))
 
 
 @pytest.fixture(scope="module")
@@ -142,3 +147,26 @@ def test_a_label_that_a_training_part_lacks_is_refused_on_request(mutag):
     with pytest.raises(UnknownLabelError, match="test part of split 0: node 0 has the label 'Xx'"):
         GraphClassifier(**DOUBLE, unknown="error").predict_splits(strange, y, [split])
     assert GraphClassifier(**DOUBLE).predict_splits(strange, y, [split])[0]["prediction"].shape == (1,)
+
+
+def test_accuracy_on_the_training_part_is_that_of_the_items_learned_from(mutag):
+    graphs, y = mutag
+    split, weight = splits_of(60)[0], np.ones(60)
+    weight[split.train[::2]] = 0
+    (answer,) = GraphClassifier(**PLAIN).predict_splits(graphs, y, [split], sample_weight=weight)
+    alone = GraphClassifier(**PLAIN, random_state=split.seed).fit(
+        graphs[split.train], y[split.train], validation=(graphs[split.valid], y[split.valid]), sample_weight=weight[split.train]
+    )
+    learned = split.train[1::2]
+    assert answer["training_accuracy"] == pytest.approx(alone.score(graphs[learned], y[learned]))
+    assert answer["training_accuracy"] != pytest.approx(alone.score(graphs[split.train], y[split.train]))
+
+
+def test_only_what_there_is_gets_reported(mutag):
+    graphs, y = mutag
+    split = splits_of(60, valid=False)[0]
+    (answer,) = GraphClassifier(**PLAIN, validation=None).predict_splits(graphs, y, [split])
+    assert "valid_loss" not in answer
+    (answer,) = GraphRegressor(**PLAIN).predict_splits(graphs, np.arange(60.0), [split])
+    assert "training_accuracy" not in answer
+    assert len(answer["valid_loss"]) == 1

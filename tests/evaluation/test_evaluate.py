@@ -451,3 +451,50 @@ def test_the_pairs_of_scikit_learns_splitters_are_splits():
             evaluate(DummyClassifier(), X, Y, wrong)
     with pytest.raises(EvaluationError, match="compared with another one, not with a str"):
         result.paired("x")
+
+
+class Telling(Fleet):
+    def _answer(self, X, split):
+        told = {"best_epoch": [2, 3], "valid_loss": [0.5, 0.25], "training_accuracy": 0.5 + 0.1 * split.fold}
+        return super()._answer(X, split) | told
+
+
+def test_what_a_fleet_tells_of_its_training_is_kept():
+    result = evaluate(Telling(always=1), X, Y, SPLITS[:5])
+    assert result.training_accuracy == pytest.approx(0.7)
+    assert result.outcomes[0].chosen == {"best_epoch": [2, 3], "valid_loss": [0.5, 0.25]}
+    written = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    back = Evaluation.from_dict(written)
+    assert [outcome.training_accuracy for outcome in back.outcomes] == pytest.approx([0.5, 0.6, 0.7, 0.8, 0.9])
+    for row in written["splits"]:
+        del row["training_accuracy"]
+    assert Evaluation.from_dict(written).training_accuracy is None
+
+
+def test_accuracy_on_the_training_part_is_unknown_unless_every_split_tells_it():
+    known = evaluate(Telling(always=1), X, Y, SPLITS[:5])
+    unknown = evaluate(GaussianNB(), X, Y, SPLITS[5:10])
+    assert unknown.training_accuracy is None
+    assert Evaluation.joined([known, unknown]).training_accuracy is None
+
+
+def test_runs_that_are_joined_are_what_one_evaluation_gives():
+    whole = evaluate(GaussianNB(), X, Y, SPLITS, metrics=("accuracy", "roc_auc"))
+    runs = [
+        evaluate(GaussianNB(), X, Y, [split for split in SPLITS if split.repeat == repeat], metrics=whole.metrics)
+        for repeat in range(3)
+    ]
+    assert Evaluation.joined(runs).to_dict() == whole.to_dict()
+    assert Evaluation.joined([whole]).to_dict() == whole.to_dict()
+
+
+def test_only_evaluations_of_the_same_targets_are_joined():
+    one = evaluate(GaussianNB(), X, Y, SPLITS[:5])
+    other = Y.copy()
+    other[:2] = 1 - other[:2]
+    with pytest.raises(EvaluationError, match="evaluation 1 has other targets"):
+        Evaluation.joined([one, evaluate(GaussianNB(), X, other, SPLITS[:5])])
+    with pytest.raises(EvaluationError, match=r"evaluation 1 has the metrics \('roc_auc',\), the first one \('accuracy',\)"):
+        Evaluation.joined([one, evaluate(GaussianNB(), X, Y, SPLITS[:5], metrics="roc_auc")])
+    with pytest.raises(EvaluationError, match="no evaluation was given"):
+        Evaluation.joined([])

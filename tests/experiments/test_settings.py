@@ -2,7 +2,7 @@ import pytest
 
 import edgnn
 from edgnn.errors import DatasetError
-from edgnn.experiments import recipe, rows
+from edgnn.experiments import recipe, rows, search_grid
 
 
 def test_every_stored_row_fits_its_estimator():
@@ -25,3 +25,14 @@ def test_closest_adds_to_the_paper_only_what_a_set_needs():
 def test_unknown_row_names_the_ones_there_are():
     with pytest.raises(DatasetError, match="paper, closest"):
         recipe("papr", "graph")
+
+
+@pytest.mark.parametrize("level", ["graph", "node"])
+def test_the_search_holds_what_the_paper_found_best_and_is_no_row(level):
+    grid = search_grid(level)
+    assert len(grid) == 12
+    assert grid[0] == {"layers": 1, "hidden": 16}
+    assert {"layers": 2, "hidden": 64} in grid
+    assert "search" not in rows()
+    with pytest.raises(DatasetError, match="no settings named 'search'"):
+        recipe("search", level)

@@ -26,10 +26,11 @@ edgnn.write(graphs, sys.argv[1] + "/g.json")
 assert edgnn.read(sys.argv[1] + "/g.json").num_edges == 3
 edgnn.write(graphs, sys.argv[1] + "/g.graphml")
 assert edgnn.read(sys.argv[1] + "/g.graphml").num_edges == 3
+assert edgnn.read(sys.argv[1] + "/x.nt").num_edges == 1
 import edgnn.cli, edgnn.bench, edgnn.draw, edgnn.wl
 assert edgnn.wl.refine(graphs).num_colors() == 3
 for call in (lambda: edgnn.to_networkx(graphs), lambda: edgnn.to_pyg(graphs), lambda: edgnn.from_smiles("C"),
-             lambda: edgnn.read(sys.argv[1] + "/x.nt"), lambda: edgnn.read(sys.argv[1] + "/x.csv")):
+             lambda: edgnn.read(sys.argv[1] + "/x.ttl"), lambda: edgnn.read(sys.argv[1] + "/x.csv")):
     try:
         call()
     except edgnn.errors.MissingDependencyError as error:
@@ -47,6 +48,7 @@ def python(code: str, *arguments: str) -> str:
 
 def test_core_works_with_only_the_core_dependencies(tmp_path):
     (tmp_path / "x.nt").write_text("<a:a> <a:b> <a:c> .\n")
+    (tmp_path / "x.ttl").write_text("<a:a> <a:b> <a:c> .\n")
     (tmp_path / "x.csv").write_text("source,target\na,b\n")
     python(f"BLOCKED = {OPTIONAL!r}\n{CORE_ONLY}", str(tmp_path))
 

@@ -110,6 +110,14 @@ def test_threads_give_what_one_gives():
     assert done == [1, 2]
 
 
+def test_accuracy_on_what_is_learned_from_covers_the_validation_part():
+    noisy = CLASSES.copy()
+    noisy[:2] = "m"
+    split = Split(np.arange(2, 15), np.arange(15, 18), np.arange(2), 0, 0, 1)
+    (answer,) = SizeClassifier().predict_splits(GRAPHS, noisy, [split])
+    assert answer["training_accuracy"] == pytest.approx(14 / 15)  # the graph of size 2 that is called "m" is taken for an "s"
+
+
 @dataclass
 class Loose:
     train: object

@@ -1,7 +1,10 @@
 """Pages as a browser reads them, and the check that they need nothing else."""
 
+import base64
+import hashlib
 import re
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import pytest
 
@@ -36,9 +39,14 @@ class Page(HTMLParser):
 
 
 def check_alone(page):
-    assert [attributes for tag, attributes in page.elements if tag == "script"] == [
-        {"type": "application/json", "id": "edgnn-data"}
-    ]
+    scripts = [attributes for tag, attributes in page.elements if tag == "script"]
+    assert scripts[0] == {"type": "application/json", "id": "edgnn-data"}
+    assert scripts[1:] in ([], [{}])
+    policy = next(attributes["content"] for attributes in page.attributes("meta") if "http-equiv" in attributes)
+    assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'")
+    if len(scripts) == 2:
+        digest = base64.b64encode(hashlib.sha256(page.scripts[-1].encode()).digest()).decode()
+        assert policy.endswith(f"; script-src 'sha256-{digest}'")
     assert not {"link", "img", "iframe", "object", "embed", "base", "form"} & {tag for tag, _ in page.elements}
     for tag, attributes in page.elements:
         for name, value in attributes.items():
@@ -50,6 +58,17 @@ def check_alone(page):
     style = "".join(page.scripts)
     assert "@import" not in style
     assert "url(" not in style
+    check_named(page)
+
+
+def check_named(page):
+    for attributes in page.attributes("svg"):
+        assert attributes.get("aria-label") or attributes.get("aria-hidden") == "true"
+    for attributes in page.attributes("th"):
+        assert attributes.get("scope") in ("row", "col", "colgroup", "rowgroup")
+    levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch(r"h[1-6]", tag)]
+    assert levels[0] == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
 
 
 @pytest.fixture

@@ -5,7 +5,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgnn.draw import Band, Estimate, Strip, draw_bands, draw_estimates, draw_points, draw_strips
+from edgnn.draw import (
+    Band,
+    Estimate,
+    Series,
+    Strip,
+    Swarm,
+    draw_bands,
+    draw_costs,
+    draw_estimates,
+    draw_points,
+    draw_reliability,
+    draw_series,
+    draw_strips,
+    draw_swarms,
+)
+from edgnn.draw._axes import FIRST, SECOND, SERIES
 
 SVG = "{http://www.w3.org/2000/svg}"
 NUMBERS = st.lists(st.floats(), min_size=1, max_size=6)
@@ -42,6 +57,9 @@ def test_any_numbers_give_a_picture_within_its_frame(values, spread, width):
         draw_strips([Strip("a", values, ["text"] * len(values), values[0])], "x", line=values[-1], width=width),
         draw_bands(list(range(len(values))), {"one": curve}, "x", "y", width=width),
         draw_points(values, values[::-1], "x", "y", width=width),
+        draw_estimates([Estimate("a", "text", math.nan, mark=values[0])], "x", width=width, line=values[-1], title="t"),
+        draw_swarms([Swarm("a", values, values[0])], "x", title="t", line=values[-1], width=width),
+        draw_costs({"a": values[0], "b": 2.0}, ["text", "text"], "x", title="t", width=width),
     ):
         assert inside(picture)
 
@@ -68,7 +86,7 @@ def test_dots_of_equal_scores_do_not_cover_each_other():
     picture = draw_strips([Strip("", [0.5, 0.5, 0.5, 0.7], ["a", "b", "c", "d"], 0.55)], "score")
     dots = {(circle.get("cx"), circle.get("cy")) for circle in elements(picture, "circle")}
     assert len(dots) == 4
-    assert [title.text for title in elements(picture, "title")] == ["a", "b", "c", "d"]
+    assert [title.text for title in elements(picture, "title")] == ["score, one dot per split", "a", "b", "c", "d"]
 
 
 def test_scores_that_are_not_known_have_no_dot():
@@ -102,3 +120,67 @@ def test_equal_values_lie_on_the_diagonal():
 def test_names_are_escaped():
     picture = draw_bands([1], {"<b>": Band([1.0], [1.0], [1.0])}, "<i>", "&y")
     assert {"<b>", "<i>", "&y"} <= set(texts(picture))
+
+
+@given(NUMBERS)
+def test_curves_of_any_numbers_give_a_picture(values):
+    picture = draw_series([Series(0, list(range(len(values))), values)], "epoch", "loss", title="t")
+    assert all(map(math.isfinite, coordinates(picture)))
+
+
+def test_curves_that_belong_together_are_one_group():
+    curves = [Series(0, [1, 2], [3.0, 2.0], dashed=True), Series(0, [1, 2], [2.0, 1.0]), Series(4, [1, 2], [2.0, math.nan])]
+    picture = draw_series(curves, "epoch", "loss", title="losses", about="two rows")
+    assert [group.get("data-series") for group in elements(picture, "g")] == ["0", "4"]
+    assert len(elements(elements_text(elements(picture, "g")[0]), "polyline")) == 2
+    assert [element.text for element in elements(picture, "desc")] == ["two rows"]
+
+
+def elements_text(element):
+    return ET.tostring(element, encoding="unicode")
+
+
+def test_a_high_first_loss_leaves_room_for_the_rest():
+    losses = [100.0, *([2.0, 1.0] * 20)]
+    picture = draw_series([Series(0, list(range(41)), losses, dashed=True)], "epoch", "loss", title="t")
+    heights = [float(pair.split(",")[1]) for pair in elements(picture, "polyline")[0].get("points").split()]
+    assert heights[0] < 0
+    assert heights[2] - heights[1] > 100
+
+
+def test_every_value_of_a_swarm_is_a_dot_of_its_own():
+    picture = draw_swarms([Swarm("a", [50.0] * 30 + [60.0, math.nan], 51.0)], "accuracy", title="t", line=40.0)
+    dots = elements(picture, "path")[0].get("d").split("M")[1:]
+    assert len(dots) == len(set(dots)) == 31
+
+
+def test_the_papers_figure_is_a_diamond():
+    with_mark, without = (draw_estimates([Estimate("a", "x", 1.0, mark=mark)], "x") for mark in (2.0, math.nan))
+    assert len(elements(with_mark, "path")) == 1
+    assert not elements(without, "path")
+
+
+def test_bars_grow_by_powers_of_ten():
+    picture = draw_costs({"a": 2.0, "b": 20.0, "c": 200.0, "d": 0.0}, ["2", "20", "200", "0"], "seconds", title="t")
+    first, second, third = (float(bar.get("width")) for bar in elements(picture, "rect"))
+    assert second - first == pytest.approx(third - second, abs=0.2)
+
+
+def test_calibration_is_drawn_with_its_cases():
+    picture = draw_reliability([(95.0, 80.0, 40), (55.0, 50.0, 10)], title="calibration")
+    large, small = (float(circle.get("r")) for circle in elements(picture, "circle"))
+    assert large > small
+    assert "probability 95, right 80 (40 cases)" in elements(picture, "desc")[0].text
+
+
+@pytest.mark.parametrize("color", [*SERIES, FIRST, SECOND])
+@pytest.mark.parametrize("ground", ["#ffffff", "#15181c"])
+def test_colors_stand_out_on_light_and_on_dark_ground(color, ground):
+    one, two = sorted((luminance(color), luminance(ground)))
+    assert (two + 0.05) / (one + 0.05) >= 3
+
+
+def luminance(color):
+    parts = [int(color[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

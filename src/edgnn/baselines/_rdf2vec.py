@@ -139,7 +139,7 @@ class RDF2VecClassifier(SolvedClassifier):
         Returns
         -------
         list of dict
-            For each split ``"prediction"`` and ``"chosen"``.
+            For each split ``"prediction"``, ``"chosen"`` and ``"training_accuracy"``, that on the training and validation part.
         """
         from joblib import Parallel, delayed
 
@@ -178,7 +178,9 @@ class _Machine:
 
         self._scaler = StandardScaler().fit(vectors.astype(np.float64))
         self._known: Array = self._scaled(vectors)
-        self.fitted: Fitted = solver.fit(_kernels(self._known, self._known), codes, int(codes.max()) + 1, seed)
+        kernels = _kernels(self._known, self._known)
+        self.fitted: Fitted = solver.fit(kernels, codes, int(codes.max()) + 1, seed)
+        self.training_accuracy = float(np.mean(self.fitted.predict(kernels[self.fitted.setting]) == codes))
 
     def compared(self, vectors: Array) -> Array:
         """Return the chosen kernel's values of vectors against those it learned from."""
@@ -207,7 +209,8 @@ def _answers(
         classes, codes = np.unique(y[known], return_inverse=True)
         machine = _Machine(embedding.transform(items[known]), codes, solver, seed)
         found = machine.fitted.predict(machine.compared(embedding.transform(items[test])))
-        answers.append({"prediction": classes[found], "chosen": machine.fitted.chosen})
+        told = {"chosen": machine.fitted.chosen, "training_accuracy": machine.training_accuracy}
+        answers.append({"prediction": classes[found]} | told)
     return answers
 
 

@@ -14,7 +14,7 @@ from edgnn.estimators._errors import NotFitted
 from edgnn.estimators._inputs import Items, Level, graphs_of
 from edgnn.graphs import Graphs, Nodes
 from edgnn.kernels._classifier import KernelClassifier
-from edgnn.kernels._count_kernels import Counts, Kind, by_depth, gaussian
+from edgnn.kernels._count_kernels import AVERAGED, Counts, by_depth, gaussian, mean_similarity
 from edgnn.kernels._reading import Array, candidates, flag
 from edgnn.kernels._ridge import RidgeSolver
 from edgnn.kernels._solvers import Solver, SVMSolver
@@ -26,7 +26,6 @@ KernelChoice = Literal["average", "select", "linear", "rbf"]
 
 _ALL_SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
 _DEEPEST = 1000
-_AVERAGED: tuple[Kind, ...] = ("tanimoto", "log-cosine")
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,12 +218,7 @@ class WLClassifier(KernelClassifier):
 
 def _mean(pairs: Mapping[Scheme, tuple[Counts, Counts]], depths: Sequence[int]) -> Array:
     """Return the mean over schemes, depths and both kinds of similarity."""
-    total: Any = 0.0
-    for mine, theirs in pairs.values():
-        for depth, kernels in enumerate(by_depth(mine, theirs, _AVERAGED)):
-            if depth in depths:
-                total = total + sum(kernels.values())
-    mean: Array = total / (len(pairs) * len(depths) * len(_AVERAGED))
+    mean: Array = np.mean([mean_similarity(mine, theirs, depths, AVERAGED) for mine, theirs in pairs.values()], axis=0)
     return mean
 
 

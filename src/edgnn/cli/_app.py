@@ -16,6 +16,8 @@ from edgnn.cli._datasets import datasets_app
 from edgnn.cli._evaluate import evaluate
 from edgnn.cli._predict import predict
 from edgnn.cli._progress import told_warnings
+from edgnn.cli._report import report
+from edgnn.cli._reproduce import reproduce
 from edgnn.cli._train import train
 from edgnn.cli._wl import wl_app
 from edgnn.errors import EdgnnError
@@ -54,6 +56,8 @@ app.add_typer(wl_app, name="wl")
 app.command("train")(train)
 app.command("predict")(predict)
 app.command("evaluate")(evaluate)
+app.command("reproduce")(reproduce)
+app.command("report")(report)
 app.command("bench")(bench)
 
 

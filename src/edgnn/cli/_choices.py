@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from edgnn.datasets import Dataset
     from edgnn.experiments import Recipe
 
-_NOT_PARAMETERS = ("random_state", "validation", "verbose", "warm_start")
 _DEFAULT_VALIDATION = 0.1
 
 Config = Annotated[
@@ -40,6 +38,8 @@ def read_config(path: Path | None, options: Iterable[str]) -> tuple[dict[str, An
     """Return what a TOML file says of the command's own options, and of the estimator's parameters."""
     if path is None:
         return {}, {}
+    from edgnn.experiments._names import similar
+
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -49,7 +49,7 @@ def read_config(path: Path | None, options: Iterable[str]) -> tuple[dict[str, An
     for key, value in document.items():
         name = key.replace("-", "_")
         if name not in own and name not in known:
-            raise EdgnnError(f"{path} has the key {key!r}, which is unknown{_similar(name, own | known)}")
+            raise EdgnnError(f"{path} has the key {key!r}, which is unknown{similar(name, own | known)}")
         chosen[name not in own][name] = value_of(value)
     return chosen
 
@@ -57,10 +57,11 @@ def read_config(path: Path | None, options: Iterable[str]) -> tuple[dict[str, An
 def parameter_names() -> set[str]:
     """Return the names of all models' parameters that can be set from outside."""
     from edgnn import baselines, estimators
+    from edgnn.experiments._estimators import NOT_PARAMETERS
 
     kinds = [getattr(estimators, f"{level}{task}") for level in ("Graph", "Node") for task in ("Classifier", "Regressor")]
     kinds += [getattr(baselines, name) for rival in baselines.RIVALS.values() for name in (rival.graph, rival.node) if name]
-    return {name for kind in kinds for name in kind._get_param_names()} - set(_NOT_PARAMETERS)
+    return {name for kind in kinds for name in kind._get_param_names()} - set(NOT_PARAMETERS)
 
 
 def recipe_of(row: str | None, data: Dataset) -> Recipe | None:
@@ -84,29 +85,14 @@ def make_estimator(
     data: Dataset, parameters: Mapping[str, Any], *, model: str = "edgnn", validation: float | str | None, seed: int
 ) -> Any:  # fmt: skip
     """Return the estimator of a model for a data set."""
-    from edgnn.experiments import model_class
+    from edgnn.experiments import _estimators
 
-    kind, meant = model_class(model, data)
-    every = set(kind._get_param_names())
-    known = every - set(_NOT_PARAMETERS)
-    for parameter in parameters:
-        if parameter == "random_state":
-            raise EdgnnError("random_state follows from --seed")
-        if parameter not in known:
-            raise EdgnnError(f"a {kind.__name__} has no parameter {parameter!r}{_similar(parameter, known)}")
-    chosen = {**meant, **parameters}
+    if "random_state" in parameters:
+        raise EdgnnError("random_state follows from --seed")
+    chosen = dict(parameters)
     if "class_weight" in chosen:
         chosen["class_weight"] = class_weight_of(chosen["class_weight"], data.class_names)
-    if "validation" in every and not isinstance(validation, str):
-        chosen["validation"] = validation
-    if "random_state" in every:
-        chosen["random_state"] = seed
-    if "n_jobs" in every:
-        chosen.setdefault("n_jobs", -1)
-    estimator = kind(**chosen)
-    if hasattr(estimator, "_checked_parameters"):
-        estimator._checked_parameters()
-    return estimator
+    return _estimators.make_estimator(data, chosen, model=model, validation=validation, seed=seed)
 
 
 def class_weight_of(told: Any, class_names: Sequence[str]) -> Any:
@@ -131,10 +117,3 @@ def _class_pairs(text: str) -> dict[str, str]:
             raise EdgnnError(f"class_weight={text!r}: choose balanced, or NAME=WEIGHT,NAME=WEIGHT")
         pairs[name.strip()] = weight.strip()
     return pairs
-
-
-def _similar(name: str, known: Iterable[str]) -> str:
-    if not known:
-        return "; it has none"
-    close = get_close_matches(name, sorted(known), n=1)
-    return f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(sorted(known))}"

@@ -45,7 +45,8 @@ def evaluate(
         typer.Option(
             "--model",
             metavar="NAME",
-            help="edgnn (the default), gnn, joint; or a rival: majority, csm, wlsp, rgcn, wl-rdf, rdf2vec, wl-subtree, gin.",
+            help="edgnn (the default), gnn, joint; ridge, blend (no epochs; small data); or a rival: majority, csm, wlsp, rgcn, "
+            "wl-rdf, rdf2vec, wl-subtree, gin.",
         ),
     ] = None,
     metric: Annotated[

@@ -1,4 +1,4 @@
-"""Ctrl-C that waits for the end of an epoch, so that what is there can still be used."""
+"""Ctrl-C that waits for the end of an epoch, and SIGTERM as Ctrl-C, so that what is there can still be used."""
 
 from __future__ import annotations
 
@@ -37,3 +37,28 @@ def softly_interrupted(*, when: bool = True) -> Iterator[Interrupt]:
         yield interrupt
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+class Ending:
+    """Whether the system asked the process to end."""
+
+    terminated = False
+
+
+@contextmanager
+def terminated_softly() -> Iterator[Ending]:
+    """Take SIGTERM as Ctrl-C, so that what is there is still written and no process is left behind."""
+    ending = Ending()
+    if threading.current_thread() is not threading.main_thread():
+        yield ending
+        return
+
+    def note(number: int, frame: Any) -> None:
+        ending.terminated = True
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, note)
+    try:
+        yield ending
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -4,17 +4,24 @@ from edgnn.draw._charts import Band, Estimate, Strip, draw_bands, draw_estimates
 from edgnn.draw._coloring import coloring_page, draw_coloring
 from edgnn.draw._curves import draw_growth
 from edgnn.draw._layout import layout
+from edgnn.draw._panels import Series, Swarm, draw_costs, draw_reliability, draw_series, draw_swarms
 
 __all__ = [
     "Band",
     "Estimate",
+    "Series",
     "Strip",
+    "Swarm",
     "coloring_page",
     "draw_bands",
     "draw_coloring",
+    "draw_costs",
     "draw_estimates",
     "draw_growth",
     "draw_points",
+    "draw_reliability",
+    "draw_series",
     "draw_strips",
+    "draw_swarms",
     "layout",
 ]

@@ -181,7 +181,8 @@ class Estimator(SharedParameters, BaseEstimator, ABC):  # type: ignore[misc]
         -------
         list of dict
             For each split ``"prediction"``; ``"probability"`` and ``"classes"`` (``None`` from regressors); ``"best_epoch"``, one
-            per member.
+            per member; ``"valid_loss"``, its validation loss, where there is a validation part; of classes
+            ``"training_accuracy"``, that of the ensemble on the items its weights were learned from.
         """
         return predict_splits(self, X, y, splits, sample_weight, on_epoch)
 

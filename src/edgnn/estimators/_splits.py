@@ -52,8 +52,15 @@ def predict_splits(
         outputs = raw_outputs(trained.model, problem.inputs, problem.items)
         for place, number in enumerate(group):
             members = slice(place * estimator.members, (place + 1) * estimator.members)
-            result = estimator._result(outputs[members], problem, encoding, parts[number], tests[number])
-            results[number] = result | {"best_epoch": trained.best_epoch[members]}
+            part, own = parts[number], outputs[members]
+            results[number] = estimator._result(own, problem, encoding, part, tests[number])
+            results[number]["best_epoch"] = trained.best_epoch[members]
+            if len(part.valid):
+                results[number]["valid_loss"] = trained.best_loss[members]
+            if data.task == "classes":
+                learned = problem.learned_from(part)
+                again = estimator._result(own, problem, encoding, part, learned)["prediction"]
+                results[number]["training_accuracy"] = float(np.mean(again == data.y[learned]))
     return results
 
 

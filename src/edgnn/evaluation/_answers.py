@@ -21,8 +21,8 @@ def outcome_of(
     Parameters
     ----------
     answer : mapping
-        ``"prediction"``; from classifiers ``"probability"`` and the ``"classes"`` of its columns; ``"chosen"`` or ``"best_epoch"``
-        where something was chosen inside the training part.
+        ``"prediction"``; from classifiers ``"probability"`` and the ``"classes"`` of its columns; ``"chosen"``, or ``"best_epoch"``
+        and ``"valid_loss"``, where something was chosen inside the training part; ``"training_accuracy"`` where it is known.
     split : Split
         Which items were predicted.
     task : {"classes", "labels", "values"}
@@ -42,16 +42,17 @@ def outcome_of(
         codes = encode(prediction, classes, f"{split}: prediction")
         if chances is not None:
             chances = _class_chances(np.asarray(chances), np.asarray(answer["classes"]), classes, split)
-        return Outcome(codes, chances, _chosen(answer))
+        return Outcome(codes, chances, _chosen(answer), answer.get("training_accuracy"))
     if chances is not None:
         chances = None if task == "values" else _label_chances(chances, answer, expected, split)
     return Outcome(prediction.astype(np.float64), chances, _chosen(answer))
 
 
 def _chosen(answer: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    epochs = answer.get("best_epoch")
-    chosen: Mapping[str, Any] | None = answer.get("chosen", None if epochs is None else {"best_epoch": epochs})
-    return chosen
+    if "chosen" in answer:
+        chosen: Mapping[str, Any] | None = answer["chosen"]
+        return chosen
+    return {name: answer[name] for name in ("best_epoch", "valid_loss") if answer.get(name) is not None} or None
 
 
 def _class_chances(given: Array, known: Array, classes: tuple[Any, ...], split: Split) -> Array:

@@ -126,7 +126,7 @@ def _as_fleet(
     if weight is not None:
         options["sample_weight"] = weight
     if on_progress is not None and _takes(estimator, "on_epoch", "predict_splits"):
-        total = _parameters(estimator).get("max_epochs")
+        total = getattr(estimator, "max_epochs", None)
         options["on_epoch"] = lambda epoch: on_progress(Progress(epoch.number, total, "epoch", epoch))
     elif on_progress is not None and _takes(estimator, "on_split", "predict_splits"):
         options["on_split"] = lambda done: on_progress(Progress(done, len(splits), "split"))

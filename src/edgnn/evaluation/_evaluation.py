@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -29,11 +29,14 @@ class Outcome:
         Of each class (n, K), or of label 1 (n, L).
     chosen : mapping, optional
         What the model chose inside the training part, such as its strength or its best epoch.
+    training_accuracy : float, optional
+        Share of the items it learned its weights from that it classifies correctly; ``None`` where that is not known.
     """
 
     prediction: Array
     probability: Array | None = None
     chosen: Mapping[str, Any] | None = None
+    training_accuracy: float | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -108,6 +111,12 @@ class Evaluation:
         """What a model that ignores its input scores on the same splits."""
         return self[self.metrics[0]].majority
 
+    @property
+    def training_accuracy(self) -> float | None:
+        """Mean accuracy of the models on the items they learned from; ``None`` unless it is known of every split."""
+        known = [outcome.training_accuracy for outcome in self.outcomes if outcome.training_accuracy is not None]
+        return float(np.mean(known)) if known and len(known) == len(self.outcomes) else None
+
     @cached_property
     def scores(self) -> dict[str, Array]:
         """Score of each split, by metric."""
@@ -177,6 +186,35 @@ class Evaluation:
         repeats = len({split.repeat for split in self.splits})
         parts = [f"{row['metric']} {row['mean']} ± {row['spread']}" for row in self.table()]
         return f"Evaluation({', '.join(parts)}; {len(self.splits)} splits in {repeats} repeats)"
+
+    @staticmethod
+    def joined(parts: Sequence[Evaluation]) -> Evaluation:
+        """Return one evaluation of all splits of several, in order; repeats keep their numbers, settings are those of the first.
+
+        Parameters
+        ----------
+        parts : sequence of Evaluation
+            Of one model on the same targets, with the same metrics, such as its runs one by one.
+        """
+        if not parts:
+            raise EvaluationError("no evaluation was given to join; give at least one")
+        first = parts[0]
+        for number, part in enumerate(parts):
+            for name in ("task", "metrics", "classes"):
+                if getattr(part, name) != getattr(first, name):
+                    raise EvaluationError(
+                        f"evaluation {number} has the {name} {getattr(part, name)!r}, the first one {getattr(first, name)!r}; "
+                        "join evaluations of one kind"
+                    )
+            if not np.array_equal(part.truth, first.truth, equal_nan=first.task != "classes"):
+                raise EvaluationError(
+                    f"evaluation {number} has other targets than the first; join evaluations of the same items"
+                )
+        return replace(
+            first,
+            splits=tuple(split for part in parts for split in part.splits),
+            outcomes=tuple(outcome for part in parts for outcome in part.outcomes),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values that JSON can hold: enough for :meth:`from_dict` to compute all of it again."""

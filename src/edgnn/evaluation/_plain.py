@@ -90,6 +90,7 @@ def _split(number: int, split: Split, outcome: Outcome, summaries: list[Summary]
         "prediction": outcome.prediction,
         "probability": outcome.probability,
         "chosen": outcome.chosen,
+        "training_accuracy": outcome.training_accuracy,
         "scores": {summary.metric.name: summary.scores[number] for summary in summaries},
         "majority": {summary.metric.name: summary.majority_scores[number] for summary in summaries},
     }
@@ -104,4 +105,4 @@ def _read_split(row: Mapping[str, Any]) -> Split:
 def _read_outcome(row: Mapping[str, Any], kind: type) -> Outcome:
     probability = row["probability"]
     chances = None if probability is None else np.array(probability, dtype=float)
-    return Outcome(np.array(row["prediction"], dtype=kind), chances, row.get("chosen"))
+    return Outcome(np.array(row["prediction"], dtype=kind), chances, row.get("chosen"), row.get("training_accuracy"))

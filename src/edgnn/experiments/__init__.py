@@ -1,16 +1,30 @@
-"""The paper's rows as data: settings, protocols, and where they come from."""
+"""The paper's tables as data, and what fills them in: settings, protocols, cells, studies."""
 
+from edgnn.experiments._ceiling import training_ceiling
 from edgnn.experiments._judge import judged
 from edgnn.experiments._models import MODELS, model_class
+from edgnn.experiments._nested import Nested, search_table
 from edgnn.experiments._paper import Published, paper_row, published_accuracy
 from edgnn.experiments._protocol import default_protocol, is_of_paper, protocol_splits, protocol_title, training_split
 from edgnn.experiments._runs import finish_run, items_of, task_of_dataset
-from edgnn.experiments._settings import Recipe, recipe, rows
+from edgnn.experiments._settings import Recipe, recipe, rows, search_grid
+from edgnn.experiments._study import Cell, CellResult, Study
+from edgnn.experiments._summaries import Entry, TableSummary
+from edgnn.experiments._tables import TABLES, Row, Table, table
 
 __all__ = [
     "MODELS",
+    "TABLES",
+    "Cell",
+    "CellResult",
+    "Entry",
+    "Nested",
     "Published",
     "Recipe",
+    "Row",
+    "Study",
+    "Table",
+    "TableSummary",
     "default_protocol",
     "finish_run",
     "is_of_paper",
@@ -23,6 +37,10 @@ __all__ = [
     "published_accuracy",
     "recipe",
     "rows",
+    "search_grid",
+    "search_table",
+    "table",
     "task_of_dataset",
+    "training_ceiling",
     "training_split",
 ]

@@ -11,8 +11,12 @@ from edgnn.errors import EstimatorError
 from edgnn.experiments._runs import task_of_dataset
 
 _NETWORKS = {"edgnn": "edgnn", "gnn": "gnn", "joint": "joint", "rgcn": "rgcn", "gin": "gine"}
+_CLOSED = {
+    "ridge": {"graph": "RidgeGraphClassifier", "node": "RidgeNodeClassifier"},
+    "blend": {"graph": "BlendGraphClassifier"},
+}
 #: What ``edgnn evaluate --model`` takes.
-MODELS = tuple(dict.fromkeys(["edgnn", "gnn", "joint", *RIVALS]))
+MODELS = tuple(dict.fromkeys(["edgnn", "gnn", "joint", *_CLOSED, *RIVALS]))
 
 
 def model_class(name: str, data: Dataset) -> tuple[Any, dict[str, Any]]:
@@ -39,7 +43,18 @@ def model_class(name: str, data: Dataset) -> tuple[Any, dict[str, Any]]:
         return DummyRegressor if regression else DummyClassifier, {}
     if name in RIVALS and not regression:
         return rival_class(name, data.level), {}
+    if name in _CLOSED and not regression:
+        return _closed_class(name, data), {}
     if name not in _NETWORKS:
         raise EstimatorError(f"{name} classifies, but the targets of {data.name} are values; choose {', '.join(_NETWORKS)}")
     kind = f"{data.level.capitalize()}{'Regressor' if regression else 'Classifier'}"
     return getattr(estimators, kind), {"conv": _NETWORKS[name]}
+
+
+def _closed_class(name: str, data: Dataset) -> Any:
+    """Return the class of a model whose solution is in closed form, wholly or in part."""
+    from edgnn import kernels
+
+    if data.level not in _CLOSED[name]:
+        raise EstimatorError(f"{name} classifies whole graphs, but the targets of {data.name} are those of nodes; choose ridge")
+    return getattr(kernels, _CLOSED[name][data.level])

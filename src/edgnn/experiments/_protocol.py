@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
 
 from edgnn.datasets import Dataset
 from edgnn.errors import DatasetError
@@ -11,7 +14,7 @@ from edgnn.evaluation import Split, holdout, kfold, published, scaffold
 
 Validation = float | str | None
 
-_CROSS_VALIDATION = re.compile(r"cv(\d+)(?:x(\d+))?")
+_CROSS_VALIDATION = re.compile(r"(train-)?cv(\d+)(?:x(\d+))?")
 _MOST_FOR_FOLDS = 2000
 _RUNS = 10
 
@@ -54,8 +57,9 @@ def protocol_splits(
     data : Dataset
         With targets.
     protocol : str
-        ``"cv10x10"`` (10 folds, 10 times; likewise any ``cvKxR``, and ``cvK`` for once), ``"holdout"`` (a random test part),
-        ``"split"`` (the published one) or ``"scaffold"`` (molecules by their ring framework).
+        ``"cv10x10"`` (10 folds, 10 times; likewise any ``cvKxR``, and ``cvK`` for once), ``"train-cv10"`` (folds of the published
+        training part alone: its test items are in no part), ``"holdout"`` (a random test part), ``"split"`` (the published one) or
+        ``"scaffold"`` (molecules by their ring framework).
     validation : float, "first-fifth" or None
         Share of all items that chooses the epoch; ``"first-fifth"`` of a published training part.
     test : float
@@ -75,13 +79,21 @@ def protocol_splits(
         return published(_published(data), y, validation=validation, repeats=runs or _RUNS, seed=seed)  # type: ignore[arg-type]
     share = _share(validation, protocol)
     if folds is not None:
-        repeats = runs or int(folds[2] or 1)
-        return kfold(y, int(folds[1]), repeats, seed=seed, validation=share)
+        repeats = runs or int(folds[3] or 1)
+        if folds[1]:
+            return _training_folds(data, y, int(folds[2]), repeats, seed, share)
+        return kfold(y, int(folds[2]), repeats, seed=seed, validation=share)
     if protocol == "holdout":
         return holdout(y, test, share, runs or _RUNS, seed=seed)
     if data.level == "node":
         raise DatasetError(f"{data.name} has targets for nodes; a scaffold split is for molecules: choose holdout or cv10x10")
     return scaffold(data.graphs, y, test=test, validation=share, repeats=runs or _RUNS, seed=seed)
+
+
+def run_splits(data: Dataset, protocol: str, *, run: int, validation: Validation, seed: int = 0) -> list[Split]:
+    """Return the splits of one run of a protocol: those of that repeat where :func:`protocol_splits` makes many."""
+    alone = protocol_splits(data, protocol, validation=validation, runs=1, seed=seed + run)
+    return [replace(split, repeat=run) for split in alone]
 
 
 def training_split(data: Dataset, *, test: float | str | None, validation: Validation, seed: int) -> Split | None:
@@ -113,8 +125,8 @@ def protocol_title(protocol: str, splits: Sequence[Split]) -> str:
     runs = len({split.repeat for split in splits})
     folds = len(splits) // runs
     times = f"{runs} run{'s' * (runs != 1)}"
-    if _CROSS_VALIDATION.fullmatch(protocol):
-        return f"{folds}-fold cross-validation, {times}"
+    if found := _CROSS_VALIDATION.fullmatch(protocol):
+        return f"{folds}-fold cross-validation{' of the published training part' if found[1] else ''}, {times}"
     kinds = {"holdout": "random test part", "split": "published split", "scaffold": "scaffold split"}
     return f"{kinds[protocol]}, {times}"
 
@@ -124,7 +136,21 @@ def is_of_paper(data: Dataset, protocol: str, splits: Sequence[Split]) -> bool:
     if data.level == "node":
         return protocol == "split"
     folds = _CROSS_VALIDATION.fullmatch(protocol)
-    return folds is not None and int(folds[1]) == 10 and len(splits) == 100
+    return folds is not None and not folds[1] and int(folds[2]) == 10 and len(splits) == 100
+
+
+def _training_folds(data: Dataset, y: object, folds: int, repeats: int, seed: int, share: float | None) -> list[Split]:
+    """Return folds of the published training part; shares are of that part."""
+    known = np.asarray(_published(data)["train"])
+    return [
+        replace(
+            split,
+            train=known[split.train],
+            test=known[split.test],
+            valid=None if split.valid is None else known[split.valid],
+        )
+        for split in kfold(np.asarray(y)[known], folds, repeats, seed=seed, validation=share)
+    ]
 
 
 def _targets(data: Dataset) -> object:

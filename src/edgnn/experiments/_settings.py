@@ -6,6 +6,7 @@ import tomllib
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from itertools import product
 from typing import Any, Literal
 
 from edgnn.errors import DatasetError
@@ -58,12 +59,22 @@ def recipe(row: str, level: Literal["graph", "node"], name: str = "") -> Recipe:
     return Recipe(row, says, merged["protocol"], merged.get("validation"), merged["estimator"], model)
 
 
+def search_grid(level: Literal["graph", "node"]) -> list[dict[str, Any]]:
+    """Return what the search over settings tries for graphs or nodes: parameters that replace those of a row, simplest first."""
+    axes = _file()["search"][level]
+    return [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
+
+
 def _lineage(row: str) -> list[str]:
     """Return the rows a row builds upon, and itself last."""
     parent = _stored()[row].get("extends")
     return [row] if parent is None else [*_lineage(parent), row]
 
 
-@cache
 def _stored() -> dict[str, Any]:
+    return {name: part for name, part in _file().items() if name != "search"}
+
+
+@cache
+def _file() -> dict[str, Any]:
     return tomllib.loads(files("edgnn.experiments").joinpath("settings.toml").read_text(encoding="utf-8"))

@@ -12,6 +12,7 @@ import numpy as np
 
 from edgnn.errors import FormatError
 from edgnn.io._files import Path_
+from edgnn.io._plain_terms import plain_spellings
 
 _Array = np.ndarray[Any, Any]
 
@@ -100,12 +101,14 @@ class TripleBuilder:
         """Add whole lines of N-Triples if all are ordinary triples; else add nothing and return False.
 
         Ordinary is what nearly every file holds: single spaces, no comment, no triple term. Whatever is taken is exactly what
-        pyoxigraph reads there.
+        pyoxigraph (``ox``) reads there. Where that is ``None``, terms must be of the plain kind as well.
         """
         try:
             body = chunk.decode().rstrip("\r\n")
         except UnicodeDecodeError:
             return False
+        if not body:
+            return True
         rows = _LINE.findall(body)
         if not rows or not rows[-1][0]:
             return False
@@ -114,7 +117,8 @@ class TripleBuilder:
         del ends[1::3]
         nodes_before, predicates_before = len(self._nodes), len(self._predicates)
         numbers, labels = self._nodes.numbers(ends), self._predicates.numbers(predicates)
-        canonical = _other_spellings(self._nodes.since(nodes_before) + self._predicates.since(predicates_before), ox)
+        new = self._nodes.since(nodes_before) + self._predicates.since(predicates_before)
+        canonical = plain_spellings(new) if ox is None else _other_spellings(new, ox)
         if canonical is None:
             self._nodes.forget_since(nodes_before)
             self._predicates.forget_since(predicates_before)

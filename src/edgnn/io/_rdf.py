@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from edgnn._optional import optional
-from edgnn.errors import FormatError, GraphError
+from edgnn.errors import FormatError, GraphError, MissingDependencyError
 from edgnn.graphs import Graphs, Vocabulary
 from edgnn.graphs._graphs import Names
 from edgnn.graphs._vocabulary import OnUnknown, factorize, recode
@@ -47,6 +47,8 @@ def read_rdf(
     ``"1"^^<http://www.w3.org/2001/XMLSchema#integer>``) and triple terms. Blank nodes keep the label that N-Triples and N-Quads
     give them; in the other formats, where most have none, they are ``_:b0``, ``_:b1``, … by first appearance.
 
+    Needs pyoxigraph, except for N-Triples whose every line is of the plain kind that most programs write.
+
     Parameters
     ----------
     path : path
@@ -75,13 +77,14 @@ def read_rdf(
     ):
         if value not in choices:
             raise GraphError(f"{name}={value!r}: choose one of {', '.join(map(repr, choices))}")
-    ox = optional("pyoxigraph", "read_rdf")
+    syntax = format_of(path, format)
+    ox = _parser(syntax, base_iri)
     if base_iri is not None:
         try:
             ox.NamedNode(base_iri)
         except ValueError as error:
             raise GraphError(f"base_iri={base_iri!r}: {error}") from None
-    document = Document(path, format_of(path, format), base_iri, max_bytes, ox)
+    document = Document(path, syntax, base_iri, max_bytes, ox)
     triples = document.triples()
     if not len(triples):
         raise FormatError(path, "there are no triples in it")
@@ -97,6 +100,16 @@ def read_rdf(
         raise FormatError(path, "no triple is left; literals= and drop_predicates= removed all of them")
     triples.settle()
     return Labeled(_graph(triples, node_labels, like, unknown))
+
+
+def _parser(syntax: str, base_iri: str | None) -> Any:
+    """Return pyoxigraph; ``None`` where it is not installed and the file may be read without."""
+    try:
+        return optional("pyoxigraph", "read_rdf")
+    except MissingDependencyError:
+        if syntax != "N_TRIPLES" or base_iri is not None:
+            raise
+        return None
 
 
 def write_rdf(graphs: Graphs, path: Path_) -> None:

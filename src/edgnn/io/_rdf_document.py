@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO, NoReturn
 from xml.parsers import expat
 
+from edgnn._optional import optional
 from edgnn.errors import FormatError
 from edgnn.io._files import Path_, line_chunks, open_binary, unpack_limit
 from edgnn.io._ntriples import DEEPEST_TERM, TripleBuilder, Triples, refuse_deep_terms
@@ -73,7 +74,7 @@ def syntax_of(start: bytes) -> str | None:
 
 @dataclass(frozen=True)
 class Document:
-    """An RDF file and how to parse it."""
+    """An RDF file and how to parse it; N-Triples also without pyoxigraph (``ox``)."""
 
     path: Path_
     format: str
@@ -92,6 +93,8 @@ class Document:
         return stream
 
     def triples(self) -> Triples:
+        if self.ox is None:
+            return self._plain_triples()
         builder, texts = TripleBuilder(), Texts(self.ox, count_blanks=self.format not in _BY_LINE)
         if self.format in _BY_LINE:
             with self.open() as stream:
@@ -103,6 +106,15 @@ class Document:
             (self._check_xml if self.format == "RDF_XML" else self._check_terms)()
             with self.open() as stream:
                 self._parse(stream, builder, texts, 1)
+        return builder.build()
+
+    def _plain_triples(self) -> Triples:
+        """Read N-Triples without pyoxigraph, which must then be of the plain kind."""
+        builder = TripleBuilder()
+        with self.open() as stream:
+            for line, chunk in line_chunks(stream, self.path):
+                if not builder.add_lines(chunk, None):
+                    optional("pyoxigraph", f"{self.path}, line {_not_plain(chunk, line)}, which is no plain N-Triples,")
         return builder.build()
 
     def _parse(self, source: bytes | IO[bytes], builder: TripleBuilder, texts: Texts, line: int) -> None:
@@ -194,6 +206,14 @@ class Document:
             raise FormatError(
                 self.path, f"this is not well-formed XML in UTF-8: {expat.ErrorString(error.code)}", error.lineno
             ) from None
+
+
+def _not_plain(chunk: bytes, line: int) -> int:
+    """Return the number of the first line that is not of the plain kind, where the chunk begins at ``line``."""
+    for number, text in enumerate(chunk.split(b"\n"), line):
+        if not text.strip() or text.endswith(b"\r\r") or not TripleBuilder().add_lines(text, None):
+            return number
+    return line
 
 
 def _add_some(quads: Iterator[Any], builder: TripleBuilder, texts: Texts) -> int:

@@ -64,7 +64,7 @@ class KernelClassifier(SolvedClassifier):
         classes, codes = np.unique(targets, return_inverse=True)
         represented = self._represent(items)
         fitted = solver.fit(self._kernels(represented, represented), codes, len(classes), seed)
-        self._trained_on, self._as_fitted = represented, clone(self)
+        self._trained_on, self._targets, self._as_fitted = represented, targets, clone(self)
         self._keep(fitted, classes)
         return self
 
@@ -88,7 +88,8 @@ class KernelClassifier(SolvedClassifier):
         Returns
         -------
         list of dict
-            For each split ``"prediction"`` and ``"chosen"``; ``"probability"`` and ``"classes"`` where there are probabilities.
+            For each split ``"prediction"``, ``"chosen"`` and ``"training_accuracy"``, that on the training and validation part;
+            ``"probability"`` and ``"classes"`` where there are probabilities.
         """
         from joblib import Parallel, delayed
 
@@ -116,9 +117,11 @@ class KernelClassifier(SolvedClassifier):
 def _answer(solver: Solver, kernels: Kernels, y: Array, known: Array, test: Array, seed: int) -> dict[str, Any]:
     """Learn from the known items of a split and predict its test items."""
     classes, codes = np.unique(y, return_inverse=True)
-    fitted = solver.fit({setting: K[np.ix_(known, known)] for setting, K in kernels.items()}, codes, len(classes), seed)
+    among = {setting: K[np.ix_(known, known)] for setting, K in kernels.items()}
+    fitted = solver.fit(among, codes, len(classes), seed)
     K = kernels[fitted.setting][np.ix_(test, known)]
-    answer = {"prediction": classes[fitted.predict(K)], "chosen": fitted.chosen}
+    accuracy = float(np.mean(fitted.predict(among[fitted.setting]) == codes))
+    answer = {"prediction": classes[fitted.predict(K)], "chosen": fitted.chosen, "training_accuracy": accuracy}
     if hasattr(fitted, "probabilities"):
         answer |= {"probability": fitted.probabilities(K), "classes": classes}
     return answer

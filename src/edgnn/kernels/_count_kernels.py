@@ -14,6 +14,9 @@ from edgnn.kernels._reading import Array
 Kind = Literal["linear", "cosine", "tanimoto", "log-cosine"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
+#: Kinds that say more together than each alone.
+AVERAGED: tuple[Kind, ...] = ("tanimoto", "log-cosine")
+
 
 @dataclass(frozen=True, eq=False)
 class Counts:
@@ -67,6 +70,28 @@ class Counts:
         total, length, log_length = np.array(sums).reshape(len(matrices), 3, items).swapaxes(0, 1)
         return cls(known, tuple(matrices), total, length, log_length)
 
+    def __getitem__(self, items: slice) -> Counts:
+        """Return the counts of some of the items."""
+        rounds = tuple(matrix[items] for matrix in self.rounds)
+        return Counts(self.known, rounds, self.total[:, items], self.length[:, items], self.log_length[:, items])
+
+
+def counted(rounds: Sequence[csr_array]) -> Counts:
+    """Return counts, or weights in their place, that have a column for every color of each round already."""
+    known = tuple(np.arange(matrix.shape[1]) for matrix in rounds)
+    sums = [[_row_sums(matrix, part) for matrix in rounds] for part in (lambda x: x, np.square, lambda x: np.log1p(x) ** 2)]
+    return Counts(known, tuple(rounds), *map(np.array, sums))
+
+
+def mean_similarity(rows: Counts, columns: Counts, depths: Collection[int], kinds: Collection[Kind]) -> Array:
+    """Return the mean of the kernels of several kinds over several depths."""
+    total: Any = 0.0
+    for depth, kernels in enumerate(by_depth(rows, columns, kinds)):
+        if depth in depths:
+            total = total + sum(kernels.values())
+    mean: Array = total / (len(depths) * len(kinds))
+    return mean
+
 
 def by_depth(rows: Counts, columns: Counts, kinds: Collection[Kind]) -> Iterator[dict[Kind, Array]]:
     """Yield the kernel matrices of every kind on the counts of round 0, of rounds 0 and 1, and so on.
@@ -108,6 +133,13 @@ def least(a: csr_array, b: csr_array) -> Array:
 def gaussian(similarity: Array, width: float) -> Array:
     """Return exp(−width · (1 − similarity))."""
     return np.exp(width * (similarity - 1))
+
+
+def _row_sums(matrix: csr_array, part: Any) -> Array:
+    found: Array = np.bincount(
+        np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)), part(matrix.data), matrix.shape[0]
+    )
+    return found
 
 
 def _unary(counts: csr_array, most: Array) -> csr_array:

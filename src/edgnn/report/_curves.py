@@ -42,10 +42,10 @@ class Curves:
         return {"epoch": self.epochs, "models": self.models, **bands}
 
 
-def curves_of(history: Iterable[Mapping[str, Any]] | None) -> Curves | None:
+def curves_of(history: Iterable[Mapping[str, Any]] | None, most: int = _MOST) -> Curves | None:
     """Return the curves of a history, or ``None`` if it holds no losses.
 
-    Rows of the same epoch, as several fleets leave them, count together. Of more than 400 epochs, 400 are kept.
+    Rows of the same epoch, as several fleets leave them, count together. Of more than ``most`` epochs, so many are kept.
     """
     losses: dict[int, dict[str, list[float]]] = {}
     for place, row in enumerate(history or ()):
@@ -56,8 +56,8 @@ def curves_of(history: Iterable[Mapping[str, Any]] | None) -> Curves | None:
         for name in _SERIES:
             known[name] += _numbers(row.get(name), int(epoch), name)
     epochs = sorted(losses)
-    if len(epochs) > _MOST:
-        epochs = [epochs[place] for place in np.linspace(0, len(epochs) - 1, _MOST).round().astype(int)]
+    if len(epochs) > most:
+        epochs = [epochs[place] for place in np.linspace(0, len(epochs) - 1, most).round().astype(int)]
     bands = {name: _band([losses[epoch][name] for epoch in epochs]) for name in _SERIES}
     bands = {name: band for name, band in bands.items() if np.isfinite(band.middle).any()}
     models = max((len(losses[epoch][name]) for epoch in epochs for name in bands), default=0)

@@ -41,7 +41,7 @@ def evaluation_values(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def read_report(path: Path_) -> dict[str, Any]:
-    """Return the data of a page that :func:`write_evaluation_report` or :func:`write_run_report` has written.
+    """Return the data of a page that this package has written.
 
     Of an evaluation, ``"evaluation"`` is what :meth:`edgnn.evaluation.Evaluation.from_dict` reads if ``"complete"`` is true.
 

@@ -60,6 +60,27 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60:,} h {minutes % 60} min"
 
 
+def signed(points: float) -> str:
+    """Return a difference with its sign, and one decimal."""
+    if not math.isfinite(points):
+        return "–"
+    return f"{points:+.1f}".replace("-", "−") if round(points, 1) else "0.0"
+
+
+def p_text(p_value: float) -> str:
+    """Return a p value as people write it."""
+    return "p < 0.001" if p_value < 0.001 else "p = 1" if p_value > 0.995 else f"p = {p_value:.2g}"
+
+
+def size(amount: float) -> str:
+    """Return bytes in the unit one would say them in."""
+    for unit in ("bytes", "kB", "MB"):
+        if amount < 1000:
+            return f"{amount:.0f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} GB"
+
+
 def shown(value: Any) -> str:
     """Return a setting as short text."""
     value = plain(value)

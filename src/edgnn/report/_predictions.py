@@ -23,8 +23,16 @@ def confusion_section(counts: _Array, names: Sequence[str], note: str) -> list[H
     short = [name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…" for name in names]
     if len(names) > _WIDEST:
         return [section("Classes", _by_class(counts, short), tag("p", note, class_="note"))]
+    explained = f"Counts and shares of the row; the stronger the shade, the larger the share. {note}"
+    matrix = scrolled(confusion_matrix(counts, short))
+    return [section("Confusion matrix", matrix, tag("p", explained, class_="note"))]
+
+
+def confusion_matrix(counts: _Array, names: Sequence[str], caption: str = "") -> Html:
+    """Return a table of how often each class (row) is taken for each (column), with shades for the shares of a row."""
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    head = tag("tr", tag("th", "true class"), *(tag("th", name, scope="col") for name in short), tag("th", "all", scope="col"))
+    columns = (tag("th", name, scope="col") for name in (*names, "all"))
+    head = tag("tr", tag("th", "true class", scope="col"), *columns)
     rows = [
         tag(
             "tr",
@@ -32,12 +40,12 @@ def confusion_section(counts: _Array, names: Sequence[str], note: str) -> list[H
             *_cells(counts[place], shares[place], place),
             tag("td", f"{counts[place].sum():,}"),
         )
-        for place, name in enumerate(short)
+        for place, name in enumerate(names)
     ]
     over = tag("th", "predicted class", colspan=str(len(names)), scope="colgroup")
-    matrix = tag("table", tag("thead", tag("tr", tag("td"), over, tag("td")), head), tag("tbody", *rows), class_="confusion")
-    explained = f"Counts and shares of the row; the stronger the shade, the larger the share. {note}"
-    return [section("Confusion matrix", scrolled(matrix), tag("p", explained, class_="note"))]
+    top = tag("thead", tag("tr", tag("td"), over, tag("td")), head)
+    told = [tag("caption", caption, class_="unseen")] if caption else []
+    return tag("table", *told, top, tag("tbody", *rows), class_="confusion")
 
 
 def points_section(true: _Array, said: _Array, note: str) -> list[Html]:

@@ -1,0 +1,235 @@
+"""One cell: from a row, a data set and a run to predictions that depend on nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cache, lru_cache
+from typing import Any
+
+from edgnn.datasets import Dataset, load_dataset
+from edgnn.errors import EdgnnError, StudyError
+from edgnn.evaluation import Evaluation, Split, evaluate
+from edgnn.evaluation._plain import plain
+from edgnn.experiments._ceiling import training_ceiling
+from edgnn.experiments._estimators import checked, estimator_parts
+from edgnn.experiments._nested import Nested
+from edgnn.experiments._protocol import Validation, run_splits
+from edgnn.experiments._resources import PeakMemory, one_thread
+from edgnn.experiments._runs import items_of
+from edgnn.experiments._settings import Recipe, recipe, search_grid
+from edgnn.experiments._study import Cell, CellResult
+from edgnn.experiments._tables import Row, Table
+from edgnn.graphs import Nodes
+
+_DEFAULT_VALIDATION = 0.1
+_METRICS = ("accuracy", "balanced_accuracy")
+_NO_INFLUENCE = ("cache", "device", "n_jobs", "verbose")
+_DIGITS = 6
+
+
+@dataclass(frozen=True)
+class Task:
+    """A cell to compute, with all that says how.
+
+    Attributes
+    ----------
+    cell : Cell
+        Which one.
+    table : Table
+        Its table, for protocol and seed.
+    row : Row
+        Its row.
+    device : str
+        Where networks are trained.
+    data_dir : str, optional
+        Where data is looked for first.
+    jobs : int
+        Threads or processes that a method may use for itself.
+    """
+
+    cell: Cell
+    table: Table
+    row: Row
+    device: str = "cpu"
+    data_dir: str | None = None
+    jobs: int = 1
+
+    @property
+    def seed(self) -> int:
+        """The seed of its run."""
+        return self.table.seed + self.cell.run
+
+    @property
+    def nested(self) -> bool:
+        """Whether its settings are chosen inside the training part."""
+        return self.cell.protocol == "nested"
+
+
+@lru_cache(maxsize=16)
+def loaded(name: str, data_dir: str | None) -> Dataset:
+    """Return a data set, loaded once per process."""
+    return load_dataset(name, data_dir=data_dir)
+
+
+@lru_cache(maxsize=16)
+def transformed(name: str, data_dir: str | None, transform: str | None) -> Dataset:
+    """Return a data set as a row wants its graphs, made once per process."""
+    data = loaded(name, data_dir)
+    if transform is None:
+        return data
+    graphs = data.graphs
+    if transform == "ring-sizes":
+        graphs = graphs.with_ring_sizes()
+    elif transform == "turned":
+        graphs = graphs._with(edge_source=graphs.edge_target, edge_target=graphs.edge_source)
+    else:
+        raise StudyError(f"tables.toml asks for the transform {transform!r}; there are ring-sizes and turned")
+    return replace(data, graphs=graphs, nodes=None if data.nodes is None else Nodes(graphs, data.nodes.index))
+
+
+def compute(task: Task) -> CellResult:
+    """Compute a cell.
+
+    The same cell has the same predictions in any process, beside whatever else: sums are added up in one thread, and everything
+    random follows from the seed of its run.
+    """
+    data = transformed(task.cell.dataset, task.data_dir, task.row.transform)
+    estimator, splits = estimator_of(task, data), splits_of(task, data)
+    history: list[dict[str, Any]] = []
+    with one_thread():
+        memory, start = PeakMemory(device_of(estimator)), time.perf_counter()
+        evaluation = _evaluated(task, estimator, data, splits, history)
+        seconds, held = time.perf_counter() - start, memory.read()
+        ceiling = _ceiling(data, splits, evaluation)
+        environment = _environment() | {"date": datetime.now(UTC).isoformat(timespec="seconds")}
+    settings = settings_of(task, data, estimator)
+    return CellResult(
+        cell=task.cell,
+        evaluation=evaluation,
+        seconds=seconds,
+        memory=held,
+        history=history,
+        settings=settings | {"device": device_of(estimator)},
+        environment=environment,
+        ceiling=ceiling,
+        fingerprint=fingerprint_of(settings),
+    )
+
+
+def splits_of(task: Task, data: Dataset) -> list[Split]:
+    """Return the splits of the task's run."""
+    protocol = task.table.protocol[data.level]
+    return run_splits(data, protocol, run=task.cell.run, validation=_validation(task, data), seed=task.table.seed)
+
+
+def estimator_of(task: Task, data: Dataset) -> Any:
+    """Return the estimator of the task; for the nested protocol, one that chooses among candidates."""
+    stored = _recipe(task.row, data)
+    parameters = ({} if stored is None else stored.estimator) | dict(task.row.estimator)
+    assert task.row.model is not None
+    kind, chosen = estimator_parts(
+        data, parameters, model=task.row.model, validation=_validation(task, data), seed=task.seed, jobs=task.jobs
+    )
+    if "device" in kind._get_param_names():
+        chosen["device"] = task.device
+    if not task.nested:
+        return checked(kind(**chosen))
+    search = Nested.over(kind, chosen, search_grid(data.level))
+    for candidate in search.candidates.values():
+        checked(candidate)
+    return search
+
+
+def settings_of(task: Task, data: Dataset, estimator: Any) -> dict[str, Any]:
+    """Return all that the predictions of a cell depend on, as plain values."""
+    parameters = plain(estimator.get_params(deep=False))
+    return {
+        "model": task.row.model,
+        "settings": task.row.settings,
+        "parameters": {name: value for name, value in sorted(parameters.items()) if name not in _NO_INFLUENCE},
+        "protocol": task.table.protocol[data.level],
+        "nested": task.nested,
+        **({"transform": task.row.transform} if task.row.transform else {}),
+        "validation": _validation(task, data),
+        "seed": task.seed,
+        "data": {"name": data.name, "sha256": dict(sorted(data.sha256.items())) or _content(data)},
+    }
+
+
+def fingerprint_of(settings: dict[str, Any]) -> str:
+    """Return a hash of the settings of a cell."""
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+
+
+def device_of(estimator: Any) -> str:
+    """Return where an estimator computes."""
+    candidates = getattr(estimator, "candidates", {"": estimator})
+    return str(getattr(next(iter(candidates.values())), "device", "cpu"))
+
+
+def _evaluated(
+    task: Task, estimator: Any, data: Dataset, splits: Sequence[Split], history: list[dict[str, Any]]
+) -> Evaluation:  # fmt: skip
+    from edgnn.estimators._session import told_memory
+
+    def keep(now: Any) -> None:
+        if now.epoch is not None and not task.nested:
+            losses = {name: [_short(loss) for loss in getattr(now.epoch, name)] for name in ("train_loss", "valid_loss")}
+            history.append({"epoch": now.done} | losses)
+
+    models = getattr(estimator, "candidates", {"": estimator}).values()
+    metrics = [*_METRICS, *(["roc_auc"] if all(hasattr(model, "predict_proba") for model in models) else [])]
+    with told_memory():
+        return evaluate(
+            estimator, items_of(data), data.targets, splits, metrics=metrics, class_names=data.class_names, on_progress=keep
+        )
+
+
+def _recipe(row: Row, data: Dataset) -> Recipe | None:
+    return None if row.settings is None else recipe(row.settings, data.level, data.name)
+
+
+def _validation(task: Task, data: Dataset) -> Validation:
+    """Return the validation part: the row's, else that of its settings, else a tenth.
+
+    The first fifth of a published training part becomes, in folds, as large a share of the training folds, drawn at random.
+    """
+    stored = _recipe(task.row, data)
+    told = task.row.validation
+    if told is None:
+        told = _DEFAULT_VALIDATION if stored is None else stored.validation
+    folds = re.search(r"cv(\d+)", task.table.protocol[data.level])
+    if isinstance(told, str) and folds is not None:
+        return 0.2 * (1 - 1 / int(folds[1]))
+    return told
+
+
+def _ceiling(data: Dataset, splits: Sequence[Split], evaluation: Evaluation) -> float | None:
+    try:
+        return training_ceiling(data, splits, part="train" if evaluation.settings["fleet"] else "known")
+    except EdgnnError:  # continuous features, for example, are not bounded by colors
+        return None
+
+
+def _content(data: Dataset) -> str:
+    from edgnn.estimators._fingerprint import fingerprint
+
+    return fingerprint(items_of(data), data.targets)
+
+
+def _short(loss: float) -> float:
+    return float(f"{loss:.{_DIGITS}g}") if math.isfinite(loss) else loss
+
+
+@cache
+def _environment() -> dict[str, Any]:
+    from edgnn.training import environment
+
+    return environment()

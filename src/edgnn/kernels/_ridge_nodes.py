@@ -1,0 +1,183 @@
+"""RidgeNodeClassifier: what lies around a node, near and far, and ridge in closed form."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
+
+from edgnn.errors import EstimatorError
+from edgnn.estimators._inputs import Items, Level
+from edgnn.graphs import Graphs, Nodes
+from edgnn.kernels._count_kernels import AVERAGED, Kind, counted, gaussian, mean_similarity
+from edgnn.kernels._reading import Array, is_whole
+from edgnn.kernels._ridge_classifier import RidgeClassifier, chosen_words, positive
+from edgnn.kernels._surroundings import colors_met, reached, visited
+from edgnn.wl import refine
+from edgnn.wl._coloring import Coloring, bare
+from edgnn.wl._neighborhood import Scheme
+
+View = Literal["around", "walks"]
+
+_DEEPEST = 100
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """Nodes by number, the graph they are of, and the same with the names of hubs as labels."""
+
+    graphs: Graphs
+    prepared: Graphs
+    nodes: Array
+
+
+class RidgeNodeClassifier(RidgeClassifier):
+    r"""Classify nodes in closed form by what lies around them: no epochs, nothing random, seconds for a few hundred nodes.
+
+    Every node of the graph has a color per round of refinement; nodes where many edges end (classes, places, true and false) are
+    known by their name from the start. Two nodes are compared by the colors around them, in one or two views:
+
+    - ``"around"``: how often each color occurs within 1, 2, … ``depth`` edges, followed in their direction. With x and x′ these
+      counts over rounds 0 to h, the mean of :math:`\sum\min(x,x')/\sum\max(x,x')` and of the cosine of log(1 + x) and log(1 + x′);
+    - ``"walks"``: how often a random walk over all edges, in either direction, ends at each color; cosine of log(1 + x).
+
+    Means are over refinements and rounds. The mean M becomes the kernel :math:`K = e^{-w(1 - M)}`. Of the views, and the mean of
+    both, the one with the smallest exact leave-one-out error is taken; kernel ridge does the rest.
+
+    Parameters
+    ----------
+    views : {"around", "walks"}, or both
+        What to choose from.
+    schemes : {"node", "separate", "joint"}, or several
+        Refinements as in :func:`edgnn.wl.refine`.
+    rounds : int
+        Most rounds of refinement.
+    depth : int
+        Most edges of ``"around"``.
+    length : int
+        Most steps of ``"walks"``.
+    named : int
+        Nodes at which so many edges end, or more, are known by name (those without names by number); 0: no node is.
+    width : float
+        The w in the exponent.
+    n_jobs : int, optional
+        How many splits :meth:`predict_splits` works on at a time.
+    random_state : int, RandomState or None
+        Nothing is random here; taken so that all estimators can be treated alike.
+
+    Attributes
+    ----------
+    classes_ : array
+        The classes, sorted.
+    chosen_ : dict
+        The view and the strength that were chosen, with the leave-one-out error that decided.
+    loo_decision_, loo_error_, loo_score_ : array, float, float
+        What the model says of each training item when it is left out, its mean squared error, and its accuracy; exact.
+
+    Examples
+    --------
+    >>> import edgnn
+    >>> ring = edgnn.Graphs.from_edges([(0, 1), (1, 2), (2, 3), (3, 0)], node_labels=["a", "b", "a", "b"])
+    >>> edgnn.RidgeNodeClassifier().fit(ring.nodes[[0, 1]], [0, 1]).predict(ring.nodes)
+    array([0, 1, 0, 1])
+    """
+
+    _levels: ClassVar[tuple[Level, ...]] = ("node",)
+
+    def __init__(
+        self,
+        views: View | Sequence[View] = ("around", "walks"),
+        *,
+        schemes: Scheme | Sequence[Scheme] = ("node", "joint"),
+        rounds: int = 3,
+        depth: int = 3,
+        length: int = 3,
+        named: int = 10,
+        width: float = 2.0,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.views = views
+        self.schemes = schemes
+        self.rounds = rounds
+        self.depth = depth
+        self.length = length
+        self.named = named
+        self.width = width
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _represent(self, items: Items, reference: _Seen | None = None) -> _Seen:
+        assert isinstance(items, Nodes)
+        graphs, nodes = items.graphs, items.index.cpu().numpy()
+        if graphs.node_features is not None or graphs.edge_features is not None:
+            raise EstimatorError(
+                "this graph has continuous features, which are not compared here: turn them into labels with "
+                "edgnn.wl.Discretizer, or use edgnn.NodeClassifier"
+            )
+        if reference is not None:
+            trained = reference.graphs
+            if graphs is trained or graphs.equals(trained):
+                return _Seen(trained, reference.prepared, nodes)
+            if self.named and (graphs.node_names is None or trained.node_names is None):
+                raise EstimatorError(
+                    "these nodes are of another graph than the training nodes, and without names nodes cannot be known again: "
+                    "give both graphs node names, or choose named=0"
+                )
+        return _Seen(graphs, _with_names(graphs, self.named), nodes)
+
+    def _kernels(self, rows: _Seen, columns: _Seen) -> dict[Hashable, Array]:
+        graphs, new = columns.prepared, rows.nodes
+        if rows.prepared is not graphs:
+            graphs, new = Graphs.concat([graphs, rows.prepared]), new + graphs.num_nodes
+        nodes = new if rows is columns else np.concatenate([columns.nodes, new])
+        theirs = slice(0, len(columns.nodes))
+        mine = theirs if rows is columns else slice(len(columns.nodes), None)
+        colorings = [refine(graphs, self.rounds, scheme) for scheme in self._schemes()]
+        similar: dict[Hashable, Array] = {
+            view: np.mean([self._similarity(view, coloring, nodes, mine, theirs) for coloring in colorings], axis=0)
+            for view in self._views()
+        }
+        if len(similar) > 1:
+            similar["both"] = np.mean(list(similar.values()), axis=0)
+        return {view: gaussian(similarity, self.width) for view, similarity in similar.items()}
+
+    def _similarity(self, view: str, coloring: Coloring, nodes: Array, mine: slice, theirs: slice) -> Array:
+        """Return how alike nodes are in one view, by one refinement."""
+        rounds, graphs = range(self.rounds + 1), coloring.graphs
+        kinds: tuple[Kind, ...] = AVERAGED if view == "around" else ("log-cosine",)
+        seen = reached(graphs, nodes, self.depth) if view == "around" else [visited(graphs, nodes, self.length)]
+        every = [counted(colors_met(weights, coloring, rounds)) for weights in seen]
+        found: Array = np.mean([mean_similarity(counts[mine], counts[theirs], rounds, kinds) for counts in every], axis=0)
+        return found
+
+    def _views(self) -> tuple[str, ...]:
+        return chosen_words(self.views, "views", get_args(View))
+
+    def _schemes(self) -> tuple[Scheme, ...]:
+        return chosen_words(self.schemes, "schemes", get_args(Scheme))  # type: ignore[return-value]
+
+    def _check(self) -> None:
+        self._views(), self._schemes()
+        for name in ("rounds", "depth", "length"):
+            lowest = 0 if name == "rounds" else 1
+            if not is_whole(getattr(self, name), lowest, _DEEPEST):
+                raise EstimatorError(f"{name}={getattr(self, name)!r}: give a whole number from {lowest} to {_DEEPEST}")
+        if not is_whole(self.named, 0, 2**62):
+            raise EstimatorError(f"named={self.named!r}: give a number of edges, or 0 to know no node by name")
+        positive(self.width, "width")
+
+
+def _with_names(graphs: Graphs, least: int) -> Graphs:
+    """Return the graphs with the names of nodes where at least so many edges end as part of their labels."""
+    if not least:
+        return bare(graphs)
+    ends = np.bincount(graphs.edge_target.cpu().numpy(), minlength=graphs.num_nodes)
+    hubs = np.flatnonzero(ends >= least).tolist()
+    names = hubs if graphs.node_names is None else [graphs.node_names[node] for node in hubs]
+    known: dict[int, Any] = dict(zip(hubs, names, strict=True))
+    values = list(graphs.node_vocabulary)
+    labels = [(values[label], known.get(node)) for node, label in enumerate(graphs.node_label.tolist())]
+    return bare(graphs).with_node_labels(labels)

@@ -1,0 +1,227 @@
+"""Which rows of a table differ by more than the noise: paired tests on the same splits, corrected for their number."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from edgnn.draw import Estimate, draw_estimates
+from edgnn.errors import EvaluationError
+from edgnn.evaluation import Comparison, Evaluation
+from edgnn.report._html import Cell, Html, markup, panels, part, sortable, tag
+from edgnn.report._numbers import between, p_text, signed
+
+if TYPE_CHECKING:
+    from edgnn.experiments import Row, TableSummary
+
+#: Differences whose corrected p value is below this exceed the noise.
+LEVEL = 0.05
+_REFERENCE = "edgnn"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A row against the reference on one data set.
+
+    Attributes
+    ----------
+    row : Row
+        The one that is compared.
+    dataset : str
+        Where.
+    comparison : Comparison, optional
+        Row minus reference; ``None`` if the two cannot be compared.
+    runs : int
+        How many runs both have.
+    reason : str
+        Why they cannot be compared.
+    corrected : float
+        The p value after Holm's correction; NaN if there is none.
+    """
+
+    row: Row
+    dataset: str
+    comparison: Comparison | None
+    runs: int = 0
+    reason: str = ""
+    corrected: float = math.nan
+
+    @property
+    def beyond(self) -> int:
+        """1 or −1 if the difference exceeds the noise, else 0."""
+        if self.comparison is None or not self.corrected < LEVEL:
+            return 0
+        return 1 if self.comparison.difference > 0 else -1
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return p values corrected for their number by Holm's step-down method; NaN stays and does not count."""
+    order = sorted((place for place, p in enumerate(p_values) if not math.isnan(p)), key=lambda place: p_values[place])
+    corrected, least = [math.nan] * len(p_values), 0.0
+    for step, place in enumerate(order):
+        least = max(least, min(1.0, (len(order) - step) * p_values[place]))
+        corrected[place] = least
+    return corrected
+
+
+def common_runs(one: Evaluation, two: Evaluation) -> tuple[Evaluation, Evaluation, int]:
+    """Return both evaluations without the runs that only one of them has, and how many are left."""
+    runs = [{split.repeat for split in evaluation.splits} for evaluation in (one, two)]
+    both = runs[0] & runs[1]
+    kept = [evaluation if own == both else _only(evaluation, both) for evaluation, own in zip((one, two), runs, strict=True)]
+    return kept[0], kept[1], len(both)
+
+
+def compared(summary: TableSummary) -> dict[str, list[Pair]]:
+    """Return, for every row as the reference, how all others compare with it on each data set."""
+    rows = [row for row in summary.rows if row.best_of is None]
+    found: dict[tuple[str, str, str], Pair] = {}
+    for place, one in enumerate(rows):
+        for two in rows[place + 1 :]:
+            for dataset in summary.datasets:
+                if (one.id, dataset) in summary.entries and (two.id, dataset) in summary.entries:
+                    pair = _pair(summary, one, two, dataset)
+                    found[one.id, two.id, dataset] = pair
+                    found[two.id, one.id, dataset] = replace(pair, row=two, comparison=_turned(pair.comparison))
+    return {reference.id: _corrected([pair for key, pair in found.items() if key[1] == reference.id]) for reference in rows}
+
+
+def comparison_part(summary: TableSummary, pairs: dict[str, list[Pair]]) -> list[Html]:
+    """Return the part on paired comparisons, one piece for each reference; nothing where there is one row only."""
+    rows = [row for row in summary.rows if pairs.get(row.id)]
+    if not rows:
+        return []
+    chosen = next((row for row in rows if row.id == _REFERENCE), rows[0])
+    pieces = [
+        tag("div", *_against(summary, row, pairs[row.id]), data_name=row.title, data_chosen="" if row is chosen else None)
+        for row in rows
+    ]
+    note = (
+        f"Difference of the accuracies on the same splits of {_runs(pairs)}, in points, with its 95 % confidence interval "
+        "(corrected resampled t-test of Nadeau and Bengio; on one published test set, a test over its items, widened by the "
+        f"seeds). A difference exceeds the noise if its p value stays below {LEVEL} after Holm’s correction for all comparisons "
+        "with the same model in this table."
+    )
+    return [
+        part(
+            "Paired comparisons",
+            tag("p", note, class_="note"),
+            tag("div", *pieces, class_="choice", data_label="compared with"),
+        )
+    ]
+
+
+def pair_values(pairs: Sequence[Pair]) -> list[dict[str, Any]]:
+    """Return comparisons as plain values."""
+    found = []
+    for pair in pairs:
+        told: dict[str, Any] = {"row": pair.row.id, "dataset": pair.dataset, "runs": pair.runs}
+        if pair.comparison is None:
+            told["reason"] = pair.reason
+        else:
+            told |= {name: getattr(pair.comparison, name) for name in ("difference", "interval", "p_value", "splits", "kind")}
+            told["corrected_p_value"] = pair.corrected
+        found.append(told)
+    return found
+
+
+def _against(summary: TableSummary, reference: Row, pairs: list[Pair]) -> list[Html]:
+    by_place = {(pair.row.id, pair.dataset): pair for pair in pairs}
+    rows = [row for row in summary.rows if any(pair.row.id == row.id for pair in pairs)]
+    sets = [dataset for dataset in summary.datasets if any(pair.dataset == dataset for pair in pairs)]
+    lines = [[Cell(row.title), *(_cell(by_place.get((row.id, dataset))) for dataset in sets)] for row in rows]
+    items = [tag("li", tag("strong", f"{dataset}: "), _words([pair for pair in pairs if pair.dataset == dataset], reference))
+             for dataset in sets]  # fmt: skip
+    lost = list(dict.fromkeys(f"{pair.row.title} on {pair.dataset}: {pair.reason}." for pair in pairs if pair.reason))
+    drawn = [dataset for dataset in sets if any(pair.comparison for pair in pairs if pair.dataset == dataset)]
+
+    def draw(dataset: str, width: int) -> str:
+        here = [by_place[row.id, dataset] for row in rows if (row.id, dataset) in by_place]
+        title = f"Differences to {reference.title} on {dataset}"
+        return draw_estimates([_estimate(pair) for pair in here], "points", width=width, line=0.0, title=title)
+
+    caption = f"Dot: difference to {reference.title}; to the right, the other model is better. Line: 95 % interval. "
+    caption += "Bold and blue: beyond the noise. Dashed: no difference."
+    return [
+        tag("h4", f"Compared with {reference.title}"),
+        tag("ul", *items, class_="said"),
+        *([panels(draw, drawn, caption)] if drawn else []),
+        sortable(f"Difference to {reference.title} in points; ▲ or ▼: beyond the noise", ["model", *sets], lines),
+        *([tag("p", "Not compared: " + " ".join(lost), class_="note")] if lost else []),
+    ]
+
+
+def _words(pairs: list[Pair], reference: Row) -> Html:
+    """Return which rows differ from the reference on a data set by more than the noise."""
+    told = []
+    for side, word in ((1, "above"), (-1, "below")):
+        names = [f"{pair.row.title} ({signed(100 * pair.comparison.difference)})"
+                 for pair in pairs if pair.comparison is not None and pair.beyond == side]  # fmt: skip
+        if names:
+            told.append(f"{', '.join(names)} {'lies' if len(names) == 1 else 'lie'} {word} {reference.title}")
+    rest = [pair.row.title for pair in pairs if not pair.beyond and pair.comparison is not None]
+    if rest:
+        told.append(f"within the noise: {', '.join(rest)}")
+    return markup("; ".join(told) + "." if told else "nothing can be compared.")
+
+
+def _cell(pair: Pair | None) -> Cell:
+    if pair is None or pair.comparison is None:
+        return Cell("–", math.nan)
+    found = pair.comparison
+    low, high = found.interval
+    mark = {1: " ▲", -1: " ▼", 0: ""}[pair.beyond]
+    limits = "no interval" if math.isnan(low) else f"{signed(100 * low)} to {signed(100 * high)}"
+    p = "" if math.isnan(pair.corrected) else f", {p_text(pair.corrected)}"
+    return Cell(f"{signed(100 * found.difference)}{mark}", found.difference, f"{limits}{p}")
+
+
+def _estimate(pair: Pair) -> Estimate:
+    found = pair.comparison
+    if found is None:
+        return Estimate(pair.row.title, "–", math.nan)
+    low, high = (100 * end for end in found.interval)
+    return Estimate(
+        pair.row.title, signed(100 * found.difference), 100 * found.difference, math.nan, (low, high), bool(pair.beyond)
+    )
+
+
+def _pair(summary: TableSummary, one: Row, two: Row, dataset: str) -> Pair:
+    """Compare ``one`` with ``two`` over the runs that both have."""
+    evaluations = (summary.entries[row.id, dataset].evaluation for row in (one, two))
+    first, second, runs = common_runs(*evaluations)
+    if not runs:
+        return Pair(one, dataset, None, reason=f"{one.title} and {two.title} have no run in common")
+    try:
+        return Pair(one, dataset, first.paired(second), runs)
+    except EvaluationError:
+        return Pair(one, dataset, None, reason=f"{one.title} and {two.title} were judged on different splits")
+
+
+def _turned(comparison: Comparison | None) -> Comparison | None:
+    if comparison is None:
+        return None
+    low, high = comparison.interval
+    return replace(comparison, difference=-comparison.difference, interval=(-high, -low))
+
+
+def _corrected(pairs: list[Pair]) -> list[Pair]:
+    values = holm([math.nan if pair.comparison is None else pair.comparison.p_value for pair in pairs])
+    return [replace(pair, corrected=value) for pair, value in zip(pairs, values, strict=True)]
+
+
+def _only(evaluation: Evaluation, repeats: set[int]) -> Evaluation:
+    kept = [place for place, split in enumerate(evaluation.splits) if split.repeat in repeats]
+    return replace(
+        evaluation,
+        splits=tuple(evaluation.splits[place] for place in kept),
+        outcomes=tuple(evaluation.outcomes[place] for place in kept),
+    )
+
+
+def _runs(pairs: dict[str, list[Pair]]) -> str:
+    """Return over how many runs rows are compared, in words."""
+    runs = [pair.runs for found in pairs.values() for pair in found if pair.comparison is not None]
+    return "the runs that both have" if not runs else f"the {between(runs)} runs that both have" if max(runs) > 1 else "one run"

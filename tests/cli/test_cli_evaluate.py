@@ -164,7 +164,7 @@ def test_the_published_split_is_the_default_where_there_is_one(command, data_dir
         (["--protocol", "cv"], "there is no protocol 'cv'"),
         (["--protocol", "split"], "has no published split"),
         (["--protocol", "cv50x1"], "50 folds need at least 50 items"),
-        (["--model", "xyz"], "there is no model 'xyz'; choose edgnn, gnn, joint, majority, csm"),
+        (["--model", "xyz"], "there is no model 'xyz'; choose edgnn, gnn, joint, ridge, blend, majority, csm"),
         (["--model", "wl-subtre"], "there is no model 'wl-subtre'; did you mean 'wl-subtree'?"),
         (["--model", "rdf2vec"], "rdf2vec classifies nodes, but the targets are those of graphs"),
         (["--model", "gin", "--set", "conv=gnn"], "conv is what --model chooses here"),

@@ -6,8 +6,18 @@ import pytest
 import torch
 
 import edgnn
+from edgnn.errors import StudyError
 from edgnn.experiments import Cell, protocol_splits, recipe, table
-from edgnn.experiments._cells import Task, compute, estimator_of, fingerprint_of, settings_of, splits_of
+from edgnn.experiments._cells import (
+    Task,
+    compute,
+    compute_together,
+    estimator_of,
+    fingerprint_of,
+    settings_of,
+    splits_of,
+    transformed,
+)
 from edgnn.experiments._protocol import run_splits
 
 _TWICE = """
@@ -149,3 +159,25 @@ def test_the_fingerprint_is_that_of_what_predictions_depend_on(small):
         fingerprint(cell=Cell("graphs", "MUTAG", "edgnn", 0, "nested")),
     ]
     assert len({fingerprint(), *others}) == 8
+
+
+def test_runs_trained_together_are_one_result_each(small):
+    alone = compute(task(small, "edgnn", 1))
+    first, second = compute_together(replace(task(small, "edgnn"), together=(0, 1)).each())
+    assert [first.cell.run, second.cell.run] == [0, 1]
+    assert second.fingerprint == alone.fingerprint
+    assert all(map(same, second.evaluation.splits, alone.evaluation.splits))
+    assert second.evaluation.settings == alone.evaluation.settings
+    for mine, its in zip(second.evaluation.outcomes, alone.evaluation.outcomes, strict=True):
+        np.testing.assert_allclose(mine.probability, its.probability, atol=1e-4)
+    assert second.history == []
+    assert len(first.history[0]["train_loss"]) == 2 * len(alone.history[0]["train_loss"])
+
+
+def test_transforms_change_labels_or_directions():
+    rings, turned = (transformed("MUTAG", None, kind) for kind in ("ring-sizes", "turned"))
+    data = edgnn.load_dataset("MUTAG")
+    assert ("C", 6) in rings.graphs.node_vocabulary
+    assert turned.graphs.edge_source.tolist() == data.graphs.edge_target.tolist()
+    with pytest.raises(StudyError, match="transform 'other'"):
+        transformed("MUTAG", None, "other")

@@ -98,14 +98,14 @@ def test_a_row_that_fails_stops_nobody(small, study):
 def test_what_goes_wrong_in_a_cell_is_told(small, study, monkeypatch, error, kind, message):
     from edgnn.experiments import _workers
 
-    real = _workers.compute
+    real = _workers.compute_together
 
-    def compute(task):
-        if task.cell.run == 1:
+    def compute(tasks):
+        if tasks[0].cell.run == 1:
             raise error
-        return real(task)
+        return real(tasks)
 
-    monkeypatch.setattr(_workers, "compute", compute)
+    monkeypatch.setattr(_workers, "compute_together", compute)
     made = work(Asked((kept(small, "majority"),), runs=3), study)
     (report,) = made.failures
     assert (report.kind, report.task.cell.run, len(made.took)) == (kind, 1, 2)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -42,15 +42,24 @@ def scale_of(K: np.ndarray) -> float:
     return float(np.mean(np.diag(K - K.mean(axis=0))))
 
 
+def rounding(K: np.ndarray, strength: float) -> float:
+    """Return what rounding may cost: centering loses the digits that items have in common, weak penalties magnify the loss."""
+    return 1e-8 + 10 * np.finfo(np.float64).eps * float(np.abs(K).max()) / (scale_of(K) * min(strength, strength**2))
+
+
 @given(st.integers(0, 10**6), st.integers(3, 14), st.integers(1, 20), st.integers(2, 4), st.booleans())
+@example(seed=539276, size=3, rank=1, classes=2, twins=True)
 def test_left_out_predictions_are_those_of_refitting_without_each_item(seed, size, rank, classes, twins):
     rng = np.random.default_rng(seed)
     K, y = kernel_of(rng, size, rank, twins=twins), rng.integers(0, classes, size)
     for strength in (STRENGTHS[0], 1.0, STRENGTHS[-1]):
+        tolerance = rounding(K, strength)
+        assume(tolerance < 1e-3)
         fitted = RidgeSolver([strength]).fit({"only": K}, y, classes)
         expected = left_out_by_refitting(K, targets_of(y, classes), strength * scale_of(K))
-        assert_allclose(fitted.loo_decision.reshape(expected.shape), expected, rtol=1e-8, atol=1e-8)
-        assert fitted.loo_error == pytest.approx(((targets_of(y, classes) - expected) ** 2).mean(), rel=1e-8)
+        assert_allclose(fitted.loo_decision.reshape(expected.shape), expected, rtol=1e-8, atol=tolerance)
+        error = ((targets_of(y, classes) - expected) ** 2).mean()
+        assert np.sqrt(fitted.loo_error) == pytest.approx(np.sqrt(error), rel=1e-8, abs=tolerance)
 
 
 @pytest.mark.parametrize("classes", [2, 3])

@@ -95,7 +95,7 @@ class _Lines(CellsProgress):
             return
         self.last = now
         took = "failed" if report.seconds is None else duration(report.seconds)
-        self.say(", ".join(filter(None, [f"cell {self.done} of {self.total}: {report.task.cell}: {took}", self.left()])))
+        self.say(", ".join(filter(None, [f"cell {self.done} of {self.total}: {report.task}: {took}", self.left()])))
 
 
 class _Bar(CellsProgress):

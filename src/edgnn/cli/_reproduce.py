@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from edgnn.experiments._reproduce import Reproduction
     from edgnn.experiments._study import Study
 
-_JOBS_ON_DEVICE = 4
+_JOBS_ON_DEVICE = 2
 
 
 class Choice(StrEnum):
@@ -61,7 +61,7 @@ def reproduce(
     ] = Choice.paper,
     jobs: Annotated[
         int | None,
-        typer.Option("--jobs", min=1, max=1024, metavar="N", help="Cells at once; default: one per core, 4 on a device."),
+        typer.Option("--jobs", min=1, max=1024, metavar="N", help="Cells at once; default: one per core, 2 on a device."),
     ] = None,
     device: Device = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,

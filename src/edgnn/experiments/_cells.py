@@ -52,6 +52,8 @@ class Task:
         Where data is looked for first.
     jobs : int
         Threads or processes that a method may use for itself.
+    together : tuple of int
+        Runs that are trained as one fleet, this one among them; none: this run alone.
     """
 
     cell: Cell
@@ -60,6 +62,17 @@ class Task:
     device: str = "cpu"
     data_dir: str | None = None
     jobs: int = 1
+    together: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        if not self.together:
+            return str(self.cell)
+        return f"{self.cell.row} on {self.cell.dataset}, {len(self.together)} runs ({self.cell.table})"
+
+    def each(self) -> list[Task]:
+        """Return a task per run."""
+        runs = self.together or (self.cell.run,)
+        return [replace(self, cell=replace(self.cell, run=run), together=()) for run in runs]
 
     @property
     def seed(self) -> int:
@@ -95,32 +108,55 @@ def transformed(name: str, data_dir: str | None, transform: str | None) -> Datas
 
 
 def compute(task: Task) -> CellResult:
-    """Compute a cell.
+    """Compute a cell by itself.
 
     The same cell has the same predictions in any process, beside whatever else: sums are added up in one thread, and everything
     random follows from the seed of its run.
     """
-    data = transformed(task.cell.dataset, task.data_dir, task.row.transform)
-    estimator, splits = estimator_of(task, data), splits_of(task, data)
+    return compute_together([task])[0]
+
+
+def compute_together(tasks: Sequence[Task]) -> list[CellResult]:
+    """Compute several runs of a row on a data set at once: one fleet, one result per run.
+
+    On a device a fleet of all runs takes about as long as that of one. In the last digits, predictions depend on what is trained
+    together, so the same runs must always be.
+    """
+    first = tasks[0]
+    data = transformed(first.cell.dataset, first.data_dir, first.row.transform)
+    estimator, parts = estimator_of(first, data), [splits_of(task, data) for task in tasks]
     history: list[dict[str, Any]] = []
     with one_thread():
         memory, start = PeakMemory(device_of(estimator)), time.perf_counter()
-        evaluation = _evaluated(task, estimator, data, splits, history)
+        evaluation = _evaluated(first, estimator, data, [split for part in parts for split in part], history)
         seconds, held = time.perf_counter() - start, memory.read()
-        ceiling = _ceiling(data, splits, evaluation)
-        environment = _environment() | {"date": datetime.now(UTC).isoformat(timespec="seconds")}
-    settings = settings_of(task, data, estimator)
-    return CellResult(
-        cell=task.cell,
-        evaluation=evaluation,
-        seconds=seconds,
-        memory=held,
-        history=history,
-        settings=settings | {"device": device_of(estimator)},
-        environment=environment,
-        ceiling=ceiling,
-        fingerprint=fingerprint_of(settings),
-    )
+    found: list[CellResult] = []
+    end = 0
+    for task, splits in zip(tasks, parts, strict=True):
+        settings = settings_of(task, data, estimator_of(task, data))
+        begin, end = end, end + len(splits)
+        result = CellResult(
+            cell=task.cell,
+            evaluation=_of_run(evaluation, begin, end, task.seed),
+            seconds=seconds / len(tasks),
+            memory=held,
+            history=[] if found else history,
+            settings=settings | {"device": device_of(estimator)},
+            environment=_environment() | {"date": datetime.now(UTC).isoformat(timespec="seconds")},
+            ceiling=_ceiling(data, splits, evaluation),
+            fingerprint=fingerprint_of(settings),
+        )
+        found.append(result)
+    return found
+
+
+def _of_run(evaluation: Evaluation, begin: int, end: int, seed: int) -> Evaluation:
+    """Return the evaluation of some of the splits."""
+    parameters = evaluation.settings["parameters"]
+    if "random_state" in parameters:
+        parameters = parameters | {"random_state": seed}
+    settings = {**evaluation.settings, "parameters": parameters}
+    return replace(evaluation, splits=evaluation.splits[begin:end], outcomes=evaluation.outcomes[begin:end], settings=settings)
 
 
 def splits_of(task: Task, data: Dataset) -> list[Split]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from edgnn.errors import EdgnnError, FormatError
-from edgnn.experiments._cells import Task, estimator_of, fingerprint_of, loaded, settings_of
+from edgnn.experiments._cells import Task, device_of, estimator_of, fingerprint_of, loaded, settings_of
 from edgnn.experiments._resources import cores
 from edgnn.experiments._study import Cell, Protocol, Study
 from edgnn.experiments._summaries import cell_protocol
@@ -79,10 +79,11 @@ def plan(asked: Asked, study: Study) -> Plan:
         for row, dataset in _pairs(asked, table, made):
             tasks = _tasks(asked, study, table, row, dataset)
             try:
-                estimator_of(tasks[0], loaded(dataset, asked.data_dir))
+                estimator = estimator_of(tasks[0], loaded(dataset, asked.data_dir))
             except EdgnnError as error:
                 made.failures += [Report(task, None, str(error), "failed") for task in tasks if task.cell.run < asked.runs]
                 continue
+            missing = []
             for task in tasks:
                 state, seconds = _state(study, task)
                 if state in spoiled:
@@ -91,7 +92,10 @@ def plan(asked: Asked, study: Study) -> Plan:
                 if state == "done":
                     made.done.append((task, seconds))
                 elif task.cell.run < asked.runs:
-                    made.todo.append(task)
+                    missing.append(task)
+            if missing and device_of(estimator) != "cpu":  # launching takes the time there, so all runs are one fleet
+                missing = [replace(missing[0], together=tuple(range(asked.runs)))]
+            made.todo += missing
     made.notes += [_note(cells, what, study) for what, cells in spoiled.items() if cells]
     order = [table.name for table in asked.tables]
     made.todo.sort(key=lambda task: (order.index(task.table.name), task.cell.run))

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from edgnn.errors import EdgnnError, StudyError
-from edgnn.experiments._cells import Task, compute
+from edgnn.experiments._cells import Task, compute_together
 from edgnn.experiments._study import Study
 
 _SPAWN = multiprocessing.get_context("spawn")
@@ -49,11 +49,13 @@ class Report:
 
 
 def perform(task: Task, study: Path) -> Report:
-    """Compute a cell and write it into a study; whatever goes wrong is told in the report."""
+    """Compute a cell, or runs that go together, and write them into a study; whatever goes wrong is told in the report."""
     with _heard_warnings() as heard:
         try:
-            result = compute(task)
-            Study.open(study).write(result)
+            results, place = compute_together(task.each()), Study.open(study)
+            for result in results:
+                if not place.has(result.cell):
+                    place.write(result)
         except StudyError as error:
             return Report(task, None, str(error), "study")
         except EdgnnError as error:
@@ -62,7 +64,7 @@ def perform(task: Task, study: Path) -> Report:
             return Report(task, None, "out of memory: use fewer --jobs, or a machine with more of it", "failed")
         except Exception as error:
             return Report(task, None, _located(error), "unexpected")
-    return Report(task, result.seconds, warnings=tuple(dict.fromkeys(heard)))
+    return Report(task, sum(result.seconds for result in results), warnings=tuple(dict.fromkeys(heard)))
 
 
 class Worker:

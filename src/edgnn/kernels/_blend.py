@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from edgnn.errors import EstimatorError
@@ -273,12 +274,14 @@ def _prepared(graphs: Graphs, rings: bool) -> Graphs:
     return bare(graphs).with_ring_sizes() if rings else bare(graphs)
 
 
-def _readable(table: Any) -> Any:
+def _readable(table: csr_array) -> Any:
     """Return counts as a forest can read them: with a column at least, and plain where that is not too large."""
     if not table.shape[1]:
         return np.zeros((table.shape[0], 1), dtype=np.float32)
-    small = table.shape[0] * table.shape[1] <= _DENSE
-    return table.astype(np.float32).toarray() if small else table
+    if table.shape[0] * table.shape[1] <= _DENSE:
+        return table.astype(np.float32).toarray()
+    places = table.indices.astype(np.int32), table.indptr.astype(np.int32)
+    return csr_array((table.data.astype(np.float32), *places), shape=table.shape)
 
 
 def _votes(forest: Any, table: Any) -> Array:

@@ -26,11 +26,12 @@ _DEEPEST = 100
 
 @dataclass(frozen=True, eq=False)
 class _Seen:
-    """Nodes by number, the graph they are of, and the same with the names of hubs as labels."""
+    """Nodes by number, the graph they are of, the same with the names of hubs as labels, and these names."""
 
     graphs: Graphs
     prepared: Graphs
     nodes: Array
+    hubs: frozenset[Any]
 
 
 class RidgeNodeClassifier(RidgeClassifier):
@@ -59,7 +60,8 @@ class RidgeNodeClassifier(RidgeClassifier):
     length : int
         Most steps of ``"walks"``.
     named : int
-        Nodes at which so many edges end, or more, are known by name (those without names by number); 0: no node is.
+        Nodes at which so many edges end, or more, are known by name (those without names by number), and again by
+        that name in other graphs; 0: no node is.
     width : float
         The w in the exponent.
     n_jobs : int, optional
@@ -117,16 +119,18 @@ class RidgeNodeClassifier(RidgeClassifier):
                 "this graph has continuous features, which are not compared here: turn them into labels with "
                 "edgnn.wl.Discretizer, or use edgnn.NodeClassifier"
             )
-        if reference is not None:
-            trained = reference.graphs
-            if graphs is trained or graphs.equals(trained):
-                return _Seen(trained, reference.prepared, nodes)
-            if self.named and (graphs.node_names is None or trained.node_names is None):
-                raise EstimatorError(
-                    "these nodes are of another graph than the training nodes, and without names nodes cannot be known again: "
-                    "give both graphs node names, or choose named=0"
-                )
-        return _Seen(graphs, _with_names(graphs, self.named), nodes)
+        if reference is None:
+            hubs = _hubs(graphs, self.named)
+            return _Seen(graphs, _with_names(graphs, hubs), nodes, hubs)
+        trained, hubs = reference.graphs, reference.hubs
+        if graphs is trained or graphs.equals(trained):
+            return _Seen(trained, reference.prepared, nodes, hubs)
+        if hubs and (graphs.node_names is None or trained.node_names is None):
+            raise EstimatorError(
+                "these nodes are of another graph than the training nodes, and without names nodes cannot be known again: "
+                "give both graphs node names, or choose named=0"
+            )
+        return _Seen(graphs, _with_names(graphs, hubs), nodes, hubs)
 
     def _kernels(self, rows: _Seen, columns: _Seen) -> dict[Hashable, Array]:
         graphs, new = columns.prepared, rows.nodes
@@ -170,14 +174,22 @@ class RidgeNodeClassifier(RidgeClassifier):
         positive(self.width, "width")
 
 
-def _with_names(graphs: Graphs, least: int) -> Graphs:
-    """Return the graphs with the names of nodes where at least so many edges end as part of their labels."""
+def _hubs(graphs: Graphs, least: int) -> frozenset[Any]:
+    """Return the names of the nodes where at least so many edges end; none where that is 0."""
     if not least:
-        return bare(graphs)
+        return frozenset()
     ends = np.bincount(graphs.edge_target.cpu().numpy(), minlength=graphs.num_nodes)
-    hubs = np.flatnonzero(ends >= least).tolist()
-    names = hubs if graphs.node_names is None else [graphs.node_names[node] for node in hubs]
-    known: dict[int, Any] = dict(zip(hubs, names, strict=True))
-    values = list(graphs.node_vocabulary)
-    labels = [(values[label], known.get(node)) for node, label in enumerate(graphs.node_label.tolist())]
-    return bare(graphs).with_node_labels(labels)
+    names = _names(graphs)
+    return frozenset(names[node] for node in np.flatnonzero(ends >= least).tolist())
+
+
+def _with_names(graphs: Graphs, hubs: frozenset[Any]) -> Graphs:
+    """Return the graphs with the names of hubs as part of their labels."""
+    if not hubs:
+        return bare(graphs)
+    values, given = list(graphs.node_vocabulary), zip(graphs.node_label.tolist(), _names(graphs), strict=True)
+    return bare(graphs).with_node_labels([(values[label], name) if name in hubs else (values[label],) for label, name in given])
+
+
+def _names(graphs: Graphs) -> Sequence[Any]:
+    return range(graphs.num_nodes) if graphs.node_names is None else graphs.node_names.tolist()

@@ -34,10 +34,10 @@ def reached(graphs: Graphs, nodes: Array, depth: int) -> list[csr_array]:
 
 
 def visited(graphs: Graphs, nodes: Array, length: int) -> csr_array:
-    """Return how often each node is met by 10,000 walks from each node, in the mean.
+    """Return at which nodes 10,000 random walks from each node end, in the mean.
 
-    A walk takes any edge at its node, in either direction, and goes on with probability 0.85, for at most ``length`` steps; where
-    it ends counts.
+    A walk takes any edge at its node, in either direction, and goes on with probability 0.85; those of more than ``length`` steps,
+    and those that should go on from a node without edges, are left out.
 
     Shapes
     ------

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
-from edgnn.kernels._count_kernels import KINDS, Counts, by_depth, gaussian, least
+from edgnn.kernels._count_kernels import AVERAGED, KINDS, Counts, by_depth, counted, gaussian, least, mean_similarity
 
 COUNTS = st.lists(st.lists(st.integers(0, 7), min_size=4, max_size=4), min_size=1, max_size=6)
 
@@ -129,6 +129,43 @@ def test_no_items_give_an_empty_matrix():
     nothing = np.zeros(0, dtype=np.int64)
     none = Counts.of([(nothing, nothing)], 0, known.known)
     assert {kernel.shape for kernel in kernels(none, known).values()} == {(0, 1)}
+
+
+@given(COUNTS)
+def test_counts_given_as_matrices_are_those_that_were_counted(table):
+    plain, again = counts_of(table), counted([csr_array(np.array(table, float)), csr_array(np.array(table, float))])
+    *_, twice = by_depth(again, again, KINDS)
+    for kind, kernel in kernels(plain, plain).items():
+        assert_allclose(twice[kind], 2 * kernel if kind == "linear" else kernel, atol=1e-14)
+
+
+def test_weights_that_are_not_whole_may_stand_for_counts():
+    weights = np.array([[0.5, 2.5, 0.0], [1.5, 0.0, 3.25]])
+    every = counted([csr_array(weights)])
+    (found,) = by_depth(every, every, ("cosine", "log-cosine", "linear"))
+    logs = np.log1p(weights)
+    lengths = [np.linalg.norm(rows, axis=1) for rows in (weights, logs)]
+    assert_allclose(found["linear"], weights @ weights.T)
+    assert_allclose(found["cosine"], weights @ weights.T / np.outer(lengths[0], lengths[0]))
+    assert_allclose(found["log-cosine"], logs @ logs.T / np.outer(lengths[1], lengths[1]))
+
+
+@given(COUNTS, st.integers(0, 6), st.integers(0, 6))
+def test_some_items_are_compared_as_among_all(table, start, stop):
+    every = counts_of(table)
+    some, rest = kernels(every[start:stop], every[stop:]), kernels(every, every)
+    for kind in KINDS:
+        assert_allclose(some[kind], rest[kind][start:stop, stop:], atol=1e-14)
+
+
+def test_the_mean_similarity_is_that_of_the_kinds_over_the_depths():
+    rng, owner = np.random.default_rng(0), np.repeat(np.arange(5), 8)
+    every = Counts.of([(rng.integers(0, 3 + round, 40), owner) for round in range(4)], 5)
+    rows, columns = every[:2], every[2:]
+    by_hand = [kernels[kind] for kernels in list(by_depth(rows, columns, AVERAGED))[1:3] for kind in AVERAGED]
+    assert len(by_hand) == 4
+    assert_allclose(mean_similarity(rows, columns, (1, 2), AVERAGED), sum(by_hand) / 4)
+    assert_allclose(mean_similarity(rows, columns, range(1), ("cosine",)), next(by_depth(rows, columns, ("cosine",)))["cosine"])
 
 
 def test_gaussian_is_one_for_equal_items_and_falls_with_width():

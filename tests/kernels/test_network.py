@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from strategies import graphs
 
 import edgnn
 from edgnn.errors import EstimatorError
 from edgnn.kernels import _network
 from edgnn.kernels._network import readout_products
 from edgnn.wl import refine
+from strategies import graphs
 
 SCHEMES = st.sampled_from(["node", "separate", "joint"])
 
@@ -116,5 +116,7 @@ def test_more_colors_than_can_be_compared_are_refused_with_a_way_out(monkeypatch
     coloring = refine(edgnn.load_dataset("MUTAG").graphs[:20], 2, "joint")
     monkeypatch.setattr(_network, "MOST_COLORS", coloring.num_colors(2) - 1)
     readout_products(coloring, 1, 1.0)
-    with pytest.raises(EstimatorError, match=rf"the nodes have {coloring.num_colors(2)} colors after 2 rounds.*parts=\('wl',\)"):
+    with pytest.raises(
+        EstimatorError, match=rf"the nodes have {coloring.num_colors(2)} colors after 2 rounds.*parts=\('wl',\)"
+    ):
         readout_products(coloring, 2, 1.0)

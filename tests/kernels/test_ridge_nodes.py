@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
-from strategies import graphs
 
 import edgnn
 from edgnn.errors import EstimatorError
-from edgnn.evaluation import Split, evaluate, kfold
+from edgnn.evaluation import Split, kfold
 from edgnn.kernels import RidgeNodeClassifier
 from edgnn.kernels._surroundings import colors_met, reached, visited
 from edgnn.wl import refine
+from strategies import graphs
 
 SOME = graphs(features=False, names=False)
 COLORS = ("red", "green", "blue")

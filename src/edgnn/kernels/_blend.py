@@ -153,7 +153,7 @@ class BlendGraphClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         """Learn from every split and predict its test part; kernels and colors are computed once for all graphs.
 
         A split gets what a fresh classifier with ``random_state=split.seed`` predicts for ``X[split.test]`` after ``fit`` on the
-        training and validation part together. Classes of test graphs are not looked at.
+        training and validation part together, positions rising. Classes of test graphs are not looked at.
 
         Parameters
         ----------

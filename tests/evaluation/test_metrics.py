@@ -58,6 +58,28 @@ def test_three_classes_agree_with_scikit_learn(pairs):
     assert score("balanced-accuracy", truth, guess, classes=[0, 1, 2]) == pytest.approx(recall)
 
 
+@given(st.lists(st.tuples(st.booleans(), st.floats(0, 1, width=16)), min_size=1, max_size=40))
+def test_roc_auc_agrees_with_scikit_learn_on_tied_scores(pairs):
+    truth, chance = (np.array(column) for column in zip(*pairs, strict=True))
+    found = score("roc_auc", truth.astype(int), probability=np.stack([1 - chance, chance], axis=1), classes=[0, 1])
+    if truth.all() or not truth.any():
+        assert math.isnan(found)
+    else:
+        assert found == pytest.approx(sk.roc_auc_score(truth, chance), abs=1e-12)
+
+
+@given(st.integers(0, 2**32), st.integers(2, 6), st.integers(1, 6))
+def test_labels_in_columns_agree_with_scikit_learn(seed, items, columns):
+    rng = np.random.default_rng(seed)
+    truth, guess = rng.integers(0, 2, (2, items, columns))
+    pairs = list(zip(truth.T, guess.T, strict=True))
+    recalls = [sk.recall_score(one, two, average="macro", labels=np.unique(one), zero_division=0) for one, two in pairs]
+    assert score("balanced_accuracy", truth, guess, task="labels") == pytest.approx(np.mean(recalls), abs=1e-12)
+    areas = [sk.roc_auc_score(one, two) for one, two in pairs if len(set(one)) == 2]
+    found = score("roc_auc", truth, probability=guess, task="labels")
+    assert found == pytest.approx(np.mean(areas), abs=1e-12) if areas else math.isnan(found)
+
+
 def test_areas_of_three_classes_are_those_of_each_against_the_rest():
     rng = np.random.default_rng(0)
     truth, probability = rng.integers(0, 3, 50), rng.dirichlet([1, 1, 1], 50)

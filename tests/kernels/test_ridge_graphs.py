@@ -134,6 +134,15 @@ def test_graphs_without_nodes_or_edges_are_graphs():
     assert RidgeGraphClassifier().fit(empty[:2], [0, 0]).predict(empty[:2]).tolist() == [0, 0]
 
 
+@pytest.mark.parametrize("parts", ["wl", "network", ("wl", "network")])
+def test_graphs_without_nodes_are_like_each_other_alone(parts):
+    model = RidgeGraphClassifier(parts, width=3.0)
+    seen = model._represent(edgnn.Graphs.from_edges([], sizes=[0, 1, 0]))
+    ((_, kernel),) = model._kernels(seen, seen).items()
+    apart = np.exp(-3.0)
+    assert_allclose(kernel, [[1, apart, 1], [apart, 1, apart], [1, apart, 1]])
+
+
 def test_one_class_is_always_predicted():
     model = RidgeGraphClassifier().fit(GRAPHS[:4], ["only"] * 4)
     assert model.predict(NEW[:2]).tolist() == ["only"] * 2
@@ -217,3 +226,14 @@ def test_scikit_learn_can_use_it():
     search = GridSearchCV(model, {"width": [0.01, 2.0]}, cv=3, refit=True).fit(GRAPHS, CLASSES)
     assert search.best_params_["width"] in (0.01, 2.0)
     assert len(search.predict(NEW)) == len(NEW)
+
+
+def test_graphs_compared_in_pieces_get_what_they_get_together(monkeypatch):
+    from edgnn.kernels import _ridge_graphs
+
+    data = edgnn.load_dataset("MUTAG")
+    model = edgnn.RidgeGraphClassifier(depth=2, layers=1).fit(data.graphs[:30], data.targets[:30])
+    together = model.decision_function(data.graphs[30:41])
+    monkeypatch.setattr(_ridge_graphs, "_TOGETHER", 4)
+    np.testing.assert_allclose(model.decision_function(data.graphs[30:41]), together, atol=1e-10)
+    assert model.predict(data.graphs[:0]).shape == (0,)

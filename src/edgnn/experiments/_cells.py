@@ -101,7 +101,7 @@ def transformed(name: str, data_dir: str | None, transform: str | None) -> Datas
     if transform == "ring-sizes":
         graphs = graphs.with_ring_sizes()
     elif transform == "turned":
-        graphs = graphs._with(edge_source=graphs.edge_target, edge_target=graphs.edge_source)
+        graphs = graphs.reverse()
     else:
         raise StudyError(f"tables.toml asks for the transform {transform!r}; there are ring-sizes and turned")
     return replace(data, graphs=graphs, nodes=None if data.nodes is None else Nodes(graphs, data.nodes.index))

@@ -49,8 +49,8 @@ class _Fitted:
 class BlendGraphClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     r"""Mix the probabilities of :class:`RidgeGraphClassifier` with those of a random forest on color counts.
 
-    Ridge weighs everything that two graphs share at once; a forest asks for one color after the other. They err on different
-    graphs, so that their mean is right more often than either:
+    Ridge weighs everything that two graphs share at once; a forest asks for one color after the other. Where they err on different
+    graphs, a mixture can do better than either:
 
     .. math:: p = (1 - s)\,p_\text{ridge} + s\,p_\text{forest}
 

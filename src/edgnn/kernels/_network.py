@@ -11,7 +11,7 @@ from edgnn.errors import EstimatorError
 from edgnn.kernels._reading import Array
 from edgnn.wl._coloring import Coloring
 
-MOST_COLORS = 20_000
+MOST_COLORS = 12_000
 
 
 def readout_products(coloring: Coloring, layers: int, scale: float) -> Array:
@@ -44,11 +44,23 @@ def readout_products(coloring: Coloring, layers: int, scale: float) -> Array:
     for layer in range(1, layers + 1):
         below = color
         color, first = _numbered(coloring, layer)
-        products = alike[np.ix_(below[first], below[first])] + around.neighbors(first, below, alike) + around.labels(first)
-        own = np.diag(products)
-        alike = np.exp(-scale * np.maximum(own[:, None] + own[None, :] - 2 * products, 0))
+        products = around.neighbors(first, below, alike)
+        products += alike[np.ix_(below[first], below[first])]
+        products += around.labels(first)
+        alike = _exponential(products, scale)
         total += _summed(alike, owner, color, size)
     return total
+
+
+def _exponential(products: Array, scale: float) -> Array:
+    """Return exp(−s|z − z′|²) from the inner products of z and z′, in their place: matrices are large."""
+    own = np.diag(products).copy()
+    products *= -2
+    products += own[:, None]
+    products += own[None, :]
+    np.maximum(products, 0, out=products)
+    products *= -scale
+    return np.exp(products, out=products)
 
 
 class _Around:
@@ -60,12 +72,15 @@ class _Around:
     def neighbors(self, nodes: Array, color: Array, alike: Array) -> Array:
         """Return the inner products of the sums over neighbors, of all pairs of nodes; entries of different codes do not meet."""
         row, place = _entries(self.around.indptr, nodes)
-        codes: Any = 0 if self.around.codes is None else np.asarray(self.around.codes)[place]
-        pairs, column = np.unique(codes * len(alike) + color[np.asarray(self.around.indices)[place]], return_inverse=True)
-        code, seen = pairs // len(alike), pairs % len(alike)
-        meet = alike[np.ix_(seen, seen)] * (code[:, None] == code[None, :])
-        counts = csr_array((np.ones(len(row)), (row, column)), shape=(len(nodes), len(pairs)))
-        found: Array = counts @ (counts @ meet).T
+        seen = color[np.asarray(self.around.indices)[place]]
+        codes = np.zeros(len(row), dtype=np.int64) if self.around.codes is None else np.asarray(self.around.codes)[place]
+        order = np.argsort(codes, kind="stable")
+        found = np.zeros((len(nodes), len(nodes)))
+        for part in np.split(order, np.flatnonzero(np.diff(codes[order])) + 1):
+            mine, r = np.unique(row[part], return_inverse=True)
+            theirs, c = np.unique(seen[part], return_inverse=True)
+            counts = csr_array((np.ones(len(part)), (r, c)), shape=(len(mine), len(theirs)))
+            found[np.ix_(mine, mine)] += counts @ (counts @ alike[np.ix_(theirs, theirs)]).T
         return found
 
     def labels(self, nodes: Array) -> Array | float:
@@ -75,7 +90,7 @@ class _Around:
         row, place = _entries(self.around.fixed_indptr, nodes)
         codes, column = np.unique(np.asarray(self.around.fixed_codes)[place], return_inverse=True)
         counts = csr_array((np.ones(len(row)), (row, column)), shape=(len(nodes), len(codes)))
-        found: Array = (counts @ counts.T).toarray()
+        found: Array = counts @ np.ascontiguousarray(counts.toarray().T)
         return found
 
 

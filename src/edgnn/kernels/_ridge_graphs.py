@@ -12,7 +12,7 @@ from edgnn.estimators._inputs import Items, Level, graphs_of
 from edgnn.graphs import Graphs
 from edgnn.kernels._count_kernels import AVERAGED, Counts, gaussian, mean_similarity
 from edgnn.kernels._network import readout_products
-from edgnn.kernels._reading import Array, flag, is_whole
+from edgnn.kernels._reading import Array, flag, is_whole, read_items
 from edgnn.kernels._ridge_classifier import RidgeClassifier, chosen_words, positive
 from edgnn.wl import refine
 from edgnn.wl._coloring import Coloring, bare
@@ -21,6 +21,7 @@ from edgnn.wl._neighborhood import Scheme
 Part = Literal["wl", "network"]
 
 _DEEPEST = 1000
+_TOGETHER = 256
 
 
 class RidgeGraphClassifier(RidgeClassifier):
@@ -124,6 +125,14 @@ class RidgeGraphClassifier(RidgeClassifier):
             if "network" in parts:
                 total = total + _normalized(readout_products(coloring, self.layers, self.scale), mine, theirs)
         return {" + ".join(parts): gaussian(total / (len(parts) * len(schemes)), self.width)}
+
+    def _compared(self, X: Any) -> Array:
+        """Compare new graphs in pieces, as old and new ones are refined together and all their pairs compared."""
+        graphs = graphs_of(read_items(X, self._levels))
+        starts = range(0, max(len(graphs), 1), _TOGETHER)
+        compared = super()._compared
+        found: Array = np.concatenate([compared(graphs[start : start + _TOGETHER]) for start in starts])
+        return found
 
     def _shared_colors(self, coloring: Coloring, mine: slice, theirs: slice) -> Array:
         owner, size = coloring.graphs.graph_of_node.cpu().numpy(), len(coloring.graphs)

@@ -92,6 +92,10 @@ def test_all_curves_can_be_hidden_at_once(study_page, visit):
     assert page.locator("g.series:visible").count() == 0
     page.get_by_role("button", name="show all").click()
     assert page.locator("g.series:visible").count() == 6
+    for button in page.locator("ul.legend button[aria-pressed]").all():
+        button.click()
+    page.get_by_role("button", name="show all").click()
+    assert page.locator("g.series:visible").count() == 6
 
 
 def test_the_reference_of_the_comparisons_can_be_chosen(study_page, visit):

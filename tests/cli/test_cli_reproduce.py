@@ -28,7 +28,7 @@ def started(*words, **options):
     """Start the program with the small table, in a group of its own."""
     command = [sys.executable, "-P", small_tables.__file__, *map(str, words)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "start_new_session": True}
-    return subprocess.Popen(command, env=os.environ | {"OMP_NUM_THREADS": "1"}, **pipes | options)
+    return subprocess.Popen(command, **{"env": os.environ | {"OMP_NUM_THREADS": "1"}} | pipes | options)
 
 
 def wait_for_cells(folder, count, seconds=120):
@@ -221,20 +221,28 @@ def test_a_full_disk_is_one_line(command, small, tmp_path, monkeypatch):
 def test_ctrl_c_in_one_process_leaves_the_tables_of_what_is_done(command, small, tmp_path, monkeypatch):
     from edgnn.experiments import _workers
 
-    real, done = _workers.compute, []
+    real, done = _workers.compute_together, []
 
-    def pressed(task):
-        done.append(task)
+    def pressed(tasks):
+        done.append(tasks)
         if len(done) == 3:
             os.kill(os.getpid(), signal.SIGINT)
-        return real(task)
+        return real(tasks)
 
-    monkeypatch.setattr(_workers, "compute", pressed)
+    monkeypatch.setattr(_workers, "compute_together", pressed)
     ended = command(*BASE, "--runs", 2, "--out", tmp_path / "out", "--quiet", "--jobs", 1)
     assert ended.code == 130
     assert ended.err == "edgnn: interrupted with 4 cells left; repeat the command to go on\n"
     assert "2 cells computed" in ended.out
     assert (tmp_path / "out/tables/graphs.md").is_file()
+
+
+def test_a_terminal_that_knows_few_letters_is_shown_what_it_can(tmp_path):
+    words = ("reproduce", "graphs", "--models", "majority", "--runs", 2, "--jobs", 1, "--quiet", "--out", tmp_path / "out")
+    process = started(*words, env=os.environ | {"PYTHONIOENCODING": "ascii", "OMP_NUM_THREADS": "1"})
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, "")
+    assert "majority  66.5 ? " in out
 
 
 @pytest.mark.slow

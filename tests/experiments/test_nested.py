@@ -124,6 +124,20 @@ def test_without_a_validation_part_nothing_can_be_chosen(mutag):
         Nested({})
 
 
+def test_a_candidate_without_a_loss_is_never_chosen(splits):
+    class Told:
+        def __init__(self, loss):
+            self.loss = loss
+
+        def predict_splits(self, X, y, splits):
+            return [{"prediction": y[split.test], "valid_loss": [self.loss]} for split in splits]
+
+    losses = {"diverged": float("nan"), "worse": 0.9, "better": 0.4, "lost": float("nan")}
+    y = np.zeros(80, dtype=int)
+    found = Nested({name: Told(loss) for name, loss in losses.items()}).predict_splits(y, y, splits)
+    assert {answer["chosen"]["candidate"] for answer in found} == {"better"}
+
+
 def test_only_a_search_has_a_table(mutag, splits):
     plain = evaluate(edgnn.GraphClassifier(**SMALL), *mutag, splits)
     with pytest.raises(EvaluationError, match="no search"):

@@ -1,15 +1,18 @@
 import os
 import signal
+import time
 from dataclasses import replace
 
 import pytest
 
+from edgnn.cli._cells_progress import CellsProgress
 from edgnn.errors import StudyError
 from edgnn.experiments import Cell, Study, _study_files
 from edgnn.experiments._cells import Task
-from edgnn.experiments._plan import Asked, plan
+from edgnn.experiments._plan import Asked, Plan, plan
+from edgnn.experiments._reproduce import Reproduction, failure_lines
 from edgnn.experiments._runner import Expected, next_task, run
-from edgnn.experiments._workers import ready, working
+from edgnn.experiments._workers import Report, ready, working
 
 
 class Notes:
@@ -61,7 +64,7 @@ def test_a_damaged_cell_is_computed_anew_and_that_is_said(small, study):
     made = work(asked, study)
     assert [task.cell for task, _ in made.took] == [cell]
     (note,) = made.notes
-    assert note.startswith("1 cell is damaged and computed anew (such as ")
+    assert note.startswith("1 cell is damaged and set aside (such as ")
     assert str(study.path / cell.path) in note
     assert (study.path / cell.path).with_suffix(".json.old").read_bytes() == good[:-5]
     assert study.read(cell).evaluation.mean > 0.6
@@ -73,7 +76,7 @@ def test_cells_of_other_settings_are_computed_anew_and_never_mixed(small, study)
     row = replace(small.row("wl-subtree"), estimator={"scheme": "node"})
     changed = Asked((replace(small, rows=(row,)),), runs=1)
     made = work(changed, study)
-    assert made.notes[0].startswith("3 cells are of other settings and computed anew")
+    assert made.notes[0].startswith("3 cells are of other settings and set aside")
     assert [task.cell.run for task, _ in made.took] == [0]
     assert [cell.run for cell in study.cells()] == [0]
     assert len(list(study.path.rglob("run-*.json.old"))) == 3
@@ -116,9 +119,10 @@ def test_what_goes_wrong_in_a_cell_is_told(small, study, monkeypatch, error, kin
 def test_data_that_is_not_to_be_had_fails_its_cells_only(small, study, monkeypatch, tmp_path):
     (tmp_path / "data").mkdir()
     wanted = kept(small, "majority", "edgnn", "edgnn-max", datasets=("no such set", "MUTAG"))
-    made = plan(Asked((wanted,), runs=1), study)
-    assert [task.cell.dataset for task in made.todo] == ["MUTAG", "MUTAG"]
-    assert [(report.task.cell.row, report.kind) for report in made.failures] == [("majority", "failed"), ("edgnn", "failed")]
+    made = plan(Asked((wanted,), runs=2), study)
+    assert {task.cell.dataset for task in made.todo} == {"MUTAG"}
+    failed = [(report.task.cell.row, report.task.cell.run, report.kind) for report in made.failures]
+    assert failed == [(row, run, "failed") for row in ("majority", "edgnn") for run in (0, 1)]
     assert "no such set" in made.failures[0].error
 
 
@@ -164,6 +168,8 @@ def test_the_time_left_follows_the_same_row_then_any(small):
     expected = Expected([])
     rest = [task("edgnn", "MUTAG", 1), task("edgnn", "PTC_FM"), task("majority", "MUTAG")]
     assert expected.left(rest, [], 2) is None
+    quick = Expected([(task("majority", "MUTAG"), 0.01)])
+    assert quick.left(rest, [], 1) is None
     expected.add(task("edgnn", "MUTAG"), 4.0)
     assert expected.left(rest, [], 1) == 12.0
     expected.add(task("edgnn", "PTC_FM", 1), 8.0)
@@ -171,6 +177,20 @@ def test_the_time_left_follows_the_same_row_then_any(small):
     assert expected.left(rest, [], 1) == 12.0
     assert expected.left(rest[:2], [(rest[2], 3.0)], 2) == 8.0
     assert expected.left([], [(task("edgnn", "MUTAG"), 3.0)], 2) == 1.0
+
+
+def test_runs_that_are_trained_together_count_one_by_one(small, study):
+    fleet = Task(Cell("graphs", "MUTAG", "edgnn", 0), small, small.row("edgnn"), together=(0, 1, 2, 3))
+    expected = Expected([(replace(fleet, together=()), 2.0)])
+    assert (fleet.count, expected.of(fleet)) == (4, 8.0)
+    expected.add(fleet, 8.0)
+    assert expected.of(replace(fleet, together=())) == 2.0
+    made = Reproduction(plan=Plan(todo=[fleet], failures=[Report(fleet, None, "it broke", "failed")]))
+    assert failure_lines(made) == ["edgnn on MUTAG (4 cells) failed: it broke"]
+    view = CellsProgress(made.plan, expected, 1)
+    view.started(fleet)
+    view.ended(made.plan.failures[0])
+    assert (view.total, view.done, view.failed) == (4, 4, 4)
 
 
 @pytest.mark.slow
@@ -191,6 +211,20 @@ def test_a_killed_worker_fails_its_cell_only(small, study):
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
     assert [cell.row for cell in study.cells()] == ["majority"]
+
+
+@pytest.mark.slow
+def test_ctrl_c_does_not_reach_a_worker_that_is_still_starting(small, study, capfd):
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    with working(1, study.path) as (worker,):
+        assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
+        for _ in range(20):
+            os.kill(worker.process.pid, signal.SIGINT)
+            time.sleep(0.02)
+        worker.begin(Task(Cell("graphs", "MUTAG", "majority", 0), small, small.row("majority")))
+        assert ready([worker], 60) == [worker]
+        assert worker.report().kind == "done"
+    assert capfd.readouterr().err == ""
 
 
 @pytest.mark.slow

@@ -112,6 +112,7 @@ def test_other_folders_are_refused(tmp_path):
     [
         ("{", "is damaged"),
         ('{"calls": []}', "no valid fields"),
+        ('{"format": 1, "calls": [1]}', "no valid fields"),
         ('{"format": 99, "edgnn": "9.0", "calls": []}', r"written by edgnn 9.0 \(format 99\).*upgrade"),
     ],
 )
@@ -119,6 +120,28 @@ def test_a_study_of_another_kind_is_explained(study, text, message):
     (study.path / "study.json").write_text(text)
     with pytest.raises(StudyError, match=message):
         Study.create(study.path)
+
+
+def test_a_study_without_its_first_file_keeps_its_cells(study):
+    study.write(result())
+    (study.path / "report.html").touch()
+    (study.path / "study.json").write_text("{")
+    with pytest.raises(StudyError, match="remove that file, and the cells beside it stay"):
+        Study.create(study.path)
+    (study.path / "study.json").unlink()
+    assert Study.create(study.path).cells() == [CELL]
+    (study.path / "study.json").unlink()
+    (study.path / "notes.txt").touch()
+    with pytest.raises(StudyError, match=r"it holds notes\.txt"):
+        Study.create(study.path)
+
+
+def test_a_copy_of_a_cell_under_another_name_counts_for_nothing(study):
+    study.write(result())
+    path = study.path / CELL.path
+    path.with_name("run-003.json").write_bytes(path.read_bytes())
+    path.with_name("run-0004.json").write_bytes(path.read_bytes())
+    assert study.cells() == [CELL]
 
 
 def test_one_command_works_in_a_folder_at_a_time(study):

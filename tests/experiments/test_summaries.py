@@ -12,7 +12,7 @@ from edgnn.experiments._search_tables import write_search
 from edgnn.experiments._selection import narrowed, select
 from edgnn.experiments._statistics_tables import write_statistics
 from edgnn.experiments._summaries import summarize
-from edgnn.experiments._write_tables import marked, ours, write_table
+from edgnn.experiments._write_tables import markdown, marked, numbers, ours, write_table
 
 TRUTH = np.array([0, 1] * 10)
 
@@ -65,6 +65,9 @@ def test_the_best_run_is_a_row_of_its_own(study):
     assert (best.evaluation.mean, {split.repeat for split in best.evaluation.splits}) == (0.9, {1})
     assert (best.seconds, best.memory, str(best.paper)) == (0.0, None, "88.8")
     assert (ours(best), marked(best)) == ("90.0", "+1.2")
+    told = numbers(best)
+    assert (told["mean"], told["spread"], told["interval_low"], told["interval_high"]) == (90.0, None, None, None)
+    assert "| MUTAG | edGNN (max) | 88.8 | 90.0 | +1.2 | 90.0 | 50.0 |  | 90.0 |" in markdown(summary)
 
 
 def test_differences_beyond_a_point_and_a_half_are_marked(study):
@@ -73,6 +76,9 @@ def test_differences_beyond_a_point_and_a_half_are_marked(study):
     assert (ours(entry), marked(entry)) == ("80.0 ± 10.0", "▼ −6.9")
     assert marked(replace(entry, paper=replace(entry.paper, mean=70.0))) == "▲ +10.0"
     assert marked(replace(entry, paper=replace(entry.paper, mean=81.5))) == "−1.5"
+    assert marked(replace(entry, paper=replace(entry.paper, mean=81.54))) == "−1.5"
+    assert marked(replace(entry, paper=replace(entry.paper, mean=81.56))) == "▼ −1.6"
+    assert marked(replace(entry, paper=replace(entry.paper, mean=80.04))) == "+0.0"
     assert marked(replace(entry, paper=None)) == ""
 
 
@@ -142,6 +148,25 @@ def test_damaged_cells_are_named_or_left_out(study):
     found = summarize(study, table("graphs"), tell=told.append)
     assert (found.entries["edgnn", "MUTAG"].runs, len(told)) == (2, 1)
     assert "it is left out of the tables" in told[0]
+
+
+def test_runs_of_other_settings_are_never_mixed_into_an_entry(study):
+    cell = Cell("graphs", "MUTAG", "edgnn", 3)
+    other = result(cell, 10)
+    kept = {"model": "edgnn", "parameters": {"hidden": 8, "random_state": 3}, "seed": 3, "device": "cuda"}
+    for run in range(3):
+        one = study.read(replace(cell, run=run))
+        study.write(
+            replace(one, settings=kept | {"parameters": {"hidden": 8, "random_state": run}, "seed": run, "device": "cpu"})
+        )
+    study.write(replace(other, settings=kept))
+    assert study.summaries()[0].entries["edgnn", "MUTAG"].runs == 4
+    study.write(replace(other, settings=kept | {"parameters": {"hidden": 9, "random_state": 3}}))
+    with pytest.raises(FormatError, match=r"run-03\.json: its settings are not those of run 0"):
+        study.summaries()
+    told = []
+    found = summarize(study, table("graphs"), tell=told.append)
+    assert (found.entries["edgnn", "MUTAG"].runs, len(told)) == (3, 1)
 
 
 def test_statistics_stand_beside_the_papers(study):

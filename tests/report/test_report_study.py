@@ -203,6 +203,40 @@ def test_tables_of_data_sets_are_shown(tmp_path, page_of):
     assert "graph-datasets.json cannot be read" in page_of(write_study_report(study.path)).text
 
 
+def test_a_study_of_data_sets_alone_has_a_page(tmp_path, page_of):
+    import edgnn
+    from edgnn.experiments import table
+    from edgnn.experiments._statistics_tables import write_statistics
+
+    study = Study.create(tmp_path / "study")
+    study.add_call({"command": "edgnn reproduce graph-datasets", "date": "2026-11-16T08:00:00+00:00"})
+    write_statistics(study, table("graph-datasets"), [edgnn.load_dataset("MUTAG")])
+    page = page_of(write_study_report(study.path))
+    assert "MUTAG 188 paper 188" in page.text
+    assert "edgnn reproduce graph-datasets" in page.text
+    links = {attributes["href"] for attributes in page.attributes("a")}
+    assert links == {f"#{attributes['id']}" for _, attributes in page.elements if "id" in attributes} - {"#edgnn-data", "#told"}
+
+
+def test_cells_of_the_nested_protocol_alone_have_a_page(tmp_path, page_of):
+    study = Study.create(tmp_path / "study")
+    told = {"valid_loss": [0.5], "training_accuracy": 0.9}
+    for run in range(2):
+        evaluation = made_evaluation(0.8, run)
+        outcomes = [
+            replace(
+                one,
+                chosen={"candidate": "hidden=8", "candidates": {"hidden=8": told | {"prediction": one.prediction.tolist()}}},
+            )
+            for one in evaluation.outcomes
+        ]
+        cell = Cell("graphs", "MUTAG", "edgnn", run, "nested")
+        study.write(CellResult(cell, replace(evaluation, outcomes=tuple(outcomes)), 1.0))
+    text = page_of(write_study_report(study.path)).text
+    assert "Graph classification, settings chosen inside the training part" in text
+    assert "hidden=8" in text
+
+
 @pytest.mark.slow
 def test_a_full_study_stays_small(tmp_path):
     names = ("majority", "csm", "wlsp", "rgcn", "edgnn", "edgnn-text", "gin", "wl-subtree")

@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 from contextlib import suppress
+from io import TextIOWrapper
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -96,6 +97,9 @@ def run() -> NoReturn:
         os.environ.setdefault(
             "GOMP_SPINCOUNT", "2000"
         )  # torch's threads wait by spinning, which on a busy machine takes the time
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without ± is shown a question mark
     code: int | str | None = 0
     try:
         main()

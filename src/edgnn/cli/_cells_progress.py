@@ -39,7 +39,8 @@ class CellsProgress:
     """
 
     def __init__(self, plan: Plan, expected: Expected, jobs: int) -> None:
-        self.total, self.waiting, self.expected, self.jobs = len(plan.todo), list(plan.todo), expected, jobs
+        self.total, self.waiting = sum(task.count for task in plan.todo), list(plan.todo)
+        self.expected, self.jobs = expected, jobs
         self.running: dict[Cell, tuple[Task, float]] = {}
         self.heard: set[str] = set()
         self.done = self.failed = 0
@@ -53,8 +54,8 @@ class CellsProgress:
     def ended(self, report: Report) -> None:
         """Take note of a cell that is done or has failed."""
         self.running.pop(report.task.cell, None)
-        self.done += 1
-        self.failed += report.seconds is None
+        self.done += report.task.count
+        self.failed += report.task.count * (report.seconds is None)
         for message in report.warnings:
             if message not in self.heard:
                 self.heard.add(message)

@@ -14,6 +14,7 @@ from edgnn.cli._cells_progress import cells_progress
 from edgnn.cli._datasets import DataDir, Json
 from edgnn.cli._interrupt import terminated_softly
 from edgnn.cli._parameters import Device
+from edgnn.cli._show import _count
 from edgnn.cli._show_tables import print_reproduction
 from edgnn.errors import StudyError
 
@@ -85,8 +86,8 @@ def reproduce(
     _print(made, study, as_json)
     code = _code(made)
     if made.interrupted:
-        left = len(made.plan.todo) - len(made.plan.took)
-        typer.echo(f"edgnn: interrupted with {left} cells left; repeat the command to go on", err=True)
+        left = sum(task.count for task in made.plan.todo) - sum(task.count for task, _ in made.plan.took)
+        typer.echo(f"edgnn: interrupted with {_count(left, 'cell')} left; repeat the command to go on", err=True)
         code = 143 if ended.terminated else 130
     raise typer.Exit(code)
 

@@ -83,7 +83,7 @@ def _runs(summary: TableSummary) -> str:
 
 def _print_time(console: Any, made: Reproduction) -> None:
     """Print how many cells were computed, and which rows took longest."""
-    computed = len(made.plan.took)
+    computed = sum(task.count for task, _ in made.plan.took)
     if not computed and not made.plan.done:
         return
     there = len(made.plan.done)

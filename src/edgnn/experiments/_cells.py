@@ -67,7 +67,12 @@ class Task:
     def __str__(self) -> str:
         if not self.together:
             return str(self.cell)
-        return f"{self.cell.row} on {self.cell.dataset}, {len(self.together)} runs ({self.cell.table})"
+        return f"{self.cell.row} on {self.cell.dataset}, {self.count} runs ({self.cell.table})"
+
+    @property
+    def count(self) -> int:
+        """How many cells it computes."""
+        return len(self.together) or 1
 
     def each(self) -> list[Task]:
         """Return a task per run."""

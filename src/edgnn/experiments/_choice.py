@@ -11,6 +11,7 @@ from edgnn.experiments._study import Study
 from edgnn.experiments._study_files import write_bytes
 from edgnn.experiments._summaries import TableSummary
 from edgnn.experiments._write_tables import dumped, lines
+from edgnn.training._values import to_csv
 
 #: The table that recipes are developed in.
 DEVELOPED = "develop"
@@ -51,14 +52,27 @@ def rankings(summary: TableSummary) -> list[dict[str, Any]]:
 
 
 def write_choice(study: Study, summary: TableSummary) -> dict[str, Any] | None:
-    """Write ``tables/choice.md`` and ``.json``; return what the JSON file holds, ``None`` if there is nothing to choose from."""
+    """Write ``tables/choice.md``, ``.csv`` and ``.json``; return what the JSON file holds, ``None`` if there is no choice."""
     found = rankings(summary)
     if not found:
         return None
     document: dict[str, Any] = plain({"format": 1, "table": "choice", "title": "The choice of recipes", "rankings": found})
     write_bytes(study.path / "tables" / "choice.md", _markdown(found).encode())
+    write_bytes(study.path / "tables" / "choice.csv", to_csv(_columns(found)))
     write_bytes(study.path / "tables" / "choice.json", dumped(document))
     return document
+
+
+def _columns(found: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    """Return a line for each row and data set as columns."""
+    told = [
+        {"level": ranking["level"], "row": one["row"], "title": one["title"], "dataset": name, "accuracy": accuracy}
+        | {"mean": one["mean"], "runs": one["runs"]}
+        for ranking in found
+        for one in ranking["rows"]
+        for name, accuracy in one["accuracy"].items()
+    ]
+    return {key: [line[key] for line in told] for key in told[0]}
 
 
 def _markdown(found: list[dict[str, Any]]) -> str:

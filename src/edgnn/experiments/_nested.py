@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -125,7 +126,8 @@ def _chosen(split: Any, answers: Mapping[str, Mapping[str, Any]]) -> dict[str, A
             raise EvaluationError(
                 f"{split}: the candidate {name!r} has no validation loss to be chosen by; give a validation part"
             )
-    best = min(answers, key=lambda name: float(np.mean(answers[name]["valid_loss"])))
+    losses = {name: float(np.mean(answer["valid_loss"])) for name, answer in answers.items()}
+    best = min(losses, key=lambda name: math.inf if math.isnan(losses[name]) else losses[name])
     candidates = {
         name: {key: answer[key] for key in _TOLD if key in answer} | {"prediction": np.asarray(answer["prediction"]).tolist()}
         for name, answer in answers.items()

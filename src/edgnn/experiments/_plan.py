@@ -109,8 +109,8 @@ def _pairs(asked: Asked, table: Table, made: Plan) -> Iterable[tuple[Row, str]]:
             level = loaded(dataset, asked.data_dir).level
         except (EdgnnError, OSError) as error:
             for row in (row for row in table.rows if row.model is not None):
-                cell = Cell(table.name, dataset, row.id, 0, cell_protocol(row, asked.protocol))
-                made.failures.append(Report(_task(asked, table, row, cell), None, str(error), "failed"))
+                tasks = _wanted(asked, table, row, dataset)
+                made.failures += [Report(task, None, str(error), "failed") for task in tasks]
             continue
         for row in table.rows_of(level):
             if row.model is not None:
@@ -119,10 +119,14 @@ def _pairs(asked: Asked, table: Table, made: Plan) -> Iterable[tuple[Row, str]]:
 
 def _tasks(asked: Asked, study: Study, table: Table, row: Row, dataset: str) -> list[Task]:
     """Return the runs of a row on a data set that were asked for, and others that are there."""
+    there = study.runs(table.name, dataset, row.id, cell_protocol(row, asked.protocol))
+    wanted = _wanted(asked, table, row, dataset)
+    return wanted + [_task(asked, table, row, cell) for cell in there if cell.run >= asked.runs]
+
+
+def _wanted(asked: Asked, table: Table, row: Row, dataset: str) -> list[Task]:
     protocol = cell_protocol(row, asked.protocol)
-    wanted = [Cell(table.name, dataset, row.id, run, protocol) for run in range(asked.runs)]
-    there = [cell for cell in study.runs(table.name, dataset, row.id, protocol) if cell.run >= asked.runs]
-    return [_task(asked, table, row, cell) for cell in wanted + there]
+    return [_task(asked, table, row, Cell(table.name, dataset, row.id, run, protocol)) for run in range(asked.runs)]
 
 
 def _task(asked: Asked, table: Table, row: Row, cell: Cell) -> Task:
@@ -144,4 +148,5 @@ def _state(study: Study, task: Task) -> tuple[str, float]:
 
 def _note(cells: Sequence[Cell], what: str, study: Study) -> str:
     count = f"1 cell is {what}" if len(cells) == 1 else f"{len(cells)} cells are {what}"
-    return f"{count} and computed anew (such as {study.path / cells[0].path}, kept as {cells[0].path.name}.old)"
+    such = f"such as {study.path / cells[0].path}, kept as {cells[0].path.name}.old"
+    return f"{count} and set aside ({such}); what was asked for is computed anew"

@@ -89,7 +89,7 @@ def failure_lines(made: Reproduction) -> list[str]:
     """Return one line per distinct failure: which cells, and why."""
     lines, failures = list(made.missing), made.plan.failures
     for error in dict.fromkeys(report.error for report in failures):
-        cells = [report.task.cell for report in failures if report.error == error]
+        cells = [task.cell for report in failures if report.error == error for task in report.task.each()]
         rows, datasets = (", ".join(dict.fromkeys(getattr(cell, name) for cell in cells)) for name in ("row", "dataset"))
         count = f"{len(cells)} cells" if len(cells) > 1 else f"run {cells[0].run}"
         lines.append(f"{rows} on {datasets} ({count}) failed: {error}")

@@ -38,29 +38,32 @@ class Expected:
             self.add(task, seconds)
 
     def add(self, task: Task, seconds: float) -> None:
-        """Take note of a cell that is done."""
+        """Take note of a cell that is done, or of several that were computed together."""
         for key in self._keys(task):
-            self._seconds[key].append(seconds)
+            self._seconds[key].append(seconds / task.count)
 
     def knows(self, task: Task) -> bool:
         """Return whether a cell of the same row and data set is done."""
         return self._keys(task)[0] in self._seconds
 
     def of(self, task: Task) -> float | None:
-        """Return the seconds that a cell will take, ``None`` while nothing is known."""
+        """Return the seconds that a task will take, ``None`` while nothing is known."""
         for key in self._keys(task):
             if key in self._seconds:
-                return sum(self._seconds[key]) / len(self._seconds[key])
+                return task.count * sum(self._seconds[key]) / len(self._seconds[key])
         return None
 
     def left(self, waiting: Sequence[Task], running: Iterable[tuple[Task, float]], jobs: int) -> float | None:
-        """Return the seconds until all cells are done; ``running`` has those being computed with the seconds so far."""
-        rest = [self.of(task) for task in waiting]
-        rest += [None if (whole := self.of(task)) is None else max(whole - spent, 0.0) for task, spent in running]
-        known = [seconds for seconds in rest if seconds is not None]
-        if len(known) < len(rest):
+        """Return the seconds until all cells are done; ``None`` while most are of rows that no cell is known of.
+
+        ``running`` has those being computed with the seconds so far.
+        """
+        spent = [(task, 0.0) for task in waiting] + list(running)
+        known = sum(self._keys(task)[1] in self._seconds for task, _ in spent)
+        if 2 * known < len(spent):
             return None
-        return max(sum(known) / jobs, max(known, default=0.0))
+        rest = [max((self.of(task) or 0.0) - so_far, 0.0) for task, so_far in spent]
+        return max(sum(rest) / jobs, max(rest, default=0.0))
 
     @staticmethod
     def _keys(task: Task) -> list[tuple[str, ...]]:

@@ -169,8 +169,10 @@ class Study:
         folder = self.path / Cell(table, dataset, row, 0, protocol).path.parent
         if not folder.is_dir():
             return []
-        names = [_CELL_FILE.fullmatch(entry.name) for entry in folder.iterdir()]
-        return [Cell(table, dataset, row, run, protocol) for run in sorted(int(name[1]) for name in names if name)]
+        names = {entry.name for entry in folder.iterdir()}
+        numbers = sorted({int(found[1]) for found in map(_CELL_FILE.fullmatch, names) if found})
+        cells = [Cell(table, dataset, row, run, protocol) for run in numbers]
+        return [cell for cell in cells if cell.path.name in names]
 
     def has(self, cell: Cell) -> bool:
         """Return whether a cell is there."""

@@ -17,6 +17,7 @@ from edgnn.training._values import from_json, to_json
 
 STUDY, LOCK = "study.json", ".edgnn.lock"
 
+_CONTENT = {LOCK, "cells", "tables", "predictions", "report.html"}
 _UNFINISHED = re.compile(r"\.[A-Za-z0-9_][A-Za-z0-9_.-]*\.(json|csv|md|html)\.[a-z0-9_]{8}")
 _SIGNED = re.compile(rb'\{"sha256": "([0-9a-f]{64})",\n')
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -35,9 +36,10 @@ def make_study_folder(place: Path) -> bool:
             raise StudyError(f"{place} is a file, not a folder; choose another place")
         if (place / STUDY).exists():
             return False
-        there = sorted(entry.name for entry in place.iterdir() if entry.name != LOCK and not _UNFINISHED.fullmatch(entry.name))
-    if there:
-        raise StudyError(f"{place} is not empty and no study of edgnn (it holds {there[0]}); choose another folder")
+        there = sorted(entry.name for entry in place.iterdir() if not _UNFINISHED.fullmatch(entry.name))
+    own = _CONTENT if "cells" in there else {LOCK}
+    if strange := [name for name in there if name not in own]:
+        raise StudyError(f"{place} is not empty and no study of edgnn (it holds {strange[0]}); choose another folder")
     return True
 
 
@@ -50,7 +52,7 @@ def read_study(place: Path, newest: int) -> dict[str, Any]:
         document = from_json(_read(path))
     except ValueError as error:
         raise StudyError(f"{path} is damaged ({error}); remove that file, and the cells beside it stay as they are") from None
-    if not isinstance(document, dict) or type(document.get("format")) is not int or not isinstance(document.get("calls"), list):
+    if not isinstance(document, dict) or type(document.get("format")) is not int or not _are_calls(document.get("calls")):
         raise StudyError(f"{path} has no valid fields 'format' and 'calls', so this is no study of edgnn")
     if document["format"] > newest:
         raise StudyError(
@@ -58,6 +60,10 @@ def read_study(place: Path, newest: int) -> dict[str, Any]:
             f"this edgnn ({edgnn.__version__}) reads up to format {newest}: upgrade edgnn"
         )
     return document
+
+
+def _are_calls(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(call, dict) for call in value)
 
 
 def write_bytes(path: Path, data: bytes) -> None:

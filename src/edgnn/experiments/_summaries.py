@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -111,7 +111,8 @@ def summarize(
     protocol : {"paper", "nested"}
         Which cells count. With ``"nested"``, rows without a search have those of ``"paper"``.
     tell : callable, optional
-        Told of damaged cells, which are then left out; without it, they are an error.
+        Told of cells that are damaged or of other settings than the first run, which are then left out; without it, they are an
+        error.
     """
     entries: dict[tuple[str, str], Entry] = {}
     for row in (row for row in table.rows if row.best_of is None):
@@ -137,15 +138,26 @@ def cell_protocol(row: Row, protocol: Protocol) -> Protocol:
 def _results(
     study: Study, table: Table, row: Row, dataset: str, protocol: Protocol, tell: Callable[[str], Any] | None
 ) -> list[CellResult]:  # fmt: skip
-    found = []
+    found: list[CellResult] = []
     for cell in study.runs(table.name, dataset, row.id, protocol):
         try:
-            found.append(study.read(cell))
+            result = study.read(cell)
+            if found and _shared(result) != _shared(found[0]):
+                raise FormatError(study.path / cell.path, f"its settings are not those of run {found[0].cell.run}")
+            found.append(result)
         except FormatError as error:
             if tell is None:
                 raise
             tell(f"{error}; it is left out of the tables")
     return found
+
+
+def _shared(result: CellResult) -> dict[str, Any]:
+    """Return the settings that all runs of a row on a data set have in common."""
+    kept = {name: value for name, value in result.settings.items() if name not in ("seed", "device")}
+    if isinstance(kept.get("parameters"), Mapping):
+        kept["parameters"] = {name: value for name, value in kept["parameters"].items() if name != "random_state"}
+    return kept
 
 
 def _entry(table: Table, row: Row, dataset: str, results: list[CellResult]) -> Entry:

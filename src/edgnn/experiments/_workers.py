@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
@@ -106,7 +107,7 @@ class Worker:
     def _start(self) -> None:
         self.connection, other = _SPAWN.Pipe()
         self.process = _SPAWN.Process(target=_serve, args=(other,), daemon=True)
-        with _few_threads():
+        with _few_threads(), _unreached_by_ctrl_c():
             self.process.start()
         other.close()
 
@@ -139,7 +140,7 @@ def ready(workers: list[Worker], seconds: float) -> list[Worker]:
 
 def _serve(connection: Connection) -> None:
     """Compute what is asked for until nobody asks any more."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the command decides what it means
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with suppress(EOFError, OSError):
         while True:
@@ -167,6 +168,20 @@ def _few_threads() -> Iterator[None]:
                 del os.environ[name]
             else:
                 os.environ[name] = value
+
+
+@contextmanager
+def _unreached_by_ctrl_c() -> Iterator[None]:
+    """Let a process that is started now not hear Ctrl-C, which reaches the whole group: the command decides what it means."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # starting it with the first process would let Ctrl-C through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager

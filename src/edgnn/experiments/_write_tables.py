@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 from edgnn.evaluation._plain import plain
@@ -72,7 +73,7 @@ def ordered(summary: TableSummary) -> list[Entry]:
 def numbers(entry: Entry) -> dict[str, Any]:
     """Return an entry as plain numbers; accuracies in percent."""
     accuracy = entry.evaluation["accuracy"]
-    low, high = accuracy.interval
+    low, high = _interval(entry)
     return {
         "row": entry.row.id,
         "title": entry.row.title,
@@ -117,11 +118,12 @@ def ours(entry: Entry) -> str:
 
 
 def marked(entry: Entry) -> str:
-    """Return the difference from the paper with its sign, marked where it is notable."""
+    """Return the difference from the paper with its sign, marked where it is notable; to one decimal, as the paper's figures."""
     if entry.difference is None:
         return ""
-    mark = "" if abs(entry.difference) <= NOTABLE else "▲ " if entry.difference > 0 else "▼ "
-    return mark + f"{entry.difference:+.1f}".replace("-", "−")
+    points = round(entry.difference, 1) + 0.0  # no −0.0
+    mark = "" if abs(points) <= NOTABLE else "▲ " if points > 0 else "▼ "
+    return mark + f"{points:+.1f}".replace("-", "−")
 
 
 def lines(titles: list[str], rows: list[list[str]]) -> str:
@@ -148,7 +150,7 @@ def _full(summary: TableSummary) -> str:
     ]  # fmt: skip
     rows = []
     for entry in ordered(summary):
-        accuracy, (low, high) = entry.evaluation["accuracy"], entry.evaluation["accuracy"].interval
+        accuracy, (low, high) = entry.evaluation["accuracy"], _interval(entry)
         rows.append(
             [
                 entry.dataset,
@@ -167,6 +169,11 @@ def _full(summary: TableSummary) -> str:
             ]
         )
     return lines(titles, rows)
+
+
+def _interval(entry: Entry) -> tuple[float, float]:
+    """Return the interval of the mean; none for the best run of another row, which estimates nothing."""
+    return (math.nan, math.nan) if entry.row.best_of else entry.evaluation["accuracy"].interval
 
 
 def _columns(entries: list[dict[str, Any]]) -> dict[str, list[Any]]:

@@ -18,6 +18,10 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 AVERAGED: tuple[Kind, ...] = ("tanimoto", "log-cosine")
 
 
+_FULL = 0.02  # share of entries from which plain arrays are multiplied faster
+_DENSE = 2**26
+
+
 @dataclass(frozen=True, eq=False)
 class Counts:
     """How often each item has each color, round by round.
@@ -153,6 +157,10 @@ def _unary(counts: csr_array, most: Array) -> csr_array:
 
 
 def _product(a: csr_array, b: csr_array) -> Array:
+    full = a.nnz + b.nnz > _FULL * (a.shape[0] + b.shape[0]) * a.shape[1]
+    if full and max(a.shape[0], b.shape[0]) * a.shape[1] <= _DENSE:
+        dense: Array = a.toarray() @ b.toarray().T
+        return dense
     found: Array = (a @ b.T).toarray()
     return found
 

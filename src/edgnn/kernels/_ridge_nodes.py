@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from edgnn.errors import EstimatorError
 from edgnn.estimators._inputs import Items, Level
@@ -140,22 +142,24 @@ class RidgeNodeClassifier(RidgeClassifier):
         theirs = slice(0, len(columns.nodes))
         mine = theirs if rows is columns else slice(len(columns.nodes), None)
         colorings = [refine(graphs, self.rounds, scheme) for scheme in self._schemes()]
-        similar: dict[Hashable, Array] = {
-            view: np.mean([self._similarity(view, coloring, nodes, mine, theirs) for coloring in colorings], axis=0)
-            for view in self._views()
-        }
+        similar: dict[Hashable, Array] = {}
+        for view in self._views():
+            around = view == "around"
+            seen = reached(graphs, nodes, self.depth) if around else [visited(graphs, nodes, self.length)]
+            kinds: tuple[Kind, ...] = AVERAGED if around else ("log-cosine",)
+            parts = [self._similarity(*pair, kinds, mine, theirs) for pair in product(seen, colorings)]
+            similar[view] = np.mean(parts, axis=0)
         if len(similar) > 1:
             similar["both"] = np.mean(list(similar.values()), axis=0)
         return {view: gaussian(similarity, self.width) for view, similarity in similar.items()}
 
-    def _similarity(self, view: str, coloring: Coloring, nodes: Array, mine: slice, theirs: slice) -> Array:
-        """Return how alike nodes are in one view, by one refinement."""
-        rounds, graphs = range(self.rounds + 1), coloring.graphs
-        kinds: tuple[Kind, ...] = AVERAGED if view == "around" else ("log-cosine",)
-        seen = reached(graphs, nodes, self.depth) if view == "around" else [visited(graphs, nodes, self.length)]
-        every = [counted(colors_met(weights, coloring, rounds)) for weights in seen]
-        found: Array = np.mean([mean_similarity(counts[mine], counts[theirs], rounds, kinds) for counts in every], axis=0)
-        return found
+    def _similarity(
+        self, weights: csr_array, coloring: Coloring, kinds: tuple[Kind, ...], mine: slice, theirs: slice
+    ) -> Array:  # fmt: skip
+        """Return how alike nodes are by the colors of the nodes that each gives a weight to."""
+        rounds = range(self.rounds + 1)
+        counts = counted(colors_met(weights, coloring, rounds))
+        return mean_similarity(counts[mine], counts[theirs], rounds, kinds)
 
     def _views(self) -> tuple[str, ...]:
         return chosen_words(self.views, "views", get_args(View))

@@ -7,14 +7,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from edgnn.evaluation import Summary
+from edgnn.experiments._write_tables import NOTABLE
 from edgnn.report._html import Cell, Html, markup, sortable, tag
 from edgnn.report._numbers import counted, duration, number, signed, size, spread_text
 
 if TYPE_CHECKING:
     from edgnn.experiments import Entry, Published, TableSummary
-
-#: How far below the paper's mean a reproduced figure may lie, in points.
-NEAR = 1.5
 
 
 def summary_of(entry: Entry) -> Summary:
@@ -87,10 +85,10 @@ def verdict(summary: TableSummary) -> str:
     known = [(entry, gap) for entry, gap in _gaps(summary) if entry.row.best_of is None]
     if not known:
         return ""
-    missed = [f"{entry.row.title} on {entry.dataset} ({signed(gap)})" for entry, gap in known if gap < -NEAR]
+    missed = [f"{entry.row.title} on {entry.dataset} ({signed(gap)})" for entry, gap in known if gap < -NOTABLE]
     inside = sum(_inside(entry) for entry, _ in known)
     told = f"{len(known) - len(missed)} of {counted(len(known), 'mean')} of the paper met: ours lies above, or at most "
-    told += f"{NEAR} points below. {inside} of {len(known)} inside our 95 % interval."
+    told += f"{NOTABLE} points below. {inside} of {len(known)} inside our 95 % interval."
     return told + (f" Not met: {', '.join(missed)}." if missed else "")
 
 
@@ -111,7 +109,7 @@ def best_rows(summary: TableSummary) -> str:
 def met_of(summary: TableSummary) -> tuple[int, int]:
     """Return how many of the paper's means are met, and how many there are."""
     gaps = [gap for entry, gap in _gaps(summary) if entry.row.best_of is None]
-    return sum(gap >= -NEAR for gap in gaps), len(gaps)
+    return sum(gap >= -NOTABLE for gap in gaps), len(gaps)
 
 
 def _gaps(summary: TableSummary) -> Iterator[tuple[Entry, float]]:

@@ -45,6 +45,8 @@ for (const table of all('table.sortable')) {
 }
 
 for (const legend of all('ul.legend')) {
+  const whole = document.createElement('li'), every = button(['hide all'], undefined);
+  const someShown = () => all('button[aria-pressed="true"]', legend).length > 0;
   const curves = (place) => all(`[data-series="${place}"]`, legend.parentElement).filter((one) => one.matches('g'));
   for (const item of all('li', legend)) {
     const made = button([...item.childNodes], 'true');
@@ -52,16 +54,12 @@ for (const legend of all('ul.legend')) {
       const shown = made.getAttribute('aria-pressed') !== 'true';
       made.setAttribute('aria-pressed', shown);
       curves(item.dataset.place).forEach((one) => one.classList.toggle('off', !shown));
+      every.textContent = someShown() ? 'hide all' : 'show all';
     });
     item.append(made);
   }
-  const whole = document.createElement('li'), every = button(['hide all'], undefined);
   every.className = 'every';
-  every.addEventListener('click', () => {
-    const hide = all('button[aria-pressed="true"]', legend).length > 0;
-    all(`button[aria-pressed="${hide}"]`, legend).forEach((one) => one.click());
-    every.textContent = hide ? 'show all' : 'hide all';
-  });
+  every.addEventListener('click', () => all(`button[aria-pressed="${someShown()}"]`, legend).forEach((one) => one.click()));
   whole.append(every);
   legend.append(whole);
 }

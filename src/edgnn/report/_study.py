@@ -50,11 +50,12 @@ def write_study_report(study_path: Path_, path: Path_ | None = None) -> Path:
     study = Study.open(study_path)
     lost: list[str] = []
     summaries = _summaries(study, lost)
-    if not summaries:
+    data_sets = data_set_tables(study.path, lost)
+    if not summaries and not data_sets:
         said = f" ({len(lost)} damaged: {lost[0]})" if lost else ""
         raise ReportError(f"{study.path} holds no computed cell yet{said}; `edgnn reproduce --out {study.path}` computes them")
     place = study.path / _PLACE if path is None else Path(path)
-    study_page(place, summaries, study.calls, lost, data_set_tables(study.path, lost))
+    study_page(place, summaries, study.calls, lost, data_sets)
     return place
 
 
@@ -78,16 +79,16 @@ def study_page(
         Tables of data sets, as ``edgnn reproduce`` writes them into ``tables``.
     """
     found = [(summary, compared(summary), table_curves(summary)) for summary in summaries]
+    how = (tag("p", tag("strong", f"{name}: "), text) for name, text in HOW.items())
     body = [
         _contents(summaries, data_sets),
         *([section("Not shown", *(tag("p", reason) for reason in lost))] if lost else []),
-        _headline(summaries),
+        *([_headline(summaries)] if summaries else []),
         *(_table(*each) for each in found),
         *map(data_set_section, data_sets),
-        section("How these numbers are computed", *(tag("p", tag("strong", f"{name}: "), text) for name, text in HOW.items())),
+        *([section("How these numbers are computed", *how)] if summaries else []),
         repeat_section(calls),
-        _settings(summaries),
-        _environments(summaries),
+        *([_settings(summaries), _environments(summaries)] if summaries else []),
     ]
     data = {
         "kind": "study",
@@ -97,7 +98,7 @@ def study_page(
         "tables": [table_values(*each) for each in found],
         "data_sets": list(data_sets),
     }
-    write_page(path, _title(summaries), lead_of(summaries, calls), body, data, wide=True)
+    write_page(path, _title(summaries, data_sets), lead_of(summaries, calls), body, data, wide=True)
 
 
 def environments_of(summaries: Sequence[TableSummary]) -> list[tuple[list[Entry], dict[str, Any]]]:
@@ -119,7 +120,9 @@ def _summaries(study: Study, lost: list[str]) -> list[TableSummary]:
     return [summary for summary in found if summary.entries]
 
 
-def _title(summaries: Sequence[TableSummary]) -> str:
+def _title(summaries: Sequence[TableSummary], data_sets: Sequence[Mapping[str, Any]]) -> str:
+    if not summaries:
+        return ", ".join(str(document["title"]) for document in data_sets)
     names = list(dict.fromkeys(dataset for summary in summaries for dataset in summary.datasets))
     entries = own_entries(summaries)
     rows = list(dict.fromkeys(entry.row.title for entry in entries))
@@ -140,7 +143,7 @@ def _anchor(summary: TableSummary) -> str:
 def _contents(summaries: Sequence[TableSummary], data_sets: Sequence[Mapping[str, Any]]) -> Html:
     links = [(_heading(summary), _anchor(summary)) for summary in summaries]
     links += [(str(document["title"]), anchor_of(document)) for document in data_sets]
-    links += [("How to repeat it", "repeat"), ("Environment", "environment")]
+    links += [("How to repeat it", "repeat"), *([("Environment", "environment")] if summaries else [])]
     return tag("nav", tag("ul", *(tag("li", tag("a", name, href=f"#{place}")) for name, place in links)), aria_label="Contents")
 
 

@@ -46,6 +46,8 @@ _KEPT = (
 def lead_of(summaries: Sequence[TableSummary], calls: Sequence[Mapping[str, Any]]) -> str:
     """Return what was computed, when, and how long it took."""
     entries = own_entries(summaries)
+    if not entries:
+        return dates_of(summaries, calls)
     rows = {entry.row.id for entry in entries}
     sets = list(dict.fromkeys(entry.dataset for entry in entries))
     parts = [

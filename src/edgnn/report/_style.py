@@ -88,7 +88,6 @@ caption{padding:0 0 .4rem;text-align:left;color:var(--soft);font-size:.875rem;ca
 .sortable th[aria-sort] button::after{opacity:1}
 .sortable th[aria-sort=ascending] button::after{content:"↑"}
 .sortable th[aria-sort=descending] button::after{content:"↓"}
-.beyond{font-weight:650}
 .pairs{width:100%}
 .pairs th{width:38%;color:var(--soft);font-weight:400}
 .pairs td,.pairs th{overflow-wrap:anywhere}

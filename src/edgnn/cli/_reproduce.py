@@ -39,7 +39,7 @@ def reproduce(
         list[str] | None,
         typer.Argument(
             metavar="TABLE",
-            help="graph-datasets, node-datasets, graphs, nodes (these four without any), nodes-repeated and others.",
+            help="graph-datasets, node-datasets, graphs, nodes (these four without any), nodes-repeated, develop, beyond.",
             show_default=False,
         ),
     ] = None,

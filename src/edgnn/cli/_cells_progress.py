@@ -6,7 +6,7 @@ import math
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import typer
@@ -74,8 +74,9 @@ class CellsProgress:
         return "" if seconds is None or self.done == self.total else f"{duration(seconds)} left"
 
     def say(self, line: str) -> None:
-        """Print a line to stderr."""
-        typer.echo(line, err=True)
+        """Print a line to stderr; once nobody reads it any more, go on without."""
+        with suppress(BrokenPipeError):
+            typer.echo(line, err=True)
 
     def show(self, report: Report | None) -> None:
         """Show how far it is; ``report`` is that of a cell that has just ended."""

@@ -86,8 +86,7 @@ def reproduce(
     _print(made, study, as_json)
     code = _code(made)
     if made.interrupted:
-        left = sum(task.count for task in made.plan.todo) - sum(task.count for task, _ in made.plan.took)
-        typer.echo(f"edgnn: interrupted with {_count(left, 'cell')} left; repeat the command to go on", err=True)
+        typer.echo(f"edgnn: interrupted with {_count(_left(made), 'cell')} left; repeat the command to go on", err=True)
         code = 143 if ended.terminated else 130
     raise typer.Exit(code)
 
@@ -153,12 +152,18 @@ def _print(made: Reproduction, study: Study, as_json: bool) -> None:
 
     failures = failure_lines(made)
     if as_json:
-        document = {"out": str(study.path), "seconds": made.seconds, "failures": failures, "tables": made.documents}
+        state = {"interrupted": made.interrupted, "left": _left(made), "failures": failures}
+        document = {"out": str(study.path), "seconds": made.seconds, **state, "tables": made.documents}
         typer.echo(json.dumps(document, indent=1, ensure_ascii=False))
     else:
         print_reproduction(made, study)
     for line in failures:
         typer.echo(f"edgnn: {line}", err=True)
+
+
+def _left(made: Reproduction) -> int:
+    """Return how many cells are missing still."""
+    return sum(task.count for task in made.plan.todo) - sum(task.count for task, _ in made.plan.took)
 
 
 def _code(made: Reproduction) -> int:

@@ -22,6 +22,13 @@ _WIDTH_IN_A_PIPE = 200
 _BASELINE = {"classes": "majority", "labels": "majority", "values": "mean target"}
 
 
+_CLOSED_FORM = {
+    "RidgeGraphClassifier": "shared colors and a random edGNN of infinite width, kernel ridge in closed form",
+    "RidgeNodeClassifier": "colors around nodes and at the ends of walks, kernel ridge in closed form",
+    "BlendGraphClassifier": "kernel ridge in closed form and a random forest on color counts, probabilities mixed",
+}
+
+
 def introduction(data: Dataset, estimator: Any, *more: str) -> None:
     """Print what is learned from and with."""
     from rich.markup import escape
@@ -50,7 +57,7 @@ def about_model(estimator: Any) -> str:
         from edgnn.baselines import RIVALS
 
         kind = type(estimator).__name__
-        says = {name: rival.says for rival in RIVALS.values() for name in (rival.graph, rival.node)}
+        says = {name: rival.says for rival in RIVALS.values() for name in (rival.graph, rival.node)} | _CLOSED_FORM
         return says.get(kind, "the mean of the targets")
     names = {
         "edgnn": "edGNN",

@@ -73,7 +73,13 @@ def _cell(entry: Entry | None) -> str:
 
     if entry is None:
         return ""
-    return ours(entry) + ("" if entry.paper is None else f" ({entry.paper})")
+    paper = "" if entry.paper is None else f" ({_unbroken(str(entry.paper))})"
+    return _unbroken(ours(entry)) + paper
+
+
+def _unbroken(text: str) -> str:
+    """Return a figure that no line ends in."""
+    return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _runs(summary: TableSummary) -> str:

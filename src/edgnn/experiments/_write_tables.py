@@ -110,10 +110,10 @@ def markdown(summary: TableSummary) -> str:
 
 
 def ours(entry: Entry) -> str:
-    """Return our accuracy as the paper prints its own."""
+    """Return our accuracy as the paper prints its own; one run has no spread over runs."""
     accuracy = entry.evaluation["accuracy"]
     spread = accuracy.spread
-    alone = entry.row.best_of is not None or spread != spread
+    alone = entry.row.best_of is not None or entry.runs == 1 or spread != spread
     return f"{100 * accuracy.mean:.1f}" + ("" if alone else f" ± {100 * spread:.1f}")
 
 

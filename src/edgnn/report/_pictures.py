@@ -133,4 +133,5 @@ def _estimate(entry: Entry) -> Estimate:
     low, high = (100 * end for end in found.interval)
     mark = math.nan if entry.paper is None else entry.paper.mean
     text = number(found.mean, True)
-    return Estimate(entry.row.title, text, 100 * found.mean, 100 * found.spread, (low, high), entry.row.id == _MAIN, mark)
+    spread = math.nan if entry.runs == 1 else 100 * found.spread
+    return Estimate(entry.row.title, text, 100 * found.mean, spread, (low, high), entry.row.id == _MAIN, mark)

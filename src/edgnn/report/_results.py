@@ -137,7 +137,11 @@ def _result(entry: Entry | None, best: float) -> Cell:
 
 def _spread(entry: Entry) -> str:
     found = summary_of(entry)
-    return "" if math.isnan(found.spread) else f"± {spread_text(found.mean, found.spread, found.metric.percent)}"
+    return (
+        ""
+        if entry.runs == 1 or math.isnan(found.spread)
+        else f"± {spread_text(found.mean, found.spread, found.metric.percent)}"
+    )
 
 
 def _published(paper: Published) -> Html:

@@ -153,7 +153,7 @@ def _headline(summaries: Sequence[TableSummary]) -> Html:
     met, reported = (sum(counts) for counts in zip((0, 0), *map(met_of, by_paper or summaries), strict=True))
     figures = [("the paper’s means that are met", f"{met} of {reported}")] if reported else []
     figures += [
-        ("models judged", f"{sum(len(entry.evaluation.splits) for entry in entries):,}"),
+        ("trainings judged", f"{sum(len(entry.evaluation.splits) for entry in entries):,}"),
         ("computing time", duration(sum(entry.seconds for entry in entries))),
     ]
     blocks = [

@@ -49,12 +49,12 @@ button,select{font:inherit;color:inherit;background:none;border:1px solid var(--
 .panels{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(320px,100%),1fr));gap:1.2rem 1.5rem}
 .panels.few{grid-template-columns:repeat(auto-fit,minmax(min(500px,100%),1fr))}
 .panel-name{margin:0 0 .2rem;font-size:.9rem;font-weight:600}
-.cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(300px,100%),1fr));gap:1.6rem 1.5rem;padding:.9rem 0 .4rem}
+.cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(340px,100%),1fr));gap:1.6rem 1.5rem;padding:.9rem 0 .4rem}
 .cards>div{min-width:0}
 .cards svg{display:block;max-width:100%;height:auto}
 .cards .confusion{font-size:.78rem}
-.cards .confusion td,.cards .confusion th{padding:.22rem .38rem}
-.cards .confusion td{min-width:2.4rem}
+.cards .confusion td,.cards .confusion th{padding:.22rem .3rem}
+.cards .confusion td{min-width:2rem}
 .cards .confusion th{max-width:7rem;overflow-wrap:break-word}
 details{border-bottom:1px solid var(--line)}
 summary{padding:.5rem 0;cursor:pointer;font-size:.95rem}

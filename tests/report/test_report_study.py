@@ -249,4 +249,4 @@ def test_rows_without_a_figure_of_the_paper_are_judged_by_nothing(tmp_path, page
     study = make_study(tmp_path / "study", {"gin": 0.8, "wl-subtree": RIGHT["wl-subtree"]}, ("MUTAG",), runs=1)
     text = page_of(write_study_report(study.path)).text
     assert "that are met" not in text
-    assert "models judged 20" in text
+    assert "trainings judged 20" in text

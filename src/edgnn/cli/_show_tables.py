@@ -63,7 +63,8 @@ def _print_table(console: Any, summary: TableSummary) -> None:
     console.print(f"[bold]{escape(summary.table.title)}{nested}[/]  accuracy (%), {_runs(summary)}")
     table = _table("ours (paper)" if beside else "", *map(escape, summary.datasets))
     for row in summary.rows:
-        table.add_row(escape(row.title), *(_cell(summary.entries.get((row.id, dataset))) for dataset in summary.datasets))
+        cells = [_cell(summary.entries.get((row.id, dataset))) for dataset in summary.datasets]
+        table.add_row(escape(row.title), *(_unbroken(cell) if console.is_terminal else cell for cell in cells))
     console.print(table)
     console.print()
 
@@ -73,13 +74,12 @@ def _cell(entry: Entry | None) -> str:
 
     if entry is None:
         return ""
-    paper = "" if entry.paper is None else f" ({_unbroken(str(entry.paper))})"
-    return _unbroken(ours(entry)) + paper
+    return ours(entry) + ("" if entry.paper is None else f" ({entry.paper})")
 
 
-def _unbroken(text: str) -> str:
-    """Return a figure that no line ends in."""
-    return text.replace(" ", "\N{NO-BREAK SPACE}")
+def _unbroken(cell: str) -> str:
+    """Return figures that a narrow terminal breaks between ours and the paper's only."""
+    return cell.replace(" ", "\N{NO-BREAK SPACE}").replace("\N{NO-BREAK SPACE}(", " (")
 
 
 def _runs(summary: TableSummary) -> str:

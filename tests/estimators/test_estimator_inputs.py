@@ -138,3 +138,9 @@ def test_labels_of_the_whole_graph_count_as_seen_for_its_nodes():
     seen = Seen.of(coder, PAIR.nodes[[0, 3]], np.array([0]))
     assert seen.nodes.tolist() == [True, True, False]
     assert seen.edges.tolist() == [True, False]
+
+
+def test_names_in_the_place_of_nodes_are_told_how_to_become_nodes():
+    for kind in (edgnn.NodeClassifier, edgnn.RidgeNodeClassifier):
+        with pytest.raises(EstimatorError, match=r"pass edgnn\.Nodes\.named"):
+            kind().fit(["http://example.org/a", "http://example.org/b"], [0, 1])

@@ -25,14 +25,16 @@ def collect(X: Any, level: Level) -> Items:
     SMILES strings, RDKit molecules, networkx and PyG graphs are read with the default options of ``from_smiles`` and its
     like; read them yourself for other ones.
     """
+    if level == "node" and _is_text(X):
+        raise EstimatorError("X holds text, but this estimator is for nodes: pass edgnn.Nodes.named(graphs, names)")
     items = read_any(X)
     if level == "graph" and isinstance(items, Nodes):
         raise EstimatorError(
-            "X holds nodes, but this estimator is for whole graphs: pass graphs, or use NodeClassifier or NodeRegressor"
+            "X holds nodes, but this estimator is for whole graphs: pass graphs, or use one of nodes, such as NodeClassifier"
         )
     if level == "node" and isinstance(items, Graphs):
         raise EstimatorError(
-            "X holds graphs, but this estimator is for nodes: pass graphs.nodes, or use GraphClassifier or GraphRegressor"
+            "X holds graphs, but this estimator is for nodes: pass graphs.nodes, or use one of graphs, such as GraphClassifier"
         )
     return items
 
@@ -100,6 +102,10 @@ def _foreign(items: list[Any]) -> Graphs:
     read: dict[Any, Any] = {str: from_smiles, "networkx": from_networkx, "torch_geometric": from_pyg, "rdkit": from_mols}
     graphs: Graphs = read[kind](items)
     return graphs
+
+
+def _is_text(X: Any) -> bool:
+    return isinstance(X, str) or (isinstance(X, list | tuple) and len(X) > 0 and isinstance(X[0], str))
 
 
 def _package(value: Any) -> str | None:

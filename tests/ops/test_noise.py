@@ -29,6 +29,13 @@ def test_a_rate_of_zero_drops_nothing():
     assert keep_mask(keys(SEEDS, 1), 100, 64, 0.0).all()
 
 
+@pytest.mark.parametrize("width", [1, 5, 64])
+def test_chosen_rows_have_the_masks_they_have_among_all(width):
+    rows = torch.tensor([7, 0, 3, 99])
+    everyone = keep_mask(keys(SEEDS, 1), 100, width, 0.5)
+    assert torch.equal(keep_mask(keys(SEEDS, 1), rows, width, 0.5), everyone[:, rows])
+
+
 @pytest.mark.parametrize("shape", [(0, 8), (3, 0), (1, 1), (3, 5)])
 def test_masks_of_any_size_have_their_shape(shape):
     assert keep_mask(keys(SEEDS, 1), *shape, 0.5).shape == (4, *shape)

@@ -137,7 +137,7 @@ def test_every_step_of_every_epoch_drops_anew(monkeypatch):
     drawn = []
     keep = Noise.keep
     monkeypatch.setattr(
-        Noise, "keep", lambda self, x, rate: drawn.append(keep(self, x, rate)[:, :5].flatten()) or keep(self, x, rate)
+        Noise, "keep", lambda self, x, *rest: drawn.append(keep(self, x, *rest)[:, :5].flatten()) or keep(self, x, *rest)
     )
     train("graph", config | {"dropout": 0.5}, inputs, targets, [Member(range(24), range(30))], SHORT)
     assert len(drawn) == 3 * 3 * 2  # epochs, steps and layers; validation drops nothing

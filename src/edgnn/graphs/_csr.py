@@ -103,6 +103,26 @@ class CSR:
         return matrix
 
 
+def take(matrix: CSR, rows: Tensor, place: Tensor | None = None, columns: int | None = None) -> CSR:
+    """Return chosen rows of a matrix, in their order.
+
+    ``place`` gives the new number of every column, below ``columns``; entries stay where they were, so they may no longer rise.
+    """
+    starts = matrix.indptr[rows].to(torch.int64)
+    lengths = matrix.indptr[rows + 1].to(torch.int64) - starts
+    indptr = torch.zeros(len(rows) + 1, dtype=torch.int64, device=rows.device)
+    torch.cumsum(lengths, 0, out=indptr[1:])
+    total = int(indptr[-1])
+    entry = torch.repeat_interleave(starts - indptr[:-1], lengths, output_size=total)
+    entry += torch.arange(total, device=rows.device)
+    indices = matrix.indices[entry]
+    if place is not None:
+        indices = place[indices.long()].to(indices.dtype)
+    values = None if matrix.values is None else matrix.values[entry]
+    shape = (len(rows), matrix.shape[1] if columns is None else columns)
+    return CSR(indptr.to(matrix.indptr.dtype), indices, values, shape)
+
+
 def pack(row: Tensor, column: Tensor, both: bool = False) -> Tensor:
     """Put each (row, column) into one integer that sorts by row, then column; with ``both``, (column, row) as well.
 

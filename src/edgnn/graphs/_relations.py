@@ -85,6 +85,25 @@ class Relations:
             features=features,
         )
 
+    def rows(self, rows: Tensor, place: Tensor, columns: int) -> Relations:
+        """Return the pairs that some nodes receive; ``place`` gives the new number of every node that states come from."""
+        spread = csr.take(self.spread, rows)
+        pairs, pair = torch.unique(spread.indices, return_inverse=True)
+        pairs = pairs.long()
+        return Relations(
+            gather=csr.take(self.gather, pairs, place, columns),
+            spread=replace(spread, indices=pair.to(spread.indices.dtype), shape=(len(rows), len(pairs))),
+            offset=tuple(torch.searchsorted(pairs, torch.tensor(self.offset, device=pairs.device)).tolist()),
+            features=None if self.features is None else self.features[pairs],
+        )
+
+    def without_pairs(self, nodes: int) -> Relations:
+        """Return as many relations, without any pair, between so many nodes."""
+        none = torch.zeros(nodes + 1, dtype=torch.int32, device=self.gather.indptr.device)
+        features = None if self.features is None else self.features[:0]
+        spread = CSR(none, none[:0], None, (nodes, 0))
+        return Relations(CSR(none[:1], none[:0], None, (0, nodes)), spread, (0,) * len(self.offset), features)
+
     @property
     def num_relations(self) -> int:
         """Number of relations: edge labels times directions."""

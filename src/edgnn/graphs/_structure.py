@@ -13,6 +13,7 @@ from edgnn.graphs import _checks as check
 from edgnn.graphs import _csr as csr
 from edgnn.graphs._csr import CSR
 from edgnn.graphs._graphs import Direction, Graphs, Multiplicity
+from edgnn.graphs._halo import Halo
 from edgnn.graphs._relations import Relations
 from edgnn.graphs._vocabulary import known_labels
 
@@ -31,14 +32,15 @@ class Structure:
 
     .. math:: H' = \sigma(H W_1 + A H W_2 + C_{in} W_3 + C_{out} W_4)
 
-    Made by :meth:`of` or :meth:`from_edge_index`, once, in memory linear in nodes and edges.
+    Made by :meth:`of` or :meth:`from_edge_index`, once, in memory linear in nodes and edges. A part of it (:meth:`rows`) has fewer
+    rows than columns: a layer then computes the states of its rows from those of its columns, and the rows come first among these.
 
     Parameters
     ----------
     neighbors : CSR
         :math:`A`: row v lists N(v).
-    neighbors_t : CSR
-        :math:`A^T`; the same object when A is symmetric, that is unless ``direction="in"``.
+    neighbors_t : CSR, optional
+        :math:`A^T`; the same object when A is symmetric, that is unless ``direction="in"``. Derived when needed, if not given.
     C_in, C_out : Tensor or CSR
         :math:`n^I_v(e)` and :math:`n^O_v(e)`: how many edges with label e enter and leave v. Dense while N·\|Z\| ≤ 8·E.
         ``C_out`` is ``None`` for ``direction="in"``.
@@ -54,14 +56,19 @@ class Structure:
         Whether a neighbor counts once (the paper's N(v), a set) or once per edge that joins it.
     relations, sources : Relations, optional
         Edges per edge label and direction, by target and by source.
+    nodes : Tensor, optional
+        Of a part: the number of each column among all nodes.
+    halo : Halo, optional
+        Of a part whose columns beyond its rows are other ranks' rows: how their states come here.
 
     Shapes
     ------
-    neighbors (N, N), C_in (N, \|Z\|), C_out (N, \|Z\|), F_in (N, D), F_out (N, D), graph_offset (G+1,)
+    neighbors (N, N), C_in (N, \|Z\|), C_out (N, \|Z\|), F_in (N, D), F_out (N, D), graph_offset (G+1,).
+    Of a part: neighbors (R, C) with R ≤ C, and R rows of counts and sums.
     """
 
     neighbors: CSR
-    neighbors_t: CSR
+    neighbors_t: CSR | None
     C_in: Tensor | CSR
     C_out: Tensor | CSR | None
     F_in: Tensor | None
@@ -72,6 +79,8 @@ class Structure:
     multiplicity: Multiplicity
     relations: Relations | None = None
     sources: Relations | None = None
+    nodes: Tensor | None = None
+    halo: Halo | None = None
 
     @classmethod
     def of(
@@ -176,9 +185,35 @@ class Structure:
         )
         return cls.of(graphs, **options)
 
+    def rows(self, rows: Tensor, columns: Tensor | None = None) -> Structure:
+        """Return the part that computes the states of some nodes.
+
+        Parameters
+        ----------
+        rows : Tensor
+            The nodes, each once.
+        columns : Tensor, optional
+            Whose states it is given: first those of ``rows``, then at least all their neighbors'. Without them the part has no
+            neighbor lists at all, for a first layer that needs none.
+        """
+        of_rows: dict[str, Any] = {
+            name: None if (part := getattr(self, name)) is None else select_rows(part, rows)
+            for name in ("C_in", "C_out", "F_in", "F_out")
+        }
+        listed = {name: part for name in ("relations", "sources") if (part := getattr(self, name)) is not None}
+        if columns is None:
+            columns, none = rows, torch.zeros(len(rows) + 1, dtype=torch.int32, device=rows.device)
+            neighbors = CSR(none, none[:0], None, (len(rows), len(rows)))
+            of_rows |= {name: part.without_pairs(len(rows)) for name, part in listed.items()}
+        else:
+            place = places(columns, self.neighbors.shape[1])
+            neighbors = csr.take(self.neighbors, rows, place, len(columns))
+            of_rows |= {name: part.rows(rows, place, len(columns)) for name, part in listed.items()}
+        return replace(self, neighbors=neighbors, neighbors_t=None, nodes=columns, **of_rows)
+
     @property
     def num_nodes(self) -> int:
-        """Number of nodes."""
+        """Number of nodes that have rows."""
         return self.neighbors.shape[0]
 
     @property
@@ -215,10 +250,12 @@ class Structure:
         return replace(
             self,
             neighbors=neighbors,
-            neighbors_t=neighbors if symmetric else self.neighbors_t.to(device),
+            neighbors_t=neighbors if symmetric else None if self.neighbors_t is None else self.neighbors_t.to(device),
             graph_offset=self.graph_offset.to(device),
             relations=None if self.relations is None else self.relations.to(device),
             sources=None if self.sources is None else self.sources.to(device, dtype),
+            nodes=None if self.nodes is None else self.nodes.to(device),
+            halo=None if self.halo is None else self.halo.to(device),
             **changed,
         )
 
@@ -229,6 +266,18 @@ class Structure:
             f"{self.neighbors.nnz:,} neighbors, {self.num_edge_labels:,} edge labels ({counts} counts), "
             f"direction={self.direction!r}, multiplicity={self.multiplicity!r}, {self.nbytes / 2**20:.1f} MiB on {self.device})"
         )
+
+
+def select_rows(matrix: Tensor | CSR, rows: Tensor) -> Tensor | CSR:
+    """Return chosen rows of a matrix, dense or sparse."""
+    return matrix.index_select(0, rows) if isinstance(matrix, Tensor) else csr.take(matrix, rows)
+
+
+def places(columns: Tensor, nodes: int) -> Tensor:
+    """Return the place of every node among ``columns``, −1 for those that are not there."""
+    place = torch.full((nodes,), -1, dtype=torch.int32, device=columns.device)
+    place[columns] = torch.arange(len(columns), dtype=torch.int32, device=columns.device)
+    return place
 
 
 def _batch_sizes(batch: Tensor, num_nodes: int) -> Tensor:

@@ -27,20 +27,28 @@ class Known:
     """States that never change, with their sums over neighbors: the input of the first layer.
 
     ``one_hot`` says that a row has at most one entry; ``cells`` are the neighbors' entries per relation, where counted.
+    ``reach`` has the states of all columns, where a structure has more of them than rows.
     """
 
     H: Tensor | CSR
     AH: Tensor | CSR
     one_hot: bool = True
     cells: Cells | None = None
+    reach: Tensor | CSR | None = None
+
+    @property
+    def all(self) -> Tensor | CSR:
+        """The states of all columns."""
+        return self.H if self.reach is None else self.reach
 
     def dense(self, dtype: torch.dtype) -> Tensor:
-        """Return the states as a tensor, with the blocks of members along a leading axis."""
-        if isinstance(self.H, Tensor):
-            return self.H
-        rows, columns = self.H.shape
-        blocks, width = self.H.blocks, columns // self.H.blocks
-        below = replace(self.H, indices=self.H.indices % width, shape=(rows, width), blocks=1).to_dense(dtype)
+        """Return the states of all columns as a tensor, with the blocks of members along a leading axis."""
+        H = self.all
+        if isinstance(H, Tensor):
+            return H
+        rows, columns = H.shape
+        blocks, width = H.blocks, columns // H.blocks
+        below = replace(H, indices=H.indices % width, shape=(rows, width), blocks=1).to_dense(dtype)
         return below if blocks == 1 else below.view(blocks, rows // blocks, width)
 
 
@@ -98,7 +106,7 @@ class Conv(nn.Module, ABC):
         Parameters
         ----------
         x : Tensor
-            States, one row per node.
+            States, one row per node (per column of a structure that is a part).
         structure : Structure, or Tensor
             What the layer sums over; or PyG's ``edge_index``, from which the structure is then built at every call.
         edge_type : Tensor, optional
@@ -118,7 +126,7 @@ class Conv(nn.Module, ABC):
         state = self.activation(total)
         if self.norm is not None:
             state = self.norm(state, mask)
-        return state if self.dropout is None else dropout(state, self.dropout, self.training, noise)
+        return state if self.dropout is None else dropout(state, self.dropout, self.training, noise, structure.nodes)
 
     @abstractmethod
     def _sum(self, x: Tensor | Known, structure: Structure, noise: Noise | None, mask: Tensor | None) -> Tensor:
@@ -150,6 +158,12 @@ class Conv(nn.Module, ABC):
     def extra_repr(self) -> str:
         """Say the sizes."""
         return f"{self.in_dim}, {self.out_dim}, num_edge_labels={self.num_edge_labels}, direction={self.direction!r}"
+
+
+def own_rows(x: Tensor, structure: Structure) -> Tensor:
+    """Return the states of the nodes that a structure has rows for; they come first among those of its columns."""
+    rows = structure.neighbors.shape[0] // structure.neighbors.blocks
+    return x if x.shape[-2] == rows else x[..., :rows, :]
 
 
 class GNNConv(Conv):
@@ -207,16 +221,17 @@ class GNNConv(Conv):
             x = x.dense(self.W1.dtype)
         if isinstance(x, Known):
             # a one-hot row has a single entry, so dropping entries is dropping rows
-            own = constant_product(x.H, self.W1)
-            keep = dropout(torch.ones_like(own[..., :1]), self.input_dropout, True, noise, own_rate=False)
-            total = own * keep + neighbor_sum(constant_product(x.H, self.W2) * keep, structure)
+            own = constant_product(x.all, self.W1)
+            keep = dropout(torch.ones_like(own[..., :1]), self.input_dropout, True, noise, structure.nodes, own_rate=False)
+            total = own_rows(own * keep, structure) + neighbor_sum(constant_product(x.all, self.W2) * keep, structure)
             return plus_products(total, edges)
         if dropping:
-            x = dropout(x, self.input_dropout, True, noise, own_rate=False)
+            x = dropout(x, self.input_dropout, True, noise, structure.nodes, own_rate=False)
+        own = own_rows(x, structure)
         if self.out_dim <= self.in_dim:  # the sum over neighbors runs over the narrower states
-            total = plus_product(neighbor_sum(x @ self.W2, structure), x, self.W1)
+            total = plus_product(neighbor_sum(x @ self.W2, structure), own, self.W1)
         else:
-            total = plus_product(x @ self.W1, neighbor_sum(x, structure), self.W2)
+            total = plus_product(own @ self.W1, neighbor_sum(x, structure), self.W2)
         return plus_products(total, edges)
 
     def _edge_products(self, structure: Structure) -> list[tuple[Tensor | CSR, Tensor]]:

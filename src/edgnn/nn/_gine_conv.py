@@ -13,7 +13,7 @@ from edgnn.graphs import Structure
 from edgnn.graphs._relations import Relations
 from edgnn.graphs._structure import ListedBy
 from edgnn.nn._batch_norm import BatchNorm
-from edgnn.nn._conv import Conv, Known
+from edgnn.nn._conv import Conv, Known, own_rows
 from edgnn.nn._noise import Noise, dropout
 from edgnn.nn._parameters import Generators, Linear, glorot_, parameter
 from edgnn.ops import sparse_product
@@ -97,11 +97,12 @@ class GINEConv(Conv):
     def _sum(self, x: Tensor | Known, structure: Structure, noise: Noise | None, mask: Tensor | None) -> Tensor:
         x = x.dense(self.E.dtype) if isinstance(x, Known) else x
         if self.training and self.input_dropout:
-            x = dropout(x, self.input_dropout, True, noise, own_rate=False)
+            x = dropout(x, self.input_dropout, True, noise, structure.nodes, own_rate=False)
         sources = structure.sources
         assert sources is not None
         sent = torch.relu(self._before_relu(sparse_product(sources.gather, x, sources.gather_t), sources))
-        state = self.first(x * (1 + self.eps.unsqueeze(-1)) + sparse_product(sources.spread, sent, sources.spread_t))
+        own = own_rows(x, structure) * (1 + self.eps.unsqueeze(-1))
+        state = self.first(own + sparse_product(sources.spread, sent, sources.spread_t))
         if self.inner_norm is not None:
             state = self.inner_norm(state, mask)
         mapped: Tensor = self.second(torch.relu(state))

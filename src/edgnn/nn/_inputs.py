@@ -11,10 +11,11 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 from edgnn.graphs import Graphs, Structure
+from edgnn.graphs import _csr as csr
 from edgnn.graphs._csr import CSR
 from edgnn.graphs._graphs import Multiplicity
 from edgnn.graphs._relations import Cells
-from edgnn.graphs._structure import ListedBy
+from edgnn.graphs._structure import ListedBy, select_rows
 from edgnn.graphs._vocabulary import known_labels
 from edgnn.ops import neighbor_sum, row_sum
 
@@ -48,6 +49,10 @@ class Inputs:
         One for nodes, zero for padding, where every member has a block of its own.
     cells : Cells, optional
         Neighbors' labels per relation, where edges are listed by target and nodes have no continuous features.
+    hops : tuple of Structure, optional
+        The structure of every layer, first to last, where they differ: see :meth:`around`.
+    reach : Tensor or CSR, optional
+        Node inputs of all columns of the first hop, where it has more of them than rows.
 
     Shapes
     ------
@@ -64,6 +69,8 @@ class Inputs:
     sizes: Tensor
     mask: Tensor | None = None
     cells: Cells | None = None
+    hops: tuple[Structure, ...] | None = None
+    reach: Matrix | None = None
 
     @classmethod
     def of(
@@ -98,6 +105,48 @@ class Inputs:
         H0s, AH0s, sums = (_from_scipy(matrix, dtype, graphs.device) for matrix in (sparse, AH0, graph_H0))
         return cls(structure, H0s, AH0s, sums, pool, pool_t, graphs.sizes, cells=met)
 
+    def around(self, nodes: Tensor, layers: int, *, constant_first: bool = True) -> Inputs:
+        """Return what so many layers need for the states of some nodes: the same numbers, without the rest of the graphs.
+
+        Parameters
+        ----------
+        nodes : Tensor
+            Each once; the result has a row for each of them, in this order.
+        layers : int
+            How many.
+        constant_first : bool
+            Whether the first layer is a product of constants, so that it reads no neighbors.
+        """
+        hops: list[Structure] = []
+        rows = columns = nodes
+        for layer in range(layers, 0, -1):
+            rows = columns
+            reads = layer > 1 or not constant_first
+            columns = _with_neighbors(self.structure.neighbors, rows) if reads else rows
+            hops.append(self.structure.rows(rows, columns if reads else None))
+        return self.of_hops(tuple(reversed(hops)), rows)
+
+    def of_hops(self, hops: tuple[Structure, ...], rows: Tensor) -> Inputs:
+        """Return the inputs of these hops, the first of which has ``rows``."""
+        columns = hops[0].nodes
+        assert columns is not None
+        cells = self.cells
+        if cells is not None:
+            cells = replace(cells, sums=select_rows(cells.sums, rows), means=select_rows(cells.means, rows))
+        return replace(
+            self,
+            structure=hops[-1],
+            H0=select_rows(self.H0, rows),
+            AH0=select_rows(self.AH0, rows),
+            cells=cells,
+            hops=hops,
+            reach=select_rows(self.H0, columns) if len(columns) > len(rows) else None,
+        )
+
+    def layer(self, number: int) -> Structure:
+        """Return the structure of a layer, numbered from 0."""
+        return self.structure if self.hops is None else self.hops[number]
+
     @property
     def num_graphs(self) -> int:
         """Number of graphs."""
@@ -126,7 +175,20 @@ class Inputs:
         mask = None if self.mask is None else self.mask.to(device=device, dtype=dtype)
         lists = {name: getattr(self, name).to(device) for name in ("pool", "pool_t", "sizes")}
         cells = None if self.cells is None else self.cells.to(device, dtype)
-        return replace(self, structure=self.structure.to(device, dtype), mask=mask, cells=cells, **moved, **lists)
+        structure, hops = self.structure.to(device, dtype), None
+        if self.hops is not None:
+            hops = tuple(hop.to(device, dtype) for hop in self.hops)
+            structure = hops[-1]
+        reach = None if self.reach is None else self.reach.to(device=device, dtype=dtype)
+        return replace(self, structure=structure, mask=mask, cells=cells, hops=hops, reach=reach, **moved, **lists)
+
+
+def _with_neighbors(neighbors: CSR, rows: Tensor) -> Tensor:
+    """Return the nodes of ``rows``, and behind them all their neighbors that are not among them."""
+    met = torch.zeros(neighbors.shape[1], dtype=torch.bool, device=rows.device)
+    met[csr.take(neighbors, rows).indices.long()] = True
+    met[rows] = False
+    return torch.cat([rows, met.nonzero().flatten()])
 
 
 def _pool(graphs: Graphs) -> tuple[CSR, CSR]:

@@ -167,8 +167,16 @@ class Model(nn.Module):
                 f"the inputs have {inputs.H0.shape[-1] // _blocks(inputs.H0)}"
             )
         if self.embedding is None:
-            return Known(inputs.H0, inputs.AH0, one_hot=self.input_dim == self.node_labels, cells=inputs.cells)
-        return constant_product(inputs.H0, self.embedding)
+            one_hot = self.input_dim == self.node_labels
+            return Known(inputs.H0, inputs.AH0, one_hot, inputs.cells, inputs.reach)
+        return constant_product(inputs.H0 if inputs.reach is None else inputs.reach, self.embedding)
+
+    def constant_first(self, inputs: Inputs) -> bool:
+        """Return whether the first layer is a product of constants, and so reads no states of neighbors."""
+        first = self.convs[0]
+        if self.embedding is not None or first.input_dropout:
+            return False
+        return isinstance(first, GNNConv) or (isinstance(first, RelationalConv) and inputs.cells is not None)
 
     def _inputs(self, inputs: Inputs | Graphs) -> Inputs:
         if isinstance(inputs, Inputs):

@@ -160,6 +160,6 @@ class NodeModel(Model):
 
     def _states(self, inputs: Inputs, layers: int, noise: Noise | None) -> Tensor | Known:
         x = self._input(inputs)
-        for conv in self.convs[:layers]:
-            x = conv(x, inputs.structure, noise=noise, mask=inputs.mask)
+        for number, conv in enumerate(self.convs[:layers]):
+            x = conv(x, inputs.layer(number), noise=noise, mask=inputs.mask)
         return x

@@ -34,20 +34,26 @@ class Noise:
         """Go on to the next call; also where nothing is dropped, so that a member's masks do not depend on others' rates."""
         self._calls += 1
 
-    def keep(self, x: Tensor, rate: Tensor | float) -> Tensor:
-        """Return this call's mask, scaled so that means stay, for states of the shape of ``x``."""
-        mask = keep_mask(keys(self.seeds, *self.purpose, self._calls), x.shape[-2], x.shape[-1], rate)
+    def keep(self, x: Tensor, rate: Tensor | float, nodes: Tensor | None = None) -> Tensor:
+        """Return this call's mask, scaled so that means stay, for states of the shape of ``x``, whose rows may be chosen nodes."""
+        rows = x.shape[-2] if nodes is None else nodes[: x.shape[-2]]
+        mask = keep_mask(keys(self.seeds, *self.purpose, self._calls), rows, x.shape[-1], rate)
         share = 1 - torch.as_tensor(rate, dtype=x.dtype, device=x.device).reshape(-1, 1, 1)
         return mask.to(x.dtype).div_(share)
 
 
-def dropout(x: Tensor, rate: float, training: bool, noise: Noise | None, own_rate: bool = True) -> Tensor:
-    """Drop entries of ``x`` while training; with ``own_rate``, at the members' own rates where the noise has them."""
+def dropout(
+    x: Tensor, rate: float, training: bool, noise: Noise | None, nodes: Tensor | None = None, *, own_rate: bool = True
+) -> Tensor:
+    """Drop entries of ``x`` while training; with ``own_rate``, at the members' own rates where the noise has them.
+
+    ``nodes`` are the numbers of the rows (or more) among all nodes: what is dropped of a node does not depend on who is beside it.
+    """
     if not training:
         return x
     if noise is None:
         return functional.dropout(x, rate) if rate else x
     noise.count()
     if own_rate and noise.rate is not None:
-        return x * noise.keep(x, noise.rate)
-    return x * noise.keep(x, rate) if rate else x
+        return x * noise.keep(x, noise.rate, nodes)
+    return x * noise.keep(x, rate, nodes) if rate else x

@@ -13,7 +13,7 @@ from edgnn.errors import GraphError, ModelError
 from edgnn.graphs import Structure
 from edgnn.graphs._relations import Cells
 from edgnn.graphs._structure import ListedBy
-from edgnn.nn._conv import Conv, Known
+from edgnn.nn._conv import Conv, Known, own_rows
 from edgnn.nn._noise import Noise, dropout
 from edgnn.nn._parameters import Generators, glorot_, parameter, plus_product, plus_products
 from edgnn.ops import sparse_product
@@ -124,7 +124,7 @@ class RelationalConv(Conv):
         else:
             x = x.dense(self.W1.dtype) if isinstance(x, Known) else x
             total = self._of_states(
-                dropout(x, self.input_dropout, dropping, noise, own_rate=False) if dropping else x, structure
+                dropout(x, self.input_dropout, dropping, noise, structure.nodes, own_rate=False) if dropping else x, structure
             )
         if self.W_features is not None and structure.F_in is not None:
             total = plus_product(total, structure.F_in, self.W_features[..., : self.edge_features, :])
@@ -154,5 +154,5 @@ class RelationalConv(Conv):
         sizes = [stop - start for start, stop in pairwise(relations.offset)]
         by_relation = zip(torch.split(received, sizes, dim=-2), self.relation_weights().unbind(-3), strict=True)
         sent = [torch.matmul(states, weight) for states, weight in by_relation if states.shape[-2]]
-        total = x @ self.W1
+        total = own_rows(x, structure) @ self.W1
         return total + sparse_product(relations.spread, torch.cat(sent, dim=-2), relations.spread_t) if sent else total

@@ -37,15 +37,18 @@ def random_order(seeds: Tensor, length: int, *purpose: int) -> Tensor:
     return order
 
 
-def keep_mask(key: Tensor, rows: int, width: int, rate: Tensor | float) -> Tensor:
+def keep_mask(key: Tensor, rows: int | Tensor, width: int, rate: Tensor | float) -> Tensor:
     """Return which entries dropout keeps: each is dropped with probability ``rate`` (to 16 bits), whatever the number of rows.
+
+    ``rows`` is how many there are, or which: the mask of row v is the same in both forms.
 
     Shapes
     ------
-    key : (M,), rate : () or (M,) → (M, rows, width) of bool
+    key : (M,), rows : (R,), rate : () or (M,) → (M, R, width) of bool
     """
-    members, entries = len(key), rows * width
-    bits = torch.arange((entries + 1) // 2, dtype=torch.int32, device=key.device).mul_(_COUNTER)  # one number for two entries
+    count = rows if isinstance(rows, int) else len(rows)
+    numbers, halves = _numbers(rows, width, key.device)  # one number for two entries
+    bits = numbers.mul_(_COUNTER)
     bits = bits ^ _low(key)[:, None]
     bits ^= (bits >> 16) & 0xFFFF
     bits *= _FIRST
@@ -55,7 +58,19 @@ def keep_mask(key: Tensor, rows: int, width: int, rate: Tensor | float) -> Tenso
     bits ^= (bits >> 16) & 0xFFFF
     threshold = (torch.as_tensor(rate, dtype=torch.float64, device=key.device) * 2.0**16 - 2.0**15).round()
     limit = threshold.clamp(-(2.0**15), 2.0**15 - 1).to(torch.int16).reshape(-1, 1)
-    return (bits.view(torch.int16)[:, :entries] >= limit).view(members, rows, width)
+    return (bits.view(torch.int16)[:, halves] >= limit).view(len(key), count, width)
+
+
+def _numbers(rows: int | Tensor, width: int, device: torch.device) -> tuple[Tensor, slice | Tensor]:
+    """Return the numbers to be mixed, and where in the halves of the results the entries are."""
+    if isinstance(rows, int):
+        entries = rows * width
+        return torch.arange((entries + 1) // 2, dtype=torch.int32, device=device), slice(0, entries)
+    if width % 2 == 0:
+        pairs = rows[:, None] * (width // 2) + torch.arange(width // 2, device=device)
+        return pairs.flatten().to(torch.int32), slice(0, len(rows) * width)
+    entries_ = (rows[:, None] * width + torch.arange(width, device=device)).flatten()
+    return (entries_ // 2).to(torch.int32), 2 * torch.arange(len(entries_), device=device) + entries_ % 2
 
 
 def _low(numbers: Tensor) -> Tensor:

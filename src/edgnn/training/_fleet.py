@@ -111,7 +111,8 @@ class Fleet:
         members, inputs = len(self.seeds), self.task.inputs
         if isinstance(self.task, GraphTask) or inputs.device.type != "cpu":
             return [(self.model, slice(0, members))]
-        states = inputs.num_nodes * self.model.config["hidden"] * self.packed.parameters.element_size()
+        first = self.task.view(self.model)[0].layer(0)
+        states = first.neighbors.shape[1] * self.model.config["hidden"] * self.packed.parameters.element_size()
         size = max(1, _BYTES_AT_ONCE // max(1, states))
         groups = []
         for start in range(0, members, size):
@@ -133,7 +134,7 @@ class Fleet:
     def _batches(self, epoch: int) -> Iterator[tuple[Tensor, Tensor]]:
         """Yield every step's items of each member (below zero: none), and how many there are."""
         items = self.train
-        if isinstance(self.task, NodeTask) or self.settings.batch_size is None:
+        if not self.task.in_batches or self.settings.batch_size is None:
             self._always_full = True
             yield items, (items >= 0).sum(1)
             return

@@ -19,9 +19,14 @@ MODELS: dict[str, type[Model]] = {"graph": GraphModel, "node": NodeModel}
 #: About so many states (nodes times members) are computed at once where no gradient is needed.
 _NODES_AT_ONCE = 200_000
 
+#: Node tasks leave out what the items do not depend on, unless the items are more than this share of all nodes.
+_MOST_OF_ALL = 0.75
+
 
 class GraphTask:
     """Items are graphs; each step takes some of each member's."""
+
+    in_batches = True
 
     def __init__(self, inputs: Inputs) -> None:
         self.inputs, self.items = inputs, inputs.num_graphs
@@ -48,22 +53,41 @@ class GraphTask:
 
 
 class NodeTask:
-    """Items are nodes of graphs that every step runs over as a whole."""
+    """Items are nodes of graphs that every step runs over as a whole, as far as the items' states depend on it."""
+
+    in_batches = False
 
     def __init__(self, inputs: Inputs, positions: Tensor) -> None:
         self.inputs, self.items, self.positions = inputs, len(positions), positions.to(inputs.device)
+        self._views: dict[Any, tuple[Inputs, Tensor]] = {}
 
     def outputs(self, model: Model, items: Tensor, noise: Noise | None = None) -> Tensor:
         """Return the outputs for every member's items."""
-        outputs: Tensor = model(self.inputs, noise)
-        node = self.positions[items.clamp(min=0)]
-        shift = torch.arange(len(outputs), device=node.device).unsqueeze(1) * outputs.shape[1]
-        return outputs.flatten(0, 1).index_select(0, (node + shift).flatten()).view(*items.shape, -1)
+        inputs, rows = self.view(model)
+        outputs: Tensor = model(inputs, noise)
+        row = rows[items.clamp(min=0)]
+        shift = torch.arange(len(outputs), device=row.device).unsqueeze(1) * outputs.shape[1]
+        return outputs.flatten(0, 1).index_select(0, (row + shift).flatten()).view(*items.shape, -1)
 
     def shared_outputs(self, model: Model, items: Tensor) -> Tensor:
         """Return the outputs of all members for the same items, shape (M, B, K)."""
-        outputs: Tensor = model(self.inputs)
-        return outputs[..., self.positions[items], :]
+        inputs, rows = self.view(model)
+        outputs: Tensor = model(inputs)
+        return outputs[..., rows[items], :]
+
+    def view(self, model: Model) -> tuple[Inputs, Tensor]:
+        """Return the inputs that the items' outputs depend on, and the row of each item; batch norm looks at all nodes."""
+        layers, constant = len(model.convs), model.constant_first(self.inputs)
+        key = None if any(conv.norm is not None for conv in model.convs) else (layers, constant)
+        if key not in self._views:
+            self._views[key] = self._view(layers, constant, whole=key is None)
+        return self._views[key]
+
+    def _view(self, layers: int, constant: bool, whole: bool) -> tuple[Inputs, Tensor]:
+        nodes, rows = torch.unique(self.positions, return_inverse=True)
+        if whole or len(nodes) > _MOST_OF_ALL * self.inputs.num_nodes:
+            return self.inputs, self.positions
+        return self.inputs.around(nodes, layers, constant_first=constant), rows
 
     def chunk(self, members: int) -> int:
         """Return how many items of each member to compute at once: all, for the whole graph is computed anyway."""

@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from edgnn.cli._bench import bench
+from edgnn.cli._convert import convert
 from edgnn.cli._datasets import datasets_app
 from edgnn.cli._evaluate import evaluate
 from edgnn.cli._predict import predict
@@ -59,6 +60,7 @@ app.command("predict")(predict)
 app.command("evaluate")(evaluate)
 app.command("reproduce")(reproduce)
 app.command("report")(report)
+app.command("convert")(convert)
 app.command("bench")(bench)
 
 

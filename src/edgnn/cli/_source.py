@@ -98,14 +98,15 @@ class Source:
         with warnings.catch_warnings():
             if self.regression is not None:
                 warnings.filterwarnings("ignore", r"\d+ of \d+ targets are missing, so whole numbers are taken as real")
-            data = self._read()
+            data = self.read()
         if data.targets is None:
             raise DatasetError(f"{self.name} has no targets: name its column with --target, or a table with --target-file")
         if self.task is not None and data.level != self.task:
             raise DatasetError(f"--task {self.task}: the targets of {self.name} belong to {data.level}s")
         return _as_asked(data, self.regression)
 
-    def _read(self) -> Dataset:
+    def read(self) -> Dataset:
+        """Return the data with its targets, where it has some."""
         from edgnn.datasets import load_dataset
 
         options = dict(self.options or {})
@@ -132,6 +133,8 @@ class Source:
             return {"target": one_or_more}
         if kind == "tables" and self._level_of_tables() == "graph":
             return {"graph_target": one_or_more}
+        if kind == "arrays":
+            raise DatasetError(f"{self.name} holds its targets itself; leave --target out, or name a table with --target-file")
         if kind not in ("tables", "graphml", "node-link"):
             raise DatasetError(f"{self.name} is RDF, which has no target columns; name a table of targets with --target-file")
         if self.task == "graph":

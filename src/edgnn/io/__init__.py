@@ -1,5 +1,7 @@
 """Foreign formats to Graphs and back: files by `read` and `write`, objects by `from_*` and `to_*`."""
 
+from edgnn.io._arrays import read_arrays, write_arrays
+from edgnn.io._graph_writer import GraphWriter
 from edgnn.io._graphml import read_graphml, write_graphml
 from edgnn.io._labeled import Labeled
 from edgnn.io._molecules import from_mols, from_sdf, from_smiles, read_sdf, read_smiles_table
@@ -8,17 +10,21 @@ from edgnn.io._node_link import read_node_link, write_node_link
 from edgnn.io._pyg import from_pyg, to_pyg
 from edgnn.io._rdf import read_rdf, write_rdf
 from edgnn.io._read import read, read_labeled, recognize, write
+from edgnn.io._structure_files import open_structure, write_structure
 from edgnn.io._tables import read_tables, write_tables
 from edgnn.io._tu import read_tu, write_tu
 
 __all__ = [
+    "GraphWriter",
     "Labeled",
     "from_mols",
     "from_networkx",
     "from_pyg",
     "from_sdf",
     "from_smiles",
+    "open_structure",
     "read",
+    "read_arrays",
     "read_graphml",
     "read_labeled",
     "read_node_link",
@@ -31,9 +37,11 @@ __all__ = [
     "to_networkx",
     "to_pyg",
     "write",
+    "write_arrays",
     "write_graphml",
     "write_node_link",
     "write_rdf",
+    "write_structure",
     "write_tables",
     "write_tu",
 ]

@@ -12,7 +12,9 @@ from typing import Any
 from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import Graphs
 from edgnn.graphs._vocabulary import preview
+from edgnn.io._arrays import read_arrays, write_arrays
 from edgnn.io._files import Path_, open_binary
+from edgnn.io._graph_writer import HEADER
 from edgnn.io._graphml import read_graphml, write_graphml
 from edgnn.io._labeled import Labeled
 from edgnn.io._molecules import MoleculeOptions, read_sdf, read_smiles_table
@@ -31,6 +33,7 @@ _READERS: dict[str, Callable[..., Labeled]] = {
     "node-link": read_node_link,
     "sdf": read_sdf,
     "smiles": read_smiles_table,
+    "arrays": read_arrays,
     **{syntax: partial(read_rdf, format=syntax) for syntax in ("nt", "ttl", "nq", "trig", "n3", "xml")},
 }
 _WRITERS: dict[str, Callable[..., None]] = {
@@ -39,6 +42,7 @@ _WRITERS: dict[str, Callable[..., None]] = {
     "tables": write_tables,
     "graphml": write_graphml,
     "node-link": write_node_link,
+    "arrays": write_arrays,
 }
 _BY_SUFFIX = {
     ".zip": "tu",
@@ -48,6 +52,7 @@ _BY_SUFFIX = {
     ".json": "node-link",
     **dict.fromkeys((".sdf", ".sd", ".mol"), "sdf"),
     **dict.fromkeys((".smi", ".smiles"), "smiles"),
+    ".graphs": "arrays",
 }
 _TEXT_TABLES = (".csv", ".tsv", ".txt")
 _SNIFFED = 4096
@@ -58,7 +63,7 @@ def read(path: Path_, *, format: str | None = None, **options: Any) -> Graphs:
 
     TU folders and zips; RDF as N-Triples, Turtle, N-Quads, TriG or RDF/XML; edge tables as CSV or Parquet, alone or in a folder
     with ``edges``, ``nodes`` and ``graphs`` tables; GraphML; node-link JSON; SDF; tables with a SMILES column. Text formats may be
-    compressed with gzip.
+    compressed with gzip. Our own folders of arrays (``.graphs``) are mapped, not read: they may be larger than memory.
 
     Parameters
     ----------
@@ -66,7 +71,7 @@ def read(path: Path_, *, format: str | None = None, **options: Any) -> Graphs:
         A file or folder.
     format : str, optional
         ``"tu"``, ``"rdf"`` (or its syntax: ``"nt"``, ``"ttl"``, ``"nq"``, ``"trig"``, ``"n3"``, ``"xml"``), ``"tables"``,
-        ``"graphml"``, ``"node-link"``, ``"sdf"`` or ``"smiles"``; default: recognised.
+        ``"graphml"``, ``"node-link"``, ``"sdf"``, ``"smiles"`` or ``"arrays"``; default: recognised.
     **options
         Passed to the format's own reader (``edgnn.io.read_tu``, ``read_rdf``, ``read_tables``, …).
     """
@@ -92,17 +97,24 @@ def write(graphs: Graphs, path: Path_, *, format: str | None = None, **options: 
     graphs : Graphs
         What to write; GraphML, node-link JSON and RDF hold a single graph.
     path : path
-        ``.graphml``, ``.json`` or ``.nt`` for a file, with ``.gz`` to compress it; a folder needs ``format="tu"`` or ``"tables"``.
+        ``.graphml``, ``.json`` or ``.nt`` for a file, with ``.gz`` to compress it; ``.graphs`` for a folder of arrays, which
+        :func:`read` maps; another folder needs ``format="tu"`` or ``"tables"``.
     format : str, optional
         Overrides the name.
     **options
         Passed to the format's own writer.
     """
+    kind = format_to_write(path, format)
+    _check_options(kind, _WRITERS[kind], options)
+    _WRITERS[kind](graphs, path, **options)
+
+
+def format_to_write(path: Path_, format: str | None = None) -> str:
+    """Return the name of the format that :func:`write` gives a file or folder of this name."""
     kind = _BY_SUFFIX.get(_suffix(path)) if format is None else format
     if kind not in _WRITERS or (kind in ("tu", "tables") and format is None):
         raise GraphError(f"cannot tell the format of {os.fspath(path)!r}; pass format= one of {', '.join(map(repr, _WRITERS))}")
-    _check_options(kind, _WRITERS[kind], options)
-    _WRITERS[kind](graphs, path, **options)
+    return kind
 
 
 def recognize(path: Path_, options: Collection[str] = ()) -> str:
@@ -163,11 +175,15 @@ def _suffix(path: Path_) -> str:
 
 def _recognize_folder(path: Path) -> str:
     names = [entry.name for entry in path.iterdir()]
+    if HEADER in names:
+        return "arrays"
     if any(name.endswith("_A.txt") for name in names):
         return "tu"
     if any(name.split(".")[0] == "edges" for name in names):
         return "tables"
-    raise FormatError(path, "the folder holds neither a TU set (NAME_A.txt) nor tables (edges.csv, edges.parquet)")
+    raise FormatError(
+        path, "the folder holds neither a TU set (NAME_A.txt) nor tables (edges.csv, edges.parquet) nor arrays (graphs.json)"
+    )
 
 
 def _recognize_table(start: bytes) -> str:

@@ -14,11 +14,12 @@ import torch
 from torch import Tensor
 
 from edgnn.errors import GraphError, RunError
-from edgnn.graphs import UNKNOWN, Vocabulary
+from edgnn.graphs import Vocabulary
+from edgnn.graphs import _label_values as labels
+from edgnn.graphs._label_values import short
 
 _NON_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _LIKE_NON_FINITE = re.compile(r"~*(NaN|-?Infinity)")
-_EXACT_IN_JSON = 2**53
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NEEDS_QUOTES = re.compile(r'[",\r\n]|^\s|\s$|^$')
 _OWN = "edgnn"
@@ -68,11 +69,7 @@ def to_csv(columns: Mapping[str, Any]) -> bytes:
 
 
 def encode_value(value: Any) -> Any:
-    """Return a label value as JSON that :func:`decode_value` turns back into the same value of the same type.
-
-    Text, truth values, ``None`` and ordinary numbers are themselves, a tuple is a list. The rest is an object with one key:
-    ``{"int": "0x…"}`` beyond 2⁵³, ``{"float": "inf"}``, ``{"bytes": "…"}`` (hexadecimal), ``{"unknown": true}`` for
-    :data:`edgnn.UNKNOWN`. numpy's scalars are stored as the plain values they hold.
+    """Return a label value as JSON that :func:`decode_value` turns back; see ``graphs._label_values`` for how.
 
     Parameters
     ----------
@@ -80,17 +77,17 @@ def encode_value(value: Any) -> Any:
         What to store; any other type is a :class:`~edgnn.errors.RunError`.
     """
     try:
-        return _encoded(value)
-    except RecursionError:
-        raise RunError("a label is a tuple nested too deeply to be stored") from None
+        return labels.encode_value(value, "a run folder")
+    except GraphError as error:
+        raise RunError(str(error)) from None
 
 
 def decode_value(stored: Any) -> Any:
     """Return the label value that :func:`encode_value` stored."""
     try:
-        return _decoded(stored)
-    except (RecursionError, ValueError, TypeError, AttributeError):
-        raise RunError(f"{_short(stored)} is no stored label; the file is damaged or from another version") from None
+        return labels.decode_value(stored)
+    except GraphError as error:
+        raise RunError(str(error)) from None
 
 
 def encode_vocabulary(vocabulary: Vocabulary) -> list[Any]:
@@ -101,7 +98,7 @@ def encode_vocabulary(vocabulary: Vocabulary) -> list[Any]:
 def decode_vocabulary(stored: Any) -> Vocabulary:
     """Return the vocabulary that :func:`encode_vocabulary` stored."""
     if not isinstance(stored, list):
-        raise RunError(f"a stored vocabulary is a list of labels, not {_short(stored)}; the file is damaged")
+        raise RunError(f"a stored vocabulary is a list of labels, not {short(stored)}; the file is damaged")
     try:
         return Vocabulary([decode_value(value) for value in stored])
     except GraphError as error:
@@ -203,53 +200,6 @@ def _field(value: Any) -> str:
     return text
 
 
-def _encoded(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        value = value.item()
-    kind = type(value)
-    if value is None or kind in (str, bool):
-        return value
-    if kind is int:
-        return value if -_EXACT_IN_JSON < value < _EXACT_IN_JSON else {"int": hex(value)}
-    if kind is float:
-        return value if math.isfinite(value) else {"float": repr(value)}
-    if kind is tuple:
-        return [_encoded(item) for item in value]
-    if kind is bytes:
-        return {"bytes": value.hex()}
-    if value is UNKNOWN:
-        return {"unknown": True}
-    raise RunError(
-        f"the label {_short(value)} is a {kind.__name__}, which a run folder cannot store: "
-        "use text, numbers, truth values, None, bytes or tuples of them"
-    )
-
-
-def _decoded(stored: Any) -> Any:
-    if isinstance(stored, list):
-        return tuple(_decoded(item) for item in stored)
-    if stored is None or isinstance(stored, str | int | float):
-        return stored
-    ((kind, content),) = stored.items()
-    if kind == "unknown" and content is True:
-        return UNKNOWN
-    if kind == "int":
-        return int(content, 16)
-    if kind == "bytes":
-        return bytes.fromhex(content)
-    if kind == "float" and content in ("inf", "-inf", "nan"):
-        return float(content)
-    raise ValueError
-
-
-def _short(value: Any, most: int = 80) -> str:
-    try:
-        text = repr(value)
-    except (RecursionError, ValueError):  # nested too deeply, or a whole number of very many digits
-        text = f"of type {type(value).__name__}"
-    return text if len(text) <= most else f"{text[:most]}…"
-
-
 def _checked_names(tensors: Mapping[str, Tensor]) -> list[str]:
     for name, tensor in tensors.items():
         if not isinstance(name, str) or name == "__metadata__":
@@ -266,7 +216,7 @@ def _checked_names(tensors: Mapping[str, Tensor]) -> list[str]:
 def _checked_metadata(metadata: Mapping[str, str]) -> dict[str, str]:
     for key, text in metadata.items():
         if not isinstance(key, str) or not isinstance(text, str):
-            raise RunError(f"metadata {key!r}: {_short(text)} is not text; keys and values of metadata are")
+            raise RunError(f"metadata {key!r}: {short(text)} is not text; keys and values of metadata are")
     return dict(sorted(metadata.items()))
 
 

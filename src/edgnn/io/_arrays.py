@@ -1,0 +1,183 @@
+"""Graphs as a folder of raw arrays, mapped into memory: read without reading, so that they may be larger than memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+
+from edgnn.errors import FormatError, GraphError
+from edgnn.graphs import Graphs, Nodes, Vocabulary
+from edgnn.graphs import _checks as graph_check
+from edgnn.io import _piece_checks as check
+from edgnn.io._array_files import AGAIN, Array, Entry
+from edgnn.io._array_folder import open_arrays, read_header, read_values
+from edgnn.io._files import Path_
+from edgnn.io._graph_writer import HEADER, KIND, GraphWriter
+from edgnn.io._labeled import Labeled
+
+_Made = TypeVar("_Made")
+_INTEGERS, _FLOATS = ("<i8",), ("<f4", "<f8")
+_PIECE = 2**18
+
+#: What each array of a folder must be: of what it has one row each, its types, its dimensions.
+_ARRAYS = {
+    "node_label": ("nodes", _INTEGERS, 1),
+    "edge_source": ("edges", _INTEGERS, 1),
+    "edge_target": ("edges", _INTEGERS, 1),
+    "edge_label": ("edges", _INTEGERS, 1),
+    "graph_offset": ("offsets", _INTEGERS, 1),
+    "edge_offset": ("offsets", _INTEGERS, 1),
+    "node_features": ("nodes", _FLOATS, 2),
+    "edge_features": ("edges", _FLOATS, 2),
+}
+_TARGETS = ("targets", "target_nodes")
+_OPTIONAL = ("node_features", "edge_features")
+
+
+def write_arrays(graphs: Graphs, folder: Path_, *, targets: Any = None, nodes: Nodes | Any = None) -> None:
+    """Write graphs as raw arrays in a new folder, which :func:`read_arrays` maps into memory.
+
+    Every array is a ``.npy`` file of its own; ``graphs.json`` says what each must be, with checksums. Label values and names are
+    lines of JSON: text, numbers, truth values, ``None``, bytes and tuples of them come back as they were. What is held in memory
+    besides ``graphs`` does not grow with them; :class:`GraphWriter` writes what never is in memory as a whole.
+
+    Parameters
+    ----------
+    graphs : Graphs
+        What to write.
+    folder : path
+        A place where nothing is yet, such as ``"big.graphs"``.
+    targets : array-like, optional
+        One target, or one row of them, per graph, or per entry of ``nodes``.
+    nodes : Nodes or array of int, optional
+        The nodes that the targets belong to.
+    """
+    if nodes is not None and targets is None:
+        raise GraphError("nodes= says which nodes have targets, but there are no targets=")
+    with GraphWriter(folder, node_vocabulary=graphs.node_vocabulary, edge_vocabulary=graphs.edge_vocabulary) as writer:
+        writer.add(graphs)
+        if targets is not None:
+            writer.add_targets(targets, nodes)
+
+
+def read_arrays(path: Path_, *, names: bool = True, verify: bool = False) -> Labeled:
+    """Map graphs that :func:`write_arrays` or :class:`GraphWriter` wrote: nothing of an array is read before it is used.
+
+    Sizes are checked, contents are not, as that would read everything. Label values and names do not stay on disk.
+
+    Parameters
+    ----------
+    path : path
+        The folder.
+    names : bool
+        Whether to read the names of nodes and graphs, where there are some.
+    verify : bool
+        Check the contents as well, in bounded memory: that they are what was written, and make graphs. For folders from others,
+        and after a copy.
+    """
+    folder = Path(path)
+    content = read_header(folder / HEADER, KIND)
+    try:
+        return _read(folder, content, names, verify)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        if isinstance(error, FormatError):
+            raise
+        raise FormatError(folder / HEADER, f"the header lacks what it must tell: {AGAIN}") from None
+
+
+def _read(folder: Path, content: Mapping[str, Any], names: bool, verify: bool) -> Labeled:
+    opened = _opened(folder, content, verify)
+    arrays = {name: array for name, (array, _) in opened.items()}
+    values = _values(folder, content, names)
+    fields: dict[str, Any] = {name: torch.from_numpy(array) for name, array in arrays.items() if name in _ARRAYS}
+    edge_offset = fields.pop("edge_offset")
+    graphs = Graphs._trusted(**fields, **values)
+    graphs.__dict__["edge_offset"] = edge_offset  # what the property would read all edges for
+    if verify:
+        _told_of(folder, lambda: _verify(graphs))
+    return _labeled(folder, content, graphs, arrays)
+
+
+def _opened(folder: Path, content: Mapping[str, Any], verify: bool) -> dict[str, tuple[Array, Entry]]:
+    """Map all arrays and check their sizes against one another."""
+    sizes = {name: int(content[name]) for name in ("graphs", "nodes", "edges")}
+    sizes["offsets"] = sizes["graphs"] + 1
+    opened = open_arrays(folder, content["arrays"], (*_ARRAYS, *_TARGETS), verify=verify)
+    for name, (rows, types, dimensions) in _ARRAYS.items():
+        if name not in opened:
+            if name in _OPTIONAL:
+                continue
+            raise FormatError(folder / HEADER, f"the header lacks the array {name!r}: {AGAIN}")
+        entry = opened[name][1]
+        if entry.dtype not in types or len(entry.shape) != dimensions or entry.shape[0] != sizes[rows]:
+            told = f"{name!r} has the type {entry.dtype} and the shape {entry.shape}"
+            raise FormatError(folder / HEADER, f"{told}, which does not fit {sizes['graphs']} graphs of {rows}: {AGAIN}")
+    for name, total in (("graph_offset", "nodes"), ("edge_offset", "edges")):
+        offset = opened[name][0]
+        if offset[0] != 0 or offset[-1] != sizes[total]:
+            raise FormatError(folder / f"{name}.npy", f"it must rise from 0 to the number of {total}, {sizes[total]}: {AGAIN}")
+    return opened
+
+
+def _values(folder: Path, content: Mapping[str, Any], names: bool) -> dict[str, Any]:
+    stored = content["values"]
+    found: dict[str, Any] = {}
+    for name in ("node_vocabulary", "edge_vocabulary"):
+        path = folder / f"{name}.jsonl"
+        if name not in stored:
+            raise FormatError(folder / HEADER, f"the header lacks the values {name!r}: {AGAIN}")
+        found[name] = _told_of(path, partial(Vocabulary, read_values(path, stored[name])))
+    for name, owner in (("node_names", "nodes"), ("graph_names", "graphs")) if names else ():
+        if name in stored:
+            found[name] = graph_check.names(read_values(folder / f"{name}.jsonl", stored[name]), owner)
+            if len(found[name]) != content[owner]:
+                told = f"there are {len(found[name])} names for {content[owner]} {owner}"
+                raise FormatError(folder / f"{name}.jsonl", f"{told}: {AGAIN}")
+    return found
+
+
+def _labeled(folder: Path, content: Mapping[str, Any], graphs: Graphs, arrays: Mapping[str, Array]) -> Labeled:
+    targets, nodes = arrays.get("targets"), None
+    if targets is None and "targets" in content["values"]:
+        targets = graph_check.names(read_values(folder / "targets.jsonl", content["values"]["targets"]), "target")
+    if "target_nodes" in arrays:
+        numbers = arrays["target_nodes"]
+        if len(numbers) and not (numbers.min() >= 0 and numbers.max() < graphs.num_nodes):
+            raise FormatError(folder / "target_nodes.npy", f"it names nodes that are not among the {graphs.num_nodes}: {AGAIN}")
+        nodes = Nodes._of(graphs, torch.from_numpy(numbers))
+    return _told_of(folder, lambda: Labeled(graphs, targets, nodes))
+
+
+def _told_of(path: Path, make: Callable[[], _Made]) -> _Made:
+    """Return what ``make`` returns; what it finds wrong is told as a fault of the file."""
+    try:
+        return make()
+    except GraphError as error:
+        raise FormatError(path, f"{error}: {AGAIN}") from None
+
+
+def _verify(graphs: Graphs) -> None:
+    """Check every element, a piece at a time."""
+    offset, edge_offset = graphs.graph_offset.numpy(), graphs.edge_offset.numpy()
+    check.offsets(offset, graphs.num_nodes, "graph_offset")
+    check.offsets(edge_offset, graphs.num_edges, "edge_offset")
+    sides = graphs.edge_source.numpy(), graphs.edge_target.numpy()
+    for start in range(0, graphs.num_edges, _PIECE):
+        source, target = (side[start : start + _PIECE] for side in sides)
+        graph = np.searchsorted(edge_offset, np.arange(start, start + len(source)), side="right") - 1
+        check.ends(source, target, offset[graph], offset[graph + 1], start)
+    for what, label, vocabulary, features in (
+        ("node", graphs.node_label, graphs.node_vocabulary, graphs.node_features),
+        ("edge", graphs.edge_label, graphs.edge_vocabulary, graphs.edge_features),
+    ):
+        for start in range(0, len(label), _PIECE):
+            check.label_numbers(label[start : start + _PIECE].numpy(), len(vocabulary), start, what)
+            if features is not None:
+                check.finite(features[start : start + _PIECE].numpy(), start, what)
+    if graphs.node_names is not None:
+        graph_check._unique_names(graphs.node_names, graphs.graph_offset)

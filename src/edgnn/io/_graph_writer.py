@@ -1,0 +1,270 @@
+"""GraphWriter: graphs written piece by piece, so that they need never fit into memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+from torch import Tensor
+
+from edgnn.errors import GraphError
+from edgnn.graphs import Graphs, Nodes, Vocabulary
+from edgnn.graphs._vocabulary import Labels, OnUnknown
+from edgnn.io import _piece_checks as check
+from edgnn.io._array_files import Array, ArrayFile, plain_numbers, write_array
+from edgnn.io._array_folder import ValuesFile, write_header
+from edgnn.io._files import Path_, atomic_folder
+from edgnn.io._growing import Elements, Names, Numbering
+
+#: The header of a folder of graphs, and the kind that it tells.
+HEADER = "graphs.json"
+KIND = "edgnn graphs"
+
+_PIECE = 2**18
+
+
+class GraphWriter:
+    """Write graphs piece by piece into a folder that :func:`edgnn.read` maps; used in a ``with`` block.
+
+    The folder appears when the block ends, complete; after an error in the block there is none. Memory holds one piece, the
+    label values and, while their graph is written, the names of its nodes.
+
+    Parameters
+    ----------
+    folder : path
+        A place where nothing is yet, such as ``"big.graphs"``.
+    node_vocabulary, edge_vocabulary : sequence of hashable, optional
+        Label values in the order of their numbers; values that come up later are put behind them.
+    like : Graphs, optional
+        Number the labels as these graphs do, so that a model made for them fits.
+    unknown : {"error", "map"}
+        What to do with a label that ``like`` does not know: raise, or give it the reserved label ``UNKNOWN``.
+
+    Examples
+    --------
+    >>> import edgnn
+    >>> from edgnn.io import GraphWriter
+    >>> with GraphWriter("big.graphs") as writer:
+    ...     nodes = writer.add_nodes(labels=["C", "C", "O"])
+    ...     writer.add_edges([0, 1], [1, 2], labels=["single", "double"])
+    >>> edgnn.read("big.graphs")
+    Graphs(1 graph, 3 nodes, 2 edges, 2 node labels, 2 edge labels)
+    """
+
+    def __init__(
+        self,
+        folder: Path_,
+        *,
+        node_vocabulary: Sequence[Any] | None = None,
+        edge_vocabulary: Sequence[Any] | None = None,
+        like: Graphs | None = None,
+        unknown: OnUnknown = "error",
+    ) -> None:
+        if like is not None and (node_vocabulary is not None or edge_vocabulary is not None):
+            raise GraphError("like= gives the vocabularies: leave node_vocabulary= and edge_vocabulary= out")
+        self._place = folder
+        self._labels = {
+            "node": Numbering("node", node_vocabulary, None if like is None else like.node_vocabulary, unknown),
+            "edge": Numbering("edge", edge_vocabulary, None if like is None else like.edge_vocabulary, unknown),
+        }
+        self._stack: ExitStack | None = None
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            self._folder = folder = stack.enter_context(atomic_folder(self._place))
+            self._nodes = stack.enter_context(Elements(folder, "node", self._labels["node"]))
+            self._edges = stack.enter_context(Elements(folder, "edge", self._labels["edge"]))
+            self._ends, self._offsets = (
+                [stack.enter_context(closing(ArrayFile(folder / f"{name}.npy", np.int64))) for name in names]
+                for names in (("edge_source", "edge_target"), ("graph_offset", "edge_offset"))
+            )
+            self._node_names = stack.enter_context(Names(folder, "node"))
+            self._graph_names = stack.enter_context(Names(folder, "graph"))
+            self._graphs = self._first_node = 0
+            self._targets: dict[str, dict[str, Any]] = {"arrays": {}, "values": {}}
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        stack, self._stack = self._opened(), None
+        if error is not None:
+            stack.__exit__(kind, error, trace)
+            return
+        with stack:
+            self._finish()
+
+    def begin_graph(self, name: Any = None) -> None:
+        """Begin the next graph, named or not; a single graph needs no call."""
+        self._opened()
+        self._begin(np.zeros(1, np.int64), np.zeros(1, np.int64), None if name is None else [name])
+        self._first_node = self._nodes.count
+
+    def add_nodes(
+        self,
+        count: int | None = None,
+        *,
+        labels: Labels | None = None,
+        numbers: Any = None,
+        features: Any = None,
+        names: Sequence[Any] | None = None,
+    ) -> range:
+        """Add nodes to the graph, and return their numbers within it.
+
+        Parameters
+        ----------
+        count : int, optional
+            How many; needed where nothing else tells.
+        labels : sequence of hashable, optional
+            One value per node; without labels and numbers, the nodes have the label ``None``.
+        numbers : array of int, optional
+            The labels as numbers of the vocabulary, in the place of ``labels``.
+        features : array-like, optional
+            One row of finite numbers per node, in every piece or in none.
+        names : sequence, optional
+            Identifiers, unique within the graph, in every piece or in none.
+        """
+        self._opened()
+        if self._graphs == 0:
+            self.begin_graph()
+        size = self._nodes.size_of(count, labels, numbers, features, names)
+        first = self._nodes.count - self._first_node
+        self._node_names.append(names, size, self._nodes.count)
+        self._nodes.append(size, labels, numbers, features)
+        return range(first, first + size)
+
+    def add_edges(
+        self, source: Any, target: Any, *, labels: Labels | None = None, numbers: Any = None, features: Any = None
+    ) -> None:
+        """Add edges between nodes that the graph has by now.
+
+        Parameters
+        ----------
+        source, target : array of int
+            Numbers of nodes, counted within the graph from 0.
+        labels, numbers, features
+            As in :meth:`add_nodes`, per edge.
+        """
+        self._opened()
+        sides = plain_numbers(source, "edge sources"), plain_numbers(target, "edge targets")
+        if len(sides[0]) != len(sides[1]):
+            raise GraphError(f"{len(sides[0])} edge sources were given, but {len(sides[1])} targets")
+        size = self._edges.size_of(len(sides[0]), labels, numbers, features, None)
+        check.ends(*sides, 0, self._nodes.count - self._first_node, self._edges.count)
+        self._edges.append(size, labels, numbers, features)
+        for file, side in zip(self._ends, sides, strict=True):
+            file.append(side + self._first_node)
+
+    def add(self, graphs: Graphs) -> None:
+        """Add whole graphs behind those written so far; labels that only they have are put behind the known ones."""
+        self._opened()
+        edge_offset = np.zeros(1, np.int64) if len(graphs) == 1 else _cpu(graphs.edge_offset)[:-1]
+        names = None if graphs.graph_names is None else list(graphs.graph_names)
+        shift = self._nodes.count
+        self._begin(_cpu(graphs.graph_offset)[:-1], edge_offset, names)
+        for start, stop in _pieces(graphs.num_edges):
+            for file, side in zip(self._ends, (graphs.edge_source, graphs.edge_target), strict=True):
+                file.append(_cpu(side[start:stop]) + shift)
+        self._nodes.copy(graphs.node_label, graphs.node_vocabulary, graphs.node_features)
+        self._edges.copy(graphs.edge_label, graphs.edge_vocabulary, graphs.edge_features)
+        self._node_names.append(graphs.node_names, graphs.num_nodes, shift, checked=True)
+        self._first_node = self._nodes.count
+
+    def add_targets(self, targets: Any, nodes: Nodes | Any = None) -> None:
+        """Add what is to be learned, once, when all graphs are there.
+
+        Parameters
+        ----------
+        targets : array-like
+            One value, or row of numbers, per graph, or per entry of ``nodes``.
+        nodes : Nodes or array of int, optional
+            The nodes that the targets belong to, numbered over all graphs.
+        """
+        self._opened()
+        values = _cpu(targets) if isinstance(targets, Tensor) else np.asarray(targets)
+        owners = None if nodes is None else _node_numbers(nodes, self._nodes.count)
+        size, what = (self._graphs, "graph") if owners is None else (len(owners), "chosen node")
+        if self._targets["arrays"] or self._targets["values"]:
+            raise GraphError("targets were added before; they are added once, for everything")
+        if values.ndim not in (1, 2) or len(values) != size:
+            raise GraphError(f"targets must be one value, or one row, per {what}: {size} of them, not shape {values.shape}")
+        self._targets = _write_targets(self._folder, values, owners)
+
+    def _opened(self) -> ExitStack:
+        if self._stack is None:
+            raise GraphError(f"{type(self).__name__} writes within its with block: with GraphWriter(folder) as writer: …")
+        return self._stack
+
+    def _begin(self, first_nodes: Array, first_edges: Array, names: Sequence[Any] | None) -> None:
+        self._graph_names.append(names, len(first_nodes), self._graphs)
+        self._node_names.begin()
+        self._offsets[0].append(first_nodes + self._nodes.count)
+        self._offsets[1].append(first_edges + self._edges.count)
+        self._graphs += len(first_nodes)
+
+    def _finish(self) -> None:
+        counts = (self._nodes.count, self._graphs)
+        names = [
+            names.count in (None, count) for names, count in zip((self._node_names, self._graph_names), counts, strict=True)
+        ]
+        if not all(names) or any(file.rows != self._edges.count for file in self._ends):
+            raise GraphError("a piece was added in part only: let an error that add_… raises end the block")
+        for file, elements in zip(self._offsets, (self._nodes, self._edges), strict=True):
+            file.append(np.array([elements.count]))
+        arrays = {f"edge_{side}": file.finish() for side, file in zip(("source", "target"), self._ends, strict=True)}
+        arrays |= {f"{what}_offset": file.finish() for what, file in zip(("graph", "edge"), self._offsets, strict=True)}
+        arrays |= self._nodes.finish() | self._edges.finish()
+        values = self._node_names.finish() | self._graph_names.finish()
+        for what, labels in self._labels.items():
+            values[f"{what}_vocabulary"] = _write_values(self._folder, f"{what}_vocabulary", labels.vocabulary, f"{what} label")
+        content = {
+            "graphs": self._graphs,
+            "nodes": self._nodes.count,
+            "edges": self._edges.count,
+            "arrays": {name: entry.stored() for name, entry in arrays.items()} | self._targets["arrays"],
+            "values": values | self._targets["values"],
+        }
+        write_header(self._folder / HEADER, KIND, content)
+
+
+def _write_targets(folder: Path, values: Array, owners: Array | None) -> dict[str, dict[str, Any]]:
+    arrays: dict[str, Any] = {}
+    if owners is not None:
+        arrays["target_nodes"] = write_array(folder / "target_nodes.npy", owners).stored()
+    kind = values.dtype.kind
+    if kind not in "biuf":
+        if values.ndim != 1:
+            raise GraphError("targets of several columns must be numbers")
+        return {"arrays": arrays, "values": {"targets": _write_values(folder, "targets", values.tolist(), "target")}}
+    if kind in "iu":
+        values = plain_numbers(values.reshape(-1), "targets").reshape(values.shape)
+    elif kind == "f" and values.dtype not in (np.float32, np.float64):
+        values = values.astype(np.float64)
+    arrays["targets"] = write_array(folder / "targets.npy", values).stored()
+    return {"arrays": arrays, "values": {}}
+
+
+def _write_values(folder: Path, name: str, values: Vocabulary | Sequence[Any], what: str) -> dict[str, int]:
+    with closing(ValuesFile(folder / f"{name}.jsonl", what)) as file:
+        file.append(values)
+        return file.finish()
+
+
+def _node_numbers(nodes: Nodes | Any, size: int) -> Array:
+    numbers = _cpu(nodes.index) if isinstance(nodes, Nodes) else plain_numbers(nodes, "node numbers")
+    outside = np.flatnonzero((numbers < 0) | (numbers >= size))
+    if len(outside):
+        raise GraphError(f"target {outside[0]} belongs to node {numbers[outside[0]]}, but there are {size} nodes")
+    return numbers
+
+
+def _cpu(tensor: Tensor) -> Array:
+    array: Array = tensor.detach().cpu().numpy()
+    return array
+
+
+def _pieces(size: int) -> list[tuple[int, int]]:
+    return [(start, min(size, start + _PIECE)) for start in range(0, size, _PIECE)]

@@ -1,0 +1,257 @@
+"""What grows while graphs are written piece by piece: label numbers, labels and features, names."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from edgnn.errors import GraphError, UnknownLabelError
+from edgnn.graphs import UNKNOWN, Vocabulary
+from edgnn.graphs import _checks as graph_check
+from edgnn.graphs._vocabulary import Labels, OnUnknown, factorize, preview
+from edgnn.io import _piece_checks as check
+from edgnn.io._array_files import Array, ArrayFile, Entry, plain_numbers
+from edgnn.io._array_folder import ValuesFile
+
+_PIECE = 2**18
+
+
+class Numbering:
+    """Numbers of label values: those given, then others in order of first appearance, unless the numbers are another graph's.
+
+    Parameters
+    ----------
+    what : {"node", "edge"}
+        Whose labels they are.
+    given : sequence of hashable, optional
+        The first values.
+    like : Vocabulary, optional
+        All values; no other gets a number.
+    unknown : {"error", "map"}
+        Whether a value that ``like`` lacks is an error or becomes ``UNKNOWN``.
+    """
+
+    def __init__(self, what: str, given: Sequence[Any] | None, like: Vocabulary | None, unknown: OnUnknown) -> None:
+        if unknown not in ("error", "map"):
+            raise GraphError(f"unknown={unknown!r}: choose 'error' or 'map'")
+        start = like if like is not None else Vocabulary(() if given is None else given)
+        if like is not None and unknown == "map":
+            start = like.with_unknown()
+        self._what, self._fixed, self._unknown = what, like is not None, unknown
+        self._told = given is not None or like is not None
+        self._numbers: dict[Hashable, int] = {value: number for number, value in enumerate(start)}
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """All values so far; without any, that of graphs without labels."""
+        return Vocabulary(self._numbers if self._told or self._numbers else [None])
+
+    def encode(self, labels: Labels | None, size: int, start: int) -> Array:
+        """Return the numbers of the labels of the elements from ``start`` on."""
+        if labels is None:
+            ids, own = np.zeros(size, np.int64), Vocabulary([None] if size else [])
+        else:
+            try:
+                found, own = factorize(labels, self._what)
+            except GraphError as error:
+                raise GraphError(f"in the piece that begins with {self._what} {start}: {error}") from None
+            ids = found.numpy()
+        return self.table(own, ids, start)[ids]
+
+    def table(self, own: Vocabulary, ids: Array, start: int) -> Array:
+        """Return the number here of every value of another vocabulary; -1 for one without, which ``ids`` do not use."""
+        return np.array([self._number(value, number, ids, start) for number, value in enumerate(own)], np.int64)
+
+    def _number(self, value: Hashable, own: int, ids: Array, start: int) -> int:
+        number = self._numbers.get(value)
+        if number is not None:
+            return number
+        if self._fixed:
+            return self._numbers[UNKNOWN] if self._unknown == "map" else self._refused(value, own, ids, start)
+        if self._numbers.get(UNKNOWN, -1) == len(self._numbers) - 1 >= 0:
+            raise GraphError(
+                f"the {self._what} label {value!r} is new, but the vocabulary ends with {UNKNOWN!r}, which stands for all others: "
+                "leave that out of the values given, or give them all"
+            )
+        self._numbers[value] = len(self._numbers)
+        return len(self._numbers) - 1
+
+    def _refused(self, value: Hashable, own: int, ids: Array, start: int) -> int:
+        where = np.flatnonzero(ids == own)
+        if len(where) == 0:
+            return -1
+        raise UnknownLabelError(
+            f"{self._what} {start + int(where[0])} has the label {value!r}, which is not among the {len(self)} known ones: "
+            f'{preview(list(self._numbers))}; pass unknown="map" to give such labels the reserved value {UNKNOWN!r}'
+        )
+
+
+class Elements:
+    """The labels and features of all nodes, or of all edges, in files that grow.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the files are.
+    what : {"node", "edge"}
+        Whose they are.
+    numbering : Numbering
+        Of the labels.
+    """
+
+    def __init__(self, folder: Path, what: str, numbering: Numbering) -> None:
+        self.count = 0
+        self._folder, self._what, self._numbering = folder, what, numbering
+        self._label = ArrayFile(folder / f"{what}_label.npy", np.int64)
+        self._features: ArrayFile | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._label.close()
+        if self._features is not None:
+            self._features.close()
+
+    def size_of(self, count: int | None, labels: Any, numbers: Any, features: Any, names: Any) -> int:
+        """Return how many elements a piece has, after checking that all that is given agrees."""
+        if labels is not None and numbers is not None:
+            raise GraphError(f"give the {self._what} labels either as values (labels=) or as numbers (numbers=), not both")
+        given = {"labels": labels, "label numbers": numbers, "features": features, "names": names}
+        sizes = {name: len(values) for name, values in given.items() if values is not None}
+        if count is None:
+            if not sizes:
+                raise GraphError(f"how many {self._what}s? Give a count, labels, features or names")
+            count = next(iter(sizes.values()))
+        if count < 0:
+            raise GraphError(f"{count} {self._what}s cannot be added; a count is 0 or more")
+        for name, size in sizes.items():
+            if size != count:
+                raise GraphError(f"{size} {self._what} {name} were given for {count} {self._what}s")
+        return count
+
+    def append(self, size: int, labels: Labels | None, numbers: Any, features: Any) -> None:
+        """Write a piece."""
+        if numbers is None:
+            label = self._numbering.encode(labels, size, self.count)
+        else:
+            label = plain_numbers(numbers, f"{self._what} label numbers")
+            check.label_numbers(label, len(self._numbering), self.count, self._what)
+        rows = graph_check.features(features, self._what, torch.device("cpu"))
+        if rows is not None:
+            check.finite(rows.numpy(), self.count, self._what)
+        self._write_features(rows, size)
+        self._label.append(label)
+        self.count += size
+
+    def copy(self, label: Tensor, vocabulary: Vocabulary, features: Tensor | None) -> None:
+        """Write all labels and features of other graphs, a piece at a time."""
+        table = None
+        for start in range(0, max(1, len(label)), _PIECE):
+            ids = label[start : start + _PIECE].cpu().numpy()
+            check.label_numbers(ids, len(vocabulary), start, self._what)
+            if table is None or (table < 0).any():
+                table = self._numbering.table(vocabulary, ids, self.count)
+            rows = None if features is None else features[start : start + _PIECE].cpu()
+            self._write_features(rows, len(ids))
+            self._label.append(table[ids])
+            self.count += len(ids)
+
+    def _write_features(self, rows: Tensor | None, size: int) -> None:
+        had = self._features is not None
+        if (rows is None and size and had) or (rows is not None and self.count and not had):
+            has = "no features" if rows is None else "features"
+            raise GraphError(
+                f"{self._what} {self.count} has {has}, unlike those before: all {self._what}s have features or none"
+            )
+        if rows is None:
+            return
+        if self._features is None:
+            self._features = ArrayFile(self._folder / f"{self._what}_features.npy", rows.numpy().dtype, rows.shape[1])
+        if (rows.shape[1], rows.numpy().dtype) != (self._features.width, self._features.dtype):
+            raise GraphError(
+                f"{self._what} {self.count} has {rows.shape[1]} features of type {rows.numpy().dtype}, "
+                f"those before have {self._features.width} of type {self._features.dtype}: give all pieces alike"
+            )
+        self._features.append(rows.numpy())
+
+    def finish(self) -> dict[str, Entry]:
+        """Complete the files and return what the header says about them."""
+        entries = {f"{self._what}_label": self._label.finish()}
+        if self._features is not None:
+            entries[f"{self._what}_features"] = self._features.finish()
+        return entries
+
+
+class Names:
+    """The names of all nodes, or of all graphs, in a file that grows.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the file is.
+    what : {"node", "graph"}
+        Whose they are; those of nodes are unique within their graph.
+    """
+
+    def __init__(self, folder: Path, what: str) -> None:
+        self._path, self._what = folder / f"{what}_names.jsonl", what
+        self._seen: set[Any] = set()
+        self._file: ValuesFile | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def begin(self) -> None:
+        """Begin another graph."""
+        self._seen = set()
+
+    def append(self, names: Any, size: int, start: int, *, checked: bool = False) -> None:
+        """Write the names of the elements from ``start`` on; ``checked`` where they are known to be unique within graphs."""
+        if (names is None and size and self._file is not None) or (names is not None and start and self._file is None):
+            has = "no name" if names is None else "a name"
+            raise GraphError(f"{self._what} {start} has {has}, unlike those before: all {self._what}s have names or none")
+        if names is None:
+            return
+        values = graph_check.names(names, self._what)
+        assert values is not None
+        if self._what == "node" and not checked:
+            self._check_new(values, start)
+        if self._file is None:
+            self._file = ValuesFile(self._path, f"{self._what} name")
+        self._file.append(values)
+
+    def _check_new(self, values: Array, start: int) -> None:
+        for place, name in enumerate(values):
+            try:
+                again = name in self._seen
+            except TypeError as error:
+                raise GraphError(
+                    f"the name of node {start + place} cannot be hashed ({error}): use strings, numbers or tuples"
+                ) from None
+            if again:
+                raise GraphError(
+                    f"node {start + place} has the name {name!r}, as another one of its graph; names are unique there"
+                )
+            self._seen.add(name)
+
+    @property
+    def count(self) -> int | None:
+        """How many names there are, if any."""
+        return None if self._file is None else self._file.lines
+
+    def finish(self) -> dict[str, Any]:
+        """Complete the file and return what the header says about it."""
+        return {} if self._file is None else {f"{self._what}_names": self._file.finish()}

@@ -1,0 +1,200 @@
+import json
+import sys
+import tempfile
+import tracemalloc
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import edgnn
+import strategies
+from edgnn.errors import FormatError, GraphError
+from edgnn.io import _row_files, _structure_files, open_structure, write_structure
+
+FIELDS = ("neighbors", "neighbors_t", "C_in", "C_out", "F_in", "F_out", "graph_offset")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_waiting_for_the_disk():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("os.fsync", lambda file: None)
+        yield
+
+
+def assert_same_bits(one, other):
+    assert (one.num_edge_labels, one.direction, one.multiplicity) == (
+        other.num_edge_labels,
+        other.direction,
+        other.multiplicity,
+    )
+    for field in FIELDS:
+        a, b = getattr(one, field), getattr(other, field)
+        assert type(a) is type(b), field
+        parts = [(a, b)] if not isinstance(a, edgnn.graphs.CSR) else [
+            (a.indptr, b.indptr), (a.indices, b.indices), (a.values, b.values)
+        ]  # fmt: skip
+        assert getattr(a, "shape", None) == getattr(b, "shape", None), field
+        for x, y in parts:
+            assert (x is None) == (y is None), field
+            assert x is None or (x.dtype == y.dtype and torch.equal(x, y)), field
+
+
+def build(graphs, folder, keys, **options):
+    """Build with room for so many numbers only."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_structure_files, "LEAST_MEMORY", 0)
+        patch.setattr(_row_files, "_PIECE", keys)
+        write_structure(graphs, folder, memory=keys * 64, **options)
+    return open_structure(folder, verify=True)
+
+
+options = st.fixed_dictionaries(
+    {
+        "direction": st.sampled_from(["both", "in"]),
+        "multiplicity": st.sampled_from(["once", "per-edge"]),
+        "dtype": st.sampled_from([torch.float32, torch.float64]),
+    }
+)
+
+
+@given(graphs=strategies.graphs(max_edges=20), keys=st.integers(1, 40), chosen=options)
+def test_structure_built_on_disk_is_the_one_built_in_memory_bit_by_bit(graphs, keys, chosen):
+    with tempfile.TemporaryDirectory() as folder:
+        found = build(graphs, Path(folder) / "s", keys, **chosen)
+        assert_same_bits(found, edgnn.Structure.of(graphs, **chosen))
+        assert sorted(file.suffix for file in (Path(folder) / "s").iterdir() if file.suffix != ".npy") == [".json"]
+
+
+@given(
+    graphs=strategies.graphs(min_graphs=1, min_nodes=2, max_edges=20, labels=st.just(strategies.STRINGS)),
+    keys=st.integers(1, 20),
+)
+def test_edges_of_the_reserved_label_are_not_counted(graphs, keys):
+    some = edgnn.Graphs.from_edges([(0, 1), (1, 0)], edge_labels=["C", "N"])
+    mapped = graphs.with_edge_labels(graphs.edge_labels, like=some, unknown="map")
+    with tempfile.TemporaryDirectory() as folder:
+        assert_same_bits(build(mapped, Path(folder) / "s", keys), edgnn.Structure.of(mapped))
+
+
+@pytest.mark.parametrize("name", ["MUTAG"])
+def test_structure_of_a_real_set(name, tmp_path):
+    graphs = edgnn.load_dataset(name).graphs
+    assert_same_bits(build(graphs, tmp_path / "s", 500), edgnn.Structure.of(graphs))
+
+
+def random_graph(nodes, edges, labels=3, seed=0, **more):
+    rng = np.random.default_rng(seed)
+    ends = rng.integers(0, nodes, (edges, 2))
+    ends[: edges // 10, 0] = 7  # a hub
+    return edgnn.Graphs.from_edges(ends, num_nodes=nodes, edge_labels=rng.integers(0, labels, edges), **more)
+
+
+def test_sums_of_features_have_the_same_bits_in_any_number_of_passes(tmp_path):
+    features = np.random.default_rng(1).standard_normal((5000, 3)).astype(np.float32)
+    graphs = random_graph(300, 5000, edge_features=features)
+    expected = edgnn.Structure.of(graphs)
+    for keys in (200, 10**6):
+        assert_same_bits(build(graphs, tmp_path / str(keys), keys), expected)
+
+
+def test_index_arrays_are_wide_only_where_the_entries_need_it(tmp_path, monkeypatch):
+    graphs = edgnn.Graphs.from_edges([(0, 1), (1, 0), (0, 1), (2, 0)])
+    monkeypatch.setattr(_row_files, "INT32_ENTRIES", 6)
+    few = build(graphs, tmp_path / "few", 3)  # 8 pairs, of which 4 are different
+    assert (few.neighbors.indptr.dtype, few.neighbors.indices.dtype) == (torch.int32, torch.int32)
+    assert_same_bits(few, edgnn.Structure.of(graphs))
+    many = build(graphs, tmp_path / "many", 3, multiplicity="per-edge").neighbors
+    assert (many.indptr.dtype, many.indices.dtype) == (torch.int64, torch.int64)
+    expected = edgnn.Structure.of(graphs, multiplicity="per-edge").neighbors
+    assert (many.indptr.tolist(), many.indices.tolist()) == (expected.indptr.tolist(), expected.indices.tolist())
+
+
+def test_memory_stays_within_what_was_given(tmp_path):
+    edgnn.write(random_graph(50_000, 600_000, labels=40), tmp_path / "g.graphs")
+    graphs = edgnn.read(tmp_path / "g.graphs")
+    memory = 2**22
+    tracemalloc.start()
+    write_structure(graphs, tmp_path / "s", memory=memory)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < memory + 2**19
+    assert_same_bits(open_structure(tmp_path / "s"), edgnn.Structure.of(graphs))
+
+
+def test_counts_that_float32_cannot_hold_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(_row_files, "_EXACT_FLOAT32", 3)
+    graphs = edgnn.Graphs.from_edges([(0, 1)] * 3)
+    with pytest.raises(GraphError, match=r"3 or more edges of one label.*dtype=torch.float64"):
+        build(graphs, tmp_path / "s", 2)
+    assert list(tmp_path.iterdir()) == []
+    assert build(graphs, tmp_path / "s", 2, dtype=torch.float64).C_in.tolist() == [[0], [3]]
+
+
+@pytest.mark.parametrize(
+    ("option", "rule"),
+    [
+        ({"direction": "out"}, "direction='out': choose 'both' or 'in'"),
+        ({"multiplicity": "twice"}, "choose 'once' or 'per-edge'"),
+        ({"dtype": torch.float16}, "choose torch.float32 or torch.float64"),
+        ({"memory": 1000}, "give at least 1,048,576 bytes"),
+    ],
+)
+def test_options_that_cannot_be_are_refused(option, rule, tmp_path):
+    with pytest.raises(GraphError, match=rule):
+        write_structure(edgnn.Graphs.from_edges([(0, 1)]), tmp_path / "s", **option)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+def test_matrices_are_mapped_not_read(tmp_path):
+    found = build(random_graph(200, 900), tmp_path / "s", 100)
+    maps = [line.split() for line in Path("/proc/self/maps").read_text().splitlines()]
+    ranges = {words[-1]: [int(end, 16) for end in words[0].split("-")] for words in maps}
+    for name, array in (("neighbors_indptr", found.neighbors.indptr), ("neighbors_indices", found.neighbors.indices[50:70]),
+                        ("C_in", found.C_in[3:5])):  # fmt: skip
+        start, stop = ranges[str(tmp_path / "s" / f"{name}.npy")]
+        assert start <= array.data_ptr() < stop
+
+
+def test_a_part_of_a_mapped_structure_is_that_of_the_structure_in_memory(tmp_path):
+    graphs = random_graph(200, 900)
+    mapped, whole = build(graphs, tmp_path / "s", 100), edgnn.Structure.of(graphs)
+    rows = torch.arange(40, 60)
+    first, last = whole.neighbors.indptr[40], whole.neighbors.indptr[60]
+    columns = torch.unique(torch.cat([rows, whole.neighbors.indices[first:last].long()]))
+    columns = torch.cat([rows, columns[(columns < 40) | (columns >= 60)]])
+    one, other = mapped.rows(rows, columns), whole.rows(rows, columns)
+    assert torch.equal(one.neighbors.indices, other.neighbors.indices)
+    assert torch.equal(one.C_in, other.C_in)
+
+
+def test_a_damaged_structure_names_the_file(tmp_path):
+    build(random_graph(50, 100), tmp_path / "s", 30)
+    indices = tmp_path / "s" / "neighbors_indices.npy"
+    whole = indices.read_bytes()
+    indices.write_bytes(whole[:-4])
+    with pytest.raises(FormatError, match=r"neighbors_indices.npy: the file has .* bytes"):
+        open_structure(tmp_path / "s")
+    indices.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    open_structure(tmp_path / "s")
+    with pytest.raises(FormatError, match=r"neighbors_indices.npy: the content has changed"):
+        open_structure(tmp_path / "s", verify=True)
+    indices.unlink()
+    with pytest.raises(FormatError, match=r"neighbors_indices.npy: the file is missing"):
+        open_structure(tmp_path / "s")
+    with pytest.raises(FormatError, match=r"structure.json: the folder has no such header"):
+        open_structure(tmp_path)
+
+
+def test_a_header_whose_arrays_do_not_fit_is_told(tmp_path):
+    build(random_graph(50, 100), tmp_path / "s", 30)
+    header = json.loads((tmp_path / "s" / "structure.json").read_text())
+    header["content"]["nodes"] = 49
+    canonical = json.dumps(header["content"], sort_keys=True, separators=(",", ":"))
+    (tmp_path / "s" / "structure.json").write_text(json.dumps(header | {"crc32": zlib.crc32(canonical.encode())}))
+    with pytest.raises(FormatError, match="arrays of 'neighbors' do not fit"):
+        open_structure(tmp_path / "s")

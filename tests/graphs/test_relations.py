@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pickle
+from dataclasses import fields, replace
 from itertools import pairwise
 
 import pytest
@@ -7,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgnn.graphs import UNKNOWN, Graphs, Structure, Vocabulary
+from edgnn.graphs import UNKNOWN, Graphs, Structure, Vocabulary, _pairs
 from edgnn.graphs._relations import Cells, Relations
 from nn_reference import edges_of
 from strategies import INTEGERS, STRINGS, graphs
@@ -198,6 +200,61 @@ def test_neighbors_with_unknown_labels_count_for_nothing_but_in_the_mean():
     assert cells.keys.tolist() == [0]
     assert cells.sums.tolist() == [[0], [1], [0]]
     assert cells.means.tolist() == [[0], [0.5], [0]]
+
+
+def reversed_by_hand(relations: Relations) -> dict[tuple[int, int], list[int]]:
+    listed: dict[tuple[int, int], list[int]] = {}
+    for (relation, node), neighbors in received(relations).items():
+        for neighbor in neighbors:
+            listed.setdefault((relation, neighbor), []).append(node)
+    return {pair: sorted(nodes) for pair, nodes in listed.items()}
+
+
+@given(graphs(labels=LABELED, features=False, names=False), st.sampled_from(["both", "in"]))
+def test_turned_relations_list_who_receives(collection, direction):
+    relations = Structure.of(collection, direction=direction, relations="targets").relations
+    turned, groups = relations.turned, relations.num_relations
+    listed = received(turned)
+    if direction == "both":
+        assert turned is relations
+        listed = {((relation + groups // 2) % groups, node): nodes for (relation, node), nodes in listed.items()}
+    assert listed == reversed_by_hand(relations)
+    assert received(_pairs.turned(relations)) == reversed_by_hand(relations)
+    assert turned.spread.shape == (collection.num_nodes, turned.offset[-1])
+
+
+@given(graphs(labels=LABELED, features=False, names=False, max_nodes=12), st.sampled_from([1, 3, 8]))
+def test_pieces_hold_every_pair_once_and_no_more_than_asked_for_but_a_node(collection, size):
+    relations = Structure.of(collection, relations="targets").relations
+    found, rows = {}, 0
+    for first, piece in relations.in_pieces(size):
+        assert first == rows
+        rows += piece.spread.shape[0]
+        assert piece.gather.shape[0] == piece.offset[-1] < size + relations.num_relations
+        assert piece.num_relations == relations.num_relations
+        found |= {(relation, node + first): neighbors for (relation, node), neighbors in received(piece).items()}
+        assert piece.owner.tolist() == [node for _, node in received(piece)]
+    assert rows == collection.num_nodes
+    assert found == received(relations)
+
+
+def test_tiles_cover_each_relation_of_each_member():
+    collection = Graphs.from_edges([(n, n + 1) for n in range(9)], edge_labels="aaaaaaabb", num_nodes=10)
+    relations = Structure.of(collection, direction="in", relations="targets").relations
+    table, sums = relations.tiles(3)
+    assert table.tolist() == [[0, 0, 3], [0, 3, 6], [0, 6, 7], [1, 7, 9]]
+    assert sums.to_dense().tolist() == [[1, 1, 1, 0], [0, 0, 0, 1]]
+    twice = replace(relations, gather=relations.gather.repeated(2), spread=relations.spread.repeated(2))
+    assert twice.tiles(8)[0].tolist() == [[0, 0, 7], [1, 7, 9], [2, 9, 16], [3, 16, 18]]
+
+
+def test_what_was_derived_is_kept_but_not_pickled():
+    relations = Structure.of(Graphs.from_edges([(0, 1), (1, 0)]), direction="in", relations="targets").relations
+    assert relations.averaged(torch.float64) is relations.averaged(torch.float64)
+    assert relations.turned is relations.turned
+    again = pickle.loads(pickle.dumps(relations))
+    assert set(again.__dict__) == {field.name for field in fields(relations)}
+    assert received(again) == received(relations)
 
 
 @pytest.mark.gpu

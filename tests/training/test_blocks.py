@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from edgnn import load_dataset
@@ -177,6 +179,47 @@ def test_molecules_in_blocks_give_what_they_give_alone(conv):
     for member, (single, row) in enumerate(zip(singles, index, strict=True)):
         torch.testing.assert_close(result[member][row >= 0], single(collection[row[row >= 0]]))
         torch.testing.assert_close(fleet.convs[1].norm.running_var[member], single.convs[1].norm.running_var)
+
+
+def without_rest(inputs):
+    """Return padded inputs as the CPU takes them: without the entries that belong to no row."""
+
+    def cut(matrix):
+        return replace(matrix, indices=matrix.indices[: int(matrix.indptr[-1])])
+
+    structure = inputs.structure
+    neighbors = cut(structure.neighbors)
+    turned = neighbors if structure.neighbors_t is structure.neighbors else cut(structure.neighbors_t)
+    return replace(inputs, structure=replace(structure, neighbors=neighbors, neighbors_t=turned))
+
+
+@given(
+    tables(), st.sampled_from(["edgnn", "gnn"]), st.sampled_from(["both", "in"]), st.sampled_from(["sum", "mean", "max"]),
+    st.integers(0, 3), st.integers(0, 9),
+)  # fmt: skip
+def test_padded_blocks_give_what_blocks_give(table, conv, direction, readout, more_places, more_entries):
+    collection, index = table
+    sizes = {
+        "node_features": 0 if collection.node_features is None else collection.node_features.shape[1],
+        "edge_features": 0 if collection.edge_features is None or conv == "gnn" else collection.edge_features.shape[1],
+    }
+    labels = known_labels(collection.node_vocabulary), known_labels(collection.edge_vocabulary)
+    options = {"hidden": 3, "conv": conv, "direction": direction, "readout": readout, "batch_norm": True}
+    fleet = randomized(GraphModel(*labels, 2, members=len(index), **sizes, **options))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_structure, "DENSE_ENTRIES_PER_EDGE", 10**6)
+        blocks = Blocks(Inputs.of(collection, direction=direction, dtype=torch.float64))
+    assume(blocks.static)
+    nodes, entries = (part.sum(1) for part in blocks.sizes_of(index))
+    room = int(nodes.max()) + more_places or 1, int(entries.sum()) + more_entries or 1
+    results = []
+    for batch in (blocks.take(index), without_rest(blocks.take_padded(index, *room))):
+        fleet.zero_grad()
+        outputs = fleet(batch)[..., : index.shape[1], :]
+        outputs.pow(2).sum().backward()
+        results.append([outputs, *map(gradient, fleet.parameters())])
+    for plain, padded in zip(*results, strict=True):
+        torch.testing.assert_close(padded, plain, rtol=1e-9, atol=1e-9)
 
 
 def test_members_may_share_one_batch():

@@ -16,7 +16,8 @@ class CSR:
     """A sparse matrix by rows: row ``v`` has its columns in ``indices[indptr[v]:indptr[v + 1]]``, rising.
 
     Index arrays are int32 while the number of entries allows it. ``values`` is ``None`` where every entry is one; a repeated
-    column then counts as often as it stands there. A matrix of several ``blocks`` of equal shape along the diagonal says so.
+    column then counts as often as it stands there. A matrix of several ``blocks`` of equal shape along the diagonal says so,
+    and one that is known to have no long rows says that it is ``short``: nobody needs to look.
 
     Shapes
     ------
@@ -28,6 +29,7 @@ class CSR:
     values: Tensor | None
     shape: tuple[int, int]
     blocks: int = 1
+    short: bool = False
 
     @property
     def nnz(self) -> int:
@@ -42,7 +44,7 @@ class CSR:
     def to(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> CSR:
         """Return the matrix on ``device``, its values in ``dtype``."""
         values = None if self.values is None else self.values.to(device=device, dtype=dtype)
-        return CSR(self.indptr.to(device), self.indices.to(device), values, self.shape, self.blocks)
+        return CSR(self.indptr.to(device), self.indices.to(device), values, self.shape, self.blocks, self.short)
 
     @cached_property
     def T(self) -> CSR:

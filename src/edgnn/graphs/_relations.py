@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
 from edgnn.graphs import _csr as csr
+from edgnn.graphs import _pairs
 from edgnn.graphs._csr import CSR
 from edgnn.graphs._graphs import Graphs
 
@@ -35,6 +37,8 @@ class Relations:
         By source, where edges have continuous features: those of each pair. Every edge then is a pair of its own.
     gather_t, spread_t : CSR, optional
         The transposes, where they are at hand.
+    mirrored : bool
+        By target: whether every edge stands in both of its directions, so that relation r reversed is relation r ± R/2.
 
     Shapes
     ------
@@ -47,6 +51,7 @@ class Relations:
     features: Tensor | None = None
     gather_t: CSR | None = None
     spread_t: CSR | None = None
+    mirrored: bool = False
 
     @classmethod
     def of(cls, graphs: Graphs, num_labels: int, direction: Literal["both", "in"]) -> Relations:
@@ -60,6 +65,7 @@ class Relations:
             gather=csr.from_keys(csr.pack(pair, neighbor), len(pairs), nodes, distinct=False),
             spread=csr.from_keys(csr.pack(pairs % max(nodes, 1), _numbers(pairs)), nodes, len(pairs), distinct=False),
             offset=_offset(pairs // max(nodes, 1), groups),
+            mirrored=direction == "both",
         )
 
     @classmethod
@@ -115,6 +121,46 @@ class Relations:
         counts = torch.tensor(self.offset).diff()
         return torch.repeat_interleave(torch.arange(self.num_relations), counts).to(self.gather.indptr.device)
 
+    @cached_property
+    def owner(self) -> Tensor:
+        """By target: the node that each pair belongs to; zero for a row that is padding."""
+        return _pairs.owners(self)
+
+    @cached_property
+    def longest(self) -> int:
+        """Number of entries of the largest pair."""
+        return int(self.gather.indptr.diff().max()) if self.gather.shape[0] else 0
+
+    @cached_property
+    def turned(self) -> Relations:
+        """By target: all edges reversed. Where relations are mirrored that is the same, but for the numbers of relations."""
+        return self if self.mirrored else _pairs.turned(self)
+
+    def averaged(self, dtype: torch.dtype) -> Relations:
+        """By target: with values in ``dtype`` that make each pair an average."""
+        kept: Relations = self._kept(("averaged", dtype), lambda: _pairs.averaged(self, dtype))
+        return kept
+
+    def in_pieces(self, pairs: int) -> tuple[tuple[int, Relations], ...]:
+        """By target: in runs of nodes with about so many pairs each, with the first node of each run."""
+        kept: tuple[tuple[int, Relations], ...] = self._kept(("pieces", pairs), lambda: _pairs.in_pieces(self, pairs))
+        return kept
+
+    def tiles(self, rows: int) -> tuple[Tensor, CSR]:
+        """Tiles of at most so many pairs of one relation: (group, first, end) of each, and the sum over each group's."""
+        kept: tuple[Tensor, CSR] = self._kept(("tiles", rows), lambda: _pairs.tiles(self, rows))
+        return kept
+
+    def _kept(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        """Return what was derived before, or derive it now."""
+        derived: dict[tuple[Any, ...], Any] = self.__dict__.setdefault("_derived", {})
+        if key not in derived:
+            derived[key] = make()
+        return derived[key]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # without what was derived
+
     @property
     def nbytes(self) -> int:
         """Memory that the arrays hold."""
@@ -124,7 +170,7 @@ class Relations:
     def to(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> Relations:
         """Return the relations on ``device``, their features in ``dtype``; transposes are derived there when needed."""
         features = None if self.features is None else self.features.to(device=device, dtype=dtype)
-        return Relations(self.gather.to(device), self.spread.to(device), self.offset, features)
+        return Relations(self.gather.to(device), self.spread.to(device), self.offset, features, mirrored=self.mirrored)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -5,6 +5,7 @@ from edgnn.nn._batch_norm import BatchNorm
 from edgnn.nn._conv import EdGNNConv, GNNConv
 from edgnn.nn._gine_conv import GINEConv
 from edgnn.nn._inputs import Inputs
+from edgnn.nn._large_inputs import LargeInputs
 from edgnn.nn._model import CONVS, Model
 from edgnn.nn._models import GraphModel, NodeModel
 from edgnn.nn._noise import Noise
@@ -21,6 +22,7 @@ __all__ = [
     "GNNConv",
     "GraphModel",
     "Inputs",
+    "LargeInputs",
     "Linear",
     "Model",
     "NodeModel",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -16,7 +17,8 @@ class BatchNorm(nn.Module):
     .. math:: y = \gamma\, (x - \mu) / \sqrt{\sigma^2 + \epsilon} + \beta
 
     While training, :math:`\mu` and :math:`\sigma` are those of the batch, and running ones are kept; afterwards the running ones
-    are used, so a prediction never depends on what else is predicted with it.
+    are used, so a prediction never depends on what else is predicted with it. Where a batch is spread over several processes,
+    ``over_ranks`` adds up their sums in place, and the statistics are those of the whole batch.
 
     Parameters
     ----------
@@ -41,6 +43,7 @@ class BatchNorm(nn.Module):
         super().__init__()
         shape = (dim,) if members is None else (members, dim)
         self.momentum, self.eps = momentum, eps
+        self.over_ranks: Callable[[Tensor], Tensor] | None = None
         self.weight, self.bias = nn.Parameter(torch.empty(shape)), nn.Parameter(torch.empty(shape))
         self.register_buffer("running_mean", torch.empty(shape))
         self.register_buffer("running_var", torch.empty(shape))
@@ -60,10 +63,10 @@ class BatchNorm(nn.Module):
             return torch.addcmul((self.bias - self.running_mean * scale).unsqueeze(-2), x, scale.unsqueeze(-2))
         x = x.to(self.weight.dtype)  # in mixed precision, sums are those of float32
         real = (x.new_ones(x.shape[:-1]) if mask is None else mask.to(x.dtype)).unsqueeze(-2)
-        count = real.sum(-1, keepdim=True)
+        count = _total(real.sum(-1, keepdim=True), self.over_ranks)
         with torch.autocast(x.device.type, enabled=False):
             y, mean, variance = _Normalize.apply(  # type: ignore[no-untyped-call]
-                x, self.weight.unsqueeze(-2), self.bias.unsqueeze(-2), real, count, self.eps
+                x, self.weight.unsqueeze(-2), self.bias.unsqueeze(-2), real, count, self.eps, self.over_ranks
             )
         self._remember(mean.squeeze(-2), variance.squeeze(-2), count.squeeze(-2))
         normalized: Tensor = y
@@ -82,12 +85,20 @@ class _Normalize(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, real: Tensor, count: Tensor, eps: float
+        ctx: Any,
+        x: Tensor,
+        weight: Tensor,
+        bias: Tensor,
+        real: Tensor,
+        count: Tensor,
+        eps: float,
+        over_ranks: Callable[[Tensor], Tensor] | None,
     ) -> tuple[Tensor, Tensor, Tensor]:
+        ctx.over_ranks = over_ranks
         row = real / count.clamp(min=1)
-        mean = row @ x
+        mean = _total(row @ x, over_ranks)
         unit = x - mean
-        variance = row @ unit.square()
+        variance = _total(row @ unit.square(), over_ranks)
         inverse = torch.rsqrt(variance + eps)
         unit.mul_(inverse)
         ctx.save_for_backward(unit, weight, inverse, row)
@@ -100,6 +111,13 @@ class _Normalize(torch.autograd.Function):
         unit, weight, inverse, row = ctx.saved_tensors
         grad = grads[0]
         grad_weight, grad_bias = (grad * unit).sum(-2, keepdim=True), grad.sum(-2, keepdim=True)
-        through_statistics = torch.addcmul(grad_bias, unit, grad_weight).mul_(row.transpose(-1, -2))
+        scale, shift = grad_weight, grad_bias
+        if ctx.over_ranks is not None:
+            scale, shift = ctx.over_ranks(torch.stack([grad_weight, grad_bias])).unbind()
+        through_statistics = torch.addcmul(shift, unit, scale).mul_(row.transpose(-1, -2))
         grad_x = torch.sub(grad, through_statistics, out=through_statistics).mul_(weight * inverse)
-        return grad_x, grad_weight, grad_bias, None, None, None
+        return grad_x, grad_weight, grad_bias, None, None, None, None
+
+
+def _total(sums: Tensor, over_ranks: Callable[[Tensor], Tensor] | None) -> Tensor:
+    return sums if over_ranks is None else over_ranks(sums.contiguous())

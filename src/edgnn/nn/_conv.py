@@ -19,7 +19,7 @@ from edgnn.nn._activation import Activation, activation_of
 from edgnn.nn._batch_norm import BatchNorm
 from edgnn.nn._noise import Noise, dropout
 from edgnn.nn._parameters import Generators, glorot_, linear_, parameter, plus_product, plus_products
-from edgnn.ops import constant_product, neighbor_sum
+from edgnn.ops import constant_product, fits_layer, layer_sum, neighbor_sum
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,17 +120,19 @@ class Conv(nn.Module, ABC):
             assert isinstance(x, Tensor)
             structure = self._structure(x, structure, edge_type)
         self._check(structure)
-        total = self._sum(x, structure, noise, mask)
-        if self.bias is not None:
-            total = total + self.bias.unsqueeze(-2)
-        state = self.activation(total)
+        state = self.activation(self._biased(x, structure, noise, mask))
         if self.norm is not None:
             state = self.norm(state, mask)
         return state if self.dropout is None else dropout(state, self.dropout, self.training, noise, structure.nodes)
 
+    def _biased(self, x: Tensor | Known, structure: Structure, noise: Noise | None, mask: Tensor | None) -> Tensor:
+        """Return the sum inside the activation."""
+        total = self._sum(x, structure, noise, mask)
+        return total if self.bias is None else total + self.bias.unsqueeze(-2)
+
     @abstractmethod
     def _sum(self, x: Tensor | Known, structure: Structure, noise: Noise | None, mask: Tensor | None) -> Tensor:
-        """Return the sum inside the activation."""
+        """Return the sum inside the activation, but for the bias."""
 
     def _structure(self, x: Tensor, edge_index: Tensor, edge_type: Tensor | None) -> Structure:
         options: dict[str, Any] = {
@@ -212,6 +214,18 @@ class GNNConv(Conv):
         """Return the matrices that the inputs are multiplied with."""
         return [self.W1, self.W2]
 
+    def _biased(self, x: Tensor | Known, structure: Structure, noise: Noise | None, mask: Tensor | None) -> Tensor:
+        edges = self._edge_products(structure)
+        dropping = self.training and self.input_dropout > 0
+        widths = self.in_dim, self.out_dim
+        if isinstance(x, Known) or dropping or not fits_layer(x, structure, [counts for counts, _ in edges], widths):
+            return super()._biased(x, structure, noise, mask)
+        sparse = [(counts, weight) for counts, weight in edges if isinstance(counts, CSR)]
+        dense = [(counts, weight) for counts, weight in edges if isinstance(counts, Tensor)]
+        addend = plus_products(None, sparse) if sparse else None
+        constants, weights = [counts for counts, _ in dense], [weight for _, weight in dense]
+        return layer_sum(x, structure, self.W1, self.W2, constants, weights, addend, self.bias)
+
     def _sum(self, x: Tensor | Known, structure: Structure, noise: Noise | None, mask: Tensor | None) -> Tensor:
         dropping = self.training and self.input_dropout > 0
         edges = self._edge_products(structure)
@@ -228,7 +242,8 @@ class GNNConv(Conv):
         if dropping:
             x = dropout(x, self.input_dropout, True, noise, structure.nodes, own_rate=False)
         own = own_rows(x, structure)
-        if self.out_dim <= self.in_dim:  # the sum over neighbors runs over the narrower states
+        # the sum over neighbors runs over the narrower states, unless more of them would have to be multiplied first
+        if self.out_dim * x.shape[-2] <= self.in_dim * own.shape[-2]:
             total = plus_product(neighbor_sum(x @ self.W2, structure), own, self.W1)
         else:
             total = plus_product(own @ self.W1, neighbor_sum(x, structure), self.W2)

@@ -16,7 +16,7 @@ from edgnn.nn._batch_norm import BatchNorm
 from edgnn.nn._conv import Conv, Known, own_rows
 from edgnn.nn._noise import Noise, dropout
 from edgnn.nn._parameters import Generators, Linear, glorot_, parameter
-from edgnn.ops import sparse_product
+from edgnn.ops import sparse_product, with_halo
 
 
 class GINEConv(Conv):
@@ -98,7 +98,7 @@ class GINEConv(Conv):
         x = x.dense(self.E.dtype) if isinstance(x, Known) else x
         if self.training and self.input_dropout:
             x = dropout(x, self.input_dropout, True, noise, structure.nodes, own_rate=False)
-        sources = structure.sources
+        x, sources = with_halo(x, structure.halo), structure.sources
         assert sources is not None
         sent = torch.relu(self._before_relu(sparse_product(sources.gather, x, sources.gather_t), sources))
         own = own_rows(x, structure) * (1 + self.eps.unsqueeze(-1))

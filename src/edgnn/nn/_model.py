@@ -16,6 +16,7 @@ from edgnn.graphs._csr import CSR
 from edgnn.nn._conv import Conv, EdGNNConv, GNNConv, Known
 from edgnn.nn._gine_conv import GINEConv
 from edgnn.nn._inputs import Inputs, Matrix
+from edgnn.nn._large_inputs import LargeInputs
 from edgnn.nn._parameters import Generators, Linear, glorot_, parameter
 from edgnn.nn._relational_conv import RelationalConv
 from edgnn.ops import constant_product
@@ -171,7 +172,7 @@ class Model(nn.Module):
             return Known(inputs.H0, inputs.AH0, one_hot, inputs.cells, inputs.reach)
         return constant_product(inputs.H0 if inputs.reach is None else inputs.reach, self.embedding)
 
-    def constant_first(self, inputs: Inputs) -> bool:
+    def constant_first(self, inputs: Inputs | LargeInputs) -> bool:
         """Return whether the first layer is a product of constants, and so reads no states of neighbors."""
         first = self.convs[0]
         if self.embedding is not None or first.input_dropout:

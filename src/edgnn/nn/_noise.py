@@ -16,7 +16,7 @@ class Noise:
     ----------
     seeds : Tensor
         One per member.
-    *purpose : int
+    *purpose : int, or Tensor of one
         What tells this step from all others.
     rate : Tensor, optional
         The members' own dropout rates, instead of the layers'.
@@ -26,7 +26,7 @@ class Noise:
     seeds (M,), rate (M,)
     """
 
-    def __init__(self, seeds: Tensor, *purpose: int, rate: Tensor | None = None) -> None:
+    def __init__(self, seeds: Tensor, *purpose: int | Tensor, rate: Tensor | None = None) -> None:
         self.seeds, self.purpose, self.rate = seeds, purpose, rate
         self._calls = 0
 
@@ -38,7 +38,7 @@ class Noise:
         """Return this call's mask, scaled so that means stay, for states of the shape of ``x``, whose rows may be chosen nodes."""
         rows = x.shape[-2] if nodes is None else nodes[: x.shape[-2]]
         mask = keep_mask(keys(self.seeds, *self.purpose, self._calls), rows, x.shape[-1], rate)
-        share = 1 - torch.as_tensor(rate, dtype=x.dtype, device=x.device).reshape(-1, 1, 1)
+        share = 1 - (rate.to(x.dtype).reshape(-1, 1, 1) if isinstance(rate, Tensor) else rate)
         return mask.to(x.dtype).div_(share)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any, ClassVar, Literal
 
 import torch
@@ -16,7 +15,7 @@ from edgnn.graphs._structure import ListedBy
 from edgnn.nn._conv import Conv, Known, own_rows
 from edgnn.nn._noise import Noise, dropout
 from edgnn.nn._parameters import Generators, glorot_, parameter, plus_product, plus_products
-from edgnn.ops import sparse_product
+from edgnn.ops import relational_product, with_halo
 
 
 class RelationalConv(Conv):
@@ -147,12 +146,6 @@ class RelationalConv(Conv):
     def _of_states(self, x: Tensor, structure: Structure) -> Tensor:
         relations = structure.relations
         assert relations is not None
-        received = sparse_product(relations.gather, x, relations.gather_t)
-        if self.aggregate == "mean":
-            counts = relations.gather.indptr.diff().clamp(min=1).to(x.dtype)
-            received = received / counts.view(*received.shape[:-1] if relations.gather.blocks > 1 else (-1,), 1)
-        sizes = [stop - start for start, stop in pairwise(relations.offset)]
-        by_relation = zip(torch.split(received, sizes, dim=-2), self.relation_weights().unbind(-3), strict=True)
-        sent = [torch.matmul(states, weight) for states, weight in by_relation if states.shape[-2]]
-        total = own_rows(x, structure) @ self.W1
-        return total + sparse_product(relations.spread, torch.cat(sent, dim=-2), relations.spread_t) if sent else total
+        x = with_halo(x, structure.halo)
+        received = relational_product(x, self.relation_weights(), relations, mean=self.aggregate == "mean")
+        return plus_product(received, own_rows(x, structure), self.W1)

@@ -12,8 +12,8 @@ _FIRST = 0x7FEB352D
 _SECOND = -0x7B935975
 
 
-def keys(seeds: Tensor, *purpose: int) -> Tensor:
-    """Return one 64-bit key per seed and purpose (a few whole numbers: what it is for, the epoch, the step, …).
+def keys(seeds: Tensor, *purpose: int | Tensor) -> Tensor:
+    """Return one 64-bit key per seed and purpose: a few whole numbers, or tensors of one (what it is for, the epoch, the step, …).
 
     Shapes
     ------
@@ -56,9 +56,16 @@ def keep_mask(key: Tensor, rows: int | Tensor, width: int, rate: Tensor | float)
     bits += _low(key >> 32)[:, None]
     bits *= _SECOND
     bits ^= (bits >> 16) & 0xFFFF
-    threshold = (torch.as_tensor(rate, dtype=torch.float64, device=key.device) * 2.0**16 - 2.0**15).round()
-    limit = threshold.clamp(-(2.0**15), 2.0**15 - 1).to(torch.int16).reshape(-1, 1)
+    limit = _limit(rate)
     return (bits.view(torch.int16)[:, halves] >= limit).view(len(key), count, width)
+
+
+def _limit(rate: Tensor | float) -> Tensor | int:
+    """Return the 16-bit number from which on entries are kept."""
+    if not isinstance(rate, Tensor):
+        return max(-(2**15), min(2**15 - 1, round(rate * 2**16 - 2**15)))
+    threshold = (rate.to(torch.float64) * 2.0**16 - 2.0**15).round()
+    return threshold.clamp(-(2.0**15), 2.0**15 - 1).to(torch.int16).reshape(-1, 1)
 
 
 def _numbers(rows: int | Tensor, width: int, device: torch.device) -> tuple[Tensor, slice | Tensor]:

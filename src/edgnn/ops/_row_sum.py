@@ -11,6 +11,7 @@ from torch.nn.functional import embedding_bag
 from edgnn.errors import GraphError
 from edgnn.graphs import Structure
 from edgnn.graphs._csr import CSR
+from edgnn.ops._halo import with_halo
 
 #: Up to so many entries, a matrix that members share is repeated for them: one call then does for all, without a copy.
 _REPEATED_ENTRIES = 2**25
@@ -34,7 +35,7 @@ def neighbor_sum(x: Tensor, structure: Structure) -> Tensor:
     x : (N, d) → (N, d);  with members in front, (M, N, d) → (M, N, d), where all members share a structure of N nodes, or it
     has a block of N nodes for each
     """
-    return sparse_product(structure.neighbors, x, structure.neighbors_t)
+    return sparse_product(structure.neighbors, with_halo(x, structure.halo), structure.neighbors_t)
 
 
 def sparse_product(matrix: CSR, x: Tensor, transposed: CSR | None = None) -> Tensor:
@@ -50,7 +51,7 @@ def sparse_product(matrix: CSR, x: Tensor, transposed: CSR | None = None) -> Ten
         return _product(x, matrix, transposed)
     members, rows, width = x.shape
     _check_rows(rows, matrix.shape[1] // matrix.blocks)
-    if matrix.blocks == 1 and x.device.type == "cpu" and members * max(matrix.nnz, *matrix.shape) <= _REPEATED_ENTRIES:
+    if matrix.blocks == 1 and not _on_device(x.device) and members * max(matrix.nnz, *matrix.shape) <= _REPEATED_ENTRIES:
         matrix, transposed = matrix.repeated(members), None if transposed is None else transposed.repeated(members)
     if matrix.blocks == members:
         return _product(x.flatten(0, 1), matrix, transposed).view(members, matrix.shape[0] // members, width)
@@ -86,13 +87,18 @@ def row_sum(matrix: CSR, x: Tensor) -> Tensor:
     _check_rows(x.shape[-2], matrix.shape[1])
     if not matrix.nnz or not x.numel():
         return x.new_zeros(*x.shape[:-2], matrix.shape[0], x.shape[-1])
-    if x.device.type != "cpu":
+    if _on_device(x.device):
         from edgnn.ops._row_sum_triton import row_sum_on_device
 
         return row_sum_on_device(matrix, x)
     if x.dim() == 2:
         return _row_sum(matrix, x)
     return torch.stack([_row_sum(matrix, of_member) for of_member in x])
+
+
+def _on_device(device: torch.device) -> bool:
+    """Return whether the kernels for devices are to be used."""
+    return device.type != "cpu"
 
 
 def _check_rows(rows: int, nodes: int) -> None:

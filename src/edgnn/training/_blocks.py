@@ -65,6 +65,70 @@ class Blocks:
             cells=self._cells(node, members),
         )
 
+    @property
+    def static(self) -> bool:
+        """Whether :meth:`take_padded` can be used: all constants dense, no lists of edges per relation."""
+        dense = all(isinstance(self.rows[name], Tensor | None) for name in self.rows if not name.startswith("neighbors"))
+        return dense and self.targets is None and self.sources is None
+
+    def sizes_of(self, index: Tensor) -> tuple[Tensor, Tensor]:
+        """Return how many nodes and neighbor entries graphs have, none for numbers below zero."""
+        offset = self.inputs.structure.graph_offset
+        starts = self.inputs.structure.neighbors.indptr[offset].to(torch.int64)
+        graph, there = index.clamp(min=0), index >= 0
+        return tuple(torch.where(there, sizes[graph], 0) for sizes in (offset.diff(), starts.diff()))  # type: ignore[return-value]
+
+    def take_padded(self, index: Tensor, places: int, entries: int) -> Inputs:
+        """Return what :meth:`take` does, in arrays whose sizes do not depend on which graphs they are.
+
+        Nothing waits for the device. Every member has one graph more, numbered last, that has the padding for nodes.
+
+        Parameters
+        ----------
+        index : Tensor
+            Graph numbers, shape (M, B).
+        places, entries : int
+            How many nodes to have room for in a member's block, and how many neighbor entries in all blocks.
+        """
+        members, batch = index.shape
+        index = torch.cat([index, index.new_full((members, 1), -1)], 1)
+        there, graph = index >= 0, index.clamp(min=0)
+        sizes = torch.where(there, to_tensor(self.sizes)[graph], 0)
+        starts = torch.cumsum(sizes, 1) - sizes
+        place = torch.arange(places, device=index.device).expand(members, -1).contiguous()
+        run = torch.searchsorted(starts, place, right=True) - 1
+        real = run < batch
+        node = torch.where(real, (to_tensor(self.first)[graph] - starts).gather(1, run) + place, self.nodes).flatten()
+        block = torch.arange(members, device=index.device)[:, None]
+        numbers = torch.arange(members * places + 1, dtype=torch.int32, device=index.device)
+        first = torch.cat([(starts + block * places).flatten(), starts.new_full((1,), members * places)])
+        pool = CSR(_indices(first), numbers[:-1], None, (members * (batch + 1), members * places), members, short=True)
+        owner = _indices((run + block * (batch + 1)).flatten())
+        shape = () if members == 1 else (members,)
+        return Inputs(
+            structure=self._padded_structure(node, members, entries),
+            H0=self._select("H0", node, members),
+            AH0=self._select("AH0", node, members),
+            graph_H0=self._select("graph_H0", torch.where(there, index, len(self.sizes)).flatten(), members),
+            pool=pool,
+            pool_t=CSR(numbers, owner, None, (members * places, members * (batch + 1)), members, short=True),
+            sizes=sizes.view(*shape, batch + 1),
+            mask=real.view(*shape, places).to(self.inputs.dtype),
+        )
+
+    def _padded_structure(self, node: Tensor, members: int, entries: int) -> Structure:
+        whole, places = self.inputs.structure, len(node)
+        shift = torch.arange(places, device=node.device) - node
+        neighbors = _padded_rows(self.rows["neighbors"], node, shift, members, entries)
+        symmetric = whole.neighbors_t is whole.neighbors
+        constants = {name: self._select(name, node, members) for name in ("C_in", "C_out", "F_in", "F_out")}
+        return replace(
+            whole,
+            neighbors=neighbors,
+            neighbors_t=neighbors if symmetric else _padded_rows(self.rows["neighbors_t"], node, shift, members, entries),
+            **constants,
+        )
+
     def _cells(self, node: Array, members: int) -> Cells | None:
         whole = self.inputs.cells
         if whole is None:
@@ -128,7 +192,7 @@ class _Pairs:
         self.owned, self.ends, self.by_source = _with_empty_row(owned), _with_empty_row(ends), by_source
         self.features = None if relations.features is None else _with_empty_row(relations.features)
         self.relation = to_array(relations.relation_of_pair)
-        self.num_relations = relations.num_relations
+        self.num_relations, self.mirrored = relations.num_relations, relations.mirrored
 
     def take(self, node: Array, members: int) -> Relations:
         """Return the pairs of the nodes of a batch; a relation has equally many rows in every block, some of them empty."""
@@ -145,7 +209,7 @@ class _Pairs:
         owned = CSR(of_place.indptr, _indices(row), None, (places, rows), members)
         owner_of = CSR(_indices(running(real)), _indices(owner[real]), None, (rows, places), members)
         if not self.by_source:
-            return Relations(gather=ends, spread=owned, offset=offset, spread_t=owner_of)
+            return Relations(gather=ends, spread=owned, offset=offset, spread_t=owner_of, mirrored=self.mirrored)
         features = self.features
         if features is not None:
             shape = (rows,) if members == 1 else (members, rows // members)
@@ -182,6 +246,21 @@ def _csr_rows(matrix: CSR, rows: Array, shift: Array | None, shape: tuple[int, i
         columns = columns + repeat(shift, lengths)
     values = None if matrix.values is None else matrix.values[to_tensor(entry)]
     return CSR(_indices(indptr), _indices(columns), values, shape, blocks)
+
+
+def _padded_rows(matrix: CSR, rows: Tensor, shift: Tensor, blocks: int, entries: int) -> CSR:
+    """Return what :func:`_csr_rows` does, with room for so many entries; those behind the last row's belong to none."""
+    starts, count = matrix.indptr, len(rows)
+    if not matrix.nnz:
+        return CSR(_indices(torch.zeros(count + 1, device=rows.device)), starts[:0], None, (count, count), blocks, short=True)
+    first = starts[rows].to(torch.int64)
+    lengths = starts[rows + 1] - first
+    indptr = running(lengths)
+    row = torch.repeat_interleave(torch.cat([lengths, entries - indptr[-1:]]), output_size=entries)
+    moved = torch.cat([torch.stack([first - indptr[:-1], shift]), first.new_zeros(2, 1)], dim=1)[:, row]
+    entry = (torch.arange(entries, device=rows.device) + moved[0]).clamp(max=matrix.nnz - 1)
+    columns = matrix.indices[entry] + moved[1]
+    return CSR(_indices(indptr), _indices(columns), None, (count, count), blocks, short=True)
 
 
 def _pool(sizes: Array, run: Array, real: Array, batch: int, members: int) -> tuple[CSR, CSR]:

@@ -7,7 +7,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-_BETA1, _BETA2, _EPS = 0.9, 0.999, 1e-8
+BETA1, BETA2, EPS = 0.9, 0.999, 1e-8
 
 
 class FleetAdam:
@@ -44,6 +44,12 @@ class FleetAdam:
         ------
         gradient (M, P), active (M,) of bool
         """
+        if self.parameters.device.type != "cpu":
+            from edgnn.training._optimizer_triton import adam_step
+
+            adam_step(self, gradient.contiguous(), active)
+            self.steps += 1 if active is None else active[:, None]
+            return
         state = (self.parameters, self.first, self.second, self.steps)
         before = None if active is None else [part.clone() for part in state]
         self._step(gradient)
@@ -57,11 +63,11 @@ class FleetAdam:
             gradient.addcmul_(self.parameters, self.decay)
         elif self.decays:
             self.parameters.mul_(1 - self.rate * self.decay)
-        self.first.lerp_(gradient, 1 - _BETA1)
-        self.second.mul_(_BETA2).addcmul_(gradient, gradient, value=1 - _BETA2)
-        root = (1 - _BETA2**self.steps).sqrt()
-        length = (self.rate * root / (1 - _BETA1**self.steps)).to(gradient)
-        denominator = torch.sqrt(self.second, out=gradient).add_((_EPS * root).to(gradient)).div_(length)
+        self.first.lerp_(gradient, 1 - BETA1)
+        self.second.mul_(BETA2).addcmul_(gradient, gradient, value=1 - BETA2)
+        root = (1 - BETA2**self.steps).sqrt()
+        length = (self.rate * root / (1 - BETA1**self.steps)).to(gradient)
+        denominator = torch.sqrt(self.second, out=gradient).add_((EPS * root).to(gradient)).div_(length)
         self.parameters.addcdiv_(self.first, denominator, value=-1)
 
     def state(self) -> dict[str, Tensor]:

@@ -1,0 +1,220 @@
+"""LargeInputs: what a model reads of graphs that are too large to count everything first, made for some nodes at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from edgnn.errors import ModelError
+from edgnn.graphs import Graphs, Structure
+from edgnn.graphs import _csr as csr
+from edgnn.graphs._csr import CSR
+from edgnn.graphs._graphs import Multiplicity
+from edgnn.graphs._structure import ListedBy, select_rows
+from edgnn.graphs._vocabulary import known_labels
+from edgnn.nn._inputs import DENSE_LABELS, Inputs, Matrix
+from edgnn.ops import row_sum
+
+_NODES_AT_ONCE = 2**18  # where all nodes are gone through
+
+#: Sums over more neighbors than this are kept once they have been needed: at most one node in half as many edges has so many.
+_HUB = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class LargeInputs:
+    r"""The constants of a model without any matrix over all nodes: rows of :math:`H^0` and :math:`A H^0` are made when asked for.
+
+    What :class:`Inputs` is to graphs that fit into memory many times over, this is to those that fit once, or are mapped from
+    files: node labels and neighbor lists are read where they are, and only for the nodes that a step needs. For node tasks in
+    batches (``Settings(batch_size=…)``) and for :func:`edgnn.training.outputs`.
+
+    Parameters
+    ----------
+    structure : Structure
+        Neighbors and edge label counts, in memory or mapped.
+    node_label : Tensor
+        Label number of each node; numbers from ``labels`` on count for nothing.
+    labels : int
+        How many labels are known.
+    node_features : Tensor, optional
+        Continuous features.
+    device, dtype
+        Of what is made; the arrays stay where they are.
+
+    Shapes
+    ------
+    node_label (N,), node_features (N, F)
+    """
+
+    structure: Structure
+    node_label: Tensor
+    labels: int
+    node_features: Tensor | None = None
+    device: torch.device = field(default_factory=partial(torch.device, "cpu"))
+    dtype: torch.dtype = torch.float32
+    _hubs: dict[int, Tensor] = field(init=False, default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        graphs: Graphs,
+        structure: Structure | None = None,
+        *,
+        direction: Literal["both", "in"] = "both",
+        multiplicity: Multiplicity = "once",
+        dtype: torch.dtype = torch.float32,
+        relations: ListedBy = False,
+        device: torch.device | str = "cpu",
+    ) -> LargeInputs:
+        """Take graphs as they are; options as of :meth:`edgnn.Structure.of`, unless a structure is given (one from a file, say)."""
+        graphs = graphs.to("cpu")
+        if structure is None:
+            structure = Structure.of(graphs, direction=direction, multiplicity=multiplicity, dtype=dtype, relations=relations)
+        if structure.neighbors.shape != (graphs.num_nodes, graphs.num_nodes):
+            raise ModelError(
+                f"the structure has {structure.num_nodes:,} nodes, the graphs have {graphs.num_nodes:,}: give one of these graphs"
+            )
+        labels = known_labels(graphs.node_vocabulary)
+        return cls(structure, graphs.node_label, labels, graphs.node_features, torch.device(device), dtype)
+
+    @property
+    def cells(self) -> None:
+        """Neighbors' labels per relation are not counted here: a first layer that would need them reads its neighbors."""
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of nodes."""
+        return self.structure.num_nodes
+
+    @property
+    def num_graphs(self) -> int:
+        """Number of graphs."""
+        return self.structure.num_graphs
+
+    @property
+    def width(self) -> int:
+        """Number of columns of :math:`H^0`."""
+        return self.labels + (0 if self.node_features is None else self.node_features.shape[1])
+
+    def to(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> LargeInputs:
+        """Return the inputs for another device or type; the arrays stay where they are."""
+        return replace(self, device=self.device if device is None else torch.device(device), dtype=dtype or self.dtype)
+
+    def node_inputs(self, nodes: Tensor) -> Matrix:
+        r"""Return :math:`H^0` of some nodes."""
+        numbers = torch.arange(len(nodes) + 1, dtype=torch.int32)
+        return self._sums(CSR(numbers, nodes, None, (len(nodes), self.num_nodes)))
+
+    def neighbor_inputs(self, nodes: Tensor) -> Matrix:
+        r"""Return :math:`A H^0` of some nodes: sums over all their neighbors; those of hubs are kept."""
+        neighbors = self.structure.neighbors
+        is_hub = neighbors.indptr[nodes + 1] - neighbors.indptr[nodes] > _HUB
+        if self.labels > DENSE_LABELS or not is_hub.any():
+            return self._sums(csr.take(neighbors, nodes))
+        sums = torch.empty(len(nodes), self.width, dtype=self.dtype, device=self.device)
+        sums[~is_hub] = _dense(self._sums(csr.take(neighbors, nodes[~is_hub])))
+        sums[is_hub] = torch.cat([self._of_hub(node) for node in torch.split(nodes[is_hub], 1)])
+        return sums
+
+    def _of_hub(self, node: Tensor) -> Tensor:
+        number = int(node)
+        if number not in self._hubs:
+            self._hubs[number] = _dense(self._sums(csr.take(self.structure.neighbors, node)))
+        return self._hubs[number]
+
+    def of_hops(self, hops: tuple[Structure, ...], rows: Tensor) -> Inputs:
+        """Return the inputs of these hops, the first of which has ``rows``; as :meth:`Inputs.of_hops` does."""
+        first = hops[0]
+        reads = first.neighbors.nnz or first.relations is not None or first.sources is not None
+        nothing = torch.zeros(0, dtype=torch.int32, device=self.device)
+        empty = torch.zeros(0, self.width, dtype=self.dtype, device=self.device)
+        pool = CSR(nothing.new_zeros(1), nothing, None, (0, 0))
+        hops = tuple(hop.to(self.device, self.dtype) for hop in hops)
+        assert first.nodes is not None
+        return Inputs(
+            structure=hops[-1],
+            H0=self.node_inputs(rows),
+            AH0=empty if reads else self.neighbor_inputs(rows),  # a layer that reads neighbors adds up their states itself
+            graph_H0=empty,
+            pool=pool,
+            pool_t=pool,
+            sizes=nothing.long(),
+            hops=hops,
+            reach=self.node_inputs(first.nodes) if len(first.nodes) > len(rows) else None,
+        )
+
+    def seen(self, nodes: list[Any], node_labels: int) -> tuple[Tensor, Tensor]:
+        """Return which node and edge labels occur in the graphs that some nodes of each member belong to."""
+        offset = self.structure.graph_offset.numpy()
+        owners = [np.unique(np.searchsorted(offset, chosen, side="right") - 1) for chosen in nodes]
+        found: dict[bytes, tuple[Tensor, Tensor]] = {}
+        for graphs in owners:
+            if graphs.tobytes() not in found:
+                found[graphs.tobytes()] = self._labels_in(graphs, offset, node_labels)
+        of_members = [found[graphs.tobytes()] for graphs in owners]
+        return torch.stack([node for node, _ in of_members]), torch.stack([edge for _, edge in of_members])
+
+    def _labels_in(self, graphs: Any, offset: Any, node_labels: int) -> tuple[Tensor, Tensor]:
+        node = torch.zeros(node_labels + 1, dtype=torch.bool)
+        edge = torch.zeros(self.structure.num_edge_labels, dtype=torch.bool)
+        for start in range(0, self.num_nodes, _NODES_AT_ONCE):
+            numbers = np.arange(start, min(start + _NODES_AT_ONCE, self.num_nodes))
+            owner = np.searchsorted(offset, numbers, side="right") - 1
+            rows = torch.from_numpy(numbers[np.isin(owner, graphs)])
+            node[self.node_label[rows].clamp(max=node_labels).long()] = True
+            entering = select_rows(self.structure.C_in, rows)
+            edge |= (entering > 0).any(0) if isinstance(entering, Tensor) else _columns_met(entering)
+        return node[:node_labels], edge
+
+    def _sums(self, lists: CSR) -> Matrix:
+        """Return the sums of the inputs of the nodes in each row."""
+        features = None if self.node_features is None else self._feature_sums(lists, self.node_features)
+        label, rows = self.node_label.index_select(0, lists.indices).numpy(), lists.shape[0]
+        row = np.repeat(np.arange(rows), lists.indptr.diff().numpy())
+        if self.labels > DENSE_LABELS:
+            return self._sparse(row[label < self.labels], label[label < self.labels], rows, features)
+        width = self.labels + 1  # the last is for labels that are not known
+        counts = np.bincount(row * width + np.minimum(label, self.labels), minlength=rows * width).reshape(rows, width)
+        sums = torch.from_numpy(counts[:, : self.labels]).to(self.dtype)
+        return (sums if features is None else torch.cat([sums, features], dim=1)).to(self.device)
+
+    def _feature_sums(self, lists: CSR, features: Tensor) -> Tensor:
+        met, place = torch.unique(lists.indices, return_inverse=True)
+        compact = replace(lists, indices=place.to(torch.int32), shape=(lists.shape[0], len(met)))
+        return row_sum(compact, features.index_select(0, met).to(self.dtype))
+
+    def _sparse(self, row: Any, label: Any, rows: int, features: Tensor | None) -> CSR:
+        from scipy.sparse import coo_array, csr_array, hstack
+
+        matrix = coo_array((np.ones(len(row)), (row, label)), shape=(rows, self.labels)).tocsr()
+        if features is not None:
+            matrix = hstack([matrix, csr_array(features.numpy())], format="csr")
+        matrix.sort_indices()
+        indptr, indices = (torch.from_numpy(part.astype("int32")) for part in (matrix.indptr, matrix.indices))
+        return CSR(indptr, indices, torch.from_numpy(matrix.data).to(self.dtype), matrix.shape).to(self.device)
+
+
+def _dense(matrix: Matrix) -> Tensor:
+    assert isinstance(matrix, Tensor)
+    return matrix
+
+
+def input_bytes(graphs: Graphs, dtype: torch.dtype) -> int:
+    r"""Return about how many bytes :math:`H^0` and :math:`A H^0` of all nodes take."""
+    labels = known_labels(graphs.node_vocabulary)
+    features = 0 if graphs.node_features is None else graphs.node_features.shape[1]
+    if labels <= DENSE_LABELS:
+        return 2 * graphs.num_nodes * (labels + features) * dtype.itemsize
+    return (graphs.num_nodes * (1 + 2 * features) + 2 * graphs.num_edges) * (4 + dtype.itemsize)
+
+
+def _columns_met(matrix: CSR) -> Tensor:
+    met = torch.zeros(matrix.shape[1], dtype=torch.bool)
+    met[matrix.indices.long()] = True
+    return met

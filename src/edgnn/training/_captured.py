@@ -1,0 +1,164 @@
+"""Whole epochs as CUDA graphs: a step is recorded once and then repeated by the device, without the host in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from edgnn.training._judge import Judge
+from edgnn.training._tasks import GraphTask, NodeTask
+
+if TYPE_CHECKING:
+    from edgnn.training._fleet import Fleet
+
+#: So many epochs' batches are looked at in advance, to know how much room they need.
+_EPOCHS_AHEAD = 200
+
+#: Steps get two sizes of room, if the largest step is so many times as large as nine tenths of them are.
+_UNEVEN = 1.5
+
+Room = tuple[int, int]
+
+
+def captured(fleet: Fleet, judge: Judge) -> Captured | None:
+    """Return the recorded epochs of a fleet, or ``None`` where an epoch needs the host: on the CPU, over ranks, in samples."""
+    task = fleet.task
+    if fleet.task.inputs.device.type != "cuda" or fleet.group is not None:
+        return None
+    if type(task) is NodeTask:
+        return CapturedNodes(fleet, judge)
+    if isinstance(task, GraphTask) and task.blocks.static and fleet.settings.batch_size is not None:
+        return CapturedGraphs(fleet, judge)
+    return None
+
+
+class Captured:
+    """What both kinds of tasks share: numbers that a recorded step reads and changes on the device, and the recordings."""
+
+    def __init__(self, fleet: Fleet, judge: Judge) -> None:
+        self.fleet, self.judge, device = fleet, judge, fleet.seeds.device
+        self.epoch_number = torch.zeros((), dtype=torch.int64, device=device)
+        self.step_number = torch.zeros((), dtype=torch.int64, device=device)
+        self.total = torch.zeros(len(fleet.seeds), dtype=torch.float64, device=device)
+        self.found = torch.zeros(5, len(fleet.seeds), dtype=torch.float64, device=device)
+        self.counts = fleet.targets.counts(fleet.train)
+        self._pool: Any = None
+
+    def run(self, epoch: int) -> Tensor:
+        """Train and judge for one epoch; return what the judge found, not yet waited for."""
+        self.epoch_number.fill_(epoch)
+        self.step_number.zero_()
+        self.total.zero_()
+        self._run(epoch)
+        return self.found
+
+    def _run(self, epoch: int) -> None:
+        raise NotImplementedError
+
+    def _validate(self) -> None:
+        """Validate and judge, from and to tensors that stay where they are."""
+        self.found.copy_(self.judge.look(self.epoch_number, self.total / self.counts, self.fleet.validate()))
+
+    def _record(self, work: Callable[[], None]) -> torch.cuda.CUDAGraph:
+        """Record ``work``; what it changes while it is tried out is set back."""
+        own = (self.epoch_number, self.step_number, self.total, self.found)
+        judged = (self.judge.best, self.judge.best_loss, self.judge.best_epoch, self.judge.stopped)
+        before = [part.clone() for part in (*own, *judged)]
+        state = {name: part.clone() for name, part in self.fleet.state().items()}
+        side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for _ in range(2):  # what is set up on first use must not be recorded
+                work()
+        torch.cuda.current_stream().wait_stream(side)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, pool=self._pool):
+            work()
+        self._pool = self._pool or graph.pool()
+        for part, old in zip((*own, *judged), before, strict=True):
+            part.copy_(old)
+        self.fleet.load(state)
+        return graph
+
+
+class CapturedNodes(Captured):
+    """One recording for all of an epoch: a step over the whole graph, validation, judgment."""
+
+    def __init__(self, fleet: Fleet, judge: Judge) -> None:
+        super().__init__(fleet, judge)
+        self._epoch = self._record(self._work)
+
+    def _work(self) -> None:
+        fleet = self.fleet
+        self.total += fleet.step(fleet.train, fleet.train, None, self.epoch_number, self.step_number)
+        self._validate()
+
+    def _run(self, epoch: int) -> None:
+        self._epoch.replay()
+
+
+class CapturedGraphs(Captured):
+    """Two recordings: a step on the next batches of all members, and validation with judgment."""
+
+    def __init__(self, fleet: Fleet, judge: Judge) -> None:
+        super().__init__(fleet, judge)
+        size = fleet.settings.batch_size
+        assert isinstance(size, int)
+        members, items = fleet.train.shape
+        self.steps = -(-items // size)
+        self.table = torch.full((members, self.steps, size), -1, device=fleet.train.device)
+        self._rooms: dict[int, list[Room]] = {}
+        self._graphs: dict[Room, torch.cuda.CUDAGraph] = {}
+        fleet.keep_validation_blocks()
+        self._last = self._record(self._validate)
+
+    def _run(self, epoch: int) -> None:
+        rooms = self._rooms_of(epoch)
+        self._shuffle(epoch)
+        for room in rooms:
+            if room not in self._graphs:
+                self._graphs[room] = self._record(lambda room=room: self._step(room))  # type: ignore[misc]
+            self._graphs[room].replay()
+        self._last.replay()
+
+    def _step(self, room: Room) -> None:
+        items = self.table.index_select(1, self.step_number.clamp(max=self.steps - 1).view(1)).squeeze(1)
+        counts = (items >= 0).sum(1)
+        self.total += self.fleet.step(items, items, counts > 0, self.epoch_number, self.step_number, room)
+        self.step_number += 1
+
+    def _shuffle(self, epoch: int) -> None:
+        items = self.fleet.shuffled(epoch)
+        self.table.view(len(items), -1)[:, : items.shape[1]] = items
+
+    def _rooms_of(self, epoch: int) -> list[Room]:
+        """Return how much room each step of an epoch needs, of two sizes at most."""
+        if epoch not in self._rooms:
+            self._look_ahead(epoch)
+        return self._rooms.pop(epoch)
+
+    def _look_ahead(self, epoch: int) -> None:
+        task, last = self.fleet.task, min(self.fleet.settings.max_epochs, epoch + _EPOCHS_AHEAD - 1)
+        assert isinstance(task, GraphTask)
+        needed = []
+        for number in range(epoch, last + 1):
+            self._shuffle(number)
+            nodes, entries = task.blocks.sizes_of(self.table)
+            needed.append(torch.stack([nodes.sum(2).amax(0), entries.sum((0, 2))]))
+        nodes, entries = torch.stack(needed, dim=1).cpu()  # (epochs, steps) each
+        largest = (int(nodes.max()), int(entries.max()))
+        usual = tuple(int(part.flatten().to(torch.float64).quantile(0.9)) for part in (nodes, entries))
+        if largest[0] <= _UNEVEN * usual[0]:
+            usual = largest
+        fits = (nodes <= usual[0]) & (entries <= usual[1])
+        for number, row in enumerate(fits.tolist(), start=epoch):
+            self._rooms[number] = [_rounded(usual if fit else largest) for fit in row]
+
+
+def _rounded(room: tuple[int, ...]) -> Room:
+    """Return a little more room, so that later epochs can use the same recordings."""
+    nodes, entries = room
+    return -(-max(nodes, 1) // 16) * 16, -(-max(entries, 1) // 1024) * 1024

@@ -5,8 +5,11 @@ import pytest
 import torch
 
 import edgnn
-from edgnn.bench import Row, Skipped
-from edgnn.bench._fleet import as_pyg, fleet, folds, gine, train_gine
+from edgnn.bench import Row, Skipped, _fleet, _gine
+from edgnn.bench._fleet import CUDA, QUICK, fleet, folds, plot
+from edgnn.bench._gine import GineModels, as_pyg, gine, train_gine
+from edgnn.errors import TrainingError
+from edgnn.experiments import recipe
 
 
 @pytest.fixture(scope="module")
@@ -62,25 +65,78 @@ def test_the_peer_learns(mutag, loader):
     assert losses[-1] < losses[0]
 
 
+def test_a_part_of_the_epochs_is_counted_for_all(mutag, monkeypatch):
+    pytest.importorskip("torch_geometric")
+    models = GineModels(mutag, folds(188, 3), batch_norm=False, epochs=40, timed_epochs=1, device="cpu")
+    monkeypatch.setattr("edgnn.bench._gine.timed", lambda function, device: (0.25, None))
+    models.train_some()
+    models.train_some()
+    assert models.times == [10.0] * 4
+    assert models.seconds == 10.0
+
+
 @pytest.mark.slow
-def test_bench_fleet_compares_with_the_peer_and_with_its_own_size(data_dir):
+def test_bench_fleet_compares_with_the_peer_with_time_and_with_its_own_size(data_dir):
     pytest.importorskip("torch_geometric")
     rows = list(fleet(data_dir=data_dir, quick=True))
     assert all(isinstance(row, Row) and row.ours_s > 0 for row in rows)
-    assert [row.goal for row in rows] == ["≥ 10×"] * 2 + [""] * 5
-    for row in rows[:2]:
-        assert row.extra["peer_models_timed"] == 2
-        assert row.peer_s == pytest.approx(4 * row.extra["peer_ms_per_model"] / 1e3, rel=0.01)
+    assert [row.goal for row in rows] == ["≥ 10×", "≥ 10×", "≤ 5 s", "", "", "", "", "≤ 0.7 s"]
+    for row, models in zip(rows[:3], (4, 4, 20), strict=True):
+        assert row.extra["peer_models_timed"] == models // 2
+        assert row.peer.endswith("(from 1 of 2 epochs)")
+        assert row.peer_s == pytest.approx(models * row.extra["peer_ms_per_model"] / 1e3, rel=0.01)
         assert 0 < row.extra["test_accuracy"] <= 1
+    assert rows[2].what.startswith("20 models of 5 TU sets")
+    assert rows[2].met is (rows[2].ours_s <= 5)
+    svg = plot(rows)
+    assert svg.count('class="chart"') == 2
+    assert svg.count("<polyline") == 3
 
 
-def test_bench_fleet_without_pyg_or_aifb_says_what_it_left_out(monkeypatch):
+def test_bench_fleet_without_pyg_or_data_times_the_rest_and_says_what_it_left_out(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch_geometric", None)
     monkeypatch.setitem(sys.modules, "torch_geometric.data", None)
     monkeypatch.setattr("edgnn.bench._fleet.folder_of", lambda name, data_dir: None)
     rows = list(fleet(quick=True))
     left_out = [row.reason for row in rows if isinstance(row, Skipped)]
     assert left_out[:2] == ["torch_geometric is not installed"] * 2
-    assert all(reason.startswith("AIFB is not on this machine") for reason in left_out[2:])
-    assert len(left_out) == 4
-    assert len(rows) == 7
+    assert left_out[2].startswith("PTC_FM, PTC_FR, PTC_MM, PTC_MR: not on this machine")
+    assert all(reason.startswith("AIFB is not on this machine") for reason in left_out[3:])
+    assert len(left_out) == 5
+    timed = [row for row in rows if isinstance(row, Row)]
+    assert len(timed) == 5
+    assert all(row.peer_s is None and row.met is None for row in timed)
+
+
+def test_fleets_are_trained_with_the_settings_of_the_paper():
+    graph, node = (recipe("paper", level).estimator for level in ("graph", "node"))
+    ours = {"layers": _gine.LAYERS, "hidden": _gine.HIDDEN, "batch_size": _gine.BATCH_SIZE, "max_epochs": CUDA.epochs}
+    ours |= {"learning_rate": _gine.LEARNING_RATE, "weight_decay": _gine.WEIGHT_DECAY}
+    assert {name: graph[name] for name in ours} == ours
+    ours = {"layers": _gine.LAYERS, "hidden": _gine.HIDDEN, "max_epochs": CUDA.node_epochs, "weight_decay": 0.0}
+    ours |= {"learning_rate": _fleet.NODE_LEARNING_RATE, "dropout": _fleet.NODE_DROPOUT, "degree_labels": "in"}
+    assert {name: node[name] for name in ours} == ours
+
+
+def test_the_run_that_is_published_trains_five_hundred_models():
+    assert (CUDA.models, CUDA.epochs, CUDA.all_sets, CUDA.all_sets_goal) == (100, 40, True, "≤ 5 s")
+    assert (CUDA.node_members[-1], CUDA.node_epochs, CUDA.node_goal) == (20, 400, "≤ 0.7 s")
+    assert QUICK.all_sets_goal == CUDA.all_sets_goal
+
+
+def test_a_fleet_too_large_for_the_device_is_left_out_and_the_others_are_timed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch_geometric", None)
+    monkeypatch.setitem(sys.modules, "torch_geometric.data", None)
+    monkeypatch.setattr("edgnn.bench._fleet.folder_of", lambda name, data_dir: None)
+    train = _fleet.train
+
+    def short_of_memory(kind, config, inputs, targets, members, settings, **options):
+        if len(members) == 4:
+            raise TrainingError("out of memory on cuda with 4 members and batches of 8 graphs each: lower batch_size")
+        return train(kind, config, inputs, targets, members, settings, **options)
+
+    monkeypatch.setattr(_fleet, "train", short_of_memory)
+    rows = list(fleet(quick=True))
+    assert [row.what for row in rows if isinstance(row, Row)] == ["fleet of 1, 2 epochs", "fleet of 2, 2 epochs"]
+    assert "MUTAG (graphs), fleet of 4" in [row.what for row in rows if isinstance(row, Skipped)]
+    assert "out of memory on cpu" in [row.reason for row in rows if isinstance(row, Skipped)]

@@ -1,41 +1,80 @@
-"""What does one more model cost? A fleet against PyG models trained one after another, and against its own size."""
+"""What does one more model cost? Fleets against PyG models trained one after another, against time, and against their size."""
 
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from statistics import median
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from edgnn.bench._harness import Row, Skipped, folder_of, wait
+from edgnn.bench._gine import BATCH_SIZE, HIDDEN, LAYERS, LEARNING_RATE, WEIGHT_DECAY, GineModels
+from edgnn.bench._harness import TU_SETS, Memory, Row, Skipped, folder_of, or_skipped
+from edgnn.bench._plots import draw_points
+from edgnn.bench._timing import Missing, extra_bytes, free, timed, tried
 from edgnn.datasets import Dataset, load_dataset
 from edgnn.graphs import Graphs
-from edgnn.io import to_pyg
 from edgnn.nn import Inputs
 from edgnn.training import Member, Settings, Targets, Trained, outputs, train
 
 _Array = np.ndarray[Any, Any]
 _Split = tuple[_Array, _Array, _Array]
+_DataDir = str | os.PathLike[str] | None
+#: The paper's settings for node sets.
+NODE_LEARNING_RATE, NODE_DROPOUT = 5e-3, 0.5
+_WARM_EPOCHS = 3
 
-LEARNING_RATE, WEIGHT_DECAY, BATCH_SIZE, HIDDEN, LAYERS = 1e-4, 5e-4, 8, 64, 2
+
+@dataclass(frozen=True)
+class Plan:
+    """Sizes and goals of a run.
+
+    ``peer_epochs`` is how long a PyG model is really trained; ``all_sets`` adds fleets on all of the paper's graph sets.
+    """
+
+    models: int
+    epochs: int
+    peer_epochs: int
+    repeats: int
+    members: tuple[int, ...]
+    member_epochs: int
+    node_members: tuple[int, ...]
+    node_epochs: int
+    all_sets: bool
+    all_sets_goal: str = ""
+    node_goal: str = ""
 
 
-def fleet(data_dir: str | os.PathLike[str] | None = None, quick: bool = False, device: str = "cpu") -> Iterator[Row | Skipped]:
+CPU = Plan(100, 40, 40, 3, (1, 10, 100), 10, (1, 20), 40, all_sets=False)
+CUDA = Plan(100, 40, 5, 3, (1, 10, 100, 500), 10, (1, 20), 400, True, "≤ 5 s", "≤ 0.7 s")
+QUICK = Plan(4, 2, 1, 1, (1, 2, 4), 2, (1, 2), 5, True, CUDA.all_sets_goal, CUDA.node_goal)
+
+
+def fleet(data_dir: _DataDir = None, quick: bool = False, device: str = "cpu") -> Iterator[Row | Skipped]:
     """Measure the training of fleets, yielding each row as it is done; ``quick`` shrinks everything for tests."""
+    plan = QUICK if quick else CPU if device == "cpu" else CUDA
     mutag = load_dataset("MUTAG", data_dir=data_dir)
-    models, epochs, repeats = (4, 2, 1) if quick else (100, 40, 3)
-    for batch_norm in (False, True):
-        yield _against_gine(mutag, models, epochs, repeats, batch_norm, device)
-    for members in (1, 2, 4) if quick else (1, 10, 100):
-        yield _members(mutag, members, 2 if quick else 10, device)
-    for members in (1, 2) if quick else (1, 20):
-        yield _nodes(data_dir, members, 5 if quick else 40, device)
+    plain = _against_gine([mutag], plan, False, device, "≥ 10×")
+    yield from plain
+    yield from _against_gine([mutag], plan, True, device, "≥ 10×")
+    if plan.all_sets:
+        yield from _all_sets(data_dir, plan, device)
+    for members in plan.members:
+        of_graphs = partial(_members, mutag, members, plan, plain[0], device)
+        yield or_skipped(f"MUTAG (graphs), fleet of {members}", of_graphs, device)
+    for members in plan.node_members:
+        goal = plan.node_goal if members == plan.node_members[-1] else ""
+        of_nodes = partial(_nodes, data_dir, members, plan.node_epochs, device, goal)
+        yield or_skipped(f"AIFB (nodes), fleet of {members}", of_nodes, device)
+
+
+def plot(rows: list[Row | Skipped]) -> str:
+    """Draw the time of a training against the number of models in it."""
+    return draw_points(rows, "Fleets: seconds per training")
 
 
 def folds(items: int, models: int) -> list[_Split]:
@@ -50,68 +89,6 @@ def folds(items: int, models: int) -> list[_Split]:
     return parts[:models]
 
 
-def gine(inputs: int, edge_labels: int, outputs: int, batch_norm: bool = False, hidden: int = HIDDEN) -> nn.Module:
-    """Return PyG's GIN with edge labels: a sum of all layers' states per graph, then one linear map."""
-    from torch_geometric.nn import GINEConv, global_add_pool
-
-    class Model(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            widths = [inputs] + [hidden] * LAYERS
-            self.convolutions = nn.ModuleList(
-                GINEConv(nn.Sequential(nn.Linear(width, hidden), nn.ReLU(), nn.Linear(hidden, hidden)), edge_dim=edge_labels)
-                for width in widths[:-1]
-            )
-            self.norms = nn.ModuleList(nn.BatchNorm1d(hidden) if batch_norm else nn.Identity() for _ in range(LAYERS))
-            self.head = nn.Linear(sum(widths), outputs)
-
-        def forward(self, data: Any) -> Tensor:
-            states = [data.x]
-            for convolution, norm in zip(self.convolutions, self.norms, strict=True):
-                states.append(norm(torch.relu(convolution(states[-1], data.edge_index, data.edge_attr))))
-            result: Tensor = self.head(global_add_pool(torch.cat(states, 1), data.batch, data.num_graphs))
-            return result
-
-    return Model()
-
-
-def train_gine(
-    model: nn.Module, data: list[Any], training: _Array, validation: _Array, epochs: int, device: str
-) -> list[float]:
-    """Train one PyG model as its users do and return the validation loss of each epoch."""
-    from torch_geometric.loader import DataLoader
-
-    model.to(device)
-    optimizer = torch.optim.Adam(model.parameters(), LEARNING_RATE, weight_decay=WEIGHT_DECAY)
-    batches = DataLoader([data[item] for item in training], BATCH_SIZE, shuffle=True)
-    held_out = DataLoader([data[item] for item in validation], len(validation))
-    losses = []
-    for _ in range(epochs):
-        model.train()
-        for batch in batches:
-            batch = batch.to(device)
-            optimizer.zero_grad()
-            nn.functional.cross_entropy(model(batch), batch.y).backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
-        model.eval()
-        with torch.no_grad():
-            for batch in held_out:
-                batch = batch.to(device)
-                losses.append(float(nn.functional.cross_entropy(model(batch), batch.y)))
-    return losses
-
-
-def as_pyg(dataset: Dataset) -> list[Any]:
-    """Return a graph set as PyG's own data sets come: one-hot labels and the class, nothing else to collate."""
-    from torch_geometric.data import Data
-
-    assert dataset.targets is not None
-    return [
-        Data(x=graph.x, edge_index=graph.edge_index, edge_attr=graph.edge_attr, y=torch.tensor([target]))
-        for graph, target in zip(to_pyg(dataset.graphs, one_hot=True), dataset.targets.tolist(), strict=True)
-    ]
-
-
 def train_fleet(dataset: Dataset, inputs: Inputs, models: int, epochs: int, batch_norm: bool, device: str) -> Trained:
     """Train so many models of the paper's shape on a graph set, each on a fold of its own, as one fleet."""
     members = [Member(training, validation, seed) for seed, (training, validation, _) in enumerate(folds(len(dataset), models))]
@@ -122,54 +99,106 @@ def train_fleet(dataset: Dataset, inputs: Inputs, models: int, epochs: int, batc
     return train("graph", config, inputs, _targets(dataset), members, settings)
 
 
-def _against_gine(dataset: Dataset, models: int, epochs: int, repeats: int, batch_norm: bool, device: str) -> Row | Skipped:
-    """Time the fleet and, in turns, single PyG models; their median times the number of models is the peer's time."""
-    what = (
-        f"{models} models of {dataset.name}, {epochs} epochs each, {'with' if batch_norm else 'without'} batch norm, {device}"
+def _all_sets(data_dir: _DataDir, plan: Plan, device: str) -> Iterator[Row | Skipped]:
+    absent = [name for name in TU_SETS if folder_of(name, data_dir) is None and name != "MUTAG"]
+    if absent:
+        what = f"{plan.models * len(TU_SETS)} models of the paper's five graph sets"
+        yield Skipped(what, f"{', '.join(absent)}: not on this machine; load them once, or set EDGNN_DATA")
+        return
+    sets = [load_dataset(name, data_dir=data_dir) for name in TU_SETS]
+    yield from _against_gine(sets, plan, False, device, plan.all_sets_goal)
+
+
+def _against_gine(sets: Sequence[Dataset], plan: Plan, batch_norm: bool, device: str, goal: str) -> list[Row | Skipped]:
+    """Time the fleets, one per set, and in turns single PyG models, whose median time is multiplied by the number of models."""
+    named = sets[0].name if len(sets) == 1 else f"{len(sets)} TU sets"
+    what = f"{plan.models * len(sets)} models of {named}, {plan.epochs} epochs, {'with' if batch_norm else 'no'} batch norm"
+    splits = [folds(len(dataset), plan.models) for dataset in sets]
+    build = partial(GineModels, batch_norm=batch_norm, epochs=plan.epochs, timed_epochs=plan.peer_epochs, device=device)
+    peers = [tried(partial(build, *pair), device) for pair in zip(sets, splits, strict=True)]
+    missing = next((peer for peer in peers if isinstance(peer, Missing)), None)
+    measure = partial(_fleets, what, sets, splits, [] if missing else peers, plan, batch_norm, device, goal)
+    rows = [or_skipped(what, measure, device)]
+    return [*rows, Skipped(f"{GineModels.name}, {what}", missing.reason)] if missing else rows
+
+
+def _fleets(
+    what: str,
+    sets: Sequence[Dataset],
+    splits: Sequence[list[_Split]],
+    peers: Sequence[GineModels],
+    plan: Plan,
+    batch_norm: bool,
+    device: str,
+    goal: str,
+) -> Row:
+    inputs = [Inputs.of(dataset.graphs, device=device) for dataset in sets]
+
+    def ours(epochs: int) -> list[Trained]:
+        return [
+            train_fleet(dataset, own, plan.models, epochs, batch_norm, device)
+            for dataset, own in zip(sets, inputs, strict=True)
+        ]
+
+    memory = extra_bytes(partial(ours, min(plan.epochs, _WARM_EPOCHS)), device)
+    if memory is None:
+        ours(1)
+    seconds = []
+    for _ in range(plan.repeats):
+        taken, trained = timed(partial(ours, plan.epochs), device)
+        seconds.append(taken)
+        for peer in peers:
+            peer.train_some()
+    correct = [_accuracy(*parts) for parts in zip(trained, inputs, sets, splits, strict=True)]
+    row = Row(
+        what,
+        median(seconds),
+        goal=goal,
+        extra={
+            "ms_per_model": round(1e3 * median(seconds) / (plan.models * len(sets)), 1),
+            "test_accuracy": round(float(np.mean(correct)), 4),
+        },
+        memory=None if memory is None else Memory(memory),
     )
-    try:
-        data = as_pyg(dataset)
-    except ImportError:
-        return Skipped(what, "torch_geometric is not installed")
-    inputs, splits = Inputs.of(dataset.graphs, device=device), folds(len(dataset), models)
-    vocabularies = dataset.graphs.node_vocabulary, dataset.graphs.edge_vocabulary
+    return _with_peers(row, peers, plan) if peers else row
 
-    def ours(epochs: int) -> Trained:
-        return train_fleet(dataset, inputs, models, epochs, batch_norm, device)
 
-    def peer(epochs: int, split: int) -> None:
-        model = gine(len(vocabularies[0]), len(vocabularies[1]), len(dataset.class_names), batch_norm)
-        train_gine(model, data, splits[split][0], splits[split][1], epochs, device)
-
-    ours(1)
-    peer(1, 0)
-    ours_s, peer_s = [], []
-    for turn in range(repeats):
-        seconds, trained = _timed(partial(ours, epochs), device)
-        ours_s.append(seconds)
-        peer_s += [_timed(partial(peer, epochs, split % models), device)[0] for split in (2 * turn, 2 * turn + 1)]
+def _with_peers(row: Row, peers: Sequence[GineModels], plan: Plan) -> Row:
+    """Return the row with the time that all models of the peers would take."""
+    name = GineModels.name
+    if plan.peer_epochs < plan.epochs:
+        name += f" (from {plan.peer_epochs} of {plan.epochs} epochs)"
     extra = {
-        "ms_per_model": round(1e3 * median(ours_s) / models, 1),
-        "peer_ms_per_model": round(1e3 * median(peer_s), 1),
-        "peer_models_timed": len(peer_s),
-        "test_accuracy": round(_accuracy(trained, inputs, dataset, splits), 4),
+        "peer_ms_per_model": round(1e3 * sum(peer.seconds for peer in peers) / len(peers), 1),
+        "peer_models_timed": sum(len(peer.times) for peer in peers),
     }
-    return Row(what, median(ours_s), f"one PyG GINEConv model × {models}", models * median(peer_s), "≥ 10×", extra)
+    return replace(row, peer=name, peer_s=plan.models * sum(peer.seconds for peer in peers), extra=row.extra | extra)
 
 
-def _members(dataset: Dataset, members: int, epochs: int, device: str) -> Row:
-    inputs = Inputs.of(dataset.graphs, device=device)
-    train_fleet(dataset, inputs, members, 1, False, device)
-    seconds, _ = _timed(partial(train_fleet, dataset, inputs, members, epochs, False, device), device)
+def _members(dataset: Dataset, members: int, plan: Plan, alone: Row | Skipped, device: str) -> Row:
+    """Time a fleet of a size; the peer's time is that of its single models in the row ``alone``."""
+    inputs, epochs = Inputs.of(dataset.graphs, device=device), plan.member_epochs
+    train_fleet(dataset, inputs, members, min(epochs, _WARM_EPOCHS), False, device)
+    seconds, _ = timed(partial(train_fleet, dataset, inputs, members, epochs, False, device), device)
     extra = {"ms_per_model_and_epoch": round(1e3 * seconds / (members * epochs), 3)}
-    return Row(f"fleet of {members} on {dataset.name}, {epochs} epochs, {device}", seconds, extra=extra)
+    peer_ms = alone.extra.get("peer_ms_per_model") if isinstance(alone, Row) else None
+    peer_s = None if peer_ms is None else peer_ms / 1e3 / plan.epochs * members * epochs
+    return Row(
+        f"fleet of {members}, {epochs} epochs",
+        seconds,
+        "" if peer_s is None else GineModels.name,
+        peer_s,
+        extra=extra,
+        points={f"members, {epochs} epochs": members},
+        ours=f"{dataset.name} (graphs)",
+    )
 
 
-def _nodes(data_dir: str | os.PathLike[str] | None, members: int, epochs: int, device: str) -> Row | Skipped:
+def _nodes(data_dir: _DataDir, members: int, epochs: int, device: str, goal: str) -> Row | Skipped:
     """Time full-graph training on AIFB with the paper's settings: degrees as labels, two layers, dropout."""
-    what = f"fleet of {members} on AIFB (nodes), {epochs} epochs, {device}"
+    what = f"fleet of {members}, {epochs} epochs"
     if folder_of("AIFB", data_dir) is None:
-        return Skipped(what, "AIFB is not on this machine; load it once, or set EDGNN_DATA")
+        return Skipped(f"AIFB (nodes), {what}", "AIFB is not on this machine; load it once, or set EDGNN_DATA")
     dataset = load_dataset("AIFB", data_dir=data_dir)
     assert dataset.split is not None
     assert dataset.nodes is not None
@@ -178,19 +207,21 @@ def _nodes(data_dir: str | os.PathLike[str] | None, members: int, epochs: int, d
     fifth = len(dataset.split["train"]) // 5
     training, validation, test = dataset.split["train"][fifth:], dataset.split["train"][:fifth], dataset.split["test"]
     fleet = [Member(training, validation, seed) for seed in range(members)]
-    config = _shape(graphs, dataset, layers=2, dropout=0.5)
+    config = _shape(graphs, dataset, layers=LAYERS, dropout=NODE_DROPOUT)
 
     def ours(epochs: int) -> Trained:
-        settings = Settings(max_epochs=epochs, batch_size=None, learning_rate=5e-3, device=device)
+        settings = Settings(max_epochs=epochs, batch_size=None, learning_rate=NODE_LEARNING_RATE, device=device)
         return train("node", config, inputs, _targets(dataset), fleet, settings, positions=positions)
 
-    ours(1)
-    seconds, trained = _timed(partial(ours, epochs), device)
+    ours(_WARM_EPOCHS)
+    seconds, trained = timed(partial(ours, epochs), device)
     extra = {
         "ms_per_model_and_epoch": round(1e3 * seconds / (members * epochs), 3),
         "test_accuracy": round(_accuracy(trained, inputs, dataset, [(training, validation, test)] * members, positions), 4),
     }
-    return Row(what, seconds, extra=extra)
+    points: dict[str, float] = {f"members, {epochs} epochs": members}
+    free(device)
+    return Row(what, seconds, goal=goal, extra=extra, points=points, ours="AIFB (nodes)")
 
 
 def _shape(graphs: Graphs, dataset: Dataset, **options: Any) -> dict[str, Any]:
@@ -216,10 +247,3 @@ def _accuracy(
     return float(
         np.mean([(row[test] == dataset.targets[test]).mean() for row, (_, _, test) in zip(predicted, splits, strict=True)])
     )
-
-
-def _timed(function: Callable[[], Any], device: str) -> tuple[float, Any]:
-    start = time.perf_counter()
-    result = function()
-    wait(device)
-    return time.perf_counter() - start, result

@@ -1,4 +1,4 @@
-"""Timing side by side: ours and a peer in turns, medians, and the machine they ran on."""
+"""The rows of a benchmark: ours beside a peer, what is asked, memory, and the share of what the machine can move."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from statistics import median
 from typing import Any
 
+from edgnn.bench._goals import all_hold, clauses
+from edgnn.bench._timing import Missing, Timed, arithmetic, tried
 from edgnn.datasets import find, locate
 from edgnn.io._files import atomic_file
 from edgnn.training import environment
@@ -21,10 +21,38 @@ TU_SETS = ("MUTAG", "PTC_FM", "PTC_FR", "PTC_MM", "PTC_MR")
 
 
 @dataclass(frozen=True)
-class Row:
-    """One line of a benchmark: what was measured, ours, the peer's (in ``unit``), and what we ask of the ratio.
+class Traffic:
+    """Bytes that must be moved, how fast they were, and how fast the same machine copies memory in the same run."""
 
-    ``ratio`` is peer over ours (higher is better for us) unless ``goal`` starts with ``≤``, when it is ours over the peer's.
+    bytes: int
+    bytes_per_s: float
+    copy_bytes_per_s: float
+
+    @property
+    def share(self) -> float:
+        """Of the speed of copying; above one where caches serve much of it."""
+        return self.bytes_per_s / self.copy_bytes_per_s
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes taken on top of what is there before."""
+
+    ours: int
+    peer: int | None = None
+
+    @property
+    def ratio(self) -> float | None:
+        """Ours over the peer's."""
+        return None if not self.peer else self.ours / self.peer
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a benchmark: what was measured, ours, the peer's (in ``unit``), and what is asked.
+
+    ``goal`` is in the words of :mod:`edgnn.bench._goals`. ``ratio`` is peer over ours (higher is better for us) unless the goal
+    puts a bound above it, when it is ours over the peer's. ``points`` are the places of the row in plots: sizes by axis.
     """
 
     what: str
@@ -34,21 +62,36 @@ class Row:
     goal: str = ""
     extra: dict[str, Any] = field(default_factory=dict)
     unit: str = "s"
+    ours: str = "edgnn"
+    memory: Memory | None = None
+    traffic: Traffic | None = None
+    points: dict[str, float] = field(default_factory=dict)
 
     @property
     def ratio(self) -> float | None:
         """How ours compares with the peer, in the sense of the goal."""
         if self.peer_s is None:
             return None
-        return self.ours_s / self.peer_s if self.goal.startswith("≤") else self.peer_s / self.ours_s
+        bounded = any(clause.about == "ratio" and not clause.at_least for clause in clauses(self.goal))
+        return self.ours_s / self.peer_s if bounded else self.peer_s / self.ours_s
+
+    @property
+    def verdicts(self) -> list[tuple[str, bool | None]]:
+        """Every clause of the goal, and whether it is reached; ``None`` where that could not be judged."""
+        seen = {
+            "ratio": self.ratio,
+            "memory": None if self.memory is None else self.memory.ratio,
+            "copying": None if self.traffic is None else self.traffic.share,
+        }
+        return [
+            (clause.text, clause.holds(seen.get(clause.about, self.ours_s if clause.unit == self.unit else None)))
+            for clause in clauses(self.goal)
+        ]
 
     @property
     def met(self) -> bool | None:
-        """Whether the goal is reached; ``None`` where there is none."""
-        if not self.goal or self.ratio is None:
-            return None
-        bound = float(self.goal[1:].strip().removesuffix("×"))
-        return self.ratio <= bound if self.goal.startswith("≤") else self.ratio >= bound
+        """Whether all that is asked is reached; ``None`` where nothing is, or where some of it could not be judged."""
+        return all_hold([verdict for _, verdict in self.verdicts])
 
 
 @dataclass(frozen=True)
@@ -59,30 +102,42 @@ class Skipped:
     reason: str
 
 
+def beside(
+    what: str, ours: tuple[str, Timed | Missing], peer: tuple[str, Timed | Missing] | None, goal: str = "", **fields: Any
+) -> list[Row | Skipped]:
+    """Return what was timed as a row; a peer that could not run is a line of its own, and ours stays."""
+    name, our_time = ours
+    peer_name, peer_time = peer or ("", None)
+    if isinstance(our_time, Missing):
+        return [Skipped(f"{name}, {what}", our_time.reason)]
+    named: dict[str, Any] = {"goal": goal, "ours": name}
+    if our_time.extra_bytes is not None:
+        named["memory"] = Memory(our_time.extra_bytes, peer_time.extra_bytes if isinstance(peer_time, Timed) else None)
+    if isinstance(peer_time, Timed):
+        return [Row(what, our_time.seconds, peer_name, peer_time.seconds, **(named | fields))]
+    row = Row(what, our_time.seconds, **(named | fields))
+    return [row] if peer_time is None else [row, Skipped(f"{peer_name}, {what}", peer_time.reason)]
+
+
+def or_skipped(what: str, measure: Callable[[], Row | Skipped], device: str) -> Row | Skipped:
+    """Return what is measured, or that there was no memory for it."""
+    row: Row | Skipped | Missing = tried(measure, device)
+    return Skipped(what, row.reason) if isinstance(row, Missing) else row
+
+
 def folder_of(name: str, data_dir: str | os.PathLike[str] | None) -> Path | None:
     """Return where the files of a registered set are on this machine, or None."""
     entry = find(name)
     return None if entry is None else locate(entry, data_dir).path
 
 
-def in_turns(ours: Callable[[], Any], peer: Callable[[], Any], repeats: int) -> tuple[float, float]:
-    """Run both once to warm up, then ``repeats`` times in turns; return their median times."""
-    times: tuple[list[float], list[float]] = ([], [])
-    for attempt in range(repeats + 1):
-        for function, seen in zip((ours, peer), times, strict=True):
-            start = time.perf_counter()
-            function()
-            if attempt:
-                seen.append(time.perf_counter() - start)
-    return median(times[0]), median(times[1])
-
-
-def wait(device: str) -> None:
-    """Wait until ``device`` has done all it was given."""
-    if device.startswith("cuda"):
-        import torch
-
-        torch.cuda.synchronize()
+def measure_alone(code: str, *arguments: str) -> dict[str, Any]:
+    """Run Python code in a process of its own and return the JSON object it prints last."""
+    done = subprocess.run(  # noqa: S603 - our own code
+        [sys.executable, "-c", code, *arguments], check=True, capture_output=True, text=True
+    )
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
 
 
 def peak_bytes() -> int:
@@ -96,23 +151,31 @@ def peak_bytes() -> int:
         return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-def measure_alone(code: str, *arguments: str) -> dict[str, Any]:
-    """Run Python code in a process of its own and return the JSON object it prints last."""
-    done = subprocess.run(  # noqa: S603 - our own code
-        [sys.executable, "-c", code, *arguments], check=True, capture_output=True, text=True
-    )
-    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return result
-
-
-def save(path: str | os.PathLike[str], question: str, rows: list[Row | Skipped]) -> None:
-    """Write the results with their environment as JSON."""
+def save(path: str | os.PathLike[str], results: dict[str, Any]) -> None:
+    """Write the results of a question as JSON."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     with atomic_file(path) as stream:
-        stream.write((json.dumps(document(question, rows), indent=2, ensure_ascii=False) + "\n").encode())
+        stream.write((json.dumps(results, indent=2, ensure_ascii=False) + "\n").encode())
 
 
-def document(question: str, rows: list[Row | Skipped]) -> dict[str, Any]:
-    """Return the results with their environment, ready for JSON."""
-    entries = [asdict(row) | ({"ratio": row.ratio, "met": row.met} if isinstance(row, Row) else {}) for row in rows]
-    return {"question": question, "environment": environment(), "results": entries}
+def document(question: str, rows: list[Row | Skipped], device: str = "cpu", quick: bool = False) -> dict[str, Any]:
+    """Return the results with what they depend on, ready for JSON."""
+    settings = {"device": device, "quick": quick} | arithmetic()
+    return {
+        "question": question,
+        "environment": environment(),
+        "settings": settings,
+        "results": [_entry(row) for row in rows],
+    }
+
+
+def _entry(row: Row | Skipped) -> dict[str, Any]:
+    """Return a row as an object: its fields as far as they are filled, and what follows from them."""
+    filled = {name: value for name, value in asdict(row).items() if value not in (None, {}) or name in ("peer_s", "extra")}
+    if isinstance(row, Skipped):
+        return filled
+    if row.memory is not None:
+        filled["memory"]["ratio"] = row.memory.ratio
+    if row.traffic is not None:
+        filled["traffic"]["share"] = row.traffic.share
+    return filled | {"ratio": row.ratio, "met": row.met}

@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from edgnn.bench._harness import TU_SETS, Row, Skipped, folder_of, in_turns, measure_alone, wait
+from edgnn.bench._harness import TU_SETS, Row, Skipped, folder_of, measure_alone
+from edgnn.bench._timing import in_turns, wait
 from edgnn.graphs import Graphs, Structure
 from edgnn.io import read_rdf, read_tu
 

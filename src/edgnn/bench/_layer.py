@@ -1,58 +1,92 @@
-"""How fast is one layer? Against PyG's R-GCN and gather-concat-scatter, and against the number of edge labels."""
+"""How fast is one layer? Against PyG's R-GCN and gather-concat-scatter, the speed of copying, and its own size."""
 
 from __future__ import annotations
 
-import ctypes
 import os
-from collections.abc import Callable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import torch
-from torch import Tensor, nn
 
-from edgnn.bench._harness import Row, Skipped, in_turns, measure_alone, peak_bytes, wait
-from edgnn.bench._wl import random_digraph
-from edgnn.graphs import Graphs, Structure
-from edgnn.nn import EdGNNConv, RelationalConv
-
-_STEP_ALONE = """
-import json, sys
-from edgnn.bench._layer import Size, extra_bytes
-print(json.dumps({"bytes": extra_bytes(sys.argv[1], Size(*map(int, sys.argv[2:6])), sys.argv[6])}))
-"""
-
-_NAMES = {
-    "edgnn": "EdGNNConv",
-    "relational": "RelationalConv (sum)",
-    "rgcn": "PyG RGCNConv (add, inverse relations)",
-    "fast-rgcn": "PyG FastRGCNConv (add, inverse relations)",
-    "gather": "gather, concatenate, map, scatter",
-    "gather-sum-first": "gather, concatenate, scatter, map",
-}
-_M_MMAP_THRESHOLD = -3
-_NO_PYG = "torch_geometric is not installed"
+from edgnn.bench._extra_memory import step_bytes
+from edgnn.bench._formulations import NAMES, Size, short, step
+from edgnn.bench._harness import Memory, Row, Skipped, beside
+from edgnn.bench._plots import draw_points
+from edgnn.bench._product import DEGREES, narrow_product, product_rows
+from edgnn.bench._timing import Missing, Timed, copy_bandwidth, free, race
 
 
 @dataclass(frozen=True)
-class Size:
-    """A random multigraph and the width of the states on it."""
+class Plan:
+    """Sizes and goals of a run.
 
-    nodes: int
-    edges: int
-    labels: int
-    width: int = 64
+    ``main`` is where all formulations meet and where relations are swept, ``middle`` where nodes, edges and width are;
+    ``product`` is the graph of the sparse product. ``thorough`` adds degree distributions, widths and bfloat16. Beyond
+    ``peer_relations`` relations the peer, which takes minutes and many gigabytes there, is left out.
+    """
 
-    def __str__(self) -> str:
-        labels = f"{self.labels} edge label{'s' * (self.labels != 1)}"
-        return f"{self.nodes:,} nodes, {self.edges:,} edges, {labels}, width {self.width}"
+    main: Size
+    middle: Size
+    product: Size
+    relations: tuple[int, ...]
+    nodes: tuple[int, ...]
+    edges: tuple[int, ...]
+    widths: tuple[int, ...]
+    product_widths: tuple[int, ...]
+    thorough: bool
+    goals: dict[str, str]
+    peer_relations: int = 512
+    repeats: int = 9
+    copied: int | None = None
 
 
-MEDIUM = Size(20_000, 200_000, 45)
-LARGE = Size(100_000, 1_000_000, 64)
+MEDIUM, LARGE, HUGE = Size(20_000, 200_000, 45), Size(100_000, 1_000_000, 64), Size(1_000_000, 10_000_000, 64)
+CPU = Plan(
+    main=MEDIUM,
+    middle=MEDIUM,
+    product=HUGE,
+    relations=(1, 8, 64, 200, 512),
+    nodes=(2_000, 20_000, 100_000),
+    edges=(10_000, 100_000, 1_000_000),
+    widths=(16, 64, 256),
+    product_widths=(16, 64),
+    thorough=False,
+    goals={"rgcn": "≥ 20×, memory ≤ 0.1×", "gather": "≥ 20×, memory ≤ 0.1×"},
+    peer_relations=200,
+)
+CUDA = Plan(
+    main=HUGE,
+    middle=LARGE,
+    product=HUGE,
+    relations=(1, 8, 64, 200, 512),
+    nodes=(10_000, 100_000, 1_000_000),
+    edges=(10_000, 100_000, 1_000_000, 10_000_000),
+    widths=(16, 32, 64, 128, 256),
+    product_widths=(16, 64, 256),
+    thorough=True,
+    goals={
+        "rgcn": "≥ 55×, memory ≤ 0.1×",
+        "gather": "≥ 15×, memory ≤ 0.1×",
+        "joint": "≥ 5×, memory ≤ 0.25×",
+        "product": "≥ 80 % of copying",
+        "bfloat16": "≥ 1.6×",
+        "relations": "≤ 1.5×",
+    },
+)
+QUICK = Plan(
+    main=Size(2_000, 20_000, 5, 16),
+    middle=Size(200, 2_000, 5, 16),
+    product=Size(2_000, 20_000, 5, 64),
+    relations=(1, 3),
+    nodes=(100, 200),
+    edges=(1_000, 2_000),
+    widths=(8, 16),
+    product_widths=(16, 64),
+    thorough=True,
+    goals=CUDA.goals,
+    repeats=1,
+    copied=2**24,
+)
 
 
 def layer(data_dir: str | os.PathLike[str] | None = None, quick: bool = False, device: str = "cpu") -> Iterator[Row | Skipped]:
@@ -60,155 +94,106 @@ def layer(data_dir: str | os.PathLike[str] | None = None, quick: bool = False, d
 
     Everything is made up, so ``data_dir`` is not looked at.
     """
-    sizes = [Size(2_000, 20_000, 5, 16)] if quick else [MEDIUM] if device == "cpu" else [MEDIUM, LARGE]
-    repeats = 1 if quick else 9
+    plan = QUICK if quick else CPU if device == "cpu" else CUDA
+    copy = copy_bandwidth(device, plan.copied)
+    yield Row("copying memory, read and written", copy / 1e9, unit="GB/s", ours="torch copy_")
+    yield from _against_peers(plan, device)
+    yield from _products(plan, device, copy)
+    yield from _relations(plan, device)
+    yield from _sweeps(plan, device)
+
+
+def plot(rows: list[Row | Skipped]) -> str:
+    """Draw the cost of a step, and of a product, against every size that was swept."""
+    products = [row for row in rows if isinstance(row, Row) and row.ours == "neighbor_sum"]
+    steps = [row for row in rows if row not in products]
+    return draw_points([*steps, *products], "One layer: seconds per step (forward and backward), and per sparse product")
+
+
+def _against_peers(plan: Plan, device: str) -> Iterator[Row | Skipped]:
+    pairs = (
+        ("edgnn", "rgcn", plan.goals.get("rgcn", "")),
+        ("edgnn", "gather", plan.goals.get("gather", "")),
+        ("edgnn", "gather-sum-first", ""),
+        ("relational", "rgcn", plan.goals.get("joint", "")),
+    )
+    known: dict[str, int] = {}
+    for ours, peer, goal in pairs:
+        yield from _pair(ours, peer, plan.main, device, plan.repeats, goal, known=known)
+    small = replace(plan.main, nodes=plan.main.nodes // 10, edges=plan.main.edges // 10)
+    yield from _pair("relational", "fast-rgcn", small, device, plan.repeats)
+
+
+def _products(plan: Plan, device: str, copy: float) -> Iterator[Row | Skipped]:
+    size = plan.product
+    for degrees in DEGREES if plan.thorough else DEGREES[:1]:
+        goal = plan.goals.get("product", "") if degrees == "uniform" else ""
+        yield from product_rows(size.nodes, size.edges, plan.product_widths, degrees, device, plan.repeats, copy, goal)
+        free(device)
+    if plan.thorough:
+        goal = plan.goals.get("bfloat16", "")
+        yield from narrow_product(size, device, plan.repeats, copy, goal)
+        builders = [step("edgnn", plan.main, device, torch.bfloat16), step("edgnn", plan.main, device)]
+        ours, peer = race(builders, plan.repeats, device)
+        yield from beside(str(plan.main), ("EdGNNConv, bfloat16", ours), ("the same in float32", peer), goal)
+
+
+def _relations(plan: Plan, device: str) -> Iterator[Row | Skipped]:
+    """Sweep the number of relations, and time the most and the fewest in turns."""
+    fewest, most = (replace(plan.main, labels=labels) for labels in (plan.relations[0], plan.relations[-1]))
+    ours, peer = race([step("edgnn", most, device), step("edgnn", fewest, device)], plan.repeats, device)
+    names = ("EdGNNConv", ours), (f"itself at {fewest.labels} relation", peer)
+    yield from beside(str(most), *names, plan.goals.get("relations", "≤ 1.5×"))
+    yield from _sweep("relations", [replace(plan.main, labels=labels) for labels in plan.relations], plan, device)
+
+
+def _sweeps(plan: Plan, device: str) -> Iterator[Row | Skipped]:
+    middle = plan.middle
+    per_node = middle.edges // middle.nodes
+    yield from _sweep("edges", [replace(middle, nodes=edges // per_node, edges=edges) for edges in plan.edges], plan, device)
+    yield from _sweep("nodes", [replace(middle, nodes=nodes) for nodes in plan.nodes], plan, device)
+    yield from _sweep("width", [replace(middle, width=width) for width in plan.widths], plan, device)
+
+
+def _sweep(axis: str, sizes: Sequence[Size], plan: Plan, device: str) -> Iterator[Row | Skipped]:
     for size in sizes:
-        yield from _against_peers(size, device, repeats)
-        yield from _memory(size, device)
-    size = sizes[0]
-    small = Size(size.nodes // 10, size.edges // 10, size.labels, size.width)
-    yield _pair("relational", "fast-rgcn", small, device, repeats)
-    for labels in (1, 3) if quick else (1, 8, 45, 200):
-        yield _pair("edgnn", "rgcn", Size(size.nodes, size.edges, labels, size.width), device, repeats)
+        value = size.labels if axis == "relations" else getattr(size, axis)
+        nodes, edges = f"{short(size.nodes)} nodes", f"{short(size.edges)} edges"
+        fixed = {"edges": f"{size.edges // size.nodes} per node", "nodes": edges}.get(axis, f"{nodes}, {edges}")
+        points = {f"{axis} ({fixed})": value}
+        peer = "rgcn" if size.labels <= plan.peer_relations else None
+        yield from _pair("edgnn", peer, size, device, min(plan.repeats, 5), points=points)
 
 
-class GatherConcatScatter(nn.Module):
-    r"""Eq. 4 as message-passing codes of 2019 write it: one row per edge, the label one-hot beside the state.
+def _pair(
+    ours: str,
+    peer: str | None,
+    size: Size,
+    device: str,
+    repeats: int,
+    goal: str = "",
+    *,
+    points: dict[str, float] | None = None,
+    known: dict[str, int] | None = None,
+) -> Iterator[Row | Skipped]:
+    """Time one step of ours and of a peer on the same graph, in turns.
 
-    .. math:: h'_v = h_v W_{self} + b + \sum_{(u, v)} [h_u \,\|\, e_{uv}] W_{message}
-
-    over all edges and, under labels of their own, all reversed edges. Equal to
-    :class:`~edgnn.nn.EdGNNConv` with ``multiplicity="per-edge"``, where :math:`W_{message}` stacks W2, W3 and W4.
-
-    Parameters
-    ----------
-    graphs : Graphs
-        Where the edges come from; their ends and one-hot labels are laid out here, once.
-    in_dim, out_dim : int
-        Widths of the states.
-    sum_first : bool
-        Whether messages are summed before they are mapped, not after: wider sums, fewer products.
-
-    Shapes
-    ------
-    x : (N, in_dim) → (N, out_dim)
+    On the CPU, memory takes a process per kind: it is measured only where ``known`` is given, which keeps what was.
     """
-
-    def __init__(self, graphs: Graphs, in_dim: int, out_dim: int, sum_first: bool = False) -> None:
-        super().__init__()
-        (self.source, self.target), label = both_ways(graphs)
-        labels = 2 * len(graphs.edge_vocabulary)
-        self.one_hot = nn.functional.one_hot(label, labels).to(torch.float32)
-        self.nodes, self.sum_first = graphs.num_nodes, sum_first
-        self.own = nn.Linear(in_dim, out_dim, device=graphs.device)
-        self.message = nn.Linear(in_dim + labels, out_dim, bias=False, device=graphs.device)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Return the new states."""
-        messages = torch.cat([x[self.source], self.one_hot.to(x.dtype)], 1)
-        received = self.message(self._sums(messages)) if self.sum_first else self._sums(self.message(messages))
-        result: Tensor = received + self.own(x)
-        return result
-
-    def _sums(self, messages: Tensor) -> Tensor:
-        return messages.new_zeros(self.nodes, messages.shape[1]).index_add(0, self.target, messages)
+    if peer is None:
+        (alone,) = race([step(ours, size, device)], repeats, device)
+        yield from beside(str(size), (NAMES[ours], alone), None, points=points or {})
+        return
+    mine, theirs = race([step(ours, size, device), step(peer, size, device)], repeats, device)
+    free(device)
+    rows = beside(str(size), (NAMES[ours], mine), (NAMES[peer], theirs), goal, points=points or {})
+    if device == "cpu" and known is not None:
+        rows = [_with_memory(row, ours, peer, size, theirs, known) if isinstance(row, Row) else row for row in rows]
+    yield from rows
 
 
-def both_ways(graphs: Graphs) -> tuple[Tensor, Tensor]:
-    """Return the edges and behind them the reversed ones, as PyG's ``edge_index``, and labels that tell the two apart."""
-    edges = torch.stack([graphs.edge_source, graphs.edge_target])
-    label = graphs.edge_label
-    return torch.cat([edges, edges.flip(0)], 1), torch.cat([label, label + len(graphs.edge_vocabulary)])
-
-
-def extra_bytes(kind: str, size: Size, device: str = "cpu") -> int:
-    """Return how much more memory one step of a layer takes than its graph, weights and states; for a process of its own."""
-    _return_memory_at_once()
-    _step(kind, Size(50, 500, size.labels, size.width), device)()  # what is loaded and set up on first use is no part of it
-    step = _step(kind, size, device)
-    if device != "cpu":
-        before = torch.cuda.memory_allocated()
-        torch.cuda.reset_peak_memory_stats()
-        step()
-        return torch.cuda.max_memory_allocated() - before
-    before = _restart_peak()
-    step()
-    return peak_bytes() - before
-
-
-def _against_peers(size: Size, device: str, repeats: int) -> Iterator[Row | Skipped]:
-    goals = ("≥ 15×", "≥ 20×") if device == "cpu" else ("", "")
-    yield _pair("edgnn", "rgcn", size, device, repeats, goals[0])
-    yield _pair("edgnn", "gather", size, device, repeats, goals[1])
-    yield _pair("edgnn", "gather-sum-first", size, device, repeats)
-    yield _pair("relational", "rgcn", size, device, repeats)
-
-
-def _pair(ours: str, peer: str, size: Size, device: str, repeats: int, goal: str = "") -> Row | Skipped:
-    """Time one step of ours and of a peer on the same graph, in turns."""
-    what = f"{_NAMES[ours]}, forward and backward, {size}, {device}"
-    try:
-        ours_s, peer_s = in_turns(_step(ours, size, device), _step(peer, size, device), repeats)
-    except ImportError:
-        return Skipped(what, _NO_PYG)
-    return Row(what, ours_s, _NAMES[peer], peer_s, goal, {"ms": round(1e3 * ours_s, 2), "edge_labels": size.labels})
-
-
-def _memory(size: Size, device: str) -> Iterator[Row | Skipped]:
-    """Compare the extra memory of a step; these rows hold MiB where others hold seconds."""
-    ours = _extra_mib("edgnn", size, device)
-    for peer in ("rgcn", "gather"):
-        what = f"{_NAMES['edgnn']}, extra memory of a step, {size}, {device}"
-        if peer == "rgcn" and find_spec("torch_geometric") is None:
-            yield Skipped(what, _NO_PYG)
-            continue
-        yield Row(what, ours, _NAMES[peer], _extra_mib(peer, size, device), "≤ 0.1×", unit="MiB")
-
-
-def _extra_mib(kind: str, size: Size, device: str) -> float:
-    numbers = map(str, (size.nodes, size.edges, size.labels, size.width))
-    return float(measure_alone(_STEP_ALONE, kind, *numbers, device)["bytes"]) / 2**20
-
-
-def _step(kind: str, size: Size, device: str) -> Callable[[], None]:
-    """Return one step of a layer on the random multigraph of this size: forward, and backward to weights and states."""
-    graphs = random_digraph(size.nodes, size.edges, device, size.labels)
-    module, arguments = _build(kind, graphs, size.width)
-    module.to(device)
-    x = torch.randn(size.nodes, size.width, generator=torch.Generator(device).manual_seed(1), device=device, requires_grad=True)
-
-    def step() -> None:
-        module.zero_grad(set_to_none=True)
-        x.grad = None
-        module(x, *arguments).sum().backward()
-        wait(device)
-
-    return step
-
-
-def _build(kind: str, graphs: Graphs, width: int) -> tuple[nn.Module, tuple[Any, ...]]:
-    """Return a layer and what it takes beside the states; none has an activation, so that all compute sums of the same kind."""
-    labels = len(graphs.edge_vocabulary)
-    if kind == "edgnn":
-        return EdGNNConv(width, width, labels, activation="identity", bias=True), (Structure.of(graphs),)
-    if kind == "relational":
-        return RelationalConv(width, width, labels, activation="identity", bias=True), (Structure.of(graphs, relations=True),)
-    if kind in ("gather", "gather-sum-first"):
-        return GatherConcatScatter(graphs, width, width, sum_first=kind == "gather-sum-first"), ()
-    from torch_geometric.nn import FastRGCNConv, RGCNConv
-
-    convolution = FastRGCNConv if kind == "fast-rgcn" else RGCNConv
-    return convolution(width, width, 2 * labels, aggr="add"), both_ways(graphs)
-
-
-def _return_memory_at_once() -> None:
-    """Have freed blocks go back to the system, so that what the preparation freed is not taken for what the step needs."""
-    with suppress(AttributeError, OSError):
-        ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, 1 << 16)
-
-
-def _restart_peak() -> int:
-    """Set the peak of this process back to what it holds now, where the system lets us, and return it."""
-    with suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
-    return peak_bytes()
+def _with_memory(row: Row, ours: str, peer: str, size: Size, theirs: Timed | Missing, known: dict[str, int]) -> Row:
+    for kind in (ours,) if isinstance(theirs, Missing) else (ours, peer):
+        if kind not in known:
+            known[kind] = step_bytes(kind, size)
+    return replace(row, memory=Memory(known[ours], known.get(peer)))

@@ -17,8 +17,9 @@ from torch import Tensor, nn
 
 from edgnn.baselines import RGCNNodeClassifier, SubgraphMatchingClassifier, WLShortestPathClassifier
 from edgnn.baselines._walks import random_walks
-from edgnn.bench._harness import Row, Skipped, folder_of, in_turns
-from edgnn.bench._layer import both_ways
+from edgnn.bench._formulations import both_ways
+from edgnn.bench._harness import Row, Skipped, folder_of
+from edgnn.bench._timing import in_turns
 from edgnn.datasets import Dataset, load_dataset
 from edgnn.graphs import Graphs
 

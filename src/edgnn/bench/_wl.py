@@ -10,7 +10,8 @@ from typing import Any
 
 import torch
 
-from edgnn.bench._harness import TU_SETS, Row, Skipped, folder_of, in_turns, measure_alone, wait
+from edgnn.bench._harness import TU_SETS, Row, Skipped, folder_of, measure_alone
+from edgnn.bench._timing import in_turns, wait
 from edgnn.datasets import load_dataset
 from edgnn.draw import draw_growth
 from edgnn.graphs import Graphs

@@ -19,45 +19,54 @@ def bench(
     data_dir: DataDir = None,
     as_json: Json = False,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Folder to keep the results in, one JSON file per question.")
+        Path | None,
+        typer.Option(
+            "--out", help="Folder to keep the results in: JSON and drawing per question, and a line of history.jsonl."
+        ),
     ] = None,
-    device: Annotated[str, typer.Option("--device", help="cpu or cuda.")] = "cpu",
+    device: Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:1 or auto.")] = "cpu",
     quick: Annotated[bool, typer.Option("--quick", help="Tiny sizes: shows that it runs, not how fast.")] = False,
+    history: Annotated[
+        Path | None, typer.Option("--history", help="Measure nothing: show how the figures kept in this folder moved.")
+    ] = None,
 ) -> None:
     """Measure speed and memory against the peers, in one run each."""
-    from edgnn.bench import PLOTS, QUESTIONS, document, save
-    from edgnn.io._files import atomic_file
+    from edgnn.bench import QUESTIONS
+    from edgnn.cli._bench_table import print_trends, rows_printer
+    from edgnn.estimators._fleet import device_of
 
     wanted = questions or list(QUESTIONS)
     for question in wanted:
         if question not in QUESTIONS:
             raise EdgnnError(f"there is no benchmark {question!r}; choose from {', '.join(QUESTIONS)}")
+    if history is not None:
+        print_trends(history, questions, as_json)
+        return
+    device = str(device_of(device))
     results = {}
     for question in wanted:
         rows = []
+        printer = None if as_json else rows_printer(question, device, quick)
         for row in QUESTIONS[question](data_dir=data_dir, quick=quick, device=device):
             rows.append(row)
-            if not as_json:
-                typer.echo(_line(row))
-        results[question] = document(question, rows)
-        if out is not None:
-            name = question if device == "cpu" else f"{question}-{device}"
-            save(out / f"{name}.json", question, rows)
-            if question in PLOTS:
-                with atomic_file(out / f"{name}.svg") as stream:
-                    stream.write(PLOTS[question](rows).encode())
+            if printer is not None:
+                printer(row)
+        results[question] = _kept(question, rows, device, quick, out)
     if as_json:
         typer.echo(json.dumps(results, indent=2, ensure_ascii=False))
 
 
-def _line(row: Any) -> str:
-    from edgnn.bench import Skipped
+def _kept(question: str, rows: list[Any], device: str, quick: bool, out: Path | None) -> dict[str, Any]:
+    """Return the results of a question, after writing them down where asked."""
+    from edgnn.bench import PLOTS, append_history, document, save
+    from edgnn.io._files import atomic_file
 
-    if isinstance(row, Skipped):
-        return f"{row.what}: skipped, {row.reason}"
-    parts = [f"{row.what}: {row.ours_s:.3f} {row.unit}"]
-    if row.peer_s is not None:
-        verdict = "" if row.met is None else f" (goal {row.goal}: {'met' if row.met else 'MISSED'})"
-        parts.append(f"{row.peer} {row.peer_s:.3f} {row.unit}, ratio {row.ratio:.3g}{verdict}")
-    parts += [f"{key.replace('_', ' ')} {value:,}" for key, value in row.extra.items() if isinstance(value, int | float)]
-    return "; ".join(parts)
+    results = document(question, rows, device, quick)
+    if out is not None:
+        name = question if device == "cpu" else f"{question}-{device.replace(':', '-')}"
+        save(out / f"{name}.json", results)
+        append_history(out, results)
+        if question in PLOTS:
+            with atomic_file(out / f"{name}.svg") as stream:
+                stream.write(PLOTS[question](rows).encode())
+    return results

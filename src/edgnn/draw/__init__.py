@@ -3,6 +3,7 @@
 from edgnn.draw._charts import Band, Estimate, Strip, draw_bands, draw_estimates, draw_points, draw_strips
 from edgnn.draw._coloring import coloring_page, draw_coloring
 from edgnn.draw._curves import draw_growth
+from edgnn.draw._growths import draw_growths
 from edgnn.draw._layout import layout
 from edgnn.draw._panels import Series, Swarm, draw_costs, draw_reliability, draw_series, draw_swarms
 
@@ -18,6 +19,7 @@ __all__ = [
     "draw_costs",
     "draw_estimates",
     "draw_growth",
+    "draw_growths",
     "draw_points",
     "draw_reliability",
     "draw_series",

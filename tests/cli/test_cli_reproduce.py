@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -26,9 +27,10 @@ def small(monkeypatch):
 
 
 def started(*words, **options):
-    """Start the program with the small table, in a group of its own."""
+    """Start the program with the small table, in a group of its own, with Ctrl-C as at a terminal however the tests were started."""
     command = [sys.executable, "-P", small_tables.__file__, *map(str, words)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "start_new_session": True}
+    pipes["preexec_fn"] = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     return subprocess.Popen(command, **{"env": os.environ | {"OMP_NUM_THREADS": "1"}} | pipes | options)
 
 

@@ -35,8 +35,9 @@ from edgnn.nn import EdGNNConv
 graphs = Graphs.from_edges(torch.randint(0, 30, (90, 2), generator=generator), num_nodes=33, edge_labels=list("abc") * 30)
 for options in ({}, {"multiplicity": "per-edge"}, {"direction": "in"}):
     structure = Structure.of(graphs, **options)
-    conv = EdGNNConv(6, 9, 3, bias=True, direction=structure.direction)
-    x = normal(33, 6).requires_grad_()
+    members = None if options else 1
+    conv = EdGNNConv(6, 9, 3, bias=True, direction=structure.direction, members=members)
+    x = normal(33, 6)[None if members else slice(None)].requires_grad_()
     _layer._LEAST_ROWS = 1
     assert _layer.fits_layer(x, structure, [structure.C_in], (6, 9))
     results = []

@@ -105,6 +105,21 @@ class CSR:
         return matrix
 
 
+@dataclass(frozen=True, eq=False)
+class Window(CSR):
+    """Chosen rows of a matrix, the columns of each moved, that are looked up where they are: only row sums on a device read it.
+
+    Row ``v`` is row ``rows[v]`` of the arrays, with ``shift[v]`` added to its columns; there is one empty row at their end.
+
+    Shapes
+    ------
+    rows (R,), shift (R,)
+    """
+
+    rows: Tensor | None = None
+    shift: Tensor | None = None
+
+
 def take(matrix: CSR, rows: Tensor, place: Tensor | None = None, columns: int | None = None) -> CSR:
     """Return chosen rows of a matrix, in their order.
 

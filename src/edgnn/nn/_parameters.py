@@ -60,12 +60,25 @@ def plus_products(total: Tensor | None, products: Sequence[tuple[Tensor | CSR, T
     blocks = [(matrix, weight) for matrix, weight in products if isinstance(matrix, Tensor) and matrix.dim() == 3]
     if len(blocks) > 1:
         matrices, weights = zip(*blocks, strict=True)
-        total = plus_product(total, torch.cat(matrices, dim=-1), torch.cat(weights, dim=-2))
+        total = plus_product(total, _side_by_side(matrices), torch.cat(weights, dim=-2))
         products = [(matrix, weight) for matrix, weight in products if not (isinstance(matrix, Tensor) and matrix.dim() == 3)]
     for matrix, weight in products:
         total = plus_product(total, matrix, weight)
     assert total is not None
     return total
+
+
+def _side_by_side(matrices: Sequence[Tensor]) -> Tensor:
+    """Put matrices side by side, without a copy where they are already: columns, one behind the other, of one matrix."""
+    first = matrices[0]
+    offset, storage = first.storage_offset(), first.untyped_storage().data_ptr()
+    for matrix in matrices:
+        if (matrix.storage_offset(), matrix.untyped_storage().data_ptr(), matrix.stride()) != (offset, storage, first.stride()):
+            return torch.cat(list(matrices), dim=-1)
+        offset += matrix.shape[-1]
+    if first.stride(-1) != 1:
+        return torch.cat(list(matrices), dim=-1)
+    return first.as_strided((*first.shape[:-1], offset - first.storage_offset()), first.stride())
 
 
 class Linear(nn.Module):

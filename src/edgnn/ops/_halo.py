@@ -36,33 +36,46 @@ class _Exchange(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, halo: Halo) -> Tensor:
         ctx.halo = halo
-        got = _swap(x.index_select(-2, halo.rows), halo, halo.sent, halo.received)
-        return torch.cat([x, got], dim=-2)
+        rows = x.shape[-2]
+        wide = x.new_empty(*x.shape[:-2], rows + len(halo), x.shape[-1])
+        wide[..., :rows, :] = x
+        _swap(x.index_select(-2, halo.rows), wide[..., rows:, :], halo, halo.sent, halo.received)
+        return wide
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
         halo: Halo = ctx.halo
-        sent = list(halo.sent)
-        own, lent = torch.split(grads[0], [grads[0].shape[-2] - len(halo), len(halo)], dim=-2)
-        back = _swap(lent, halo, halo.received, halo.sent)
+        rows, sent = grads[0].shape[-2] - len(halo), list(halo.sent)
+        own, lent = grads[0][..., :rows, :], grads[0][..., rows:, :]
+        back = own.new_empty(*own.shape[:-2], len(halo.rows), own.shape[-1])
+        _swap(lent, back, halo, halo.received, halo.sent)
         own = own.clone()
         # one rank's rows are distinct, so that nothing is added to a row twice at once: the same bits every time, on every device
-        for rows, part in zip(torch.split(halo.rows, sent), torch.split(back, sent, dim=-2), strict=True):
-            own.index_add_(-2, rows, part)
+        for rows_of_rank, part in zip(torch.split(halo.rows, sent), torch.split(back, sent, dim=-2), strict=True):
+            own.index_add_(-2, rows_of_rank, part)
         return own, None
 
 
-def _swap(x: Tensor, halo: Halo, sent: tuple[int, ...], received: tuple[int, ...]) -> Tensor:
-    """Send rows of ``x`` to every rank and return the rows that come from every rank."""
-    rows = (x if x.dim() == 2 else x.transpose(0, 1)).contiguous()  # row by row, whatever the members
-    got = rows.new_empty(sum(received), *rows.shape[1:])
+def _swap(x: Tensor, into: Tensor, halo: Halo, sent: tuple[int, ...], received: tuple[int, ...]) -> None:
+    """Send rows of ``x`` to every rank, and write the rows that come from every rank."""
+    rows = _by_row(x).contiguous()
+    direct = _by_row(into)
+    got = direct if direct.is_contiguous() else torch.empty_like(direct, memory_format=torch.contiguous_format)
     with told_of_lost_ranks():
         dist.all_to_all_single(got, rows, list(received), list(sent), group=halo.process_group)
+    if got is not direct:
+        direct.copy_(got)
     halo.traffic.exchanges += 1
     halo.traffic.sent += rows.nbytes
     halo.traffic.received += got.nbytes
-    return got if x.dim() == 2 else got.transpose(0, 1)
+
+
+def _by_row(x: Tensor) -> Tensor:
+    """Return states row by row, whatever the members: what goes to one rank then stands together."""
+    if x.dim() == 2:
+        return x
+    return x[0] if len(x) == 1 else x.transpose(0, 1)
 
 
 @contextmanager

@@ -20,10 +20,11 @@ _MOST_PRODUCTS = 2  # beside the states' own and their neighbors'
 
 def fits_layer(x: Tensor, structure: Structure, constants: Sequence[Tensor | CSR], widths: tuple[int, int]) -> bool:
     """Return whether :func:`layer_sum` takes these states and constants, from one width to another."""
-    plain = x.dim() == 2 and _on_device(x.device) and x.dtype in (torch.float32, torch.bfloat16)
+    single = x.dim() == 2 or (len(x) == 1 and structure.neighbors.blocks == 1)
+    plain = single and _on_device(x.device) and x.dtype in (torch.float32, torch.bfloat16)
     square = structure.halo is None and structure.neighbors.shape[0] == structure.neighbors.shape[1]
     dense = sum(isinstance(constant, Tensor) for constant in constants)
-    return plain and square and dense <= _MOST_PRODUCTS and widths[0] <= widths[1] and len(x) >= _LEAST_ROWS
+    return plain and square and dense <= _MOST_PRODUCTS and widths[0] <= widths[1] and x.shape[-2] >= _LEAST_ROWS
 
 
 def layer_sum(
@@ -36,8 +37,13 @@ def layer_sum(
 
     Shapes
     ------
-    x (N, d), W1 (d, d'), W2 (d, d'), constants (N, k_i), weights (k_i, d'), addend (N, d'), bias (d',) → (N, d')
+    x (N, d), W1 (d, d'), W2 (d, d'), constants (N, k_i), weights (k_i, d'), addend (N, d'), bias (d',) → (N, d'); with a single
+    member, all but the constants have a leading axis of one
     """
+    if x.dim() == 3:
+        x, W1, W2 = x[0], W1[0], W2[0]
+        addend, bias = (None if part is None else part[0] for part in (addend, bias))
+        return layer_sum(x, structure, W1, W2, constants, [weight[0] for weight in weights], addend, bias).unsqueeze(0)
     if torch.is_autocast_enabled("cuda"):
         dtype = torch.get_autocast_dtype("cuda")
         x, W1, W2 = (part.to(dtype) for part in (x, W1, W2))

@@ -10,7 +10,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from edgnn.graphs._csr import CSR
+from edgnn.graphs._csr import CSR, Window
 
 #: A program holds about so many bytes of sums: enough loads in flight, few enough registers. Of the sizes tried the fastest for
 #: widths from 16 to 256, in float32 and bfloat16.
@@ -27,15 +27,20 @@ _NONE_LONG = 2**31 - 1
 
 @triton.jit
 def _rows_kernel(
-    indptr, indices, values, x, out, rows, columns, width, long, weighted: tl.constexpr, wide: tl.constexpr,
-    at_once: tl.constexpr, entries: tl.constexpr, total_type: tl.constexpr,
+    indptr, indices, values, x, out, chosen, shift, rows, columns, width, long, weighted: tl.constexpr, window: tl.constexpr,
+    wide: tl.constexpr, at_once: tl.constexpr, entries: tl.constexpr, total_type: tl.constexpr,
 ):  # fmt: skip
     row = tl.program_id(0) * at_once + tl.arange(0, at_once)
     member = tl.program_id(1).to(tl.int64)
     column = tl.program_id(2) * wide + tl.arange(0, wide)
     there, inside = row < rows, column < width
-    start = tl.load(indptr + row, mask=there, other=0)
-    stop = tl.load(indptr + row + 1, mask=there, other=0)
+    source = row
+    moved = tl.zeros((at_once,), dtype=tl.int64)
+    if window:
+        source = tl.load(chosen + row, mask=there, other=0)
+        moved = tl.load(shift + row, mask=there, other=0)
+    start = tl.load(indptr + source, mask=there, other=0)
+    stop = tl.load(indptr + source + 1, mask=there, other=0)
     stop = tl.where(stop - start > long, start, stop)
     total = tl.zeros((at_once, wide), dtype=total_type)
     base = x + member * columns * width + column
@@ -43,7 +48,7 @@ def _rows_kernel(
         for step in tl.static_range(entries):
             entry = start + first + step
             left = entry < stop
-            neighbor = tl.load(indices + entry, mask=left, other=0).to(tl.int64)
+            neighbor = tl.load(indices + entry, mask=left, other=0).to(tl.int64) + moved
             state = tl.load(base[None, :] + neighbor[:, None] * width, mask=left[:, None] & inside[None, :], other=0.0)
             state = state.to(total_type)
             if weighted:
@@ -134,9 +139,11 @@ def row_sum_on_device(matrix: CSR, x: Tensor) -> Tensor:
         "total_type": tl.float64 if x.dtype == torch.float64 else tl.float32,
     }
     across = (members, triton.cdiv(width, wide))
+    window = isinstance(matrix, Window)
+    chosen, shift = (matrix.rows, matrix.shift) if isinstance(matrix, Window) else (matrix.indptr, matrix.indptr)
     _rows_kernel[(triton.cdiv(rows, at_once), *across)](
-        matrix.indptr, matrix.indices, weights, x, out, rows, columns, width, _NONE_LONG if matrix.short else LONG,
-        at_once=at_once, entries=_ENTRIES_AT_ONCE, num_warps=1, **common,
+        matrix.indptr, matrix.indices, weights, x, out, chosen, shift, rows, columns, width,
+        _NONE_LONG if matrix.short else LONG, window=window, at_once=at_once, entries=_ENTRIES_AT_ONCE, num_warps=1, **common,
     )  # fmt: skip
     long = _Long.of(matrix)
     if long is not None:

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from edgnn.errors import GraphError
 from edgnn.graphs import Structure
 from edgnn.graphs import _csr as csr
 from edgnn.graphs._csr import CSR
@@ -60,13 +61,12 @@ class Sampler:
         """
         whole, part, listed = self.structure, self.structure.rows(rows), dict[str, Any]()
         if relations == "targets":
-            assert whole.relations is not None
-            drawn = _by_target(whole.relations, rows, fanout, key, means)
+            drawn = _by_target(_listed(whole.relations, relations), rows, fanout, key, means)
             columns, gather = self._numbered(rows, drawn.gather)
             listed["relations"] = replace(drawn, gather=gather)
         elif relations == "sources":
-            assert whole.sources is not None
-            drawn = _by_source(whole.sources, sampled(whole.sources.spread, rows, fanout, key))
+            sources = _listed(whole.sources, relations)
+            drawn = _by_source(sources, sampled(sources.spread, rows, fanout, key))
             columns, gather = self._numbered(rows, drawn.gather)
             listed["sources"] = replace(drawn, gather=gather)
         else:
@@ -183,6 +183,15 @@ def _long(numbers: Array) -> Array:
 
 def _short(numbers: Array) -> Array:
     return numbers.to(torch.int32) if isinstance(numbers, Tensor) else numbers.astype(np.int32)
+
+
+def _listed(lists: Relations | None, by: ListedBy) -> Relations:
+    if lists is None:
+        raise GraphError(
+            f"the structure does not list edges by label and direction, which this layer draws from: build it in memory with "
+            f"relations={by!r} (files hold neighbors only), or choose conv='edgnn' or 'gnn'"
+        )
+    return lists
 
 
 def _by_target(relations: Relations, rows: Tensor, fanout: int | None, key: int, means: bool) -> Relations:

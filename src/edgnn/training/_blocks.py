@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from edgnn.graphs import Structure
-from edgnn.graphs._csr import CSR
+from edgnn.graphs._csr import CSR, Window
 from edgnn.graphs._relations import Cells, Relations
 from edgnn.nn import Inputs
 from edgnn.nn._inputs import Matrix
 from edgnn.ops import Array, arange, argsort, count, filled, nonzero, repeat, running, to_array, to_tensor, where
+
+#: What nodes have, in the order in which layers multiply it.
+_CONSTANTS = ("H0", "AH0", "C_in", "F_in", "C_out", "F_out")
 
 
 class Blocks:
@@ -71,63 +75,64 @@ class Blocks:
         dense = all(isinstance(self.rows[name], Tensor | None) for name in self.rows if not name.startswith("neighbors"))
         return dense and self.targets is None and self.sources is None
 
-    def sizes_of(self, index: Tensor) -> tuple[Tensor, Tensor]:
-        """Return how many nodes and neighbor entries graphs have, none for numbers below zero."""
-        offset = self.inputs.structure.graph_offset
-        starts = self.inputs.structure.neighbors.indptr[offset].to(torch.int64)
-        graph, there = index.clamp(min=0), index >= 0
-        return tuple(torch.where(there, sizes[graph], 0) for sizes in (offset.diff(), starts.diff()))  # type: ignore[return-value]
+    def room_for(self, index: Tensor) -> Tensor:
+        """Return how many nodes graphs have, none for numbers below zero."""
+        return torch.where(index >= 0, to_tensor(self.sizes)[index.clamp(min=0)], 0)
 
-    def take_padded(self, index: Tensor, places: int, entries: int) -> Inputs:
-        """Return what :meth:`take` does, in arrays whose sizes do not depend on which graphs they are.
+    def take_padded(self, index: Tensor, places: int) -> Inputs:
+        """Return what :meth:`take` does, in blocks of a given size; only on CUDA, where nothing waits for the device.
 
-        Nothing waits for the device. Every member has one graph more, numbered last, that has the padding for nodes.
+        Every member has one graph more, numbered last, that has the padding for nodes.
 
         Parameters
         ----------
         index : Tensor
             Graph numbers, shape (M, B).
-        places, entries : int
-            How many nodes to have room for in a member's block, and how many neighbor entries in all blocks.
+        places : int
+            How many nodes a member's block has room for; its graphs must fit.
         """
-        members, batch = index.shape
-        index = torch.cat([index, index.new_full((members, 1), -1)], 1)
-        there, graph = index >= 0, index.clamp(min=0)
-        sizes = torch.where(there, to_tensor(self.sizes)[graph], 0)
-        starts = torch.cumsum(sizes, 1) - sizes
-        place = torch.arange(places, device=index.device).expand(members, -1).contiguous()
-        run = torch.searchsorted(starts, place, right=True) - 1
-        real = run < batch
-        node = torch.where(real, (to_tensor(self.first)[graph] - starts).gather(1, run) + place, self.nodes).flatten()
-        block = torch.arange(members, device=index.device)[:, None]
-        numbers = torch.arange(members * places + 1, dtype=torch.int32, device=index.device)
-        first = torch.cat([(starts + block * places).flatten(), starts.new_full((1,), members * places)])
-        pool = CSR(_indices(first), numbers[:-1], None, (members * (batch + 1), members * places), members, short=True)
-        owner = _indices((run + block * (batch + 1)).flatten())
-        shape = () if members == 1 else (members,)
+        from edgnn.ops._layout_triton import layout
+
+        (members, batch), whole = index.shape, self.inputs.structure
+        laid = layout(index, to_tensor(self.sizes), to_tensor(self.first), self.nodes, places, self.inputs.dtype)
+        shape, count = () if members == 1 else (members,), members * places
+        beside = self._beside.index_select(0, laid.node).view(*shape, places, -1)
+        parts = dict(zip(self._widths, torch.split(beside, list(self._widths.values()), dim=-1), strict=True))
+        of_nodes: dict[str, Any] = {name: parts.get(name) for name in _CONSTANTS}
+        neighbors = self._window("neighbors", laid.node, laid.shift, members)
+        symmetric = whole.neighbors_t is whole.neighbors
+        numbers = torch.arange(count + 1, dtype=torch.int32, device=index.device)
+        graphs = members * (batch + 1)
         return Inputs(
-            structure=self._padded_structure(node, members, entries),
-            H0=self._select("H0", node, members),
-            AH0=self._select("AH0", node, members),
-            graph_H0=self._select("graph_H0", torch.where(there, index, len(self.sizes)).flatten(), members),
-            pool=pool,
-            pool_t=CSR(numbers, owner, None, (members * places, members * (batch + 1)), members, short=True),
-            sizes=sizes.view(*shape, batch + 1),
-            mask=real.view(*shape, places).to(self.inputs.dtype),
+            structure=replace(
+                whole,
+                neighbors=neighbors,
+                neighbors_t=neighbors if symmetric else self._window("neighbors_t", laid.node, laid.shift, members),
+                **{name: of_nodes[name] for name in _CONSTANTS if name in Structure.__dataclass_fields__},
+            ),
+            H0=of_nodes["H0"],
+            AH0=of_nodes["AH0"],
+            graph_H0=self._select("graph_H0", laid.graph, members),
+            pool=CSR(laid.starts, numbers[:-1], None, (graphs, count), members, short=True),
+            pool_t=CSR(numbers, laid.owner, None, (count, graphs), members, short=True),
+            sizes=laid.sizes.view(*shape, batch + 1),
+            mask=laid.real.view(*shape, places),
         )
 
-    def _padded_structure(self, node: Tensor, members: int, entries: int) -> Structure:
-        whole, places = self.inputs.structure, len(node)
-        shift = torch.arange(places, device=node.device) - node
-        neighbors = _padded_rows(self.rows["neighbors"], node, shift, members, entries)
-        symmetric = whole.neighbors_t is whole.neighbors
-        constants = {name: self._select(name, node, members) for name in ("C_in", "C_out", "F_in", "F_out")}
-        return replace(
-            whole,
-            neighbors=neighbors,
-            neighbors_t=neighbors if symmetric else _padded_rows(self.rows["neighbors_t"], node, shift, members, entries),
-            **constants,
-        )
+    @cached_property
+    def _widths(self) -> dict[str, int]:
+        """How many columns each constant of a node has, among those side by side."""
+        return {name: self.rows[name].shape[1] for name in _CONSTANTS if self.rows[name] is not None}
+
+    @cached_property
+    def _beside(self) -> Tensor:
+        """All constants of nodes side by side, so that one look-up does for all."""
+        return torch.cat([self.rows[name] for name in self._widths], dim=1)
+
+    def _window(self, name: str, node: Tensor, shift: Tensor, members: int) -> Window:
+        matrix = self.rows[name]
+        square = (len(node), len(node))
+        return Window(matrix.indptr, matrix.indices, None, square, members, short=True, rows=node, shift=shift)
 
     def _cells(self, node: Array, members: int) -> Cells | None:
         whole = self.inputs.cells
@@ -246,21 +251,6 @@ def _csr_rows(matrix: CSR, rows: Array, shift: Array | None, shape: tuple[int, i
         columns = columns + repeat(shift, lengths)
     values = None if matrix.values is None else matrix.values[to_tensor(entry)]
     return CSR(_indices(indptr), _indices(columns), values, shape, blocks)
-
-
-def _padded_rows(matrix: CSR, rows: Tensor, shift: Tensor, blocks: int, entries: int) -> CSR:
-    """Return what :func:`_csr_rows` does, with room for so many entries; those behind the last row's belong to none."""
-    starts, count = matrix.indptr, len(rows)
-    if not matrix.nnz:
-        return CSR(_indices(torch.zeros(count + 1, device=rows.device)), starts[:0], None, (count, count), blocks, short=True)
-    first = starts[rows].to(torch.int64)
-    lengths = starts[rows + 1] - first
-    indptr = running(lengths)
-    row = torch.repeat_interleave(torch.cat([lengths, entries - indptr[-1:]]), output_size=entries)
-    moved = torch.cat([torch.stack([first - indptr[:-1], shift]), first.new_zeros(2, 1)], dim=1)[:, row]
-    entry = (torch.arange(entries, device=rows.device) + moved[0]).clamp(max=matrix.nnz - 1)
-    columns = matrix.indices[entry] + moved[1]
-    return CSR(_indices(indptr), _indices(columns), None, (count, count), blocks, short=True)
 
 
 def _pool(sizes: Array, run: Array, real: Array, batch: int, members: int) -> tuple[CSR, CSR]:

@@ -20,8 +20,6 @@ _EPOCHS_AHEAD = 200
 #: Steps get two sizes of room, if the largest step is so many times as large as nine tenths of them are.
 _UNEVEN = 1.5
 
-Room = tuple[int, int]
-
 
 def captured(fleet: Fleet, judge: Judge) -> Captured | None:
     """Return the recorded epochs of a fleet, or ``None`` where an epoch needs the host: on the CPU, over ranks, in samples."""
@@ -71,8 +69,7 @@ class Captured:
         side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
-            for _ in range(2):  # what is set up on first use must not be recorded
-                work()
+            work()  # what is set up on first use must not be recorded
         torch.cuda.current_stream().wait_stream(side)
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, pool=self._pool):
@@ -110,8 +107,8 @@ class CapturedGraphs(Captured):
         members, items = fleet.train.shape
         self.steps = -(-items // size)
         self.table = torch.full((members, self.steps, size), -1, device=fleet.train.device)
-        self._rooms: dict[int, list[Room]] = {}
-        self._graphs: dict[Room, torch.cuda.CUDAGraph] = {}
+        self._rooms: dict[int, list[int]] = {}
+        self._graphs: dict[int, torch.cuda.CUDAGraph] = {}
         fleet.keep_validation_blocks()
         self._last = self._record(self._validate)
 
@@ -124,7 +121,7 @@ class CapturedGraphs(Captured):
             self._graphs[room].replay()
         self._last.replay()
 
-    def _step(self, room: Room) -> None:
+    def _step(self, room: int) -> None:
         items = self.table.index_select(1, self.step_number.clamp(max=self.steps - 1).view(1)).squeeze(1)
         counts = (items >= 0).sum(1)
         self.total += self.fleet.step(items, items, counts > 0, self.epoch_number, self.step_number, room)
@@ -134,7 +131,7 @@ class CapturedGraphs(Captured):
         items = self.fleet.shuffled(epoch)
         self.table.view(len(items), -1)[:, : items.shape[1]] = items
 
-    def _rooms_of(self, epoch: int) -> list[Room]:
+    def _rooms_of(self, epoch: int) -> list[int]:
         """Return how much room each step of an epoch needs, of two sizes at most."""
         if epoch not in self._rooms:
             self._look_ahead(epoch)
@@ -146,19 +143,15 @@ class CapturedGraphs(Captured):
         needed = []
         for number in range(epoch, last + 1):
             self._shuffle(number)
-            nodes, entries = task.blocks.sizes_of(self.table)
-            needed.append(torch.stack([nodes.sum(2).amax(0), entries.sum((0, 2))]))
-        nodes, entries = torch.stack(needed, dim=1).cpu()  # (epochs, steps) each
-        largest = (int(nodes.max()), int(entries.max()))
-        usual = tuple(int(part.flatten().to(torch.float64).quantile(0.9)) for part in (nodes, entries))
-        if largest[0] <= _UNEVEN * usual[0]:
+            needed.append(task.blocks.room_for(self.table).sum(2).amax(0))
+        nodes = torch.stack(needed).cpu()  # (epochs, steps)
+        largest, usual = int(nodes.max()), int(nodes.flatten().to(torch.float64).quantile(0.9))
+        if largest <= _UNEVEN * usual:
             usual = largest
-        fits = (nodes <= usual[0]) & (entries <= usual[1])
-        for number, row in enumerate(fits.tolist(), start=epoch):
-            self._rooms[number] = [_rounded(usual if fit else largest) for fit in row]
+        for number, row in enumerate((nodes <= usual).tolist(), start=epoch):
+            self._rooms[number] = [_rounded(usual if fits else largest) for fits in row]
 
 
-def _rounded(room: tuple[int, ...]) -> Room:
+def _rounded(room: int) -> int:
     """Return a little more room, so that later epochs can use the same recordings."""
-    nodes, entries = room
-    return -(-max(nodes, 1) // 16) * 16, -(-max(entries, 1) // 1024) * 1024
+    return -(-max(room, 1) // 16) * 16

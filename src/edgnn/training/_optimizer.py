@@ -7,7 +7,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-BETA1, BETA2, EPS = 0.9, 0.999, 1e-8
+_BETA1, _BETA2, _EPS = 0.9, 0.999, 1e-8
 
 
 class FleetAdam:
@@ -45,10 +45,7 @@ class FleetAdam:
         gradient (M, P), active (M,) of bool
         """
         if self.parameters.device.type != "cpu":
-            from edgnn.training._optimizer_triton import adam_step
-
-            adam_step(self, gradient.contiguous(), active)
-            self.steps += 1 if active is None else active[:, None]
+            self._step_on_device(gradient, active)
             return
         state = (self.parameters, self.first, self.second, self.steps)
         before = None if active is None else [part.clone() for part in state]
@@ -57,17 +54,26 @@ class FleetAdam:
             for part, old in zip(state, before, strict=True):
                 part.copy_(torch.where(active[:, None], part, old))
 
+    def _step_on_device(self, gradient: Tensor, active: Tensor | None) -> None:
+        from edgnn.ops._adam_triton import adam_step
+
+        moments = self.parameters, gradient.contiguous(), self.first, self.second
+        within, apart = (self.decays and self.kind == kind for kind in ("adam", "adamw"))
+        options = {"betas": (_BETA1, _BETA2), "eps": _EPS, "within": within, "apart": apart}
+        adam_step(*moments, self.steps, self.rate, self.decay, active, **options)  # type: ignore[arg-type]
+        self.steps += 1 if active is None else active[:, None]
+
     def _step(self, gradient: Tensor) -> None:
         self.steps += 1
         if self.decays and self.kind == "adam":
             gradient.addcmul_(self.parameters, self.decay)
         elif self.decays:
             self.parameters.mul_(1 - self.rate * self.decay)
-        self.first.lerp_(gradient, 1 - BETA1)
-        self.second.mul_(BETA2).addcmul_(gradient, gradient, value=1 - BETA2)
-        root = (1 - BETA2**self.steps).sqrt()
-        length = (self.rate * root / (1 - BETA1**self.steps)).to(gradient)
-        denominator = torch.sqrt(self.second, out=gradient).add_((EPS * root).to(gradient)).div_(length)
+        self.first.lerp_(gradient, 1 - _BETA1)
+        self.second.mul_(_BETA2).addcmul_(gradient, gradient, value=1 - _BETA2)
+        root = (1 - _BETA2**self.steps).sqrt()
+        length = (self.rate * root / (1 - _BETA1**self.steps)).to(gradient)
+        denominator = torch.sqrt(self.second, out=gradient).add_((_EPS * root).to(gradient)).div_(length)
         self.parameters.addcdiv_(self.first, denominator, value=-1)
 
     def state(self) -> dict[str, Tensor]:

@@ -3,14 +3,9 @@
 # mypy: disable-error-code="no-untyped-def, untyped-decorator, no-untyped-call"
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import triton
 import triton.language as tl
 from torch import Tensor
-
-if TYPE_CHECKING:
-    from edgnn.training._optimizer import FleetAdam
 
 _AT_ONCE = 1024
 
@@ -24,7 +19,7 @@ def _kernel(
     column = tl.program_id(0) * at_once + tl.arange(0, at_once)
     inside = column < width
     if some:
-        inside = inside & (tl.load(active + member) != 0)
+        inside = inside & (tl.load(active + member + 0 * column) != 0)
     place = member.to(tl.int64) * width + column
     number = tl.load(steps + member) + 1.0  # float64, as all that is computed once for a member
     rate = tl.load(rates + member).to(tl.float64)
@@ -46,14 +41,20 @@ def _kernel(
     tl.store(parameters + place, value, mask=inside)
 
 
-def adam_step(optimizer: FleetAdam, gradient: Tensor, active: Tensor | None) -> None:
-    """Move the parameters and both moments of all members, or of the active ones; their steps are not counted here."""
-    from edgnn.training._optimizer import BETA1, BETA2, EPS
+def adam_step(
+    parameters: Tensor, gradient: Tensor, first: Tensor, second: Tensor, steps: Tensor, rate: Tensor, decay: Tensor,
+    active: Tensor | None, *, betas: tuple[float, float], eps: float, within: bool, apart: bool,
+) -> None:  # fmt: skip
+    """Move parameters and both moments of all members, or of the active ones; their steps are not counted here.
 
+    Weight decay is part of the gradient (``within``), or apart from it.
+
+    Shapes
+    ------
+    parameters (M, P), gradient (M, P), first (M, P), second (M, P), steps (M, 1), rate (M, 1), decay (M, 1), active (M,)
+    """
     members, width = gradient.shape
     _kernel[(triton.cdiv(width, _AT_ONCE), members)](
-        optimizer.parameters, gradient, optimizer.first, optimizer.second, optimizer.steps, optimizer.rate, optimizer.decay,
-        gradient if active is None else active, width, beta_1=BETA1, beta_2=BETA2, eps=EPS,
-        within=optimizer.decays and optimizer.kind == "adam", apart=optimizer.decays and optimizer.kind == "adamw",
-        some=active is not None, at_once=_AT_ONCE,
+        parameters, gradient, first, second, steps, rate, decay, gradient if active is None else active, width,
+        beta_1=betas[0], beta_2=betas[1], eps=eps, within=within, apart=apart, some=active is not None, at_once=_AT_ONCE,
     )  # fmt: skip

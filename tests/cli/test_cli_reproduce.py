@@ -27,7 +27,7 @@ def small(monkeypatch):
 
 
 def started(*words, **options):
-    """Start the program with the small table, in a group of its own, with Ctrl-C as at a terminal however the tests were started."""
+    """Start the program with the small table, in a group of its own and with Ctrl-C as at a terminal, however the tests run."""
     command = [sys.executable, "-P", small_tables.__file__, *map(str, words)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "start_new_session": True}
     pipes["preexec_fn"] = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)

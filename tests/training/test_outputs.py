@@ -38,7 +38,7 @@ def test_all_members_see_the_same_items(collection, conv):
         model = randomized(kind(*labels, 2, hidden=3, conv=conv, members=2)).eval()
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(_tasks, "_NODES_AT_ONCE", 4)
-            result = outputs(model, Inputs.of(collection, relations=True))
+            result = outputs(model, Inputs.of(collection, relations=True, dtype=torch.float64))
         assert result.shape == (2, items, 2)
         torch.testing.assert_close(result, model(collection))
 

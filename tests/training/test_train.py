@@ -10,7 +10,7 @@ from edgnn import load_dataset
 from edgnn.errors import TrainingError
 from edgnn.graphs import Graphs
 from edgnn.nn import CONVS, GraphModel, Inputs, NodeModel, Noise
-from edgnn.training import Member, Settings, Targets, outputs, train
+from edgnn.training import Member, Settings, Targets, _train, outputs, train
 from training_reference import graph_task, node_task, weights_of
 
 SHORT = Settings(max_epochs=3, learning_rate=0.01)
@@ -259,3 +259,38 @@ def test_mixed_precision_on_cuda_learns_what_float32_does(kind):
         assert {weight.dtype for weight in trained.model.parameters()} == {torch.float32}
         losses.append(trained.history[-1]["train_loss"][1])
     assert losses[0] == pytest.approx(losses[1], rel=0.1)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("kind", ["graph", "node"])
+@pytest.mark.parametrize("options", [{}, {"batch_norm": True, "dropout": 0.3}, {"conv": "gnn", "input_dropout": 0.2}])
+def test_recorded_epochs_are_those_of_the_host(kind, options, monkeypatch):
+    config, inputs, targets, _ = graph_task() if kind == "graph" else node_task()
+    members = [Member(range(17 + place), range(30, 40), seed=place, dropout=0.1 * place) for place in range(3)]
+    settings = Settings(max_epochs=12, device="cuda", patience=3, learning_rate=0.02, weight_decay=0.01, clip_norm=1.0)
+    recorded = train(kind, config | options, inputs, targets, members, settings)
+    states = []
+    train(kind, config | options, inputs, targets, members, settings, on_epoch=lambda epoch: states.append(epoch.state()))
+    resumed = train(kind, config | options, inputs, targets, members, settings, resume=states[1])
+    monkeypatch.setattr(_train, "captured", lambda *_: None)
+    plain = train(kind, config | options, inputs, targets, members, settings)
+    assert recorded.best_epoch == plain.best_epoch == resumed.best_epoch
+    assert len(recorded.history) == len(plain.history)
+    for name, value in plain.model.state_dict().items():
+        torch.testing.assert_close(recorded.model.state_dict()[name], value, rtol=1e-3, atol=1e-5)
+        assert torch.equal(recorded.model.state_dict()[name], resumed.model.state_dict()[name])
+
+
+@pytest.mark.gpu
+def test_recorded_epochs_know_graphs_of_very_different_sizes(monkeypatch):
+    sizes = [3] * 39 + [500]
+    edges = [(start + node, start + node + 1) for start, size in zip(np.cumsum([0, *sizes[:-1]]), sizes, strict=True)
+             for node in range(size - 1)]  # fmt: skip
+    graphs = Graphs.from_edges(edges, sizes=sizes, node_labels=["ab"[node % 2] for node in range(sum(sizes))])
+    targets = Targets.classes(np.arange(40) % 2, 2)
+    call = ("graph", {"node_labels": 2, "edge_labels": 1, "hidden": 8}, Inputs.of(graphs), targets, [Member(range(40))] * 2)
+    recorded = train(*call, Settings(max_epochs=3, device="cuda"))
+    monkeypatch.setattr(_train, "captured", lambda *_: None)
+    plain = train(*call, Settings(max_epochs=3, device="cuda"))
+    for one, other in zip(recorded.history, plain.history, strict=True):
+        assert one["train_loss"] == pytest.approx(other["train_loss"], rel=1e-5)

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 _SAID = b"edgnn: stopping after this epoch; press Ctrl-C again to stop at once\n"
+_SAID_ONCE = b"edgnn: stopping after this epoch\n"
 
 
 class Interrupt:
@@ -19,18 +20,22 @@ class Interrupt:
 
 
 @contextmanager
-def softly_interrupted(*, when: bool = True) -> Iterator[Interrupt]:
-    """Take note of the first Ctrl-C; the second one, or any where there are no epochs to wait for, interrupts at once."""
+def softly_interrupted(*, when: bool = True, patient: bool = False) -> Iterator[Interrupt]:
+    """Take note of the first Ctrl-C; the second one, or any where there are no epochs to wait for, interrupts at once.
+
+    With ``patient``, none does: torchrun passes on each one that the terminal has sent to all processes already.
+    """
     interrupt = Interrupt()
     if not when or threading.current_thread() is not threading.main_thread():
         yield interrupt
         return
 
     def note(number: int, frame: Any) -> None:
-        if interrupt.asked:
+        if interrupt.asked and not patient:
             raise KeyboardInterrupt
+        if not interrupt.asked:
+            os.write(2, _SAID_ONCE if patient else _SAID)  # a stream may be in the middle of a write
         interrupt.asked = True
-        os.write(2, _SAID)  # a stream may be in the middle of a write
 
     before = signal.signal(signal.SIGINT, note)
     try:

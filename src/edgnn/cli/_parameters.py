@@ -51,7 +51,8 @@ _MODEL = (
 _TRAINING = (
     ("learning_rate", "RATE", "Default 0.001 for graphs, 0.005 for nodes."),
     ("weight_decay", "RATE", "Default 0.0005 for graphs, 0 for nodes."),
-    ("batch_size", "N", "Graphs per step, or none for all at once; default 8."),
+    ("batch_size", "N", "Graphs or nodes per step, or none for all at once; default 8 graphs, all nodes."),
+    ("fanout", "N[,N]", "Nodes with --batch-size: most neighbors read per node and layer, last layer first; default all."),
     ("max_epochs", "N", "Most epochs; default 40 for graphs, 400 for nodes. The best epoch's weights are kept."),
     ("patience", "N", "Stop after so many epochs without a lower validation loss; default: never."),
     ("class_weight", "WEIGHTS", "balanced, or NAME=WEIGHT,NAME=WEIGHT."),
@@ -76,7 +77,11 @@ def takes_parameters(*without: str) -> Callable[[Callable[..., None]], Callable[
         def wrapped(**given: Any) -> None:
             used = {name: given.pop(name) for name in flags}
             rest = parse_assignments(given.pop("set_"), "--set")
-            chosen = {name: value_of(value) for name, value in used.items() if value is not None}
+            chosen = {
+                name: several_of(value) if name == "fanout" else value_of(value)
+                for name, value in used.items()
+                if value is not None
+            }
             command(**given, parameters={name: several_of(value) for name, value in rest.items()} | chosen)
 
         own = inspect.signature(command, eval_str=True)
@@ -102,9 +107,9 @@ def parse_assignments(words: list[str] | None, flag: str) -> dict[str, str]:
 
 
 def value_of(text: Any) -> Any:
-    """Return what a word means: none, true, false, a number, or itself; what is no text stays as it is."""
+    """Return what a word means: none, true, false, a number, or itself; what is no text stays as it is, lists as tuples."""
     if not isinstance(text, str):
-        return text
+        return tuple(text) if isinstance(text, list) else text
     plain = {"none": None, "true": True, "false": False}
     if text.lower() in plain:
         return plain[text.lower()]

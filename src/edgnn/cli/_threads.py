@@ -16,8 +16,8 @@ def use_few_threads(estimator: Estimator, data: Dataset, ensembles: int = 1) -> 
     """Train small models in one thread: a step is over before a second one has woken up, the more so on a busy machine."""
     import torch
 
-    size = estimator.batch_size if data.level == "graph" else None
-    share = 1.0 if size is None else min(1.0, size / max(len(data.graphs), 1))
+    size, of_all = estimator.batch_size, len(data.graphs) if data.level == "graph" else data.graphs.num_nodes
+    share = 1.0 if size is None else min(1.0, size / max(of_all, 1))
     if share * data.graphs.num_nodes * estimator.hidden * estimator.members * ensembles < _WORTH_A_THREAD:
         torch.set_num_threads(1)
 

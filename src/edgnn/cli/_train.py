@@ -15,6 +15,7 @@ from edgnn.cli._datasets import DataDir, Json, Options
 from edgnn.cli._interrupt import softly_interrupted
 from edgnn.cli._parameters import Device, Seed, ValidationShare, takes_parameters, value_of
 from edgnn.cli._progress import Progress
+from edgnn.cli._ranks import Lead, agree, joined, launch, restarted, told
 from edgnn.cli._show import introduction, print_training
 from edgnn.cli._source import Regression, Source, TargetFile, TargetOption, TaskOption
 from edgnn.cli._threads import use_few_threads, use_threads_of
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from edgnn.estimators import Estimator
     from edgnn.evaluation import Split
     from edgnn.training import RunFolder
+    from edgnn.training._group import Group
 
 _OPTIONS = ("task", "target", "target_file", "regression", "options", "settings", "validation", "test", "seed")
 
@@ -64,26 +66,24 @@ def train(
 ) -> None:
     """Train a model and keep it in a run folder.
 
-    It is judged on the published test part of the data, where there is one, else on the validation part.
+    It is judged on the published test part of the data, where there is one, else on the validation part. Started by torchrun
+    (torchrun --nproc-per-node 2 -m edgnn train ...), several processes train it together.
     """
-    own, in_file = read_config(config, _OPTIONS)
-    told = told_options(
-        task=task, target=target, target_file=target_file, regression=regression, options=option, settings=settings,
-        validation=validation, test=test, seed=seed,
-    )  # fmt: skip
-    device_ = {} if device is None else {"device": device}
-    wish = _Wish(out, own | told, in_file | parameters | device_, data_dir, quiet, as_json, context.meta["command"])
-    if resume and overwrite:
-        raise EdgnnError("--resume goes on with a run and --overwrite throws it away: choose one")
-    if resume and _holds_run(out):
-        _resume(wish, source)
-        return
-    if source is None:
-        way = f"there is no run in {out} to resume: " if resume else ""
-        raise EdgnnError(f"{way}name the data to train on, such as: edgnn train MUTAG --out {out}")
-    if resume and not quiet:
-        typer.echo(f"there is no run in {out} yet: starting it", err=True)
-    _start(wish, source, overwrite)
+    with joined() as group:
+        own, in_file = read_config(config, _OPTIONS)
+        given = told_options(
+            task=task, target=target, target_file=target_file, regression=regression, options=option, settings=settings,
+            validation=validation, test=test, seed=seed,
+        )  # fmt: skip
+        device_ = {} if device is None else {"device": device}
+        wish = _Wish(out, own | given, in_file | parameters | device_, data_dir, quiet, as_json, context.meta["command"])
+        if resume and overwrite:
+            raise EdgnnError("--resume goes on with a run and --overwrite throws it away: choose one")
+        if group is not None and not group.first:
+            _follow(wish, group)
+            return
+        with Lead(group) as lead:
+            _lead(wish, lead, source, resume=resume, overwrite=overwrite)
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,20 @@ class _Wish:
     command: str
 
 
-def _start(wish: _Wish, name: str, overwrite: bool) -> None:
+def _lead(wish: _Wish, lead: Lead, source: str | None, *, resume: bool, overwrite: bool) -> None:
+    out = wish.out
+    if (resume and _holds_run(out)) or (lead.group is not None and restarted(out)):
+        _resume(wish, lead, source)
+        return
+    if source is None:
+        way = f"there is no run in {out} to resume: " if resume else ""
+        raise EdgnnError(f"{way}name the data to train on, such as: edgnn train MUTAG --out {out}")
+    if resume and not wish.quiet:
+        typer.echo(f"there is no run in {out} yet: starting it", err=True)
+    _start(wish, lead, source, overwrite)
+
+
+def _start(wish: _Wish, lead: Lead, name: str, overwrite: bool) -> None:
     from edgnn.estimators._session import start_run
     from edgnn.experiments import items_of, task_of_dataset
 
@@ -125,14 +138,17 @@ def _start(wish: _Wish, name: str, overwrite: bool) -> None:
         "class_names": list(data.class_names),
         "target_names": list(source.target),
     }
+    if lead.group is not None:
+        about |= {"ranks": lead.group.size, "launch": launch()}
     run = start_run(
         wish.out, estimator, items_of(data), data.targets, split,
         about=about, class_names=data.class_names, overwrite=overwrite,
     )  # fmt: skip
-    _train(wish, run, estimator, data, split)
+    lead.tell(run, source.stored())
+    _train(wish, run, estimator, data, split, lead.group)
 
 
-def _resume(wish: _Wish, name: str | None) -> None:
+def _resume(wish: _Wish, lead: Lead, name: str | None) -> None:
     from edgnn.estimators._session import check_data, checkpoint_epoch, estimator_of, finished
     from edgnn.experiments import items_of
     from edgnn.training import RunFolder
@@ -140,8 +156,9 @@ def _resume(wish: _Wish, name: str | None) -> None:
     run = RunFolder.open(wish.out)
     estimator, stored = estimator_of(run), run.config
     origin = stored["source"]
-    told = origin if name is None else origin | {key: value for key, value in wish.options.items() if key in origin}
-    data = Source.of(name or origin["name"], told, wish.data_dir or origin["data_dir"]).load()
+    given = origin if name is None else origin | {key: value for key, value in wish.options.items() if key in origin}
+    source = Source.of(name or origin["name"], given, wish.data_dir or origin["data_dir"])
+    data = source.load()
     check_data(run, items_of(data), data.targets)
     _check_same(wish, run, estimator, data)
     if finished(run):
@@ -150,10 +167,31 @@ def _resume(wish: _Wish, name: str | None) -> None:
     use_threads_of(run)
     if not wish.quiet:
         typer.echo(f"resuming {run.path} after epoch {checkpoint_epoch(run)}", err=True)
-    _train(wish, run, estimator, data, _split(data, stored["parts"], int(estimator.random_state)))
+    lead.tell(run, source.stored())
+    _train(wish, run, estimator, data, _split(data, stored["parts"], int(estimator.random_state)), lead.group)
 
 
-def _train(wish: _Wish, run: RunFolder, estimator: Estimator, data: Dataset, split: Split | None) -> None:
+def _follow(wish: _Wish, group: Group) -> None:
+    """Train what rank 0 trains, as one of the other ranks."""
+    from edgnn.estimators._session import check_data, estimator_of, train_run
+    from edgnn.experiments import items_of
+
+    run, source = told(group)
+    estimator = estimator_of(run)
+    try:
+        data = Source.of(source["name"], source, wish.data_dir or source["data_dir"]).load()
+        check_data(run, items_of(data), data.targets)
+    except (EdgnnError, OSError) as error:
+        agree(group, error)
+        raise
+    agree(group)
+    split = _split(data, run.config["parts"], int(estimator.random_state))
+    train_run(run, estimator, items_of(data), data.targets, split, group=group)
+
+
+def _train(
+    wish: _Wish, run: RunFolder, estimator: Estimator, data: Dataset, split: Split | None, group: Group | None = None
+) -> None:  # fmt: skip
     from edgnn.estimators._session import checkpoint_epoch, train_run
     from edgnn.experiments import finish_run, items_of
 
@@ -168,13 +206,15 @@ def _train(wish: _Wish, run: RunFolder, estimator: Estimator, data: Dataset, spl
 
     try:
         with run.lock():
-            with softly_interrupted() as interrupt, progress:
-                answer = train_run(run, estimator, items_of(data), data.targets, split, on_epoch=on_epoch)
+            agree(group)
+            with softly_interrupted(patient=group is not None) as interrupt, progress:
+                answer = train_run(run, estimator, items_of(data), data.targets, split, on_epoch=on_epoch, group=group)
+            assert answer is not None
             evaluation = finish_run(run, estimator, data, answer)
     except KeyboardInterrupt:
         reached = checkpoint_epoch(run)
         after = f" after epoch {reached}" if reached else ""
-        typer.echo(f"edgnn: interrupted{after}; go on with: {_command_to_resume(run)}", err=True)
+        typer.echo(f"edgnn: interrupted{after}; go on with: {_command_to_resume(run, group)}", err=True)
         raise typer.Exit(130) from None
     if wish.as_json:
         _print_json(run)
@@ -182,8 +222,9 @@ def _train(wish: _Wish, run: RunFolder, estimator: Estimator, data: Dataset, spl
         print_training(run, estimator, answer, evaluation)
 
 
-def _command_to_resume(run: RunFolder) -> str:
-    return shlex.join(["edgnn", "train", "--out", str(run.path), "--resume"])
+def _command_to_resume(run: RunFolder, group: Group | None) -> str:
+    program = ["edgnn"] if group is None else ["torchrun", "--nproc-per-node", str(group.size), "-m", "edgnn"]
+    return shlex.join([*program, "train", "--out", str(run.path), "--resume"])
 
 
 def _test(told: Any, data: Dataset) -> float | str | None:

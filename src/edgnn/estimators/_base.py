@@ -23,7 +23,7 @@ from edgnn.estimators._splits import SplitLike, predict_splits
 from edgnn.estimators._targets import Encoding, encoding_of
 from edgnn.graphs import Graphs
 from edgnn.io._files import Path_
-from edgnn.nn import Inputs, Model
+from edgnn.nn import Inputs, LargeInputs, Model
 from edgnn.training import Trained
 
 _Array = np.ndarray[Any, Any]
@@ -228,7 +228,7 @@ class Estimator(SharedParameters, BaseEstimator, ABC):  # type: ignore[misc]
         self._seen.check(self._coder, raw, encoded, self.unknown)
         return with_graphs(items, encoded)
 
-    def _inputs(self, items: Items) -> Inputs:
+    def _inputs(self, items: Items) -> Inputs | LargeInputs:
         """Count what the model reads, as it was fitted, whatever the parameters say by now."""
         double = next(self._model.parameters()).dtype == torch.float64
         choices = {

@@ -16,9 +16,15 @@ from edgnn.estimators._inputs import Items, Level, positions_of
 from edgnn.estimators._parameters import plain
 from edgnn.estimators._targets import Encoding, class_weights
 from edgnn.graphs import Graphs
-from edgnn.nn import GraphModel, Inputs, Model, NodeModel
+from edgnn.nn import GraphModel, Inputs, LargeInputs, Model, NodeModel
+from edgnn.nn._large_inputs import input_bytes
 from edgnn.nn._model import input_options
 from edgnn.training import Settings, Targets, outputs
+from edgnn.training._group import Group
+from edgnn.training._layerwise import node_outputs
+
+#: Inputs of nodes are counted once while they take at most so many bytes.
+_LARGE = 2**30
 
 _Array = np.ndarray[Any, Any]
 OnEpoch = Callable[[Any], Any]
@@ -33,7 +39,7 @@ _OF_TRAINING = (
 
 
 def model_config(
-    parameters: dict[str, Any], coder: Coder, encoding: Encoding, inputs: Inputs | None = None
+    parameters: dict[str, Any], coder: Coder, encoding: Encoding, inputs: Inputs | LargeInputs | None = None
 ) -> dict[str, Any]:  # fmt: skip
     """Return the arguments of the model, without ``members``; with ``inputs``, those that depend on the graphs as well."""
     chosen = {name: plain(parameters[name]) for name in _OF_MODEL if name in parameters}
@@ -54,7 +60,10 @@ def model_config(
 def settings_of(parameters: dict[str, Any]) -> Settings:
     """Return how to train."""
     chosen = {name: plain(parameters[name]) for name in _OF_TRAINING}
-    return Settings(**chosen, device=str(device_of(parameters["device"])))
+    fanout = plain(parameters.get("fanout"))
+    if isinstance(fanout, list | tuple):
+        fanout = tuple(map(plain, fanout))
+    return Settings(**chosen, fanout=fanout, device=str(device_of(parameters["device"])))
 
 
 def device_of(name: Any) -> torch.device:
@@ -72,15 +81,27 @@ def device_of(name: Any) -> torch.device:
     return device
 
 
-def inputs_of(graphs: Graphs, choices: Mapping[str, Any]) -> Inputs:
-    """Count what a model with these parameters reads of encoded graphs."""
-    return Inputs.of(
-        graphs,
-        multiplicity=choices["multiplicity"],
-        dtype=torch.float64 if choices["precision"] == "float64" else torch.float32,
-        device=device_of(choices["device"]),
+def inputs_of(graphs: Graphs, choices: Mapping[str, Any], device: str | None = None) -> Inputs | LargeInputs:
+    """Count what a model with these parameters reads of encoded graphs, on their device or another one.
+
+    Of graphs whose nodes have too many inputs to keep, nothing is counted yet, where the model can do with some nodes at a time.
+    """
+    options: dict[str, Any] = {
+        "multiplicity": choices["multiplicity"],
+        "dtype": torch.float64 if choices["precision"] == "float64" else torch.float32,
+        "device": device_of(device or choices["device"]),
         **input_options(choices),
-    )
+    }
+    if _some_nodes_at_a_time(choices) and input_bytes(graphs, options["dtype"]) > _LARGE:
+        del options["cells"]
+        return LargeInputs.of(graphs, **options)
+    return Inputs.of(graphs, **options)
+
+
+def _some_nodes_at_a_time(choices: Mapping[str, Any]) -> bool:
+    """Return whether a model with these parameters is for nodes, in batches, and knows them by more than their names."""
+    featureless = choices.get("cells") is not None or choices.get("node_labels") == "identity"
+    return "head" in choices and choices.get("batch_size", 1) is not None and not featureless
 
 
 def targets_of(encoding: Encoding, y: _Array, weight: _Array | None, class_weight: Any) -> Targets:
@@ -94,30 +115,34 @@ def targets_of(encoding: Encoding, y: _Array, weight: _Array | None, class_weigh
     return Targets.values(numbers, weight)
 
 
-def raw_outputs(model: Model, inputs: Inputs, items: Items) -> _Array:
-    """Return every member's outputs for the items: logits, or values in the users' units.
+def raw_outputs(model: Model, inputs: Inputs | LargeInputs, items: Items, group: Group | None = None) -> _Array:
+    """Return every member's outputs for the items: logits, or values in the users' units; of several ranks, all make this call.
 
     Shapes
     ------
     → (M, n, K)
     """
-    model.to(inputs.device)
-    result: _Array = outputs(model, inputs, positions=positions_of(items)).detach().double().cpu().numpy()
+    if group is None:
+        model.to(inputs.device)
+    found = outputs(model, inputs, positions=positions_of(items), group=group)
+    result: _Array = found.detach().double().cpu().numpy()
     return result
 
 
 @torch.no_grad()
-def embedded(model: Any, inputs: Inputs, items: Items) -> _Array:
+def embedded(model: Any, inputs: Inputs | LargeInputs, items: Items) -> _Array:
     """Return what the final linear map sees of the items, the members' side by side.
 
     Shapes
     ------
     → (n, M · d)
     """
-    states: Tensor = model.to(inputs.device).eval().embed(inputs)
-    states = states.expand(model.members, -1, -1)
     positions = positions_of(items)
-    chosen = states if positions is None else states[:, positions.to(states.device)]
+    model.to(inputs.device).eval()
+    if positions is None:
+        chosen: Tensor = model.embed(inputs)
+    else:
+        chosen = node_outputs(model, inputs, positions, states=True)
     beside: _Array = torch.cat(list(chosen), dim=-1).cpu().numpy()
     return beside
 

@@ -25,8 +25,14 @@ class NodeClassifier(NodeParameters, Classifier):
     degree_labels : {"auto", "in", "out", "both"}, optional
         Put degrees in the place of node labels, as the paper does; ``"auto"``: in-degrees where nodes have neither labels nor
         features. ``None`` takes the labels as they are.
-    batch_size : None
-        Not used: every step runs over the whole graph.
+    batch_size : int, optional
+        Nodes per step. With ``None`` a step is over all nodes at once, each computed once: right up to millions of edges.
+    fanout : int or tuple of int, optional
+        With ``batch_size``: most neighbors per node that a step reads (for ``"joint"`` and ``"rgcn"``: per relation and
+        direction), drawn anew at every step; all by default. One number for every layer that reads neighbors, or one for each, the
+        last layer first; the first layer of ``"edgnn"`` reads none, for its sums are known, so two layers take one number. Sums are
+        scaled up to be right in the mean. Batch norm takes the statistics of the nodes of the step. Validation and predictions
+        leave nothing out.
     **parameters
         All others as of :class:`~edgnn.GraphClassifier`, without ``readout`` and ``include_input``.
 

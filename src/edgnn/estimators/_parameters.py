@@ -67,6 +67,7 @@ class NodeParameters(SharedParameters):
     """What an estimator for nodes can be told besides, and its own defaults."""
 
     head: str = "linear"
+    fanout: int | tuple[int | None, ...] | None = None
     degree_labels: Direction | Literal["auto"] | None = "auto"
     dropout: float = 0.5
     learning_rate: float = 5e-3
@@ -123,6 +124,11 @@ def _or_word(word: str, meaning: str, rule: Rule) -> Rule:
     return lambda value: (isinstance(value, str) and value == word) or holds(value), f"{word!r} ({meaning}), {text}"
 
 
+def _numbers(rule: Rule) -> Rule:
+    holds, text = rule
+    return lambda value: all(map(holds, value)) if isinstance(value, tuple | list) else holds(value), f"{text}; or several such"
+
+
 def _flag() -> Rule:
     return lambda value: isinstance(value, bool | np.bool_), "True or False"
 
@@ -158,6 +164,7 @@ _RULES: dict[str, Rule] = {
     "learning_rate": _POSITIVE,
     "weight_decay": _number(lambda value: 0 <= value < float("inf"), "a number, 0 or more"),
     "batch_size": _whole(1, none="all at once"),
+    "fanout": _numbers(_whole(1, none="all neighbors")),
     "max_epochs": _whole(1),
     "patience": _whole(1, none="all epochs"),
     "clip_norm": _number(lambda value: 0 < value < float("inf"), "a number above 0", none="no clipping"),

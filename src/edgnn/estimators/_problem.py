@@ -18,8 +18,9 @@ from edgnn.estimators._inputs import Items, Level, graphs_of, positions_of, with
 from edgnn.estimators._parts import held_out, member_seed, with_every_label
 from edgnn.estimators._targets import Encoding, encoding_of
 from edgnn.graphs import Graphs
-from edgnn.nn import Inputs, Model
+from edgnn.nn import Inputs, LargeInputs, Model
 from edgnn.training import Member, Trained, train
+from edgnn.training._group import Group
 
 _Array = np.ndarray[Any, Any]
 
@@ -45,13 +46,13 @@ class Problem:
     data: Data
     coder: Coder
     items: Items
-    inputs: Inputs
+    inputs: Inputs | LargeInputs
 
     @classmethod
-    def of(cls, data: Data, coder: Coder, parameters: dict[str, Any]) -> Problem:
-        """Encode the data and count what the model reads."""
+    def of(cls, data: Data, coder: Coder, parameters: dict[str, Any], group: Group | None = None) -> Problem:
+        """Encode the data and count what the model reads; of several ranks, each takes its part of that later."""
         items = with_graphs(data.items, coder.encode(graphs_of(data.items)))
-        return cls(data, coder, items, inputs_of(graphs_of(items), parameters))
+        return cls(data, coder, items, inputs_of(graphs_of(items), parameters, None if group is None else "cpu"))
 
     @cached_property
     def _carriers(self) -> csr_array:
@@ -85,7 +86,7 @@ class Problem:
 
     def train(
         self, level: Level, parameters: dict[str, Any], encoding: Encoding, parts: Sequence[Part], *,
-        on_epoch: OnEpoch | None = None, resume: Any = None, initial: Model | None = None,
+        on_epoch: OnEpoch | None = None, resume: Any = None, initial: Model | None = None, group: Group | None = None,
     ) -> Trained:  # fmt: skip
         """Train ``members`` models for each part, all of them as one fleet; those of a part stand together."""
         data = self.data
@@ -121,6 +122,7 @@ class Problem:
             resume=resume,
             on_epoch=reporting(on_epoch, parameters["verbose"], parameters["max_epochs"]),
             initial=initial,
+            group=group,
         )
         if not all(trained.best_epoch):
             raise TrainingError(

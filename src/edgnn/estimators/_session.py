@@ -22,6 +22,7 @@ from edgnn.estimators._storage import _parameters, estimator_class, save_into, s
 from edgnn.estimators._targets import Encoding, class_weights, encoding_of
 from edgnn.io._files import Path_
 from edgnn.training import Epoch, RunFolder
+from edgnn.training._group import Group, shared_state
 from edgnn.training._run_folder import CHECKPOINT, METRICS
 
 _Array = np.ndarray[Any, Any]
@@ -127,8 +128,9 @@ def check_data(run: RunFolder, X: Items, y: Any) -> None:
 
 
 def train_run(
-    run: RunFolder, estimator: Estimator, X: Items, y: Any, split: Any = None, *, on_epoch: OnEpoch | None = None
-) -> Answer:  # fmt: skip
+    run: RunFolder, estimator: Estimator, X: Items, y: Any, split: Any = None, *,
+    on_epoch: OnEpoch | None = None, group: Group | None = None,
+) -> Answer | None:  # fmt: skip
     """Train the estimator, from where the run stands, and keep the model in its folder.
 
     After every epoch the history grows, and about every second the checkpoint is replaced. A run that ended in any way goes on
@@ -147,19 +149,31 @@ def train_run(
     on_epoch : callable, optional
         Called after every epoch, when it is kept. A ``KeyboardInterrupt`` that it raises ends the training with a checkpoint of
         this epoch.
+    group : Group, optional
+        The ranks that train together, each of which makes this call. Rank 0 alone reads and writes the folder and calls
+        ``on_epoch``; the others return ``None``.
     """
+    first = group is None or group.first
     with told_memory():
         parameters = estimator._checked_parameters()
         data = estimator._data(X, y, None)
         coder = estimator._coder_of(graphs_of(data.items))
-        problem = Problem.of(data, coder, parameters)
+        problem = Problem.of(data, coder, parameters, group)
         part = _part(estimator, problem, split)
         encoding = encoding_of(data.y[part.known] if data.task == "classes" else data.y, data.task)
         estimator._check_part(part)
-        keeper = _Keeper(run, on_epoch)
-        trained = problem.train(estimator._level, parameters, encoding, [part], on_epoch=keeper, resume=keeper.last_state())
+        keeper = _Keeper(run, on_epoch) if first else None
+        parameters["verbose"] = parameters["verbose"] if first else 0
+        state = None if keeper is None else keeper.last_state()
+        trained = problem.train(
+            estimator._level, parameters, encoding, [part],
+            on_epoch=keeper, resume=state if group is None else shared_state(state, group), group=group,
+        )  # fmt: skip
+        outputs = raw_outputs(trained.model, problem.inputs, problem.items, group)
+        if not first:
+            return None
         estimator._keep(trained, problem, encoding, part)
-        answer = _answer(estimator, problem, encoding, part, split)
+        answer = _answer(estimator, problem, encoding, part, split, outputs)
     save_into(run, estimator)
     return answer
 
@@ -213,14 +227,15 @@ def _part(estimator: Estimator, problem: Problem, split: Any) -> Part:
     return problem.part(train, estimator.validation, seed)
 
 
-def _answer(estimator: Estimator, problem: Problem, encoding: Encoding, part: Part, split: Any) -> Answer:
+def _answer(
+    estimator: Estimator, problem: Problem, encoding: Encoding, part: Part, split: Any, outputs: _Array
+) -> Answer:  # fmt: skip
     if split is not None:
         name, items, known = "test", np.asarray(split.test), part.known
     elif len(part.valid):
         name, items, known = "validation", part.valid, part.train
     else:
         name, items, known = "training", part.train, part.train
-    outputs = raw_outputs(estimator._model, problem.inputs, problem.items)
     values = estimator._result(outputs, problem, encoding, part, items)
     return Answer(name, items, known, part.train, part.valid, values)
 

@@ -147,6 +147,8 @@ def _parameters(stored: dict[str, Any]) -> dict[str, Any]:
     parameters["random_state"] = decode_value(parameters["random_state"])
     if isinstance(parameters.get("class_weight"), list):
         parameters["class_weight"] = {decode_value(name): weight for name, weight in parameters["class_weight"]}
+    if isinstance(parameters.get("fanout"), list):
+        parameters["fanout"] = tuple(parameters["fanout"])
     return parameters
 
 

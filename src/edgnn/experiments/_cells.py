@@ -31,6 +31,7 @@ from edgnn.graphs import Nodes
 _DEFAULT_VALIDATION = 0.1
 _METRICS = ("accuracy", "balanced_accuracy")
 _NO_INFLUENCE = ("cache", "device", "n_jobs", "verbose")
+_LATER = (("fanout", None),)  # parameters that stored cells do not have yet, as what they were computed with
 _DIGITS = 6
 
 
@@ -194,7 +195,11 @@ def settings_of(task: Task, data: Dataset, estimator: Any) -> dict[str, Any]:
     return {
         "model": task.row.model,
         "settings": task.row.settings,
-        "parameters": {name: value for name, value in sorted(parameters.items()) if name not in _NO_INFLUENCE},
+        "parameters": {
+            name: value
+            for name, value in sorted(parameters.items())
+            if name not in _NO_INFLUENCE and (name, value) not in _LATER
+        },
         "protocol": task.table.protocol[data.level],
         "nested": task.nested,
         **({"transform": task.row.transform} if task.row.transform else {}),

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from edgnn.nn import Model, Noise
+from edgnn.nn import Inputs, Model, Noise
+from edgnn.nn._batch_norm import BatchNorm
 from edgnn.ops import random_order
+from edgnn.training._group import Group
 from edgnn.training._optimizer import FleetAdam
 from edgnn.training._packed import Packed, clip_, take_gradient
+from edgnn.training._sampled import SampledTask
 from edgnn.training._settings import Member, Settings
+from edgnn.training._shard import ShardTask
 from edgnn.training._targets import Targets
 from edgnn.training._tasks import GraphTask, NodeTask
 
@@ -22,6 +27,9 @@ _SHUFFLE, _DROPOUT = 1, 2  # purposes of random numbers
 #: On the CPU, node tasks take so many members at a time that a layer's states stay below this many bytes: larger arrays go back to
 #: the system whenever they are freed and come back page by page, which doubles the time.
 _BYTES_AT_ONCE = 28 * 2**20
+
+
+Task = GraphTask | NodeTask | SampledTask
 
 
 class Fleet:
@@ -35,12 +43,20 @@ class Fleet:
         What is learned, and how.
     members : list of Member
         With their items as arrays.
+    group : Group, optional
+        The ranks that share the work; all keep the same weights.
     """
 
     def __init__(
-        self, model: Model, task: GraphTask | NodeTask, targets: Targets, members: list[Member], settings: Settings
+        self,
+        model: Model,
+        task: Task,
+        targets: Targets,
+        members: list[Member],
+        settings: Settings,
+        group: Group | None = None,
     ) -> None:
-        self.model, self.task, self.targets, self.settings = model, task, targets, settings
+        self.model, self.task, self.targets, self.settings, self.group = model, task, targets, settings, group
         device, dtype = task.inputs.device, settings.dtype
         self.model.to(device=device, dtype=dtype)
         self.packed = Packed(self.model)
@@ -60,60 +76,128 @@ class Fleet:
         self.train, self.valid = (
             item_table([getattr(member, part) for member in members], device) for part in ("train", "valid")
         )
+        self.own_train, self.own_valid = self._own(self.train), self._own(self.valid)
         weights = targets.item_weights(self.train)
         self.weights = None if weights is None else weights.to(dtype)
         self.std = model.output_std if model.scaled else None
         self.groups = self._groups()
+        self._valid_blocks: list[Inputs] | None = None
+        if group is not None:
+            for part in (part for model, _ in self.groups for part in model.modules()):
+                if isinstance(part, BatchNorm):
+                    part.over_ranks = group.sum_
 
     def epoch(self, number: int) -> Tensor:
         """Train for one epoch and return the members' mean losses, shape (M,)."""
         total = torch.zeros(len(self.seeds), device=self.seeds.device, dtype=torch.float64)
-        for step, (items, counts) in enumerate(self._batches(number)):
-            losses, gradients = zip(*(self._learn(*group, items, number, step) for group in self.groups), strict=True)
-            gradient = gradients[0] if len(gradients) == 1 else torch.cat(gradients)
-            if self.settings.clip_norm is not None:
-                clip_(gradient, self.settings.clip_norm)
-            self.optimizer.step(gradient, None if self._always_full else counts > 0)
-            total += torch.cat(losses) * self.targets.counts(items)
+        with closing(self._steps(number)) as steps:
+            for step, (items, counts) in enumerate(steps):
+                own = self.own_train if items is self.train else self._own(items)
+                total += self.step(items, own, None if self._always_full else counts > 0, number, step)
         return total / self.targets.counts(self.train)
 
-    def _learn(self, model: Model, rows: slice, items: Tensor, epoch: int, step: int) -> tuple[Tensor, Tensor]:
-        """Return losses and gradients of some of the members."""
+    def step(
+        self, items: Tensor, own: Tensor, active: Tensor | None, epoch: int | Tensor, step: int | Tensor, room: int | None = None
+    ) -> Tensor:  # fmt: skip
+        """Take one step of the active members, and return their summed losses, shape (M,).
+
+        ``items`` are all of the step's, ``own`` this rank's. With ``room``, members' blocks have so many places.
+        """
+        learned = (self._learn(*group, items, own, epoch, step, room) for group in self.groups)
+        losses, gradients = (parts[0] if len(parts) == 1 else torch.cat(parts) for parts in zip(*learned, strict=True))
+        loss, gradient = self._over_ranks(losses, gradients)
+        if self.settings.clip_norm is not None:
+            clip_(gradient, self.settings.clip_norm)
+        self.optimizer.step(gradient, active)
+        return loss * self.targets.counts(items)
+
+    def _learn(
+        self, model: Model, rows: slice, items: Tensor, own: Tensor, epoch: int | Tensor, step: int | Tensor, room: int | None
+    ) -> tuple[Tensor, Tensor]:  # fmt: skip
+        """Return losses and gradients of some of the members, over the items that are this rank's own."""
         model.train()
-        noise = Noise(self.seeds[rows], _DROPOUT, epoch, step, rate=None if self.rate is None else self.rate[rows])
+        noise = self._noise(rows, epoch, step)
         with self._precision():
-            outputs = self.task.outputs(model, items[rows], noise)
-        loss = self._loss(outputs, items, rows)
+            if room is None:
+                outputs = self.task.outputs(model, own[rows], noise)
+            else:
+                assert isinstance(self.task, GraphTask)
+                outputs = self.task.padded_outputs(model, own[rows], noise, room)
+        loss = self._loss(outputs, items, own, rows)
         loss.sum().backward()  # type: ignore[no-untyped-call]
         return loss.detach(), take_gradient(model.parameters())
 
-    def _loss(self, outputs: Tensor, items: Tensor, rows: slice) -> Tensor:
+    def _noise(self, rows: slice, epoch: int | Tensor, step: int | Tensor) -> Noise:
+        rate = None if self.rate is None else self.rate[rows]
+        return Noise(self.seeds[rows], _DROPOUT, epoch, step, *self._apart, rate=rate)
+
+    def _loss(self, outputs: Tensor, items: Tensor, own: Tensor, rows: slice) -> Tensor:
+        """Return what this rank's own items add to the members' mean losses over all items."""
         weights, std = (None if part is None else part[rows] for part in (self.weights, self.std))
-        return self.targets.loss(outputs.to(self.settings.dtype), items[rows], weights, std)
+        loss = self.targets.loss(outputs.to(self.settings.dtype), own[rows], weights, std)
+        if self.group is None:
+            return loss
+        counts = self.targets.counts
+        return loss * (counts(own[rows]).to(loss.dtype) / counts(items[rows]).clamp(min=1))
+
+    def _own(self, items: Tensor) -> Tensor:
+        """Return the items that this rank works on."""
+        if self.group is None or not items.shape[1]:
+            return items
+        return self.task.own(items) if isinstance(self.task, ShardTask) else self.group.deal(items)
+
+    @property
+    def _apart(self) -> tuple[int, ...]:
+        """What tells the dropout of ranks with different items apart; in node tasks it is known whose states are dropped."""
+        known = isinstance(self.task, NodeTask | SampledTask)
+        return () if self.group is None or self.group.first or known else (self.group.rank,)
+
+    def _over_ranks(self, loss: Tensor, gradient: Tensor) -> tuple[Tensor, Tensor]:
+        if self.group is None:
+            return loss, gradient
+        both = self.group.sum_(torch.cat([gradient, loss[:, None].to(gradient)], dim=1))
+        return both[:, -1], both[:, :-1].contiguous()
 
     @torch.no_grad()
     def validate(self) -> Tensor:
         """Return the members' losses on their validation parts, NaN for those without, shape (M,)."""
         members, items = self.valid.shape
         if not items:
-            return torch.full((members,), torch.nan)
+            return torch.full((members,), torch.nan, device=self.valid.device)
         chunk, losses = self.task.chunk(members), []
         for model, rows in self.groups:
             model.eval()
-            chunks = torch.split(self.valid[rows], chunk, dim=1)
             with self._precision():
-                outputs = torch.cat([self.task.outputs(model, part) for part in chunks], dim=1)
-            losses.append(self._loss(outputs, self.valid, rows))
-        return torch.where((self.valid >= 0).any(1), torch.cat(losses), torch.nan)
+                if self._valid_blocks is not None:
+                    outputs = torch.cat([model(block) for block in self._valid_blocks], dim=1)
+                else:
+                    chunks = torch.split(self.own_valid[rows], chunk, dim=1)
+                    outputs = torch.cat([self.task.outputs(model, part) for part in chunks], dim=1)
+            losses.append(self._loss(outputs, self.valid, self.own_valid, rows))
+        loss = torch.cat(losses) if self.group is None else self.group.sum_(torch.cat(losses))
+        return torch.where((self.valid >= 0).any(1), loss, torch.nan)
+
+    def keep_validation_blocks(self) -> None:
+        """Lay out the validation graphs once instead of at every epoch."""
+        assert isinstance(self.task, GraphTask)
+        members, items = self.valid.shape
+        if items:
+            chunks = torch.split(self.valid, self.task.chunk(members), dim=1)
+            self._valid_blocks = [self.task.blocks.take(part) for part in chunks]
 
     def _groups(self) -> list[tuple[Model, slice]]:
         """Return the members that are worked on together, as models that share the fleet's weights."""
         members, inputs = len(self.seeds), self.task.inputs
-        if isinstance(self.task, GraphTask) or inputs.device.type != "cpu":
+        if isinstance(self.task, SampledTask):
+            size = 1  # each has nodes of its own
+        elif isinstance(self.task, GraphTask) or inputs.device.type != "cpu":
             return [(self.model, slice(0, members))]
-        first = self.task.view(self.model)[0].layer(0)
-        states = first.neighbors.shape[1] * self.model.config["hidden"] * self.packed.parameters.element_size()
-        size = max(1, _BYTES_AT_ONCE // max(1, states))
+        else:
+            nodes = self.task.view(self.model)[0].layer(0).neighbors.shape[1]
+            if self.group is not None:  # ranks exchange states group by group
+                nodes = self.group.largest(nodes)
+            states = nodes * self.model.config["hidden"] * self.packed.parameters.element_size()
+            size = max(1, _BYTES_AT_ONCE // max(1, states))
         groups = []
         for start in range(0, members, size):
             rows = slice(start, min(start + size, members))
@@ -131,6 +215,20 @@ class Fleet:
         self.packed.load(state["values"])
         self.optimizer.load(state)
 
+    def _steps(self, epoch: int) -> Generator[tuple[Tensor, Tensor], None, None]:
+        """Yield what :meth:`_batches` does; sampled neighbors of the next steps are drawn meanwhile."""
+        batches = self._batches(epoch)
+        if not isinstance(self.task, SampledTask):
+            yield from batches
+            return
+
+        def jobs(step: int, items: Tensor) -> list[tuple[Tensor, Noise]]:
+            own = self._own(items)
+            return [(own[rows], self._noise(rows, epoch, step)) for _, rows in self.groups]
+
+        with closing(self.task.ahead(self.model, batches, jobs)) as steps:
+            yield from steps
+
     def _batches(self, epoch: int) -> Iterator[tuple[Tensor, Tensor]]:
         """Yield every step's items of each member (below zero: none), and how many there are."""
         items = self.train
@@ -138,15 +236,21 @@ class Fleet:
             self._always_full = True
             yield items, (items >= 0).sum(1)
             return
-        order = random_order(self.seeds, items.shape[1], _SHUFFLE, epoch)
-        order = torch.where(items >= 0, order, torch.iinfo(order.dtype).max)
-        items = items.gather(1, torch.argsort(order, dim=1, stable=True))
+        items = self.shuffled(epoch)
         size = self.settings.batch_size
+        assert size != "auto"
         shortest = int((items >= 0).sum(1).min())
         for start in range(0, items.shape[1], size):
             batch = items[:, start : start + size]
             self._always_full = start < shortest
             yield batch, (batch >= 0).sum(1)
+
+    def shuffled(self, epoch: int) -> Tensor:
+        """Return the members' training items in the order of an epoch, those below zero last."""
+        items = self.train
+        order = random_order(self.seeds, items.shape[1], _SHUFFLE, epoch)
+        order = torch.where(items >= 0, order, torch.iinfo(order.dtype).max)
+        return items.gather(1, torch.argsort(order, dim=1, stable=True))
 
     def _precision(self) -> Any:
         kind = self.task.inputs.device.type

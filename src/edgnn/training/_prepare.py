@@ -10,16 +10,16 @@ import torch
 
 from edgnn.errors import TrainingError
 from edgnn.nn import Model
-from edgnn.training._fleet import item_table
+from edgnn.training._fleet import Task, item_table
 from edgnn.training._settings import Member
 from edgnn.training._targets import Targets
-from edgnn.training._tasks import MODELS, GraphTask, Kind, NodeTask
+from edgnn.training._tasks import MODELS, Kind
 
 
 def starting_model(
     kind: Kind,
     config: dict[str, Any],
-    task: GraphTask | NodeTask,
+    task: Task,
     targets: Targets,
     members: list[Member],
     initial: Model | None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +13,7 @@ from edgnn.errors import TrainingError
 
 _Index = Sequence[int] | np.ndarray[Any, Any] | torch.Tensor
 Precision = Literal["float32", "float64", "bfloat16"]
+Fanout = int | tuple[int | None, ...] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +48,11 @@ class Settings:
     ----------
     max_epochs : int
         Number of passes over the training part.
-    batch_size : int, optional
-        Graphs per step and member; all at once without. Node tasks always take the whole graph.
+    batch_size : int, None or "auto"
+        Items per step and member; with ``None`` all at once. ``"auto"``: 8 graphs, or all nodes.
+    fanout : int or tuple of int, optional
+        Node tasks in batches: most neighbors per node that a step reads, drawn anew at every step. One number for all layers that
+        read neighbors, or one for each, the last layer first (``None`` in it: all); all without. The first layer needs none.
     learning_rate, weight_decay : float
         Of members that have none of their own.
     optimizer : {"adam", "adamw"}
@@ -64,7 +68,7 @@ class Settings:
     """
 
     max_epochs: int = 40
-    batch_size: int | None = 8
+    batch_size: int | Literal["auto"] | None = "auto"
     learning_rate: float = 1e-3
     weight_decay: float = 0.0
     optimizer: Literal["adam", "adamw"] = "adam"
@@ -72,12 +76,16 @@ class Settings:
     clip_norm: float | None = None
     precision: Precision = "float32"
     device: str = "cpu"
+    fanout: Fanout = None
 
     def __post_init__(self) -> None:
         for name, least in (("max_epochs", 1), ("batch_size", 1), ("patience", 1)):
             number = getattr(self, name)
-            if number is not None and number < least:
+            if number not in (None, "auto") and number < least:
                 raise TrainingError(f"{name}={number}: at least {least} is needed")
+        for number in self.fanout if isinstance(self.fanout, tuple) else (self.fanout,):
+            if number is not None and number < 1:
+                raise TrainingError(f"fanout={self.fanout}: at least 1 neighbor is needed, or None for all")
         for name in ("learning_rate", "weight_decay", "clip_norm"):
             number = getattr(self, name)
             if number is not None and not (0 <= number < float("inf")):
@@ -86,6 +94,10 @@ class Settings:
             raise TrainingError(f"optimizer={self.optimizer!r}: choose 'adam' or 'adamw'")
         if self.precision not in ("float32", "float64", "bfloat16"):
             raise TrainingError(f"precision={self.precision!r}: choose 'float32', 'float64' or 'bfloat16'")
+
+    def of(self, kind: Literal["graph", "node"]) -> Settings:
+        """Return the settings with the batch size that ``"auto"`` means for graphs or nodes."""
+        return replace(self, batch_size=8 if kind == "graph" else None) if self.batch_size == "auto" else self
 
     @property
     def dtype(self) -> torch.dtype:

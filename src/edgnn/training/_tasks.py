@@ -10,7 +10,7 @@ from torch import Tensor
 
 from edgnn.errors import TrainingError
 from edgnn.graphs._csr import CSR
-from edgnn.nn import GraphModel, Inputs, Model, NodeModel, Noise
+from edgnn.nn import GraphModel, Inputs, LargeInputs, Model, NodeModel, Noise
 from edgnn.training._blocks import Blocks
 
 Kind = Literal["graph", "node"]
@@ -30,16 +30,21 @@ class GraphTask:
 
     def __init__(self, inputs: Inputs) -> None:
         self.inputs, self.items = inputs, inputs.num_graphs
-        self._blocks = Blocks(inputs)
+        self.blocks = Blocks(inputs)
 
     def outputs(self, model: Model, items: Tensor, noise: Noise | None = None) -> Tensor:
         """Return the outputs for every member's items."""
-        outputs: Tensor = model(self._blocks.take(items), noise)
+        outputs: Tensor = model(self.blocks.take(items), noise)
         return outputs
+
+    def padded_outputs(self, model: Model, items: Tensor, noise: Noise | None, places: int) -> Tensor:
+        """Return the outputs for every member's items, in blocks of a given size; see :meth:`Blocks.take_padded`."""
+        outputs: Tensor = model(self.blocks.take_padded(items, places), noise)
+        return outputs[..., :-1, :]
 
     def shared_outputs(self, model: Model, items: Tensor) -> Tensor:
         """Return the outputs of all members for the same items, shape (M, B, K)."""
-        outputs: Tensor = model(self._blocks.take(items[None]))
+        outputs: Tensor = model(self.blocks.take(items[None]))
         return outputs
 
     def chunk(self, members: int) -> int:
@@ -105,12 +110,17 @@ def task_of(kind: Kind, inputs: Inputs, positions: Any = None) -> GraphTask | No
         return GraphTask(inputs)
     if kind != "node":
         raise TrainingError(f"kind={kind!r}: choose 'graph' or 'node'")
+    return NodeTask(inputs, node_positions(inputs, positions))
+
+
+def node_positions(inputs: Inputs | LargeInputs, positions: Any = None) -> Tensor:
+    """Return the nodes of a node task's items, or say that there are no such nodes."""
     numbers = torch.arange(inputs.num_nodes) if positions is None else torch.as_tensor(positions, dtype=torch.int64)
     if len(numbers) and (int(numbers.min()) < 0 or int(numbers.max()) >= inputs.num_nodes):
         raise TrainingError(
             f"positions reach from {int(numbers.min())} to {int(numbers.max())}, the graphs have {inputs.num_nodes} nodes"
         )
-    return NodeTask(inputs, numbers)
+    return numbers
 
 
 def _seen(inputs: Inputs, graphs: list[np.ndarray[Any, Any]], node_labels: int) -> tuple[Tensor, Tensor]:

@@ -13,13 +13,18 @@ import torch
 from torch import Tensor
 
 from edgnn.errors import TrainingError
-from edgnn.nn import Inputs, Model
-from edgnn.training._fleet import Fleet
+from edgnn.nn import Inputs, LargeInputs, Model
+from edgnn.training._captured import Captured, captured
+from edgnn.training._fleet import Fleet, Task
+from edgnn.training._group import Group
+from edgnn.training._judge import Judge, Verdict
 from edgnn.training._packed import Packed
 from edgnn.training._prepare import check_targets, checked_member, starting_model
+from edgnn.training._sampled import SampledTask
 from edgnn.training._settings import Member, Settings
+from edgnn.training._shard import ShardTask
 from edgnn.training._targets import Targets
-from edgnn.training._tasks import GraphTask, Kind, NodeTask, task_of
+from edgnn.training._tasks import Kind, node_positions, task_of
 
 #: A fleet is made smaller once at most this share of its members is still being trained.
 _COMPACT_BELOW = 0.75
@@ -85,7 +90,7 @@ class Trained:
 def train(
     kind: Kind,
     model_config: dict[str, Any],
-    inputs: Inputs,
+    inputs: Inputs | LargeInputs,
     targets: Targets,
     members: Sequence[Member],
     settings: Settings | None = None,
@@ -94,6 +99,7 @@ def train(
     initial: Model | None = None,
     resume: dict[str, Tensor] | None = None,
     on_epoch: Callable[[Epoch], bool | None] | None = None,
+    group: Group | None = None,
 ) -> Trained:
     """Train many models at once: folds, seeds, settings.
 
@@ -107,8 +113,8 @@ def train(
         What the items are.
     model_config : dict
         Arguments of :class:`~edgnn.nn.GraphModel` or :class:`~edgnn.nn.NodeModel`.
-    inputs : Inputs
-        Of all graphs.
+    inputs : Inputs or LargeInputs
+        Of all graphs; ``LargeInputs`` for node tasks in batches.
     targets : Targets
         One per item.
     members : sequence of Member
@@ -122,11 +128,14 @@ def train(
     resume : dict, optional
         What ``epoch.state()`` gave: go on after that epoch. The result is the same as without the interruption.
     on_epoch : callable, optional
-        Called after every epoch; training ends when it returns true.
+        Called after every epoch; training ends when it returns true. Of several ranks, rank 0's decides.
+    group : Group, optional
+        The ranks that train together, each of which makes this call: graphs of a batch are divided among them, the nodes of a
+        graph are spread over them. All return the same.
     """
-    settings = settings or Settings()
-    device, dtype = torch.device(settings.device), settings.dtype
-    task = task_of(kind, inputs.to(device, dtype), positions)
+    settings = (settings or Settings()).of(kind)
+    device, dtype = torch.device(settings.device) if group is None else group.device(settings.device), settings.dtype
+    task = _task(kind, inputs, positions, settings, device, group)
     if len(targets) != task.items:
         raise TrainingError(f"there are {len(targets)} targets for {task.items} items")
     targets = targets.to(device, dtype)
@@ -136,13 +145,17 @@ def train(
     check_targets(targets, chosen)
     usable = targets.usable.cpu().numpy()
     chosen = [replace(member, train=np.asarray(member.train)[usable[member.train]]) for member in chosen]
-    run = _Run(starting_model(kind, model_config, task, targets, chosen, initial), task, targets, chosen, settings)
+    model = starting_model(kind, model_config, task, targets, chosen, initial)
+    if isinstance(task, SampledTask):
+        task.check(model)
+    run = _Run(model, task, targets, chosen, settings, group)
     if resume is not None:
         run.load(resume)
     try:
         run.go(on_epoch)
     except torch.OutOfMemoryError as error:
-        size = "" if kind == "node" else f" of {settings.batch_size or 'all'} graphs each"
+        whole = kind == "node" and settings.batch_size is None
+        size = "" if whole else f" of {settings.batch_size or 'all'} {kind}s each"
         raise TrainingError(
             f"out of memory on {settings.device} with {len(chosen)} members and batches{size}: "
             f"lower batch_size, train fewer members at once, or use device='cpu' ({str(error).splitlines()[0]})"
@@ -150,53 +163,95 @@ def train(
     return run.result(kind)
 
 
+def _task(
+    kind: Kind,
+    inputs: Inputs | LargeInputs,
+    positions: Any,
+    settings: Settings,
+    device: torch.device,
+    group: Group | None,
+) -> Task:
+    if kind == "node" and settings.batch_size is not None:
+        return SampledTask(inputs.to(device, settings.dtype), node_positions(inputs, positions), settings.fanout)
+    if settings.fanout is not None:
+        raise TrainingError(f"fanout={settings.fanout} is for node tasks in batches: set batch_size, or leave it out")
+    if group is not None and kind == "node":
+        return ShardTask(inputs, node_positions(inputs, positions), group, device, settings.dtype)
+    if isinstance(inputs, LargeInputs):
+        raise TrainingError("LargeInputs are for node tasks in batches: set batch_size, or count everything with Inputs.of")
+    return task_of(kind, inputs.to(device, settings.dtype), positions)
+
+
 class _Run:
     """A training in progress: the fleet of active members, and the best of every member."""
 
     def __init__(
-        self, model: Model, task: GraphTask | NodeTask, targets: Targets, members: list[Member], settings: Settings
+        self,
+        model: Model,
+        task: Task,
+        targets: Targets,
+        members: list[Member],
+        settings: Settings,
+        group: Group | None = None,
     ) -> None:
-        self.task, self.targets, self.members, self.settings = task, targets, members, settings
-        self.fleet = Fleet(model, task, targets, members, settings)
+        self.task, self.targets, self.members, self.settings, self.group = task, targets, members, settings, group
+        self.fleet = Fleet(model, task, targets, members, settings, group)
         self.alive = list(range(len(members)))
         self.best = self.fleet.packed.values()
         self.best_loss = np.full(len(members), np.inf)
         self.best_epoch = np.zeros(len(members), dtype=np.int64)
         self.stopped = np.zeros(len(members), dtype=bool)
         self.losses: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], float]] = []
+        self._start()
+
+    def _start(self) -> None:
+        """Have the fleet judged from where its members stand."""
+        self.judge = Judge(self.fleet.packed, (self.fleet.valid >= 0).any(1), self.settings.patience)
+        self.judge.best.copy_(self.best[self.alive])
+        for name in ("best_loss", "best_epoch", "stopped"):
+            getattr(self.judge, name).copy_(torch.from_numpy(getattr(self, name)[self.alive]))
+        self.recorded: Captured | None = None
+        self.started = False
 
     def go(self, on_epoch: Callable[[Epoch], bool | None] | None) -> None:
         while len(self.losses) < self.settings.max_epochs and not self.stopped.all():
             number, start = len(self.losses) + 1, time.perf_counter()
-            train = self._spread(self.fleet.epoch(number))
-            valid = self._spread(self.fleet.validate())
-            self._judge(number, train, valid)
+            train, valid = self._note(number, Verdict(self._run(number)))
             self.losses.append((train, valid, time.perf_counter() - start))
             self._compact()
-            if on_epoch is not None and on_epoch(self._epoch()):
+            if self._ends(on_epoch):
                 break
 
-    def _spread(self, losses: Tensor) -> np.ndarray[Any, Any]:
-        """Return the losses of active members among those of all, NaN for the others."""
-        spread = np.full(len(self.members), np.nan)
-        spread[self.alive] = losses.double().cpu().numpy()
-        spread[self.stopped] = np.nan
-        return spread
+    def _ends(self, on_epoch: Callable[[Epoch], bool | None] | None) -> bool:
+        """Return whether the hook ends the training: of several ranks, that of rank 0, whose errors end all."""
 
-    def _judge(self, number: int, train: np.ndarray[Any, Any], valid: np.ndarray[Any, Any]) -> None:
-        """Keep the weights of members that improved, and stop those that wait too long or lost their way."""
-        active = ~self.stopped
-        judged = np.array([member.valid is not None and len(member.valid) > 0 for member in self.members])
-        lost = active & ~(np.isfinite(train) & (np.isfinite(valid) | ~judged))
-        for position in np.flatnonzero(lost):
-            self._lose(int(position), number)
-        improved = active & ~lost & (~judged | (valid < self.best_loss))
-        rows = [row for row, member in enumerate(self.alive) if improved[member]]
-        kept = [self.alive[row] for row in rows]
-        self.best[kept] = self.fleet.packed.values()[rows]
-        self.best_loss[kept], self.best_epoch[kept] = valid[kept], number
-        if self.settings.patience is not None:
-            self.stopped |= active & judged & (number - self.best_epoch >= self.settings.patience)
+        def ends() -> bool:
+            return on_epoch is not None and bool(on_epoch(self._epoch()))
+
+        return ends() if self.group is None else self.group.decided(ends)
+
+    def _run(self, number: int) -> Tensor:
+        """Train and judge for one epoch, recorded where that is possible."""
+        if not self.started:
+            self.recorded, self.started = captured(self.fleet, self.judge), True
+        if self.recorded is not None:
+            return self.recorded.run(number)
+        train = self.fleet.epoch(number)
+        return self.judge.look(number, train, self.fleet.validate())
+
+    def _note(self, number: int, verdict: Verdict) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """Take down what the judge found, and return the losses of all members, NaN for those that had stopped."""
+        for row in np.flatnonzero(verdict.lost):
+            self._lose(self.alive[row], number)
+        self.best_epoch[self.alive], self.stopped[self.alive] = verdict.best_epoch, verdict.stopped
+        train, valid = (np.full(len(self.members), np.nan) for _ in range(2))
+        train[self.alive], valid[self.alive] = verdict.train, verdict.valid
+        return train, valid
+
+    def _collect(self) -> None:
+        """Fetch the best weights of the fleet's members."""
+        self.best[self.alive] = self.judge.best
+        self.best_loss[self.alive] = self.judge.best_loss.cpu().numpy()
 
     def _lose(self, position: int, number: int) -> None:
         member, kept = self.members[position], self.best_epoch[position]
@@ -217,11 +272,14 @@ class _Run:
             self._shrink(rows, self.fleet.state())
 
     def _shrink(self, rows: list[int], state: dict[str, Tensor]) -> None:
+        self._collect()
+        self.recorded = None
         self.alive = [self.alive[row] for row in rows]
         model = self.fleet.model.with_members(len(rows))
         chosen = [self.members[member] for member in self.alive]
-        self.fleet = Fleet(model, self.task, self.targets, chosen, self.settings)
+        self.fleet = Fleet(model, self.task, self.targets, chosen, self.settings, self.group)
         self.fleet.load({name: part[rows] for name, part in state.items()})
+        self._start()
 
     def _epoch(self) -> Epoch:
         train, valid, seconds = self.losses[-1]
@@ -237,6 +295,7 @@ class _Run:
 
     def state(self) -> dict[str, Tensor]:
         """Return all that is needed to go on, as tensors on the CPU."""
+        self._collect()
         table = np.array([[*train, *valid, seconds] for train, valid, seconds in self.losses])
         own = {
             "alive": np.array(self.alive),
@@ -274,6 +333,7 @@ class _Run:
             self.best_loss, self.best_epoch = state["best_loss"].numpy().copy(), state["best_epoch"].numpy().copy()
             self.stopped = state["stopped"].numpy().copy()
             self.losses = [(row[:count], row[count:-1], float(row[-1])) for row in state["losses"].numpy().copy()]
+            self._start()
         except KeyError as error:
             raise TrainingError(f"the checkpoint lacks {error.args[0]!r}: it was not written by a training") from None
         except (RuntimeError, IndexError, TypeError) as error:
@@ -281,6 +341,7 @@ class _Run:
 
     def result(self, kind: Kind) -> Trained:
         """Return all members with their best weights."""
+        self._collect()
         model = self.fleet.model.with_members(len(self.members)).to(self.best)
         Packed(model).load(self.best)
         model.eval()

@@ -1,0 +1,257 @@
+"""Outputs of node models layer by layer, a chunk of rows at a time: bounded memory on graphs of any size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from edgnn.errors import TrainingError
+from edgnn.graphs import _csr as csr
+from edgnn.graphs._csr import CSR
+from edgnn.graphs._structure import places, select_rows
+from edgnn.nn import GNNConv, Inputs, LargeInputs, Model
+from edgnn.nn._conv import Known
+from edgnn.nn._inputs import _with_neighbors
+from edgnn.ops import constant_product, row_sum
+
+_MEMORY = 2**30
+_LEAST_MEMORY, _LARGEST_CHUNK = 2**20, 2**26
+_INDEX_BYTES = 24  # of one entry of a neighbor list while a chunk is put together
+_ROWS_AT_ONCE = 2**16
+
+
+@torch.no_grad()
+def node_outputs(
+    model: Model, inputs: Inputs | LargeInputs, nodes: Tensor, *, memory: int | None = None, states: bool = False
+) -> Tensor:
+    r"""Return a node model's outputs for some nodes, computed layer by layer over just the rows that they depend on.
+
+    Every state is computed once, whatever the number of layers. Beyond the graph and the result, the most memory that is held is
+
+    .. math:: m \cdot b \cdot \max_t (N_t d_t + N_{t+1} d_{t+1}) + c
+
+    the states of two layers before the last, which goes straight into the result (so of one, where there are two layers): each of
+    the :math:`N_t \le N` nodes that are needed of it, :math:`d_t` wide, of m members at a time, b bytes per number; and a chunk c,
+    an eighth of ``memory`` up to 64 MiB, or what the largest neighbor list takes. Where ``memory`` is too little for all members,
+    fewer are taken at a time; where it is too little for one, the states are kept in temporary files.
+
+    Parameters
+    ----------
+    model : Model
+        Is used as it is after training, without dropout.
+    inputs : Inputs or LargeInputs
+        Of the whole graphs.
+    nodes : Tensor
+        Which outputs are wanted.
+    memory : int, optional
+        Bytes for states and chunk; :func:`default_memory` without.
+    states : bool
+        Whether the states before the outputs are wanted instead.
+
+    Shapes
+    ------
+    nodes (n,) → (n, K);  with members, (M, n, K)
+    """
+    memory = default_memory(inputs.device) if memory is None else memory
+    if memory < _LEAST_MEMORY:
+        raise TrainingError(f"memory={memory}: at least {_LEAST_MEMORY:,} bytes are needed")
+    training = model.training
+    model.eval()
+    try:
+        wanted, place = torch.unique(nodes.to(inputs.structure.device), return_inverse=True)
+        plan = _Plan(model, inputs, wanted, len(model.convs) - (states and not hasattr(model, "head")))
+        of_members = [plan.run(part, memory, states) for part in _parts(model, plan.members(memory))]
+        together = of_members[0] if len(of_members) == 1 else torch.cat(of_members)
+        return together if torch.equal(wanted, nodes.to(wanted.device)) else together[..., place.to(together.device), :]
+    finally:
+        model.train(training)
+
+
+def default_memory(device: torch.device) -> int:
+    """Return how many bytes of states are held at once unless told otherwise: 1 GiB, on CUDA half of what is free."""
+    return _MEMORY if device.type != "cuda" else torch.cuda.mem_get_info(device)[0] // 2
+
+
+class _Plan:
+    """Which rows of every layer are needed, and how they are computed; embeddings of nodes are a layer of their own, before all."""
+
+    def __init__(self, model: Model, inputs: Inputs | LargeInputs, nodes: Tensor, layers: int) -> None:
+        self.inputs, self.structure = inputs, inputs.structure
+        self.embedded, self.convs = model.embedding is not None, model.convs[:layers]
+        self.constant = not self.embedded and (isinstance(model.convs[0], GNNConv) or inputs.cells is not None)
+        self.widths = [] if model.embedding is None else [int(model.embedding.shape[-1])]
+        self.widths += [conv.out_dim for conv in self.convs]
+        self.needed = [nodes]
+        for _ in self.widths[1:]:
+            self.needed.insert(0, _reached(self.structure.neighbors, self.needed[0]))
+        self.bytes = next(model.parameters()).element_size()
+
+    @property
+    def table_bytes(self) -> int:
+        """The most bytes of states that are held at a time per member, without the result."""
+        sizes = [len(rows) * width * self.bytes for rows, width in zip(self.needed, self.widths, strict=False)][:-1]
+        return max((sum(sizes[start : start + 2]) for start in range(len(sizes))), default=0)
+
+    def members(self, memory: int) -> int:
+        """Return how many members to compute at a time."""
+        return max(1, (memory - _chunk(memory)) // max(1, self.table_bytes))
+
+    def run(self, model: Model, memory: int, states: bool) -> Tensor:
+        """Return the outputs of a model for the wanted nodes."""
+        if not self.widths:
+            return self._entering(model)
+        members, dtype = model.members or 1, next(model.parameters()).dtype
+        shape = () if model.members is None else (members,)
+        with _Tables(self.inputs.device, dtype, self.table_bytes * members > memory - _chunk(memory)) as tables:
+            table = None
+            for number, (rows, width) in enumerate(zip(self.needed, self.widths, strict=True)):
+                ends = number == len(self.widths) - 1
+                finish = partial(_finished, model) if ends and not states else _as_it_is
+                size = model.config["outputs"] if ends and not states else width
+                made = tables.new((*shape, len(rows), size), rows, self.structure.num_nodes, result=ends)
+                for part, place in _chunks(rows, self._cost(number, rows, members), _chunk(memory)):
+                    made.values[..., place, :] = finish(self._state(model, number, part, table))
+                table = made
+        assert table is not None
+        return table.values
+
+    def _state(self, model: Model, number: int, rows: Tensor, table: _Table | None) -> Tensor:
+        """Return the next states of some rows."""
+        if self.embedded and not number:
+            assert model.embedding is not None
+            return constant_product(_inputs_of(self.inputs, rows), model.embedding)
+        structure, device, dtype = self.structure, self.inputs.device, self.inputs.dtype
+        conv: Any = model.convs[number - self.embedded]
+        if table is None:
+            hop = structure.rows(rows, None if self.constant else _with_neighbors(structure.neighbors, rows))
+            entering = self.inputs.of_hops((hop,), rows)
+            x: Any = model._input(entering)
+            hop = entering.layer(0)
+        elif isinstance(
+            conv, GNNConv
+        ):  # sums straight out of the table, which a copy of all columns would cost several times over
+            x = Known(
+                table.rows(rows), row_sum(table.numbered(csr.take(structure.neighbors, rows)), table.values), one_hot=False
+            )
+            hop = structure.rows(rows).to(device, dtype)
+        else:
+            columns = _with_neighbors(structure.neighbors, rows)
+            x, hop = table.rows(columns), structure.rows(rows, columns).to(device, dtype)
+        state: Tensor = conv(x, hop)
+        return state
+
+    def _cost(self, number: int, rows: Tensor, members: int) -> Tensor:
+        """Return about how many bytes it takes to compute each row."""
+        starts, width = self.structure.neighbors.indptr, self.widths[number]
+        if self.embedded and not number:
+            return torch.full((len(rows),), 2 * members * width * self.bytes)
+        conv = self.convs[number - self.embedded]
+        numbers = members * (2 * conv.in_dim + 3 * width) + 2 * self.structure.num_edge_labels
+        copied = 0 if isinstance(conv, GNNConv) else 2 * members * conv.in_dim * self.bytes
+        degree = (starts[rows + 1] - starts[rows]).to(torch.int64)
+        cost: Tensor = numbers * self.bytes + degree * (_INDEX_BYTES + copied)
+        return cost
+
+    def _entering(self, model: Model) -> Tensor:
+        H0 = _inputs_of(self.inputs, self.needed[-1])
+        dense = H0 if isinstance(H0, Tensor) else H0.to_dense(self.inputs.dtype)
+        return dense if model.members is None else dense.expand(model.members, -1, -1)
+
+
+class _Table:
+    """States of some nodes: all, or those that ``place`` has a row for."""
+
+    def __init__(self, values: Tensor, place: Tensor | None) -> None:
+        self.values, self.place = values, place
+
+    def rows(self, nodes: Tensor) -> Tensor:
+        """Return the states of some nodes."""
+        rows = nodes if self.place is None else self.place[nodes].long()
+        return self.values.index_select(-2, rows.to(self.values.device))
+
+    def numbered(self, lists: CSR) -> CSR:
+        """Return lists of nodes as lists of rows."""
+        indices = lists.indices if self.place is None else self.place[lists.indices.long()].to(lists.indices.dtype)
+        return CSR(lists.indptr, indices, None, (lists.shape[0], self.values.shape[-2])).to(self.values.device)
+
+
+class _Tables:
+    """Makes tables in memory, or in files of a temporary folder."""
+
+    def __init__(self, device: torch.device, dtype: torch.dtype, in_files: bool) -> None:
+        self._device, self._dtype, self._made = device, dtype, 0
+        self._folder = TemporaryDirectory(prefix="edgnn-states-") if in_files and device.type == "cpu" else None
+
+    def __enter__(self) -> _Tables:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    def new(self, shape: tuple[int, ...], rows: Tensor, nodes: int, *, result: bool) -> _Table:
+        """Return an empty table for the states of ``rows``; results are always in memory."""
+        place = None if result or len(rows) == nodes else places(rows, nodes)
+        if self._folder is None or result or not rows.numel():
+            return _Table(torch.empty(shape, dtype=self._dtype, device=self._device), place)
+        path = Path(self._folder.name) / str(self._made)
+        self._made += 1
+        values = torch.from_file(str(path), shared=True, size=torch.Size(shape).numel(), dtype=self._dtype)
+        return _Table(values.view(shape), place)
+
+
+def _parts(model: Model, size: int) -> Iterator[Model]:
+    """Yield the model, or models of some of its members."""
+    if model.members is None or model.members <= size:
+        yield model
+        return
+    weights, some = model.state_dict(), next(model.parameters())
+    for start in range(0, model.members, size):
+        rows = slice(start, min(start + size, model.members))
+        part = model.with_members(rows.stop - rows.start).to(some)
+        part.load_state_dict({name: value[rows] for name, value in weights.items()})
+        yield part.eval()
+
+
+def _finished(model: Model, x: Tensor) -> Tensor:
+    """Return the outputs that come of the last states."""
+    return model._in_units(model.head(x) if hasattr(model, "head") else x)
+
+
+def _as_it_is(x: Tensor) -> Tensor:
+    return x
+
+
+def _inputs_of(inputs: Inputs | LargeInputs, rows: Tensor) -> Tensor | CSR:
+    return inputs.node_inputs(rows) if isinstance(inputs, LargeInputs) else select_rows(inputs.H0, rows)
+
+
+def _reached(neighbors: CSR, rows: Tensor) -> Tensor:
+    """Return ``rows`` and all their neighbors, rising."""
+    if len(rows) == neighbors.shape[0]:
+        return rows
+    met = torch.zeros(neighbors.shape[1], dtype=torch.bool, device=rows.device)
+    met[rows] = True
+    for part in torch.split(rows, _ROWS_AT_ONCE):
+        met[csr.take(neighbors, part).indices.long()] = True
+    return met.nonzero().flatten()
+
+
+def _chunks(rows: Tensor, cost: Tensor, most: int) -> Iterator[tuple[Tensor, slice]]:
+    """Cut rows into chunks of at most so many bytes, or of one row; yield each with its place."""
+    total, start = torch.cumsum(cost, 0).cpu(), 0
+    while start < len(rows):
+        spent = int(total[start - 1]) if start else 0
+        stop = max(start + 1, int(torch.searchsorted(total, spent + most, right=True)))
+        yield rows[start:stop], slice(start, stop)
+        start = stop
+
+
+def _chunk(memory: int) -> int:
+    return min(memory // 8, _LARGEST_CHUNK)

@@ -1,0 +1,190 @@
+"""Node tasks in batches: some nodes per step, with all or some of their neighbors, drawn while the step before is computed."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from edgnn.errors import TrainingError
+from edgnn.graphs import Structure
+from edgnn.nn import Inputs, LargeInputs, Model, Noise, RelationalConv
+from edgnn.ops import Sampler, keys
+from edgnn.training._layerwise import node_outputs
+from edgnn.training._settings import Fanout
+from edgnn.training._tasks import _seen
+
+_SAMPLE = 3  # the purpose of random numbers that draw neighbors
+
+#: So many steps are prepared ahead.
+_AHEAD = 2
+
+#: From so many cores on, one of them is better spent on drawing than on computing, which uses them all.
+_MANY_CORES = 4
+
+_Job = tuple[Tensor, Noise]
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """What a model reads for the items of one step, and the row of each item; it has no rows where there are no items."""
+
+    inputs: Inputs
+    rows: Tensor
+
+
+class SampledTask:
+    """Items are nodes; each step takes some of each member's, with the neighbors that their states depend on.
+
+    Parameters
+    ----------
+    inputs : Inputs or LargeInputs
+        Of the whole graphs.
+    positions : Tensor
+        The node of each item.
+    fanout : int, tuple of int, or None
+        Most neighbors per node while training; see :class:`~edgnn.training.Settings`.
+    """
+
+    in_batches = True
+
+    def __init__(self, inputs: Inputs | LargeInputs, positions: Tensor, fanout: Fanout = None) -> None:
+        self.inputs, self.items, self.positions, self.fanout = inputs, len(positions), positions, fanout
+        self.prefetch = _core_to_spare(inputs.device)
+        self._sampler, self._drawing = Sampler(inputs.structure), Lock()
+        self._ready: deque[tuple[_Job, Future[Batch]]] = deque()
+
+    def outputs(self, model: Model, items: Tensor, noise: Noise | None = None) -> Tensor:
+        """Return the outputs for every member's items: while training from sampled neighbors, otherwise exactly."""
+        if noise is None:
+            return self._exact(model, items)
+        if len(items) != 1:
+            raise TrainingError("sampled batches are computed for one member at a time")
+        batch = self._batch(model, items, noise)
+        outputs: Tensor = model(batch.inputs, noise)
+        if not outputs.shape[-2]:  # nothing this time: no loss, but the gradient is there
+            return outputs.sum(-2, keepdim=True).expand(*items.shape, -1)
+        return outputs.index_select(-2, batch.rows)
+
+    def shared_outputs(self, model: Model, items: Tensor) -> Tensor:
+        """Return the outputs of all members for the same items, shape (M, B, K)."""
+        return node_outputs(model, self.inputs, self.positions[items.cpu()])
+
+    def chunk(self, members: int) -> int:
+        """Return how many items of each member to compute at once: all, for each node is then computed once."""
+        return max(1, self.items)
+
+    def seen(self, train: list[np.ndarray[Any, Any]], node_labels: int) -> tuple[Tensor, Tensor]:
+        """Return which labels the graphs of each member's training nodes have: a node is learned with its graph in reach."""
+        nodes = [self.positions.numpy()[items] for items in train]
+        if isinstance(self.inputs, LargeInputs):
+            return self.inputs.seen(nodes, node_labels)
+        owner = self.inputs.pool_t.indices.cpu().numpy()
+        return _seen(self.inputs, [np.unique(owner[chosen]) for chosen in nodes], node_labels)
+
+    def check(self, model: Model) -> None:
+        """Raise where the fan-out does not fit the model."""
+        self._fanouts(model)
+
+    def ahead(
+        self, model: Model, batches: Iterator[tuple[Tensor, Tensor]], jobs: Callable[[int, Tensor], list[_Job]]
+    ) -> Generator[tuple[Tensor, Tensor], None, None]:
+        """Pass steps on while the next ones are prepared in a thread, which ends with the last step or with an error.
+
+        Where computing keeps all of a few cores busy, steps are prepared when their turn comes: a thread would only get in the way.
+
+        Parameters
+        ----------
+        model : Model
+            Whose layers tell what is needed.
+        batches : iterator
+            Items and counts of each step.
+        jobs : callable
+            From the number of a step and its items to what :meth:`outputs` will be called with.
+        """
+        if not self.prefetch or self.inputs.structure.device.type != "cpu":
+            yield from batches
+            return
+        waiting: deque[tuple[Tensor, Tensor]] = deque()
+        worker = ThreadPoolExecutor(1, thread_name_prefix="edgnn-sampling")
+        try:
+            for step, batch in enumerate(batches):
+                waiting.append(batch)
+                for job in jobs(step, batch[0]):
+                    self._ready.append((job, worker.submit(self.prepare, model, *job)))
+                if len(waiting) > _AHEAD:
+                    yield waiting.popleft()
+            yield from waiting
+        finally:
+            worker.shutdown(wait=True, cancel_futures=True)
+            self._ready.clear()
+
+    def prepare(self, model: Model, items: Tensor, noise: Noise) -> Batch:
+        """Draw the neighbors for one member's items and put together what the model reads."""
+        chosen = items.flatten().cpu()
+        there = chosen >= 0
+        nodes, row = torch.unique(self.positions[chosen.clamp(min=0)][there], return_inverse=True)
+        rows = torch.zeros_like(chosen)
+        rows[there] = row
+        device = self.inputs.structure.device
+        with self._drawing:
+            inputs = self._around(model, nodes.to(device), noise)
+        return Batch(inputs, rows.to(self.inputs.device))
+
+    def _batch(self, model: Model, items: Tensor, noise: Noise) -> Batch:
+        """Return what was prepared for these items, if it was, else prepare it."""
+        if self._ready:
+            (prepared, of_noise), future = self._ready.popleft()
+            same = noise.purpose == of_noise.purpose and torch.equal(noise.seeds, of_noise.seeds)
+            if same and torch.equal(prepared, items):
+                return future.result()
+        return self.prepare(model, items, noise)
+
+    def _around(self, model: Model, nodes: Tensor, noise: Noise) -> Inputs:
+        hops: list[Structure] = []
+        rows, columns, fanouts = nodes, nodes, self._fanouts(model)
+        for layer in range(len(model.convs), 0, -1):
+            rows, number = columns, len(hops)
+            if number == len(fanouts):
+                hops.append(self.inputs.structure.rows(rows))
+                break
+            conv = model.convs[layer - 1]
+            means = isinstance(conv, RelationalConv) and conv.aggregate == "mean"
+            (key,) = keys(noise.seeds.cpu(), *noise.purpose, _SAMPLE, number).tolist()
+            hops.append(self._sampler.hop(rows, fanouts[number], key, relations=conv.relations, means=means))
+            columns = _columns(hops[-1])
+        return self.inputs.of_hops(tuple(reversed(hops)), rows)
+
+    def _fanouts(self, model: Model) -> tuple[int | None, ...]:
+        """Return the fan-out of every layer that reads neighbors, last layer first."""
+        reading = len(model.convs) - model.constant_first(self.inputs)
+        fanout = self.fanout if isinstance(self.fanout, tuple) else (self.fanout,) * reading
+        if len(fanout) != reading:
+            raise TrainingError(
+                f"fanout={self.fanout} has {len(fanout)} numbers, but {reading} of the model's {len(model.convs)} layers read "
+                "neighbors: give as many, or one number (without brackets) for all of them"
+            )
+        return fanout
+
+    def _exact(self, model: Model, items: Tensor) -> Tensor:
+        nodes, row = torch.unique(self.positions[items.cpu().clamp(min=0)], return_inverse=True)
+        outputs = node_outputs(model, self.inputs, nodes)
+        return torch.stack([of_member[rows] for of_member, rows in zip(outputs, row.to(outputs.device), strict=True)])
+
+
+def _core_to_spare(device: torch.device) -> bool:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return device.type != "cpu" or cores >= _MANY_CORES or torch.get_num_threads() < cores
+
+
+def _columns(hop: Structure) -> Tensor:
+    assert hop.nodes is not None
+    return hop.nodes

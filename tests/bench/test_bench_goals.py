@@ -41,12 +41,24 @@ def test_the_share_of_copying_is_judged_in_per_cent():
     assert row("≥ 80 % of copying").met is None
 
 
+def test_memory_is_judged_against_the_peer_or_by_itself():
+    assert Row("alone", 1.0, goal="memory ≤ 2 GiB", memory=Memory(2**31)).met is True
+    assert Row("alone", 1.0, goal="memory ≤ 2 GiB", memory=Memory(2**31 + 1)).met is False
+    assert Row("alone", 1.0, goal="memory ≤ 2 GiB").met is None
+
+
+def test_of_figures_per_second_the_larger_is_the_faster():
+    fast = row("≥ 3×", ours_s=60.0, peer_s=20.0, unit="seeds/s")
+    assert (fast.ratio, fast.met) == (3.0, True)
+    assert row("≤ 3×", ours_s=20.0, peer_s=60.0, unit="seeds/s").ratio == 3.0
+
+
 def test_a_bound_on_the_ratio_turns_it_around_also_beside_other_clauses():
     assert row("≤ 1.5×, memory ≤ 2×", ours_s=3.0, peer_s=2.0).ratio == 1.5
     assert row("≥ 2×, memory ≤ 2×", ours_s=3.0, peer_s=6.0).ratio == 2.0
 
 
-@pytest.mark.parametrize("goal", ["fast", "55×", "≥ fast×", "≥ 2×; ≤ 5 s", "memory", "≥ 5"])
+@pytest.mark.parametrize("goal", ["fast", "55×", "≥ fast×", "≥ 2×; ≤ 5 s", "memory", "≥ 5", "memory ≤ 5 s"])
 def test_a_goal_that_asks_for_nothing_is_refused_by_name(goal):
     with pytest.raises(EdgnnError, match="asks for nothing"):
         clauses(goal)

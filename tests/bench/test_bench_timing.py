@@ -5,6 +5,7 @@ import torch
 
 from edgnn.bench import copy_bandwidth
 from edgnn.bench._timing import Missing, Timed, arithmetic, exact_float32, extra_bytes, race, timed, tried
+from edgnn.errors import EdgnnError
 
 
 def test_calls_run_in_turns_after_one_to_warm_up():
@@ -68,12 +69,35 @@ def test_a_call_that_fails_late_is_left_out_from_then_on():
     assert len(calls) == 4
 
 
-def test_a_mistake_in_a_call_is_not_taken_for_a_lack_of_memory():
+def test_a_mistake_in_a_call_is_told_by_its_first_line_and_is_no_lack_of_memory():
     def wrong():
-        raise RuntimeError("shapes do not match")
+        raise RuntimeError("shapes do not match\nand much more")
 
-    with pytest.raises(RuntimeError, match="shapes"):
-        tried(wrong, "cpu")
+    assert tried(wrong, "cpu") == Missing("RuntimeError: shapes do not match", failed=True)
+    ours, peer = race([lambda: lambda: None, lambda: wrong], repeats=2)
+    assert isinstance(ours, Timed)
+    assert peer.failed
+    assert not tried(lacks_memory, "cpu").failed
+    assert not tried(lacks_a_package, "cpu").failed
+
+
+def test_our_own_errors_are_told_as_they_are_and_errors_without_words_by_their_kind():
+    def ours():
+        raise EdgnnError("node 7 is missing: add it")
+
+    def silent():
+        raise AssertionError
+
+    assert tried(ours, "cpu") == Missing("node 7 is missing: add it", failed=True)
+    assert tried(silent, "cpu") == Missing("AssertionError", failed=True)
+
+
+def test_an_interruption_is_no_failure_of_a_row():
+    def interrupted():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tried(interrupted, "cpu")
 
 
 def test_products_are_timed_without_tf32_and_the_setting_comes_back():

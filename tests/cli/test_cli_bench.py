@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 from edgnn.bench import Memory, Row, Skipped, Traffic
 from edgnn.cli import app
 from edgnn.cli._bench_table import amount, line_of, rows_printer, size
+from edgnn.errors import EdgnnError
 
 ROWS = [
     Row(
@@ -97,6 +98,52 @@ def test_history_shows_how_figures_moved_without_measuring(tmp_path, monkeypatch
     assert (step["change"], product["change"]) == (0.5, None)
 
 
+def test_an_error_in_a_row_loses_no_other_and_ends_with_1(tmp_path, monkeypatch):
+    def layer(data_dir, quick, device):
+        yield ROWS[0]
+        raise RuntimeError("shapes do not match\nat all")
+
+    monkeypatch.setattr("edgnn.bench.QUESTIONS", {"layer": layer, "wl": lambda data_dir, quick, device: iter(ROWS[1:])})
+    result = CliRunner().invoke(app, ["bench", "--out", str(tmp_path)])
+    assert result.exit_code == 1
+    assert "the rest of layer: FAILED, RuntimeError: shapes do not match\n" in result.stdout
+    assert "1 of these figures could not be measured" in result.stderr
+    kept = json.loads((tmp_path / "layer.json").read_text())["results"]
+    assert [row["what"] for row in kept] == ["1M nodes, width 64", "the rest of layer"]
+    assert kept[1]["failed"] is True
+    assert len(json.loads((tmp_path / "wl.json").read_text())["results"]) == 2
+    assert not (tmp_path / "wl.svg").exists()
+
+
+@pytest.mark.usefixtures("measured")
+def test_stored_results_are_shown_as_markdown_and_put_in_their_places(tmp_path, monkeypatch):
+    bench("layer", "--out", tmp_path)
+    monkeypatch.setattr("edgnn.bench.QUESTIONS", {"layer": None})
+    shown = bench("--show", tmp_path).stdout
+    assert shown.startswith("### layer\n\n`edgnn bench layer`, ")
+    assert "| **EdGNNConv**, 1M nodes, width 64 | 4.8 ms | PyG RGCNConv | 267 ms | 55.6× |" in shown
+    page = tmp_path / "page.md"
+    page.write_text("Before\n<!-- figures: layer -->\nold\n<!-- end of figures -->\nAfter\n", encoding="utf-8")
+    assert bench("--show", tmp_path, "--into", page).stdout == f"{page}: layer\n"
+    filled = page.read_text(encoding="utf-8")
+    assert filled.startswith("Before\n<!-- figures: layer -->\n\n`edgnn bench layer`, ")
+    assert filled.endswith("<!-- end of figures -->\nAfter\n")
+    assert "old" not in filled
+
+
+@pytest.mark.usefixtures("measured")
+def test_what_cannot_be_shown_is_said(tmp_path):
+    with pytest.raises(EdgnnError, match="no results in this folder"):
+        bench("--show", tmp_path)
+    bench("layer", "--out", tmp_path)
+    with pytest.raises(EdgnnError, match="with --show which folder"):
+        bench("--into", tmp_path / "page.md")
+    (tmp_path / "page.md").write_text("No place", encoding="utf-8")
+    with pytest.raises(EdgnnError, match="no place for any of layer"):
+        bench("--show", tmp_path, "--into", tmp_path / "page.md")
+    assert (tmp_path / "page.md").read_text(encoding="utf-8") == "No place"
+
+
 def test_a_device_that_is_not_here_is_refused_before_anything_is_measured(monkeypatch):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     with pytest.raises(Exception, match="no CUDA device here"):
@@ -125,7 +172,18 @@ def test_a_terminal_gets_columns_that_fit_and_lose_nothing(monkeypatch, width):
     text = console.export_text()
     assert max(map(len, text.splitlines())) <= width
     words = " ".join(text.split())
-    figures = ("4.8 ms", "267 ms", "55.6×", "✓ ≥ 55×", "✗ memory ≤ 0.01×", "1 GiB", "33 GiB", "80 %", "cost against edges")
+    figures = (
+        "4.8 ms",
+        "267 ms",
+        "55.6×",
+        "✓ ≥ 55×",
+        "✗ memory ≤ 0.01×",
+        "1 GiB",
+        "33 GiB",
+        "80 %",
+        "cost against edges",
+        "entries 20,000,000",
+    )
     for part in (*figures, "EdGNNConv", "PyG RGCNConv", "skipped:"):
         assert part in words
 

@@ -135,6 +135,29 @@ def test_ranks_that_cannot_meet_are_told(monkeypatch):
         pass
 
 
+def test_what_torch_lacks_is_told(monkeypatch):
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "none")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setattr(torch.distributed, "is_gloo_available", lambda: False)
+    with pytest.raises(TrainingError, match="built without gloo"), launched():
+        pass
+
+
+def test_a_rank_has_a_device_of_its_own():
+    group = Group(rank=70, size=80, local_rank=70)
+    assert group.device("cpu") == torch.device("cpu")
+    assert group.device("cuda:3") == torch.device("cuda", 3)
+    with pytest.raises(TrainingError, match="rank 70 is number 70 on its machine, which has"):
+        group.device("cuda")
+
+
+def test_a_share_of_a_batch_is_never_without_columns():
+    items = torch.arange(10).view(2, 5)
+    shares = [Group(rank, 4).deal(items) for rank in range(4)]
+    assert [share.tolist() for share in shares] == [[[0, 4], [5, 9]], [[1], [6]], [[2], [7]], [[3], [8]]]
+    assert Group(3, 4).deal(items[:, :2]).tolist() == [[-1], [-1]]
+
+
 @given(graphs(max_nodes=40))
 def test_bounds_give_every_rank_rows_and_about_the_same_work(sample):
     neighbors = Structure.of(sample).neighbors

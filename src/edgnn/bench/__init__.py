@@ -5,12 +5,16 @@ from typing import Any
 
 from edgnn.bench._fleet import fleet
 from edgnn.bench._fleet import plot as plot_fleet
-from edgnn.bench._harness import Memory, Row, Skipped, Traffic, document, save
+from edgnn.bench._harness import Memory, Row, Skipped, Traffic, as_far_as_it_goes, document, save
 from edgnn.bench._history import append_history, read_history
 from edgnn.bench._io import io
 from edgnn.bench._layer import layer
 from edgnn.bench._layer import plot as plot_layer
+from edgnn.bench._markdown import fill, markdown, stored
+from edgnn.bench._order import order
 from edgnn.bench._rivals import rivals
+from edgnn.bench._scale import plot as plot_scale
+from edgnn.bench._scale import scale
 from edgnn.bench._timing import copy_bandwidth
 from edgnn.bench._wl import plot as plot_wl
 from edgnn.bench._wl import wl
@@ -20,10 +24,17 @@ QUESTIONS: dict[str, Callable[..., Iterator[Any]]] = {
     "wl": wl,
     "layer": layer,
     "fleet": fleet,
+    "scale": scale,
+    "order": order,
     "rivals": rivals,
 }
-#: Drawings of a question's rows, kept beside them.
-PLOTS: dict[str, Callable[[list[Any]], str]] = {"wl": plot_wl, "layer": plot_layer, "fleet": plot_fleet}
+#: Drawings of a question's rows, kept beside them where there is something to draw.
+PLOTS: dict[str, Callable[[list[Any]], str]] = {
+    "wl": plot_wl,
+    "layer": plot_layer,
+    "fleet": plot_fleet,
+    "scale": plot_scale,
+}
 
 __all__ = [
     "PLOTS",
@@ -33,13 +44,19 @@ __all__ = [
     "Skipped",
     "Traffic",
     "append_history",
+    "as_far_as_it_goes",
     "copy_bandwidth",
     "document",
+    "fill",
     "fleet",
     "io",
     "layer",
+    "markdown",
+    "order",
     "read_history",
     "rivals",
     "save",
+    "scale",
+    "stored",
     "wl",
 ]

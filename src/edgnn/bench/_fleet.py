@@ -13,7 +13,7 @@ import numpy as np
 from torch import Tensor
 
 from edgnn.bench._gine import BATCH_SIZE, HIDDEN, LAYERS, LEARNING_RATE, WEIGHT_DECAY, GineModels
-from edgnn.bench._harness import TU_SETS, Memory, Row, Skipped, folder_of, or_skipped
+from edgnn.bench._harness import TU_SETS, Memory, Row, Skipped, folder_of, left_out, or_skipped
 from edgnn.bench._plots import draw_points
 from edgnn.bench._timing import Missing, extra_bytes, free, timed, tried
 from edgnn.datasets import Dataset, load_dataset
@@ -119,7 +119,7 @@ def _against_gine(sets: Sequence[Dataset], plan: Plan, batch_norm: bool, device:
     missing = next((peer for peer in peers if isinstance(peer, Missing)), None)
     measure = partial(_fleets, what, sets, splits, [] if missing else peers, plan, batch_norm, device, goal)
     rows = [or_skipped(what, measure, device)]
-    return [*rows, Skipped(f"{GineModels.name}, {what}", missing.reason)] if missing else rows
+    return [*rows, left_out(f"{GineModels.name}, {what}", missing)] if missing else rows
 
 
 def _fleets(

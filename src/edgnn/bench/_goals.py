@@ -13,10 +13,10 @@ _FORM = re.compile(r"(?P<memory>memory )?(?P<sign>[≥≤]) (?P<bound>\d+(?:\.\d
 
 @dataclass(frozen=True)
 class Clause:
-    """One thing that is asked: of the ratio to the peer, of that of the memories, of the share of copying, or of ours in a unit."""
+    """One thing that is asked: of the ratio to the peer, of that of memories, of our bytes, of copying, or of ours in a unit."""
 
     text: str
-    about: Literal["ratio", "memory", "copying", "ours"]
+    about: Literal["ratio", "memory", "bytes", "copying", "ours"]
     at_least: bool
     bound: float
     unit: str = ""
@@ -42,13 +42,14 @@ def all_hold(verdicts: list[bool | None]) -> bool | None:
 
 def _clause(part: str, goal: str) -> Clause:
     match = _FORM.fullmatch(part)
-    if match is None:
+    if match is None or (match["memory"] and match["unit"] not in ("×", " GiB")):
         raise EdgnnError(
-            f"{part!r} of the goal {goal!r} asks for nothing: write '≥ 2×', 'memory ≤ 0.1×', '≤ 5 s' or '≥ 80 % of copying'"
+            f"{part!r} of the goal {goal!r} asks for nothing: write '≥ 2×', 'memory ≤ 0.1×', 'memory ≤ 5 GiB', '≤ 5 s' or "
+            "'≥ 80 % of copying'"
         )
     at_least, bound, unit = match["sign"] == "≥", float(match["bound"]), match["unit"].strip()
     if match["memory"]:
-        return Clause(part, "memory", at_least, bound)
+        return Clause(part, "memory", at_least, bound) if unit == "×" else Clause(part, "bytes", at_least, bound * 2**30)
     if unit == "×":
         return Clause(part, "ratio", at_least, bound)
     return (

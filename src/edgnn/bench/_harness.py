@@ -6,18 +6,21 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from edgnn.bench._goals import all_hold, clauses
 from edgnn.bench._timing import Missing, Timed, arithmetic, tried
 from edgnn.datasets import find, locate
+from edgnn.errors import EdgnnError
 from edgnn.io._files import atomic_file
 from edgnn.training import environment
 
 TU_SETS = ("MUTAG", "PTC_FM", "PTC_FR", "PTC_MM", "PTC_MR")
+_KILLED = -9
 
 
 @dataclass(frozen=True)
@@ -51,8 +54,9 @@ class Memory:
 class Row:
     """One line of a benchmark: what was measured, ours, the peer's (in ``unit``), and what is asked.
 
-    ``goal`` is in the words of :mod:`edgnn.bench._goals`. ``ratio`` is peer over ours (higher is better for us) unless the goal
-    puts a bound above it, when it is ours over the peer's. ``points`` are the places of the row in plots: sizes by axis.
+    ``goal`` is in the words of :mod:`edgnn.bench._goals`. ``ratio`` is how many times faster ours is: peer over ours, or ours over
+    the peer's where the unit is one per second; the other way around if the goal puts a bound above it. ``points`` are the places
+    of the row in plots: sizes by axis.
     """
 
     what: str
@@ -73,7 +77,8 @@ class Row:
         if self.peer_s is None:
             return None
         bounded = any(clause.about == "ratio" and not clause.at_least for clause in clauses(self.goal))
-        return self.ours_s / self.peer_s if bounded else self.peer_s / self.ours_s
+        upside_down = bounded != self.unit.endswith("/s")
+        return self.ours_s / self.peer_s if upside_down else self.peer_s / self.ours_s
 
     @property
     def verdicts(self) -> list[tuple[str, bool | None]]:
@@ -81,6 +86,7 @@ class Row:
         seen = {
             "ratio": self.ratio,
             "memory": None if self.memory is None else self.memory.ratio,
+            "bytes": None if self.memory is None else self.memory.ours,
             "copying": None if self.traffic is None else self.traffic.share,
         }
         return [
@@ -96,10 +102,11 @@ class Row:
 
 @dataclass(frozen=True)
 class Skipped:
-    """A measurement that could not be made here, and why."""
+    """A measurement that could not be made here, and why; ``failed`` where something is wrong."""
 
     what: str
     reason: str
+    failed: bool = False
 
 
 def beside(
@@ -109,20 +116,31 @@ def beside(
     name, our_time = ours
     peer_name, peer_time = peer or ("", None)
     if isinstance(our_time, Missing):
-        return [Skipped(f"{name}, {what}", our_time.reason)]
+        return [left_out(f"{name}, {what}", our_time)]
     named: dict[str, Any] = {"goal": goal, "ours": name}
     if our_time.extra_bytes is not None:
         named["memory"] = Memory(our_time.extra_bytes, peer_time.extra_bytes if isinstance(peer_time, Timed) else None)
     if isinstance(peer_time, Timed):
         return [Row(what, our_time.seconds, peer_name, peer_time.seconds, **(named | fields))]
     row = Row(what, our_time.seconds, **(named | fields))
-    return [row] if peer_time is None else [row, Skipped(f"{peer_name}, {what}", peer_time.reason)]
+    return [row] if peer_time is None else [row, left_out(f"{peer_name}, {what}", peer_time)]
+
+
+def left_out(what: str, missing: Missing) -> Skipped:
+    """Return the line of what could not be timed."""
+    return Skipped(what, missing.reason, missing.failed)
 
 
 def or_skipped(what: str, measure: Callable[[], Row | Skipped], device: str) -> Row | Skipped:
-    """Return what is measured, or that there was no memory for it."""
+    """Return what is measured, or why it could not be."""
     row: Row | Skipped | Missing = tried(measure, device)
-    return Skipped(what, row.reason) if isinstance(row, Missing) else row
+    return left_out(what, row) if isinstance(row, Missing) else row
+
+
+def as_far_as_it_goes(what: str, rows: Iterator[Row | Skipped], device: str) -> Iterator[Row | Skipped]:
+    """Yield rows; where making one of them fails, say why in the place of all that are left."""
+    while (row := tried(partial(next, rows, None), device)) is not None:
+        yield left_out(what, row) if isinstance(row, Missing) else row
 
 
 def folder_of(name: str, data_dir: str | os.PathLike[str] | None) -> Path | None:
@@ -133,9 +151,17 @@ def folder_of(name: str, data_dir: str | os.PathLike[str] | None) -> Path | None
 
 def measure_alone(code: str, *arguments: str) -> dict[str, Any]:
     """Run Python code in a process of its own and return the JSON object it prints last."""
-    done = subprocess.run(  # noqa: S603 - our own code
-        [sys.executable, "-c", code, *arguments], check=True, capture_output=True, text=True
-    )
+    return printed_by([sys.executable, "-c", code, *arguments])
+
+
+def printed_by(command: Sequence[str]) -> dict[str, Any]:
+    """Run a command and return the JSON object it prints last, or say what it ended with."""
+    done = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603 - our own code
+    if done.returncode == _KILLED:
+        raise MemoryError("the process was killed, as the system does for want of memory")
+    if done.returncode:
+        said = done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"]
+        raise EdgnnError(f"a process of its own failed: {said[-1].strip()}")
     result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return result
 
@@ -169,11 +195,22 @@ def document(question: str, rows: list[Row | Skipped], device: str = "cpu", quic
     }
 
 
+def row_of(entry: dict[str, Any]) -> Row | Skipped:
+    """Return the row that an object of stored results was written from."""
+    if "reason" in entry:
+        return Skipped(entry["what"], entry["reason"], entry.get("failed", False))
+    fields = {name: value for name, value in entry.items() if name not in ("ratio", "met", "memory", "traffic")}
+    for name, kind, derived in (("memory", Memory, "ratio"), ("traffic", Traffic, "share")):
+        if entry.get(name) is not None:
+            fields[name] = kind(**{part: value for part, value in entry[name].items() if part != derived})
+    return Row(**fields)
+
+
 def _entry(row: Row | Skipped) -> dict[str, Any]:
     """Return a row as an object: its fields as far as they are filled, and what follows from them."""
-    filled = {name: value for name, value in asdict(row).items() if value not in (None, {}) or name in ("peer_s", "extra")}
     if isinstance(row, Skipped):
-        return filled
+        return {"what": row.what, "reason": row.reason} | ({"failed": True} if row.failed else {})
+    filled = {name: value for name, value in asdict(row).items() if value not in (None, {}) or name in ("peer_s", "extra")}
     if row.memory is not None:
         filled["memory"]["ratio"] = row.memory.ratio
     if row.traffic is not None:

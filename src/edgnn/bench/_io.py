@@ -6,12 +6,13 @@ import gzip
 import os
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import torch
 
-from edgnn.bench._harness import TU_SETS, Row, Skipped, folder_of, measure_alone
+from edgnn.bench._harness import TU_SETS, Row, Skipped, folder_of, measure_alone, or_skipped
 from edgnn.bench._timing import in_turns, wait
 from edgnn.graphs import Graphs, Structure
 from edgnn.io import read_rdf, read_tu
@@ -37,13 +38,15 @@ def io(data_dir: str | os.PathLike[str] | None = None, quick: bool = False, devi
     built.
     """
     nodes, edges = (10_000, 100_000) if quick else (1_000_000, 10_000_000)
+    repeats = 1 if quick else 5
+    structure = partial(_structure, nodes, edges, labels=64, repeats=repeats, device=device)
     if device != "cpu":
-        yield _structure(nodes, edges, labels=64, repeats=1 if quick else 5, device=device)
+        yield or_skipped("Structure", structure, device)
         return
-    yield _ntriples(data_dir, repeats=1 if quick else 5)
-    yield _tu(data_dir, repeats=1 if quick else 5)
-    yield _structure(nodes, edges, labels=64, repeats=1 if quick else 5)
-    yield _large_rdf(20_000 if quick else 5_000_000)
+    yield or_skipped("N-Triples to Graphs", partial(_ntriples, data_dir, repeats), device)
+    yield or_skipped("TU folders to Graphs", partial(_tu, data_dir, repeats), device)
+    yield or_skipped("Structure", structure, device)
+    yield or_skipped("N-Triples to Graphs, generated", partial(_large_rdf, 20_000 if quick else 5_000_000), device)
 
 
 def _ntriples(data_dir: str | os.PathLike[str] | None, repeats: int) -> Row | Skipped:

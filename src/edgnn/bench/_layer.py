@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import torch
 
 from edgnn.bench._extra_memory import step_bytes
 from edgnn.bench._formulations import NAMES, Size, short, step
-from edgnn.bench._harness import Memory, Row, Skipped, beside
+from edgnn.bench._harness import Memory, Row, Skipped, as_far_as_it_goes, beside, left_out
 from edgnn.bench._plots import draw_points
 from edgnn.bench._product import DEGREES, narrow_product, product_rows
-from edgnn.bench._timing import Missing, Timed, copy_bandwidth, free, race
+from edgnn.bench._timing import Missing, copy_bandwidth, free, race, tried
 
 
 @dataclass(frozen=True)
@@ -97,10 +98,14 @@ def layer(data_dir: str | os.PathLike[str] | None = None, quick: bool = False, d
     plan = QUICK if quick else CPU if device == "cpu" else CUDA
     copy = copy_bandwidth(device, plan.copied)
     yield Row("copying memory, read and written", copy / 1e9, unit="GB/s", ours="torch copy_")
-    yield from _against_peers(plan, device)
-    yield from _products(plan, device, copy)
-    yield from _relations(plan, device)
-    yield from _sweeps(plan, device)
+    parts = {
+        "peers": _against_peers(plan, device),
+        "sparse products": _products(plan, device, copy),
+        "relations": _relations(plan, device),
+        "sweeps": _sweeps(plan, device),
+    }
+    for name, rows in parts.items():
+        yield from as_far_as_it_goes(f"the rest of: {name}", rows, device)
 
 
 def plot(rows: list[Row | Skipped]) -> str:
@@ -117,7 +122,7 @@ def _against_peers(plan: Plan, device: str) -> Iterator[Row | Skipped]:
         ("edgnn", "gather-sum-first", ""),
         ("relational", "rgcn", plan.goals.get("joint", "")),
     )
-    known: dict[str, int] = {}
+    known: dict[str, int | Missing] = {}
     for ours, peer, goal in pairs:
         yield from _pair(ours, peer, plan.main, device, plan.repeats, goal, known=known)
     small = replace(plan.main, nodes=plan.main.nodes // 10, edges=plan.main.edges // 10)
@@ -174,7 +179,7 @@ def _pair(
     goal: str = "",
     *,
     points: dict[str, float] | None = None,
-    known: dict[str, int] | None = None,
+    known: dict[str, int | Missing] | None = None,
 ) -> Iterator[Row | Skipped]:
     """Time one step of ours and of a peer on the same graph, in turns.
 
@@ -187,13 +192,21 @@ def _pair(
     mine, theirs = race([step(ours, size, device), step(peer, size, device)], repeats, device)
     free(device)
     rows = beside(str(size), (NAMES[ours], mine), (NAMES[peer], theirs), goal, points=points or {})
-    if device == "cpu" and known is not None:
-        rows = [_with_memory(row, ours, peer, size, theirs, known) if isinstance(row, Row) else row for row in rows]
+    if device == "cpu" and known is not None and isinstance(rows[0], Row):
+        kinds = (ours,) if isinstance(theirs, Missing) else (ours, peer)
+        rows = [*_with_memory(rows[0], kinds, size, known), *rows[1:]]
     yield from rows
 
 
-def _with_memory(row: Row, ours: str, peer: str, size: Size, theirs: Timed | Missing, known: dict[str, int]) -> Row:
-    for kind in (ours,) if isinstance(theirs, Missing) else (ours, peer):
+def _with_memory(row: Row, kinds: tuple[str, ...], size: Size, known: dict[str, int | Missing]) -> list[Row | Skipped]:
+    """Return the row with the memory of the steps it compares, and what could not be measured of that."""
+    told: list[Row | Skipped] = []
+    for kind in kinds:
         if kind not in known:
-            known[kind] = step_bytes(kind, size)
-    return replace(row, memory=Memory(known[ours], known.get(peer)))
+            known[kind] = measured = tried(partial(step_bytes, kind, size), "cpu")
+            if isinstance(measured, Missing):
+                told.append(left_out(f"memory of {NAMES[kind]}, {size}", measured))
+    used = [None if isinstance(known[kind], Missing) else known[kind] for kind in kinds]
+    if isinstance(used[0], int):
+        row = replace(row, memory=Memory(used[0], *(part for part in used[1:] if isinstance(part, int))))
+    return [row, *told]

@@ -9,7 +9,7 @@ from edgnn.draw import draw_growths
 
 
 def draw_points(rows: Sequence[Row | Skipped], title: str) -> str:
-    """Draw one chart per axis that rows have a place on, ours and the peer's."""
+    """Draw one chart per axis that rows have a place on, ours and the peer's; return nothing where none has."""
     charts: dict[str, dict[str, list[tuple[float, float]]]] = {}
     for row in rows:
         if not isinstance(row, Row):
@@ -19,4 +19,4 @@ def draw_points(rows: Sequence[Row | Skipped], title: str) -> str:
             curves.setdefault(row.ours, []).append((size, row.ours_s))
             if row.peer_s is not None:
                 curves.setdefault(row.peer, []).append((size, row.peer_s))
-    return draw_growths(charts, title)
+    return draw_growths(charts, title) if charts else ""

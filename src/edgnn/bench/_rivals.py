@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from edgnn.baselines import RGCNNodeClassifier, SubgraphMatchingClassifier, WLShortestPathClassifier
 from edgnn.baselines._walks import random_walks
 from edgnn.bench._formulations import both_ways
-from edgnn.bench._harness import Row, Skipped, folder_of
+from edgnn.bench._harness import Row, Skipped, as_far_as_it_goes, folder_of
 from edgnn.bench._timing import in_turns
 from edgnn.datasets import Dataset, load_dataset
 from edgnn.graphs import Graphs
@@ -33,11 +33,12 @@ def rivals(
     """Measure the rivals, yielding each row as it is done; ``quick`` shrinks everything for tests."""
     if device == "cpu":
         mutag = load_dataset("MUTAG", data_dir=data_dir)
-        yield from _kernels(mutag.graphs[:12] if quick else mutag.graphs)
-        yield from _on_rdf("AIFB", data_dir, partial(_walks, quick=quick))
+        yield from as_far_as_it_goes("kernels", _kernels(mutag.graphs[:12] if quick else mutag.graphs), device)
+        yield from as_far_as_it_goes("walks", _on_rdf("AIFB", data_dir, partial(_walks, quick=quick)), device)
     for name, bases in (("AIFB", None), ("AIFB", 30), ("MUTAG-RDF", 30)):
         if not quick or (name, bases) == ("AIFB", None):
-            yield from _on_rdf(name, data_dir, partial(_epochs, bases=bases, device=device, quick=quick))
+            rows = _on_rdf(name, data_dir, partial(_epochs, bases=bases, device=device, quick=quick))
+            yield from as_far_as_it_goes(f"R-GCN epochs, {name}, {bases or 'no'} bases", rows, device)
 
 
 def _on_rdf(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
@@ -31,9 +31,10 @@ class Timed:
 
 @dataclass(frozen=True)
 class Missing:
-    """Why a call could not be timed."""
+    """Why a call could not be timed; ``failed`` where that is neither for lack of memory nor of a package."""
 
     reason: str
+    failed: bool = False
 
 
 def race(
@@ -41,8 +42,8 @@ def race(
 ) -> list[Timed | Missing]:
     """Build calls, run each once to warm up, then all in turns.
 
-    What lacks a package or runs out of memory is left out from then on, and the others go on. There are ``repeats`` turns, or
-    fewer, down to three, once they have taken ``budget_s`` seconds. A call with a method ``clear`` has it called before its
+    What lacks a package, runs out of memory or fails is left out from then on, and the others go on. There are ``repeats`` turns,
+    or fewer, down to three, once they have taken ``budget_s`` seconds. A call with a method ``clear`` has it called before its
     memory is measured.
     """
     calls: list[Callable[[], Any] | Missing] = []
@@ -93,16 +94,25 @@ def timed(function: Callable[[], Any], device: str = "cpu") -> tuple[float, Any]
 
 
 def tried(function: Callable[[], Any], device: str) -> Any:
-    """Return the result of a call, or :class:`Missing` where it lacks a package or memory."""
+    """Return the result of a call, or :class:`Missing` where it lacks a package or memory, or fails."""
     try:
         return function()
     except ImportError as error:
         return Missing(f"{(error.name or str(error)).partition('.')[0]} is not installed")
-    except (MemoryError, RuntimeError, EdgnnError) as error:
-        if not isinstance(error, MemoryError) and not any(words in str(error) for words in _NO_ROOM):
-            raise
-    free(device)
-    return Missing(f"out of memory on {device}")
+    except Exception as error:  # one figure less is no reason to lose the others
+        missing = _why(error, device)
+    with suppress(RuntimeError):  # a device may be of no use after an error
+        free(device)
+    return missing
+
+
+def _why(error: Exception, device: str) -> Missing:
+    text = str(error)
+    if isinstance(error, MemoryError) or any(words in text for words in _NO_ROOM):
+        return Missing(f"out of memory on {device}")
+    line = next(iter(text.strip().splitlines()), "")
+    kind = "" if isinstance(error, EdgnnError) and line else type(error).__name__
+    return Missing(": ".join(part for part in (kind, line) if part), failed=True)
 
 
 def copy_bandwidth(device: str = "cpu", size: int | None = None) -> float:

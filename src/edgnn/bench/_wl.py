@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
+from functools import partial
 from statistics import median
 from typing import Any
 
 import torch
 
-from edgnn.bench._harness import TU_SETS, Row, Skipped, folder_of, measure_alone
+from edgnn.bench._harness import TU_SETS, Row, Skipped, folder_of, measure_alone, or_skipped
 from edgnn.bench._timing import in_turns, wait
 from edgnn.datasets import load_dataset
 from edgnn.draw import draw_growth
@@ -34,23 +35,25 @@ print(json.dumps({"seconds": seconds, "bytes": peak - before, "rounds": coloring
 
 def wl(data_dir: str | os.PathLike[str] | None = None, quick: bool = False, device: str = "cpu") -> Iterator[Row | Skipped]:
     """Measure refinement, yielding each row as it is done; ``quick`` shrinks everything for tests."""
+    repeats, large = (1, 1_000) if quick else (5, 1_000_000)
     if device == "cpu":
-        yield _against_networkx(data_dir, repeats=1 if quick else 5)
-        yield _against_grakel(data_dir, repeats=1 if quick else 5)
-        yield _stable(*((1_000, 10_000) if quick else (1_000_000, 10_000_000)))
-        yield _path(1_000 if quick else 1_000_000)
+        yield or_skipped("three rounds on AIFB", partial(_against_networkx, data_dir, repeats), device)
+        yield or_skipped("WL features of depth 5", partial(_against_grakel, data_dir, repeats), device)
+        yield or_skipped("stable joint coloring", partial(_stable, large, 10 * large), device)
+        yield or_skipped("stable coloring of a path", partial(_path, large), device)
     largest = (5 if device == "cpu" else 6) if quick else (7 if device == "cpu" else 8)
     for power in range(4, largest + 1):
-        yield _growth(10**power, device, repeats=1 if quick else 3)
+        growth = partial(_growth, 10**power, device, repeats=1 if quick else 3)
+        yield or_skipped(f"five joint rounds, {10**power:,} edges, {device}", growth, device)
 
 
 def plot(rows: list[Row | Skipped]) -> str:
-    """Draw the time of five rounds against the number of edges."""
+    """Draw the time of five rounds against the number of edges; return nothing where none was measured."""
     growth = [row for row in rows if isinstance(row, Row) and "ns_per_edge_and_round" in row.extra]
     series: dict[str, list[tuple[float, float]]] = {row.extra["device"]: [] for row in growth}
     for row in growth:
         series[row.extra["device"]].append((row.extra["edges"], row.ours_s / 5))
-    return draw_growth(series, "One round of joint refinement", "edges", "seconds")
+    return draw_growth(series, "One round of joint refinement", "edges", "seconds") if series else ""
 
 
 def random_digraph(nodes: int, edges: int, device: str = "cpu", labels: int = 64) -> Graphs:

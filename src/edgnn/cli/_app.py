@@ -18,6 +18,7 @@ from edgnn.cli._datasets import datasets_app
 from edgnn.cli._evaluate import evaluate
 from edgnn.cli._predict import predict
 from edgnn.cli._progress import told_warnings
+from edgnn.cli._ranks import be_silent
 from edgnn.cli._report import report
 from edgnn.cli._reproduce import reproduce
 from edgnn.cli._train import train
@@ -102,6 +103,7 @@ def run() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without ± is shown a question mark
+    be_silent()
     code: int | str | None = 0
     try:
         main()

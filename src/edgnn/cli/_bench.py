@@ -14,7 +14,7 @@ from edgnn.errors import EdgnnError
 
 def bench(
     questions: Annotated[
-        list[str] | None, typer.Argument(help="Which to answer: io, wl, layer, fleet, rivals; default: all.")
+        list[str] | None, typer.Argument(help="Which to answer: io, wl, layer, order, fleet, scale, rivals; default: all.")
     ] = None,
     data_dir: DataDir = None,
     as_json: Json = False,
@@ -29,9 +29,15 @@ def bench(
     history: Annotated[
         Path | None, typer.Option("--history", help="Measure nothing: show how the figures kept in this folder moved.")
     ] = None,
+    show: Annotated[
+        Path | None, typer.Option("--show", help="Measure nothing: print the results kept in this folder as Markdown tables.")
+    ] = None,
+    into: Annotated[
+        Path | None, typer.Option("--into", help="With --show: put the tables in their places of this page instead.")
+    ] = None,
 ) -> None:
     """Measure speed and memory against the peers, in one run each."""
-    from edgnn.bench import QUESTIONS
+    from edgnn.bench import QUESTIONS, as_far_as_it_goes
     from edgnn.cli._bench_table import print_trends, rows_printer
     from edgnn.estimators._fleet import device_of
 
@@ -42,18 +48,47 @@ def bench(
     if history is not None:
         print_trends(history, questions, as_json)
         return
+    if show is not None or into is not None:
+        _show(show, questions, into)
+        return
     device = str(device_of(device))
-    results = {}
+    results, failed = {}, 0
     for question in wanted:
         rows = []
         printer = None if as_json else rows_printer(question, device, quick)
-        for row in QUESTIONS[question](data_dir=data_dir, quick=quick, device=device):
+        answers = QUESTIONS[question](data_dir=data_dir, quick=quick, device=device)
+        for row in as_far_as_it_goes(f"the rest of {question}", answers, device):
             rows.append(row)
             if printer is not None:
                 printer(row)
+        failed += sum(getattr(row, "failed", False) for row in rows)
         results[question] = _kept(question, rows, device, quick, out)
     if as_json:
         typer.echo(json.dumps(results, indent=2, ensure_ascii=False))
+    if failed:
+        typer.echo(f"edgnn: {failed} of these figures could not be measured because of an error", err=True)
+        raise typer.Exit(1)
+
+
+def _show(folder: Path | None, questions: list[str] | None, page: Path | None) -> None:
+    """Print stored results as tables, or put them into a page."""
+    from edgnn.bench import fill, markdown, stored
+    from edgnn.io._files import atomic_file
+
+    if folder is None:
+        raise EdgnnError("--into puts stored tables into a page: say with --show which folder they are in")
+    tables = {name: markdown(results) for name, results in stored(folder, questions).items()}
+    if page is None:
+        typer.echo("\n".join(f"### {name}\n\n{table}" for name, table in tables.items()), nl=False)
+        return
+    text, filled = fill(page.read_text(encoding="utf-8"), tables)
+    if not filled:
+        raise EdgnnError(
+            f"{page} has no place for any of {', '.join(tables)}: <!-- figures: NAME --> … <!-- end of figures -->"
+        )
+    with atomic_file(page) as stream:
+        stream.write(text.encode())
+    typer.echo(f"{page}: {', '.join(filled)}")
 
 
 def _kept(question: str, rows: list[Any], device: str, quick: bool, out: Path | None) -> dict[str, Any]:
@@ -66,7 +101,7 @@ def _kept(question: str, rows: list[Any], device: str, quick: bool, out: Path | 
         name = question if device == "cpu" else f"{question}-{device.replace(':', '-')}"
         save(out / f"{name}.json", results)
         append_history(out, results)
-        if question in PLOTS:
+        if question in PLOTS and (drawing := PLOTS[question](rows)):
             with atomic_file(out / f"{name}.svg") as stream:
-                stream.write(PLOTS[question](rows).encode())
+                stream.write(drawing.encode())
     return results

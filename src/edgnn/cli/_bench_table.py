@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from edgnn.bench._amounts import amount, extras, percent, size
 from edgnn.cli._datasets import _console
 
 if TYPE_CHECKING:
@@ -52,39 +53,19 @@ def line_of(row: Row | Skipped) -> str:
     from edgnn.bench import Skipped
 
     if isinstance(row, Skipped):
-        return f"{row.what}: skipped, {row.reason}"
+        return f"{row.what}: {'FAILED' if row.failed else 'skipped'}, {row.reason}"
     name = "" if row.ours == "edgnn" else f"{row.ours}, "
     parts = [f"{name}{row.what}: {amount(row.ours_s, row.unit)}"]
     if row.peer_s is not None:
         parts.append(f"{row.peer} {amount(row.peer_s, row.unit)}, ratio {row.ratio:.3g}")
     if row.traffic is not None:
-        parts.append(f"{amount(row.traffic.bytes_per_s / 1e9, 'GB/s')}, {_percent(row.traffic.share)} of copying")
+        parts.append(f"{amount(row.traffic.bytes_per_s / 1e9, 'GB/s')}, {percent(row.traffic.share)} of copying")
     if row.memory is not None:
         parts.append(
             f"memory {size(row.memory.ours)}" + ("" if row.memory.peer is None else f" against {size(row.memory.peer)}")
         )
     parts += [f"goal {text}: {_VERDICTS[verdict]}" for text, verdict in row.verdicts]
-    parts += [f"{key.replace('_', ' ')} {value:,}" for key, value in row.extra.items() if isinstance(value, int | float)]
-    return "; ".join(parts)
-
-
-def amount(value: float, unit: str = "s") -> str:
-    """Return a time, or a figure in another unit, with three digits."""
-    if unit != "s":
-        return f"{value:,.3g} {unit}" if value < 1000 else f"{value:,.0f} {unit}"
-    for factor, word in ((1, "s"), (1e3, "ms"), (1e6, "µs")):
-        if value * factor >= 1:
-            return f"{value * factor:.3g} {word}" if value * factor < 1000 else f"{value * factor:,.0f} {word}"
-    return f"{1e9 * value:.3g} ns"
-
-
-def size(count: int) -> str:
-    """Return a number of bytes with three digits."""
-    value, units = float(count), ["B", "KiB", "MiB", "GiB"]
-    while abs(value) >= 1000 and len(units) > 1:
-        value /= 1024
-        units.pop(0)
-    return f"{value:.3g} {units[0]}" if abs(value) < 1000 else f"{value:,.0f} {units[0]}"
+    return "; ".join([*parts, *extras(row.extra)])
 
 
 def print_trends(folder: Path, questions: list[str] | None, as_json: bool) -> None:
@@ -152,9 +133,9 @@ def _cells(row: Row | Skipped, columns: dict[str, int]) -> list[str]:
 
     wide = "peer" in columns
     if isinstance(row, Skipped):
-        reason = f"[dim]skipped: {escape(row.reason)}[/]"
+        reason = f"[red]FAILED: {escape(row.reason)}[/]" if row.failed else f"[dim]skipped: {escape(row.reason)}[/]"
         return [escape(row.what), "", reason] if wide else [f"{escape(row.what)}\n{reason}"]
-    share = "" if row.traffic is None else _percent(row.traffic.share)
+    share = "" if row.traffic is None else percent(row.traffic.share)
     figures = [
         amount(row.ours_s, row.unit),
         "" if row.peer_s is None else amount(row.peer_s, row.unit),
@@ -162,16 +143,14 @@ def _cells(row: Row | Skipped, columns: dict[str, int]) -> list[str]:
         "\n".join(f"{_SIGNS[verdict]} {text}" for text, verdict in row.verdicts),
     ]
     what = ("" if row.ours == "edgnn" else f"[bold]{escape(row.ours)}[/]\n") + escape(row.what)
+    beside = "; ".join(extras(row.extra))
     if wide:
+        what += f"\n[dim]{beside}[/]" if beside else ""
         return [what, figures[0], escape(row.peer), *figures[1:], share, "\n/ ".join(_memory(row))]
     memory = " / ".join(_memory(row))
-    more = [row.peer and f"peer: {escape(row.peer)}", share and f"{share} of copying", memory and f"memory {memory}"]
+    more = [row.peer and f"peer: {escape(row.peer)}", share and f"{share} of copying", memory and f"memory {memory}", beside]
     return ["\n".join([what, *(f"[dim]{line}[/]" for line in more if line)]), *figures]
 
 
 def _memory(row: Row) -> list[str]:
     return [] if row.memory is None else [size(part) for part in (row.memory.ours, row.memory.peer) if part is not None]
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"

@@ -17,6 +17,7 @@ from edgnn.graphs._vocabulary import Labels, OnUnknown, Vocabulary, encode, fact
 
 if TYPE_CHECKING:
     from edgnn.graphs._nodes import Nodes
+    from edgnn.graphs._order import Reordered
 
 Names = np.ndarray[Any, np.dtype[np.object_]]
 Direction = Literal["in", "out", "both"]
@@ -266,6 +267,24 @@ class Graphs:
             raise GraphError(f"the nodes belong to other graphs ({nodes.graphs!r}) than these ({self!r})")
         index = nodes.index if isinstance(nodes, Nodes) else nodes
         return induced(self, check.positions(index, self.num_nodes, "node", self.device))
+
+    def reordered(self) -> Reordered:
+        """Return the graphs with nodes renumbered within each graph so that neighbors lie close, and how to map back.
+
+        Sums over neighbors then find more of what they read in the caches: up to several times faster where the order was random
+        and neighborhoods overlap (grids, meshes, communities), no faster on random graphs or on those that fit the caches. Labels,
+        features and names move with their nodes; edges keep their order. Results are the same up to the order of sums.
+
+        Examples
+        --------
+        >>> from edgnn import Graphs
+        >>> close = Graphs.from_edges([(0, 2), (2, 1)], node_names=["a", "b", "c"]).reordered()
+        >>> close.graphs.node_names.tolist(), close.old_number.tolist()
+        (['a', 'c', 'b'], [0, 2, 1])
+        """
+        from edgnn.graphs._order import reordered
+
+        return reordered(self)
 
     def with_node_labels(self, labels: Labels | None, *, like: Graphs | None = None, unknown: OnUnknown = "error") -> Graphs:
         """Return the graphs with other node labels, one value per node (``None``: no labels)."""

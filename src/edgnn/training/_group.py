@@ -12,8 +12,6 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch import distributed as dist
-from torch.distributed.distributed_c10d import PrefixStore
-from torch.distributed.rendezvous import rendezvous
 
 from edgnn.errors import TrainingError
 from edgnn.graphs._halo import Traffic
@@ -212,6 +210,9 @@ def _join(timeout: float) -> Any:
     if not dist.is_gloo_available() or (on_cuda and not dist.is_nccl_available()):
         lacking = "gloo" if not dist.is_gloo_available() else "NCCL"
         raise TrainingError(f"this torch was built without {lacking}, which ranks talk through: install another one")
+    from torch.distributed.distributed_c10d import PrefixStore
+    from torch.distributed.rendezvous import rendezvous
+
     patience = timedelta(seconds=timeout)
     try:
         store, rank, size = next(iter(rendezvous("env://", timeout=patience)))

@@ -20,7 +20,7 @@ from edgnn.nn import Inputs, LargeInputs, Model, Noise, RelationalConv
 from edgnn.ops import Sampler, keys
 from edgnn.training._layerwise import node_outputs
 from edgnn.training._settings import Fanout
-from edgnn.training._tasks import _seen
+from edgnn.training._tasks import seen_labels
 
 _SAMPLE = 3  # the purpose of random numbers that draw neighbors
 
@@ -88,7 +88,7 @@ class SampledTask:
         if isinstance(self.inputs, LargeInputs):
             return self.inputs.seen(nodes, node_labels)
         owner = self.inputs.pool_t.indices.cpu().numpy()
-        return _seen(self.inputs, [np.unique(owner[chosen]) for chosen in nodes], node_labels)
+        return seen_labels(self.inputs, [np.unique(owner[chosen]) for chosen in nodes], node_labels)
 
     def check(self, model: Model) -> None:
         """Raise where the fan-out does not fit the model."""

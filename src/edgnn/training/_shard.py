@@ -21,7 +21,7 @@ from edgnn.nn import Inputs, LargeInputs, Model
 from edgnn.nn._inputs import Matrix, _from_scipy
 from edgnn.ops import row_sum
 from edgnn.training._group import Group
-from edgnn.training._tasks import NodeTask, _seen
+from edgnn.training._tasks import NodeTask, seen_labels
 
 
 class ShardTask(NodeTask):
@@ -74,7 +74,7 @@ class ShardTask(NodeTask):
     def seen(self, train: list[np.ndarray[Any, Any]], node_labels: int) -> tuple[Tensor, Tensor]:
         """Return which labels the graphs of each member's training nodes have."""
         graphs = [np.unique(self.graph_of_item.numpy()[items]) for items in train]
-        node, edge = _seen(self.inputs, graphs, node_labels)
+        node, edge = seen_labels(self.inputs, graphs, node_labels)
         return self.group.any(node), self.group.any(edge)
 
 

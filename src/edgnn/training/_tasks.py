@@ -11,6 +11,7 @@ from torch import Tensor
 from edgnn.errors import TrainingError
 from edgnn.graphs._csr import CSR
 from edgnn.nn import GraphModel, Inputs, LargeInputs, Model, NodeModel, Noise
+from edgnn.ops import row_sum
 from edgnn.training._blocks import Blocks
 
 Kind = Literal["graph", "node"]
@@ -54,7 +55,7 @@ class GraphTask:
 
     def seen(self, train: list[np.ndarray[Any, Any]], node_labels: int) -> tuple[Tensor, Tensor]:
         """Return which labels each member's training graphs have."""
-        return _seen(self.inputs, train, node_labels)
+        return seen_labels(self.inputs, train, node_labels)
 
 
 class NodeTask:
@@ -101,7 +102,7 @@ class NodeTask:
     def seen(self, train: list[np.ndarray[Any, Any]], node_labels: int) -> tuple[Tensor, Tensor]:
         """Return which labels the graphs of each member's training nodes have: a node is learned with all of its graph in view."""
         owner = self.inputs.pool_t.indices[self.positions].cpu().numpy()
-        return _seen(self.inputs, [np.unique(owner[items]) for items in train], node_labels)
+        return seen_labels(self.inputs, [np.unique(owner[items]) for items in train], node_labels)
 
 
 def task_of(kind: Kind, inputs: Inputs, positions: Any = None) -> GraphTask | NodeTask:
@@ -123,13 +124,14 @@ def node_positions(inputs: Inputs | LargeInputs, positions: Any = None) -> Tenso
     return numbers
 
 
-def _seen(inputs: Inputs, graphs: list[np.ndarray[Any, Any]], node_labels: int) -> tuple[Tensor, Tensor]:
+def seen_labels(inputs: Inputs, graphs: list[np.ndarray[Any, Any]], node_labels: int) -> tuple[Tensor, Tensor]:
     """Return which node and edge labels occur in each member's graphs."""
     from scipy.sparse import csr_array
 
     starts = np.concatenate([[0], np.cumsum([len(chosen) for chosen in graphs])])
     members = csr_array((np.ones(starts[-1]), np.concatenate(graphs), starts), shape=(len(graphs), inputs.num_graphs))
-    edges = inputs.pool.to_scipy() @ _host(inputs.structure.C_in)
+    counts = inputs.structure.C_in
+    edges = _host(row_sum(inputs.pool, counts)) if isinstance(counts, Tensor) else inputs.pool.to_scipy() @ _host(counts)
     return _positive(members @ _host(inputs.graph_H0), node_labels), _positive(members @ edges)
 
 

@@ -21,6 +21,7 @@ from edgnn.cli._progress import told_warnings
 from edgnn.cli._ranks import be_silent
 from edgnn.cli._report import report
 from edgnn.cli._reproduce import reproduce
+from edgnn.cli._threads import reuse_memory
 from edgnn.cli._train import train
 from edgnn.cli._wl import wl_app
 from edgnn.errors import EdgnnError
@@ -96,10 +97,9 @@ def main() -> None:
 
 def run() -> NoReturn:
     """Run :func:`main` as a program: leave at once when it is done, as native threads of libraries may not end in order."""
-    if sys.argv[1:2] != ["bench"]:
-        os.environ.setdefault(
-            "GOMP_SPINCOUNT", "2000"
-        )  # torch's threads wait by spinning, which on a busy machine takes the time
+    if sys.argv[1:2] != ["bench"]:  # which measures what users of the library have
+        os.environ.setdefault("GOMP_SPINCOUNT", "2000")  # torch's threads wait by spinning: on a busy machine that takes the time
+        reuse_memory()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without ± is shown a question mark

@@ -1,7 +1,10 @@
-"""How many threads a training uses."""
+"""What a training takes of the machine: how many threads, and whether freed memory stays at hand."""
 
 from __future__ import annotations
 
+import ctypes
+import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,6 +13,22 @@ if TYPE_CHECKING:
     from edgnn.training import RunFolder
 
 _WORTH_A_THREAD = 2**17  # numbers per step and layer
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # as glibc numbers its settings
+_KEPT, _LARGEST = 2**30, 2**25  # bytes; glibc takes no larger threshold than the second
+
+
+def reuse_memory() -> None:
+    """Have freed memory kept for the next step, and large arrays put into huge pages: fresh pages can cost as much as the work.
+
+    Only before torch is imported, with glibc, and where the user has not set the same by ``THP_MEM_ALLOC_ENABLE`` or ``MALLOC_…``.
+    """
+    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
+    if any(name.startswith("MALLOC_") for name in os.environ):
+        return
+    with suppress(AttributeError, OSError, TypeError):
+        library = ctypes.CDLL(None)
+        library.mallopt(_MMAP_THRESHOLD, _LARGEST)
+        library.mallopt(_TRIM_THRESHOLD, _KEPT)
 
 
 def use_few_threads(estimator: Estimator, data: Dataset, ensembles: int = 1) -> None:

@@ -88,7 +88,8 @@ class CSR:
     def to_dense(self, dtype: torch.dtype = torch.float32) -> Tensor:
         """Return the matrix as a dense tensor; for small ones and for tests."""
         dense = torch.zeros(self.shape, dtype=dtype, device=self.indices.device)
-        rows = torch.repeat_interleave(torch.arange(self.shape[0], device=self.indices.device), self.indptr.diff())
+        numbers = torch.arange(self.shape[0], device=self.indices.device)
+        rows = torch.repeat_interleave(numbers, self.indptr.diff(), output_size=self.nnz)
         ones = torch.ones(self.nnz, dtype=dtype, device=self.indices.device)
         return dense.index_put_(
             (rows, self.indices.long()), ones if self.values is None else self.values.to(dtype), accumulate=True

@@ -218,7 +218,9 @@ class GNNConv(Conv):
         edges = self._edge_products(structure)
         dropping = self.training and self.input_dropout > 0
         widths = self.in_dim, self.out_dim
-        if isinstance(x, Known) or dropping or not fits_layer(x, structure, [counts for counts, _ in edges], widths):
+        if isinstance(x, Known) or dropping or x.dim() != self.W1.dim():
+            return super()._biased(x, structure, noise, mask)
+        if not fits_layer(x, structure, [counts for counts, _ in edges], widths):
             return super()._biased(x, structure, noise, mask)
         sparse = [(counts, weight) for counts, weight in edges if isinstance(counts, CSR)]
         dense = [(counts, weight) for counts, weight in edges if isinstance(counts, Tensor)]

@@ -53,7 +53,9 @@ def _maximum(x: Tensor, inputs: Inputs) -> Tensor:
 
 def _owner(inputs: Inputs, graphs: int) -> Tensor:
     """Return the graph of every node, within its member's block; padding belongs to one graph more."""
-    there = inputs.pool_t.indptr.diff() > 0
-    owner = torch.full((len(there),), graphs, device=there.device)
-    owner[there] = inputs.pool_t.indices.long() % graphs
+    pool_t = inputs.pool_t
+    there, owner = pool_t.indptr.diff() > 0, torch.full((pool_t.shape[0],), graphs, device=pool_t.indptr.device)
+    if pool_t.nnz:
+        listed = pool_t.indices[pool_t.indptr[:-1].clamp(max=pool_t.nnz - 1)].long() % graphs
+        owner = torch.where(there, listed, owner)
     return owner if inputs.mask is None else owner.view(inputs.mask.shape)

@@ -75,6 +75,7 @@ class RelationalConv(Conv):
         self.num_relations = num_edge_labels * sides
         self.W1 = parameter(in_dim, out_dim, members=members)
         self.cells = None if cells is None else torch.as_tensor(cells, dtype=torch.int64)
+        self._cells = torch.zeros(0, dtype=torch.int64) if self.cells is None else self.cells
         shape = (self.num_relations if bases is None else bases, in_dim, out_dim) if cells is None else (len(cells), out_dim)
         self.W = parameter(*shape, members=members)
         self.coefficients = None if bases is None else parameter(self.num_relations, bases, members=members)
@@ -96,12 +97,19 @@ class RelationalConv(Conv):
         """Return :math:`W_r` for every relation, shape (…, R, in_dim, out_dim); pairs that are no cells have zeros."""
         if self.cells is not None:
             full = self.W.new_zeros(*self.W.shape[:-2], self.num_relations * self.in_dim, self.out_dim)
-            full = full.index_copy(-2, self.cells.to(full.device), self.W)
+            full = full.index_copy(-2, self._cells_beside(full), self.W)
             return full.view(*full.shape[:-2], self.num_relations, self.in_dim, self.out_dim)
         if self.coefficients is None:
             return self.W
         flat = self.coefficients @ self.W.flatten(-2)
         return flat.view(*flat.shape[:-1], self.in_dim, self.out_dim)
+
+    def _cells_beside(self, weights: Tensor) -> Tensor:
+        """Return the cells on the device of the weights, copied there once."""
+        assert self.cells is not None
+        if self._cells.device != weights.device:
+            self._cells = self.cells.to(weights.device)
+        return self._cells
 
     def _check(self, structure: Structure) -> None:
         super()._check(structure)

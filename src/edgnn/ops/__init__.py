@@ -22,6 +22,7 @@ from edgnn.ops._arrays import (
 from edgnn.ops._grouped import relational_product
 from edgnn.ops._halo import with_halo
 from edgnn.ops._integers import mix
+from edgnn.ops._launch import launching
 from edgnn.ops._layer import fits_layer, layer_sum
 from edgnn.ops._noise import keep_mask, keys, random_order
 from edgnn.ops._row_sum import constant_product, neighbor_sum, row_sum, sparse_product
@@ -42,6 +43,7 @@ __all__ = [
     "keep_mask",
     "keys",
     "largest",
+    "launching",
     "layer_sum",
     "mix",
     "neighbor_sum",

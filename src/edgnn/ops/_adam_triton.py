@@ -7,6 +7,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from edgnn.ops._launch import launching
+
 _AT_ONCE = 1024
 
 
@@ -54,7 +56,8 @@ def adam_step(
     parameters (M, P), gradient (M, P), first (M, P), second (M, P), steps (M, 1), rate (M, 1), decay (M, 1), active (M,)
     """
     members, width = gradient.shape
-    _kernel[(triton.cdiv(width, _AT_ONCE), members)](
-        parameters, gradient, first, second, steps, rate, decay, gradient if active is None else active, width,
-        beta_1=betas[0], beta_2=betas[1], eps=eps, within=within, apart=apart, some=active is not None, at_once=_AT_ONCE,
-    )  # fmt: skip
+    with launching(gradient):
+        _kernel[(triton.cdiv(width, _AT_ONCE), members)](
+            parameters, gradient, first, second, steps, rate, decay, gradient if active is None else active, width,
+            beta_1=betas[0], beta_2=betas[1], eps=eps, within=within, apart=apart, some=active is not None, at_once=_AT_ONCE,
+        )  # fmt: skip

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from edgnn.graphs._csr import CSR
 from edgnn.graphs._relations import Relations
+from edgnn.ops._launch import launching
 from edgnn.ops._row_sum import row_sum
 
 #: How much one program does: pairs at a time, columns of states; for gradients of weights, pairs at a time and in all.
@@ -137,11 +138,12 @@ def grouped_product(piece: Relations, x: Tensor, weight: Tensor, received: Tenso
     tiles, _ = piece.tiles(_ROWS)
     columns, out_columns = _columns(width), _columns(out_width)
     grid = (len(tiles), triton.cdiv(out_width, out_columns), members)
-    _product_kernel[grid](
-        tiles, *_entries(piece.gather), states, weight, out, x.shape[-2], pairs, piece.num_relations, width, out_width,
-        *weight.stride(), gathering=received is None, weighted=piece.gather.values is not None,
-        rows=_ROWS, columns=columns, out_columns=out_columns, precision=_precision(), num_warps=_WARPS,
-    )  # fmt: skip
+    with launching(out):
+        _product_kernel[grid](
+            tiles, *_entries(piece.gather), states, weight, out, x.shape[-2], pairs, piece.num_relations, width, out_width,
+            *weight.stride(), gathering=received is None, weighted=piece.gather.values is not None,
+            rows=_ROWS, columns=columns, out_columns=out_columns, precision=_precision(), num_warps=_WARPS,
+        )  # fmt: skip
     return out
 
 
@@ -160,12 +162,13 @@ def add_grouped_outer(total: Tensor, piece: Relations, x: Tensor, first: int, gr
     partial = torch.empty(members, len(spans), width * out_width, dtype=torch.float32, device=x.device)
     columns, out_columns = _columns(width), _columns(out_width)
     grid = (len(spans), triton.cdiv(width, columns) * triton.cdiv(out_width, out_columns), members)
-    _outer_kernel[grid](
-        spans, piece.owner, *_entries(piece.gather), x, grad if received is None else received, partial,
-        first, x.shape[-2], grad.shape[-2], piece.gather.shape[0], len(spans), width, out_width,
-        gathering=received is None, weighted=piece.gather.values is not None,
-        rows=_OUTER_ROWS, columns=columns, out_columns=out_columns, precision=_precision(), num_warps=_WARPS,
-    )  # fmt: skip
+    with launching(partial):
+        _outer_kernel[grid](
+            spans, piece.owner, *_entries(piece.gather), x, grad if received is None else received, partial,
+            first, x.shape[-2], grad.shape[-2], piece.gather.shape[0], len(spans), width, out_width,
+            gathering=received is None, weighted=piece.gather.values is not None,
+            rows=_OUTER_ROWS, columns=columns, out_columns=out_columns, precision=_precision(), num_warps=_WARPS,
+        )  # fmt: skip
     total += row_sum(of_group, partial).view(total.shape)
 
 

@@ -10,21 +10,24 @@ from torch import Tensor
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from edgnn.graphs import Structure
-from edgnn.graphs._csr import CSR
+from edgnn.graphs._csr import CSR, Window
 from edgnn.ops._row_sum import _on_device, row_sum
 
 #: From so many rows on one pass is faster than a product at a time; below, all are too short to matter.
 _LEAST_ROWS = 8192
 _MOST_PRODUCTS = 2  # beside the states' own and their neighbors'
+_WIDEST = 256  # beyond, compiling takes long and products are better done one by one
 
 
 def fits_layer(x: Tensor, structure: Structure, constants: Sequence[Tensor | CSR], widths: tuple[int, int]) -> bool:
     """Return whether :func:`layer_sum` takes these states and constants, from one width to another."""
-    single = x.dim() == 2 or (len(x) == 1 and structure.neighbors.blocks == 1)
+    neighbors = structure.neighbors
+    single = x.dim() == 2 or (len(x) == 1 and neighbors.blocks == 1 and not isinstance(neighbors, Window))
     plain = single and _on_device(x.device) and x.dtype in (torch.float32, torch.bfloat16)
-    square = structure.halo is None and structure.neighbors.shape[0] == structure.neighbors.shape[1]
-    dense = sum(isinstance(constant, Tensor) for constant in constants)
-    return plain and square and dense <= _MOST_PRODUCTS and widths[0] <= widths[1] and x.shape[-2] >= _LEAST_ROWS
+    square = structure.halo is None and neighbors.shape[0] == neighbors.shape[1]
+    dense = [constant.shape[1] for constant in constants if isinstance(constant, Tensor)]
+    narrow = widths[0] <= widths[1] and max(*widths, *dense) <= _WIDEST
+    return plain and square and narrow and len(dense) <= _MOST_PRODUCTS and x.shape[-2] >= _LEAST_ROWS
 
 
 def layer_sum(
@@ -33,7 +36,8 @@ def layer_sum(
 ) -> Tensor:  # fmt: skip
     r"""Return :math:`X W_1 + A X W_2 + \sum_i C_i V_i + S + b` for dense constants :math:`C_i`.
 
-    Memory: :math:`A X` while it computes; nothing but ``x`` is kept for the backward pass, which needs :math:`A^T G` likewise.
+    Differentiable once. Memory: :math:`A X` while it computes; nothing but ``x`` is kept for the backward pass, which needs
+    :math:`A^T G` likewise.
 
     Shapes
     ------
@@ -53,16 +57,17 @@ def layer_sum(
     return result
 
 
-#: One-byte copies of constants that are small counts, and ``None`` for others, as long as these live.
+#: One-byte copies of constants that are small counts, and ``None`` for others, as long as these live unchanged.
 _COMPACT: Any = WeakTensorKeyDictionary()
 
 
 def _compact(constant: Tensor) -> Tensor:
     """Return counts that fit into one byte as such: a quarter of the reading, and factors that need no splitting."""
-    if constant not in _COMPACT:
+    version, found = _COMPACT.get(constant, (None, None))
+    if version != constant._version:
         small = constant.to(torch.uint8)
-        _COMPACT[constant] = small if bool((small == constant).all()) else None
-    found: Tensor | None = _COMPACT[constant]
+        found = small if bool((small == constant).all()) else None
+        _COMPACT[constant] = constant._version, found
     return constant if found is None else found
 
 
@@ -89,9 +94,11 @@ class _LayerSum(torch.autograd.Function):
         turned = structure.neighbors.T if structure.neighbors_t is None else structure.neighbors_t
         around = row_sum(turned, upstream)
         of_x = products([upstream, around], [W1.T, W2.T]) if ctx.needs_input_grad[0] else None
+        of_addend = upstream if ctx.needs_input_grad[1] else None
+        if not any(ctx.needs_input_grad[2:]):
+            return of_x, of_addend, *[None] * (5 + len(ctx.constants))
         pairs = [(x, upstream), (x, around), *((constant, upstream) for constant in ctx.constants)]
         (of_W1, of_W2, *rest), sums = weight_gradients(pairs)
         of_bias = sums.to(upstream.dtype) if ctx.needs_input_grad[2] else None
         of_weights = [gradient.to(kind) for gradient, kind in zip(rest, ctx.types, strict=True)]
-        of_addend = upstream if ctx.needs_input_grad[1] else None
         return of_x, of_addend, of_bias, of_W1.to(W1.dtype), of_W2.to(W2.dtype), None, None, *of_weights

@@ -16,6 +16,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from edgnn.ops._launch import launching
+
 #: The most matrices that one pass multiplies.
 MOST_PARTS = 4
 
@@ -202,12 +204,13 @@ def products(
     sizes = {f"size_{place + 1}": parts[which].shape[1] for place, which in enumerate(filled)}
     blocks = {f"block_{place + 1}": _block(parts[which].shape[1]) for place, which in enumerate(filled)}
     strides = [stride for which in filled for stride in weights[which].stride()]
-    _products_kernel[(triton.cdiv(rows, at_once), triton.cdiv(width, wide))](
-        *(parts[which].contiguous() for which in filled), *(weights[which] for which in filled),
-        out if addend is None else addend.contiguous(), out if bias is None else bias, out, rows, width, *strides,
-        parts=len(parts), **sizes, **blocks, added=addend is not None, biased=bias is not None, at_once=at_once, wide=wide,
-        precision=_precision(), exact=_EXACT, num_warps=8, num_stages=1,
-    )  # fmt: skip
+    with launching(out):
+        _products_kernel[(triton.cdiv(rows, at_once), triton.cdiv(width, wide))](
+            *(parts[which].contiguous() for which in filled), *(weights[which] for which in filled),
+            out if addend is None else addend.contiguous(), out if bias is None else bias, out, rows, width, *strides,
+            parts=len(parts), **sizes, **blocks, added=addend is not None, biased=bias is not None, at_once=at_once, wide=wide,
+            precision=_precision(), exact=_EXACT, num_warps=8, num_stages=1,
+        )  # fmt: skip
     return out
 
 
@@ -245,13 +248,16 @@ def _gradients(
     chunk = _CHUNK_ROWS * triton.cdiv(triton.cdiv(rows, _CHUNKS), _CHUNK_ROWS)
     chunks = triton.cdiv(rows, chunk)
     block, wide = _block(size), max(16, min(triton.next_power_of_2(width), _COLUMNS))
-    products = [torch.empty(chunks, size, width, device=part.device) for _ in range(1 if other is None else 2)]
-    sums = torch.empty(chunks, width, device=part.device)
-    _gradients_kernel[(chunks, triton.cdiv(size, block), triton.cdiv(width, wide))](
-        part.contiguous(), part_2.contiguous(), gradient.contiguous(), gradient_2.contiguous(), products[0], products[-1], sums,
-        rows, chunk, width, size=size, same_part=part is part_2, same_gradient=gradient is gradient_2, pair=other is not None,
-        summed=summed, at_once=_CHUNK_ROWS, block=block, wide=wide, precision=_precision(), exact=_EXACT, num_warps=4,
-    )  # fmt: skip
+    products = [
+        torch.empty(chunks, size, width, dtype=torch.float32, device=part.device) for _ in range(1 if other is None else 2)
+    ]
+    sums = torch.empty(chunks, width, dtype=torch.float32, device=part.device)
+    with launching(sums):
+        _gradients_kernel[(chunks, triton.cdiv(size, block), triton.cdiv(width, wide))](
+            part.contiguous(), part_2.contiguous(), gradient.contiguous(), gradient_2.contiguous(), products[0], products[-1], sums,
+            rows, chunk, width, size=size, same_part=part is part_2, same_gradient=gradient is gradient_2, pair=other is not None,
+            summed=summed, at_once=_CHUNK_ROWS, block=block, wide=wide, precision=_precision(), exact=_EXACT, num_warps=4,
+        )  # fmt: skip
     return [total.sum(0) for total in products], sums.sum(0) if summed else sums
 
 

@@ -10,6 +10,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from edgnn.ops._launch import launching
+
 _AT_ONCE = 128
 
 
@@ -99,8 +101,9 @@ def layout(index: Tensor, sizes: Tensor, first: Tensor, nodes: int, places: int,
     real = torch.empty(members * places, dtype=dtype, device=device)
     starts = torch.empty(members * (batch + 1) + 1, dtype=torch.int32, device=device)
     taken, chosen = (torch.empty(members * (batch + 1), dtype=torch.int64, device=device) for _ in range(2))
-    _kernel[(triton.cdiv(places, _AT_ONCE), members)](
-        index.contiguous(), sizes, first, node, shift, owner, real, starts, taken, chosen, members, nodes, len(sizes), batch,
-        places, at_once=_AT_ONCE,
-    )  # fmt: skip
+    with launching(node):
+        _kernel[(triton.cdiv(places, _AT_ONCE), members)](
+            index.contiguous(), sizes, first, node, shift, owner, real, starts, taken, chosen, members, nodes, len(sizes), batch,
+            places, at_once=_AT_ONCE,
+        )  # fmt: skip
     return Layout(node, shift, owner, real, starts, taken, chosen)

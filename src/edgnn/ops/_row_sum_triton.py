@@ -11,6 +11,7 @@ import triton.language as tl
 from torch import Tensor
 
 from edgnn.graphs._csr import CSR, Window
+from edgnn.ops._launch import launching
 
 #: A program holds about so many bytes of sums: enough loads in flight, few enough registers. Of the sizes tried the fastest for
 #: widths from 16 to 256, in float32 and bfloat16.
@@ -30,9 +31,10 @@ def _rows_kernel(
     indptr, indices, values, x, out, chosen, shift, rows, columns, width, long, weighted: tl.constexpr, window: tl.constexpr,
     wide: tl.constexpr, at_once: tl.constexpr, entries: tl.constexpr, total_type: tl.constexpr,
 ):  # fmt: skip
-    row = tl.program_id(0) * at_once + tl.arange(0, at_once)
+    blocks = tl.cdiv(width, wide)
+    row = tl.program_id(0) // blocks * at_once + tl.arange(0, at_once)
     member = tl.program_id(1).to(tl.int64)
-    column = tl.program_id(2) * wide + tl.arange(0, wide)
+    column = tl.program_id(0) % blocks * wide + tl.arange(0, wide)
     there, inside = row < rows, column < width
     source = row
     moved = tl.zeros((at_once,), dtype=tl.int64)
@@ -63,9 +65,10 @@ def _pieces_kernel(
     starts, stops, slots, indices, values, x, out, pieces, columns, width, weighted: tl.constexpr, wide: tl.constexpr,
     entries: tl.constexpr, total_type: tl.constexpr,
 ):  # fmt: skip
-    piece = tl.program_id(0)
+    blocks = tl.cdiv(width, wide)
+    piece = tl.program_id(0) // blocks
     member = tl.program_id(1).to(tl.int64)
-    column = tl.program_id(2) * wide + tl.arange(0, wide)
+    column = tl.program_id(0) % blocks * wide + tl.arange(0, wide)
     inside = column < width
     stop = tl.load(stops + piece)
     total = tl.zeros((entries, wide), dtype=total_type)
@@ -126,7 +129,11 @@ class _Long:
 
 def row_sum_on_device(matrix: CSR, x: Tensor) -> Tensor:
     """Return ``matrix @ x`` for x of shape (C, d) or (M, C, d); sums have float32 or wider, and the same order every time."""
-    x = x.contiguous()
+    with launching(x):
+        return _row_sum_on_device(matrix, x.contiguous())
+
+
+def _row_sum_on_device(matrix: CSR, x: Tensor) -> Tensor:
     (rows, columns), width, size = matrix.shape, x.shape[-1], x.element_size()
     members = 1 if x.dim() == 2 else len(x)
     out = x.new_empty(*x.shape[:-2], rows, width)
@@ -138,10 +145,10 @@ def row_sum_on_device(matrix: CSR, x: Tensor) -> Tensor:
         "wide": wide,
         "total_type": tl.float64 if x.dtype == torch.float64 else tl.float32,
     }
-    across = (members, triton.cdiv(width, wide))
+    blocks = triton.cdiv(width, wide)  # beside the rows: the other axes of a grid are short
     window = isinstance(matrix, Window)
     chosen, shift = (matrix.rows, matrix.shift) if isinstance(matrix, Window) else (matrix.indptr, matrix.indptr)
-    _rows_kernel[(triton.cdiv(rows, at_once), *across)](
+    _rows_kernel[(triton.cdiv(rows, at_once) * blocks, members)](
         matrix.indptr, matrix.indices, weights, x, out, chosen, shift, rows, columns, width,
         _NONE_LONG if matrix.short else LONG, window=window, at_once=at_once, entries=_ENTRIES_AT_ONCE, num_warps=1, **common,
     )  # fmt: skip
@@ -149,9 +156,9 @@ def row_sum_on_device(matrix: CSR, x: Tensor) -> Tensor:
     if long is not None:
         pieces = len(long.starts)
         partial = x.new_empty(*x.shape[:-2], pieces, width, dtype=torch.promote_types(x.dtype, torch.float32))
-        _pieces_kernel[(pieces, *across)](
+        _pieces_kernel[(pieces * blocks, members)](
             long.starts, long.stops, long.slots, matrix.indices, weights, x, partial, pieces, columns, width,
             entries=max(8, min(64, _PIECE_BYTES_AT_ONCE // (wide * size))), num_warps=4, **common,
         )  # fmt: skip
-        out.index_copy_(-2, long.rows, row_sum_on_device(long.sums, partial).to(x.dtype))
+        out.index_copy_(-2, long.rows, _row_sum_on_device(long.sums, partial).to(x.dtype))
     return out

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
     from edgnn.training._fleet import Fleet
 
 #: So many epochs' batches are looked at in advance, to know how much room they need.
-_EPOCHS_AHEAD = 200
+_EPOCHS_AHEAD = 50
+
+#: Validation graphs of all members stay laid out if they have at most so many nodes.
+_MOST_VALIDATION = 20_000_000
 
 #: Steps get two sizes of room, if the largest step is so many times as large as nine tenths of them are.
 _UNEVEN = 1.5
@@ -28,9 +32,10 @@ def captured(fleet: Fleet, judge: Judge) -> Captured | None:
         return None
     if type(task) is NodeTask:
         return CapturedNodes(fleet, judge)
-    if isinstance(task, GraphTask) and task.blocks.static and fleet.settings.batch_size is not None:
-        return CapturedGraphs(fleet, judge)
-    return None
+    if not isinstance(task, GraphTask) or not task.blocks.static or fleet.settings.batch_size is None:
+        return None
+    validation = int(task.blocks.room_for(fleet.valid).sum())
+    return CapturedGraphs(fleet, judge) if validation <= _MOST_VALIDATION else None
 
 
 class Captured:
@@ -72,7 +77,7 @@ class Captured:
             work()  # what is set up on first use must not be recorded
         torch.cuda.current_stream().wait_stream(side)
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, pool=self._pool):
+        with torch.cuda.graph(graph, pool=self._pool, stream=side, capture_error_mode="thread_local"):
             work()
         self._pool = self._pool or graph.pool()
         for part, old in zip((*own, *judged), before, strict=True):
@@ -105,6 +110,7 @@ class CapturedGraphs(Captured):
         size = fleet.settings.batch_size
         assert isinstance(size, int)
         members, items = fleet.train.shape
+        size = min(size, items)
         self.steps = -(-items // size)
         self.table = torch.full((members, self.steps, size), -1, device=fleet.train.device)
         self._rooms: dict[int, list[int]] = {}
@@ -138,17 +144,17 @@ class CapturedGraphs(Captured):
         return self._rooms.pop(epoch)
 
     def _look_ahead(self, epoch: int) -> None:
-        task, last = self.fleet.task, min(self.fleet.settings.max_epochs, epoch + _EPOCHS_AHEAD - 1)
+        task, first = self.fleet.task, epoch - (epoch - 1) % _EPOCHS_AHEAD  # wherever a training was interrupted
         assert isinstance(task, GraphTask)
         needed = []
-        for number in range(epoch, last + 1):
+        for number in range(first, first + _EPOCHS_AHEAD):
             self._shuffle(number)
             needed.append(task.blocks.room_for(self.table).sum(2).amax(0))
-        nodes = torch.stack(needed).cpu()  # (epochs, steps)
-        largest, usual = int(nodes.max()), int(nodes.flatten().to(torch.float64).quantile(0.9))
+        nodes = torch.stack(needed).cpu().numpy()  # (epochs, steps)
+        largest, usual = int(nodes.max()), int(np.quantile(nodes, 0.9))
         if largest <= _UNEVEN * usual:
             usual = largest
-        for number, row in enumerate((nodes <= usual).tolist(), start=epoch):
+        for number, row in enumerate((nodes <= usual).tolist(), start=first):
             self._rooms[number] = [_rounded(usual if fits else largest) for fits in row]
 
 

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from edgnn.errors import TrainingError
 from edgnn.nn import Inputs, LargeInputs, Model
+from edgnn.ops import launching
 from edgnn.training._captured import Captured, captured
 from edgnn.training._fleet import Fleet, Task
 from edgnn.training._group import Group
@@ -152,7 +153,8 @@ def train(
     if resume is not None:
         run.load(resume)
     try:
-        run.go(on_epoch)
+        with launching(run.best):
+            run.go(on_epoch)
     except torch.OutOfMemoryError as error:
         whole = kind == "node" and settings.batch_size is None
         size = "" if whole else f" of {settings.batch_size or 'all'} {kind}s each"

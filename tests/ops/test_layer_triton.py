@@ -38,7 +38,7 @@ for options in ({}, {"multiplicity": "per-edge"}, {"direction": "in"}):
     members = None if options else 1
     conv = EdGNNConv(6, 9, 3, bias=True, direction=structure.direction, members=members)
     x = normal(33, 6)[None if members else slice(None)].requires_grad_()
-    _layer._LEAST_ROWS = 1
+    _layer._LEAST_ROWS, _layer._NARROWEST = 1, 0
     assert _layer.fits_layer(x, structure, [structure.C_in], (6, 9))
     results = []
     for least in (1, 10**9):
@@ -66,7 +66,7 @@ def random_graphs(nodes, edges, labels):
 @pytest.mark.gpu
 @pytest.mark.parametrize("labels", [3, 700])
 @pytest.mark.parametrize("kind", [GNNConv, EdGNNConv])
-@pytest.mark.parametrize(("in_dim", "out_dim"), [(64, 64), (16, 40), (100, 130), (64, 16)])
+@pytest.mark.parametrize(("in_dim", "out_dim"), [(64, 64), (16, 40), (100, 130), (64, 16), (16, 16), (24, 33), (256, 256)])
 @pytest.mark.parametrize("direction", ["both", "in"])
 def test_cuda_layers_give_what_the_cpu_gives(kind, labels, in_dim, out_dim, direction):
     graphs = random_graphs(10_000, 50_000, labels)

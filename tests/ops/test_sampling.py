@@ -8,6 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from edgnn.errors import GraphError
 from edgnn.graphs import Graphs, Structure
 from edgnn.graphs._csr import CSR
 from edgnn.nn import GINEConv, RelationalConv
@@ -195,6 +196,42 @@ def test_the_sampler_forgets_what_it_numbered():
     again, fresh = sampler.hop(torch.arange(5), 4, 2), Sampler(sampler.structure).hop(torch.arange(5), 4, 2)
     assert torch.equal(again.nodes, fresh.nodes)
     assert torch.equal(again.neighbors.indices, fresh.neighbors.indices)
+
+
+def test_an_error_leaves_nothing_numbered(monkeypatch):
+    def lost(numbers):
+        raise MemoryError
+
+    sampler = Sampler(random_structure())
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_once", lost)
+        with pytest.raises(MemoryError):
+            sampler.hop(torch.arange(30, 50), 4, 1)
+    again, fresh = sampler.hop(torch.arange(5), 4, 2), Sampler(sampler.structure).hop(torch.arange(5), 4, 2)
+    assert torch.equal(again.nodes, fresh.nodes)
+    assert torch.equal(again.neighbors.indices, fresh.neighbors.indices)
+
+
+@pytest.mark.parametrize("fanout", [0, -1, 2.5, "3"])
+def test_a_fanout_that_is_no_number_of_neighbors_is_refused(fanout):
+    with pytest.raises(
+        GraphError, match=f"fanout={fanout!r}: a whole number of neighbors, 1 or more, is needed, or None for all"
+    ):
+        Sampler(star(3)).hop(torch.tensor([0]), fanout, 0)
+
+
+@pytest.mark.parametrize(
+    ("rows", "text"),
+    [
+        (torch.tensor([0, 4]), "nodes reach from 0 to 4, the graphs have 4 nodes"),
+        (torch.tensor([-1]), "nodes reach from -1 to -1"),
+        (torch.tensor([0.0]), r"a tensor of int64 with one axis, not as torch.float32 of shape \(1,\)"),
+        ([0], "a tensor of int64 with one axis, not as list"),
+    ],
+)
+def test_rows_that_are_no_nodes_are_refused(rows, text):
+    with pytest.raises(GraphError, match=text):
+        Sampler(star(3)).hop(rows, 2, 0)
 
 
 def test_parallel_edges_are_drawn_edge_by_edge():

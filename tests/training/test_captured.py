@@ -76,7 +76,7 @@ def check(kind, labels=3, features=0, members=2, least=10**9, values=False, batc
     settings = Settings(max_epochs=2, batch_size=batch_size if kind == "graph" else None, patience=5, clip_norm=1.0)
     found = []
     for captured in (recorded, lambda *_: None):
-        _layer._LEAST_ROWS = least
+        _layer._LEAST_ROWS, _layer._NARROWEST = least, 0
         _row_sum._on_device = _layer._on_device = lambda device, there=captured is recorded: there
         _train.captured = captured
         found.append(train(kind, config, inputs, targets, fleet, settings))

@@ -16,6 +16,7 @@ from edgnn.ops._row_sum import _on_device, row_sum
 #: From so many rows on one pass is faster than a product at a time; below, all are too short to matter.
 _LEAST_ROWS = 8192
 _MOST_PRODUCTS = 2  # beside the states' own and their neighbors'
+_NARROWEST = 32  # up to here tiles would be mostly empty
 _WIDEST = 256  # beyond, compiling takes long and products are better done one by one
 
 
@@ -26,8 +27,8 @@ def fits_layer(x: Tensor, structure: Structure, constants: Sequence[Tensor | CSR
     plain = single and _on_device(x.device) and x.dtype in (torch.float32, torch.bfloat16)
     square = structure.halo is None and neighbors.shape[0] == neighbors.shape[1]
     dense = [constant.shape[1] for constant in constants if isinstance(constant, Tensor)]
-    narrow = widths[0] <= widths[1] and max(*widths, *dense) <= _WIDEST
-    return plain and square and narrow and len(dense) <= _MOST_PRODUCTS and x.shape[-2] >= _LEAST_ROWS
+    fitting = widths[0] <= widths[1] and widths[1] > _NARROWEST and max(*widths, *dense) <= _WIDEST
+    return plain and square and fitting and len(dense) <= _MOST_PRODUCTS and x.shape[-2] >= _LEAST_ROWS
 
 
 def layer_sum(

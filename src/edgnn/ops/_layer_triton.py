@@ -21,6 +21,7 @@ from edgnn.ops._launch import launching
 #: The most matrices that one pass multiplies.
 MOST_PARTS = 4
 
+#: Sizes of tiles: few, so that few kernels are ever compiled.
 _INNER = 64
 _COLUMNS = 64
 _CHUNKS = 264  # two for each multiprocessor of the largest devices
@@ -198,7 +199,7 @@ def products(
     """
     rows, width = parts[0].shape[0], weights[0].shape[1]
     out = torch.empty(rows, width, dtype=weights[0].dtype, device=parts[0].device)
-    wide = max(16, min(triton.next_power_of_2(width), _COLUMNS))
+    wide = _COLUMNS
     at_once = 128
     filled = [*range(len(parts)), *[0] * (MOST_PARTS - len(parts))]
     sizes = {f"size_{place + 1}": parts[which].shape[1] for place, which in enumerate(filled)}
@@ -247,7 +248,7 @@ def _gradients(
     (rows, size), width = part.shape, gradient.shape[1]
     chunk = _CHUNK_ROWS * triton.cdiv(triton.cdiv(rows, _CHUNKS), _CHUNK_ROWS)
     chunks = triton.cdiv(rows, chunk)
-    block, wide = _block(size), max(16, min(triton.next_power_of_2(width), _COLUMNS))
+    block, wide = _block(size), _COLUMNS
     products = [
         torch.empty(chunks, size, width, dtype=torch.float32, device=part.device) for _ in range(1 if other is None else 2)
     ]
@@ -262,7 +263,7 @@ def _gradients(
 
 
 def _block(size: int) -> int:
-    return max(16, min(int(triton.next_power_of_2(size)), _INNER))
+    return 16 if size <= 16 else _INNER
 
 
 def _precision() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -59,14 +60,20 @@ class Sampler:
         means : bool
             Whether the layer takes means over the neighbors of a relation, which need no factor.
         """
-        whole, part, listed = self.structure, self.structure.rows(rows), dict[str, Any]()
+        whole = self.structure
+        if fanout is not None and (not isinstance(fanout, Integral) or fanout < 1):
+            raise GraphError(f"fanout={fanout!r}: a whole number of neighbors, 1 or more, is needed, or None for all")
+        check_nodes(rows, whole.num_nodes)
+        check_lists(whole, relations)
+        part, listed = whole.rows(rows), dict[str, Any]()
         if relations == "targets":
-            drawn = _by_target(_listed(whole.relations, relations), rows, fanout, key, means)
+            assert whole.relations is not None
+            drawn = _by_target(whole.relations, rows, fanout, key, means)
             columns, gather = self._numbered(rows, drawn.gather)
             listed["relations"] = replace(drawn, gather=gather)
         elif relations == "sources":
-            sources = _listed(whole.sources, relations)
-            drawn = _by_source(sources, sampled(sources.spread, rows, fanout, key))
+            assert whole.sources is not None
+            drawn = _by_source(whole.sources, sampled(whole.sources.spread, rows, fanout, key))
             columns, gather = self._numbered(rows, drawn.gather)
             listed["sources"] = replace(drawn, gather=gather)
         else:
@@ -77,12 +84,13 @@ class Sampler:
     def _numbered(self, rows: Tensor, matrix: CSR) -> tuple[Tensor, CSR]:
         """Return the nodes of ``rows`` and behind them all others that the matrix lists, and the matrix with their new numbers."""
         first, met = to_array(rows), to_array(matrix.indices.long())
-        place = self._places()
+        place, self._place = self._places(), None  # after an error here, it is not used again
         place[first] = _short(arange(len(first), first))
         others = _once(met[place[met] < 0])
         place[others] = _short(arange(len(others), first) + len(first))
         indices = place[met]
         place[first], place[others] = -1, -1
+        self._place = place
         columns = to_tensor(concat([first, others]))
         numbered = replace(matrix, indptr=matrix.indptr.to(torch.int32), indices=to_tensor(indices))
         return columns, replace(numbered, shape=(matrix.shape[0], len(columns)))
@@ -185,13 +193,26 @@ def _short(numbers: Array) -> Array:
     return numbers.to(torch.int32) if isinstance(numbers, Tensor) else numbers.astype(np.int32)
 
 
-def _listed(lists: Relations | None, by: ListedBy) -> Relations:
-    if lists is None:
+def check_nodes(nodes: Tensor, count: int) -> None:
+    """Raise where these are not numbers of nodes."""
+    if not isinstance(nodes, Tensor) or nodes.dtype != torch.int64 or nodes.dim() != 1:
+        raise GraphError(f"nodes are given as a tensor of int64 with one axis, not as {_described(nodes)}")
+    if len(nodes) and (int(nodes.min()) < 0 or int(nodes.max()) >= count):
+        raise GraphError(f"nodes reach from {int(nodes.min())} to {int(nodes.max())}, the graphs have {count:,} nodes")
+
+
+def check_lists(structure: Structure, relations: ListedBy) -> None:
+    """Raise where a structure lacks the lists that a layer reads."""
+    lists = {"targets": structure.relations, "sources": structure.sources}
+    if relations in lists and lists[relations] is None:
         raise GraphError(
-            f"the structure does not list edges by label and direction, which this layer draws from: build it in memory with "
-            f"relations={by!r} (files hold neighbors only), or choose conv='edgnn' or 'gnn'"
+            "the structure does not list edges by label and direction, which this layer reads: build it in memory with "
+            f"relations={relations!r} (files hold neighbors only), or choose conv='edgnn' or 'gnn'"
         )
-    return lists
+
+
+def _described(value: Any) -> str:
+    return f"{value.dtype} of shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
 
 
 def _by_target(relations: Relations, rows: Tensor, fanout: int | None, key: int, means: bool) -> Relations:

@@ -5,6 +5,7 @@ import pickle
 import shutil
 import sys
 import tempfile
+import tracemalloc
 import zlib
 from pathlib import Path
 
@@ -302,6 +303,9 @@ def test_a_header_that_was_changed_is_told(folder):
         (lambda header: header.update(version=2), "update edgnn"),
         (lambda header: header.update(format="edgnn structure"), "holds 'edgnn structure', not 'edgnn graphs'"),
         (lambda header: header["content"].update(nodes=1), "'node_label' has the type <i8 and the shape"),
+        (lambda header: header["content"].update(nodes=1), "and 1 rows: copy"),
+        (lambda header: header["content"].update(nodes=float("inf")), "lacks what it must tell"),
+        (lambda header: header["content"].update(nodes=3371.5), "lacks what it must tell"),
         (lambda header: header["content"].pop("nodes"), "lacks what it must tell"),
         (lambda header: header["content"].pop("values"), "lacks what it must tell"),
         (lambda header: header["content"].update(values=3), "lacks what it must tell"),
@@ -346,6 +350,53 @@ def test_verifying_finds_what_makes_no_graphs_whatever_the_checksums_say(folder,
         edgnn.read(folder, verify=True)
 
 
+@pytest.mark.parametrize(
+    ("name", "place", "value", "rule"),
+    [
+        ("edge_source", 17, -1, "edge 17 starts at node -1, but its graph has the nodes from 0 to 16"),
+        ("edge_target", 30, 20, "edge 30 points to node 20, but its graph"),
+        ("node_label", 5, -1, "node 5 has the label number -1"),
+        ("edge_label", 9, 4, "edge 9 has the label number 4"),
+        ("graph_offset", 3, 0, "graph_offset must rise"),
+        ("edge_offset", 3, 0, "edge_offset must rise"),
+    ],
+)
+def test_damage_that_was_not_looked_for_is_not_written_on(folder, name, place, value, rule):
+    put(folder, name, place, value)
+    with pytest.raises(GraphError, match=rule):
+        edgnn.write(edgnn.read(folder), folder.parent / "copy.graphs")
+    assert not (folder.parent / "copy.graphs").exists()
+
+
+def test_features_that_are_no_numbers_are_not_written_on(tmp_path):
+    edgnn.write(edgnn.Graphs.from_edges([(0, 1)], node_features=[[1.0], [2.0]]), tmp_path / "g.graphs")
+    put(tmp_path / "g.graphs", "node_features", (1, 0), np.nan)
+    with pytest.raises(GraphError, match="feature 0 of node 1 is nan"):
+        edgnn.write(edgnn.read(tmp_path / "g.graphs"), tmp_path / "copy.graphs")
+
+
+def test_nodes_of_targets_are_looked_at_only_when_asked_for(tmp_path):
+    edgnn.write(edgnn.Graphs.from_edges([(0, 1)]), tmp_path / "g.graphs", targets=[1, 2], nodes=[0, 1])
+    put(tmp_path / "g.graphs", "target_nodes", 1, 2)
+    assert edgnn.read_labeled(tmp_path / "g.graphs").nodes.index.tolist() == [0, 2]
+    with pytest.raises(FormatError, match=r"target_nodes.npy: it names nodes that are not among the 2"):
+        edgnn.read(tmp_path / "g.graphs", verify=True)
+
+
+def test_offsets_are_verified_in_bounded_memory():
+    offset = np.arange(2**20)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_piece_checks, "_PIECE", 2**12)
+        tracemalloc.start()
+        _piece_checks.offsets(offset, 2**20 - 1, "graph_offset")
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 2**16
+        offset[2**12] = 0
+        with pytest.raises(GraphError, match="graph_offset must rise"):
+            _piece_checks.offsets(offset, 2**20 - 1, "graph_offset")
+
+
 def test_verifying_finds_features_that_are_no_numbers(tmp_path):
     edgnn.write(edgnn.Graphs.from_edges([(0, 1)], node_features=[[1.0], [2.0]]), tmp_path / "g.graphs")
     put(tmp_path / "g.graphs", "node_features", (1, 0), np.nan)
@@ -355,7 +406,7 @@ def test_verifying_finds_features_that_are_no_numbers(tmp_path):
 
 def test_a_file_in_the_place_of_the_folder_is_told(tmp_path):
     (tmp_path / "x.graphs").write_text("")
-    with pytest.raises(FormatError, match="this is a file; edgnn graphs are a folder"):
+    with pytest.raises(FormatError, match="this is a file, but the format 'edgnn graphs' is a folder"):
         edgnn.read(tmp_path / "x.graphs")
     with pytest.raises(FileNotFoundError):
         edgnn.read(tmp_path / "y.graphs", format="arrays")
@@ -375,6 +426,6 @@ def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):
                 raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("edgnn.io._graph_writer.ArrayFile", Full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError, match=r"No space left on device: .*g\.graphs'"):
         edgnn.write(edgnn.load_dataset("MUTAG").graphs, tmp_path / "g.graphs")
     assert list(tmp_path.iterdir()) == []

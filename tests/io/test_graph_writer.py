@@ -1,5 +1,7 @@
+import errno
 import subprocess
 import sys
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -86,6 +88,28 @@ def test_one_graph_needs_no_beginning_and_ends_count_within_the_graph(tmp_path):
     assert back.equals(edgnn.Graphs.from_edges([(0, 1), (2, 0), (4, 3)], sizes=[3, 2]))
 
 
+def test_counts_may_be_numbers_of_any_kind(tmp_path):
+    def fill(writer):
+        assert writer.add_nodes(np.int64(3)) == range(3)
+        assert writer.add_nodes(torch.tensor(2)) == range(3, 5)
+
+    assert written(tmp_path / "g.graphs", fill).num_nodes == 5
+
+
+def test_nodes_behind_whole_graphs_begin_a_graph_of_their_own(tmp_path):
+    named = edgnn.Graphs.from_edges([(0, 1)], node_names=["a", "b"])
+
+    def fill(writer):
+        writer.add(named)
+        assert writer.add_nodes(names=["a", "c"]) == range(2)
+        writer.add_edges([0], [1])
+        writer.add(named)
+
+    back = written(tmp_path / "g.graphs", fill)
+    assert back.sizes.tolist() == [2, 2, 2]
+    assert back.edge_source.tolist() == [0, 2, 4]
+
+
 def test_empty_graphs_stay(tmp_path):
     def fill(writer):
         for _ in range(3):
@@ -149,6 +173,12 @@ def refuse(fill, rule, folder, error=GraphError, **options):
     [
         ([{"count": None}], r"how many nodes\? Give a count"),
         ([{"count": -1}], "-1 nodes cannot be added"),
+        *[([{"count": count}], "nodes cannot be added; a count is a whole number") for count in ("3", 2.5, True)],
+        ([{"labels": 5}], "node labels must be a list or another sequence, got a int"),
+        ([{"labels": (label for label in "ab")}], "node labels must be a list or another sequence, got a generator"),
+        ([{"numbers": 3}], "node label numbers must be a list"),
+        ([{"features": 3.0}], "node features must be a list"),
+        ([{"names": 3}], "node names must be a list"),
         ([{"count": 2, "labels": "abc"}], "3 node labels were given for 2 nodes"),
         ([{"labels": "ab", "names": ["x"]}], "1 node names were given for 2 nodes"),
         ([{"labels": "ab", "numbers": [0, 0]}], "either as values .* or as numbers"),
@@ -175,6 +205,7 @@ def test_nodes_that_cannot_be_are_refused_by_their_number(pieces, rule, tmp_path
         (([0, 3], [1, 0]), "edge 2 starts at node 3, but its graph has the nodes from 0 to 2"),
         (([0, 0], [1, -1]), "edge 2 points to node -1"),
         (([0], [1, 0]), "1 edge sources were given, but 2 targets"),
+        (([[0], [0, 0]], [1]), "edge sources cannot be read as an array"),
         (([0.5], [1]), "edge sources must be a vector of whole numbers, got float64"),
         ((np.array([2**63], np.uint64), [1]), "edge sources must be below"),
     ],
@@ -223,6 +254,82 @@ def test_targets_are_added_once(tmp_path):
     refuse(fill, "targets were added before", tmp_path / "g.graphs")
 
 
+def test_graphs_behind_their_targets_are_refused(tmp_path):
+    def begin(writer):
+        writer.add_nodes(1)
+        writer.add_targets([1])
+        writer.begin_graph()
+
+    def add(writer):
+        writer.add_nodes(1)
+        writer.add_targets(["a"])
+        writer.add(edgnn.Graphs.from_edges([(0, 1)]))
+
+    for fill in (begin, add):
+        refuse(fill, "begin and add all graphs first, then their targets", tmp_path / "g.graphs")
+
+
+def test_targets_of_short_floats_are_kept_and_ragged_ones_refused(tmp_path):
+    def fill(writer, targets):
+        writer.add_nodes(1)
+        writer.add_targets(targets)
+
+    refuse(lambda writer: fill(writer, [[1], [2, 3]]), "targets cannot be read as an array", tmp_path / "g.graphs")
+    written(tmp_path / "g.graphs", lambda writer: fill(writer, torch.tensor([0.5], dtype=torch.bfloat16)))
+    assert edgnn.read_labeled(tmp_path / "g.graphs").targets.tolist() == [0.5]
+
+
+def refused_features(writer):
+    writer.add(edgnn.Graphs.from_edges([], num_nodes=2, node_features=[[1.0], [2.0]]))
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        refused_features,
+        lambda writer: writer.begin_graph(["no name"]),
+        lambda writer: writer.add_nodes(labels=[[]]),
+        lambda writer: writer.add_edges([0], [9]),
+        lambda writer: writer.add_targets([1, 2, 3]),
+    ],
+)
+def test_an_error_that_was_passed_over_ends_the_block(refused, tmp_path):
+    def at_the_end(writer):
+        writer.add_nodes(2)
+        with suppress(GraphError):
+            refused(writer)
+
+    def at_the_next_piece(writer):
+        at_the_end(writer)
+        with pytest.raises(GraphError, match="a piece was refused"):
+            writer.add_nodes(1)
+        raise ZeroDivisionError
+
+    refuse(at_the_end, "a piece was refused, and may be there in part", tmp_path / "g.graphs")
+    refuse(at_the_next_piece, None, tmp_path / "g.graphs", ZeroDivisionError)
+
+
+def test_an_error_of_the_system_in_the_block_keeps_its_own_words(tmp_path):
+    def fill(writer):
+        writer.add_nodes(1)
+        raise ConnectionResetError(errno.ECONNRESET, "the source is gone")
+
+    refuse(fill, "the source is gone$", tmp_path / "g.graphs", ConnectionResetError)
+
+
+def test_the_second_of_two_writers_to_one_place_is_told(tmp_path):
+    place = tmp_path / "g.graphs"
+
+    def while_another_writes(second):
+        written(place, lambda first: first.add_nodes(3))
+        second.add_nodes(1)
+
+    with pytest.raises(FileExistsError, match="exists and is not an empty folder; choose another place"):
+        written(place, while_another_writes)
+    assert edgnn.read(place).num_nodes == 3
+    assert list(tmp_path.iterdir()) == [place]
+
+
 def test_a_piece_added_in_part_is_noticed(tmp_path):
     def fill(writer):
         named = edgnn.Graphs.from_edges([(0, 1)], node_names=["a", "b"])
@@ -230,7 +337,7 @@ def test_a_piece_added_in_part_is_noticed(tmp_path):
         with pytest.raises(GraphError, match="node 2 has no name"):
             writer.add(edgnn.Graphs.from_edges([(0, 1)]))
 
-    refuse(fill, "a piece was added in part only", tmp_path / "g.graphs")
+    refuse(fill, "a piece was refused, and may be there in part", tmp_path / "g.graphs")
 
 
 def test_an_error_or_ctrl_c_in_the_block_leaves_nothing(tmp_path):
@@ -271,5 +378,11 @@ def test_options_that_exclude_each_other_are_refused(tmp_path):
     graphs = edgnn.Graphs.from_edges([(0, 1)])
     with pytest.raises(GraphError, match="like= gives the vocabularies"):
         GraphWriter(tmp_path / "g", like=graphs, node_vocabulary=["a"])
+    with pytest.raises(GraphError, match="like= takes Graphs, got a str"):
+        GraphWriter(tmp_path / "g", like="x")
+    for values in (5, {"a", "b"}):
+        with pytest.raises(GraphError, match="edge_vocabulary= must be a list or another sequence"):
+            GraphWriter(tmp_path / "g", edge_vocabulary=values)
+    refuse(lambda writer: writer.add("x"), "add takes Graphs, got a str", tmp_path / "g")
     with pytest.raises(GraphError, match="unknown='drop': choose"):
         GraphWriter(tmp_path / "g", like=graphs, unknown="drop")

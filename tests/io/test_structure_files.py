@@ -1,3 +1,4 @@
+import errno
 import json
 import sys
 import tempfile
@@ -141,7 +142,8 @@ def test_counts_that_float32_cannot_hold_are_refused(tmp_path, monkeypatch):
         ({"direction": "out"}, "direction='out': choose 'both' or 'in'"),
         ({"multiplicity": "twice"}, "choose 'once' or 'per-edge'"),
         ({"dtype": torch.float16}, "choose torch.float32 or torch.float64"),
-        ({"memory": 1000}, "give at least 1,048,576 bytes"),
+        ({"memory": 1000}, "whole number of bytes to sort in, at least 1,048,576"),
+        *[({"memory": memory}, "whole number of bytes") for memory in ("1", None, 2.5e6, float("nan"), True)],
     ],
 )
 def test_options_that_cannot_be_are_refused(option, rule, tmp_path):
@@ -186,15 +188,102 @@ def test_a_damaged_structure_names_the_file(tmp_path):
     indices.unlink()
     with pytest.raises(FormatError, match=r"neighbors_indices.npy: the file is missing"):
         open_structure(tmp_path / "s")
-    with pytest.raises(FormatError, match=r"structure.json: the folder has no such header"):
+    with pytest.raises(FormatError, match=r"structure.json: the folder has no such header.*: copy the whole folder again"):
         open_structure(tmp_path)
+
+
+def change_header(folder, change):
+    header = json.loads((folder / "structure.json").read_text())
+    change(header["content"])
+    canonical = json.dumps(header["content"], sort_keys=True, separators=(",", ":"))
+    (folder / "structure.json").write_text(json.dumps(header | {"crc32": zlib.crc32(canonical.encode())}))
+
+
+def put(folder, name, place, value):
+    """Change one number of an array, with a checksum that says all is well."""
+    array = np.load(folder / f"{name}.npy")
+    array[place] = value
+    np.save(folder / f"{name}.npy", array)
+    change_header(folder, lambda content: content["arrays"][name].update(crc32=zlib.crc32(array.tobytes())))
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value", "rule"),
+    [
+        ("neighbors_indices", 5, 50, "neighbors_indices must lie between 0 and 49"),
+        ("neighbors_indices", 5, -1, "neighbors_indices must lie between 0 and 49"),
+        ("neighbors_indptr", 7, 10**6, "neighbors_indptr must rise from 0"),
+        ("C_out_indices", 5, 200, "C_out_indices must lie between 0 and 76"),
+        ("graph_offset", 0, 3, "graph_offset must rise from 0 to 50"),
+    ],
+)
+def test_verifying_finds_what_makes_no_structure_whatever_the_checksums_say(tmp_path, name, place, value, rule):
+    build(random_graph(50, 100, labels=200), tmp_path / "s", 30)
+    put(tmp_path / "s", name, place, value)
+    open_structure(tmp_path / "s")
+    with pytest.raises(FormatError, match=rule):
+        open_structure(tmp_path / "s", verify=True)
+
+
+def test_rows_that_do_not_begin_at_the_first_entry_are_told_unasked(tmp_path):
+    build(random_graph(50, 100), tmp_path / "s", 30)
+    put(tmp_path / "s", "neighbors_indptr", 0, 1)
+    with pytest.raises(FormatError, match="arrays of 'neighbors' do not fit"):
+        open_structure(tmp_path / "s")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "rule"),
+    [
+        ("edge_source", -5, "edge 3 starts at node -5, but its graph has the nodes from 0 to 49"),
+        ("edge_target", 50, "edge 3 points to node 50, but its graph has the nodes from 0 to 49"),
+        ("edge_label", -1, "edge 3 has the label number -1, but the vocabulary has 3"),
+        ("edge_label", 3, "edge 3 has the label number 3, but the vocabulary has 3"),
+    ],
+)
+@pytest.mark.parametrize("direction", ["both", "in"])
+def test_no_structure_is_built_of_what_makes_no_graph(tmp_path, name, value, rule, direction):
+    edgnn.write(random_graph(50, 100), tmp_path / "g.graphs")
+    graphs = edgnn.read(tmp_path / "g.graphs")
+    getattr(graphs, name)[3] = value
+    with pytest.raises(GraphError, match=rule):
+        write_structure(graphs, tmp_path / "s", direction=direction)
+    assert not (tmp_path / "s").exists()
+    if name == "edge_label":
+        with pytest.raises(GraphError, match=rule):
+            edgnn.Structure.of(graphs, direction=direction)
+
+
+def test_structures_and_graphs_taken_for_each_other_name_what_opens_them(tmp_path):
+    graphs = random_graph(50, 100)
+    edgnn.write(graphs, tmp_path / "x.graphs")
+    write_structure(graphs, tmp_path / "x.structure")
+    with pytest.raises(FormatError, match=r"x.structure: the folder holds a structure, .* edgnn.io.open_structure"):
+        edgnn.read(tmp_path / "x.structure")
+    with pytest.raises(FormatError, match=r"structure.json: the folder has no such header.* open it with edgnn.read"):
+        open_structure(tmp_path / "x.graphs")
+    with pytest.raises(FormatError, match=r"graphs.json: the folder has no such header.* edgnn.io.open_structure"):
+        edgnn.read(tmp_path / "x.structure", format="arrays")
+    with pytest.raises(FormatError, match="this is a file, but the format 'edgnn structure' is a folder"):
+        open_structure(tmp_path / "x.graphs" / "graphs.json")
+
+
+def test_a_full_disk_names_the_structure_and_leaves_nothing(tmp_path, monkeypatch):
+    def full(self, counts, dtype=None):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(_row_files.RowsFile, "append", full)
+    with pytest.raises(OSError, match=r"No space left on device: .*big\.structure'"):
+        write_structure(random_graph(50, 100), tmp_path / "big.structure")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_header_whose_arrays_do_not_fit_is_told(tmp_path):
     build(random_graph(50, 100), tmp_path / "s", 30)
-    header = json.loads((tmp_path / "s" / "structure.json").read_text())
-    header["content"]["nodes"] = 49
-    canonical = json.dumps(header["content"], sort_keys=True, separators=(",", ":"))
-    (tmp_path / "s" / "structure.json").write_text(json.dumps(header | {"crc32": zlib.crc32(canonical.encode())}))
+    change_header(tmp_path / "s", lambda content: content.update(nodes=49))
     with pytest.raises(FormatError, match="arrays of 'neighbors' do not fit"):
         open_structure(tmp_path / "s")
+    for wrong in (float("inf"), 50.5):
+        change_header(tmp_path / "s", lambda content, wrong=wrong: content.update(nodes=wrong))
+        with pytest.raises(FormatError, match="nodes and num_edge_labels must be whole numbers"):
+            open_structure(tmp_path / "s")

@@ -39,7 +39,7 @@ def draw_growths(charts: Mapping[str, _Curves], title: str) -> str:
     seconds = [cost for curves in charts.values() for curve in curves.values() for _, cost in curve]
     low, high = _decades(seconds)
     columns = max(1, min(_PER_ROW, len(charts)))
-    across = 2 * _EDGE + columns * (_LEFT + _WIDTH + _RIGHT)
+    across = max(2 * _EDGE + columns * (_LEFT + _WIDTH + _RIGHT), 2 * _EDGE + 9 * len(title))
     legend, top = _legend(names, across)
     told = f'<text x="{_EDGE}" y="{top + 8:.0f}" class="tick">dashed: growth in proportion to the size</text>'
     top += 12

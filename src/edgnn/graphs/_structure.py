@@ -105,6 +105,7 @@ class Structure:
             raise GraphError(f"dtype={dtype} does not count exactly: choose torch.float32 or torch.float64, then .to(dtype=…)")
         if graphs.num_nodes >= 2**31:
             raise GraphError(f"{graphs.num_nodes} nodes are too many for one structure; the limit is 2^31 - 1")
+        check._label_range(graphs.edge_label, len(graphs.edge_vocabulary), "edge")
         source, target, nodes = graphs.edge_source, graphs.edge_target, graphs.num_nodes
         neighbors = _neighbors(source, target, nodes, direction, multiplicity)
         both = direction == "both"

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from edgnn.errors import FormatError, GraphError
 
@@ -156,9 +158,20 @@ def verify_array(path: Path, array: Array, entry: Entry) -> None:
         raise FormatError(path, f"the content has changed since it was written (its checksum differs): {AGAIN}")
 
 
+def plain_array(values: Any, what: str) -> Array:
+    """Return users' values, in any kind of array or sequence, as an array on the CPU."""
+    if isinstance(values, Tensor):
+        values = values.detach().cpu()
+        values = values.float() if values.dtype == torch.bfloat16 else values
+    try:
+        return np.asarray(values)
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise GraphError(f"{what} cannot be read as an array ({error})") from None
+
+
 def plain_numbers(values: Any, what: str) -> Array:
     """Return users' whole numbers, of any kind of array, as a vector on the CPU."""
-    array = values.detach().cpu().numpy() if hasattr(values, "detach") else np.asarray(values)
+    array = plain_array(values, what)
     if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
         raise GraphError(f"{what} must be a vector of whole numbers, got {array.dtype} of shape {array.shape}")
     if array.dtype == np.uint64 and array.size and array.max() >= 2**63:

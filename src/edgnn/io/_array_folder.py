@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from edgnn.errors import FormatError, GraphError
 from edgnn.graphs._label_values import decode_value, encode_value
@@ -16,6 +16,10 @@ from edgnn.io._array_files import AGAIN, Array, Entry, map_array, verify_array
 
 VERSION = 1
 
+#: The header of each kind of folder, and what opens it.
+_OPENED_BY = {"graphs.json": "edgnn.read", "structure.json": "edgnn.io.open_structure"}
+
+_Made = TypeVar("_Made")
 _LINES = 2**14
 _LARGEST_HEADER = 2**20
 
@@ -77,12 +81,13 @@ def read_header(path: Path, kind: str) -> dict[str, Any]:
     folder = path.parent
     if not folder.is_dir():
         folder.stat()
-        raise FormatError(folder, f"this is a file; {kind} are a folder")
+        raise FormatError(folder, f"this is a file, but the format {kind!r} is a folder")
     try:
         with path.open("rb") as stream:
             data = stream.read(_LARGEST_HEADER)
     except FileNotFoundError:
-        raise FormatError(path, f"the folder has no such header, so it holds no {kind}: {AGAIN}") from None
+        other = next((f"open it with {opener}" for name, opener in _OPENED_BY.items() if (folder / name).exists()), AGAIN)
+        raise FormatError(path, f"the folder has no such header, so it holds no {kind}: {other}") from None
     try:
         header = json.loads(data)
         found, version, content = header["format"], header["version"], header["content"]
@@ -96,6 +101,22 @@ def read_header(path: Path, kind: str) -> dict[str, Any]:
     if not whole or not isinstance(content, dict):
         raise FormatError(path, f"the header has changed since it was written (its checksum differs): {AGAIN}")
     return content
+
+
+def whole_numbers(content: Mapping[str, Any], *names: str) -> list[int]:
+    """Return the sizes that a header tells; a ``ValueError`` where one is none."""
+    found = [content[name] for name in names]
+    if not all(type(number) is int and number >= 0 for number in found):
+        raise ValueError(f"{' and '.join(names)} must be whole numbers")
+    return found
+
+
+def told_of(path: Path, make: Callable[[], _Made]) -> _Made:
+    """Return what ``make`` returns; what it finds wrong is told as a fault of the file."""
+    try:
+        return make()
+    except GraphError as error:
+        raise FormatError(path, f"{error}: {AGAIN}") from None
 
 
 def open_arrays(folder: Path, stored: Any, known: Iterable[str], *, verify: bool) -> dict[str, tuple[Array, Entry]]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-import numpy as np
 import torch
 
 from edgnn.errors import FormatError, GraphError
@@ -15,12 +14,11 @@ from edgnn.graphs import Graphs, Nodes, Vocabulary
 from edgnn.graphs import _checks as graph_check
 from edgnn.io import _piece_checks as check
 from edgnn.io._array_files import AGAIN, Array, Entry
-from edgnn.io._array_folder import open_arrays, read_header, read_values
+from edgnn.io._array_folder import open_arrays, read_header, read_values, told_of, whole_numbers
 from edgnn.io._files import Path_
 from edgnn.io._graph_writer import HEADER, KIND, GraphWriter
 from edgnn.io._labeled import Labeled
 
-_Made = TypeVar("_Made")
 _INTEGERS, _FLOATS = ("<i8",), ("<f4", "<f8")
 _PIECE = 2**18
 
@@ -99,14 +97,14 @@ def _read(folder: Path, content: Mapping[str, Any], names: bool, verify: bool) -
     graphs = Graphs._trusted(**fields, **values)
     graphs.__dict__["edge_offset"] = edge_offset  # what the property would read all edges for
     if verify:
-        _told_of(folder, lambda: _verify(graphs))
-    return _labeled(folder, content, graphs, arrays)
+        told_of(folder, lambda: _verify(graphs))
+    return _labeled(folder, content, graphs, arrays, verify)
 
 
 def _opened(folder: Path, content: Mapping[str, Any], verify: bool) -> dict[str, tuple[Array, Entry]]:
     """Map all arrays and check their sizes against one another."""
-    sizes = {name: int(content[name]) for name in ("graphs", "nodes", "edges")}
-    sizes["offsets"] = sizes["graphs"] + 1
+    graphs, nodes, edges = whole_numbers(content, "graphs", "nodes", "edges")
+    sizes = {"nodes": nodes, "edges": edges, "offsets": graphs + 1}
     opened = open_arrays(folder, content["arrays"], (*_ARRAYS, *_TARGETS), verify=verify)
     for name, (rows, types, dimensions) in _ARRAYS.items():
         if name not in opened:
@@ -116,7 +114,8 @@ def _opened(folder: Path, content: Mapping[str, Any], verify: bool) -> dict[str,
         entry = opened[name][1]
         if entry.dtype not in types or len(entry.shape) != dimensions or entry.shape[0] != sizes[rows]:
             told = f"{name!r} has the type {entry.dtype} and the shape {entry.shape}"
-            raise FormatError(folder / HEADER, f"{told}, which does not fit {sizes['graphs']} graphs of {rows}: {AGAIN}")
+            rule = f"it must have {' or '.join(types)}, {dimensions} dimension(s) and {sizes[rows]} rows"
+            raise FormatError(folder / HEADER, f"{told}, but {rule}: {AGAIN}")
     for name, total in (("graph_offset", "nodes"), ("edge_offset", "edges")):
         offset = opened[name][0]
         if offset[0] != 0 or offset[-1] != sizes[total]:
@@ -131,7 +130,7 @@ def _values(folder: Path, content: Mapping[str, Any], names: bool) -> dict[str, 
         path = folder / f"{name}.jsonl"
         if name not in stored:
             raise FormatError(folder / HEADER, f"the header lacks the values {name!r}: {AGAIN}")
-        found[name] = _told_of(path, partial(Vocabulary, read_values(path, stored[name])))
+        found[name] = told_of(path, partial(Vocabulary, read_values(path, stored[name])))
     for name, owner in (("node_names", "nodes"), ("graph_names", "graphs")) if names else ():
         if name in stored:
             found[name] = graph_check.names(read_values(folder / f"{name}.jsonl", stored[name]), owner)
@@ -141,24 +140,16 @@ def _values(folder: Path, content: Mapping[str, Any], names: bool) -> dict[str, 
     return found
 
 
-def _labeled(folder: Path, content: Mapping[str, Any], graphs: Graphs, arrays: Mapping[str, Array]) -> Labeled:
+def _labeled(folder: Path, content: Mapping[str, Any], graphs: Graphs, arrays: Mapping[str, Array], verify: bool) -> Labeled:
     targets, nodes = arrays.get("targets"), None
     if targets is None and "targets" in content["values"]:
         targets = graph_check.names(read_values(folder / "targets.jsonl", content["values"]["targets"]), "target")
     if "target_nodes" in arrays:
         numbers = arrays["target_nodes"]
-        if len(numbers) and not (numbers.min() >= 0 and numbers.max() < graphs.num_nodes):
+        if verify and len(numbers) and not (numbers.min() >= 0 and numbers.max() < graphs.num_nodes):
             raise FormatError(folder / "target_nodes.npy", f"it names nodes that are not among the {graphs.num_nodes}: {AGAIN}")
         nodes = Nodes._of(graphs, torch.from_numpy(numbers))
-    return _told_of(folder, lambda: Labeled(graphs, targets, nodes))
-
-
-def _told_of(path: Path, make: Callable[[], _Made]) -> _Made:
-    """Return what ``make`` returns; what it finds wrong is told as a fault of the file."""
-    try:
-        return make()
-    except GraphError as error:
-        raise FormatError(path, f"{error}: {AGAIN}") from None
+    return told_of(folder, lambda: Labeled(graphs, targets, nodes))
 
 
 def _verify(graphs: Graphs) -> None:
@@ -169,8 +160,7 @@ def _verify(graphs: Graphs) -> None:
     sides = graphs.edge_source.numpy(), graphs.edge_target.numpy()
     for start in range(0, graphs.num_edges, _PIECE):
         source, target = (side[start : start + _PIECE] for side in sides)
-        graph = np.searchsorted(edge_offset, np.arange(start, start + len(source)), side="right") - 1
-        check.ends(source, target, offset[graph], offset[graph + 1], start)
+        check.ends_within(source, target, start, offset, edge_offset)
     for what, label, vocabulary, features in (
         ("node", graphs.node_label, graphs.node_vocabulary, graphs.node_features),
         ("edge", graphs.edge_label, graphs.edge_vocabulary, graphs.edge_features),

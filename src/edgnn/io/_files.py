@@ -187,17 +187,36 @@ def atomic_maybe_gzip(path: Path_) -> Iterator[BinaryIO]:
 def atomic_folder(path: Path_) -> Iterator[Path]:
     """Give a new folder that appears under ``path`` only when the block ends without an error."""
     path = Path(path)
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise FileExistsError(f"{path} exists and is not an empty folder; choose another place or remove it")
+    _check_free(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
     try:
         yield temporary
         temporary.chmod(0o777 & ~_umask())
-        temporary.replace(path)
+        try:
+            temporary.replace(path)
+        except OSError:
+            _check_free(path)
+            raise
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
+
+
+@contextmanager
+def naming(path: Path_) -> Iterator[None]:
+    """Name the place where a write fails, which the system does not do for a full disk."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None and error.filename is None:
+            error.filename = os.fspath(path)
+        raise
+
+
+def _check_free(path: Path) -> None:
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise FileExistsError(f"{path} exists and is not an empty folder; choose another place or remove it")
 
 
 def _umask() -> int:

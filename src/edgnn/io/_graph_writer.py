@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -15,9 +15,9 @@ from edgnn.errors import GraphError
 from edgnn.graphs import Graphs, Nodes, Vocabulary
 from edgnn.graphs._vocabulary import Labels, OnUnknown
 from edgnn.io import _piece_checks as check
-from edgnn.io._array_files import Array, ArrayFile, plain_numbers, write_array
+from edgnn.io._array_files import Array, ArrayFile, plain_array, plain_numbers, write_array
 from edgnn.io._array_folder import ValuesFile, write_header
-from edgnn.io._files import Path_, atomic_folder
+from edgnn.io._files import Path_, atomic_folder, naming
 from edgnn.io._growing import Elements, Names, Numbering
 
 #: The header of a folder of graphs, and the kind that it tells.
@@ -66,6 +66,8 @@ class GraphWriter:
     ) -> None:
         if like is not None and (node_vocabulary is not None or edge_vocabulary is not None):
             raise GraphError("like= gives the vocabularies: leave node_vocabulary= and edge_vocabulary= out")
+        if not isinstance(like, Graphs | None):
+            raise GraphError(f"like= takes Graphs, got a {type(like).__name__}")
         self._place = folder
         self._labels = {
             "node": Numbering("node", node_vocabulary, None if like is None else like.node_vocabulary, unknown),
@@ -85,23 +87,25 @@ class GraphWriter:
             self._node_names = stack.enter_context(Names(folder, "node"))
             self._graph_names = stack.enter_context(Names(folder, "graph"))
             self._graphs = self._first_node = 0
+            self._begun, self._whole = False, True
             self._targets: dict[str, dict[str, Any]] = {"arrays": {}, "values": {}}
             self._stack = stack.pop_all()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         stack, self._stack = self._opened(), None
-        if error is not None:
-            stack.__exit__(kind, error, trace)
-            return
-        with stack:
-            self._finish()
+        with naming(self._place):
+            if error is not None:
+                stack.__exit__(kind, error, trace)
+                return
+            with stack:
+                self._check_whole()
+                self._finish()
 
     def begin_graph(self, name: Any = None) -> None:
-        """Begin the next graph, named or not; a single graph needs no call."""
-        self._opened()
-        self._begin(np.zeros(1, np.int64), np.zeros(1, np.int64), None if name is None else [name])
-        self._first_node = self._nodes.count
+        """Begin the next graph, named or not; the nodes that come first, or behind :meth:`add`, need no call."""
+        with self._piece():
+            self._begin_one(name)
 
     def add_nodes(
         self,
@@ -127,13 +131,13 @@ class GraphWriter:
         names : sequence, optional
             Identifiers, unique within the graph, in every piece or in none.
         """
-        self._opened()
-        if self._graphs == 0:
-            self.begin_graph()
-        size = self._nodes.size_of(count, labels, numbers, features, names)
-        first = self._nodes.count - self._first_node
-        self._node_names.append(names, size, self._nodes.count)
-        self._nodes.append(size, labels, numbers, features)
+        with self._piece():
+            if not self._begun:
+                self._begin_one(None)
+            size = self._nodes.size_of(count, labels, numbers, features, names)
+            first = self._nodes.count - self._first_node
+            self._node_names.append(names, size, self._nodes.count)
+            self._nodes.append(size, labels, numbers, features)
         return range(first, first + size)
 
     def add_edges(
@@ -148,30 +152,27 @@ class GraphWriter:
         labels, numbers, features
             As in :meth:`add_nodes`, per edge.
         """
-        self._opened()
-        sides = plain_numbers(source, "edge sources"), plain_numbers(target, "edge targets")
-        if len(sides[0]) != len(sides[1]):
-            raise GraphError(f"{len(sides[0])} edge sources were given, but {len(sides[1])} targets")
-        size = self._edges.size_of(len(sides[0]), labels, numbers, features, None)
-        check.ends(*sides, 0, self._nodes.count - self._first_node, self._edges.count)
-        self._edges.append(size, labels, numbers, features)
-        for file, side in zip(self._ends, sides, strict=True):
-            file.append(side + self._first_node)
+        with self._piece():
+            sides = plain_numbers(source, "edge sources"), plain_numbers(target, "edge targets")
+            if len(sides[0]) != len(sides[1]):
+                raise GraphError(f"{len(sides[0])} edge sources were given, but {len(sides[1])} targets")
+            size = self._edges.size_of(len(sides[0]), labels, numbers, features, None)
+            check.ends(*sides, 0, self._nodes.count - self._first_node, self._edges.count)
+            self._edges.append(size, labels, numbers, features)
+            for file, side in zip(self._ends, sides, strict=True):
+                file.append(side + self._first_node)
 
     def add(self, graphs: Graphs) -> None:
         """Add whole graphs behind those written so far; labels that only they have are put behind the known ones."""
-        self._opened()
-        edge_offset = np.zeros(1, np.int64) if len(graphs) == 1 else _cpu(graphs.edge_offset)[:-1]
-        names = None if graphs.graph_names is None else list(graphs.graph_names)
-        shift = self._nodes.count
-        self._begin(_cpu(graphs.graph_offset)[:-1], edge_offset, names)
-        for start, stop in _pieces(graphs.num_edges):
-            for file, side in zip(self._ends, (graphs.edge_source, graphs.edge_target), strict=True):
-                file.append(_cpu(side[start:stop]) + shift)
-        self._nodes.copy(graphs.node_label, graphs.node_vocabulary, graphs.node_features)
-        self._edges.copy(graphs.edge_label, graphs.edge_vocabulary, graphs.edge_features)
-        self._node_names.append(graphs.node_names, graphs.num_nodes, shift, checked=True)
-        self._first_node = self._nodes.count
+        if not isinstance(graphs, Graphs):
+            raise GraphError(f"add takes Graphs, got a {type(graphs).__name__}; add_nodes and add_edges take arrays")
+        with self._piece():
+            shift = self._nodes.count
+            self._copy_edges(graphs, shift)
+            self._nodes.copy(graphs.node_label, graphs.node_vocabulary, graphs.node_features)
+            self._edges.copy(graphs.edge_label, graphs.edge_vocabulary, graphs.edge_features)
+            self._node_names.append(graphs.node_names, graphs.num_nodes, shift, checked=True)
+            self._first_node, self._begun = self._nodes.count, False
 
     def add_targets(self, targets: Any, nodes: Nodes | Any = None) -> None:
         """Add what is to be learned, once, when all graphs are there.
@@ -183,22 +184,55 @@ class GraphWriter:
         nodes : Nodes or array of int, optional
             The nodes that the targets belong to, numbered over all graphs.
         """
-        self._opened()
-        values = _cpu(targets) if isinstance(targets, Tensor) else np.asarray(targets)
-        owners = None if nodes is None else _node_numbers(nodes, self._nodes.count)
-        size, what = (self._graphs, "graph") if owners is None else (len(owners), "chosen node")
-        if self._targets["arrays"] or self._targets["values"]:
-            raise GraphError("targets were added before; they are added once, for everything")
-        if values.ndim not in (1, 2) or len(values) != size:
-            raise GraphError(f"targets must be one value, or one row, per {what}: {size} of them, not shape {values.shape}")
-        self._targets = _write_targets(self._folder, values, owners)
+        with self._piece():
+            values = plain_array(targets, "targets")
+            owners = None if nodes is None else _node_numbers(nodes, self._nodes.count)
+            size, what = (self._graphs, "graph") if owners is None else (len(owners), "chosen node")
+            if any(self._targets.values()):
+                raise GraphError("targets were added before; they are added once, for everything")
+            if values.ndim not in (1, 2) or len(values) != size:
+                raise GraphError(f"targets must be one value, or one row, per {what}: {size} of them, not shape {values.shape}")
+            self._targets = _write_targets(self._folder, values, owners)
 
     def _opened(self) -> ExitStack:
         if self._stack is None:
             raise GraphError(f"{type(self).__name__} writes within its with block: with GraphWriter(folder) as writer: …")
         return self._stack
 
+    @contextmanager
+    def _piece(self) -> Iterator[None]:
+        """Notice what ends with an error, and may have been written in part."""
+        self._opened()
+        self._check_whole()
+        self._whole = False
+        with naming(self._place):
+            yield
+        self._whole = True
+
+    def _check_whole(self) -> None:
+        if not self._whole:
+            raise GraphError("a piece was refused, and may be there in part: let the error that it raised end the block")
+
+    def _begin_one(self, name: Any) -> None:
+        self._begin(np.zeros(1, np.int64), np.zeros(1, np.int64), None if name is None else [name])
+        self._first_node, self._begun = self._nodes.count, True
+
+    def _copy_edges(self, graphs: Graphs, shift: int) -> None:
+        """Write where all graphs begin, and the ends of their edges, a piece at a time."""
+        offset = _cpu(graphs.graph_offset)
+        edge_offset = np.array([0, graphs.num_edges]) if len(graphs) == 1 else _cpu(graphs.edge_offset)
+        check.offsets(offset, graphs.num_nodes, "graph_offset")
+        check.offsets(edge_offset, graphs.num_edges, "edge_offset")
+        self._begin(offset[:-1], edge_offset[:-1], None if graphs.graph_names is None else list(graphs.graph_names))
+        for start, stop in _pieces(graphs.num_edges):
+            sides = _cpu(graphs.edge_source[start:stop]), _cpu(graphs.edge_target[start:stop])
+            check.ends_within(*sides, start, offset, edge_offset)
+            for file, side in zip(self._ends, sides, strict=True):
+                file.append(side + shift)
+
     def _begin(self, first_nodes: Array, first_edges: Array, names: Sequence[Any] | None) -> None:
+        if any(self._targets.values()):
+            raise GraphError("targets were added before: begin and add all graphs first, then their targets")
         self._graph_names.append(names, len(first_nodes), self._graphs)
         self._node_names.begin()
         self._offsets[0].append(first_nodes + self._nodes.count)
@@ -206,12 +240,6 @@ class GraphWriter:
         self._graphs += len(first_nodes)
 
     def _finish(self) -> None:
-        counts = (self._nodes.count, self._graphs)
-        names = [
-            names.count in (None, count) for names, count in zip((self._node_names, self._graph_names), counts, strict=True)
-        ]
-        if not all(names) or any(file.rows != self._edges.count for file in self._ends):
-            raise GraphError("a piece was added in part only: let an error that add_… raises end the block")
         for file, elements in zip(self._offsets, (self._nodes, self._edges), strict=True):
             file.append(np.array([elements.count]))
         arrays = {f"edge_{side}": file.finish() for side, file in zip(("source", "target"), self._ends, strict=True)}

@@ -39,6 +39,8 @@ class Numbering:
     def __init__(self, what: str, given: Sequence[Any] | None, like: Vocabulary | None, unknown: OnUnknown) -> None:
         if unknown not in ("error", "map"):
             raise GraphError(f"unknown={unknown!r}: choose 'error' or 'map'")
+        if given is not None:
+            check.length(given, f"{what}_vocabulary=")
         start = like if like is not None else Vocabulary(() if given is None else given)
         if like is not None and unknown == "map":
             start = like.with_unknown()
@@ -121,22 +123,21 @@ class Elements:
         if self._features is not None:
             self._features.close()
 
-    def size_of(self, count: int | None, labels: Any, numbers: Any, features: Any, names: Any) -> int:
+    def size_of(self, count: Any, labels: Any, numbers: Any, features: Any, names: Any) -> int:
         """Return how many elements a piece has, after checking that all that is given agrees."""
         if labels is not None and numbers is not None:
             raise GraphError(f"give the {self._what} labels either as values (labels=) or as numbers (numbers=), not both")
         given = {"labels": labels, "label numbers": numbers, "features": features, "names": names}
-        sizes = {name: len(values) for name, values in given.items() if values is not None}
+        sizes = {name: check.length(values, f"{self._what} {name}") for name, values in given.items() if values is not None}
         if count is None:
             if not sizes:
                 raise GraphError(f"how many {self._what}s? Give a count, labels, features or names")
             count = next(iter(sizes.values()))
-        if count < 0:
-            raise GraphError(f"{count} {self._what}s cannot be added; a count is 0 or more")
+        total = check.whole_number(count, 0, f"{count!r} {self._what}s cannot be added; a count is a whole number, 0 or more")
         for name, size in sizes.items():
-            if size != count:
-                raise GraphError(f"{size} {self._what} {name} were given for {count} {self._what}s")
-        return count
+            if size != total:
+                raise GraphError(f"{size} {self._what} {name} were given for {total} {self._what}s")
+        return total
 
     def append(self, size: int, labels: Labels | None, numbers: Any, features: Any) -> None:
         """Write a piece."""
@@ -161,6 +162,8 @@ class Elements:
             if table is None or (table < 0).any():
                 table = self._numbering.table(vocabulary, ids, self.count)
             rows = None if features is None else features[start : start + _PIECE].cpu()
+            if rows is not None:
+                check.finite(rows.numpy(), start, self._what)
             self._write_features(rows, len(ids))
             self._label.append(table[ids])
             self.count += len(ids)
@@ -246,11 +249,6 @@ class Names:
                     f"node {start + place} has the name {name!r}, as another one of its graph; names are unique there"
                 )
             self._seen.add(name)
-
-    @property
-    def count(self) -> int | None:
-        """How many names there are, if any."""
-        return None if self._file is None else self._file.lines
 
     def finish(self) -> dict[str, Any]:
         """Complete the file and return what the header says about it."""

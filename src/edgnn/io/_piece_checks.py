@@ -2,12 +2,37 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Mapping, Set
+from typing import Any
+
 import numpy as np
 
 from edgnn.errors import GraphError
 from edgnn.io._array_files import Array
 
 _PIECE = 2**22
+
+
+def whole_number(value: Any, least: int, rule: str) -> int:
+    """Return users' whole number, of any kind, as Python's own; one that is none, or below ``least``, breaks the ``rule``."""
+    try:
+        number = least - 1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = least - 1
+    if number < least:
+        raise GraphError(rule)
+    return number
+
+
+def length(values: Any, what: str) -> int:
+    """Return how many values there are, in an order that tells whose each one is."""
+    try:
+        if not isinstance(values, Set | Mapping):
+            return len(values)
+    except TypeError:
+        pass
+    raise GraphError(f"{what} must be a list or another sequence, got a {type(values).__name__}")
 
 
 def label_numbers(numbers: Array, size: int, start: int, what: str) -> None:
@@ -31,6 +56,15 @@ def ends(source: Array, target: Array, low: Array | int, high: Array | int, star
             )
 
 
+def ends_within(source: Array, target: Array, start: int, offset: Array, edge_offset: Array) -> None:
+    """Check that the edges from ``start`` on stay within their graphs; ``edge_offset`` is looked at where there are several."""
+    low, high = offset[0], offset[-1]
+    if len(offset) > 2:
+        graph = np.searchsorted(edge_offset, np.arange(start, start + len(source)), side="right") - 1
+        low, high = offset[graph], offset[graph + 1]
+    ends(source, target, low, high, start)
+
+
 def finite(features: Array, start: int, what: str) -> None:
     """Check that the feature rows from ``start`` on hold finite numbers."""
     step = max(1, _PIECE // max(1, features.shape[1]))
@@ -46,5 +80,15 @@ def finite(features: Array, start: int, what: str) -> None:
 
 def offsets(offset: Array, total: int, name: str) -> None:
     """Check that ``offset`` rises from 0 to ``total``."""
-    if len(offset) == 0 or offset[0] != 0 or offset[-1] != total or (np.diff(offset) < 0).any():
+    rises = len(offset) > 0 and offset[0] == 0 and offset[-1] == total
+    for start in range(0, len(offset), _PIECE):
+        piece = offset[start : start + _PIECE + 1]
+        rises = rises and bool((piece[:-1] <= piece[1:]).all())
+    if not rises:
         raise GraphError(f"{name} must rise from 0 to {total}")
+
+
+def columns(indices: Array, size: int, name: str) -> None:
+    """Check that ``indices`` are columns of a matrix that has ``size`` of them."""
+    if len(indices) and (indices.min() < 0 or indices.max() >= size):
+        raise GraphError(f"{name} must lie between 0 and {size - 1}")

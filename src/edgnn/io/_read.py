@@ -21,6 +21,7 @@ from edgnn.io._molecules import MoleculeOptions, read_sdf, read_smiles_table
 from edgnn.io._node_link import read_node_link, write_node_link
 from edgnn.io._rdf import read_rdf, write_rdf
 from edgnn.io._rdf_document import syntax_of
+from edgnn.io._structure_files import HEADER as STRUCTURE_HEADER
 from edgnn.io._table_files import TextTable
 from edgnn.io._tables import read_tables, write_tables
 from edgnn.io._tu import read_tu, write_tu
@@ -181,6 +182,8 @@ def _recognize_folder(path: Path) -> str:
         return "tu"
     if any(name.split(".")[0] == "edges" for name in names):
         return "tables"
+    if STRUCTURE_HEADER in names:
+        raise FormatError(path, "the folder holds a structure, not graphs: open it with edgnn.io.open_structure")
     raise FormatError(
         path, "the folder holds neither a TU set (NAME_A.txt) nor tables (edges.csv, edges.parquet) nor arrays (graphs.json)"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -16,9 +16,10 @@ from edgnn.graphs import CSR, Graphs, Structure
 from edgnn.graphs._graphs import Multiplicity
 from edgnn.graphs._structure import DENSE_ENTRIES_PER_EDGE
 from edgnn.graphs._vocabulary import known_labels
+from edgnn.io import _piece_checks as check
 from edgnn.io._array_files import AGAIN, Array, ArrayFile, Entry, write_array
-from edgnn.io._array_folder import open_arrays, read_header, write_header
-from edgnn.io._files import Path_, atomic_folder
+from edgnn.io._array_folder import open_arrays, read_header, told_of, whole_numbers, write_header
+from edgnn.io._files import Path_, atomic_folder, naming
 from edgnn.io._row_files import DenseCounts, RowsFile
 from edgnn.io._sorted_runs import SortedRuns
 
@@ -58,9 +59,9 @@ def write_structure(
     memory : int
         About how many bytes it may take; sums of edge features read all edges once per so many bytes of sums.
     """
-    _check_options(graphs, direction, multiplicity, dtype, memory)
-    with atomic_folder(folder) as unfinished:
-        builder = _Builder(graphs, unfinished, memory, dtype)
+    size = _check_options(graphs, direction, multiplicity, dtype, memory)
+    with naming(folder), atomic_folder(folder) as unfinished:
+        builder = _Builder(graphs, unfinished, size, dtype)
         arrays = builder.build(direction, multiplicity)
         content = {
             "nodes": graphs.num_nodes,
@@ -80,16 +81,16 @@ def open_structure(folder: Path_, *, verify: bool = False) -> Structure:
     folder : path
         The folder.
     verify : bool
-        Check that the contents are what was written, which reads all of them.
+        Check that the contents are what was written, and make a structure, which reads all of them.
     """
     path = Path(folder)
     content = read_header(path / HEADER, KIND)
     try:
         opened = open_arrays(path, content["arrays"], _names(), verify=verify)
         arrays = {name: torch.from_numpy(array) for name, (array, _) in opened.items()}
-        nodes, labels, both = int(content["nodes"]), int(content["num_edge_labels"]), content["direction"] == "both"
+        (nodes, labels), both = whole_numbers(content, "nodes", "num_edge_labels"), content["direction"] == "both"
         neighbors = _csr(arrays, "neighbors", (nodes, nodes))
-        return Structure(
+        structure = Structure(
             neighbors=neighbors,
             neighbors_t=neighbors if both else _csr(arrays, "neighbors_t", (nodes, nodes)),
             C_in=_counts(arrays, "C_in", (nodes, labels)),
@@ -105,6 +106,9 @@ def open_structure(folder: Path_, *, verify: bool = False) -> Structure:
         if isinstance(error, FormatError):
             raise
         raise FormatError(path / HEADER, f"the header lacks what it must tell ({error}): {AGAIN}") from None
+    if verify:
+        told_of(path, lambda: _verify(structure))
+    return structure
 
 
 def _names() -> list[str]:
@@ -115,7 +119,7 @@ def _names() -> list[str]:
 def _csr(arrays: dict[str, Tensor], name: str, shape: tuple[int, int]) -> CSR:
     indptr, indices, values = arrays[f"{name}_indptr"], arrays[f"{name}_indices"], arrays.get(f"{name}_values")
     entries = len(indices) if values is None else len(values)
-    if len(indptr) != shape[0] + 1 or len(indices) != entries or int(indptr[-1]) != entries:
+    if len(indptr) != shape[0] + 1 or len(indices) != entries or (int(indptr[0]), int(indptr[-1])) != (0, entries):
         raise ValueError(f"the arrays of {name!r} do not fit one another")
     return CSR(indptr, indices, values, shape)
 
@@ -128,7 +132,18 @@ def _counts(arrays: dict[str, Tensor], name: str, shape: tuple[int, int]) -> Ten
     return arrays[name]
 
 
-def _check_options(graphs: Graphs, direction: str, multiplicity: str, dtype: torch.dtype, memory: int) -> None:
+def _verify(structure: Structure) -> None:
+    """Check that all matrices are some, whatever the checksums say."""
+    check.offsets(structure.graph_offset.numpy(), structure.neighbors.shape[0], "graph_offset")
+    for name in _MATRICES:
+        matrix = getattr(structure, name)
+        if isinstance(matrix, CSR):
+            check.offsets(matrix.indptr.numpy(), matrix.nnz, f"{name}_indptr")
+            check.columns(matrix.indices.numpy(), matrix.shape[1], f"{name}_indices")
+
+
+def _check_options(graphs: Graphs, direction: str, multiplicity: str, dtype: torch.dtype, memory: Any) -> int:
+    """Return the memory as a number, after checking all options."""
     for name, value, allowed in (
         ("direction", direction, ("both", "in")),
         ("multiplicity", multiplicity, ("once", "per-edge")),
@@ -136,12 +151,12 @@ def _check_options(graphs: Graphs, direction: str, multiplicity: str, dtype: tor
     ):
         if value not in allowed:
             raise GraphError(f"{name}={value!r}: choose {' or '.join(map(repr, allowed))}")
-    if memory < LEAST_MEMORY:
-        raise GraphError(f"memory={memory} is too little to sort in: give at least {LEAST_MEMORY:,} bytes")
     if graphs.device.type != "cpu":
         raise GraphError(f"the graphs are on {graphs.device}; a structure is built on disk from graphs on the CPU: .to('cpu')")
     if graphs.num_nodes >= 2**31:
         raise GraphError(f"{graphs.num_nodes} nodes are too many for one structure; the limit is 2^31 - 1")
+    rule = f"memory={memory!r}: give a whole number of bytes to sort in, at least {LEAST_MEMORY:,}"
+    return check.whole_number(memory, LEAST_MEMORY, rule)
 
 
 class _Builder:
@@ -156,6 +171,7 @@ class _Builder:
     def build(self, direction: str, multiplicity: str) -> dict[str, Entry]:
         """Write all arrays and return what the header says about them."""
         graphs, both = self._graphs, direction == "both"
+        check.offsets(graphs.graph_offset.numpy(), graphs.num_nodes, "graph_offset")
         source, target, label = (part.numpy() for part in (graphs.edge_source, graphs.edge_target, graphs.edge_label))
         distinct = multiplicity == "once"
         entries = self._neighbors("neighbors", target, source, both, distinct)
@@ -179,6 +195,7 @@ class _Builder:
             SortedRuns(self._folder / "sorting", self._run, distinct=distinct, expected=most) as runs,
         ):
             for piece in self._pieces():
+                check.ends(column[piece], row[piece], 0, self._graphs.num_nodes, piece.start)
                 runs.add(_packed(row[piece], column[piece]))
                 if both:
                     runs.add(_packed(column[piece], row[piece]))
@@ -194,6 +211,7 @@ class _Builder:
         with closing(file), SortedRuns(folder / "sorting", self._run, distinct=False, expected=known) as runs:
             for piece in self._pieces():
                 owner, number = node[piece], label[piece]
+                check.label_numbers(number, len(self._graphs.edge_vocabulary), piece.start, "edge")
                 if known < len(label):
                     owner, number = owner[number < self.known], number[number < self.known]
                 runs.add(_packed(owner, number))

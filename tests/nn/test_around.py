@@ -5,6 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from edgnn.errors import EdgnnError
 from edgnn.graphs import Graphs
 from edgnn.graphs._vocabulary import known_labels
 from edgnn.nn import CONVS, Inputs, NodeModel, Noise
@@ -74,6 +75,26 @@ def test_the_first_layer_of_edgnn_reads_no_neighbors():
     assert two.hops[1].nodes.tolist() == [4, 3, 5]
     assert two.H0.shape[0] == 3
     assert two.reach is None
+
+
+@pytest.mark.parametrize(
+    ("nodes", "layers", "text"),
+    [
+        (torch.tensor([3]), 2, "nodes reach from 3 to 3, the graphs have 3 nodes"),
+        (torch.tensor([-1]), 2, "nodes reach from -1 to -1"),
+        ([0], 2, "a tensor of int64 with one axis, not as list"),
+        (torch.tensor([0]), 0, "layers=0: at least 1 is needed"),
+    ],
+)
+def test_what_there_is_nothing_around_is_refused(nodes, layers, text):
+    with pytest.raises(EdgnnError, match=text):
+        Inputs.of(Graphs.from_edges([(0, 1), (1, 2)], sizes=[3])).around(nodes, layers)
+
+
+def test_a_part_has_no_parts():
+    part = Inputs.of(Graphs.from_edges([(0, 1), (1, 2)], sizes=[3])).around(torch.tensor([0]), 2)
+    with pytest.raises(EdgnnError, match="inputs of some nodes already: call around on those of the whole graphs"):
+        part.around(torch.tensor([0]), 2)
 
 
 def test_inputs_of_some_nodes_move_as_a_whole():

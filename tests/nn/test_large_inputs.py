@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from edgnn.errors import ModelError
 from edgnn.graphs import Graphs, Structure
 from edgnn.graphs._csr import CSR
-from edgnn.nn import Inputs, LargeInputs, _inputs, _large_inputs
+from edgnn.nn import Inputs, LargeInputs, NodeModel, _inputs, _large_inputs
 from edgnn.nn._large_inputs import input_bytes
 from edgnn.training._tasks import NodeTask
 from strategies import STRINGS, graphs
@@ -49,13 +49,15 @@ def test_labels_of_graphs_with_training_nodes_are_seen(collection, some, data):
         assert torch.equal(ours, theirs)
 
 
-def test_the_neighbors_of_a_hub_are_counted_once(monkeypatch):
+@pytest.mark.parametrize("sparse", [False, True])
+def test_the_neighbors_of_a_hub_are_counted_once(monkeypatch, sparse):
     star = Graphs.from_edges([(0, leaf) for leaf in range(1, 9)], num_nodes=9)
     monkeypatch.setattr(_large_inputs, "_HUB", 4)
+    monkeypatch.setattr(_large_inputs, "DENSE_LABELS", -1 if sparse else 64)
     inputs, counted, sums = LargeInputs.of(star), [], LargeInputs._sums
     monkeypatch.setattr(LargeInputs, "_sums", lambda self, lists: counted.append(lists.nnz) or sums(self, lists))
     for _ in range(3):
-        assert inputs.neighbor_inputs(torch.tensor([2, 0, 1])).flatten().tolist() == [1, 8, 1]
+        assert dense(inputs.neighbor_inputs(torch.tensor([2, 0, 1]))).flatten().tolist() == [1, 8, 1]
     assert counted == [2, 8, 2, 2]
 
 
@@ -63,6 +65,22 @@ def test_a_structure_of_other_graphs_is_refused():
     small, large = (Graphs.from_edges([(0, 1)], num_nodes=nodes) for nodes in (2, 5))
     with pytest.raises(ModelError, match="the structure has 2 nodes, the graphs have 5"):
         LargeInputs.of(large, Structure.of(small))
+
+
+@pytest.mark.parametrize(
+    "options", [{"direction": "in"}, {"direction": "both"}, {"multiplicity": "once"}, {"relations": False}]
+)
+def test_options_beside_a_structure_are_refused(options):
+    pair = Graphs.from_edges([(0, 1)], num_nodes=2)
+    (name,) = options
+    with pytest.raises(ModelError, match=f"the structure that is given decides about {name}: leave that out"):
+        LargeInputs.of(pair, Structure.of(pair), **options)
+
+
+def test_a_model_is_not_called_with_them():
+    pair = Graphs.from_edges([(0, 1)], num_nodes=2)
+    with pytest.raises(ModelError, match=r"call edgnn.training.outputs\(model, inputs\)"):
+        NodeModel(1, 1, 2)(LargeInputs.of(pair))
 
 
 def test_bytes_are_counted_before_anything_is_made():

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,10 +12,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgnn.errors import TrainingError
+from edgnn.errors import GraphError, TrainingError
 from edgnn.estimators import NodeClassifier
 from edgnn.graphs import Graphs
 from edgnn.graphs._vocabulary import known_labels
+from edgnn.io import open_structure, write_structure
 from edgnn.nn import CONVS, GraphModel, Inputs, LargeInputs, NodeModel
 from edgnn.nn._model import input_options
 from edgnn.training import _layerwise as module
@@ -93,6 +96,50 @@ def test_states_go_to_files_where_memory_is_too_short_for_one_member(monkeypatch
     assert not any(path.parent.exists() for path in made)
 
 
+def short_of_memory(monkeypatch):
+    """Return the outputs of a model whose states go to files, and what it is called with."""
+    _, inputs, _, collection = node_task()
+    model, inputs = model_of(collection, "edgnn", layers=5), inputs.to(dtype=torch.float64)
+    whole = node_outputs(model, inputs, torch.arange(40))
+    monkeypatch.setattr(module, "_LEAST_MEMORY", 1000)
+    return whole, (model, inputs, torch.arange(40))
+
+
+@pytest.mark.parametrize("reserved_by", ["the system", "writing"])
+def test_files_have_their_room_before_they_are_mapped(monkeypatch, reserved_by):
+    whole, call = short_of_memory(monkeypatch)
+    if reserved_by == "writing":
+        monkeypatch.delattr(os, "posix_fallocate", raising=False)
+    sizes, together, from_file = [], [], torch.from_file
+
+    def mapped(path, **options):
+        sizes.append(Path(path).stat())
+        together.append(len(list(Path(path).parent.iterdir())))
+        return from_file(path, **options)
+
+    monkeypatch.setattr(torch, "from_file", mapped)
+    torch.testing.assert_close(node_outputs(*call, memory=1000), whole)
+    assert [size.st_size for size in sizes] == [40 * 5 * 8] * 4
+    assert all(size.st_blocks * 512 >= size.st_size for size in sizes)
+    assert together == [1, 2, 2, 2]
+
+
+def test_a_full_disk_is_told_and_nothing_is_left_on_it(monkeypatch, tmp_path):
+    _, call = short_of_memory(monkeypatch)
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full, raising=False)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    text = (
+        rf"take 3,200 bytes, but {tmp_path} has no such room \(No space left on device\): name a folder .* TMPDIR, or give more"
+    )
+    with pytest.raises(TrainingError, match=text):
+        node_outputs(*call, memory=1000)
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("layers", [1, 2, 4])
 def test_every_state_is_computed_once_and_only_if_needed(monkeypatch, layers):
     path = Graphs.from_edges([(node, node + 1) for node in range(19)], num_nodes=20)
@@ -141,6 +188,18 @@ def test_too_little_memory_is_told():
     _, inputs, _, collection = node_task()
     with pytest.raises(TrainingError, match=r"memory=10: at least 1,048,576 bytes are needed"):
         outputs(model_of(collection, "edgnn"), inputs, memory=10)
+    for memory in ("x", 2.5e6, float("nan")):
+        with pytest.raises(TrainingError, match=rf"memory={memory!r}: .* a whole number of them"):
+            outputs(model_of(collection, "edgnn"), inputs, memory=memory)
+
+
+@pytest.mark.parametrize("conv", ["joint", "rgcn", "gine"])
+def test_lists_that_a_file_does_not_hold_are_told(conv, tmp_path):
+    collection = node_task()[3]
+    write_structure(collection, tmp_path / "structure")
+    inputs = LargeInputs.of(collection, open_structure(tmp_path / "structure"))
+    with pytest.raises(GraphError, match=r"build it in memory with relations=.* \(files hold neighbors only\)"):
+        outputs(model_of(collection, conv), inputs)
 
 
 def test_estimators_predict_large_graphs_layer_by_layer(monkeypatch):

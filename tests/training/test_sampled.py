@@ -68,6 +68,15 @@ def test_large_inputs_give_the_same_numbers(conv):
     same_run(train("node", config, LargeInputs.of(graphs, **options), targets, MEMBERS, FEW), counted, 1e-12)
 
 
+@pytest.mark.parametrize("relations", [True, "targets", "sources"])
+def test_lists_that_a_layer_does_not_read_change_nothing(relations):
+    config, _, targets, graphs = node_task()
+    expected = train("node", config, LargeInputs.of(graphs), targets, MEMBERS, FEW)
+    inputs = LargeInputs.of(graphs, relations=relations)
+    same_run(train("node", config, inputs, targets, MEMBERS, FEW), expected)
+    torch.testing.assert_close(outputs(expected, inputs), outputs(expected, LargeInputs.of(graphs)))
+
+
 @pytest.mark.parametrize("options", [{}, {"batch_norm": True}, {"head": "conv", "layers": 3}])
 def test_a_member_equals_itself_alone(options):
     config, inputs, targets = task_of(**options)
@@ -145,6 +154,25 @@ def test_steps_are_prepared_in_a_thread_that_ends_with_the_epoch(monkeypatch):
     assert len(threads) == FEW.max_epochs
     assert threading.main_thread() not in threads
     assert not any(thread.is_alive() for thread in threads)
+
+
+@pytest.mark.usefixtures("in_a_thread")
+@pytest.mark.parametrize("members", [1, 7])
+def test_as_much_is_prepared_ahead_for_many_members_as_for_one(monkeypatch, members):
+    config, inputs, targets = task_of()
+    ahead, prepared, batch, prepare = [], [], SampledTask._batch, SampledTask.prepare
+
+    def taken(task, *arguments):
+        found = batch(task, *arguments)
+        ahead.append(len(task._ready))
+        return found
+
+    monkeypatch.setattr(SampledTask, "_batch", taken)
+    monkeypatch.setattr(SampledTask, "prepare", lambda *a: prepared.append(threading.current_thread()) or prepare(*a))
+    train("node", config, inputs, targets, [Member(range(24), seed=n) for n in range(members)], replace(FEW, max_epochs=1))
+    assert ahead == [2] * (3 * members - 2) + [1, 0]
+    assert len(prepared) == 3 * members
+    assert threading.main_thread() not in prepared
 
 
 @pytest.mark.usefixtures("in_a_thread")
@@ -281,7 +309,9 @@ def test_a_graph_mapped_from_files_is_trained_on_as_one_in_memory(tmp_path):
     ("settings", "options", "text"),
     [
         ({"fanout": (2, 2)}, {}, r"fanout=\(2, 2\) has 2 numbers, but 1 of the model's 2 layers read neighbors"),
-        ({"fanout": (2,)}, {"embedding": 3}, r"has 1 numbers, but 2 of the model's 2 layers"),
+        ({"fanout": (2, 2)}, {}, r"read neighbors \(the first layer's sums are exact, so it takes none\): give as many"),
+        ({"fanout": (2,)}, {"embedding": 3}, r"has 1 numbers, but 2 of the model's 2 layers read neighbors: give as many"),
+        ({"fanout": (2,)}, {"layers": 1}, r"but 0 of the model's 1 layers read neighbors .*: leave fanout out"),
         ({"batch_size": None}, {}, "fanout=2 is for node tasks in batches: set batch_size"),
     ],
 )
@@ -289,6 +319,18 @@ def test_a_fanout_that_does_not_fit_is_told(settings, options, text):
     config, inputs, targets = task_of(**options)
     with pytest.raises(TrainingError, match=text):
         train("node", config, inputs, targets, MEMBERS, replace(FEW, **settings))
+
+
+@pytest.mark.parametrize("conv", ["joint", "rgcn"])
+def test_that_large_inputs_take_a_number_more_per_relation_is_told(conv):
+    config, _, targets, graphs = node_task()
+    config |= {"conv": conv}
+    counted, large = (kind.of(graphs, relations="targets") for kind in (Inputs, LargeInputs))
+    train("node", config, counted, targets, MEMBERS, replace(FEW, max_epochs=1, fanout=(2,)))
+    with pytest.raises(TrainingError, match=r"but 2 of .* \(of LargeInputs, .*, the first layer reads them too\)"):
+        train("node", config, large, targets, MEMBERS, replace(FEW, max_epochs=1, fanout=(2,)))
+    for inputs in (counted, large):
+        train("node", config, inputs, targets, MEMBERS, replace(FEW, max_epochs=1, fanout=2))
 
 
 @pytest.mark.parametrize("conv", ["joint", "gine"])

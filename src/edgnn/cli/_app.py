@@ -98,7 +98,9 @@ def main() -> None:
 def run() -> NoReturn:
     """Run :func:`main` as a program: leave at once when it is done, as native threads of libraries may not end in order."""
     if sys.argv[1:2] != ["bench"]:  # which measures what users of the library have
-        os.environ.setdefault("GOMP_SPINCOUNT", "2000")  # torch's threads wait by spinning: on a busy machine that takes the time
+        os.environ.setdefault(
+            "GOMP_SPINCOUNT", "2000"
+        )  # torch's threads wait by spinning: on a busy machine that takes the time
         reuse_memory()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):

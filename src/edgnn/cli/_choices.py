@@ -89,6 +89,8 @@ def make_estimator(
 
     if "random_state" in parameters:
         raise EdgnnError("random_state follows from --seed")
+    if "fanout" in parameters and data.level == "graph":
+        raise EdgnnError("fanout says how many neighbors of a node are read, and these are graphs: leave it out")
     chosen = dict(parameters)
     if "class_weight" in chosen:
         chosen["class_weight"] = class_weight_of(chosen["class_weight"], data.class_names)

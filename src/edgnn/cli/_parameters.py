@@ -52,7 +52,7 @@ _TRAINING = (
     ("learning_rate", "RATE", "Default 0.001 for graphs, 0.005 for nodes."),
     ("weight_decay", "RATE", "Default 0.0005 for graphs, 0 for nodes."),
     ("batch_size", "N", "Graphs or nodes per step, or none for all at once; default 8 graphs, all nodes."),
-    ("fanout", "N[,N]", "Nodes with --batch-size: most neighbors read per node and layer, last layer first; default all."),
+    ("fanout", "N[,N]", "Nodes with --batch-size: most neighbors read per node; or per layer, last first, none for the first."),
     ("max_epochs", "N", "Most epochs; default 40 for graphs, 400 for nodes. The best epoch's weights are kept."),
     ("patience", "N", "Stop after so many epochs without a lower validation loss; default: never."),
     ("class_weight", "WEIGHTS", "balanced, or NAME=WEIGHT,NAME=WEIGHT."),

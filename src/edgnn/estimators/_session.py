@@ -15,15 +15,17 @@ import torch
 from edgnn.errors import EstimatorError, RunError, TrainingError
 from edgnn.estimators._base import Estimator
 from edgnn.estimators._fingerprint import fingerprint
-from edgnn.estimators._fleet import OnEpoch, device_of, raw_outputs
+from edgnn.estimators._fleet import OnEpoch, device_of, model_config, raw_outputs, settings_of
 from edgnn.estimators._inputs import Items, graphs_of
 from edgnn.estimators._problem import Part, Problem
 from edgnn.estimators._storage import _parameters, estimator_class, save_into, stored_parameters
 from edgnn.estimators._targets import Encoding, class_weights, encoding_of
 from edgnn.io._files import Path_
+from edgnn.nn import NodeModel
 from edgnn.training import Epoch, RunFolder
 from edgnn.training._group import Group, shared_state
 from edgnn.training._run_folder import CHECKPOINT, METRICS
+from edgnn.training._sampled import fanouts
 
 _Array = np.ndarray[Any, Any]
 
@@ -251,7 +253,13 @@ def _check(estimator: Estimator, X: Items, y: Any, split: Any, class_names: Sequ
     valid = train[:0] if split is None or split.valid is None else np.asarray(split.valid)
     estimator._check_part(Part(train, valid if estimator.validation is None else train, 0))
     learned = data.y[np.concatenate([train, valid])]
-    class_weights(parameters.get("class_weight"), encoding_of(learned, data.task))
+    encoding = encoding_of(learned, data.task)
+    class_weights(parameters.get("class_weight"), encoding)
+    settings = settings_of(parameters).of(estimator._level)
+    if isinstance(settings.fanout, tuple):  # how many it needs may depend on what is counted of the graphs
+        problem = Problem.of(data, estimator._coder_of(graphs_of(data.items)), parameters)
+        model = NodeModel(**model_config(parameters, problem.coder, encoding, problem.inputs))
+        fanouts(settings.fanout, model, problem.inputs)
     if data.task == "classes":
         _check_classes(data.y, learned, class_names)
 

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
+from edgnn.errors import ModelError
 from edgnn.graphs import Graphs, Structure
 from edgnn.graphs import _csr as csr
 from edgnn.graphs._csr import CSR
@@ -18,6 +19,7 @@ from edgnn.graphs._relations import Cells
 from edgnn.graphs._structure import ListedBy, select_rows
 from edgnn.graphs._vocabulary import known_labels
 from edgnn.ops import neighbor_sum, row_sum
+from edgnn.ops._sampling import check_nodes
 
 #: Up to so many labels, one-hot rows are dense: no wider than a hidden layer.
 DENSE_LABELS = 64
@@ -117,6 +119,11 @@ class Inputs:
         constant_first : bool
             Whether the first layer is a product of constants, so that it reads no neighbors.
         """
+        if self.hops is not None:
+            raise ModelError("these are the inputs of some nodes already: call around on those of the whole graphs")
+        if layers < 1:
+            raise ModelError(f"layers={layers}: at least 1 is needed")
+        check_nodes(nodes, self.num_nodes)
         hops: list[Structure] = []
         rows = columns = nodes
         for layer in range(layers, 0, -1):

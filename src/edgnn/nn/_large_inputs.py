@@ -58,7 +58,7 @@ class LargeInputs:
     node_features: Tensor | None = None
     device: torch.device = field(default_factory=partial(torch.device, "cpu"))
     dtype: torch.dtype = torch.float32
-    _hubs: dict[int, Tensor] = field(init=False, default_factory=dict)
+    _hubs: dict[int, Matrix] = field(init=False, default_factory=dict)
 
     @classmethod
     def of(
@@ -66,16 +66,22 @@ class LargeInputs:
         graphs: Graphs,
         structure: Structure | None = None,
         *,
-        direction: Literal["both", "in"] = "both",
-        multiplicity: Multiplicity = "once",
+        direction: Literal["both", "in"] | None = None,
+        multiplicity: Multiplicity | None = None,
         dtype: torch.dtype = torch.float32,
-        relations: ListedBy = False,
+        relations: ListedBy | None = None,
         device: torch.device | str = "cpu",
     ) -> LargeInputs:
         """Take graphs as they are; options as of :meth:`edgnn.Structure.of`, unless a structure is given (one from a file, say)."""
         graphs = graphs.to("cpu")
+        options: dict[str, Any] = {"direction": direction, "multiplicity": multiplicity, "relations": relations}
+        options = {name: value for name, value in options.items() if value is not None}
         if structure is None:
-            structure = Structure.of(graphs, direction=direction, multiplicity=multiplicity, dtype=dtype, relations=relations)
+            structure = Structure.of(graphs, dtype=dtype, **options)
+        elif options:
+            raise ModelError(
+                f"the structure that is given decides about {' and '.join(options)}: leave that out, or the structure"
+            )
         if structure.neighbors.shape != (graphs.num_nodes, graphs.num_nodes):
             raise ModelError(
                 f"the structure has {structure.num_nodes:,} nodes, the graphs have {graphs.num_nodes:,}: give one of these graphs"
@@ -115,23 +121,24 @@ class LargeInputs:
         r"""Return :math:`A H^0` of some nodes: sums over all their neighbors; those of hubs are kept."""
         neighbors = self.structure.neighbors
         is_hub = neighbors.indptr[nodes + 1] - neighbors.indptr[nodes] > _HUB
-        if self.labels > DENSE_LABELS or not is_hub.any():
-            return self._sums(csr.take(neighbors, nodes))
-        sums = torch.empty(len(nodes), self.width, dtype=self.dtype, device=self.device)
-        sums[~is_hub] = _dense(self._sums(csr.take(neighbors, nodes[~is_hub])))
-        sums[is_hub] = torch.cat([self._of_hub(node) for node in torch.split(nodes[is_hub], 1)])
-        return sums
+        others = self._sums(csr.take(neighbors, nodes[~is_hub]))
+        if not is_hub.any():
+            return others
+        order = torch.argsort(is_hub.to(torch.int8), stable=True)
+        hubs = [self._of_hub(node) for node in torch.split(nodes[is_hub], 1)]
+        return select_rows(_stacked([others, *hubs]), torch.argsort(order).to(self.device))
 
-    def _of_hub(self, node: Tensor) -> Tensor:
+    def _of_hub(self, node: Tensor) -> Matrix:
         number = int(node)
         if number not in self._hubs:
-            self._hubs[number] = _dense(self._sums(csr.take(self.structure.neighbors, node)))
+            self._hubs[number] = self._sums(csr.take(self.structure.neighbors, node))
         return self._hubs[number]
 
     def of_hops(self, hops: tuple[Structure, ...], rows: Tensor) -> Inputs:
         """Return the inputs of these hops, the first of which has ``rows``; as :meth:`Inputs.of_hops` does."""
         first = hops[0]
-        reads = first.neighbors.nnz or first.relations is not None or first.sources is not None
+        lists = (first.neighbors, *(part.gather for part in (first.relations, first.sources) if part is not None))
+        reads = any(part.nnz for part in lists)
         nothing = torch.zeros(0, dtype=torch.int32, device=self.device)
         empty = torch.zeros(0, self.width, dtype=self.dtype, device=self.device)
         pool = CSR(nothing.new_zeros(1), nothing, None, (0, 0))
@@ -200,9 +207,15 @@ class LargeInputs:
         return CSR(indptr, indices, torch.from_numpy(matrix.data).to(self.dtype), matrix.shape).to(self.device)
 
 
-def _dense(matrix: Matrix) -> Tensor:
-    assert isinstance(matrix, Tensor)
-    return matrix
+def _stacked(parts: list[Matrix]) -> Matrix:
+    """Return the rows of several matrices, all of them dense or all sparse, as one."""
+    if isinstance(parts[0], Tensor):
+        return torch.cat([part for part in parts if isinstance(part, Tensor)])
+    sparse = [part for part in parts if isinstance(part, CSR)]
+    lengths = torch.cat([part.indptr.diff() for part in sparse])
+    indptr = torch.cat([lengths.new_zeros(1), lengths.cumsum(0, dtype=lengths.dtype)])
+    values = torch.cat([part.values for part in sparse if part.values is not None])
+    return CSR(indptr, torch.cat([part.indices for part in sparse]), values, (len(lengths), sparse[0].shape[1]))
 
 
 def input_bytes(graphs: Graphs, dtype: torch.dtype) -> int:

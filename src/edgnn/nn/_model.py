@@ -182,6 +182,11 @@ class Model(nn.Module):
     def _inputs(self, inputs: Inputs | Graphs) -> Inputs:
         if isinstance(inputs, Inputs):
             return inputs
+        if isinstance(inputs, LargeInputs):
+            raise ModelError(
+                "LargeInputs are read some nodes at a time: call edgnn.training.outputs(model, inputs), "
+                "or count everything with Inputs.of"
+            )
         some = next(self.parameters())
         return Inputs.of(
             inputs,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from functools import partial
+from numbers import Integral
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,6 +21,7 @@ from edgnn.nn import GNNConv, Inputs, LargeInputs, Model
 from edgnn.nn._conv import Known
 from edgnn.nn._inputs import _with_neighbors
 from edgnn.ops import constant_product, row_sum
+from edgnn.ops._sampling import check_lists
 
 _MEMORY = 2**30
 _LEAST_MEMORY, _LARGEST_CHUNK = 2**20, 2**26
@@ -39,7 +42,8 @@ def node_outputs(
     the states of two layers before the last, which goes straight into the result (so of one, where there are two layers): each of
     the :math:`N_t \le N` nodes that are needed of it, :math:`d_t` wide, of m members at a time, b bytes per number; and a chunk c,
     an eighth of ``memory`` up to 64 MiB, or what the largest neighbor list takes. Where ``memory`` is too little for all members,
-    fewer are taken at a time; where it is too little for one, the states are kept in temporary files.
+    fewer are taken at a time; where it is too little for one, the states are kept in temporary files, in the folder that the
+    environment variable ``TMPDIR`` names (``/tmp`` without; where that is kept in memory, as on many systems, name one on a disk).
 
     Parameters
     ----------
@@ -59,8 +63,8 @@ def node_outputs(
     nodes (n,) → (n, K);  with members, (M, n, K)
     """
     memory = default_memory(inputs.device) if memory is None else memory
-    if memory < _LEAST_MEMORY:
-        raise TrainingError(f"memory={memory}: at least {_LEAST_MEMORY:,} bytes are needed")
+    if not isinstance(memory, Integral) or memory < _LEAST_MEMORY:
+        raise TrainingError(f"memory={memory!r}: at least {_LEAST_MEMORY:,} bytes are needed, a whole number of them")
     training = model.training
     model.eval()
     try:
@@ -85,6 +89,7 @@ class _Plan:
         self.inputs, self.structure = inputs, inputs.structure
         self.embedded, self.convs = model.embedding is not None, model.convs[:layers]
         self.constant = not self.embedded and (isinstance(model.convs[0], GNNConv) or inputs.cells is not None)
+        check_lists(self.structure, model.convs[0].relations)
         self.widths = [] if model.embedding is None else [int(model.embedding.shape[-1])]
         self.widths += [conv.out_dim for conv in self.convs]
         self.needed = [nodes]
@@ -108,7 +113,8 @@ class _Plan:
             return self._entering(model)
         members, dtype = model.members or 1, next(model.parameters()).dtype
         shape = () if model.members is None else (members,)
-        with _Tables(self.inputs.device, dtype, self.table_bytes * members > memory - _chunk(memory)) as tables:
+        needed = self.table_bytes * members
+        with _Tables(self.inputs.device, dtype, needed if needed > memory - _chunk(memory) else None) as tables:
             table = None
             for number, (rows, width) in enumerate(zip(self.needed, self.widths, strict=True)):
                 ends = number == len(self.widths) - 1
@@ -182,10 +188,10 @@ class _Table:
 
 
 class _Tables:
-    """Makes tables in memory, or in files of a temporary folder."""
+    """Makes tables in memory or, told how many bytes those of two layers take, in files of a temporary folder."""
 
-    def __init__(self, device: torch.device, dtype: torch.dtype, in_files: bool) -> None:
-        self._device, self._dtype, self._made = device, dtype, 0
+    def __init__(self, device: torch.device, dtype: torch.dtype, in_files: int | None) -> None:
+        self._device, self._dtype, self._made, self._bytes = device, dtype, 0, in_files
         self._folder = TemporaryDirectory(prefix="edgnn-states-") if in_files and device.type == "cpu" else None
 
     def __enter__(self) -> _Tables:
@@ -200,10 +206,29 @@ class _Tables:
         place = None if result or len(rows) == nodes else places(rows, nodes)
         if self._folder is None or result or not rows.numel():
             return _Table(torch.empty(shape, dtype=self._dtype, device=self._device), place)
-        path = Path(self._folder.name) / str(self._made)
+        folder, size = Path(self._folder.name), torch.Size(shape).numel()
+        path = folder / str(self._made)
+        (folder / str(self._made - 2)).unlink(missing_ok=True)  # the layer before the last is not read any more
         self._made += 1
-        values = torch.from_file(str(path), shared=True, size=torch.Size(shape).numel(), dtype=self._dtype)
+        try:
+            _reserve(path, size * self._dtype.itemsize)
+        except OSError as error:
+            raise TrainingError(
+                f"the states of two layers take {self._bytes:,} bytes, but {folder.parent} has no such room ({error.strerror}): "
+                "name a folder with more of it in the environment variable TMPDIR, or give more memory"
+            ) from None
+        values = torch.from_file(str(path), shared=True, size=size, dtype=self._dtype)
         return _Table(values.view(shape), place)
+
+
+def _reserve(path: Path, size: int) -> None:
+    """Make a file of so many bytes that are really there: to write where a mapped file has no room ends the whole program."""
+    with path.open("wb") as stream:
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(stream.fileno(), 0, size)
+        else:
+            for start in range(0, size, _LEAST_MEMORY):
+                stream.write(bytes(min(_LEAST_MEMORY, size - start)))
 
 
 def _parts(model: Model, size: int) -> Iterator[Model]:

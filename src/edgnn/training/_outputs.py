@@ -34,7 +34,7 @@ def outputs(
 
     for m members at a time, :math:`N_t \le N` nodes that are needed of a layer, of width :math:`d_t`, b bytes per number, and a
     chunk c of at most 64 MiB (more only where one node's neighbors need more). Of two layers, only the first is kept. Where that is
-    still too much for one member, states go to temporary files.
+    still too much for one member, states go to temporary files; the environment variable ``TMPDIR`` names their folder.
 
     Parameters
     ----------

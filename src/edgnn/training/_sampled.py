@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice, tee
 from threading import Lock
 from typing import Any
 
@@ -24,7 +25,7 @@ from edgnn.training._tasks import seen_labels
 
 _SAMPLE = 3  # the purpose of random numbers that draw neighbors
 
-#: So many steps are prepared ahead.
+#: So many members' steps are prepared ahead.
 _AHEAD = 2
 
 #: From so many cores on, one of them is better spent on drawing than on computing, which uses them all.
@@ -61,6 +62,7 @@ class SampledTask:
         self.prefetch = _core_to_spare(inputs.device)
         self._sampler, self._drawing = Sampler(inputs.structure), Lock()
         self._ready: deque[tuple[_Job, Future[Batch]]] = deque()
+        self._coming: Iterator[tuple[_Job, Future[Batch]]] = iter(())
 
     def outputs(self, model: Model, items: Tensor, noise: Noise | None = None) -> Tensor:
         """Return the outputs for every member's items: while training from sampled neighbors, otherwise exactly."""
@@ -92,12 +94,12 @@ class SampledTask:
 
     def check(self, model: Model) -> None:
         """Raise where the fan-out does not fit the model."""
-        self._fanouts(model)
+        fanouts(self.fanout, model, self.inputs)
 
     def ahead(
         self, model: Model, batches: Iterator[tuple[Tensor, Tensor]], jobs: Callable[[int, Tensor], list[_Job]]
     ) -> Generator[tuple[Tensor, Tensor], None, None]:
-        """Pass steps on while the next ones are prepared in a thread, which ends with the last step or with an error.
+        """Pass steps on while a thread prepares, for one member after the other, what comes next; it ends with the last step.
 
         Where computing keeps all of a few cores busy, steps are prepared when their turn comes: a thread would only get in the way.
 
@@ -113,19 +115,17 @@ class SampledTask:
         if not self.prefetch or self.inputs.structure.device.type != "cpu":
             yield from batches
             return
-        waiting: deque[tuple[Tensor, Tensor]] = deque()
+        batches, later = tee(batches)
+        coming = (job for step, (items, _) in enumerate(later) for job in jobs(step, items))
         worker = ThreadPoolExecutor(1, thread_name_prefix="edgnn-sampling")
         try:
-            for step, batch in enumerate(batches):
-                waiting.append(batch)
-                for job in jobs(step, batch[0]):
-                    self._ready.append((job, worker.submit(self.prepare, model, *job)))
-                if len(waiting) > _AHEAD:
-                    yield waiting.popleft()
-            yield from waiting
+            self._coming = ((job, worker.submit(self.prepare, model, *job)) for job in coming)
+            self._ready.extend(islice(self._coming, _AHEAD))
+            yield from batches
         finally:
             worker.shutdown(wait=True, cancel_futures=True)
             self._ready.clear()
+            self._coming = iter(())
 
     def prepare(self, model: Model, items: Tensor, noise: Noise) -> Batch:
         """Draw the neighbors for one member's items and put together what the model reads."""
@@ -141,6 +141,7 @@ class SampledTask:
 
     def _batch(self, model: Model, items: Tensor, noise: Noise) -> Batch:
         """Return what was prepared for these items, if it was, else prepare it."""
+        self._ready.extend(islice(self._coming, 1))
         if self._ready:
             (prepared, of_noise), future = self._ready.popleft()
             same = noise.purpose == of_noise.purpose and torch.equal(noise.seeds, of_noise.seeds)
@@ -150,34 +151,40 @@ class SampledTask:
 
     def _around(self, model: Model, nodes: Tensor, noise: Noise) -> Inputs:
         hops: list[Structure] = []
-        rows, columns, fanouts = nodes, nodes, self._fanouts(model)
+        rows, columns, most = nodes, nodes, fanouts(self.fanout, model, self.inputs)
         for layer in range(len(model.convs), 0, -1):
             rows, number = columns, len(hops)
-            if number == len(fanouts):
+            if number == len(most):
                 hops.append(self.inputs.structure.rows(rows))
                 break
             conv = model.convs[layer - 1]
             means = isinstance(conv, RelationalConv) and conv.aggregate == "mean"
             (key,) = keys(noise.seeds.cpu(), *noise.purpose, _SAMPLE, number).tolist()
-            hops.append(self._sampler.hop(rows, fanouts[number], key, relations=conv.relations, means=means))
+            hops.append(self._sampler.hop(rows, most[number], key, relations=conv.relations, means=means))
             columns = _columns(hops[-1])
         return self.inputs.of_hops(tuple(reversed(hops)), rows)
-
-    def _fanouts(self, model: Model) -> tuple[int | None, ...]:
-        """Return the fan-out of every layer that reads neighbors, last layer first."""
-        reading = len(model.convs) - model.constant_first(self.inputs)
-        fanout = self.fanout if isinstance(self.fanout, tuple) else (self.fanout,) * reading
-        if len(fanout) != reading:
-            raise TrainingError(
-                f"fanout={self.fanout} has {len(fanout)} numbers, but {reading} of the model's {len(model.convs)} layers read "
-                "neighbors: give as many, or one number (without brackets) for all of them"
-            )
-        return fanout
 
     def _exact(self, model: Model, items: Tensor) -> Tensor:
         nodes, row = torch.unique(self.positions[items.cpu().clamp(min=0)], return_inverse=True)
         outputs = node_outputs(model, self.inputs, nodes)
         return torch.stack([of_member[rows] for of_member, rows in zip(outputs, row.to(outputs.device), strict=True)])
+
+
+def fanouts(fanout: Fanout, model: Model, inputs: Inputs | LargeInputs) -> tuple[int | None, ...]:
+    """Return the fan-out of every layer that reads neighbors, last layer first, or say that there are more or fewer of them."""
+    exact = model.constant_first(inputs)
+    reading = len(model.convs) - exact
+    of_layers = fanout if isinstance(fanout, tuple) else (fanout,) * reading
+    if len(of_layers) != reading:
+        why = " (the first layer's sums are exact, so it takes none)" if exact else ""
+        if isinstance(inputs, LargeInputs) and isinstance(model.convs[0], RelationalConv):
+            why = " (of LargeInputs, which estimators make of graphs above 1 GiB, the first layer reads them too)"
+        way = "give as many, or one number (without brackets) for all of them" if reading else "leave fanout out"
+        raise TrainingError(
+            f"fanout={fanout} has {len(of_layers)} numbers, but {reading} of the model's {len(model.convs)} layers read "
+            f"neighbors{why}: {way}"
+        )
+    return of_layers
 
 
 def _core_to_spare(device: torch.device) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
@@ -52,7 +53,9 @@ class Settings:
         Items per step and member; with ``None`` all at once. ``"auto"``: 8 graphs, or all nodes.
     fanout : int or tuple of int, optional
         Node tasks in batches: most neighbors per node that a step reads, drawn anew at every step. One number for all layers that
-        read neighbors, or one for each, the last layer first (``None`` in it: all); all without. The first layer needs none.
+        read neighbors, or one for each, the last layer first (``None`` in it: all); all without. The sums of edGNN's first layer
+        are exact, so it takes none: two layers take one number. ``"joint"`` and ``"rgcn"`` have exact sums in :class:`Inputs` of
+        graphs without node features; of :class:`LargeInputs`, their first layer takes a number too.
     learning_rate, weight_decay : float
         Of members that have none of their own.
     optimizer : {"adam", "adamw"}
@@ -79,17 +82,19 @@ class Settings:
     fanout: Fanout = None
 
     def __post_init__(self) -> None:
-        for name, least in (("max_epochs", 1), ("batch_size", 1), ("patience", 1)):
+        for name, others in (("max_epochs", ()), ("batch_size", (None, "auto")), ("patience", (None,))):
             number = getattr(self, name)
-            if number not in (None, "auto") and number < least:
-                raise TrainingError(f"{name}={number}: at least {least} is needed")
+            if number not in others and not _is_whole(number):
+                raise TrainingError(f"{name}={number!r}: at least 1 is needed, a whole number")
         for number in self.fanout if isinstance(self.fanout, tuple) else (self.fanout,):
-            if number is not None and number < 1:
-                raise TrainingError(f"fanout={self.fanout}: at least 1 neighbor is needed, or None for all")
+            if not (number is None or _is_whole(number)):
+                raise TrainingError(
+                    f"fanout={self.fanout!r}: at least 1 neighbor is needed, a whole number, or None for all; or a tuple of these"
+                )
         for name in ("learning_rate", "weight_decay", "clip_norm"):
             number = getattr(self, name)
-            if number is not None and not (0 <= number < float("inf")):
-                raise TrainingError(f"{name}={number}: a finite number of at least 0 is needed")
+            if number is not None and not (isinstance(number, Real) and 0 <= float(number) < float("inf")):
+                raise TrainingError(f"{name}={number!r}: a finite number of at least 0 is needed")
         if self.optimizer not in ("adam", "adamw"):
             raise TrainingError(f"optimizer={self.optimizer!r}: choose 'adam' or 'adamw'")
         if self.precision not in ("float32", "float64", "bfloat16"):
@@ -97,9 +102,17 @@ class Settings:
 
     def of(self, kind: Literal["graph", "node"]) -> Settings:
         """Return the settings with the batch size that ``"auto"`` means for graphs or nodes."""
-        return replace(self, batch_size=8 if kind == "graph" else None) if self.batch_size == "auto" else self
+        auto = 8 if kind == "graph" else None
+        chosen = replace(self, batch_size=auto) if self.batch_size == "auto" else self
+        if self.fanout is not None and (kind == "graph" or chosen.batch_size is None):
+            raise TrainingError(f"fanout={self.fanout} is for node tasks in batches: set batch_size, or leave it out")
+        return chosen
 
     @property
     def dtype(self) -> torch.dtype:
         """Of the weights."""
         return torch.float64 if self.precision == "float64" else torch.float32
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1

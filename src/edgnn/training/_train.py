@@ -175,8 +175,6 @@ def _task(
 ) -> Task:
     if kind == "node" and settings.batch_size is not None:
         return SampledTask(inputs.to(device, settings.dtype), node_positions(inputs, positions), settings.fanout)
-    if settings.fanout is not None:
-        raise TrainingError(f"fanout={settings.fanout} is for node tasks in batches: set batch_size, or leave it out")
     if group is not None and kind == "node":
         return ShardTask(inputs, node_positions(inputs, positions), group, device, settings.dtype)
     if isinstance(inputs, LargeInputs):

@@ -12,7 +12,7 @@ from edgnn.graphs import Graphs
 from edgnn.nn import GraphModel, Inputs, NodeModel
 from edgnn.nn._model import input_options
 from edgnn.ops import _layer, _row_sum
-from edgnn.training import Member, Settings, Targets, _captured, _train, train
+from edgnn.training import Member, Settings, Targets, _captured, _run, train
 
 WAITING = ("_local_scalar_dense", "nonzero", "masked_select", "unique", "bincount", "aten.equal")
 
@@ -78,7 +78,7 @@ def check(kind, labels=3, features=0, members=2, least=10**9, values=False, batc
     for captured in (recorded, lambda *_: None):
         _layer._LEAST_ROWS, _layer._NARROWEST = least, 0
         _row_sum._on_device = _layer._on_device = lambda device, there=captured is recorded: there
-        _train.captured = captured
+        _run.captured = captured
         found.append(train(kind, config, inputs, targets, fleet, settings))
     for one, other in zip(*(trained.model.state_dict().values() for trained in found), strict=True):
         torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-5)

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from edgnn.training import Member, Settings, Targets, train
-from edgnn.training import _train as module
+from edgnn.training import _run as module
 from edgnn.training._fleet import Fleet
 from training_reference import graph_task, node_task, weights_of
 
@@ -88,8 +88,8 @@ def test_making_the_fleet_smaller_changes_nobody(monkeypatch, kind):
     task = graph_task() if kind == "graph" else node_task()
     scripted(monkeypatch, {0: RISING, 1: FALLING, 2: RISING, 3: LATE, 4: RISING})
     sizes = []
-    shrink = module._Run._shrink
-    monkeypatch.setattr(module._Run, "_shrink", lambda self, rows, state: (sizes.append(len(rows)), shrink(self, rows, state)))
+    shrink = module.Run._shrink
+    monkeypatch.setattr(module.Run, "_shrink", lambda self, rows, state: (sizes.append(len(rows)), shrink(self, rows, state)))
     shrunk, _ = run(task, MEMBERS, kind, max_epochs=8, patience=3)
     monkeypatch.setattr(module, "_COMPACT_BELOW", 0)
     whole, _ = run(task, MEMBERS, kind, max_epochs=8, patience=3)

@@ -10,7 +10,7 @@ from edgnn import load_dataset
 from edgnn.errors import TrainingError
 from edgnn.graphs import Graphs
 from edgnn.nn import CONVS, GraphModel, Inputs, NodeModel, Noise
-from edgnn.training import Member, Settings, Targets, _train, outputs, train
+from edgnn.training import Member, Settings, Targets, _run, outputs, train
 from training_reference import graph_task, node_task, weights_of
 
 SHORT = Settings(max_epochs=3, learning_rate=0.01)
@@ -272,7 +272,7 @@ def test_recorded_epochs_are_those_of_the_host(kind, options, monkeypatch):
     states = []
     train(kind, config | options, inputs, targets, members, settings, on_epoch=lambda epoch: states.append(epoch.state()))
     resumed = train(kind, config | options, inputs, targets, members, settings, resume=states[1])
-    monkeypatch.setattr(_train, "captured", lambda *_: None)
+    monkeypatch.setattr(_run, "captured", lambda *_: None)
     plain = train(kind, config | options, inputs, targets, members, settings)
     assert recorded.best_epoch == plain.best_epoch == resumed.best_epoch
     assert len(recorded.history) == len(plain.history)
@@ -290,7 +290,7 @@ def test_recorded_epochs_know_graphs_of_very_different_sizes(monkeypatch):
     targets = Targets.classes(np.arange(40) % 2, 2)
     call = ("graph", {"node_labels": 2, "edge_labels": 1, "hidden": 8}, Inputs.of(graphs), targets, [Member(range(40))] * 2)
     recorded = train(*call, Settings(max_epochs=3, device="cuda"))
-    monkeypatch.setattr(_train, "captured", lambda *_: None)
+    monkeypatch.setattr(_run, "captured", lambda *_: None)
     plain = train(*call, Settings(max_epochs=3, device="cuda"))
     for one, other in zip(recorded.history, plain.history, strict=True):
         assert one["train_loss"] == pytest.approx(other["train_loss"], rel=1e-5)

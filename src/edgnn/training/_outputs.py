@@ -11,9 +11,9 @@ from edgnn.errors import TrainingError
 from edgnn.nn import GraphModel, Inputs, LargeInputs, Model, NodeModel
 from edgnn.training._group import Group
 from edgnn.training._layerwise import default_memory, node_outputs
+from edgnn.training._run import Trained
 from edgnn.training._shard import ShardTask
 from edgnn.training._tasks import GraphTask, Kind, NodeTask, node_positions, task_of
-from edgnn.training._train import Trained
 
 
 @torch.no_grad()

@@ -79,12 +79,12 @@ def test_a_damaged_file_is_named_with_its_line(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("arguments", [["datasets"], ["datasets", "--json"]])
-def test_a_reader_that_has_gone_is_no_error(arguments):
+def test_a_reader_that_has_gone_is_told_by_the_exit_code_alone(arguments):
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing, "wb") as gone:
         done = subprocess.run([sys.executable, "-m", "edgnn", *arguments], stdout=gone, stderr=subprocess.PIPE, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr) == (141, "")
 
 
 def test_ctrl_c_is_one_line(monkeypatch, capsys):

@@ -42,10 +42,13 @@ class _Commands(TyperGroup):
                 return super().invoke(ctx)
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(0)
+            sys.exit(_PIPE_CLOSED)
         except KeyboardInterrupt:
             _fail("interrupted", 130)
 
+
+#: As a shell tells of a program that a closed pipe has ended: not all was written, and a training not finished.
+_PIPE_CLOSED = 128 + 13
 
 app = typer.Typer(
     name="edgnn",
@@ -98,9 +101,8 @@ def main() -> None:
 def run() -> NoReturn:
     """Run :func:`main` as a program: leave at once when it is done, as native threads of libraries may not end in order."""
     if sys.argv[1:2] != ["bench"]:  # which measures what users of the library have
-        os.environ.setdefault(
-            "GOMP_SPINCOUNT", "2000"
-        )  # torch's threads wait by spinning: on a busy machine that takes the time
+        # torch's threads wait by spinning, which on a busy machine takes the time
+        os.environ.setdefault("GOMP_SPINCOUNT", "2000")
         reuse_memory()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):

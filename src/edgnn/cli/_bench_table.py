@@ -81,7 +81,7 @@ def print_trends(folder: Path, questions: list[str] | None, as_json: bool) -> No
         console.print(f"\n[bold]{group[0]}[/] on {group[1]}, {group[2]}")
         console.print(_trend_table([trend for trend in trends if (trend.question, trend.device, trend.machine) == group]))
     if not trends:
-        console.print("No runs are kept of these questions.")
+        console.print("No runs are kept of these questions; those with --quick are left out.")
 
 
 def _trend_table(trends: list[Trend]) -> Any:

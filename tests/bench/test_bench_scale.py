@@ -1,3 +1,4 @@
+import mmap
 import signal
 import sys
 import time
@@ -132,8 +133,13 @@ def test_memory_of_its_own_is_counted_and_mapped_files_are_not(tmp_path):
         time.sleep(0.03)
         return array
 
-    held, result = most_held(partial(hold, lambda: np.ones(2**22)))
-    assert len(result) == 2**22
+    def fresh():  # not from memory that was freed before
+        pages = mmap.mmap(-1, 2**25, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        np.frombuffer(pages, dtype=np.uint8)[:] = 1
+        return pages
+
+    held, result = most_held(partial(hold, fresh))
+    assert len(result) == 2**25
     assert held > 30 * 2**20
     np.ones(2**22).tofile(tmp_path / "file")
     held, total = most_held(partial(hold, lambda: np.memmap(tmp_path / "file", mode="r").sum()))

@@ -39,7 +39,7 @@ for options in ({}, {"multiplicity": "per-edge"}, {"direction": "in"}):
     conv = EdGNNConv(6, 9, 3, bias=True, direction=structure.direction, members=members)
     x = normal(33, 6)[None if members else slice(None)].requires_grad_()
     _layer._LEAST_ROWS, _layer._NARROWEST = 1, 0
-    assert _layer.fits_layer(x, structure, [structure.C_in], (6, 9))
+    assert _layer.fits_layer(x, structure, (6, 9))
     results = []
     for least in (1, 10**9):
         _layer._LEAST_ROWS = least

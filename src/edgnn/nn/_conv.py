@@ -215,13 +215,12 @@ class GNNConv(Conv):
         return [self.W1, self.W2]
 
     def _biased(self, x: Tensor | Known, structure: Structure, noise: Noise | None, mask: Tensor | None) -> Tensor:
-        edges = self._edge_products(structure)
         dropping = self.training and self.input_dropout > 0
-        widths = self.in_dim, self.out_dim
         if isinstance(x, Known) or dropping or x.dim() != self.W1.dim():
             return super()._biased(x, structure, noise, mask)
-        if not fits_layer(x, structure, [counts for counts, _ in edges], widths):
+        if not fits_layer(x, structure, (self.in_dim, self.out_dim)):
             return super()._biased(x, structure, noise, mask)
+        edges = self._edge_products(structure)
         sparse = [(counts, weight) for counts, weight in edges if isinstance(counts, CSR)]
         dense = [(counts, weight) for counts, weight in edges if isinstance(counts, Tensor)]
         addend = plus_products(None, sparse) if sparse else None

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from edgnn.graphs import Structure
-from edgnn.graphs._csr import CSR, Window
+from edgnn.graphs._csr import Window
 from edgnn.ops._row_sum import _on_device, row_sum
 
 #: From so many rows on one pass is faster than a product at a time; below, all are too short to matter.
@@ -20,12 +20,13 @@ _NARROWEST = 32  # up to here tiles would be mostly empty
 _WIDEST = 256  # beyond, compiling takes long and products are better done one by one
 
 
-def fits_layer(x: Tensor, structure: Structure, constants: Sequence[Tensor | CSR], widths: tuple[int, int]) -> bool:
-    """Return whether :func:`layer_sum` takes these states and constants, from one width to another."""
+def fits_layer(x: Tensor, structure: Structure, widths: tuple[int, int]) -> bool:
+    """Return whether :func:`layer_sum` takes these states and the structure's constants, from one width to another."""
     neighbors = structure.neighbors
     single = x.dim() == 2 or (len(x) == 1 and neighbors.blocks == 1 and not isinstance(neighbors, Window))
     plain = single and _on_device(x.device) and x.dtype in (torch.float32, torch.bfloat16)
     square = structure.halo is None and neighbors.shape[0] == neighbors.shape[1]
+    constants = (structure.C_in, structure.C_out, structure.F_in, structure.F_out)
     dense = [constant.shape[1] for constant in constants if isinstance(constant, Tensor)]
     fitting = widths[0] <= widths[1] and widths[1] > _NARROWEST and max(*widths, *dense) <= _WIDEST
     return plain and square and fitting and len(dense) <= _MOST_PRODUCTS and x.shape[-2] >= _LEAST_ROWS

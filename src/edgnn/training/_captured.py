@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,7 @@ def captured(fleet: Fleet, judge: Judge) -> Captured | None:
     return CapturedGraphs(fleet, judge) if validation <= _MOST_VALIDATION else None
 
 
-class Captured:
+class Captured(ABC):
     """What both kinds of tasks share: numbers that a recorded step reads and changes on the device, and the recordings."""
 
     def __init__(self, fleet: Fleet, judge: Judge) -> None:
@@ -58,8 +59,9 @@ class Captured:
         self._run(epoch)
         return self.found
 
+    @abstractmethod
     def _run(self, epoch: int) -> None:
-        raise NotImplementedError
+        """Launch what was recorded for all of an epoch."""
 
     def _validate(self) -> None:
         """Validate and judge, from and to tensors that stay where they are."""

@@ -212,9 +212,9 @@ class _Pairs:
         real = chosen != pairs
         ends = _csr_rows(self.ends, chosen, owner - where(real, node[owner], 0) if rows else owner, (rows, places), members)
         owned = CSR(of_place.indptr, _indices(row), None, (places, rows), members)
-        owner_of = CSR(_indices(running(real)), _indices(owner[real]), None, (rows, places), members)
         if not self.by_source:
-            return Relations(gather=ends, spread=owned, offset=offset, spread_t=owner_of, mirrored=self.mirrored)
+            return Relations(gather=ends, spread=owned, offset=offset, mirrored=self.mirrored)
+        owner_of = CSR(_indices(running(real)), _indices(owner[real]), None, (rows, places), members)
         features = self.features
         if features is not None:
             shape = (rows,) if members == 1 else (members, rows // members)

@@ -17,12 +17,14 @@ if TYPE_CHECKING:
         estimators,
         evaluation,
         experiments,
+        explain,
         graphs,
         io,
         kernels,
         nn,
         ops,
         report,
+        serve,
         theory,
         training,
         wl,
@@ -72,8 +74,8 @@ _HOME = {
     "write": "io",
 }
 _ROOMS = (
-    "baselines", "datasets", "draw", "errors", "estimators", "evaluation", "experiments", "graphs", "io", "kernels", "nn", "ops",
-    "report", "theory", "training", "wl",
+    "baselines", "datasets", "draw", "errors", "estimators", "evaluation", "experiments", "explain", "graphs", "io", "kernels", "nn",
+    "ops", "report", "serve", "theory", "training", "wl",
 )  # fmt: skip
 
 __all__ = [
@@ -98,6 +100,7 @@ __all__ = [
     "estimators",
     "evaluation",
     "experiments",
+    "explain",
     "from_networkx",
     "from_pyg",
     "from_sdf",
@@ -111,6 +114,7 @@ __all__ = [
     "read",
     "read_labeled",
     "report",
+    "serve",
     "theory",
     "to_networkx",
     "to_pyg",

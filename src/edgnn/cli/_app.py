@@ -15,12 +15,16 @@ from typer.core import TyperGroup
 from edgnn.cli._bench import bench
 from edgnn.cli._convert import convert
 from edgnn.cli._datasets import datasets_app
+from edgnn.cli._doctor import doctor
 from edgnn.cli._evaluate import evaluate
+from edgnn.cli._explain import explain
+from edgnn.cli._export import export
 from edgnn.cli._predict import predict
 from edgnn.cli._progress import told_warnings
 from edgnn.cli._ranks import be_silent
 from edgnn.cli._report import report
 from edgnn.cli._reproduce import reproduce
+from edgnn.cli._serve import serve
 from edgnn.cli._threads import reuse_memory
 from edgnn.cli._train import train
 from edgnn.cli._wl import wl_app
@@ -62,11 +66,15 @@ app.add_typer(datasets_app, name="datasets")
 app.add_typer(wl_app, name="wl")
 app.command("train")(train)
 app.command("predict")(predict)
+app.command("explain")(explain)
+app.command("serve")(serve)
+app.command("export")(export)
 app.command("evaluate")(evaluate)
 app.command("reproduce")(reproduce)
 app.command("report")(report)
 app.command("convert")(convert)
 app.command("bench")(bench)
+app.command("doctor")(doctor)
 
 
 def _print_version(wanted: bool) -> None:

@@ -74,8 +74,8 @@ _HOME = {
     "write": "io",
 }
 _ROOMS = (
-    "baselines", "datasets", "draw", "errors", "estimators", "evaluation", "experiments", "explain", "graphs", "io", "kernels", "nn",
-    "ops", "report", "serve", "theory", "training", "wl",
+    "baselines", "datasets", "draw", "errors", "estimators", "evaluation", "experiments", "explain", "graphs", "io", "kernels",
+    "nn", "ops", "report", "serve", "theory", "training", "wl",
 )  # fmt: skip
 
 __all__ = [

@@ -14,6 +14,7 @@ from edgnn.errors import EstimatorError
 from edgnn.estimators._coder import Coder, Seen
 from edgnn.estimators._data import Data, validation_parts
 from edgnn.estimators._errors import NotFitted
+from edgnn.estimators._familiarity import Colors, Familiarity
 from edgnn.estimators._fleet import LastEpoch, OnEpoch, embedded, inputs_of, model_config, raw_outputs, rebuilt
 from edgnn.estimators._inputs import Items, Level, collect, graphs_of, in_pieces, with_graphs
 from edgnn.estimators._parameters import SharedParameters, check_parameters
@@ -39,6 +40,7 @@ class Estimator(SharedParameters, BaseEstimator, ABC):  # type: ignore[misc]
     _coder: Coder
     _encoding: Encoding
     _seen: Seen
+    _colors: Colors | None = None
     _model: Model
     _seed: int
 
@@ -109,8 +111,11 @@ class Estimator(SharedParameters, BaseEstimator, ABC):  # type: ignore[misc]
         self._keep(trained, problem, encoding, part)
 
     def _keep(self, trained: Trained, problem: Problem, encoding: Encoding, part: Part) -> None:
-        seen = Seen.of(problem.coder, problem.items, problem.learned_from(part))
-        self._seen = seen.joined(self._seen) if self.warm_start and self.__sklearn_is_fitted__() else seen
+        learned, again = problem.learned_from(part), self.warm_start and self.__sklearn_is_fitted__()
+        seen = Seen.of(problem.coder, problem.items, learned)
+        colors = Colors.of(problem.items, learned, trained.model.config, problem.coder.multiplicity)
+        self._seen = seen.joined(self._seen) if again else seen
+        self._colors = colors.joined(self._colors) if again and colors is not None else colors
         self._coder, self._encoding, self._seed = problem.coder, encoding, part.seed
         self._model, self.history_, self.best_epoch_ = trained.model, trained.history, trained.best_epoch
         self._learned(problem, part)
@@ -212,6 +217,17 @@ class Estimator(SharedParameters, BaseEstimator, ABC):  # type: ignore[misc]
         items = self._encoded(self._collected(X))
         pieces = [embedded(self._model, self._inputs(piece), piece) for piece in in_pieces(items, len(self.best_epoch_))]
         return np.concatenate(pieces)
+
+    def familiarity(self, X: Any) -> Familiarity | None:
+        """Tell how much of each item the training part contained, and so whether it is unlike what the model has learned from.
+
+        ``None`` where it is not known: for models trained on more than five million nodes, or stored before it was kept.
+        """
+        items = self._collected(X)
+        if self._colors is None:
+            return None
+        encoded = with_graphs(items, self._coder.encode(graphs_of(items)))
+        return self._colors.familiarity(encoded, self._model.config, self._coder.multiplicity)
 
     def _collected(self, X: Any) -> Items:
         if not self.__sklearn_is_fitted__():

@@ -12,6 +12,7 @@ from torch import Tensor
 from edgnn.errors import RunError
 from edgnn.estimators._coder import Coder, Seen
 from edgnn.estimators._errors import NotFitted
+from edgnn.estimators._familiarity import Colors
 from edgnn.estimators._fleet import rebuilt
 from edgnn.estimators._parameters import plain
 from edgnn.estimators._targets import Encoding
@@ -53,7 +54,10 @@ def save_into(run: RunFolder, estimator: Estimator) -> None:
     """Write what ``fit`` has learned into a run whose configuration names the estimator and its parameters."""
     description = described(estimator)
     tensors: dict[str, Tensor] = {f"model.{name}": value for name, value in estimator._model.state_dict().items()}
-    run.save_tensors(MODEL, tensors | dict(zip(_SEEN, (estimator._seen.nodes, estimator._seen.edges), strict=True)))
+    tensors |= dict(zip(_SEEN, (estimator._seen.nodes, estimator._seen.edges), strict=True))
+    if estimator._colors is not None:
+        tensors |= estimator._colors.tensors()
+    run.save_tensors(MODEL, tensors)
     run.update_config(fitted=description)
 
 
@@ -165,6 +169,7 @@ def _fill(estimator: Estimator, fitted: dict[str, Any], tensors: dict[str, Tenso
         fitted["task"], classes.astype(np.dtype(fitted["class_type"])), fitted["flat"], fitted["outputs"]
     )
     estimator._seen = Seen(*(tensors.pop(name).to(torch.bool) for name in _SEEN))
+    estimator._colors = Colors.taken_from(tensors)
     estimator._seed, estimator.best_epoch_ = decode_value(fitted["seed"]), fitted["best_epoch"]
     weights = {name.removeprefix("model."): value for name, value in tensors.items()}
     estimator._model = rebuilt(estimator._level, fitted["model"], fitted["members"], weights)

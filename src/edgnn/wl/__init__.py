@@ -8,6 +8,7 @@ from edgnn.wl._discretize import Discretizer
 from edgnn.wl._isomorphism import isomorphic, isomorphism
 from edgnn.wl._meaning import Meaning
 from edgnn.wl._power import Power, power
+from edgnn.wl._signatures import signatures
 
 if TYPE_CHECKING:
     from edgnn.wl._features import WLKernel, WLVectorizer
@@ -28,6 +29,7 @@ __all__ = [
     "isomorphism",
     "power",
     "refine",
+    "signatures",
 ]
 
 

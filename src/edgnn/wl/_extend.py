@@ -37,7 +37,7 @@ def extend(coloring: Coloring, graphs: Graphs) -> Coloring:
     free = max(coloring.history.highest_color, len(coloring.graphs.node_vocabulary) - 1) + 1
     history = History(new.node_label)
     previous = to_array(new.node_label)
-    for round, (key, check) in enumerate(_contents(previous, around, coloring.rounds)):
+    for round, (key, check) in enumerate(contents(previous, around, coloring.rounds)):
         if round == 0:
             continue
         color = _looked_up(_table(coloring, round), key, check, free)
@@ -70,7 +70,7 @@ def _recoded(known: Graphs, graphs: Graphs) -> Graphs:
     )
 
 
-def _contents(label: Array, around: Neighborhood, rounds: int) -> Iterator[tuple[Array, Array]]:
+def contents(label: Array, around: Neighborhood, rounds: int) -> Iterator[tuple[Array, Array]]:
     """Yield two hashes of every node's unfolded neighborhood after each round, from round 0 on."""
     states = [mix(label, seed) for seed in _SEEDS]
     yield states[0], states[1]
@@ -86,7 +86,7 @@ def _table(coloring: Coloring, round: int) -> _Table:
     tables: list[_Table] | None = coloring.__dict__.get("_tables")
     if tables is None:
         label = to_array(coloring.graphs.node_label)
-        hashes = _contents(label, coloring.around, coloring.rounds)
+        hashes = contents(label, coloring.around, coloring.rounds)
         tables = [_sorted(to_array(coloring.at(number)), key, check) for number, (key, check) in enumerate(hashes)]
         coloring.__dict__["_tables"] = tables
     return tables[round]

@@ -1,10 +1,231 @@
-"""``edgnn explain``: why a trained model says what it says."""
+"""``edgnn explain``: why a trained model says what it says about a graph or a node."""
 
 from __future__ import annotations
 
+import json
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from edgnn.cli._datasets import DataDir, Json, Options, parse_options
+from edgnn.cli._predict import _items, _load
+from edgnn.cli._source import SourceArgument, check_place
 from edgnn.errors import EdgnnError
 
+if TYPE_CHECKING:
+    from edgnn.graphs import Graphs, Nodes
+    from edgnn.report import Explained
 
-def explain() -> None:
-    """Not built yet."""
-    raise EdgnnError("explain is not built yet")
+_PAGE = "explanation.html"
+_SCORES = ("score", "removal", "label", "gradient")
+_SHOWN_NAMES = 3
+
+
+def explain(
+    context: typer.Context,
+    run: Annotated[Path, typer.Argument(help="A run folder of edgnn train.")],
+    source: SourceArgument,
+    item: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--item",
+            "-i",
+            metavar="NAME|N|N-M|all",
+            help="Which graph or node: its name, its number from 0, a range such as 3-7, or all; repeatable; default: 0.",
+        ),
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option("--target", "-t", metavar="CLASS", help="The class to explain; default: the predicted one.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help=f"The page; default: {_PAGE} in the run folder.")
+    ] = None,
+    picture: Annotated[
+        Path | None, typer.Option("--picture", metavar="FILE", help="An SVG file for the drawing of the first item as well.")
+    ] = None,
+    by: Annotated[
+        str,
+        typer.Option("--by", metavar="SCORE", help="What --picture shades by: score, removal, label or gradient."),
+    ] = "score",
+    counter: Annotated[
+        bool, typer.Option("--counter-example/--no-counter-example", help="Look for a change that changes the prediction.")
+    ] = True,
+    nodes: Annotated[
+        str | None,
+        typer.Option(
+            "--nodes",
+            metavar="FILE|all",
+            help="Among which nodes: a file that names them; default: those with targets, or all.",
+        ),
+    ] = None,
+    show: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    device: Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:1 or auto.")] = "cpu",
+    option: Options = None,
+    data_dir: DataDir = None,
+    as_json: Json = False,
+) -> None:
+    """Explain predictions: which nodes, edges and labels they rest on.
+
+    Prints the strongest reasons and writes a page (HTML) with the graph drawn, that needs nothing but itself.
+    """
+    from edgnn.estimators import load_estimator
+    from edgnn.estimators._answers import check_known
+    from edgnn.estimators._errors import UnknownLabelWarning
+    from edgnn.estimators._fleet import device_of
+    from edgnn.report import draw_explanation, write_explanations
+    from edgnn.training import RunFolder
+
+    check_place(out, "--out")
+    check_place(picture, "--picture")
+    _check_by(by)
+    folder = RunFolder.open(run)
+    estimator = load_estimator(run, device=device)
+    estimator._checked_parameters()
+    device_of(device)
+    config = folder.config
+    data = _load(source, config, parse_options(option), data_dir)
+    items = _items(data, estimator._level, nodes)
+    chosen = _chosen(items, item)
+    check_known(estimator, items)
+    names = config.get("class_names") or config.get("target_names") or ()
+    wanted = None if target is None else _target(estimator, target, names)
+    estimator.predict(items[chosen])  # warns of labels never seen, once for all
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnknownLabelWarning)
+        found = [
+            _explained(estimator, items, place, wanted, _name(items, place, data.name), names, counter)
+            for place in _followed(chosen, as_json)
+        ]
+    page = folder.path / _PAGE if out is None else out
+    command = str(context.find_root().meta.get("command", ""))
+    lead = f"{run.resolve().name} on {Path(data.name).name}"
+    write_explanations(page, found, lead=lead, command=command)
+    if picture is not None:
+        _write(picture, draw_explanation(found[0], by=cast(Any, by), title=f"{found[0].title}: {found[0].said}"))
+    if as_json:
+        typer.echo(json.dumps(_values(run, source, page, found), indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        from edgnn.cli._explain_show import print_explanations
+
+        print_explanations(found, page, len(items), item is None, estimator._level)
+    if show:
+        typer.launch(page.resolve().as_uri())
+
+
+def _followed(chosen: list[int], quiet: bool) -> Any:
+    """Return the positions one by one, with a bar on a terminal where there are several."""
+    from rich.console import Console
+    from rich.progress import track
+
+    console = Console(stderr=True)
+    silent = quiet or len(chosen) == 1 or not console.is_terminal
+    return track(chosen, "explaining", console=console, disable=silent, transient=True)
+
+
+def _check_by(by: str) -> None:
+    from edgnn.experiments._names import unknown_name
+
+    if by not in _SCORES:
+        raise unknown_name(EdgnnError, "score", by, _SCORES, " for --by")
+
+
+def _chosen(items: Graphs | Nodes, told: Sequence[str] | None) -> list[int]:
+    """Return the positions of the items that are asked for, each once."""
+    if not len(items):
+        raise EdgnnError("there is nothing to explain: the source has no items")
+    places = [place for word in told or ["0"] for place in _places(items, word)]
+    return list(dict.fromkeys(places))
+
+
+def _places(items: Graphs | Nodes, word: str) -> list[int]:
+    """Return the positions that a word names: a name goes first, then a number, a range, all."""
+    from edgnn.estimators._answers import identities
+
+    names = [str(name) for name in identities(items)["id"]]
+    exact = [place for place, name in enumerate(names) if name == word]
+    if exact:
+        return exact[:1]
+    if word == "all":
+        return list(range(len(items)))
+    first, dash, last = word.partition("-")
+    if word.isdecimal() or (dash and first.isdecimal() and last.isdecimal()):
+        start, end = int(first), int(last or first)
+        if end >= len(items) or end < start:
+            raise EdgnnError(f"--item {word}: there are {len(items):,} items, numbered from 0 to {len(items) - 1}")
+        return list(range(start, end + 1))
+    tails = [place for place, name in enumerate(names) if name.replace("#", "/").rpartition("/")[2] == word]
+    if tails:
+        return tails[:1]
+    raise EdgnnError(f"there is no item {word!r}; {_hint(word, names)}")
+
+
+def _hint(word: str, names: list[str]) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(word, names, n=1)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    some = ", ".join(map(repr, names[:_SHOWN_NAMES])) + (", …" if len(names) > _SHOWN_NAMES else "")
+    return f"give a number from 0 to {len(names) - 1}, or a name; they are {some}"
+
+
+def _target(estimator: Any, word: str, names: Sequence[str]) -> Any:
+    """Return the class, label or output that a word names, as the estimator calls it."""
+    from edgnn.experiments._names import unknown_name
+
+    encoding = estimator._encoding
+    known = encoding.classes.tolist() if encoding.task == "classes" else list(range(encoding.outputs))
+    called = {str(names[value]) if isinstance(value, int) and 0 <= value < len(names) else str(value): value for value in known}
+    folded = {name.casefold(): value for name, value in called.items()}
+    if word in called or word.casefold() in folded:
+        return called.get(word, folded.get(word.casefold()))
+    what = {"classes": "class", "labels": "label", "values": "output"}[encoding.task]
+    raise unknown_name(EdgnnError, what, word, called)
+
+
+def _explained(
+    estimator: Any, items: Graphs | Nodes, place: int, target: Any, name: str, names: Sequence[str], counter: bool
+) -> Explained:  # fmt: skip
+    """Explain one item, with all that belongs to it."""
+    from edgnn.explain import counter_example, explain, fidelity
+    from edgnn.report import Explained
+
+    one = items[place]
+    found = explain(estimator, one, target=target)
+    searched = counter and estimator._encoding.task != "values"
+    return Explained(
+        found,
+        name,
+        fidelity(estimator, found, take="label" if found.by_label else "element"),
+        counter_example(estimator, one) if searched else None,
+        searched,
+        tuple(names),
+    )
+
+
+def _name(items: Graphs | Nodes, place: int, source: str) -> str:
+    """Return what a graph is called; a node is called as its graph calls it."""
+    from edgnn.graphs import Graphs
+
+    if not isinstance(items, Graphs):
+        return ""
+    return f"{Path(source).name} {place}" if items.graph_names is None else str(items.graph_names[place])
+
+
+def _write(path: Path, text: str) -> None:
+    from edgnn.io._files import atomic_file
+
+    with atomic_file(path) as stream:
+        stream.write(text.encode())
+
+
+def _values(run: Path, source: str, page: Path, found: list[Explained]) -> dict[str, Any]:
+    """Return everything as JSON has it."""
+    from edgnn.evaluation._plain import plain
+    from edgnn.report._explanation import values_of
+
+    told: dict[str, Any] = plain({"run": str(run), "source": source, "page": str(page), "items": list(map(values_of, found))})
+    return told

@@ -6,6 +6,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
@@ -44,13 +45,16 @@ def panel(graph: Graphs, place: _Array, fills: Sequence[str], titles: Sequence[s
     fills, titles : sequence of str
         Color and hover text of every node.
     """
-    points = (place - place.min(axis=0)) * _scale(graph) + MARGIN if len(place) else np.zeros((0, 2))
+    points = (place - place.min(axis=0)) * edge_length(graph) + MARGIN if len(place) else np.zeros((0, 2))
     width, height = (points.max(axis=0) + MARGIN).tolist() if len(points) else (2 * MARGIN, 2 * MARGIN)
-    parts = _edges(graph, points)
+    parts = []
+    for line in lines(graph):
+        drawn, mark = curve(line, points), ' marker-end="url(#arrow)"' * line.arrow
+        parts.append(f'<path d="{drawn.path}" class="edge"{mark}/>' + _edge_label(drawn.spot, line.label))
     named = graph.node_vocabulary.constant and graph.node_names is not None
     texts = graph.node_names.tolist() if named and graph.node_names is not None else graph.node_labels
     for (x, y), color, label, title in zip(points.tolist(), fills, texts, titles, strict=True):
-        text = escape(_cut(short_iri("" if label is None else str(label)), 14))
+        text = escape(cut(short_iri("" if label is None else str(label)), 14))
         parts.append(
             f'<g><title>{escape(title)}</title><circle cx="{x:.1f}" cy="{y:.1f}" r="{RADIUS}" fill="{color}" class="node"/>'
             f'<text x="{x:.1f}" y="{y + (0 if len(text) <= 3 else RADIUS + 9):.1f}" dy=".35em" class="label">{text}</text></g>'
@@ -58,60 +62,97 @@ def panel(graph: Graphs, place: _Array, fills: Sequence[str], titles: Sequence[s
     return "\n".join(parts), width, height
 
 
-def _edges(graph: Graphs, points: _Array) -> list[str]:
-    """Draw the edges between each pair of nodes: one plain line where each has its reverse, else bent arrows."""
-    between: dict[tuple[int, int], list[tuple[int, int, Any]]] = defaultdict(list)
-    for source, target, label in zip(graph.edge_source.tolist(), graph.edge_target.tolist(), graph.edge_labels, strict=True):
-        between[min(source, target), max(source, target)].append((source, target, label))
-    parts = []
+@dataclass(frozen=True)
+class Line:
+    """One line of a drawing: an edge, or an edge and its reverse of the same label.
+
+    Parameters
+    ----------
+    edges : tuple of int
+        The edges it stands for.
+    source, target : int
+        Nodes it joins.
+    label : object
+        The users' own label.
+    arrow : bool
+        Whether it has a direction.
+    bend : float
+        How far it is bent, so that lines between the same nodes stay apart; of a loop, its number at its node.
+    """
+
+    edges: tuple[int, ...]
+    source: int
+    target: int
+    label: Any
+    arrow: bool
+    bend: float
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Where a line goes: the path, the spot of its label, its tip, and the point it comes from there."""
+
+    path: str
+    spot: _Array
+    tip: _Array
+    before: _Array
+
+
+def lines(graph: Graphs) -> list[Line]:
+    """Return the lines between each pair of nodes: one plain line where each has its reverse, else bent arrows."""
+    between: dict[tuple[int, int], list[tuple[int, int, int, Any]]] = defaultdict(list)
+    ends = zip(graph.edge_source.tolist(), graph.edge_target.tolist(), graph.edge_labels, strict=True)
+    for edge, (source, target, label) in enumerate(ends):
+        between[min(source, target), max(source, target)].append((edge, source, target, label))
+    found = []
     for (first, second), edges in between.items():
         if first == second:
-            parts += [_loop(points[first], label, turn) for turn, (_, _, label) in enumerate(edges)]
+            found += [Line((edge,), first, first, label, True, turn) for turn, (edge, _, _, label) in enumerate(edges)]
             continue
-        lines = _paired(edges)
-        for number, (source, target, label, arrow) in enumerate(lines):
-            bend = (number - (len(lines) - 1) / 2) * 22 * (1 if source == first else -1)
-            parts.append(_arc(points[source], points[target], label, bend, arrow))
-    return parts
+        pairs = _paired(edges)
+        for number, (members, source, target, label) in enumerate(pairs):
+            bend = (number - (len(pairs) - 1) / 2) * 22 * (1 if source == first else -1)
+            found.append(Line(members, source, target, label, len(members) == 1, bend))
+    return found
 
 
-def _paired(edges: list[tuple[int, int, Any]]) -> list[tuple[int, int, Any, bool]]:
-    """Merge an edge and its reverse of the same label into one line without an arrow."""
-    waiting, lines = list(edges), []
+def _paired(edges: list[tuple[int, int, int, Any]]) -> list[tuple[tuple[int, ...], int, int, Any]]:
+    """Merge an edge and its reverse of the same label."""
+    waiting, found = list(edges), []
     while waiting:
-        source, target, label = waiting.pop(0)
-        reverse = (target, source, label)
-        if reverse in waiting:
-            waiting.remove(reverse)
-            lines.append((source, target, label, False))
-        else:
-            lines.append((source, target, label, True))
-    return lines
+        edge, source, target, label = waiting.pop(0)
+        reverse = next((place for place, other in enumerate(waiting) if other[1:] == (target, source, label)), None)
+        members: tuple[int, ...] = (edge,) if reverse is None else (edge, waiting.pop(reverse)[0])
+        found.append((members, source, target, label))
+    return found
 
 
-def _arc(start: _Array, end: _Array, label: Any, bend: float, arrow: bool) -> str:
+def curve(line: Line, points: _Array, gap: float = 3) -> Curve:
+    """Return where a line goes; an arrow ends ``gap`` before the node."""
+    return _loop(points[line.source], line.bend, gap) if line.source == line.target else _arc(line, points, gap)
+
+
+def _arc(line: Line, points: _Array, gap: float) -> Curve:
+    start, end = points[line.source], points[line.target]
     direction = (end - start) / max(float(np.linalg.norm(end - start)), 1e-9)
     normal = np.array([-direction[1], direction[0]])
-    middle = (start + end) / 2 + normal * bend
-    gap = RADIUS + (3 if arrow else 0)
+    middle = (start + end) / 2 + normal * line.bend
     a = start + _toward(start, middle) * RADIUS
-    b = end + _toward(end, middle) * gap
-    mark = ' marker-end="url(#arrow)"' if arrow else ""
-    path = f'<path d="M{a[0]:.1f},{a[1]:.1f} Q{middle[0]:.1f},{middle[1]:.1f} {b[0]:.1f},{b[1]:.1f}" class="edge"{mark}/>'
-    spot = (a + 2 * middle + b) / 4
-    return path + _edge_label(spot, label)
+    b = end + _toward(end, middle) * (RADIUS + (gap if line.arrow else 0))
+    path = f"M{a[0]:.1f},{a[1]:.1f} Q{middle[0]:.1f},{middle[1]:.1f} {b[0]:.1f},{b[1]:.1f}"
+    return Curve(path, (a + 2 * middle + b) / 4, b, middle)
 
 
-def _loop(center: _Array, label: Any, turn: int) -> str:
+def _loop(center: _Array, turn: float, gap: float) -> Curve:
     angle = -math.pi / 2 + turn * 0.9
     x, y = center
     left, right = angle - 0.5, angle + 0.5
     points = [
-        (x + r * math.cos(a), y + r * math.sin(a)) for r, a in ((RADIUS, left), (44, left), (44, right), (RADIUS + 3, right))
+        (x + r * math.cos(a), y + r * math.sin(a)) for r, a in ((RADIUS, left), (44, left), (44, right), (RADIUS + gap, right))
     ]
-    d = "M{:.1f},{:.1f} C{:.1f},{:.1f} {:.1f},{:.1f} {:.1f},{:.1f}".format(*(value for point in points for value in point))
+    path = "M{:.1f},{:.1f} C{:.1f},{:.1f} {:.1f},{:.1f} {:.1f},{:.1f}".format(*(value for point in points for value in point))
     spot = np.array([x + 40 * math.cos(angle), y + 40 * math.sin(angle)])
-    return f'<path d="{d}" class="edge" marker-end="url(#arrow)"/>' + _edge_label(spot, label)
+    return Curve(path, spot, np.array(points[3]), np.array(points[2]))
 
 
 def short_iri(text: str) -> str:
@@ -119,13 +160,14 @@ def short_iri(text: str) -> str:
     return re.sub(r"<?[a-z][a-z0-9+.-]*://[^\s,;\]>]*?([^/#\s,;\]>]+)[/#]?>?(?=[\s,;\]]|$)", r"\1", text)
 
 
-def _cut(text: str, most: int) -> str:
+def cut(text: str, most: int) -> str:
+    """Return text of at most so many characters."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def _scale(graph: Graphs) -> float:
+def edge_length(graph: Graphs) -> float:
     """Return the length of an edge that leaves room for its label."""
-    longest = max((len(_cut(short_iri(str(value)), 14)) for value in graph.edge_vocabulary if value is not None), default=0)
+    longest = max((len(cut(short_iri(str(value)), 14)) for value in graph.edge_vocabulary if value is not None), default=0)
     return max(SCALE, 2 * RADIUS + 14 + CHARACTER * longest)
 
 
@@ -138,7 +180,7 @@ def _edge_label(spot: _Array, label: Any) -> str:
     if label is None:
         return ""
     text = str(label)
-    short = escape(_cut(short_iri(text), 14))
+    short = escape(cut(short_iri(text), 14))
     return (
         f'<text x="{spot[0]:.1f}" y="{spot[1]:.1f}" dy=".35em" class="edge-label">{short}<title>{escape(text)}</title></text>'
     )

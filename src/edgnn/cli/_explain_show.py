@@ -1,0 +1,57 @@
+"""What ``edgnn explain`` prints: the prediction, its strongest reasons with bars, fidelity, a counter-example."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from edgnn.cli._show import _console, _table
+
+if TYPE_CHECKING:
+    from edgnn.report import Explained
+
+_REASONS, _FEW, _BAR, _LONGEST = 8, 5, 12, 90
+
+
+def print_explanations(found: list[Explained], page: Path, items: int, first: bool, level: str) -> None:
+    """Print a few explanations as a whole, of many only the predictions, and where the page is."""
+    from rich.markup import escape
+
+    console = _console()
+    for item in found[:_FEW]:
+        _print(console, item)
+    for item in found[_FEW:]:
+        console.print(f"{escape(item.title)}: {escape(item.said)}")
+    if first and items > 1:
+        console.print(
+            f"The first of {items:,} {level}s; others with [bold]--item NAME[/], [bold]--item 3-7[/] or [bold]--item all[/]."
+        )
+    console.print(f"With pictures: {escape(str(page))}")
+
+
+def _print(console: Any, item: Explained) -> None:
+    from rich.markup import escape
+
+    from edgnn.draw._shade import signed
+    from edgnn.report._explanation_words import counter_text, fidelity_text
+
+    console.print(f"[bold]{escape(item.title)}[/]: {escape(item.said)}\n")
+    reasons = item.reasons(_REASONS)
+    if reasons:
+        largest = max(abs(reason.contribution) for reason in reasons)
+        table = _table(item.without, f"{item.measure} falls by", "")
+        for reason in reasons:
+            color = "red" if reason.contribution > 0 else "blue"
+            bar = "█" * round(_BAR * abs(reason.contribution) / largest) if largest else ""
+            table.add_row(escape(_cut(item.reason_text(reason))), signed(reason.contribution), f"[{color}]{bar}[/]")
+        table.columns[2].justify = "left"
+        console.print(table)
+        console.print()
+    for text in (fidelity_text(item), counter_text(item)):
+        if text:
+            console.print(escape(text))
+    console.print()
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -1,0 +1,259 @@
+"""Explanation: what one prediction rests on, element by element."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from edgnn.explain._links import members_of
+from edgnn.explain._words import counted, link_words, node_words, plain, short
+from edgnn.graphs import Graphs, Nodes
+
+_Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class LabelEffect:
+    """What a label means for a prediction, all its occurrences together.
+
+    Parameters
+    ----------
+    kind : {"node", "edge"}
+        What has the label.
+    value : Any
+        The users' label; the degree, where degrees are the labels.
+    count : int
+        How many nodes or edges have it.
+    contribution : float
+        By how much the value drops when all of them lose the label, but stay.
+    removal : float
+        By how much it drops when all of them are taken out; not a number where the explained node is one of them.
+    """
+
+    kind: str
+    value: Any
+    count: int
+    contribution: float
+    removal: float
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One thing that a prediction rests on, or that speaks against it.
+
+    Parameters
+    ----------
+    kind : {"node", "link", "node label", "edge label"}
+        What it is.
+    elements : tuple of int
+        Its nodes, or its edges, in the explanation's graph.
+    words : str
+        What it is called, in the users' own terms.
+    contribution : float
+        By how much the value drops without it; below zero, it speaks against the target.
+    """
+
+    kind: str
+    elements: tuple[int, ...]
+    words: str
+    contribution: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    r"""What one prediction rests on.
+
+    The number explained, ``value``, is the log-odds :math:`\ln p - \ln (1 - p)` of the target class (of a label, where there are
+    several), p being what ``predict_proba`` says, or the output of a regressor. A *removal* is ``value`` minus the value without
+    the element, computed exactly: positive for what speaks for the target. It is not a number where it does not apply, and for
+    elements that were left out because there are too many (``complete`` is then false).
+
+    Attributes
+    ----------
+    graph : Graphs
+        The graph explained, in the users' labels and names; of a node, the part that its prediction depends on.
+    node : int, optional
+        Of a node's prediction: its number in ``graph``.
+    original_nodes, original_edges : Tensor, optional
+        Of a node's prediction: the numbers of the part's nodes and edges in the graph given.
+    item : Graphs or Nodes
+        The item as given.
+    target : Any
+        The class, the number of a label, or the number of an output that is explained; ``target_index`` is its column.
+    prediction : Any
+        What ``predict`` says.
+    probability : array, optional
+        What ``predict_proba`` says; ``None`` from regressors.
+    classes : tuple
+        The classes in its order; numbers of labels; empty for regressors.
+    value : float
+        What is explained.
+    node_removal, edge_removal : array
+        The value minus that without the node (and its edges), without the edge. The explained node itself cannot be taken out.
+    node_label_removal, edge_label_removal : array
+        The value minus that when the node or edge stays and its label counts for nothing.
+    links : array
+        Number of each edge's link: an edge and its reverse with the same label, as a bond is stored, are one.
+    link_removal, link_label_removal : array
+        The value minus that without all edges of the link, or when none of their labels counts.
+    node_gradient, edge_gradient : array, optional
+        Integrated gradients on label counts and features: their sum is ``value − baseline``, up to ``completeness``. Edges have
+        none with layers that do not count edge labels; neither has any where they would take too much memory.
+    baseline : float
+        The value when no label counts at all.
+    completeness : float
+        :math:`|\sum − (value − baseline)|`, the error of the integral.
+    labels : tuple of LabelEffect
+        What each label means, all occurrences together; the largest first.
+    node_label_kind : {"label", "degree", "name"}
+        What the model takes for labels of nodes.
+    complete : bool
+        Whether every element was tried.
+
+    Shapes
+    ------
+    node_removal, node_label_removal, node_gradient (N,); edge_removal, edge_label_removal, edge_gradient, links (E,);
+    link_removal, link_label_removal (links,); probability (K,)
+    """
+
+    graph: Graphs
+    node: int | None
+    original_nodes: Tensor | None
+    original_edges: Tensor | None
+    item: Graphs | Nodes
+    target: Any
+    target_index: int
+    prediction: Any
+    probability: _Array | None
+    classes: tuple[Any, ...]
+    value: float
+    node_removal: _Array
+    edge_removal: _Array
+    node_label_removal: _Array
+    edge_label_removal: _Array
+    links: _Array
+    link_removal: _Array
+    link_label_removal: _Array
+    node_gradient: _Array | None
+    edge_gradient: _Array | None
+    baseline: float
+    completeness: float
+    labels: tuple[LabelEffect, ...]
+    node_label_kind: str
+    complete: bool
+
+    @property
+    def by_label(self) -> bool:
+        """Whether nodes and links are best compared by their labels: nodes have some, so that the shape of the graph can stay."""
+        return self.node_label_kind == "label" and not bool(np.isnan(self.node_label_removal).all())
+
+    @property
+    def node_score(self) -> _Array:
+        """What drawings shade nodes by: what their labels are worth, or where they have none, the nodes; zero if not known.
+
+        Without a node the graph has another shape, mostly one that no training graph had; without a label it keeps its own.
+        """
+        first, second = self.node_removal, self.node_label_removal
+        if self.by_label:
+            first, second = second, first
+        return np.nan_to_num(np.where(np.isnan(first), second, first), nan=0.0)
+
+    @property
+    def link_score(self) -> _Array:
+        """What links are compared by: what their labels are worth, or the links themselves, as :attr:`node_score` does."""
+        labeled = self.by_label and not bool(np.isnan(self.link_label_removal).all())
+        return np.nan_to_num(self.link_label_removal if labeled else self.link_removal, nan=0.0)
+
+    @property
+    def edge_score(self) -> _Array:
+        """What drawings shade edges by: the score of their link."""
+        return self.link_score[self.links]
+
+    @property
+    def link_edges(self) -> list[_Array]:
+        """The edges of every link."""
+        return members_of(self.links)
+
+    def reasons(self, n: int = 10, kinds: Sequence[str] | None = None) -> list[Reason]:
+        """Return the strongest reasons for and against, the largest contribution by size first.
+
+        Parameters
+        ----------
+        n : int
+            How many at most.
+        kinds : sequence of {"node", "link", "node label", "edge label"}, optional
+            Which to compare: single nodes and links by their scores, or all occurrences of a label together. By default nodes and
+            links, and for a node's prediction labels of edges as well.
+        """
+        chosen = (("node", "link") + (("edge label",) if self.node is not None else ())) if kinds is None else tuple(kinds)
+        single: list[tuple[str, tuple[int, ...], float]] = []
+        if "node" in chosen:
+            single += [("node", (node,), amount) for node, amount in enumerate(self.node_score.tolist())]
+        if "link" in chosen:
+            pairs = zip(self.link_edges, self.link_score.tolist(), strict=True)
+            single += [("link", tuple(edges.tolist()), amount) for edges, amount in pairs]
+        single = sorted((entry for entry in single if entry[2]), key=lambda entry: -abs(entry[2]))[:n]
+        found = [Reason(kind, elements, self._words(kind, elements), amount) for kind, elements, amount in single]
+        found += [self._of_label(effect) for effect in self.labels if f"{effect.kind} label" in chosen]
+        return sorted(found, key=lambda reason: -abs(reason.contribution))[:n]
+
+    def _of_label(self, effect: LabelEffect) -> Reason:
+        elements = _having(self.graph, effect) if self.node_label_kind == "label" or effect.kind == "edge" else ()
+        words = f"all {counted(effect.count, effect.kind)} with the {self._label_name(effect)} {short(effect.value)}"
+        return Reason(f"{effect.kind} label", elements, words, effect.contribution)
+
+    def _label_name(self, effect: LabelEffect) -> str:
+        return "label" if effect.kind == "edge" else self.node_label_kind
+
+    def _words(self, kind: str, elements: tuple[int, ...]) -> str:
+        return link_words(self.graph, elements) if kind == "link" else node_words(self.graph, elements[0])
+
+    def __repr__(self) -> str:
+        of = "a graph" if self.node is None else f"node {self.node}"
+        target = "" if self.target is None else f" for {self.target!r}"
+        return f"Explanation(of {of}{target}: value {self.value:.4g}, {self.graph!r})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data, ready for JSON; what is no number is ``None``."""
+        graph = self.graph
+        arrays = (
+            "node_removal", "edge_removal", "node_label_removal", "edge_label_removal", "links", "link_removal",
+            "link_label_removal", "node_gradient", "edge_gradient", "node_score", "edge_score",
+        )  # fmt: skip
+        return {
+            "node": self.node,
+            "original_nodes": None if self.original_nodes is None else self.original_nodes.tolist(),
+            "original_edges": None if self.original_edges is None else self.original_edges.tolist(),
+            "target": plain(self.target),
+            "target_index": self.target_index,
+            "prediction": plain(self.prediction),
+            "probability": plain(self.probability),
+            "classes": plain(list(self.classes)),
+            "value": plain(self.value),
+            "baseline": plain(self.baseline),
+            "completeness": plain(self.completeness),
+            "complete": self.complete,
+            "node_label_kind": self.node_label_kind,
+            "graph": {
+                "node_names": None if graph.node_names is None else plain(list(graph.node_names)),
+                "node_labels": plain(graph.node_labels),
+                "edge_source": graph.edge_source.tolist(),
+                "edge_target": graph.edge_target.tolist(),
+                "edge_labels": plain(graph.edge_labels),
+            },
+            **{name: plain(getattr(self, name)) for name in arrays},
+            "labels": [{name: plain(part) for name, part in vars(effect).items()} for effect in self.labels],
+            "reasons": [{name: plain(part) for name, part in vars(reason).items()} for reason in self.reasons()],
+        }
+
+
+def _having(graph: Graphs, effect: LabelEffect) -> tuple[int, ...]:
+    vocabulary = graph.node_vocabulary if effect.kind == "node" else graph.edge_vocabulary
+    labels = graph.node_label if effect.kind == "node" else graph.edge_label
+    if effect.value not in vocabulary:
+        return ()
+    return tuple((labels == vocabulary.index(effect.value)).nonzero()[:, 0].tolist())

@@ -1,0 +1,207 @@
+"""Fidelity: whether a prediction rests on what its explanation puts first more than on anything else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from torch import Tensor
+
+from edgnn.errors import EstimatorError
+from edgnn.explain._changes import Changes
+from edgnn.explain._explanation import Explanation
+from edgnn.explain._subject import Subject
+from edgnn.explain._values import MEMORY, mean_probabilities, member_outputs
+from edgnn.explain._words import plain
+
+_Array = np.ndarray[Any, Any]
+_CHOICES = {"kind": ("node", "link"), "by": ("score", "removal", "label", "gradient"), "take": ("element", "label")}
+_MEASURES = (
+    "sufficiency", "comprehensiveness", "random_sufficiency", "random_sufficiency_std", "random_comprehensiveness",
+    "random_comprehensiveness_std",
+)  # fmt: skip
+By = Literal["score", "removal", "label", "gradient"]
+
+
+@dataclass(frozen=True, eq=False)
+class Fidelity:
+    r"""How much of a prediction the elements ranked first account for.
+
+    With p the probability of the target (for regressors the output, and absolute differences), S a share of the nodes or links,
+    those with the highest scores:
+
+    - comprehensiveness :math:`p(G) - p(G \setminus S)`: high when the prediction falls without them;
+    - sufficiency :math:`p(G) - p(S)`: low, or negative, when they alone make the prediction.
+
+    Either the elements themselves are taken out, or only their labels, so that the graph keeps its shape.
+
+    The random values are the same for sets of the same size drawn at random: mean and standard deviation over the sets.
+
+    Attributes
+    ----------
+    kind : {"node", "link"}
+        What was ranked.
+    by : {"score", "removal", "label", "gradient"}
+        By what.
+    take : {"element", "label"}
+        What was taken out of the elements' places.
+    shares : tuple of float
+        Shares of the elements that make up S; ``sizes`` are their numbers.
+    sufficiency, comprehensiveness : array
+        One number per share; not a number where there is nothing to rank.
+    random_sufficiency, random_comprehensiveness, random_sufficiency_std, random_comprehensiveness_std : array
+        The same for random sets.
+    random_sets : int
+        How many of them there were per share.
+    """
+
+    kind: str
+    by: str
+    take: str
+    shares: tuple[float, ...]
+    sizes: tuple[int, ...]
+    sufficiency: _Array
+    comprehensiveness: _Array
+    random_sufficiency: _Array
+    random_sufficiency_std: _Array
+    random_comprehensiveness: _Array
+    random_comprehensiveness_std: _Array
+    random_sets: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data, ready for JSON."""
+        return {name: plain(part) for name, part in vars(self).items()}
+
+
+def fidelity(
+    estimator: Any,
+    explanation: Explanation,
+    *,
+    shares: Sequence[float] = (0.1, 0.2, 0.3, 0.5),
+    random_sets: int = 20,
+    seed: int = 0,
+    kind: Literal["node", "link"] = "node",
+    by: By = "score",
+    take: Literal["element", "label"] = "element",
+    memory: int = MEMORY,
+) -> Fidelity:
+    """Measure an explanation by taking out, and by keeping, what it puts first, against random sets of the same size.
+
+    Parameters
+    ----------
+    estimator : GraphClassifier and its like
+        That made the prediction.
+    explanation : Explanation
+        Of its prediction.
+    shares : sequence of float
+        Shares of the nodes or links, above 0 and up to 1; at least one element is taken.
+    random_sets : int
+        Number of random sets for each share.
+    seed : int
+        What they are drawn from.
+    kind : {"node", "link"}
+        Rank nodes (which go with their edges; the explained node always stays) or links.
+    by : {"score", "removal", "label", "gradient"}
+        What to rank by: the scores that drawings use, what the elements are worth, what their labels are, integrated gradients.
+    take : {"element", "label"}
+        Take out nodes (with their edges) and links, or their labels alone, so that the graph keeps its shape.
+    memory : int
+        Bytes that a pass of the model may take, about.
+    """
+    _check(shares, random_sets, kind=kind, by=by, take=take)
+    subject = Subject.of(estimator, explanation.item)
+    score, elements = _ranked(explanation, kind, by, take)
+    if estimator._encoding.task == "values":
+        score = np.abs(score)
+    order = elements[np.argsort(-np.nan_to_num(score, nan=-math.inf), kind="stable")]
+    sizes = tuple(min(len(order), max(1, math.ceil(share * len(order) - 1e-9))) for share in shares)
+    what: dict[str, Any] = {
+        "kind": kind, "by": by, "take": take, "shares": tuple(map(float, shares)), "sizes": sizes, "random_sets": random_sets,
+    }  # fmt: skip
+    if not len(order):
+        return Fidelity(**what | dict.fromkeys(_MEASURES, np.full(len(shares), np.nan)))
+    random = np.random.default_rng(seed)
+    sets = [part for size in sizes for part in _sets(order, size, random, random_sets)]
+    drops = _drops(subject, explanation, kind, take, order, sets, memory).reshape(2, len(sizes), random_sets + 1)
+    (sufficiency, comprehensiveness), rest = drops[:, :, 0], drops[:, :, 1:]
+    mean, std = rest.mean(axis=2), rest.std(axis=2)
+    measures = (sufficiency, comprehensiveness, mean[0], std[0], mean[1], std[1])
+    return Fidelity(**what | dict(zip(_MEASURES, measures, strict=True)))
+
+
+def _ranked(explanation: Explanation, kind: str, by: str, take: str) -> tuple[_Array, _Array]:
+    """Return the scores, and the numbers of the elements they belong to."""
+    if kind == "node":
+        scores = {
+            "score": explanation.node_score,
+            "removal": explanation.node_removal,
+            "label": explanation.node_label_removal,
+            "gradient": explanation.node_gradient,
+        }
+    else:
+        edges, links = explanation.edge_gradient, len(explanation.link_removal)
+        scores = {
+            "score": explanation.link_score,
+            "removal": explanation.link_removal,
+            "label": explanation.link_label_removal,
+            "gradient": None if edges is None else np.bincount(explanation.links, edges, minlength=links),
+        }
+    score = scores[by]
+    if score is None:
+        raise EstimatorError(f"the explanation has no gradients of {kind}s to rank by: choose by='score'")
+    elements = np.arange(len(score))
+    if kind == "node" and take == "element" and explanation.node is not None:
+        elements = np.delete(elements, explanation.node)
+    return score[elements], elements
+
+
+def _sets(order: _Array, size: int, random: np.random.Generator, random_sets: int) -> list[_Array]:
+    """Return the elements ranked first, and as many at random, so many times."""
+    numbers = np.sort(order)
+    return [order[:size], *(numbers[random.permutation(len(numbers))[:size]] for _ in range(random_sets))]
+
+
+def _drops(
+    subject: Subject, explanation: Explanation, kind: str, take: str, order: _Array, sets: Sequence[_Array], memory: int
+) -> _Array:  # fmt: skip
+    """Return by how much the prediction falls when only a set is kept, for every set, and when it is taken out."""
+    others = [np.setdiff1d(order, part) for part in sets]
+    edges = explanation.link_edges if kind == "link" else None
+    out: list[_Array] = []
+    for copy, elements in enumerate([*others, *sets]):
+        if edges is not None:
+            elements = np.concatenate([edges[link] for link in elements]) if len(elements) else elements
+        out.append(np.stack([np.full(len(elements), copy), elements]))
+    listed, element = np.concatenate(out, axis=1), "node" if kind == "node" else "edge"
+    if take == "element":
+        changes = Changes.of(len(out), **{f"{element}s_out": listed})
+    else:
+        unknown = subject.unknown_node if kind == "node" else subject.unknown_edge
+        changes = Changes.of(len(out), **{f"{element}_labels": (*listed, np.full(listed.shape[1], unknown))})
+    outputs = member_outputs(subject, Changes.joined([Changes.of(1), changes]), memory)
+    measured = _measured(subject.estimator, outputs, explanation)
+    drops: _Array = measured[0] - measured[1:]
+    return np.abs(drops) if subject.estimator._encoding.task == "values" else drops
+
+
+def _measured(estimator: Any, outputs: Tensor, explanation: Explanation) -> _Array:
+    """Return the probability of the target, or the output of a regressor."""
+    if estimator._encoding.task == "values":
+        return np.asarray(outputs.mean(dim=0)[:, explanation.target_index])
+    return mean_probabilities(estimator, outputs)[:, explanation.target_index]
+
+
+def _check(shares: Sequence[float], random_sets: int, **choices: str) -> None:
+    for share in shares:
+        if isinstance(share, str) or not 0 < share <= 1:
+            raise EstimatorError(f"shares hold {share!r}: a share is above 0 and at most 1")
+    if not len(shares):
+        raise EstimatorError("shares are empty: give at least one, such as 0.2")
+    if isinstance(random_sets, bool) or not isinstance(random_sets, int) or random_sets < 1:
+        raise EstimatorError(f"random_sets={random_sets!r}: a whole number, 1 or more, is needed")
+    for name, value in choices.items():
+        if value not in _CHOICES[name]:
+            raise EstimatorError(f"{name}={value!r}: choose one of {', '.join(map(repr, _CHOICES[name]))}")

@@ -1,0 +1,145 @@
+"""Integrated gradients: what each label count adds to the prediction, on the way from no counts at all to all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from edgnn.estimators._fleet import rebuilt
+from edgnn.explain._changes import Changes, copies
+from edgnn.explain._subject import Subject
+from edgnn.explain._values import explained, inputs_of, outputs_of
+from edgnn.graphs._csr import CSR
+from edgnn.nn import GNNConv, Inputs, Model
+from edgnn.ops import neighbor_sum, sparse_product
+
+_Array = np.ndarray[Any, Any]
+
+#: The constants of a model that counts and sums of features are in.
+_COUNTED = ("C_in", "C_out", "F_in", "F_out")
+
+
+@dataclass(frozen=True, eq=False)
+class Gradients:
+    """Integrated gradients of one prediction.
+
+    ``edge`` is ``None`` where layers do not count edge labels. The sum of all is ``value − baseline`` up to ``error``.
+    """
+
+    node: _Array
+    edge: _Array | None
+    baseline: float
+    error: float
+
+
+def integrated_gradients(subject: Subject, target: int, steps: int, memory: int) -> Gradients | None:
+    r"""Integrate the gradient along the straight way from zero to the inputs x of the model.
+
+    .. math:: x_i \int_0^1 \frac{\partial f(\alpha x)}{\partial x_i} d\alpha
+
+    The integral is taken by Gauss and Legendre's rule with ``steps`` points, in double precision. The inputs are the rows of
+    :math:`H^0` (one-hot labels and features; :math:`A H^0` follows from them), :math:`C_{in}`, :math:`C_{out}` and sums of edge
+    features. Layers that do not count edge labels (``"joint"``, ``"rgcn"``, ``"gine"``) keep all their edges on the way. An entry
+    of :math:`C` belongs in equal shares to the edges that it counts. Returns ``None`` where one point alone would not fit into
+    ``memory``.
+    """
+    stored = subject.estimator._model
+    model = rebuilt(
+        subject.estimator._level,
+        stored.config,
+        stored.members,
+        {name: part.double() for name, part in stored.state_dict().items()},
+    ).to(subject.encoded.device)
+    size = int(memory) // max(1, _bytes_per_point(subject, model))
+    if not size:
+        return None
+    points, weights = np.polynomial.legendre.leggauss(steps)
+    points, weights = (points + 1) / 2, weights / 2
+    total: dict[str, Tensor] = {}
+    for start in range(0, steps, size):
+        _add(total, subject, model, target, points[start : start + size], weights[start : start + size])
+    baseline, value = (_value_at(subject, model, target, point) for point in (0.0, 1.0))
+    node, edge = _of_elements(subject, model, total)
+    error = abs(float(node.sum() + (0.0 if edge is None else edge.sum())) - (value - baseline))
+    return Gradients(node, edge, baseline, error)
+
+
+def _add(total: dict[str, Tensor], subject: Subject, model: Model, target: int, points: _Array, weights: _Array) -> None:
+    """Add the weighted gradients at some points, all in one pass."""
+    inputs, leaves, positions = _at(subject, model, points)
+    value = explained(subject.estimator, outputs_of(model, inputs, positions), target)
+    found = torch.autograd.grad(value.sum(), list(leaves.values()), allow_unused=True)
+    share = torch.from_numpy(weights).to(subject.encoded.device)
+    for (name, leaf), gradient in zip(leaves.items(), found, strict=True):
+        if gradient is not None:
+            part = torch.einsum("s,snf->nf", share, gradient.view(len(points), -1, leaf.shape[1]))
+            total[name] = total[name] + part if name in total else part
+
+
+@torch.no_grad()
+def _value_at(subject: Subject, model: Model, target: int, point: float) -> float:
+    inputs, _, positions = _at(subject, model, np.array([point]))
+    return float(explained(subject.estimator, outputs_of(model, inputs, positions), target))
+
+
+def _at(subject: Subject, model: Model, points: _Array) -> tuple[Inputs, dict[str, Tensor], Tensor | None]:
+    """Return the inputs at points of the way, a copy of the graph for each, and the tensors to differentiate by."""
+    graphs, positions = copies(subject, Changes.of(len(points)))
+    inputs = inputs_of(model, graphs, subject)
+    scale = torch.from_numpy(points).to(graphs.device).repeat_interleave(subject.encoded.num_nodes).unsqueeze(1)
+    leaves = {"H0": (_dense(inputs.H0) * scale).requires_grad_()}
+    if _counts_edges(model):
+        counted = ((name, getattr(inputs.structure, name)) for name in _COUNTED)
+        leaves |= {name: (_dense(part) * scale).requires_grad_() for name, part in counted if part is not None}
+    of_edges: dict[str, Any] = {name: leaf for name, leaf in leaves.items() if name != "H0"}
+    structure = replace(inputs.structure, **of_edges)
+    H0 = leaves["H0"]
+    changed = replace(
+        inputs,
+        structure=structure,
+        H0=H0,
+        AH0=neighbor_sum(H0, structure),
+        graph_H0=sparse_product(inputs.pool, H0, inputs.pool_t),
+        cells=None,
+    )
+    return changed, leaves, positions
+
+
+def _of_elements(subject: Subject, model: Model, total: dict[str, Tensor]) -> tuple[_Array, _Array | None]:
+    """Return the share of every node and every edge."""
+    graphs = subject.encoded
+    zero = torch.zeros(graphs.num_nodes, 1, dtype=torch.float64, device=graphs.device)
+    H0 = _dense(inputs_of(model, graphs, subject).H0)
+    node = (H0 * total.get("H0", zero)).sum(dim=1)
+    if not _counts_edges(model):
+        return node.cpu().numpy(), None
+    edge = torch.zeros(graphs.num_edges, dtype=torch.float64, device=graphs.device)
+    label = graphs.edge_label
+    for side, end in (("in", graphs.edge_target), ("out", graphs.edge_source)):
+        counts, sums = total.get(f"C_{side}"), total.get(f"F_{side}")
+        if counts is not None and counts.shape[1]:
+            known = label < counts.shape[1]
+            edge += torch.where(known, counts[end, label.clamp(max=counts.shape[1] - 1)], 0.0)
+        if sums is not None and graphs.edge_features is not None:
+            edge += (graphs.edge_features.double() * sums[end]).sum(dim=1)
+    return node.cpu().numpy(), edge.cpu().numpy()
+
+
+def _counts_edges(model: Model) -> bool:
+    return isinstance(model.convs[0], GNNConv)
+
+
+def _dense(matrix: Tensor | CSR) -> Tensor:
+    return matrix.to_dense(torch.float64) if isinstance(matrix, CSR) else matrix
+
+
+def _bytes_per_point(subject: Subject, model: Model) -> int:
+    """Return about what one point takes: inputs and their gradients, and the states that the backward pass needs."""
+    width = sum(int(conv.out_dim) for conv in model.convs) * (model.members or 1)
+    columns = model.input_dim + 2 * (int(model.config["edge_labels"]) + int(model.config["edge_features"]))
+    graphs = subject.encoded
+    return 8 * graphs.num_nodes * (4 * width + 4 * columns) + 120 * graphs.num_edges

@@ -1,0 +1,111 @@
+"""Links and twins: edges that are one connection, and elements that a graph cannot tell apart."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from edgnn.explain._subject import Subject
+from edgnn.graphs import Graphs
+
+_Array = np.ndarray[Any, Any]
+
+
+def links_of(graphs: Graphs) -> _Array:
+    """Return the number of each edge's link: an edge and its reverse with the same label are one, as a bond is.
+
+    Links are numbered by their first edge. Of parallel edges each pairs with at most one reverse; a self-loop is a link of its own.
+
+    Shapes
+    ------
+    → (E,)
+    """
+    source, target, label = (part.cpu().numpy() for part in (graphs.edge_source, graphs.edge_target, graphs.edge_label))
+    which = _ranks(np.stack([source, target, label]))
+    pairs = np.stack([np.minimum(source, target), np.maximum(source, target), label, which])
+    return _by_first(np.unique(pairs, axis=1, return_inverse=True)[1].reshape(-1)) if len(source) else np.zeros(0, np.int64)
+
+
+def members_of(groups: _Array) -> list[_Array]:
+    """Return the elements of each group, by the groups' numbers."""
+    order = np.argsort(groups, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(groups))[:-1]) if len(groups) else []
+
+
+@dataclass(frozen=True, eq=False)
+class Twins:
+    """For every element the first one that can be swapped with it, so that what is done to either has one effect.
+
+    ``nodes`` is for taking nodes out, ``labels`` for taking out labels of nodes, which depends on less; ``edges`` for both.
+
+    Shapes
+    ------
+    nodes, labels (N,), edges (E,)
+    """
+
+    nodes: _Array
+    labels: _Array
+    edges: _Array
+
+
+def twins_of(subject: Subject) -> Twins:
+    """Return which nodes and edges can be swapped without changing the graph.
+
+    Nodes with one label and the very same edges to the same neighbors are twins, as the many instances that hang on one class are.
+    With continuous features, and for the explained node, there are none.
+    """
+    graphs = subject.encoded
+    if graphs.node_features is not None or graphs.edge_features is not None:
+        nodes = np.arange(graphs.num_nodes)
+        return Twins(nodes, nodes, np.arange(graphs.num_edges))
+    ends = torch.stack([graphs.edge_source, graphs.edge_target, graphs.edge_label]).T.tolist()
+    around: list[list[tuple[int, int, int]]] = [[] for _ in range(graphs.num_nodes)]
+    for source, target, label in ends:
+        around[target].append((source, label, 0))
+        around[source].append((target, label, 1))
+    beyond = [0] * graphs.num_nodes if subject.beyond is None else subject.beyond.tolist()
+    labels = graphs.node_label.tolist()
+    keys = [(node == subject.node, labels[node], beyond[node], tuple(sorted(listed))) for node, listed in enumerate(around)]
+    same = _firsts(keys)
+    edges = _firsts([(int(same[source]), int(same[target]), label) for source, target, label in ends])
+    whole = same
+    if subject.rim is not None:
+        beside: list[list[tuple[int, int]]] = [[] for _ in keys]
+        for node, neighbor in subject.rim.T.tolist():
+            beside[node].append((neighbor, 0))
+            beside[neighbor].append((node, 1))
+        whole = _firsts([(int(first), tuple(sorted(listed))) for first, listed in zip(same, beside, strict=True)])
+    return Twins(whole, same, edges)
+
+
+def twin_links(same: _Array, links: Sequence[_Array]) -> _Array:
+    """Return for every link the first one that can be swapped with it."""
+    return _firsts([tuple(sorted(same[edges].tolist())) for edges in links])
+
+
+def _firsts(keys: Sequence[Hashable]) -> _Array:
+    first: dict[Hashable, int] = {}
+    return np.array([first.setdefault(key, number) for number, key in enumerate(keys)], dtype=np.int64)
+
+
+def _ranks(columns: _Array) -> _Array:
+    """Return how many equal columns stand before each."""
+    groups = np.unique(columns, axis=1, return_inverse=True)[1].reshape(-1) if columns.size else np.zeros(0, np.int64)
+    order = np.argsort(groups, kind="stable")
+    starts = np.cumsum(np.concatenate([[0], np.bincount(groups)[:-1]])) if len(groups) else groups
+    ranks = np.empty(len(groups), np.int64)
+    ranks[order] = np.arange(len(groups)) - starts[groups[order]]
+    return ranks
+
+
+def _by_first(groups: _Array) -> _Array:
+    """Number groups in order of first appearance."""
+    _, first, inverse = np.unique(groups, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    result: _Array = rank[inverse.reshape(-1)]
+    return result

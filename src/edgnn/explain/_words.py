@@ -1,0 +1,62 @@
+"""Nodes, edges and labels in the users' own terms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from edgnn.graphs import Graphs
+
+_Array = np.ndarray[Any, Any]
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON has it: texts, numbers, truth values and nothing stay, others become text; no number is null."""
+    if isinstance(value, np.ndarray):
+        return [plain(part) for part in value.tolist()]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, str | int | bool) else str(value)
+
+
+def short(value: Any) -> str:
+    """Return a label or name as text; of an address, what stands behind its last ``#`` or ``/``."""
+    text = str(value)
+    if "://" not in text:
+        return text
+    tail = text.rstrip("/#").replace("#", "/").rsplit("/", 1)[-1]
+    return tail or text
+
+
+def node_words(graph: Graphs, node: int) -> str:
+    """Return ``node 3 (N)``, or the name of a node that has one."""
+    label = None if graph.node_vocabulary.constant else short(graph.node_vocabulary[int(graph.node_label[node])])
+    named = graph.node_names is not None
+    name = short(graph.node_names[node]) if graph.node_names is not None else f"node {node}"
+    return name if label is None or (named and label == name) else f"{name} ({label})"
+
+
+def link_words(graph: Graphs, edges: Sequence[int]) -> str:
+    """Return ``node 0 (C) – node 3 (N): double``; with an arrow where the edge goes one way."""
+    edge = int(edges[0])
+    source, target = int(graph.edge_source[edge]), int(graph.edge_target[edge])
+    arrow = "–" if len(edges) > 1 else "→"
+    ends = f"{node_words(graph, source)} {arrow} {node_words(graph, target)}"
+    return ends if graph.edge_vocabulary.constant else f"{ends}: {edge_label_words(graph, edge)}"
+
+
+def edge_label_words(graph: Graphs, edge: int) -> str:
+    """Return the label of an edge."""
+    return short(graph.edge_vocabulary[int(graph.edge_label[edge])])
+
+
+def counted(number: int, what: str) -> str:
+    """Return ``1 node`` or ``3 nodes``."""
+    return f"{number:,} {what}{'s' * (number != 1)}"

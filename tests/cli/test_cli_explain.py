@@ -1,0 +1,152 @@
+import json
+import xml.etree.ElementTree as ET
+
+import pytest
+
+import edgnn
+from edgnn.report import read_report
+
+pytest.importorskip("rdkit")
+
+QUICK = ("--max-epochs", 3, "--hidden", 8, "--quiet")
+
+
+@pytest.fixture
+def run(command, molecules, tmp_path):
+    assert command("train", molecules, "--out", tmp_path / "run", *QUICK).code == 0
+    return tmp_path / "run"
+
+
+@pytest.fixture
+def smiles_run(command, smiles, tmp_path):
+    assert command("train", smiles, "--out", tmp_path / "run", "--target", "kind", *QUICK).code == 0
+    return tmp_path / "run"
+
+
+@pytest.fixture
+def node_run(command, people, tmp_path):
+    assert command("train", people, "--out", tmp_path / "run", "--target", "group", *QUICK).code == 0
+    return tmp_path / "run"
+
+
+def test_the_first_item_is_explained_and_others_are_pointed_to(command, run, molecules):
+    ended = command("explain", run, molecules)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.startswith("SMALL 0: ")
+    assert "without the label of" in ended.out
+    assert "without as many at random" in ended.out
+    assert "The first of 40 graphs; others with --item NAME, --item 3-7 or --item all." in ended.out
+    assert ended.out.endswith(f"With pictures: {run / 'explanation.html'}\n")
+    assert len(read_report(run / "explanation.html")["items"]) == 1
+
+
+def test_items_are_named_by_number_range_or_name(command, smiles_run, smiles, tmp_path):
+    words = ("--no-counter-example", "--out", tmp_path / "a.html", "--json")
+    told = json.loads(command("explain", smiles_run, smiles, "--item", "CCCO", "--item", "2-3", "-i", 0, *words).out)
+    assert [item["name"] for item in told["items"]] == ["CCCO", "CCO", "CCN", "CO"]
+    assert told["page"] == str(tmp_path / "a.html")
+    assert {item["explanation"]["classes"][0] for item in told["items"]} == {0}
+    assert told["items"][0]["class_names"] == ["alcohol", "amine"]
+    assert told["items"][0]["counter_example"] is None
+    ended = command("explain", smiles_run, smiles, "--item", "all", *words[:-1])
+    assert ended.code == 0
+    assert len(read_report(tmp_path / "a.html")["items"]) == 20
+    assert "others with" not in ended.out
+
+
+def test_the_class_is_named_in_the_users_words(command, smiles_run, smiles):
+    ended = command("explain", smiles_run, smiles, "--target", "Amine")
+    assert "log-odds of amine falls by" in ended.out
+    assert "amine" in (smiles_run / "explanation.html").read_text()
+
+
+def test_the_picture_is_a_file_of_its_own(command, run, molecules, tmp_path):
+    for by in ("score", "gradient"):
+        assert command("explain", run, molecules, "--picture", tmp_path / f"{by}.svg", "--by", by).code == 0
+        assert ET.parse(tmp_path / f"{by}.svg").getroot().get("aria-label").startswith("SMALL 0: ")
+    assert (tmp_path / "score.svg").read_text() != (tmp_path / "gradient.svg").read_text()
+
+
+def test_nodes_are_explained_by_relations(command, node_run, people):
+    ended = command("explain", node_run, people, "--item", "p4", "--nodes", "all")
+    assert ended.code == 0
+    assert ended.out.startswith("p4")
+    page = (node_run / "explanation.html").read_text()
+    assert "Relations and neighbors that matter" in page
+    assert "knows" in page
+
+
+def test_labels_never_seen_are_one_warning(command, smiles_run, tmp_path):
+    (tmp_path / "new.csv").write_text("smiles\nC[Xe]C\nCBr\nCO\n")
+    ended = command("explain", smiles_run, tmp_path / "new.csv", "--item", "all")
+    assert (ended.code, ended.err.count("\n")) == (0, 1)
+    assert ended.err.startswith("edgnn: warning: the training part did not contain the labels of 2 nodes")
+    assert "e−" not in ended.out
+
+
+def test_regressors_are_explained(command, smiles, tmp_path):
+    words = ("--target", "value", "--regression", *QUICK)
+    assert command("train", smiles, "--out", tmp_path / "run", *words).code == 0
+    ended = command("explain", tmp_path / "run", smiles)
+    assert (ended.code, ended.err) == (0, "")
+    assert "predicted value falls by" in ended.out
+    assert "the model would say" not in ended.out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--item", "CCCX"), "there is no item 'CCCX'; did you mean 'CCC"),
+        (("--item", "zzz"), "there is no item 'zzz'; give a number from 0 to 19, or a name; they are 'CO', 'CN', 'CCO', …"),
+        (("--item", "20"), "--item 20: there are 20 items, numbered from 0 to 19"),
+        (("--item", "7-3"), "--item 7-3: there are 20 items, numbered from 0 to 19"),
+        (("--target", "amino"), "there is no class 'amino'; did you mean 'amine'?"),
+        (("--by", "gradients"), "there is no score 'gradients' for --by; did you mean 'gradient'?"),
+        (("--nodes", "all"), "--nodes is for models of nodes; this one is of graphs"),
+        (("--out", "nowhere/a.html"), "--out nowhere/a.html: there is no folder nowhere; make it first"),
+        (("--picture", "nowhere/a.svg"), "--picture nowhere/a.svg: there is no folder nowhere; make it first"),
+    ],
+)
+def test_mistakes_are_one_line(command, smiles_run, smiles, words, message):
+    ended = command("explain", smiles_run, smiles, *words)
+    assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
+    assert message in ended.err
+    assert not (smiles_run / "explanation.html").exists()
+
+
+def test_what_is_no_run_is_refused(command, molecules, tmp_path):
+    ended = command("explain", tmp_path, molecules)
+    assert (ended.code, ended.err.count("\n")) == (2, 1)
+
+
+@pytest.mark.slow
+def test_the_nitro_group_surfaces_on_mutag(command, tmp_path):
+    assert command("train", "MUTAG", "--out", tmp_path / "run", "--quiet").code == 0
+    words = ("--item", "0-19", "--target", "mutagenic", "--no-counter-example", "--json")
+    told = json.loads(command("explain", tmp_path / "run", "MUTAG", *words).out)
+    graphs, first, expected = edgnn.load_dataset("MUTAG").graphs, [], []
+    for place, item in enumerate(told["items"]):
+        graph, explanation = graphs[place], item["explanation"]
+        nitro = nitro_atoms(graph)
+        if explanation["prediction"] != 1 or not nitro:
+            continue
+        ends = list(zip(graph.edge_source.tolist(), graph.edge_target.tolist(), strict=True))
+        best = explanation["reasons"][0]
+        first.append(not nitro.isdisjoint(best["elements"] if best["kind"] == "node" else ends[best["elements"][0]]))
+        inside = len(nitro) + sum(not nitro.isdisjoint(pair) for pair in ends) / 2
+        expected.append(inside / (graph.num_nodes + graph.num_edges / 2))
+    assert len(first) >= 10
+    assert sum(first) / len(first) > 0.7
+    assert sum(expected) / len(expected) < 0.45
+
+
+def nitro_atoms(graph):
+    labels, near = graph.node_labels, {node: [] for node in range(graph.num_nodes)}
+    for source, target in zip(graph.edge_source.tolist(), graph.edge_target.tolist(), strict=True):
+        near[source].append(target)
+    found = set()
+    for node, label in enumerate(labels):
+        ends = [other for other in near[node] if labels[other] == "O" and len(near[other]) == 1]
+        if label == "N" and len(ends) == 2:
+            found.update((node, *ends))
+    return found

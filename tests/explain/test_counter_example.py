@@ -1,0 +1,205 @@
+"""counter_example: verified, and the smallest by brute force on tiny graphs."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from itertools import combinations
+
+import numpy as np
+import pytest
+import torch
+
+import edgnn
+from edgnn.errors import EstimatorError
+from edgnn.explain import counter_example
+from edgnn.explain._counter_example import _changed
+from edgnn.explain._search import single_steps
+from edgnn.explain._subject import Subject
+from edgnn.graphs import Graphs
+
+
+def chain(labels, bonds):
+    ends = [(place, place + 1) for place in range(len(labels) - 1)]
+    return Graphs.from_edges(
+        [pair for end in ends for pair in (end, end[::-1])],
+        num_nodes=len(labels),
+        node_labels=list(labels),
+        edge_labels=[bond for bond in bonds for _ in range(2)],
+    )
+
+
+@cache
+def chains():
+    random = np.random.default_rng(1)
+    drawn = [
+        chain("".join(random.choice(list("CNO"), size)), "".join(random.choice(list("sd"), size - 1)))
+        for size in random.integers(2, 5, 40)
+    ]
+    targets = [sum(label == "N" for label in graph.node_labels) for graph in drawn]
+    return Graphs.concat(drawn), np.array(targets).clip(max=2)
+
+
+@cache
+def model(**options):
+    data, targets = chains()
+    options = {"max_epochs": 40, "hidden": 8, "learning_rate": 0.02, "random_state": 0, "validation": None} | options
+    return edgnn.GraphClassifier(**options).fit(data, targets)
+
+
+@cache
+def many():
+    """Return a model that asks for three or more N, and a graph that has one."""
+    random = np.random.default_rng(2)
+    data = Graphs.concat([chain("".join(random.choice(list("CNN"), 4)), "sds") for _ in range(60)])
+    targets = [int(data[number].node_labels.count("N") >= 3) for number in range(60)]
+    options = {"max_epochs": 60, "hidden": 8, "learning_rate": 0.02, "random_state": 0, "validation": None}
+    estimator = edgnn.GraphClassifier(layers=1, activation="identity", **options).fit(data, targets)
+    return estimator, chain("CNCC", "sds")
+
+
+def smallest_by_brute_force(estimator, graph, largest, wanted=None):
+    subject, before = Subject.of(estimator, graph), estimator.predict(graph)[0]
+    steps = single_steps(subject)
+    if before == wanted:
+        return None
+    for size in range(1, largest + 1):
+        for chosen in combinations(steps, size):
+            if len({step.place for step in chosen}) < size:
+                continue
+            now = estimator.predict(_changed(subject, graph, chosen, whole_graph=True))[0]
+            if now != before if wanted is None else now == wanted:
+                return size
+    return None
+
+
+def test_found_changes_are_verified_and_the_fewest():
+    data, _ = chains()
+    sizes = set()
+    for number in range(12):
+        graph = data[number]
+        found = counter_example(model(), graph, largest=2)
+        expected = smallest_by_brute_force(model(), graph, 2)
+        assert (found and len(found.changes)) == expected
+        if found is None:
+            continue
+        sizes.add(expected)
+        assert found.smallest
+        assert found.before == model().predict(graph)[0] != found.prediction
+        assert found.prediction == model().predict(found.item)[0] == model().predict(found.graph)[0]
+        assert found.probability == pytest.approx(model().predict_proba(found.item)[0])
+    assert 1 in sizes
+
+
+def test_wanted_class_takes_the_fewest_changes_too():
+    data, _ = chains()
+    for number in range(8):
+        found = counter_example(model(), data[number], target=2, largest=1)
+        expected = smallest_by_brute_force(model(), data[number], 1, wanted=2)
+        assert (found and len(found.changes)) == expected
+        if found is not None:
+            assert found.smallest
+            assert found.prediction == model().predict(found.item)[0] == 2
+
+
+def test_two_changes_are_found_where_one_does_not_do():
+    estimator, graph = many()
+    found = counter_example(estimator, graph)
+    assert smallest_by_brute_force(estimator, graph, 2) == 2 == len(found.changes)
+    assert found.smallest
+    assert found.prediction == estimator.predict(found.item)[0] == 1
+    assert found.words == "; ".join(change.words for change in found.changes)
+
+
+def test_search_within_a_small_allowance_grows_from_the_best():
+    estimator, graph = many()
+    steps = len(single_steps(Subject.of(estimator, graph)))
+    assert counter_example(estimator, graph, largest=1) is None
+    assert counter_example(estimator, graph, most=steps) is None
+    found = counter_example(estimator, graph, most=steps + 12)
+    assert found.tried <= steps + 12
+    assert len(found.changes) == 2
+    assert found.smallest
+    deep = counter_example(estimator, chain("CCCC", "sds"), most=steps + 40)
+    assert deep is not None
+    assert len(deep.changes) == 3
+    assert not deep.smallest
+    assert estimator.predict(deep.item)[0] == 1
+
+
+def test_what_cannot_flip_gives_none():
+    lonely = Graphs.from_edges([(0, 1)], num_nodes=2)
+    blind = edgnn.GraphClassifier(max_epochs=1, hidden=4, degree_labels=None, random_state=0, validation=None)
+    blind.fit(Graphs.concat([lonely] * 6), [0] * 5 + [1])
+    assert counter_example(blind, Graphs.from_edges([], num_nodes=2)) is None
+    assert counter_example(model(), chain("CC", "s"), target=0) is None
+
+
+def test_links_are_changed_as_one():
+    data = Graphs.concat([chain("CC", bond) for bond in "sd" * 10])
+    by_bond = edgnn.GraphClassifier(max_epochs=40, hidden=4, learning_rate=0.05, random_state=0, validation=None)
+    by_bond.fit(data, np.arange(20) % 2)
+    found = counter_example(by_bond, data[0])
+    (change,) = found.changes
+    assert change.elements == (0, 1)
+    assert change.kind in ("link label", "link out")
+    if change.kind == "link label":
+        assert (change.before, change.after) == ("s", "d")
+        assert found.graph.edge_labels == ["d", "d"]
+    assert json.dumps(found.to_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize("unknown", ["zero", "error"])
+def test_nodes_are_verified_in_their_whole_graph(unknown):
+    ring = Graphs.from_edges(
+        [(place, (place + 1) % 16) for place in range(16)],
+        node_labels=list("CNCCNNCCCNCNNNCC"),
+        edge_labels=list("sd" * 8),
+        node_names=[f"n{place}" for place in range(16)],
+    )
+    targets = [int(label == "N") for label in ring.node_labels]
+    options = {"max_epochs": 60, "hidden": 8, "learning_rate": 0.05, "random_state": 0, "validation": None, "unknown": unknown}
+    for degree_labels in (None, "both"):
+        estimator = edgnn.NodeClassifier(degree_labels=degree_labels, **options).fit(ring.nodes, targets)
+        for node in (3, 4):
+            found = counter_example(estimator, ring.nodes[node], largest=2)
+            if degree_labels is None:
+                assert found is not None
+            if found is None:
+                continue
+            assert found.item.graphs.num_nodes == 16
+            assert found.before == estimator.predict(ring.nodes[node])[0] != found.prediction
+            assert torch.equal(found.item.index, ring.nodes[node].index)
+
+
+def test_labels_of_several_flip_one_by_one():
+    data, targets = chains()
+    several = edgnn.GraphClassifier(max_epochs=40, hidden=8, learning_rate=0.02, random_state=0, validation=None)
+    several.fit(data, np.stack([targets > 0, targets > 1], axis=1).astype(float))
+    graph = chain("CCC", "ss")
+    found = counter_example(several, graph, target=0)
+    assert found.before.tolist()[0] != found.prediction.tolist()[0]
+    anything = counter_example(several, graph)
+    assert len(anything.changes) <= len(found.changes)
+
+
+def test_regressors_have_no_counter_examples():
+    data, targets = chains()
+    values = edgnn.GraphRegressor(max_epochs=1, hidden=4).fit(data, targets.astype(float))
+    with pytest.raises(EstimatorError, match="no class to leave"):
+        counter_example(values, data[0])
+
+
+@pytest.mark.parametrize("option", [{"target": 9}, {"largest": 0}, {"most": 0}])
+def test_bad_options_of_counter_examples_are_named(option):
+    (name,) = option
+    with pytest.raises(EstimatorError, match=name):
+        counter_example(model(), chains()[0][0], **option)
+
+
+def test_only_labels_of_the_training_part_are_tried():
+    data = Graphs.concat([chain("CN", "s"), chain("NN", "d"), chain("CC", "s"), chain("XX", "s")])
+    estimator = edgnn.GraphClassifier(max_epochs=2, hidden=4, random_state=0, validation=None).fit(data[:3], [0, 1, 0])
+    steps = single_steps(Subject.of(estimator, data[0]))
+    labels = {list(estimator._coder.node_vocabulary)[step.label] for step in steps if step.kind == "node label"}
+    assert labels == {"C", "N"}

@@ -1,0 +1,185 @@
+import json
+import re
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+import edgnn
+from edgnn import Graphs
+from edgnn.explain import counter_example, explain, fidelity
+from edgnn.report import Explained, ReportError, draw_explanation, read_report, write_explanations
+from edgnn.report._explanation_picture import draw_counter_example, drawn_as_molecule
+from edgnn.report._explanation_words import counter_text, fidelity_text, relations_of
+
+pytest.importorskip("rdkit")
+
+IRI = "http://example.org/"
+QUICK = {"hidden": 8, "max_epochs": 8, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def mutag():
+    return edgnn.load_dataset("MUTAG")
+
+
+@pytest.fixture(scope="module")
+def molecule_item(mutag):
+    model = edgnn.GraphClassifier(**QUICK).fit(mutag.graphs[:80], mutag.targets[:80])
+    graph = mutag.graphs[0]
+    found = explain(model, graph)
+    faith = fidelity(model, found, take="label", random_sets=3)
+    return Explained(found, "first", faith, counter_example(model, graph), True, tuple(mutag.class_names))
+
+
+def knowledge(hostile=""):
+    """Twelve people, of whom those that work at the lab are of group x, with names where the literals say so."""
+    names = [f"{IRI}p{number}" for number in range(12)] + [f"{IRI}lab", f"{IRI}shop", f'"Ada{hostile}"']
+    edges = [(number, 12 + number % 2) for number in range(12)] + [(12, 13), (0, 14)]
+    labels = [f"{IRI}worksAt"] * 12 + [f"{IRI}sells{hostile}", f"{IRI}name"]
+    return Graphs.from_edges(edges, node_names=names, edge_labels=labels)
+
+
+def node_item(hostile=""):
+    graph = knowledge(hostile)
+    model = edgnn.NodeClassifier(**QUICK).fit(graph.nodes[:12], ["x", "y"] * 6)
+    found = explain(model, graph.nodes[0])
+    return Explained(found, "", fidelity(model, found, random_sets=3), counter_example(model, graph.nodes[0]), True)
+
+
+@pytest.fixture(scope="module")
+def person():
+    return node_item()
+
+
+def test_a_molecule_is_drawn_as_one_and_shaded_by_what_is_asked_for(molecule_item):
+    pictures = {by: draw_explanation(molecule_item, by=by) for by in ("score", "removal", "label", "gradient")}
+    assert len(set(pictures.values())) >= 3
+    for picture in pictures.values():
+        assert picture.count('class="atom-text"') == molecule_item.explanation.graph.num_nodes
+    assert draw_explanation(molecule_item.explanation) == draw_explanation(molecule_item)
+    with pytest.raises(edgnn.errors.EdgnnError, match="by='size': choose score, removal, label, gradient"):
+        draw_explanation(molecule_item, by="size")
+
+
+def test_without_rdkit_molecules_are_drawn_as_graphs(molecule_item, monkeypatch):
+    monkeypatch.setattr("edgnn.report._explanation_picture.find_spec", lambda name: None)
+    assert not drawn_as_molecule(molecule_item)
+    assert 'class="node"' in draw_explanation(molecule_item)
+
+
+def test_the_page_tells_of_everything(molecule_item, tmp_path):
+    path = write_explanations(tmp_path / "page.html", [molecule_item], command="edgnn explain RUN MUTAG")
+    text = path.read_text()
+    for heading in ("first", "What it rests on", "Labels", "Is it true to the model?", "What would change the prediction"):
+        assert f">{heading}</h" in text
+    assert "edgnn explain RUN MUTAG" in text
+    assert text.count('role="img"') == 2 + 2 * (molecule_item.counter_example is not None)
+    assert "Relations and neighbors" not in text
+    assert molecule_item.prediction_text(molecule_item.explanation.prediction) in ("mutagenic", "not mutagenic")
+    assert not re.search(r"https?://(?!www\.w3\.org)", text.partition('<script type="application/json"')[0])
+
+
+def test_the_numbers_are_in_the_page(molecule_item, tmp_path):
+    data = read_report(write_explanations(tmp_path / "page.html", [molecule_item, molecule_item.explanation]))
+    first, second = data["items"]
+    assert data["kind"] == "explanations"
+    assert first["complete"]
+    assert first["explanation"]["value"] == pytest.approx(molecule_item.explanation.value)
+    assert first["fidelity"]["random_sets"] == 3
+    assert (second["name"], second["fidelity"], second["counter_example"]) == ("molecule", None, None)
+    json.dumps(data, allow_nan=False)
+
+
+def test_several_items_have_a_list_of_contents(molecule_item, person, tmp_path):
+    text = write_explanations(tmp_path / "page.html", [molecule_item, person]).read_text()
+    links = re.findall(r'href="#(item-\d)"', text)
+    assert links == ["item-0", "item-1"]
+    assert all(f'id="{link}"' in text for link in links)
+
+
+def test_nothing_is_no_page(tmp_path):
+    with pytest.raises(ReportError, match="no explanations"):
+        write_explanations(tmp_path / "page.html", [])
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_a_person_is_explained_by_relations_and_neighbors(person, tmp_path):
+    assert person.title == "Ada"
+    relations = {(relation.name, relation.direction): relation for relation in relations_of(person)}
+    assert ("worksAt", "out") in relations
+    assert [name for name, _ in relations["worksAt", "out"].neighbors] == ["lab"]
+    assert all(name.endswith("→ lab") for name, _ in relations["worksAt", "beyond"].neighbors)
+    text = write_explanations(tmp_path / "page.html", [person]).read_text()
+    assert "Relations and neighbors that matter" in text
+    assert "→ to" in text
+    assert "further away" in text
+
+
+def test_relations_go_by_the_strength_of_their_strongest_link(person):
+    strongest = [abs(relation.neighbors[0][1]) for relation in relations_of(person)]
+    assert strongest == sorted(strongest, reverse=True)
+    for relation in relations_of(person):
+        amounts = [abs(amount) for _, amount in relation.neighbors]
+        assert amounts == sorted(amounts, reverse=True)
+
+
+def test_fidelity_is_told_beside_chance(molecule_item, person):
+    text = fidelity_text(molecule_item)
+    assert text.startswith("Without the labels of the 2 strongest atoms, the probability of ")
+    assert "points; without as many at random, by " in text
+    assert fidelity_text(person).startswith("Without the strongest node, ")
+    assert fidelity_text(Explained(molecule_item.explanation)) == ""
+
+
+def test_a_counter_example_is_told_and_outlined_before_and_after(person):
+    found = person.counter_example
+    assert found is not None
+    now, then = found.before, found.prediction
+    assert {now, then} == {"x", "y"}
+    assert re.match(rf"If the link .*, the model would say {then} \(\d+\.\d %\)\.", counter_text(person))
+    before, after = draw_counter_example(person, found)
+    assert 'class="mark"' in before
+    assert f"before: {now}" in before
+    assert f"after: {then}" in after
+    assert counter_text(Explained(person.explanation, searched=True)).startswith("No change of a few")
+    assert counter_text(Explained(person.explanation)) == ""
+
+
+def test_a_changed_molecule_is_drawn_twice(molecule_item):
+    assert molecule_item.counter_example is not None
+    before, after = draw_counter_example(molecule_item, molecule_item.counter_example)
+    assert before != after
+    assert 'class="mark"' in before
+
+
+def test_regressors_have_values_and_no_odds(mutag, tmp_path):
+    sizes = mutag.graphs.sizes.numpy().astype(float)
+    model = edgnn.GraphRegressor(**QUICK).fit(mutag.graphs[:60], sizes[:60])
+    found = explain(model, mutag.graphs[0])
+    item = Explained(found, "size", fidelity(model, found, random_sets=2))
+    text = write_explanations(tmp_path / "page.html", [item]).read_text()
+    assert item.prediction_text(found.prediction) in text
+    assert "predicted value" in text
+    assert "log-odds" not in text.partition("<script")[0]
+    assert "odds" not in fidelity_text(item)
+
+
+def test_several_labels_are_named(mutag, tmp_path):
+    labels = np.stack([mutag.targets[:60], 1 - mutag.targets[:60]], 1)
+    model = edgnn.GraphClassifier(**QUICK).fit(mutag.graphs[:60], labels)
+    found = explain(model, mutag.graphs[0])
+    item = Explained(found, "both", class_names=("harmful", "harmless"))
+    assert item.prediction_text(np.array([1, 0])) == "harmful"
+    assert item.prediction_text(np.array([0, 0])) == "no label"
+    text = write_explanations(tmp_path / "page.html", [item]).read_text()
+    assert "harmless" in text
+
+
+def test_pictures_of_hostile_names_are_well_formed(tmp_path):
+    hostile = "</script><script>alert(1)</script>'&"
+    item = node_item(hostile)
+    ET.fromstring(draw_explanation(item, title=hostile))
+    text = write_explanations(tmp_path / "page.html", [item], title=hostile, lead=hostile, command=hostile).read_text()
+    assert "<script>alert" not in text
+    assert text.count("</script>") == 1

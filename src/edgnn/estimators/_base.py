@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 import torch
@@ -26,6 +26,9 @@ from edgnn.graphs import Graphs
 from edgnn.io._files import Path_
 from edgnn.nn import Inputs, LargeInputs, Model
 from edgnn.training import Trained
+
+if TYPE_CHECKING:
+    from edgnn.estimators._export import Exported
 
 _Array = np.ndarray[Any, Any]
 _Self = TypeVar("_Self", bound="Estimator")
@@ -298,6 +301,23 @@ class Estimator(SharedParameters, BaseEstimator, ABC):  # type: ignore[misc]
         from edgnn.estimators._storage import save
 
         save(self, path, overwrite=overwrite)
+
+    def export(self, path: Path_, *, overwrite: bool = False) -> Exported:
+        """Write the fitted estimator into a folder as a program that predicts with torch alone: ``model.pt2`` and ``predict.py``.
+
+        The program takes graphs of any size, and is compared with the estimator on random ones before the folder appears. It is
+        made for the estimator's ``device``.
+
+        Parameters
+        ----------
+        path : path
+            A new or empty folder.
+        overwrite : bool
+            Whether an exported model that is there is replaced.
+        """
+        from edgnn.estimators._export import export
+
+        return export(self, path, overwrite=overwrite)
 
     @classmethod
     def load(cls: type[_Self], path: Path_, **parameters: Any) -> _Self:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from edgnn._suggest import suggestion
 from edgnn.errors import EstimatorError
 from edgnn.graphs._graphs import Direction, Multiplicity
 from edgnn.nn import ACTIVATIONS, CONVS
@@ -88,7 +89,7 @@ def check_parameters(values: dict[str, Any]) -> None:
         if name in _RULES:
             holds, rule = _RULES[name]
             if not holds(value):
-                raise EstimatorError(f"{name}={value!r}: choose {rule}")
+                raise EstimatorError(f"{name}={value!r}: choose {rule}{suggestion(value, _NAMES.get(name, ()))}")
 
 
 def plain(value: Any) -> Any:
@@ -141,6 +142,7 @@ def _is_random_state(value: Any) -> bool:
 _SHARE = _number(lambda value: 0 <= value < 1, "a number from 0 to below 1")
 _POSITIVE = _number(lambda value: 0 < value < float("inf"), "a number above 0")
 
+_NAMES = {"conv": CONVS, "activation": tuple(ACTIVATIONS)}
 _RULES: dict[str, Rule] = {
     "layers": _whole(1),
     "hidden": _whole(1),

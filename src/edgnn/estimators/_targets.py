@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from edgnn._suggest import suggestion
 from edgnn.errors import EstimatorError
 
 _Array = np.ndarray[Any, Any]
@@ -130,7 +131,9 @@ def class_weights(weight: Any, encoding: Encoding) -> Any:
     known = encoding.classes.tolist()
     for name, value in weight.items():
         if name not in known:
-            raise EstimatorError(f"class_weight names the class {name!r}, which is not among those of y: {known}")
+            raise EstimatorError(
+                f"class_weight names the class {name!r}, which is not among those of y: {known}{suggestion(name, known)}"
+            )
         if isinstance(value, str) or not np.isfinite(value) or value < 0:
             raise EstimatorError(f"class_weight[{name!r}]={value!r}: a weight is a finite number, 0 or more")
     return [float(weight.get(name, 1.0)) for name in known]

@@ -1,0 +1,61 @@
+import json
+
+import pytest
+import torch
+
+import edgnn
+
+QUICK = ("--max-epochs", 2, "--hidden", 8, "--quiet")
+
+
+@pytest.fixture
+def run(command, molecules, tmp_path):
+    assert command("train", molecules, "--out", tmp_path / "run", *QUICK).code == 0
+    return tmp_path / "run"
+
+
+@pytest.mark.slow
+def test_exported_run_predicts_as_the_run_does(command, run, molecules, tmp_path):
+    ended = command("export", run, "--out", tmp_path / "model")
+    assert (ended.code, ended.err) == (0, "")
+    files, checked, hint = ended.out.splitlines()
+    assert files.startswith(f"{tmp_path / 'model'}: model.pt2 (")
+    assert checked.startswith("checked on 32 random graphs of 8 sizes: predictions differ by at most ")
+    assert hint.endswith("predict.py --check")
+    graphs = edgnn.read(molecules)
+    program = torch.export.load(tmp_path / "model" / "model.pt2").module()
+    about = json.loads((tmp_path / "model" / "labels.json").read_text())
+    assert about["names"] == ["-1", "1"]
+    numbers = {label: number for number, label in enumerate(about["node_labels"])}
+    of_edges = {label: number for number, label in enumerate(about["edge_labels"])}
+    found = program(
+        node_label=torch.tensor([numbers[label] for label in graphs.node_labels]),
+        edge_source=graphs.edge_source,
+        edge_target=graphs.edge_target,
+        edge_label=torch.tensor([of_edges[label] for label in graphs.edge_labels]),
+        graph_offset=graphs.graph_offset,
+    )
+    predicted = json.loads(command("predict", run, molecules, "--json").out)["predictions"]
+    assert found.tolist() == [pytest.approx([row["p(-1)"], row["p(1)"]], abs=1e-5) for row in predicted]
+
+    again = command("export", run, "--out", tmp_path / "model")
+    assert again.code == 2
+    assert "holds an exported model already" in again.err
+    told = json.loads(command("export", run, "--out", tmp_path / "model", "--overwrite", "--json").out)
+    assert (told["folder"], told["device"]) == (str(tmp_path / "model"), "cpu")
+    assert told["checked"]["difference"] <= told["checked"]["tolerance"] * 10
+    assert sorted(told["files"]) == ["check.json", "labels.json", "model.pt2", "predict.py"]
+
+
+def test_what_cannot_be_exported_is_told_in_one_line(command, run, tmp_path):
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine.txt").write_text("mine")
+    for words, rule in (
+        (("nowhere", "--out", tmp_path / "model"), "nowhere"),
+        ((run, "--out", tmp_path / "full"), "exists and is no exported model"),
+        ((run, "--out", tmp_path / "model", "--device", "toaster"), "device='toaster': choose"),
+    ):
+        ended = command("export", *words)
+        assert (ended.code, len(ended.err.splitlines())) == (2, 1)
+        assert rule in ended.err
+    assert not (tmp_path / "model").exists()

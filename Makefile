@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: demo test quick lint bench docs help clean
+.PHONY: demo test quick coverage lint bench docs package audit help clean
 
 $(READY): pyproject.toml constraints.txt
 	@echo "Setting up $(VENV) (once; a minute or two)"
@@ -34,11 +34,21 @@ lint: $(READY)  ## format, lint, import order, types
 bench: $(READY)  ## measure against the peers (see benchmarks/README.md)
 	@$(BIN)/edgnn bench
 
-docs: $(READY)  ## check that every link and command of the documentation is real
-	@$(PYTEST) tests/integration/test_documentation.py
+coverage: $(READY)  ## the whole test suite with branch coverage; fails below 90 %
+	@$(PYTEST) -n 2 --cov --cov-report=term --cov-report=html:coverage
+
+docs: $(READY)  ## the documentation as a site, docs/_build/html/index.html; no warning, no network
+	@$(BIN)/sphinx-build -q -W --keep-going -n -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+package: $(READY)  ## wheel and sdist, into dist/
+	@$(BIN)/python -m build
+
+audit: $(READY)  ## known vulnerabilities among the pinned packages; needs the network
+	@$(BIN)/pip-audit --strict -r constraints.txt --no-deps --disable-pip
 
 clean:  ## remove the virtual environment and all caches
-	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage coverage docs/_build mutants dist build
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'

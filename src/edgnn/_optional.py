@@ -8,13 +8,16 @@ from typing import Any
 from edgnn.errors import MissingDependencyError
 
 _EXTRA_OF = {
+    "fastapi": "serve",
     "gensim": "rdf2vec",
     "grakel": "kernels",
     "networkx": "networkx",
     "pyarrow": "tables",
     "pyoxigraph": "rdf",
+    "python_multipart": "serve",
     "rdkit": "molecules",
     "torch_geometric": "pyg",
+    "uvicorn": "serve",
 }
 
 

@@ -8,10 +8,16 @@ __all__ = [
     "ChecksumError",
     "DatasetError",
     "EdgnnError",
+    "EstimatorError",
+    "EvaluationError",
     "FetchError",
     "FormatError",
     "GraphError",
     "MissingDependencyError",
+    "ModelError",
+    "RunError",
+    "StudyError",
+    "TrainingError",
     "UnknownLabelError",
 ]
 

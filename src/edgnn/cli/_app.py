@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from io import TextIOWrapper
 from typing import Annotated, Any, NoReturn
@@ -27,6 +28,8 @@ from edgnn.cli._reproduce import reproduce
 from edgnn.cli._serve import serve
 from edgnn.cli._threads import reuse_memory
 from edgnn.cli._train import train
+from edgnn.cli._usage import UsageError, help_text, usage_words
+from edgnn.cli._version import print_version
 from edgnn.cli._wl import wl_app
 from edgnn.errors import EdgnnError
 
@@ -38,6 +41,31 @@ class _Commands(TyperGroup):
         """Remember the whole command line, for what is written down of it."""
         ctx.meta["command"] = shlex.join(["edgnn", *args])
         return super().parse_args(ctx, args)
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run the command line; what is wrong with it becomes one line and exit code 2."""
+        try:
+            ended = super().main(args, prog_name or "edgnn", complete_var, False, windows_expand_args, **extra)
+        except UsageError as error:
+            if not standalone_mode:
+                raise
+            if (text := help_text(error)) is None:
+                _fail(usage_words(error), 2)
+            typer.echo(text, err=True)
+            sys.exit(2)
+        except typer.Abort:
+            _fail("interrupted", 130)
+        if standalone_mode:
+            sys.exit(ended if isinstance(ended, int) else 0)
+        return ended
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
@@ -59,7 +87,6 @@ app = typer.Typer(
     cls=_Commands,
     help="Learn from directed graphs with node and edge labels.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 app.add_typer(datasets_app, name="datasets")
@@ -77,18 +104,10 @@ app.command("bench")(bench)
 app.command("doctor")(doctor)
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        from edgnn import __version__
-
-        typer.echo(f"edgnn {__version__}")
-        raise typer.Exit
-
-
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version and what it runs on.")
     ] = False,
 ) -> None:
     """Learn from directed graphs with node and edge labels."""
@@ -99,7 +118,7 @@ def main() -> None:
     try:
         app()
     except EdgnnError as error:
-        _fail(" ".join(str(error).split("\n")), 2)
+        _fail(str(error), 2)
     except MemoryError:
         _fail("out of memory; give it less at once, or a machine with more", 2)
     except OSError as error:
@@ -128,5 +147,6 @@ def run() -> NoReturn:
 
 
 def _fail(message: str, code: int) -> NoReturn:
-    typer.echo(f"edgnn: {message}", err=True)
+    line = "".join(letter if letter.isprintable() else " " for letter in message)  # names of files can hold anything
+    typer.echo(f"edgnn: {line}", err=True)
     sys.exit(code)

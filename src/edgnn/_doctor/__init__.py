@@ -1,0 +1,1 @@
+"""What ``edgnn doctor`` looks at: packages, devices, places, and whether the core works."""

@@ -1,0 +1,292 @@
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import edgnn
+from edgnn._suggest import closest, suggestion, suggestion_or
+from edgnn.cli._complete import WORDS, data_sets, sources
+
+ESCAPE = "\x1b["
+PROGRAM = (sys.executable, "-m", "edgnn")
+
+
+def started(*words, where=None, **environment):
+    plain = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR", "PY_COLORS")}
+    return subprocess.run(
+        [*PROGRAM, *map(str, words)], env=plain | environment, cwd=where, capture_output=True, text=True, check=False
+    )
+
+
+def completed(*words, where=None):
+    """What bash is given behind these words, the last of which is not finished."""
+    environment = {"_EDGNN_COMPLETE": "complete_bash", "COMP_WORDS": " ".join(["edgnn", *words]), "COMP_CWORD": str(len(words))}
+    ended = started(where=where, **environment)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    return ended.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (("tr",), ["train"]),
+        (("train", "--la"), ["--layers"]),
+        (("train", "--conv", ""), ["edgnn", "gnn", "joint", "rgcn", "gine"]),
+        (("evaluate", "MUTAG", "--model", "r"), ["ridge", "rgcn", "rdf2vec"]),
+        (("reproduce", "--datasets", "AIFB,PTC_F"), ["AIFB,PTC_FM", "AIFB,PTC_FR"]),
+        (("train", "MUTAG", "--out", ""), []),
+    ],
+)
+def test_bash_is_offered_what_fits(words, offered):
+    assert completed(*words) == offered
+
+
+def test_a_source_is_completed_to_names_and_files_together(tmp_path):
+    (tmp_path / "MUCH.csv").touch()
+    (tmp_path / "other.csv").touch()
+    assert completed("train", "MU", where=tmp_path) == ["MUTAG", "MUTAG-RDF", "MUCH.csv"]
+    assert completed("train", "oth", where=tmp_path) == []
+
+
+def test_zsh_and_fish_are_offered_the_same():
+    zsh = started(_EDGNN_COMPLETE="complete_zsh", _TYPER_COMPLETE_ARGS="edgnn train --readout ")
+    assert re.findall(r'"(\w+)"', zsh.stdout) == ["sum", "mean", "max"]
+    fish = {"_EDGNN_COMPLETE": "complete_fish", "_TYPER_COMPLETE_ARGS": "edgnn train --readout m"}
+    assert started(**fish, _TYPER_COMPLETE_FISH_ACTION="get-args").stdout.split() == ["mean", "max"]
+    assert started(**fish, _TYPER_COMPLETE_FISH_ACTION="is-args").returncode == 0
+
+
+def test_completion_takes_less_than_half_a_second_of_the_processor():
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    completed("evaluate", "M")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.5
+
+
+def test_completion_loads_no_library(run_python):
+    code = (
+        "import sys, edgnn.cli\n"
+        "from edgnn.cli._complete import sources\n"
+        "assert 'MUTAG' in sources('M')\n"
+        "print(sorted({'torch', 'numpy', 'scipy', 'sklearn', 'urllib.request'} & set(sys.modules)))"
+    )
+    assert run_python(code).strip() == "[]"
+
+
+def test_words_offered_are_those_of_the_library():
+    from edgnn.bench import QUESTIONS
+    from edgnn.estimators._parameters import check_parameters
+    from edgnn.evaluation._metrics import METRICS
+    from edgnn.experiments import MODELS
+    from edgnn.experiments._protocol import PROTOCOLS
+    from edgnn.experiments._settings import rows
+    from edgnn.experiments._tables import TABLES
+    from edgnn.nn import ACTIVATIONS, CONVS
+
+    library = {
+        "activation": ACTIVATIONS, "conv": CONVS, "metric": METRICS, "model": MODELS, "protocol": PROTOCOLS,
+        "question": QUESTIONS, "settings": rows(), "table": TABLES,
+    }  # fmt: skip
+    assert {name: WORDS[name] for name in library} == {name: tuple(words) for name, words in library.items()}
+    for name in ("degree_labels", "direction", "precision", "readout", "unknown"):
+        for word in WORDS[name]:
+            check_parameters({name: None if word == "none" else word})
+    assert data_sets("") == list(edgnn.datasets.names())
+
+
+def test_nothing_is_offered_inside_folders(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert sources("MUTAG/") == []
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+def test_real_bash_completes_by_the_installed_script(tmp_path):
+    environment = {"HOME": str(tmp_path), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    installed = started("--install-completion", "bash", **environment)
+    assert (installed.returncode, installed.stderr) == (0, "")
+    assert "edgnn.sh" in (tmp_path / ".bashrc").read_text()
+    program = tmp_path / "edgnn"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m edgnn "$@"\n')
+    program.chmod(0o755)
+    script = (
+        "source ~/.bashrc; COMP_WORDS=(edgnn evaluate MUTAG --metric r); COMP_CWORD=4; "
+        '_edgnn_completion edgnn; printf "%s\\n" "${COMPREPLY[@]}"; complete -p edgnn'
+    )
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    ended = subprocess.run(
+        ["bash", "--norc", "-c", script], env=os.environ | environment | {"PATH": path}, capture_output=True, text=True
+    )
+    *offered, registered = ended.stdout.splitlines()
+    assert (offered, ended.stderr) == (["roc_auc", "rmse", "r2"], "")
+    assert registered == "complete -o default -F _edgnn_completion edgnn"
+
+
+def test_version_tells_the_environment_without_importing_torch(command, run_python):
+    lines = command("--version").out.splitlines()
+    assert lines[0] == f"edgnn {edgnn.__version__}"
+    assert [line.split()[0] for line in lines[1:]] == ["python", "torch", "core", "extras"]
+    assert f"numpy {sys.modules['numpy'].__version__}" in lines[3]
+    code = "import sys; from edgnn.cli._version import version_lines; version_lines(); print('torch' in sys.modules)"
+    assert run_python(code).strip() == "False"
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["trian"], "no such command 'trian'; did you mean 'train'? (edgnn --help lists all)"),
+        (["frobnicate"], "no such command 'frobnicate' (edgnn --help lists all)"),
+        (["datasets", "sho"], "no such command 'sho'; did you mean 'show'? (edgnn datasets --help lists all)"),
+        (["--versoin"], "no such option '--versoin' of edgnn; did you mean '--version'? (edgnn --help lists all)"),
+        (
+            ["train", "--layer", 3],
+            "no such option '--layer' of edgnn train; did you mean '--layers'? (edgnn train --help lists all)",
+        ),
+        (["train", "MUTAG"], "missing option '--out' (edgnn train --help tells more)"),
+        (["wl", "compare", "MUTAG"], "missing argument 'second' (edgnn wl compare --help tells more)"),
+    ],
+)
+def test_a_wrong_command_line_is_one_line(command, words, line):
+    ended = command(*words)
+    assert (ended.code, ended.out, ended.err) == (2, "", f"edgnn: {line}\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (["train", "MUTAG", "--out", "x", "--task", "grap"], ["'--task'", "'grap' is not one of", "did you mean 'graph'?"]),
+        (["train", "MUTAG", "--out", "x", "--seed", "abc"], ["'--seed'", "integer", "'abc'"]),
+        (["evaluate", "MUTAG", "--runs", 0], ["'--runs'", "0"]),
+        (["train", "MUTAG", "--config", "none.toml", "--out", "x"], ["'--config'", "none.toml"]),
+        (["report", "a", "b\nc"], ["unexpected", "edgnn report --help"]),
+        (["train", "MUTAG", "--out"], ["--out"]),
+        (["datasets", "--json", "show", "MUTAG"], ["put options behind the command"]),
+    ],
+)
+def test_a_bad_value_is_one_line_that_names_it(command, words, parts):
+    ended = command(*words)
+    assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
+    assert ended.err.startswith("edgnn: ")
+    assert all(part in ended.err for part in parts), ended.err
+
+
+def test_names_with_control_characters_stay_on_one_line(command):
+    ended = command("datasets", "show", "no\r\x1b[31msuch\u2028/file")
+    assert (ended.code, ended.err.count("\n"), ESCAPE in ended.err, "\u2028" in ended.err) == (2, 1, False, False)
+
+
+def test_no_words_at_all_print_the_help(command):
+    ended = command()
+    assert ended.code == 2
+    assert "Usage: edgnn" in ended.out + ended.err
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["train", "MUTAG", "--activation", "rellu"], "relu"),
+        (["train", "MUTAG", "--conv", "edgn"], "edgnn"),
+        (["train", "MUTAG", "--settings", "papper"], "paper"),
+        (["train", "MUTAG", "--class-weight", "mutagenik=2"], "mutagenic"),
+        (["train", "SMILES", "--target", "kinds"], "kind"),
+        (["train", "PEOPLE", "--target", "groop"], "group"),
+        (["train", "SMILES", "-o", "smile=x"], "smiles"),
+        (["evaluate", "MUTAG", "--protocol", "holdot"], "holdout"),
+        (["evaluate", "MUTAG", "--metric", "balanced-acuracy"], "balanced_accuracy"),
+        (["evaluate", "MUTAG", "--model", "wl_subtree"], "wl-subtree"),
+        (["bench", "rival"], "rivals"),
+    ],
+)
+def test_a_mistyped_name_is_guessed(command, smiles, people, tmp_path, words, meant):
+    places = {"SMILES": str(smiles), "PEOPLE": str(people)}
+    out = ["--out", tmp_path / "run"] if words[0] == "train" else []
+    ended = command(*(places.get(word, word) for word in words), *out)
+    assert (ended.code, ended.err.count("\n")) == (2, 1)
+    assert f"did you mean '{meant}'?" in ended.err, ended.err
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("colour", "color"),
+        ("COLOR", "color"),
+        ("wl_rdf", "wl-rdf"),
+        (" color ", "color"),
+        ("zzz", None),
+        (3, None),
+        (None, None),
+    ],
+)
+def test_the_closest_name_is_found_whatever_its_case(name, meant):
+    assert closest(name, ["color", "wl-rdf", 7, None]) == meant
+
+
+def test_among_very_many_names_only_case_is_guessed():
+    many = [f"name{number}" for number in range(6000)]
+    assert closest("NAME17", many) == "name17"
+    assert closest("nam17", many) is None
+    assert closest("x" * 10_000, many) is None
+
+
+def test_suggestions_stand_behind_a_complaint_or_give_way():
+    assert suggestion("colour", ["color"]) == "; did you mean 'color'?"
+    assert suggestion("zzz", ["color"]) == ""
+    assert suggestion_or("zzz", ["color"], "there is color") == "there is color"
+
+
+@pytest.mark.parametrize("words", [["--help"], ["train", "--help"], ["datasets"], ["trian"], ["datasets", "show", "MUTAG"]])
+def test_a_pipe_gets_no_escapes(words):
+    ended = started(*words)
+    assert ESCAPE not in ended.stdout + ended.stderr
+
+
+COLOR = re.compile(r"\x1b\[(?:\d+;)*(?:3[0-8]|4[0-8]|9[0-7])(?:;\d+)*m")
+
+
+def on_terminal(*words, **environment):
+    """What a program writes on a terminal."""
+    pty = pytest.importorskip("pty", reason="there are no terminals here")
+    plain = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR", "PY_COLORS")}
+    lead, side = pty.openpty()
+    with subprocess.Popen(
+        [*PROGRAM, *map(str, words)], env=plain | {"TERM": "xterm-256color", "COLUMNS": "100"} | environment,
+        stdin=side, stdout=side, stderr=side, close_fds=True,
+    ) as process:  # fmt: skip
+        os.close(side)
+        written = bytearray()
+        while True:
+            try:
+                piece = os.read(lead, 65536)
+            except OSError:
+                break
+            if not piece:
+                break
+            written += piece
+        process.wait()
+    os.close(lead)
+    return written.decode()
+
+
+def test_help_on_a_terminal_has_colors_unless_asked_for_none():
+    assert COLOR.search(on_terminal("train", "--help"))
+    assert not COLOR.search(on_terminal("train", "--help", NO_COLOR="1"))
+    assert ESCAPE not in on_terminal("train", "--help", TERM="dumb")
+
+
+@pytest.mark.slow
+def test_tables_and_progress_keep_to_no_color_and_dumb_terminals(molecules, tmp_path):
+    training = ("train", molecules, "--out", tmp_path / "run", "--overwrite", "--max-epochs", 40, "--hidden", 8)
+    assert COLOR.search(on_terminal(*training))
+    bare = on_terminal(*training, NO_COLOR="1")
+    assert ESCAPE in bare, "the line of progress is still drawn anew"
+    assert not COLOR.search(bare)
+    assert ESCAPE not in on_terminal(*training, TERM="dumb")
+    assert not COLOR.search(on_terminal("doctor", "--no-self-test", NO_COLOR="1"))
+
+
+def test_the_example_of_a_color_is_one():
+    assert COLOR.search("\x1b[1;32mok\x1b[0m")
+    assert not COLOR.search("\x1b[1mok\x1b[0m\x1b[2K")

@@ -15,6 +15,7 @@ from edgnn.bench._order import order
 from edgnn.bench._rivals import rivals
 from edgnn.bench._scale import plot as plot_scale
 from edgnn.bench._scale import scale
+from edgnn.bench._serve import serve
 from edgnn.bench._timing import copy_bandwidth
 from edgnn.bench._wl import plot as plot_wl
 from edgnn.bench._wl import wl
@@ -27,6 +28,7 @@ QUESTIONS: dict[str, Callable[..., Iterator[Any]]] = {
     "scale": scale,
     "order": order,
     "rivals": rivals,
+    "serve": serve,
 }
 #: Drawings of a question's rows, kept beside them where there is something to draw.
 PLOTS: dict[str, Callable[[list[Any]], str]] = {
@@ -57,6 +59,7 @@ __all__ = [
     "rivals",
     "save",
     "scale",
+    "serve",
     "stored",
     "wl",
 ]

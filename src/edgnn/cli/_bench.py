@@ -8,13 +8,19 @@ from typing import Annotated, Any
 
 import typer
 
+from edgnn._suggest import suggestion
+from edgnn.cli._complete import words
 from edgnn.cli._datasets import DataDir, Json
 from edgnn.errors import EdgnnError
 
 
 def bench(
     questions: Annotated[
-        list[str] | None, typer.Argument(help="Which to answer: io, wl, layer, order, fleet, scale, rivals; default: all.")
+        list[str] | None,
+        typer.Argument(
+            autocompletion=words("question"),
+            help="Which to answer: io, wl, layer, order, fleet, scale, rivals, serve; default: all.",
+        ),
     ] = None,
     data_dir: DataDir = None,
     as_json: Json = False,
@@ -24,7 +30,7 @@ def bench(
             "--out", help="Folder to keep the results in: JSON and drawing per question, and a line of history.jsonl."
         ),
     ] = None,
-    device: Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:1 or auto.")] = "cpu",
+    device: Annotated[str, typer.Option("--device", autocompletion=words("device"), help="cpu, cuda, cuda:1 or auto.")] = "cpu",
     quick: Annotated[bool, typer.Option("--quick", help="Tiny sizes: shows that it runs, not how fast.")] = False,
     history: Annotated[
         Path | None, typer.Option("--history", help="Measure nothing: show how the figures kept in this folder moved.")
@@ -44,7 +50,9 @@ def bench(
     wanted = questions or list(QUESTIONS)
     for question in wanted:
         if question not in QUESTIONS:
-            raise EdgnnError(f"there is no benchmark {question!r}; choose from {', '.join(QUESTIONS)}")
+            raise EdgnnError(
+                f"there is no benchmark {question!r}; choose from {', '.join(QUESTIONS)}{suggestion(question, QUESTIONS)}"
+            )
     if history is not None:
         print_trends(history, questions, as_json)
         return

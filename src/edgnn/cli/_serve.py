@@ -2,9 +2,80 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from edgnn.cli._datasets import DataDir, Json, Options, parse_options
+from edgnn.cli._interrupt import terminated_softly
+from edgnn.cli._source import check_exists
 from edgnn.errors import EdgnnError
 
+_TERMINATED = 128 + 15
 
-def serve() -> None:
-    """Not built yet."""
-    raise EdgnnError("serve is not built yet")
+
+def serve(
+    run: Annotated[Path, typer.Argument(help="A run folder of edgnn train.")],
+    host: Annotated[
+        str, typer.Option("--host", help="Address to listen at; the default lets only this machine in, 0.0.0.0 everyone.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", "-p", min=0, max=65535, help="0 for any that is free.")] = 8000,
+    open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--source", help="Data whose nodes or graphs can be picked by name; default: what the model was trained on."
+        ),
+    ] = None,
+    max_mb: Annotated[float | None, typer.Option("--max-mb", metavar="MB", help="Largest request; default 32.")] = None,
+    max_items: Annotated[
+        int | None, typer.Option("--max-items", metavar="N", help="Most graphs or nodes of one request; default 10,000.")
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", metavar="S", help="Longest time for one request; default 60.")
+    ] = None,
+    device: Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:1 or auto.")] = "cpu",
+    option: Options = None,
+    data_dir: DataDir = None,
+    as_json: Json = False,
+) -> None:
+    """Serve a trained model on a local web page, and to programs by HTTP; Ctrl-C ends it."""
+    import torch
+
+    from edgnn.estimators._fleet import device_of
+    from edgnn.serve import Limits
+    from edgnn.serve import serve as serve_until_interrupted
+
+    told = parse_options(option)
+    if told and source is None:
+        raise EdgnnError("-o is for the reader of --source: name the data with --source")
+    if source is not None:
+        check_exists(source, told)
+    device_of(device)
+    changed = {
+        "bytes": None if max_mb is None else int(max_mb * 2**20),
+        "items": max_items,
+        "seconds": seconds,
+    }
+    limits = Limits(**{name: value for name, value in changed.items() if value is not None})  # type: ignore[arg-type]
+    torch.set_num_threads(1)  # requests are small, and several are worked on at once
+
+    def said(address: str) -> None:
+        if as_json:
+            typer.echo(json.dumps({"run": str(run), "address": address, "openapi": f"{address}/openapi.json"}))
+        else:
+            typer.echo(f"{run} is at {address} (Ctrl-C ends it)")
+        if open_page:
+            import webbrowser
+
+            webbrowser.open(address)
+
+    with terminated_softly() as ending:
+        try:
+            serve_until_interrupted(
+                run, host=host, port=port, limits=limits, on_start=said, source=source, device=device, data_dir=data_dir, **told
+            )
+        except KeyboardInterrupt:
+            raise typer.Exit(_TERMINATED if ending.terminated else 0) from None

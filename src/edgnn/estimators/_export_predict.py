@@ -8,7 +8,8 @@ GRAPHS.json is a list of graphs, each of them an object such as
 
 with "node_features" and "edge_features", a row of numbers each, if the model was trained with them, and for a model of nodes
 with "nodes", the numbers of those to predict (default: all). "num_nodes" counts the nodes of a graph that has neither labels nor
-features. Labels that the model does not know count for nothing. One line of JSON is printed for each graph, or node.
+features. Labels that the model does not know count for nothing, and are warned of. One line of JSON is printed for each graph,
+or node.
 
     python predict.py --check
 
@@ -28,6 +29,7 @@ import torch
 from torch import Tensor
 
 HERE = Path(__file__).resolve().parent
+KEYS = ("node_labels", "edges", "edge_labels", "node_features", "edge_features", "nodes", "num_nodes")
 
 
 def main() -> None:
@@ -40,14 +42,13 @@ def main() -> None:
     if (words.graphs is None) != words.check:
         parser.error("name one file of graphs, or --check")
     about = json.loads((HERE / "labels.json").read_text(encoding="utf-8"))
-    model, device = load(about, words.device)
     if words.check:
-        check(about, model, device)
+        check(about, *load(about, words.device))
         return
-    graphs = json.loads(Path(words.graphs).read_text(encoding="utf-8"))
-    if not isinstance(graphs, list):
-        sys.exit(f"{words.graphs} holds no list of graphs")
+    graphs = read(words.graphs)
     inputs, items = pack(graphs, about)
+    warn_of_strangers(graphs, about)
+    model, device = load(about, words.device)
     with torch.no_grad():
         answers = model(**{name: value.to(device) for name, value in inputs.items()}).cpu()
     for item, answer in zip(items, answers.tolist(), strict=True):
@@ -57,12 +58,28 @@ def main() -> None:
 def load(about: dict[str, Any], device: str | None = None) -> tuple[Any, str]:
     """Return the model as a function of tensors, and the device they are to be on."""
     warnings.filterwarnings("ignore", "The given buffer is not writable")  # torch 2.11 tells itself so
+    wanted = device or about["device"]
+    try:
+        torch.zeros(1, device=wanted)
+    except Exception as error:  # every kind of device has its own
+        sys.exit(f"the device {wanted!r} cannot be used here ({str(error).splitlines()[0]}): choose another with --device")
     program = torch.export.load(HERE / "model.pt2")
-    if device is not None and device != about["device"]:
+    if wanted != about["device"]:
         from torch.export.passes import move_to_device_pass
 
-        program = move_to_device_pass(program, device)
-    return program.module(), device or about["device"]
+        program = move_to_device_pass(program, wanted)
+    return program.module(), wanted
+
+
+def read(path: str) -> list[Any]:
+    """Return the graphs of a file."""
+    try:
+        graphs = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        sys.exit(f"{path} cannot be read as JSON: {error}")
+    if not isinstance(graphs, list):
+        sys.exit(f"{path} holds no list of graphs")
+    return graphs
 
 
 def pack(graphs: list[dict[str, Any]], about: dict[str, Any]) -> tuple[dict[str, Tensor], list[dict[str, Any]]]:
@@ -78,19 +95,12 @@ def pack(graphs: list[dict[str, Any]], about: dict[str, Any]) -> tuple[dict[str,
     offset = [0]
     features: dict[str, list[Any]] = {"node": [], "edge": []}
     for place, graph in enumerate(graphs):
-        edges, start, size = graph.get("edges", []), offset[-1], count(graph)
-        for edge in edges:
-            if len(edge) != 2 or not all(0 <= end < size for end in edge):
-                sys.exit(f"graph {place} has the edge {edge}, but its {size} nodes are numbered from 0 to {size - 1}")
-            ends.append([start + end for end in edge])
-        for kind, length, found in (("node", size, node_label), ("edge", len(edges), edge_label)):
-            labels = graph.get(f"{kind}_labels") or [None] * length
-            rows = graph.get(f"{kind}_features") or [[]] * length
-            if len(labels) != length or len(rows) != length or any(len(row) != about[f"{kind}_features"] for row in rows):
-                width = about[f"{kind}_features"]
-                sys.exit(f"graph {place} needs a label and {width} features for each of its {length} {kind}s")
+        size, start = checked(graph, place, about), offset[-1]
+        ends += [[start + end for end in edge] for edge in graph.get("edges", [])]
+        for kind, found, length in (("node", node_label, size), ("edge", edge_label, len(graph.get("edges", [])))):
+            labels = graph.get(f"{kind}_labels", [None] * length)
             found += [numbers[kind].get(plain(label), len(numbers[kind])) for label in labels]
-            features[kind] += rows
+            features[kind] += graph.get(f"{kind}_features", [])
         chosen = graph.get("nodes", range(size))
         nodes += [start + node for node in chosen]
         items += [{"graph": place, "node": node} for node in chosen] if about["level"] == "node" else [{"graph": place}]
@@ -105,12 +115,76 @@ def pack(graphs: list[dict[str, Any]], about: dict[str, Any]) -> tuple[dict[str,
     return {name: inputs[name] for name in about["inputs"]}, items
 
 
-def count(graph: dict[str, Any]) -> int:
+def checked(graph: Any, place: int, about: dict[str, Any]) -> int:
+    """Return the number of nodes of a graph; whatever is wrong with it ends the script in one line."""
+    if not isinstance(graph, dict):
+        sys.exit(f'graph {place} is {cut(graph)}: a graph is an object such as {{"node_labels": [...], "edges": [...]}}')
+    for key, value in graph.items():
+        if key not in KEYS:
+            sys.exit(f"graph {place} has {key!r}, which is none of {', '.join(KEYS)}")
+        if key != "num_nodes" and not isinstance(value, list):
+            sys.exit(f"graph {place} has {cut(value)} for {key!r}: a list is needed")
+    edges = graph.get("edges", [])
+    for edge in edges:
+        if not isinstance(edge, list) or len(edge) != 2 or not all(type(end) is int and end >= 0 for end in edge):
+            sys.exit(f"graph {place} has the edge {cut(edge)}: an edge is the numbers of two nodes, from 0 on")
+    size = count(graph, place)
+    for edge in edges:
+        if max(edge) >= size:
+            sys.exit(f"graph {place} has the edge {edge}, but its nodes are {size}, numbered from 0")
+    for node in graph.get("nodes", []):
+        if type(node) is not int or not 0 <= node < size:
+            sys.exit(f"graph {place} asks for the node {cut(node)}, but its nodes are {size}, numbered from 0")
+    for kind, length in (("node", size), ("edge", len(edges))):
+        check_rows(graph, place, kind, length, about)
+    return size
+
+
+def check_rows(graph: dict[str, Any], place: int, kind: str, length: int, about: dict[str, Any]) -> None:
+    """End the script where nodes or edges do not have as many labels or features as the model needs."""
+    named, width = f"{kind}_labels", about[f"{kind}_features"]
+    needed = about[named] != [None] and not (kind == "node" and about["degree_labels"])
+    if len(graph.get(named, [] if needed else [None] * length)) != length:
+        sys.exit(f"graph {place} has {len(graph.get(named, []))} {named} for its {length} {kind}s: each needs one, or null")
+    rows = graph.get(f"{kind}_features", [] if width else [[]] * length)
+    numbers = all(isinstance(row, list) and len(row) == width and all(map(is_number, row)) for row in rows)
+    if len(rows) != length or not numbers:
+        sys.exit(f"graph {place} needs {width} features, all of them numbers, for each of its {length} {kind}s")
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is a finite number."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300
+
+
+def count(graph: dict[str, Any], place: int) -> int:
     """Return the number of nodes of a graph."""
     for name in ("node_labels", "node_features"):
         if graph.get(name):
             return len(graph[name])
-    return int(graph.get("num_nodes", 1 + max((max(edge) for edge in graph.get("edges", [])), default=-1)))
+    size = graph.get("num_nodes", 1 + max((max(edge) for edge in graph.get("edges", [])), default=-1))
+    if type(size) is not int or size < 0:
+        sys.exit(f"graph {place} has {cut(size)} for 'num_nodes': a whole number is needed")
+    return size
+
+
+def warn_of_strangers(graphs: list[Any], about: dict[str, Any]) -> None:
+    """Name on stderr the labels that the model does not know."""
+    for kind in ("node", "edge") if not about["degree_labels"] else ("edge",):
+        known = {plain(label) for label in about[f"{kind}_labels"]}
+        found = {plain(label): label for graph in graphs for label in graph.get(f"{kind}_labels", [])}
+        strangers = [cut(label) for key, label in found.items() if key not in known]
+        if strangers:
+            more = f" and {len(strangers) - 5} more" if len(strangers) > 5 else ""
+            sys.stderr.write(
+                f"{kind} labels that the model does not know count for nothing: {', '.join(strangers[:5])}{more}\n"
+            )
+
+
+def cut(value: Any) -> str:
+    """Return a value as JSON has it, shortened."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:59]}…"
 
 
 def plain(label: Any) -> Any:

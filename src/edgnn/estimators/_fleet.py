@@ -149,12 +149,11 @@ def embedded(model: Any, inputs: Inputs | LargeInputs, items: Items) -> _Array:
 
 def rebuilt(level: Level, config: dict[str, Any], members: int | None, weights: Mapping[str, Tensor]) -> Model:
     """Return the model with these arguments and weights."""
-    model = (GraphModel if level == "graph" else NodeModel)(**config, members=members)
+    with torch.device("meta"):  # what a damaged file says about sizes takes no memory before it is known to fit the weights
+        model = (GraphModel if level == "graph" else NodeModel)(**config, members=members)
+    model.load_state_dict(dict(weights), assign=True)
     some = next((value for value in weights.values() if value.is_floating_point()), None)
-    if some is not None:
-        model = model.to(some.dtype)
-    model.load_state_dict(dict(weights))
-    return model.eval()
+    return (model if some is None else model.to(some.dtype)).eval()
 
 
 class LastEpoch:

@@ -20,6 +20,7 @@ from edgnn.estimators._inputs import Items, graphs_of
 from edgnn.estimators._problem import Part, Problem
 from edgnn.estimators._storage import _parameters, estimator_class, save_into, stored_parameters
 from edgnn.estimators._targets import Encoding, class_weights, encoding_of
+from edgnn.graphs._label_values import one_line
 from edgnn.io._files import Path_
 from edgnn.nn import NodeModel
 from edgnn.training import Epoch, RunFolder
@@ -105,8 +106,9 @@ def estimator_of(run: RunFolder) -> Estimator:
         raise RunError(f"{run.path} was not made by edgnn train, so there is nothing to resume")
     try:
         estimator: Estimator = kind(**_parameters(run.config["parameters"]))
-    except (KeyError, TypeError) as error:
-        raise RunError(f"{run.path} has no usable parameters of a {name}: {type(error).__name__}: {error}") from None
+    except (KeyError, TypeError, ValueError) as error:
+        said = one_line(error)
+        raise RunError(f"{run.path} has no usable parameters of a {name}: {type(error).__name__}: {said}") from None
     return estimator
 
 
@@ -117,7 +119,15 @@ def finished(run: RunFolder) -> bool:
 
 def checkpoint_epoch(run: RunFolder) -> int:
     """Return the epoch after which a run would go on; 0 is the beginning."""
-    return len(run.load_tensors(CHECKPOINT)["losses"]) if run.has(CHECKPOINT) else 0
+    return len(_state(run)["losses"]) if run.has(CHECKPOINT) else 0
+
+
+def _state(run: RunFolder) -> dict[str, torch.Tensor]:
+    """Return the checkpoint of a run."""
+    state = run.load_tensors(CHECKPOINT)
+    if "losses" not in state or state["losses"].ndim == 0:
+        raise RunError(f"{run.path / CHECKPOINT} is damaged: it does not say which epoch it is of; remove it to begin anew")
+    return state
 
 
 def check_data(run: RunFolder, X: Items, y: Any) -> None:
@@ -191,7 +201,7 @@ class _Keeper:
         if not self.run.has(CHECKPOINT):
             self.run.truncate_history(0)
             return None
-        state = self.run.load_tensors(CHECKPOINT)
+        state = _state(self.run)
         self.run.truncate_history(len(state["losses"]))
         return state
 

@@ -16,6 +16,7 @@ from edgnn.estimators._familiarity import Colors
 from edgnn.estimators._fleet import rebuilt
 from edgnn.estimators._parameters import plain
 from edgnn.estimators._targets import Encoding
+from edgnn.graphs._label_values import one_line, short
 from edgnn.io._files import Path_
 from edgnn.training._run_folder import MODEL, RunFolder
 from edgnn.training._values import decode_value, decode_vocabulary, encode_value, encode_vocabulary
@@ -140,8 +141,9 @@ def restored(kind: type[_E], run: RunFolder, changes: dict[str, Any] | None = No
     try:
         estimator = kind(**(_parameters(config["parameters"]) | (changes or {})))
         _fill(estimator, config["fitted"], run.load_tensors(MODEL))
-    except (KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise RunError(f"{run.path} cannot be loaded as a {kind.__name__}: {type(error).__name__}: {error}") from None
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError, RuntimeError) as error:
+        said = one_line(" ".join(str(error).split()))
+        raise RunError(f"{run.path} cannot be loaded as a {kind.__name__}: {type(error).__name__}: {said}") from None
     estimator.history_ = run.history()
     return estimator
 
@@ -156,6 +158,15 @@ def _parameters(stored: dict[str, Any]) -> dict[str, Any]:
     return parameters
 
 
+def _class_type(stored: Any, classes: np.ndarray[Any, Any]) -> np.dtype[Any]:
+    """Return the type of the classes; one that would take much more memory than they need is refused."""
+    found = np.dtype(stored) if isinstance(stored, str) else np.dtype("V")
+    longest = 4 * max(8, *(len(value) for value in classes if isinstance(value, str | bytes)), 0)
+    if found.kind not in "biufUSO" or found.itemsize > longest:
+        raise ValueError(f"{short(stored)} is no type of classes")
+    return found
+
+
 def _fill(estimator: Estimator, fitted: dict[str, Any], tensors: dict[str, Tensor]) -> None:
     estimator._coder = Coder(
         node_vocabulary=decode_vocabulary(fitted["node_labels"]),
@@ -166,7 +177,7 @@ def _fill(estimator: Estimator, fitted: dict[str, Any], tensors: dict[str, Tenso
     classes = np.empty(len(fitted["classes"]), dtype=object)
     classes[:] = [decode_value(value) for value in fitted["classes"]]
     estimator._encoding = Encoding(
-        fitted["task"], classes.astype(np.dtype(fitted["class_type"])), fitted["flat"], fitted["outputs"]
+        fitted["task"], classes.astype(_class_type(fitted["class_type"], classes)), fitted["flat"], fitted["outputs"]
     )
     estimator._seen = Seen(*(tensors.pop(name).to(torch.bool) for name in _SEEN))
     estimator._colors = Colors.taken_from(tensors)

@@ -1,0 +1,146 @@
+"""What stands before every request: who may ask, how large a request may be, and what a browser may do with the answer."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable, Collection, MutableMapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from edgnn.serve._limits import Limits
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+
+
+class _Refused(Exception):
+    """An answer in the place of the application's."""
+
+    def __init__(self, status: int, error: str) -> None:
+        super().__init__(error)
+        self.status, self.error = status, error
+
+
+class Guard:
+    """Check host, origin and size of every request; put security headers on every answer.
+
+    Parameters
+    ----------
+    app : ASGI application
+        What stands behind.
+    limits : Limits
+        Size of a body, and the time in which it must arrive.
+    hosts : collection of str, optional
+        Names the server may be asked for by; ``None`` for any.
+    """
+
+    def __init__(self, app: App, limits: Limits, hosts: Collection[str] | None) -> None:
+        self._app, self._limits = app, limits
+        self._hosts = None if hosts is None else {host.lower() for host in hosts}
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        refusal: _Refused | None = None
+
+        async def headed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                own = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+                message = {**message, "headers": [*message.get("headers", []), *own]}
+            await send(message)
+
+        async def unless_refused(message: Message) -> None:
+            if refusal is None:
+                await headed(message)
+
+        def refuse(reason: _Refused) -> None:
+            nonlocal refusal
+            refusal = reason
+            raise reason
+
+        try:
+            headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+            self._check_host(headers)
+            self._check_size(headers)
+            await self._app(scope, self._bounded(receive, refuse), unless_refused)
+        except _Refused as reason:
+            refusal = reason
+        if refusal is not None:  # also where the application has made an answer of its own of it
+            await _answer(headed, refusal)
+
+    def _check_host(self, headers: dict[str, str]) -> None:
+        """Refuse names that are not ours, as a page elsewhere has rebound to this address, and requests that such pages send."""
+        host = headers.get("host", "")
+        if self._hosts is not None and _name(f"//{host}") not in self._hosts:
+            names = ", ".join(sorted(self._hosts))
+            raise _Refused(
+                403, f"this server is not known as {host[:100]!r}; ask for it as one of {names}, or start it with --host"
+            )
+        origin = headers.get("origin")
+        if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+            raise _Refused(403, f"a page of {origin[:100]!r} may not use this server; open the server's own page")
+
+    def _check_size(self, headers: dict[str, str]) -> None:
+        length = headers.get("content-length", "0")
+        if length.isdigit() and int(length) > self._limits.bytes:
+            raise self._too_large(f"{int(length):,} bytes are")
+
+    def _bounded(self, receive: Receive, refuse: Callable[[_Refused], None]) -> Receive:
+        """Count the bytes of a body as they arrive, and the time."""
+        seen, end = 0, time.monotonic() + self._limits.seconds
+        complete = False
+
+        async def counted() -> Message:
+            nonlocal seen, complete
+            if complete:
+                return await receive()
+            try:
+                message = await asyncio.wait_for(receive(), max(end - time.monotonic(), 0.001))
+            except TimeoutError:
+                refuse(_Refused(408, f"the request did not arrive within {self._limits.seconds:g} seconds"))
+                raise
+            seen += len(message.get("body", b""))
+            complete = not message.get("more_body", False)
+            if seen > self._limits.bytes:
+                refuse(self._too_large("this is"))
+            return message
+
+        return counted
+
+    def _too_large(self, what: str) -> _Refused:
+        return _Refused(413, f"{what} more than the {self._limits.bytes:,} bytes of one request; send it in parts")
+
+
+def _name(url: str) -> str:
+    """Return the host name of a URL, without its port; nothing where it has none."""
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+async def _answer(send: Send, refused: _Refused) -> None:
+    body = json.dumps({"error": refused.error}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": refused.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,232 @@
+"""Requests as graphs: SMILES, graphs in JSON, uploaded files. Nothing that was uploaded stays on the disk."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from edgnn.datasets._target_file import node_numbers
+from edgnn.errors import EdgnnError, FormatError, GraphError
+from edgnn.graphs import Graphs, Nodes
+from edgnn.io import from_smiles, read, recognize
+from edgnn.io._files import line_chunks, open_binary
+from edgnn.serve._limits import Limits, TooLarge
+from edgnn.serve._source import molecule_options, reading_options, with_label_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from edgnn.serve._limits import Deadline
+    from edgnn.serve._model import Served
+    from edgnn.serve._schemas import GraphIn
+
+Upload = tuple[str, BinaryIO]
+Skipped = list[dict[str, Any]]
+_LONGEST_NAME = 200
+_MOST_NODES = 2**31
+_ROW_ENDS = {"smiles": b"\n", "sdf": b"$$$$"}
+#: What readers advise to those who call them, and what those who upload files can do instead.
+_HINTS = {
+    r"; to leave such molecules out, pass bad=.*$": "; correct the line, or take it out",
+    r"; pass format= one of .*$": "; name the file by its format: .csv, .smi, .sdf, .graphml, .json, .nt, .ttl or .zip (a TU set)",
+    r"; if you trust it, raise the limit with max_bytes=": "; unpack it, or send it in parts",
+}
+
+
+def of_smiles(
+    served: Served, texts: Sequence[str], limits: Limits, deadline: Deadline, *, skip: bool
+) -> tuple[Graphs, Skipped]:
+    """Return molecules as graphs, and those left out."""
+    served.check_level("graph", "smiles")
+    limits.check_items(len(texts), "molecules")
+    options = molecule_options(served.config)
+    try:
+        graphs = from_smiles(texts, **options)
+    except GraphError:
+        if not skip:
+            raise
+        graphs, skipped = _readable(texts, options, deadline)
+    else:
+        skipped = []
+    limits.check_graphs(graphs)
+    return graphs, skipped
+
+
+def _readable(texts: Sequence[str], options: dict[str, Any], deadline: Deadline) -> tuple[Graphs, Skipped]:
+    good: list[str] = []
+    skipped: Skipped = []
+    for place, text in enumerate(texts):
+        deadline.check()
+        try:
+            from_smiles([text], **options)
+            good.append(text)
+        except GraphError as error:
+            reason = str(error).partition("): ")[2] or str(error)
+            skipped.append({"index": place, "input": text, "error": reason})
+    if not good:
+        first = skipped[0]
+        raise GraphError(f"none of the {len(texts):,} SMILES can be read; the first, {first['input'][:60]!r}: {first['error']}")
+    return from_smiles(good, **options), skipped
+
+
+def of_json(parts: Sequence[GraphIn], limits: Limits, like: Graphs | None = None) -> Graphs:
+    """Return graphs that a request spells out."""
+    limits.check_items(len(parts), "graphs")
+    for what, most, counts in (
+        ("nodes", limits.nodes, [len(part.node_labels or ()) or part.num_nodes or 0 for part in parts]),
+        ("edges", limits.edges, [len(part.edges) for part in parts]),
+    ):
+        if sum(counts) > most:
+            raise TooLarge(
+                f"the graphs have {sum(counts):,} {what}, more than the {most:,} of one request; send fewer at a time"
+            )
+    made = []
+    for place, part in enumerate(parts):
+        try:
+            made.append(_graph(part))
+        except GraphError as error:
+            raise GraphError(f"graph {place}: {error}") from None
+    named = [part.name for part in parts]
+    graphs = Graphs.concat(made)
+    limits.check_graphs(graphs)
+    if all(name is None for name in named):
+        return graphs
+    return graphs._with(graph_names=_objects([str(place) if name is None else name for place, name in enumerate(named)]))
+
+
+def _graph(part: GraphIn) -> Graphs:
+    for place, edge in enumerate(part.edges):
+        for end in edge[:2]:
+            if type(end) is not int or not 0 <= end < _MOST_NODES:
+                raise GraphError(
+                    f"edge {place} is {edge!r:.100}: write [source, target] or [source, target, label], nodes as numbers"
+                )
+        if len(edge) != len(part.edges[0]):
+            raise GraphError(f"edge {place} has {'a' if len(edge) > 2 else 'no'} label, unlike edge 0; label all edges or none")
+    labeled = bool(part.edges) and len(part.edges[0]) > 2
+    ends: Any = [edge[:2] for edge in part.edges]
+    return Graphs.from_edges(
+        ends,
+        num_nodes=part.num_nodes,
+        node_labels=None if part.node_labels is None else [_label(value) for value in part.node_labels],
+        edge_labels=[_label(edge[2]) for edge in part.edges] if labeled else None,
+        node_features=part.node_features or None,
+        edge_features=part.edge_features or None,
+        node_names=part.node_names,
+    )
+
+
+def _label(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _objects(values: list[Any]) -> Any:
+    import numpy as np
+
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def of_names(served: Served, names: Sequence[str], limits: Limits, level: str) -> Sequence[int]:
+    """Return the places of items of the loaded data."""
+    served.check_level(level, "nodes" if level == "node" else "examples")
+    limits.check_items(len(names), f"{level}s")
+    return served.catalog_or_fail().positions(names)
+
+
+def nodes_of(graphs: Graphs, names: Sequence[str] | None, limits: Limits) -> Nodes:
+    """Return the nodes of a request's graph that are asked for; all by default."""
+    if not names:
+        limits.check_items(graphs.num_nodes, "nodes")
+        return graphs.nodes
+    limits.check_items(len(names), "nodes")
+    if len(graphs) != 1:
+        raise GraphError(f"nodes are named in one graph, but there are {len(graphs):,}; leave `nodes` out to predict all nodes")
+    numbers = node_numbers(graphs)
+    for entry, name in enumerate(names):
+        if name not in numbers:
+            raise GraphError(f"entry {entry} of nodes, {name[:200]!r}, is no node of the graph")
+    return graphs.nodes[[numbers[name] for name in names]]
+
+
+def of_files(served: Served, uploads: Sequence[Upload], limits: Limits) -> Graphs:
+    """Return the graphs of uploaded files, in any format that :func:`edgnn.read` reads; several files are one folder."""
+    if len(uploads) > limits.files:
+        raise TooLarge(f"{len(uploads)} files are more than the {limits.files} of one request; put them into one zip archive")
+    with _on_disk(uploads) as place, _named_as_uploaded(place):
+        path = next(iter(place.iterdir())) if len(uploads) == 1 else place
+        options = reading_options(served.config, path)
+        kind = recognize(path, options)
+        _check_rows(path, kind, limits)
+        if kind == "arrays":
+            raise FormatError(path, "folders of arrays are not taken from a browser; write the graphs in another format")
+        graphs = read(path, **(options | {"max_bytes": limits.unpacked}))
+        if kind == "tu":
+            graphs = with_label_names(served.config, graphs, [name for name, _ in uploads])
+    if not len(graphs) or not graphs.num_nodes:
+        raise GraphError(f"{uploads[0][0]} holds no graphs; choose a file with at least one node")
+    limits.check_graphs(graphs)
+    return graphs
+
+
+def _check_rows(path: Path, kind: str, limits: Limits) -> None:
+    """Raise before molecules are read one by one where there are too many."""
+    if kind not in _ROW_ENDS:
+        return
+    count = 0
+    with open_binary(path, limits.unpacked) as stream:
+        for _, piece in line_chunks(stream, path):
+            count += piece.count(_ROW_ENDS[kind])
+    if count > limits.items + 2:  # a header, an empty line at the end
+        raise TooLarge(f"{path.name} has {count:,} lines or records; one request may have {limits.items:,}: send it in parts")
+
+
+@contextmanager
+def _on_disk(uploads: Iterable[Upload]) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="edgnn-serve-") as folder:
+        place = Path(folder)
+        for name, stream in uploads:
+            path = place / _safe(name)
+            if path.exists():
+                raise GraphError(f"two files are called {path.name!r}; rename one")
+            with path.open("wb") as file:
+                shutil.copyfileobj(stream, file)
+        yield place
+
+
+def _safe(name: str) -> str:
+    """Return the last part of a file's name, which cannot lead out of the folder."""
+    last = name.replace("\\", "/").rpartition("/")[2]
+    if last in ("", ".", "..") or len(last.encode(errors="replace")) > _LONGEST_NAME or not last.isprintable():
+        raise GraphError(f"a file is called {name[:100]!r}, which is no name of a file; rename it, as in graphs.csv")
+    return last
+
+
+@contextmanager
+def _named_as_uploaded(place: Path) -> Iterator[None]:
+    """Have errors name files as people do, not where they lay."""
+    try:
+        yield
+    except TooLarge:
+        raise
+    except EdgnnError as error:
+        text = str(error).replace(f"{place}/", "").replace(str(place), "the upload")
+        for hint, instead in _HINTS.items():
+            text = re.sub(hint, instead, text, flags=re.S)
+        raise GraphError(text) from None
+    except OSError as error:
+        raise GraphError(f"the upload cannot be read: {error.strerror or error}") from None
+
+
+def one_of(graphs: Graphs | Nodes, item: int) -> Graphs | Nodes:
+    """Return one item of several."""
+    if item >= len(graphs):
+        what = "nodes" if isinstance(graphs, Nodes) else "graphs"
+        raise GraphError(f"item {item} was asked for, but there are {len(graphs):,} {what}, counted from 0")
+    return graphs[item : item + 1]

@@ -1,0 +1,92 @@
+"""What one request may ask for, and the errors that say so."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, fields
+
+from edgnn.errors import EdgnnError
+from edgnn.graphs import Graphs
+
+
+class TooLarge(EdgnnError):
+    """A request beyond the limits of the server."""
+
+
+class Busy(EdgnnError):
+    """Too many requests wait already, or this one took too long."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one request may ask for.
+
+    Parameters
+    ----------
+    bytes : int
+        Size of a request's body.
+    unpacked : int
+        Bytes that an uploaded compressed file may unpack to.
+    items : int
+        Graphs, molecules or nodes to predict.
+    nodes, edges : int
+        Of all graphs of a request together.
+    files : int
+        Files of one upload.
+    explained : int
+        Nodes of a graph that is to be explained.
+    seconds : float
+        From the arrival of a request to its answer.
+    waiting : int
+        Requests that may be at work or wait for it; more are asked to come again.
+    workers : int
+        Threads that work.
+    """
+
+    bytes: int = 32 * 2**20
+    unpacked: int = 256 * 2**20
+    items: int = 10_000
+    nodes: int = 200_000
+    edges: int = 1_000_000
+    files: int = 20
+    explained: int = 1_000
+    seconds: float = 60.0
+    waiting: int = 1_000
+    workers: int = 2
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not value > 0:
+                raise EdgnnError(f"the limit {field.name}={value}: choose more than 0")
+
+    def check_items(self, count: int, what: str) -> None:
+        """Raise where there are too many items."""
+        if count > self.items:
+            raise TooLarge(f"{count:,} {what} are more than the {self.items:,} of one request; send them in parts")
+
+    def check_graphs(self, graphs: Graphs) -> None:
+        """Raise where graphs are too many or too large."""
+        for count, most, what in (
+            (graphs.num_nodes, self.nodes, "nodes"),
+            (graphs.num_edges, self.edges, "edges"),
+        ):
+            if count > most:
+                raise TooLarge(f"the graphs have {count:,} {what}, more than the {most:,} of one request; send fewer at a time")
+
+
+class Deadline:
+    """When a piece of work must be done; work looks at it between its steps."""
+
+    def __init__(self, seconds: float) -> None:
+        self._at = time.monotonic() + seconds
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left."""
+        return self._at - time.monotonic()
+
+    def check(self) -> None:
+        """Raise where the time is over: nobody waits for the answer any more."""
+        if self.left <= 0:
+            raise Busy("the time of the request is over")

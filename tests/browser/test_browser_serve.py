@@ -1,0 +1,236 @@
+import re
+import threading
+import time
+
+import pytest
+
+from serve_runs import make_mutag_run, make_node_run, make_people
+
+PHONE = {"width": 390, "height": 844}
+TOLUENE = "Cc1ccccc1[N+](=O)[O-]"
+
+
+def start(run):
+    """Serve in this process; return the address and what ends it."""
+    import uvicorn
+
+    from edgnn.serve import create_app
+    from edgnn.serve._server import listening
+
+    ear = listening("127.0.0.1", 0)
+    server = uvicorn.Server(uvicorn.Config(create_app(run), log_level="critical", access_log=False, ws="none"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [ear]}, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+
+    def stop():
+        server.should_exit = True
+        thread.join(10)
+
+    return f"http://127.0.0.1:{ear.getsockname()[1]}", stop
+
+
+@pytest.fixture(scope="module")
+def molecules(tmp_path_factory):
+    address, stop = start(make_mutag_run(tmp_path_factory.mktemp("serve") / "mutag"))
+    yield address
+    stop()
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory):
+    return make_people(tmp_path_factory.mktemp("tables") / "people")
+
+
+@pytest.fixture(scope="module")
+def nodes(tmp_path_factory, people):
+    address, stop = start(make_node_run(tmp_path_factory.mktemp("serve") / "people", people))
+    yield address
+    stop()
+
+
+@pytest.fixture
+def visit(browser):
+    """Open the page; at the end there must have been no complaint but those expected, and no request to anywhere else."""
+    contexts, complaints, requests, addresses = [], [], [], []
+
+    def open_page(address, **options):
+        context = browser.new_context(**({"viewport": {"width": 1280, "height": 900}} | options))
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda request: requests.append(request.url))
+        addresses.append(address)
+        page.goto(address)
+        page.locator("#ask").wait_for()
+        return page
+
+    open_page.complaints = complaints
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert complaints == []
+    assert [url for url in requests if not url.startswith((*addresses, "blob:"))] == []
+
+
+def predict(page, *smiles):
+    page.get_by_label("Molecules as SMILES").fill("\n".join(smiles))
+    page.get_by_role("button", name="Predict").click()
+    page.locator("#results").wait_for()
+
+
+def test_pasted_smiles_get_probabilities_and_a_picture(molecules, visit):
+    page = visit(molecules)
+    predict(page, TOLUENE, "CCO")
+    assert page.get_by_role("heading", level=2).inner_text().startswith("2 molecules: ")
+    rows = page.locator("#rows > tr:not(.detail)")
+    assert rows.count() == 2
+    assert TOLUENE in rows.nth(0).inner_text()
+    assert re.search(r"\d+(\.\d)? % ± ", rows.nth(0).inner_text())
+    assert "new" in rows.nth(1).inner_text()
+    page.locator(".reasons tr").first.wait_for()
+    picture = page.locator(".panel .picture svg")
+    assert picture.bounding_box()["width"] > 150
+    assert picture.locator("circle.atom").count() > 0
+    shown = picture.locator("path").first.evaluate("part => getComputedStyle(part).stroke + getComputedStyle(part).fill")
+    assert "rgb" in shown
+
+
+def test_the_other_class_and_a_counter_example_are_shown_on_request(molecules, visit):
+    page = visit(molecules)
+    predict(page, TOLUENE)
+    chosen = page.get_by_label("Explain")
+    chosen.wait_for()
+    other = {"mutagenic": "not mutagenic", "not mutagenic": "mutagenic"}[chosen.input_value()]
+    chosen.select_option(other)
+    page.get_by_text(f"speaks for {other}, blue").wait_for()
+    page.get_by_role("button", name="What would change the prediction?").click()
+    page.locator(".change h3").wait_for()
+    assert page.locator(".change .picture svg").count() == 2
+
+
+def test_colors_go_round_by_round(molecules, visit):
+    page = visit(molecules)
+    predict(page, "CCO")
+    page.get_by_role("radio", name="Colors, round by round").check()
+    page.get_by_text("3 colors, each standing for what 2 layers can see").wait_for()
+    assert page.locator(".colors li").count() == 3
+    assert page.get_by_text("never seen", exact=True).count() > 0
+    page.get_by_role("radio", name="0", exact=True).check()
+    page.get_by_text("2 colors, each standing for a label").wait_for()
+    assert page.locator(".picture circle.new").count() == 0
+    page.keyboard.press("ArrowRight")
+    page.get_by_text("what 1 layer can see").wait_for()
+
+
+def test_a_dropped_file_is_predicted_and_its_items_explained(molecules, visit):
+    page = visit(molecules)
+    data = page.evaluate_handle(
+        """() => { const moved = new DataTransfer();
+        moved.items.add(new File(['smiles,x\\nCCO,1\\nCc1ccccc1[N+](=O)[O-],2\\n'], 'mine.csv')); return moved; }"""
+    )
+    page.dispatch_event("body", "drop", {"dataTransfer": data})
+    page.locator("#results").wait_for()
+    assert page.get_by_role("radio", name="File").is_checked()
+    assert page.locator("#files li").inner_text().startswith("mine.csv (")
+    assert page.locator("#rows > tr:not(.detail)").count() == 2
+    page.get_by_role("button", name=TOLUENE).click()
+    page.locator(".reasons").nth(1).wait_for()
+    assert page.locator(".panel .picture svg").nth(1).locator("circle.atom").count() > 3
+
+
+def test_a_chosen_file_is_predicted(molecules, visit):
+    page = visit(molecules)
+    page.get_by_role("radio", name="File").check()
+    page.locator("#file").set_input_files({"name": "a.smi", "mimeType": "text/plain", "buffer": b"CCO\nCCN\nCCC\n"})
+    page.get_by_role("heading", name="3 graphs").wait_for()
+
+
+def test_the_table_can_be_downloaded(molecules, visit):
+    page = visit(molecules)
+    predict(page, "CCO", "CCN")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download CSV").click()
+    text = download.value.path().read_text()
+    assert download.value.suggested_filename == "predictions.csv"
+    assert text.splitlines()[0].startswith("id,prediction,p(not mutagenic),p(mutagenic)")
+    assert [line.split(",")[0] for line in text.splitlines()[1:]] == ["CCO", "CCN"]
+
+
+def test_mistakes_are_shown_in_place(molecules, visit):
+    page = visit(molecules)
+    page.get_by_role("button", name="Predict").click()
+    assert page.locator("#problem").inner_text() == "Write at least one SMILES, such as CCO."
+    predict(page, "CCO", "C((")
+    assert "line 2, C((: RDKit cannot read it" in page.locator("#skipped").inner_text()
+    page.get_by_role("radio", name="File").check()
+    page.locator("#file").set_input_files({"name": "a.csv", "mimeType": "text/csv", "buffer": b"smiles\nC((\n"})
+    page.locator("#problem").wait_for()
+    assert page.locator("#problem").inner_text().startswith("a.csv, line 2: SMILES 'C(('")
+    assert page.locator("#results").is_hidden()
+    assert all("422" in complaint for complaint in visit.complaints)
+    visit.complaints.clear()
+
+
+def test_graphs_of_the_training_data_are_picked_by_name(molecules, visit):
+    page = visit(molecules)
+    page.get_by_role("radio", name="Graphs of MUTAG").check()
+    page.get_by_role("combobox").fill("17")
+    page.get_by_role("option", name="17", exact=True).wait_for()
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Predict").click()
+    page.get_by_role("heading", name="1 graph").wait_for()
+    page.locator(".reasons").wait_for()
+
+
+def test_a_node_is_picked_with_keys_only(nodes, visit):
+    page = visit(nodes)
+    page.get_by_role("combobox").focus()
+    page.keyboard.type("p12")
+    page.get_by_role("option", name="p12", exact=True).wait_for()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    assert page.locator("#chosen").inner_text().startswith("p12")
+    page.get_by_role("button", name="Predict").focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="1 node").wait_for()
+    page.locator(".reasons").wait_for()
+    assert "p12" in page.locator(".panel").inner_text()
+    page.get_by_role("radio", name="Colors, round by round").check()
+    page.get_by_role("heading", name="This node, in words").wait_for()
+    assert "likes" in page.locator(".panel code").inner_text()
+
+
+def test_tables_of_nodes_and_edges_are_taken_together(nodes, people, visit):
+    page = visit(nodes)
+    page.get_by_role("radio", name="File").check()
+    page.locator("#file").set_input_files([people / "nodes.csv", people / "edges.csv"])
+    page.get_by_role("heading", name=re.compile("^30 nodes")).wait_for()
+    page.get_by_label("Filter").fill("p29")
+    assert page.locator("#rows > tr").count() == 1
+    page.get_by_role("button", name="p29").click()
+    page.locator(".reasons").wait_for()
+    assert "p29" in page.locator(".panel").inner_text()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_is_wider_than_a_phone(molecules, visit, scheme):
+    page = visit(molecules, viewport=PHONE, color_scheme=scheme)
+    predict(page, TOLUENE, "O=[N+]([O-])c1ccc2ccc3cccc4ccc1c2c34")
+    page.locator(".reasons").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (ground == "rgb(255, 255, 255)") == (scheme == "light")
+
+
+def test_a_name_that_looks_like_markup_is_shown_as_it_is(nodes, visit):
+    page = visit(nodes)
+    page.get_by_role("radio", name="File").check()
+    evil = "<img src=x onerror=alert(1)>"
+    table = f'source,target,label\n"{evil}",b,knows\n'
+    page.locator("#file").set_input_files({"name": "edges.csv", "mimeType": "text/csv", "buffer": table.encode()})
+    page.locator("#results, #problem").locator("visible=true").first.wait_for()
+    assert page.locator("main img").count() == 0
+    visit.complaints[:] = [said for said in visit.complaints if "422" not in said]

@@ -1,0 +1,72 @@
+import signal
+import socket
+import time
+
+import httpx
+import pytest
+
+from serve_runs import make_mutag_run, served
+
+
+@pytest.fixture(scope="session")
+def mutag_run(tmp_path_factory):
+    return make_mutag_run(tmp_path_factory.mktemp("cli-serve") / "mutag")
+
+
+def test_a_busy_port_is_one_line(command, mutag_run):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        ended = command("serve", mutag_run, "--port", port)
+    assert ended.code == 2
+    assert (
+        ended.err
+        == f"edgnn: port {port} of 127.0.0.1 is in use; choose another with --port, or --port 0 for any that is free\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--seconds", "0"], "the limit seconds=0.0: choose more than 0"),
+        (["--source", "gone.csv"], "'gone.csv' is neither a data set's name nor an existing file"),
+        (["-o", "smiles=x"], "-o is for the reader of --source"),
+        (["--host", "203.0.113.7"], "cannot listen at 203.0.113.7"),
+        (["--device", "tpu"], "tpu"),
+    ],
+)
+def test_mistakes_are_one_line(command, mutag_run, words, said):
+    ended = command("serve", mutag_run, "--port", "0", *words)
+    assert ended.code == 2
+    assert said in ended.err
+    assert ended.err.count("\n") == 1
+
+
+def test_a_folder_without_a_run_is_one_line(command, tmp_path):
+    ended = command("serve", tmp_path, "--port", "0")
+    assert ended.code == 2
+    assert ended.err.count("\n") == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143)])
+def test_a_signal_ends_it_without_a_fuss(mutag_run, number, code):
+    with served(mutag_run) as (process, address):
+        assert httpx.get(f"{address}/health").json()["status"] == "ok"
+        assert "<title>" in httpx.get(address).text
+        process.send_signal(number)
+        assert process.wait(15) == code
+        assert process.stderr.read() == ""
+
+
+@pytest.mark.slow
+def test_ctrl_c_does_not_wait_for_work_that_takes_long(mutag_run):
+    with served(mutag_run) as (process, address):
+        with pytest.raises(httpx.TimeoutException):
+            httpx.post(f"{address}/explain", json={"smiles": "C" * 900, "counter_example": True}, timeout=0.3)
+        started = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0
+        assert time.monotonic() - started < 15
+        assert "Traceback" not in process.stderr.read()

@@ -1,0 +1,148 @@
+import re
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+
+import edgnn
+from edgnn.estimators import load_estimator
+from edgnn.serve import Limits
+from serve_runs import client_of
+
+TOLUENE = "Cc1ccccc1[N+](=O)[O-]"
+
+
+def test_reasons_are_those_of_the_explanation(molecules, mutag_run):
+    found = molecules.post("/explain", json={"smiles": TOLUENE}).json()
+    expected = edgnn.explain.explain(load_estimator(mutag_run), edgnn.from_smiles(TOLUENE))
+    assert found["value"] == expected.value
+    assert [reason["contribution"] for reason in found["reasons"]] == [r.contribution for r in expected.reasons(12)]
+    assert found["target"] == found["prediction"]
+    assert found["counter_example"] is None
+    assert not found["searched"]
+
+
+def test_the_other_class_is_explained_on_request(molecules):
+    one, two = (
+        molecules.post("/explain", json={"smiles": TOLUENE, "target": name}).json() for name in ("mutagenic", "not mutagenic")
+    )
+    assert (one["target"], two["target"]) == ("mutagenic", "not mutagenic")
+    assert one["value"] == pytest.approx(-two["value"])
+    answer = molecules.post("/explain", json={"smiles": TOLUENE, "target": "maybe"})
+    assert answer.status_code == 422
+    assert answer.json()["error"] == "target 'maybe' is none of not mutagenic, mutagenic"
+
+
+def test_a_counter_example_has_another_prediction(molecules):
+    found = molecules.post("/explain", json={"smiles": TOLUENE, "counter_example": True}).json()
+    change = found["counter_example"]
+    assert found["searched"]
+    assert change["prediction"] != found["prediction"]
+    assert change["words"]
+    assert [picture[:4] for picture in change["pictures"]] == ["<svg", "<svg"]
+
+
+@pytest.mark.parametrize("where", ["molecules", "nodes"])
+def test_pictures_are_drawings_without_scripts_and_links(where, request):
+    client = request.getfixturevalue(where)
+    body = {"smiles": TOLUENE} if where == "molecules" else {"node": "p12"}
+    pictures = [client.post("/explain", json=body).json()["picture"]]
+    pictures += [part["picture"] for part in client.post("/colors", json=body).json()["rounds"]]
+    for text in pictures:
+        ET.fromstring(text)
+        assert not re.search(r"<script|<a[ >]|href|\son\w+=", text)
+
+
+def test_a_node_is_explained_with_its_neighbors(nodes):
+    found = nodes.post("/explain", json={"node": "p12"}).json()
+    assert any("p12" in reason["words"] for reason in found["reasons"])
+    assert any("likes" in reason["words"] or "knows" in reason["words"] for reason in found["reasons"])
+
+
+def test_values_are_explained_too(values):
+    found = values.post("/explain", json={"smiles": "CCO"}).json()
+    assert found["target"] == "0"
+    assert len(found["reasons"]) > 0
+    assert values.post("/explain", json={"smiles": "CCO", "counter_example": True}).status_code == 422
+
+
+def test_an_item_of_a_file_is_explained(molecules):
+    files = [("files", ("set.csv", f"smiles\nCCO\n{TOLUENE}\n"))]
+    found = molecules.post("/explain/file", files=files, data={"item": "1"}).json()
+    assert found == molecules.post("/explain", json={"smiles": TOLUENE}).json()
+    answer = molecules.post("/explain/file", files=files, data={"item": "2"})
+    assert answer.json() == {"error": "item 2 was asked for, but there are 2 graphs, counted from 0"}
+
+
+def test_a_graph_too_large_to_explain_is_refused(mutag_run):
+    answer = client_of(mutag_run, limits=Limits(explained=3)).post("/explain", json={"smiles": "CCCC"})
+    assert answer.status_code == 413
+    assert answer.json()["error"].startswith("the graph has 4 nodes; explanations are made for graphs of up to 3")
+
+
+# Colors
+
+
+def test_colors_are_those_of_the_refinement(molecules):
+    found = molecules.post("/colors", json={"smiles": TOLUENE, "rounds": 3}).json()
+    coloring = edgnn.wl.refine(edgnn.from_smiles(TOLUENE), 3)
+    assert found["scheme"] == "separate"
+    assert [part["colors"] for part in found["rounds"]] == [coloring.num_colors(round) for round in range(4)]
+    for part in found["rounds"]:
+        assert sum(entry["count"] for entry in part["legend"]) == 10
+        assert part["picture"].startswith("<svg")
+    assert found["rounds"][3]["seen"] is None
+
+
+def test_colors_never_seen_are_marked(molecules):
+    rounds = molecules.post("/colors", json={"smiles": "CCO"}).json()["rounds"]
+    share = molecules.post("/predict", json={"smiles": ["CCO"]}).json()["predictions"][0]["familiarity"]["seen_share"]
+    assert [part["new_nodes"] for part in rounds] == [round(3 * (1 - one)) for one in share]
+    last = rounds[-1]
+    assert last["new_nodes"] > 0
+    assert last["seen"] is False
+    assert last["picture"].count('class="new"') == last["new_nodes"]
+    assert rounds[0]["seen"] is True
+    assert 'class="new"' not in rounds[0]["picture"]
+    assert sum(entry["count"] for entry in last["legend"] if entry["seen"] is False) == last["new_nodes"]
+
+
+def test_the_color_of_a_node_is_told_in_words(nodes):
+    rounds = nodes.post("/colors", json={"node": "p12"}).json()["rounds"]
+    assert len(rounds) == 3
+    assert rounds[0]["meaning"] == "person"
+    assert "likes" in rounds[1]["meaning"]
+    assert all(part["seen"] for part in rounds)
+    assert "p12" in rounds[2]["picture"]
+
+
+def test_large_graphs_are_told_of_but_not_drawn(molecules):
+    found = molecules.post("/colors", json={"smiles": "C" * 200}).json()
+    assert [part["picture"] for part in found["rounds"]] == [None] * 3
+    assert found["rounds"][0]["legend"][0]["count"] == 200
+
+
+def test_colors_of_a_digraph_have_arrows_and_rings(nodes):
+    graph = {"node_labels": ["person", "robot"], "edges": [[0, 1, "knows"]], "node_names": ["a", "b"]}
+    found = nodes.post("/colors", json={"graph": graph, "node": "b"}).json()["rounds"]
+    assert found[0]["seen"] is False
+    assert "marker-end" in found[0]["picture"]
+    assert found[0]["picture"].count('class="new"') == 1
+
+
+def test_what_a_model_of_nodes_explains_is_one_node(nodes):
+    graph = {"node_labels": ["person"], "edges": []}
+    answer = nodes.post("/explain", json={"graph": graph})
+    assert answer.status_code == 422
+    assert answer.json()["error"] == "this is a model of nodes: name the node of the graph with `node`"
+
+
+def test_predictions_do_not_depend_on_who_asks_at_the_same_time(molecules):
+    from concurrent.futures import ThreadPoolExecutor
+
+    smiles = ["C" * size + "N(=O)=O" for size in range(1, 9)]
+    alone = [molecules.post("/predict", json={"smiles": [one]}).json()["predictions"][0]["probabilities"] for one in smiles]
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(3):
+            together = list(pool.map(lambda one: molecules.post("/predict", json={"smiles": [one]}).json(), smiles))
+            np.testing.assert_array_equal([row["predictions"][0]["probabilities"] for row in together], alone)

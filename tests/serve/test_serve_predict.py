@@ -1,0 +1,307 @@
+import csv
+import io
+import shutil
+import tempfile
+import zipfile
+
+import numpy as np
+import pytest
+
+import edgnn
+from edgnn.estimators import load_estimator
+from edgnn.estimators._answers import predictions_of
+from edgnn.serve import Limits, create_app
+from edgnn.serve._limits import Deadline, TooLarge
+from edgnn.training import RunFolder
+from serve_runs import client_of
+
+NITRO = "c1ccccc1[N+](=O)[O-]"
+
+
+def error(answer, status=422):
+    assert answer.status_code == status, answer.text
+    assert set(answer.json()) == {"error"}
+    return answer.json()["error"]
+
+
+def upload(client, path, files, **fields):
+    return client.post(path, files=[("files", file) for file in files], data=fields)
+
+
+def test_probabilities_are_those_of_the_estimator(molecules, mutag_run):
+    found = molecules.post("/predict", json={"smiles": ["CCO", NITRO]}).json()
+    estimator = load_estimator(mutag_run)
+    expected = predictions_of(estimator, edgnn.from_smiles(["CCO", NITRO]))
+    rows = found["predictions"]
+    assert found["classes"] == ["not mutagenic", "mutagenic"]
+    assert [row["id"] for row in rows] == ["CCO", NITRO]
+    np.testing.assert_array_equal([row["probabilities"] for row in rows], expected.probability)
+    np.testing.assert_array_equal([row["uncertainty"]["std"] for row in rows], expected.uncertainty["std"])
+    assert [row["prediction"] for row in rows] == [found["classes"][place] for place in expected.prediction]
+
+
+def test_familiarity_is_that_of_the_estimator(molecules, mutag_run):
+    smiles = ["CCO", "Cc1ccccc1[N+](=O)[O-]"]
+    found = [row["familiarity"] for row in molecules.post("/predict", json={"smiles": smiles}).json()["predictions"]]
+    expected = load_estimator(mutag_run).familiarity(edgnn.from_smiles(smiles))
+    np.testing.assert_array_equal([row["seen_share"] for row in found], expected.share.T)
+    assert [-1 if row["first_new_round"] is None else row["first_new_round"] for row in found] == expected.first_new.tolist()
+    assert found[0]["first_new_round"] is not None
+
+
+def test_labels_never_learned_are_counted_not_warned_of(molecules):
+    rows = molecules.post("/predict", json={"smiles": ["CCS", "CCO"]}).json()["predictions"]
+    assert [row["unseen_labels"] for row in rows] == [1, 0]
+    assert rows[0]["familiarity"]["first_new_round"] == 0
+
+
+def test_a_bad_smiles_is_named_or_left_out(molecules):
+    assert error(molecules.post("/predict", json={"smiles": ["CCO", "C(("]})).startswith("SMILES 1 ('C((')")
+    found = molecules.post("/predict", json={"smiles": ["CCO", "C((", "CCN"], "bad": "skip"}).json()
+    assert [row["id"] for row in found["predictions"]] == ["CCO", "CCN"]
+    assert [(row["index"], row["input"]) for row in found["skipped"]] == [(1, "C((")]
+    assert error(molecules.post("/predict", json={"smiles": ["C(("], "bad": "skip"})).startswith("none of the 1 SMILES")
+
+
+def test_graphs_spelled_out_are_the_molecules_they_spell(molecules):
+    graph = {"node_labels": ["C", "C", "O"], "edges": [[0, 1, "single"], [1, 0, "single"], [1, 2, "single"], [2, 1, "single"]]}
+    spelled = molecules.post("/predict", json={"graphs": [graph | {"name": "ethanol"}]}).json()["predictions"]
+    smiles = molecules.post("/predict", json={"smiles": ["CCO"]}).json()["predictions"]
+    assert spelled[0] | {"id": "CCO"} == smiles[0]
+    assert spelled[0]["id"] == "ethanol"
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"graphs": [{"node_labels": ["C"], "edges": [[0, 1, "single"]]}]}, "graph 0: edge 0 points to node 1"),
+        ({"graphs": [{"node_labels": ["C", "C"], "edges": [[0, 1, "single"], [1, 0]]}]}, "graph 0: edge 1 has no label"),
+        ({"graphs": [{"node_labels": ["C", "C"], "edges": [[0, "x"]]}]}, "graph 0: edge 0 is [0, 'x']"),
+        ({"graphs": [{"node_labels": ["C", "C"], "edges": [[0, True]]}]}, "graph 0: edge 0 is [0, True]"),
+        ({"graphs": [{"node_labels": ["C"], "edges": [], "node_features": [[1.0]]}]}, "the graphs have 1 node features"),
+        ({"graphs": [{"node_labels": ["Xx"], "edges": []}]}, "the model has learned none of the labels"),
+        ({"smiles": ["CCO"], "graphs": []}, "body.graphs: List should have at least 1 item"),
+        ({"smiles": ["C"], "examples": ["1"]}, "body: give exactly one of smiles, graphs, nodes and examples, not smiles and"),
+        ({"smiles": ["C" * 5001]}, "body.smiles[0]: String should have at most 5000 characters"),
+        ({"smiles": [1]}, "body.smiles[0]: Input should be a valid string"),
+        ({"something": 1}, "body.something: Extra inputs are not permitted"),
+        ({"nodes": ["a"]}, "this is a model of whole graphs, which takes no nodes"),
+        ({"examples": ["x9"]}, "entry 0, 'x9', is not in MUTAG"),
+    ],
+)  # fmt: skip
+def test_a_bad_request_gets_one_sentence(molecules, body, said):
+    sentence = error(molecules.post("/predict", json=body))
+    assert sentence.startswith(said)
+    assert "\n" not in sentence
+
+
+@pytest.mark.parametrize(
+    "body", [b"{", b"[" * 100_000, b"\xff\xfe", b'{"smiles": ["\\ud800"]}', b'{"graphs": [{"edges": [[0,1e999]]}]}']
+)
+def test_what_is_no_proper_json_is_refused(molecules, body):
+    answer = molecules.post("/predict", content=body, headers={"content-type": "application/json"})
+    assert answer.status_code in (400, 422)
+    assert set(answer.json()) == {"error"}
+
+
+def test_examples_are_graphs_of_the_loaded_data(molecules, mutag_run):
+    rows = molecules.post("/predict", json={"examples": ["7", "3"]}).json()["predictions"]
+    expected = load_estimator(mutag_run).predict_proba(edgnn.load_dataset("MUTAG").graphs[[7, 3]])
+    assert [row["id"] for row in rows] == ["7", "3"]
+    np.testing.assert_allclose([row["probabilities"] for row in rows], expected, rtol=1e-5)
+
+
+def test_csv_has_the_columns_of_the_command(molecules):
+    answer = molecules.post("/predict?format=csv", json={"smiles": ["CCO", NITRO]})
+    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    assert answer.headers["content-type"] == "text/csv; charset=utf-8"
+    assert "predictions.csv" in answer.headers["content-disposition"]
+    assert list(rows[0])[:4] == ["id", "prediction", "p(not mutagenic)", "p(mutagenic)"]
+    assert [row["id"] for row in rows] == ["CCO", NITRO]
+    assert rows[0]["first_new_round"] in ("1", "2")
+
+
+def test_a_batch_larger_than_a_piece_keeps_its_order(mutag_run, monkeypatch):
+    monkeypatch.setattr("edgnn.estimators._inputs._NODES_AT_ONCE", 10)
+    from edgnn.serve._answers import answers_of
+
+    estimator, smiles = load_estimator(mutag_run), ["C" * size for size in range(1, 20)]
+    graphs = edgnn.from_smiles(smiles)
+    found = answers_of(estimator, graphs)
+    assert found.ids["id"] == smiles
+    np.testing.assert_allclose(found.found.probability, estimator.predict_proba(graphs), rtol=1e-6)
+
+
+# Files
+
+
+def test_a_table_of_smiles_is_predicted(molecules):
+    found = upload(molecules, "/predict/file", [("set.csv", "smiles,kind\nCCO,a\nCCN,b\n")]).json()
+    assert [row["id"] for row in found["predictions"]] == ["CCO", "CCN"]
+
+
+def test_the_set_of_the_training_is_read_with_the_names_of_its_labels(molecules, data_dir):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted((data_dir / "TUDataset" / "MUTAG").glob("MUTAG_*.txt")):
+            archive.write(file, f"MUTAG/{file.name}")
+    rows = upload(molecules, "/predict/file", [("MUTAG.zip", packed.getvalue())]).json()["predictions"]
+    own = molecules.post("/predict", json={"examples": [str(number) for number in range(188)]}).json()["predictions"]
+    np.testing.assert_allclose([row["probabilities"] for row in rows], [row["probabilities"] for row in own], rtol=1e-5)
+    assert error(upload(molecules, "/predict/file", [("OTHER.zip", packed.getvalue())])).startswith(
+        "the model has learned none"
+    )
+
+
+def test_a_bomb_is_not_unpacked(mutag_run):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for part in ("A", "graph_indicator", "graph_labels"):
+            archive.writestr(f"X/X_{part}.txt", "1\n" * 500_000)
+    client = client_of(mutag_run, limits=Limits(unpacked=100_000))
+    said = error(upload(client, "/predict/file", [("X.zip", packed.getvalue())]))
+    assert "unpacks to more than 100,000 bytes" in said
+
+
+def test_several_tables_are_one_graph(nodes, people):
+    files = [(name, (people / name).read_text()) for name in ("nodes.csv", "edges.csv")]
+    found = upload(nodes, "/predict/file", files).json()["predictions"]
+    own = nodes.post("/predict", json={"nodes": [f"p{n}" for n in range(30)]}).json()["predictions"]
+    assert [row["id"] for row in found] == [f"p{n}" for n in range(30)]
+    np.testing.assert_allclose([row["probabilities"] for row in found], [row["probabilities"] for row in own], rtol=1e-5)
+    some = upload(nodes, "/predict/file", files, nodes="p7\np3\n").json()["predictions"]
+    assert [row["id"] for row in some] == ["p7", "p3"]
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ([("set.csv", "smiles\nCCO\nC((\n")], "set.csv, line 3: SMILES 'C(('"),
+        ([("set.csv", "a,b\n1,2\n")], "set.csv, line 1: there are neither columns"),
+        ([("set.zip", "PK nothing")], "set.zip: this is not a readable zip archive"),
+        ([("set.graphml", "<graphml>")], "set.graphml"),
+        ([("..", "x")], "a file is called '..'"),
+        ([("a" * 300, "x")], "a file is called"),
+        ([("what", "nothing at all")], "what: the format is not recognised; name the file by its format: .csv"),
+        ([("a.csv", "x"), ("a.csv", "y")], "two files are called 'a.csv'"),
+        ([("a.csv", "x"), ("b.csv", "y")], "the upload: the folder holds neither"),
+        ([("graphs.json", "{}"), ("x.bin", "y")], "the upload: folders of arrays are not taken"),
+    ],
+)  # fmt: skip
+def test_a_bad_file_gets_one_sentence_without_the_place_it_lay_at(molecules, files, said):
+    sentence = error(upload(molecules, "/predict/file", files))
+    assert sentence.startswith(said)
+    assert tempfile.gettempdir() not in sentence
+
+
+def test_a_file_name_leads_nowhere_else(molecules, tmp_path):
+    target = tmp_path / "evil.csv"
+    found = upload(molecules, "/predict/file", [(f"../../../../../{target}", "smiles\nCCO\n")])
+    assert found.status_code == 200
+    assert not target.exists()
+
+
+def test_nothing_uploaded_stays(mutag_run, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    client = client_of(mutag_run)
+    for content in ("smiles\nCCO\n", "smiles\nC((\n", "smiles\n" + "CCO\n" * 400_000):
+        upload(client, "/predict/file", [("set.csv", content)])
+    assert list(tmp_path.iterdir()) == []
+
+
+# Nodes
+
+
+def test_nodes_are_predicted_by_name(nodes, node_run, people):
+    rows = nodes.post("/predict", json={"nodes": ["p12", "p0"]}).json()["predictions"]
+    data = edgnn.load_dataset(people)
+    expected = load_estimator(node_run).predict_proba(edgnn.Nodes.named(data.graphs, ["p12", "p0"]))
+    assert [row["id"] for row in rows] == ["p12", "p0"]
+    assert [row["text"] for row in rows] == ["p12", "p0"]
+    np.testing.assert_allclose([row["probabilities"] for row in rows], expected, rtol=1e-5)
+
+
+def test_nodes_of_a_graph_of_ones_own(nodes):
+    graph = {"node_labels": ["person"] * 3, "edges": [[0, 1, "knows"], [1, 2, "likes"]], "node_names": ["a", "b", "c"]}
+    rows = nodes.post("/predict", json={"graphs": [graph], "nodes": ["c", "a"]}).json()["predictions"]
+    assert [row["id"] for row in rows] == ["c", "a"]
+    everything = nodes.post("/predict", json={"graphs": [graph]}).json()["predictions"]
+    assert [row["id"] for row in everything] == ["a", "b", "c"]
+    assert everything[2]["probabilities"] == pytest.approx(rows[0]["probabilities"])
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"nodes": ["q"]}, "entry 0, 'q', is not in people"),
+        ({"nodes": ["P12"]}, "entry 0, 'P12', is not in people; did you mean 'p12'?"),
+        ({"smiles": ["CCO"]}, "this is a model of nodes, which takes no smiles"),
+        ({"examples": ["1"]}, "this is a model of nodes, which takes no examples"),
+        ({"graphs": [{"node_labels": ["person"], "edges": []}], "nodes": ["x"]}, "entry 0 of nodes, 'x', is no node"),
+    ],
+)
+def test_a_node_that_is_not_there_is_named(nodes, body, said):
+    assert error(nodes.post("/predict", json=body)).startswith(said)
+
+
+def test_names_with_targets_come_first_and_texts_are_searched(nodes):
+    assert nodes.get("/names?search=p1&limit=3").json()["names"] == ["p1", "p10", "p11"]
+    assert nodes.get("/names").json()["names"][0] == "p10"
+    assert nodes.get("/names?search=nobody").json()["names"] == []
+
+
+def test_without_data_there_is_nothing_to_pick(node_run, tmp_path):
+    moved = tmp_path / "run"
+    shutil.copytree(node_run, moved)
+    config = RunFolder.open(moved).config["source"] | {"name": str(tmp_path / "gone")}
+    RunFolder.open(moved).update_config(source=config)
+    client = client_of(moved)
+    assert client.get("/model").json()["source"] is None
+    assert client.get("/names").json() == {"source": None, "total": 0, "names": [], "texts": []}
+    assert error(client.post("/predict", json={"nodes": ["p1"]})).startswith("no data is loaded to pick from")
+
+
+def test_a_source_that_does_not_fit_is_an_error_where_it_was_asked_for(node_run, tmp_path):
+    (tmp_path / "edges.csv").write_text("source,target,label\na,b,other\n")
+    with pytest.raises(edgnn.errors.UnknownLabelError, match="has learned none of the labels"):
+        create_app(node_run, source=tmp_path / "edges.csv")
+
+
+# Values
+
+
+def test_values_come_without_probabilities(values):
+    found = values.post("/predict", json={"smiles": ["CCO"]}).json()
+    assert found["task"] == "values"
+    assert found["predictions"][0]["probabilities"] is None
+    assert isinstance(found["predictions"][0]["prediction"], float)
+
+
+# About
+
+
+def test_the_model_says_what_it_is(molecules, mutag_run):
+    found = molecules.get("/model").json()
+    assert (found["level"], found["task"], found["members"], found["smiles"], found["source_items"]) == (
+        "graph",
+        "classes",
+        3,
+        True,
+        188,
+    )
+    assert found["classes"] == ["not mutagenic", "mutagenic"]
+    assert found["limits"]["items"] == Limits().items
+    assert str(mutag_run.parent) not in molecules.get("/model").text
+
+
+def test_versions_and_health(molecules):
+    assert molecules.get("/version").json()["edgnn"] == edgnn.__version__
+    assert molecules.get("/health").json() == {"status": "ok", "waiting": 0}
+
+
+def test_limits_are_above_zero():
+    with pytest.raises(edgnn.errors.EdgnnError, match="seconds=0"):
+        Limits(seconds=0)
+    with pytest.raises(TooLarge):
+        Limits(items=3).check_items(4, "graphs")
+    assert Deadline(5).left > 4

@@ -45,7 +45,7 @@ class PartCounts:
         return PartCounts(self.counts[graphs], self.code, self.group, self.weight)
 
     def summed(self, other: PartCounts, groups: Sequence[int], weights: Array, normalize: bool) -> list[Array]:
-        """Return :func:`running_kernels` over groups of parts, each with its weight."""
+        """Return ``running_kernels`` over groups of parts, each with its weight."""
         products = (self.products(other, group) for group in groups)
         squares = [np.array([side.squares(group) for group in groups]) for side in (self, other)]
         return running_kernels(products, squares[0], squares[1], weights, normalize)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
+from edgnn._suggest import suggestion_or
 from edgnn.errors import EstimatorError
 from edgnn.estimators._inputs import Level
 
@@ -50,8 +50,7 @@ def rival_class(name: str, level: Level) -> Any:
     from edgnn import baselines
 
     if name not in RIVALS:
-        close = get_close_matches(name, RIVALS, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(RIVALS)}"
+        hint = suggestion_or(name, RIVALS, f"there are {', '.join(RIVALS)}")
         raise EstimatorError(f"there is no rival {name!r}; {hint}")
     found = getattr(RIVALS[name], level)
     if found is None:

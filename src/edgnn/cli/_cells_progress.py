@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from edgnn.cli._progress import duration
+from edgnn.cli._progress import can_redraw, duration
 
 if TYPE_CHECKING:
     from edgnn.experiments import Cell
@@ -131,7 +130,7 @@ def cells_progress(plan: Plan, expected: Expected, jobs: int, quiet: bool) -> It
     """Show progress while the block runs."""
     if quiet:
         yield CellsProgress(plan, expected, jobs)
-    elif not sys.stderr.isatty():
+    elif not can_redraw():
         yield _Lines(plan, expected, jobs)
     else:
         view = _Bar(plan, expected, jobs)

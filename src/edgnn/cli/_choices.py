@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from edgnn._suggest import suggestion
+from edgnn.cli._complete import words
 from edgnn.cli._datasets import parse_options
 from edgnn.cli._parameters import value_of
 from edgnn.errors import EdgnnError
@@ -23,7 +25,13 @@ Config = Annotated[
     Path | None, typer.Option("--config", exists=True, dir_okay=False, help="A TOML file of options; flags override it.")
 ]
 SettingsRow = Annotated[
-    str | None, typer.Option("--settings", metavar="ROW", help="Stored settings to start from: paper, closest or rgcn.")
+    str | None,
+    typer.Option(
+        "--settings",
+        metavar="ROW",
+        autocompletion=words("settings"),
+        help="Stored settings to start from: paper, closest or rgcn.",
+    ),
 ]
 
 
@@ -105,7 +113,10 @@ def class_weight_of(told: Any, class_names: Sequence[str]) -> Any:
     weights = {}
     for name, weight in pairs.items():
         if name not in class_names:
-            raise EdgnnError(f"class_weight names the class {name!r}; the classes are {', '.join(map(repr, class_names))}")
+            raise EdgnnError(
+                f"class_weight names the class {name!r}; the classes are {', '.join(map(repr, class_names))}"
+                f"{suggestion(name, class_names)}"
+            )
         weights[class_names.index(name)] = value_of(weight)
     return weights
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from edgnn.cli._datasets import DataDir, Json, Options, parse_options
+from edgnn.cli._memory import MemoryOption, ceiling
 from edgnn.cli._source import Source, SourceArgument, TargetFile, TargetOption, TaskOption, check_exists
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ def convert(
     task: TaskOption = None,
     target: TargetOption = None,
     target_file: TargetFile = None,
+    memory: MemoryOption = None,
     option: Options = None,
     data_dir: DataDir = None,
     as_json: Json = False,
@@ -40,8 +42,9 @@ def convert(
         "target_file": None if target_file is None else str(target_file),
         "options": options,
     }
-    data = Source.of(source, told, data_dir).read()
-    write(data.graphs, out, format=kind, **_targets(data, kind))
+    with ceiling(memory, source):
+        data = Source.of(source, told, data_dir).read()
+        write(data.graphs, out, format=kind, **_targets(data, kind))
     typer.echo(json.dumps({"written": str(out), "format": kind}, ensure_ascii=False) if as_json else f"{out}: {data.graphs!r}")
 
 

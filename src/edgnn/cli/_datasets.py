@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from edgnn.cli._complete import sources
 from edgnn.errors import EdgnnError
 
 if TYPE_CHECKING:
@@ -64,7 +65,9 @@ def list_sets(context: typer.Context, data_dir: DataDir = None, as_json: Json = 
 
 @datasets_app.command("show")
 def show(
-    name: Annotated[str, typer.Argument(help="A set's name, or a file or folder in any format edgnn reads.")],
+    name: Annotated[
+        str, typer.Argument(autocompletion=sources, help="A set's name, or a file or folder in any format edgnn reads.")
+    ],
     option: Options = None,
     data_dir: DataDir = None,
     as_json: Json = False,

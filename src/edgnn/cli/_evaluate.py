@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from edgnn.cli._choices import Config, SettingsRow, make_estimator, read_config, recipe_of, told_options, validation_of
+from edgnn.cli._complete import words
 from edgnn.cli._datasets import DataDir, Json, Options
 from edgnn.cli._interrupt import softly_interrupted
+from edgnn.cli._memory import MemoryOption, ceiling
 from edgnn.cli._parameters import Device, Seed, ValidationShare, takes_parameters, value_of
 from edgnn.cli._progress import Progress
 from edgnn.cli._show import introduction, print_evaluation
@@ -37,7 +39,9 @@ def evaluate(
     protocol: Annotated[
         str | None,
         typer.Option(
-            "--protocol", help="cv10x10 (or any cvKxR), holdout, split or scaffold; default: as the settings or data say."
+            "--protocol",
+            autocompletion=words("protocol"),
+            help="cv10x10 (or any cvKxR), holdout, split or scaffold; default: as the settings or data say.",
         ),
     ] = None,
     model: Annotated[
@@ -45,6 +49,7 @@ def evaluate(
         typer.Option(
             "--model",
             metavar="NAME",
+            autocompletion=words("model"),
             help="edgnn (the default), gnn, joint; ridge, blend (no epochs; small data); or a rival: majority, csm, wlsp, rgcn, "
             "wl-rdf, rdf2vec, wl-subtree, gin.",
         ),
@@ -52,7 +57,10 @@ def evaluate(
     metric: Annotated[
         list[str] | None,
         typer.Option(
-            "--metric", metavar="NAME", help="accuracy, balanced_accuracy, roc_auc, pr_auc, f1, rmse, mae, r2; repeatable."
+            "--metric",
+            metavar="NAME",
+            autocompletion=words("metric"),
+            help="accuracy, balanced_accuracy, roc_auc, pr_auc, f1, rmse, mae, r2; repeatable.",
         ),
     ] = None,
     runs: Annotated[
@@ -72,6 +80,7 @@ def evaluate(
     ] = None,
     seed: Seed = None,
     device: Device = None,
+    memory: MemoryOption = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
     option: Options = None,
     data_dir: DataDir = None,
@@ -82,57 +91,58 @@ def evaluate(
     """Evaluate a model by a protocol: the same splits for every model."""
     from edgnn.experiments import default_protocol, is_of_paper, paper_row, published_accuracy
 
-    check_place(out, "--out")
-    check_place(report, "--report")
-    own, in_file = read_config(config, _OPTIONS)
-    options = own | told_options(
-        task=task, target=target, target_file=target_file, regression=regression, options=option, settings=settings,
-        validation=validation, test=test, seed=seed, protocol=protocol, runs=runs, model=model, metric=metric or None,
-    )  # fmt: skip
-    data = Source.of(source, options, data_dir).load()
-    row = recipe_of(_settings_row(options), data)
-    model = str(options.get("model") or ("edgnn" if row is None else row.model)).lower()
-    if row is not None and row.model != ("edgnn" if model in ("gnn", "joint") else model):
-        raise EdgnnError(f"the settings {row.row!r} are those of {row.model}, not of {model}: leave out one of the two")
-    if "conv" in in_file | parameters:
-        raise EdgnnError("conv is what --model chooses here: --model gnn, joint, rgcn or gin")
-    chosen = in_file | parameters | ({} if device is None else {"device": device})
-    name = options.get("protocol") or default_protocol(data, None if row is None else row.protocol)
-    splits = _splits(data, name, options, row)
-    estimator = make_estimator(
-        data,
-        ({} if row is None else row.estimator) | chosen,
-        model=model,
-        validation=validation_of(options.get("validation"), row),
-        seed=options.get("seed", 0),
-    )
-    if not as_json and not quiet:
-        introduction(data, estimator, _plan(name, splits, None if row is None else row.row))
-    evaluation, seconds, history, stopped = _run(estimator, data, splits, options, quiet)
-    comparable = evaluation.metrics[0] == "accuracy" and is_of_paper(data, name, splits)
-    beside = paper_row(model)
-    paper = published_accuracy(data.name, beside) if comparable and beside is not None else None
-    about = {
-        "command": context.meta["command"],
-        "data": data.name,
-        "protocol": name,
-        "model": model,
-        "settings": None if row is None else row.row,
-        "seed": options.get("seed", 0),
-        **({} if stopped is None else {"interrupted after epoch": stopped}),
-    }
-    if out is not None:
-        _write_json(out, about, evaluation, paper, seconds)
-    if report is not None:
-        _write_report(report, data, about, evaluation, paper, seconds, history)
-    if stopped is not None:
-        typer.echo(f"edgnn: interrupted after epoch {stopped}, results so far:", err=True)
-    if as_json:
-        typer.echo(json.dumps(_summary(about, evaluation, paper, seconds), indent=2, ensure_ascii=False))
-    else:
-        print_evaluation(evaluation, paper, seconds, [path for path in (out, report) if path is not None])
-    if stopped is not None:
-        raise typer.Exit(130)
+    with ceiling(memory, source):
+        check_place(out, "--out")
+        check_place(report, "--report")
+        own, in_file = read_config(config, _OPTIONS)
+        options = own | told_options(
+            task=task, target=target, target_file=target_file, regression=regression, options=option, settings=settings,
+            validation=validation, test=test, seed=seed, protocol=protocol, runs=runs, model=model, metric=metric or None,
+        )  # fmt: skip
+        data = Source.of(source, options, data_dir).load()
+        row = recipe_of(_settings_row(options), data)
+        model = str(options.get("model") or ("edgnn" if row is None else row.model)).lower()
+        if row is not None and row.model != ("edgnn" if model in ("gnn", "joint") else model):
+            raise EdgnnError(f"the settings {row.row!r} are those of {row.model}, not of {model}: leave out one of the two")
+        if "conv" in in_file | parameters:
+            raise EdgnnError("conv is what --model chooses here: --model gnn, joint, rgcn or gin")
+        chosen = in_file | parameters | ({} if device is None else {"device": device})
+        name = options.get("protocol") or default_protocol(data, None if row is None else row.protocol)
+        splits = _splits(data, name, options, row)
+        estimator = make_estimator(
+            data,
+            ({} if row is None else row.estimator) | chosen,
+            model=model,
+            validation=validation_of(options.get("validation"), row),
+            seed=options.get("seed", 0),
+        )
+        if not as_json and not quiet:
+            introduction(data, estimator, _plan(name, splits, None if row is None else row.row))
+        evaluation, seconds, history, stopped = _run(estimator, data, splits, options, quiet)
+        comparable = evaluation.metrics[0] == "accuracy" and is_of_paper(data, name, splits)
+        beside = paper_row(model)
+        paper = published_accuracy(data.name, beside) if comparable and beside is not None else None
+        about = {
+            "command": context.meta["command"],
+            "data": data.name,
+            "protocol": name,
+            "model": model,
+            "settings": None if row is None else row.row,
+            "seed": options.get("seed", 0),
+            **({} if stopped is None else {"interrupted after epoch": stopped}),
+        }
+        if out is not None:
+            _write_json(out, about, evaluation, paper, seconds)
+        if report is not None:
+            _write_report(report, data, about, evaluation, paper, seconds, history)
+        if stopped is not None:
+            typer.echo(f"edgnn: interrupted after epoch {stopped}, results so far:", err=True)
+        if as_json:
+            typer.echo(json.dumps(_summary(about, evaluation, paper, seconds), indent=2, ensure_ascii=False))
+        else:
+            print_evaluation(evaluation, paper, seconds, [path for path in (out, report) if path is not None])
+        if stopped is not None:
+            raise typer.Exit(130)
 
 
 def _splits(data: Dataset, protocol: str, options: dict[str, Any], row: Recipe | None) -> list[Split]:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from edgnn.cli._complete import WORDS, words
 from edgnn.errors import EdgnnError
 
 ValidationShare = Annotated[
@@ -17,7 +18,10 @@ ValidationShare = Annotated[
     typer.Option("--validation", metavar="SHARE", help="Share of all items that chooses the epoch, or none; default 0.1."),
 ]
 Seed = Annotated[int | None, typer.Option("--seed", min=0, metavar="N", help="What everything random follows from; default 0.")]
-Device = Annotated[str | None, typer.Option("--device", metavar="NAME", help="cpu, cuda, cuda:1 or auto; default cpu.")]
+Device = Annotated[
+    str | None,
+    typer.Option("--device", metavar="NAME", autocompletion=words("device"), help="cpu, cuda, cuda:1 or auto; default cpu."),
+]
 
 
 @dataclass(frozen=True)
@@ -133,8 +137,10 @@ def _parameter(flag: Flag) -> inspect.Parameter:
         word = f"{flag.word}/--no-{flag.word[2:]}"
         option: Any = Annotated[bool | None, typer.Option(word, help=flag.help, rich_help_panel=flag.panel)]
     else:
+        known = words(flag.name) if flag.name in WORDS else None
         option = Annotated[
-            str | None, typer.Option(flag.word, metavar=flag.metavar, help=flag.help, rich_help_panel=flag.panel)
+            str | None,
+            typer.Option(flag.word, metavar=flag.metavar, autocompletion=known, help=flag.help, rich_help_panel=flag.panel),
         ]
     return inspect.Parameter(flag.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option)
 

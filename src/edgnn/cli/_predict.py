@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from edgnn.cli._complete import words
 from edgnn.cli._datasets import DataDir, Json, Options, parse_options
+from edgnn.cli._memory import MemoryOption, ceiling
 from edgnn.cli._source import SourceArgument, check_exists, check_place, format_of
-from edgnn.errors import EdgnnError
+from edgnn.errors import EdgnnError, RunError
 
 if TYPE_CHECKING:
     from edgnn.datasets import Dataset
@@ -42,9 +44,13 @@ def predict(
         ),
     ] = None,
     unknown: Annotated[
-        str | None, typer.Option("--unknown", help="Labels never seen: zero (count for nothing, warn) or error.")
+        str | None,
+        typer.Option(
+            "--unknown", autocompletion=words("unknown"), help="Labels never seen: zero (count for nothing, warn) or error."
+        ),
     ] = None,
-    device: Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:1 or auto.")] = "cpu",
+    device: Annotated[str, typer.Option("--device", autocompletion=words("device"), help="cpu, cuda, cuda:1 or auto.")] = "cpu",
+    memory: MemoryOption = None,
     option: Options = None,
     data_dir: DataDir = None,
     as_json: Json = False,
@@ -59,39 +65,42 @@ def predict(
     from edgnn.estimators._session import told_memory
     from edgnn.training import RunFolder
 
-    check_place(out, "--out")
-    write = _writer(out)
-    folder = RunFolder.open(run)
-    estimator = load_estimator(run, device=device, **({} if unknown is None else {"unknown": unknown}))
-    estimator._checked_parameters()
-    device_of(device)
-    config = folder.config
-    data = _load(source, config, parse_options(option), data_dir)
-    items = _items(data, estimator._level, nodes)
-    check_known(estimator, items)
-    with told_memory():
-        found = predictions_of(estimator, items)
-    if uncertainty and not found.uncertainty:
-        raise EdgnnError(f"the run {run} is a single model, which has no spread: train with --members 5 to have an ensemble")
-    columns = identities(items) | prediction_columns(
-        estimator,
-        found,
-        class_names=config.get("class_names", ()),
-        target_names=config.get("target_names", ()),
-        probabilities=probabilities,
-        uncertainty=len(estimator.best_epoch_) > 1 if uncertainty is None else uncertainty,
-    )
-    if as_json:
-        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        typer.echo(
-            json.dumps({"run": str(run), "source": source, "predictions": rows}, indent=2, ensure_ascii=False, default=str)
+    with ceiling(memory, source):
+        check_place(out, "--out")
+        write = _writer(out)
+        folder = RunFolder.open(run)
+        estimator = load_estimator(run, device=device, **({} if unknown is None else {"unknown": unknown}))
+        estimator._checked_parameters()
+        device_of(device)
+        config = folder.config
+        data = _load(source, config, parse_options(option), data_dir)
+        items = _items(data, estimator._level, nodes)
+        check_known(estimator, items)
+        with told_memory():
+            found = predictions_of(estimator, items)
+        if uncertainty and not found.uncertainty:
+            raise EdgnnError(
+                f"the run {run} is a single model, which has no spread: train with --members 5 to have an ensemble"
+            )
+        columns = identities(items) | prediction_columns(
+            estimator,
+            found,
+            class_names=_texts(config, "class_names"),
+            target_names=_texts(config, "target_names"),
+            probabilities=probabilities,
+            uncertainty=len(estimator.best_epoch_) > 1 if uncertainty is None else uncertainty,
         )
-    if write is not None:
-        write(columns)
-        if not as_json:
-            typer.echo(f"{len(items):,} prediction{'s are' if len(items) != 1 else ' is'} in {out}")
-    elif not as_json:
-        _print(columns)
+        if as_json:
+            rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+            typer.echo(
+                json.dumps({"run": str(run), "source": source, "predictions": rows}, indent=2, ensure_ascii=False, default=str)
+            )
+        if write is not None:
+            write(columns)
+            if not as_json:
+                typer.echo(f"{len(items):,} prediction{'s are' if len(items) != 1 else ' is'} in {out}")
+        elif not as_json:
+            _print(columns)
 
 
 def _load(source: str, config: dict[str, Any], told: dict[str, Any], data_dir: Path | None) -> Dataset:
@@ -99,15 +108,22 @@ def _load(source: str, config: dict[str, Any], told: dict[str, Any], data_dir: P
     from edgnn.datasets import find, load_dataset
 
     check_exists(source, told)
-    if find(source) is not None or not Path(source).exists() or "source" not in config:
+    origin: Any = config.get("source")
+    if find(source) is not None or not Path(source).exists() or not _is_origin(origin):
         return load_dataset(source, data_dir=data_dir, **told)
-    return load_dataset(source, data_dir=data_dir, **(_remembered(source, config["source"], told) | told))
+    return load_dataset(source, data_dir=data_dir, **(_remembered(source, origin, told) | told))
+
+
+def _is_origin(stored: Any) -> bool:
+    """Return whether a run says in the usual way what it was trained on."""
+    known = isinstance(stored, dict) and isinstance(stored.get("name"), str) and isinstance(stored.get("options"), dict)
+    return known and "\0" not in stored["name"] and isinstance(stored.get("format"), str | None)
 
 
 def _remembered(source: str, origin: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
     """Return the reader's options of the training that hold for a file, if it has the same format."""
     before, options = Path(origin["name"]), origin["options"]
-    kind = origin.get("format") or (format_of(str(before), options) if before.exists() else None)
+    kind = origin.get("format") or (format_of(str(before), options) if before.is_file() or before.is_dir() else None)
     forced = "format" in options and "format" not in told and before.suffix.lower() == Path(source).suffix.lower()
     hints = {name: value for name, value in options.items() if name != "format"} | told
     if kind is None or not (forced or kind == format_of(source, hints)):
@@ -116,6 +132,14 @@ def _remembered(source: str, origin: dict[str, Any], told: dict[str, Any]) -> di
     if before.resolve() != Path(source).resolve():
         left = (*left, *_OF_PLACES)
     return {name: value for name, value in options.items() if name not in left}
+
+
+def _texts(config: dict[str, Any], field: str) -> list[str]:
+    """Return a list of names that a run has stored."""
+    stored = config.get(field, [])
+    if not isinstance(stored, list) or not all(isinstance(name, str) for name in stored):
+        raise RunError(f"{field} in the config.json of the run is no list of texts; the file is damaged")
+    return stored
 
 
 def _items(data: Dataset, level: str, nodes: str | None) -> Graphs | Nodes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
 import time
 import warnings
@@ -34,7 +35,7 @@ class Progress:
     """
 
     def __init__(self, total: int, what: str, unit: str = "epoch", *, quiet: bool = False) -> None:
-        self._view = _Nothing() if quiet else _Bar(total, what, unit) if sys.stderr.isatty() else _Lines(total, unit)
+        self._view = _Nothing() if quiet else _Bar(total, what, unit) if can_redraw() else _Lines(total, unit)
 
     def __enter__(self) -> Progress:
         self._view.start()
@@ -50,6 +51,11 @@ class Progress:
     def step(self, number: int) -> None:
         """Show that so much is done."""
         self._view.show(number, {})
+
+
+def can_redraw() -> bool:
+    """Return whether people look at stderr, on a terminal that can draw a line anew."""
+    return sys.stderr.isatty() and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
 
 
 def losses(epoch: Any) -> dict[str, str]:

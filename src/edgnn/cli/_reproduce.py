@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from edgnn.cli._cells_progress import cells_progress
+from edgnn.cli._complete import data_sets, several, words
 from edgnn.cli._datasets import DataDir, Json
 from edgnn.cli._interrupt import terminated_softly
 from edgnn.cli._parameters import Device
@@ -39,6 +40,7 @@ def reproduce(
         list[str] | None,
         typer.Argument(
             metavar="TABLE",
+            autocompletion=words("table"),
             help="graph-datasets, node-datasets, graphs, nodes (these four without any), nodes-repeated, develop, beyond.",
             show_default=False,
         ),
@@ -49,10 +51,18 @@ def reproduce(
     ),
     models: Annotated[
         list[str] | None,
-        typer.Option("--models", metavar="A,B", help="Rows, such as edgnn,wl-subtree; repeatable; default: all."),
+        typer.Option(
+            "--models",
+            metavar="A,B",
+            autocompletion=several(words("model")),
+            help="Rows, such as edgnn,wl-subtree; repeatable; default: all.",
+        ),
     ] = None,
     datasets: Annotated[
-        list[str] | None, typer.Option("--datasets", metavar="A,B", help="Data sets; repeatable; default: all.")
+        list[str] | None,
+        typer.Option(
+            "--datasets", metavar="A,B", autocompletion=several(data_sets), help="Data sets; repeatable; default: all."
+        ),
     ] = None,
     protocol: Annotated[
         Choice,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from edgnn.cli._complete import sources
 from edgnn.errors import DatasetError, EdgnnError
 
 if TYPE_CHECKING:
@@ -26,7 +27,9 @@ class Level(StrEnum):
     node = "node"
 
 
-SourceArgument = Annotated[str, typer.Argument(help="A data set's name, or a file or folder in any format edgnn reads.")]
+SourceArgument = Annotated[
+    str, typer.Argument(autocompletion=sources, help="A data set's name, or a file or folder in any format edgnn reads.")
+]
 TaskOption = Annotated[
     Level | None,
     typer.Option(

@@ -7,11 +7,14 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from edgnn.errors import RunError
+
 if TYPE_CHECKING:
     from edgnn.datasets import Dataset
     from edgnn.estimators import Estimator
     from edgnn.training import RunFolder
 
+_MOST_THREADS = 4096
 _WORTH_A_THREAD = 2**17  # numbers per step and layer
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # as glibc numbers its settings
 _KEPT, _LARGEST = 2**30, 2**25  # bytes; glibc takes no larger threshold than the second
@@ -46,4 +49,8 @@ def use_threads_of(run: RunFolder) -> None:
     import torch
 
     if run.has("environment.json"):
-        torch.set_num_threads(run.read_json("environment.json")["threads"])
+        stored = run.read_json("environment.json")
+        threads = stored.get("threads") if isinstance(stored, dict) else None
+        if type(threads) is not int or not 1 <= threads <= _MOST_THREADS:
+            raise RunError(f"{run.path / 'environment.json'} does not say how many threads the run began with; it is damaged")
+        torch.set_num_threads(threads)

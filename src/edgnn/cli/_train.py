@@ -6,13 +6,15 @@ import json
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeGuard
 
 import typer
 
 from edgnn.cli._choices import Config, SettingsRow, make_estimator, read_config, recipe_of, told_options, validation_of
+from edgnn.cli._complete import sources
 from edgnn.cli._datasets import DataDir, Json, Options
 from edgnn.cli._interrupt import softly_interrupted
+from edgnn.cli._memory import MemoryOption, ceiling
 from edgnn.cli._parameters import Device, Seed, ValidationShare, takes_parameters, value_of
 from edgnn.cli._progress import Progress
 from edgnn.cli._ranks import Lead, agree, joined, launch, restarted, told
@@ -36,7 +38,8 @@ def train(
     context: typer.Context,
     out: Annotated[Path, typer.Option("--out", metavar="RUN", help="The run folder to make.")],
     source: Annotated[
-        str | None, typer.Argument(help="A data set's name, or a file or folder in any format edgnn reads.")
+        str | None,
+        typer.Argument(autocompletion=sources, help="A data set's name, or a file or folder in any format edgnn reads."),
     ] = None,
     task: TaskOption = None,
     target: TargetOption = None,
@@ -57,6 +60,7 @@ def train(
         bool, typer.Option("--resume", help="Go on with an interrupted run; all but --out can be left out.")
     ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Throw away the run that is in the folder.")] = False,
+    memory: MemoryOption = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but warnings and errors.")] = False,
     option: Options = None,
     data_dir: DataDir = None,
@@ -69,7 +73,7 @@ def train(
     It is judged on the published test part of the data, where there is one, else on the validation part. Started by torchrun
     (torchrun --nproc-per-node 2 -m edgnn train ...), several processes train it together.
     """
-    with joined() as group:
+    with ceiling(memory, source, _stored_source(out) if resume else None), joined() as group:
         own, in_file = read_config(config, _OPTIONS)
         given = told_options(
             task=task, target=target, target_file=target_file, regression=regression, options=option, settings=settings,
@@ -154,8 +158,8 @@ def _resume(wish: _Wish, lead: Lead, name: str | None) -> None:
     from edgnn.training import RunFolder
 
     run = RunFolder.open(wish.out)
-    estimator, stored = estimator_of(run), run.config
-    origin = stored["source"]
+    estimator = estimator_of(run)
+    origin, parts = _stored_choices(run)
     given = origin if name is None else origin | {key: value for key, value in wish.options.items() if key in origin}
     source = Source.of(name or origin["name"], given, wish.data_dir or origin["data_dir"])
     data = source.load()
@@ -168,7 +172,28 @@ def _resume(wish: _Wish, lead: Lead, name: str | None) -> None:
     if not wish.quiet:
         typer.echo(f"resuming {run.path} after epoch {checkpoint_epoch(run)}", err=True)
     lead.tell(run, source.stored())
-    _train(wish, run, estimator, data, _split(data, stored["parts"], int(estimator.random_state)), lead.group)
+    _train(wish, run, estimator, data, _split(data, parts, int(estimator.random_state)), lead.group)
+
+
+def _stored_choices(run: RunFolder) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what a run says about its data and its parts."""
+    origin, parts = run.config.get("source"), run.config.get("parts")
+    if _is_source(origin) and isinstance(parts, dict) and {"test", "validation"} <= set(parts):
+        return origin, parts
+    raise RunError(f"{run.path / 'config.json'} does not say what the run was trained on; the file is damaged")
+
+
+def _is_source(origin: Any) -> TypeGuard[dict[str, Any]]:
+    """Return whether this is what :meth:`Source.stored` writes."""
+    return (
+        isinstance(origin, dict)
+        and isinstance(origin.get("name"), str)
+        and isinstance(origin.get("options"), dict)
+        and all(isinstance(origin.get(name, 0), str | None) for name in ("task", "target_file", "data_dir"))
+        and isinstance(origin.get("regression", 0), bool | None)
+        and isinstance(target := origin.get("target"), list)
+        and all(isinstance(column, str) for column in target)
+    )
 
 
 def _follow(wish: _Wish, group: Group) -> None:
@@ -268,6 +293,17 @@ def _check_same(wish: _Wish, run: RunFolder, estimator: Estimator, data: Dataset
 def _holds_run(out: Path) -> bool:
     """Return whether a training came so far that there is something to resume."""
     return (out / "config.json").exists()
+
+
+def _stored_source(out: Path) -> str | None:
+    """Return the data that the run in a folder was started with, if there is one."""
+    from edgnn.training import RunFolder
+
+    try:
+        name = RunFolder.open(out).config["source"]["name"]
+    except (RunError, KeyError, TypeError):
+        return None
+    return name if isinstance(name, str) else None
 
 
 def _say_finished(wish: _Wish, run: RunFolder) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from edgnn.cli._complete import sources
 from edgnn.cli._datasets import DataDir, Json, Options, parse_options
 from edgnn.errors import DatasetError, GraphError
 
@@ -27,7 +28,9 @@ class SchemeName(StrEnum):
     joint = "joint"
 
 
-Source = Annotated[str, typer.Argument(help="A data set's name or a path; NAME:3 takes its graph number 3.")]
+Source = Annotated[
+    str, typer.Argument(autocompletion=sources, help="A data set's name or a path; NAME:3 takes its graph number 3.")
+]
 Scheme = Annotated[
     SchemeName,
     typer.Option(
@@ -125,7 +128,7 @@ def classes(
 
 @wl_app.command("power")
 def power(
-    source: Annotated[str, typer.Argument(help="A data set's name, or a file or folder with targets.")],
+    source: Annotated[str, typer.Argument(autocompletion=sources, help="A data set's name, or a file or folder with targets.")],
     scheme: Scheme = SchemeName.separate,
     rounds: Annotated[int, typer.Option("--rounds", min=0, help="Largest depth.")] = 20,
     exact: Exact = False, option: Options = None, data_dir: DataDir = None, as_json: Json = False,

@@ -211,7 +211,7 @@ def _writing(path: Path) -> Iterator[None]:
 def _bar(show: bool | None, description: str) -> Iterator[_Report]:
     """Give a function that takes the bytes so far and in all, and shows them where wanted."""
     if show is None:
-        show = sys.stderr is not None and sys.stderr.isatty()
+        show = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
     if not show:
         yield lambda done, total: None
         return

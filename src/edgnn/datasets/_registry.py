@@ -6,11 +6,11 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
+from edgnn._suggest import closest
 from edgnn.datasets._cache import Part
 from edgnn.errors import DatasetError
 
@@ -67,9 +67,7 @@ def find(name: str) -> Entry | None:
 
 def suggestion(name: str) -> str | None:
     """Return the registered name that a mistyped one is close to."""
-    keys = {_key(known): known for known in _entries()}
-    close = get_close_matches(_key(name), keys, n=1, cutoff=0.8)
-    return keys[close[0]] if close else None
+    return closest(name, _entries(), cutoff=0.8)  # strict, as any name could be that of a TU set
 
 
 def find_or_tu(name: str) -> Entry:

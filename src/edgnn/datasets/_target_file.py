@@ -13,6 +13,8 @@ import torch
 from edgnn.datasets._dataset import Dataset, encode_classes
 from edgnn.errors import DatasetError, FormatError
 from edgnn.graphs import Graphs, Nodes
+from edgnn.graphs._label_values import short
+from edgnn.graphs._vocabulary import preview
 from edgnn.io._files import Path_, open_binary
 from edgnn.io._molecule_files import TargetColumns, column_of, table
 
@@ -40,7 +42,7 @@ def with_target_file(data: Dataset, path: Path_, target: Sequence[str] = (), *, 
     key = _key_column(path, header, rows, names, level)
     others = [name for column, name in enumerate(header) if column != key]
     if not target and len(others) != 1:
-        raise FormatError(path, f"which column holds the targets? Name one of {', '.join(map(repr, others))}")
+        raise FormatError(path, f"which column holds the targets? Name one of {preview(others, 20)}")
     wanted = list(target) or others
     columns = TargetColumns(path, wanted[0] if len(wanted) == 1 else wanted, level)
     places = [column_of(header, name, path) for name in wanted]
@@ -102,7 +104,7 @@ def _read(path: Path_) -> tuple[list[str], list[tuple[int, list[str]]]]:
 def _key_column(path: Path_, header: list[str], rows: list[tuple[int, list[str]]], names: dict[str, int], level: str) -> int:
     """Return the first column that names only nodes (graphs); where there is none, raise with what the best one lacks."""
     if not rows:
-        raise FormatError(path, f"no {level} of the data is named in it, there is only the line {','.join(header)!r}", 1)
+        raise FormatError(path, f"no {level} of the data is named in it, there is only the line {short(','.join(header))}", 1)
     unknown = [
         [place for place, (_, row) in enumerate(rows) if row[column].strip() not in names] for column in range(len(header))
     ]
@@ -110,7 +112,7 @@ def _key_column(path: Path_, header: list[str], rows: list[tuple[int, list[str]]
     if unknown[best]:
         line, row = rows[unknown[best][0]]
         count = f"{len(unknown[best]):,} of the {len(rows):,} names in column {best + 1}"
-        raise FormatError(path, f"{row[best].strip()!r} is no {level} of the data; unknown are {count}", line)
+        raise FormatError(path, f"{short(row[best].strip())} is no {level} of the data; unknown are {count}", line)
     return best
 
 
@@ -119,4 +121,4 @@ def _check_once(path: Path_, index: _Array, rows: list[tuple[int, list[str]]], k
     if len(first) < len(index):
         again = int(np.setdiff1d(np.arange(len(index)), first)[0])
         line, row = rows[again]
-        raise FormatError(path, f"{row[key].strip()!r} is named twice", line)
+        raise FormatError(path, f"{short(row[key].strip())} is named twice", line)

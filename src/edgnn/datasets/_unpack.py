@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from edgnn.datasets._checksums import MANIFEST, verify_file
 from edgnn.errors import FormatError
+from edgnn.graphs._label_values import one_line
 from edgnn.io._files import open_member, open_zip, unpack_limit, zip_members
 
 _CHUNK = 2**20
@@ -69,5 +70,7 @@ def _choose(members: Mapping[str, zipfile.ZipInfo], name: str, keep: str) -> dic
     }
     for info in chosen.values():
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise FormatError(f"{name}/{info.filename}", "it is not compressed by deflate, as every zip of data sets is")
+            raise FormatError(
+                f"{name}/{one_line(info.filename)}", "it is not compressed by deflate, as every zip of data sets is"
+            )
     return chosen

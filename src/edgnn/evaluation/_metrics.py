@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, Literal
 
 import numpy as np
 
+from edgnn._suggest import closest
 from edgnn.errors import EvaluationError
 from edgnn.evaluation._targets import Array, Task, classes_of, encode, known_mean, target_array, task_of
 
@@ -61,8 +61,8 @@ def find_metric(name: str) -> Metric:
     key = str(name).casefold().replace("-", "_").replace(" ", "_")
     if key in METRICS:
         return METRICS[key]
-    close = [_OTHER_NAMES[key]] if key in _OTHER_NAMES else get_close_matches(key, METRICS, n=1)
-    hint = f"did you mean {close[0]!r}? All are" if close else "choose among"
+    close = _OTHER_NAMES.get(key) or closest(key, METRICS)
+    hint = f"did you mean {close!r}? All are" if close else "choose among"
     raise EvaluationError(f"there is no metric {name!r}; {hint} {', '.join(METRICS)}")
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import Any
 
+from edgnn._suggest import suggestion_or
 from edgnn.baselines import RIVALS, rival_class
 from edgnn.datasets import Dataset
 from edgnn.errors import EstimatorError
@@ -32,8 +32,7 @@ def model_class(name: str, data: Dataset) -> tuple[Any, dict[str, Any]]:
     from edgnn import estimators
 
     if name not in MODELS:
-        close = get_close_matches(name, MODELS, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"choose {', '.join(MODELS[:-1])} or {MODELS[-1]}"
+        hint = suggestion_or(name, MODELS, f"choose {', '.join(MODELS[:-1])} or {MODELS[-1]}")
         raise EstimatorError(f"there is no model {name!r}; {hint}")
     task = task_of_dataset(data)
     regression = task == "values"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import TypeVar
 
+from edgnn._suggest import suggestion, suggestion_or
 from edgnn.errors import EdgnnError
 
 _Error = TypeVar("_Error", bound=EdgnnError)
@@ -13,9 +13,8 @@ _Error = TypeVar("_Error", bound=EdgnnError)
 
 def unknown_name(kind: type[_Error], what: str, name: str, known: Iterable[str], where: str = "") -> _Error:
     """Return the error for a name that is not among the known ones, with the closest of them."""
-    names = {other.lower(): other for other in known}
-    close = get_close_matches(name.lower(), names, n=1)
-    hint = f"did you mean {names[close[0]]!r}?" if close else f"there are {', '.join(names.values())}"
+    names = list(known)
+    hint = suggestion_or(name, names, f"there are {', '.join(names)}")
     return kind(f"there is no {what} {name!r}{where}; {hint}")
 
 
@@ -24,5 +23,4 @@ def similar(name: str, known: Iterable[str]) -> str:
     names = sorted(known)
     if not names:
         return "; it has none"
-    close = get_close_matches(name, names, n=1)
-    return f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(names)}"
+    return suggestion(name, names) or f"; known are {', '.join(names)}"

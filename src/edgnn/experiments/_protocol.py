@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from edgnn._suggest import suggestion
 from edgnn.datasets import Dataset
 from edgnn.errors import DatasetError
 from edgnn.evaluation import Split, holdout, kfold, published, scaffold
@@ -15,6 +16,8 @@ from edgnn.evaluation import Split, holdout, kfold, published, scaffold
 Validation = float | str | None
 
 _CROSS_VALIDATION = re.compile(r"(train-)?cv(\d+)(?:x(\d+))?")
+#: The protocols by name; ``cv10x10`` stands for all of cross-validation, ``train-cv10`` for that of a published training part.
+PROTOCOLS = ("cv10x10", "train-cv10", "holdout", "split", "scaffold")
 _MOST_FOR_FOLDS = 2000
 _RUNS = 10
 
@@ -73,6 +76,7 @@ def protocol_splits(
     if folds is None and protocol not in ("holdout", "split", "scaffold"):
         raise DatasetError(
             f"there is no protocol {protocol!r}; choose cv10x10 (or another number of folds and runs), holdout, split or scaffold"
+            f"{suggestion(protocol, PROTOCOLS)}"
         )
     y = _targets(data)
     if protocol == "split":

@@ -39,7 +39,7 @@ def finish_run(run: RunFolder, estimator: Estimator, data: Dataset, answer: Answ
     data : Dataset
         All items.
     answer : Answer
-        What :func:`~edgnn.estimators._session.train_run` returned.
+        What ``train_run`` returned.
     """
     y = target_array(data.targets)
     evaluation = judged(task_of_dataset(data), y[answer.known], y[answer.items], answer.values, data.class_names)

@@ -9,6 +9,7 @@ from importlib.resources import files
 from itertools import product
 from typing import Any, Literal
 
+from edgnn._suggest import suggestion_or
 from edgnn.errors import DatasetError
 
 
@@ -49,7 +50,9 @@ def recipe(row: str, level: Literal["graph", "node"], name: str = "") -> Recipe:
     """Return the settings of a row for graphs or nodes, with what it says of the set ``name`` in particular."""
     stored = _stored()
     if row not in stored:
-        raise DatasetError(f"there are no settings named {row!r}; there are {', '.join(stored)}")
+        raise DatasetError(
+            f"there are no settings named {row!r}; {suggestion_or(row, stored, 'there are ' + ', '.join(stored))}"
+        )
     merged: dict[str, Any] = {}
     for part in _lineage(row):
         for table in (stored[part].get(level, {}), stored[part].get("set", {}).get(name, {})):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import edgnn
 from edgnn.errors import EdgnnError, FormatError
 from edgnn.evaluation import Evaluation
+from edgnn.experiments._stored_evaluation import is_number, stored_evaluation
 from edgnn.experiments._study_files import (
     STUDY,
     locked,
@@ -22,6 +23,7 @@ from edgnn.experiments._study_files import (
     write_signed,
 )
 from edgnn.experiments._tables import TABLES, table
+from edgnn.graphs._label_values import one_line, short
 from edgnn.io._files import Path_
 from edgnn.training._values import to_json
 
@@ -184,12 +186,12 @@ class Study:
         stored = read_signed(path)
         if stored.get("format") != _FORMAT:
             raise FormatError(
-                path, f"it has format {stored.get('format')!r}, but this edgnn reads format {_FORMAT}: upgrade edgnn"
+                path, f"it has format {short(stored.get('format'))}, but this edgnn reads format {_FORMAT}: upgrade edgnn"
             )
         try:
             return _result(cell, stored)
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError, EdgnnError) as error:
-            raise FormatError(path, f"it holds no cell of a study ({type(error).__name__}: {error})") from None
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError, EdgnnError) as error:
+            raise FormatError(path, f"it holds no cell of a study ({type(error).__name__}: {one_line(error)})") from None
 
     def write(self, result: CellResult) -> None:
         """Write what a cell gave."""
@@ -234,9 +236,13 @@ def _stored(result: CellResult) -> dict[str, Any]:
 def _result(cell: Cell, stored: Mapping[str, Any]) -> CellResult:
     if Cell(**stored["cell"]) != cell:
         raise ValueError(f"it is that of {Cell(**stored['cell'])}")
+    numbers = [stored[name] for name in ("seconds", "memory", "ceiling")]
+    tables = [stored["settings"], stored["environment"], *stored["history"]]
+    if not all(map(is_number, numbers)) or stored["seconds"] is None or not all(isinstance(one, dict) for one in tables):
+        raise ValueError("its fields are of other types")
     return CellResult(
         cell=cell,
-        evaluation=Evaluation.from_dict(stored["evaluation"]),
+        evaluation=stored_evaluation(stored["evaluation"]),
         **{
             name: stored[name] for name in ("seconds", "memory", "history", "settings", "environment", "ceiling", "fingerprint")
         },

@@ -50,6 +50,13 @@ def short(value: Any, most: int = 80) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
+def one_line(text: object, most: int = 200) -> str:
+    """Return what another library says as part of an error: one line of bearable length, with nothing a terminal would obey."""
+    said = str(text)[: most + 1]
+    shown = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in said)
+    return shown if len(shown) <= most else f"{shown[:most]}…"
+
+
 def _encoded(value: Any, place: str) -> Any:
     if isinstance(value, np.generic):
         value = value.item()

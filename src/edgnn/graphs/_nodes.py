@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from edgnn._suggest import suggestion
 from edgnn.errors import GraphError
 from edgnn.graphs import _checks as check
 from edgnn.graphs._graphs import Graphs
@@ -83,7 +84,9 @@ class Nodes:
         index = []
         for entry, name in enumerate(names):
             if name not in position:
-                raise GraphError(f"entry {entry} names the node {name!r}, which the graph does not have")
+                raise GraphError(
+                    f"entry {entry} names the node {name!r}, which the graph does not have{suggestion(name, position)}"
+                )
             index.append(position[name])
         return cls(graphs, torch.tensor(index, dtype=torch.int64))
 

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from edgnn._suggest import suggestion
 from edgnn.errors import GraphError, UnknownLabelError
 
 OnUnknown = Literal["error", "map"]
@@ -95,7 +96,9 @@ class Vocabulary(Sequence[Hashable]):
         """Return the integer of ``value``; :class:`UnknownLabelError` if there is none."""
         position = self._index.get(value)
         if position is None or not start <= position < (len(self) if stop is None else stop):
-            raise UnknownLabelError(f"label {value!r} is not among the {len(self)} known ones: {preview(self._values)}")
+            raise UnknownLabelError(
+                f"label {value!r} is not among the {len(self)} known ones: {preview(self._values)}{suggestion(value, self._values)}"
+            )
         return position
 
     @property
@@ -176,8 +179,12 @@ def recode(
 
 def preview(values: Sequence[Any], most: int = 6) -> str:
     """Return the first few values as text, with an ellipsis where some were left out."""
-    shown = ", ".join(repr(value) for value in values[:most])
+    shown = ", ".join(_shortened(repr(value)) for value in values[:most])
     return shown if len(values) <= most else f"{shown}, … ({len(values)} in all)"
+
+
+def _shortened(text: str, most: int = 80) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def _factorize_numbers(array: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from edgnn.errors import FormatError, GraphError
-from edgnn.graphs._label_values import decode_value, encode_value
+from edgnn.graphs._label_values import decode_value, encode_value, one_line, short
 from edgnn.io._array_files import AGAIN, Array, Entry, map_array, verify_array
 
 VERSION = 1
@@ -95,9 +95,9 @@ def read_header(path: Path, kind: str) -> dict[str, Any]:
     except (ValueError, TypeError, KeyError, RecursionError):
         raise FormatError(path, f"this is no readable header of {kind}: {AGAIN}") from None
     if found != kind:
-        raise FormatError(path, f"the folder holds {found!r}, not {kind!r}")
+        raise FormatError(path, f"the folder holds {short(found)}, not {kind!r}")
     if version != VERSION:
-        raise FormatError(path, f"the folder has version {version!r}; this edgnn reads version {VERSION}: update edgnn")
+        raise FormatError(path, f"the folder has version {short(version)}; this edgnn reads version {VERSION}: update edgnn")
     if not whole or not isinstance(content, dict):
         raise FormatError(path, f"the header has changed since it was written (its checksum differs): {AGAIN}")
     return content
@@ -151,7 +151,7 @@ def read_values(path: Path, stored: Mapping[str, Any]) -> list[Any]:
         while piece := b",".join(islice(lines, _LINES)):
             values += map(decode_value, json.loads(b"[" + piece + b"]"))
     except (ValueError, RecursionError) as error:
-        raise FormatError(path, f"the file holds what is no value ({error}): {AGAIN}") from None
+        raise FormatError(path, f"the file holds what is no value ({one_line(error)}): {AGAIN}") from None
     return values
 
 

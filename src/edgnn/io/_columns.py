@@ -12,6 +12,7 @@ import numpy as np
 
 from edgnn._optional import optional
 from edgnn.errors import FormatError
+from edgnn.graphs._label_values import short
 from edgnn.io._table_files import Table
 
 _Array = np.ndarray[Any, Any]
@@ -43,12 +44,12 @@ class Column(ABC):
         """Take the next values; ``row`` is the row of the first one."""
 
     def _wrong_type(self, found: Any, expected: str) -> FormatError:
-        return FormatError(self.table.path, f"the column {self.name!r} holds {found}, but {self.what} is {expected}")
+        return FormatError(self.table.path, f"the column {short(self.name)} holds {found}, but {self.what} is {expected}")
 
     def _cell_error(self, array: Any, position: int, row: int, expected: str) -> FormatError:
         value = array[position].as_py()
         found = "is empty" if value is None else f"holds {_shown(value)}"
-        return self.table.error(f"the column {self.name!r} {found}; {self.what} is {expected}", row + position)
+        return self.table.error(f"the column {short(self.name)} {found}; {self.what} is {expected}", row + position)
 
 
 class Keys(Column):
@@ -83,9 +84,9 @@ class Keys(Column):
 
     def _missing(self, row: int) -> FormatError:
         if not self._label:
-            return self.table.error(f"the column {self.name!r} is empty; {self.what} is needed in every row", row)
+            return self.table.error(f"the column {short(self.name)} is empty; {self.what} is needed in every row", row)
         return self.table.error(
-            f"the column {self.name!r} is empty here, but not everywhere; label all rows, or none "
+            f"the column {short(self.name)} is empty here, but not everywhere; label all rows, or none "
             '("" in quotation marks is a label, the empty text)',
             row,
         )

@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, BinaryIO, Protocol, cast
 
 from edgnn.errors import FormatError
+from edgnn.graphs._label_values import one_line
 
 Path_ = str | os.PathLike[str]
 
@@ -61,7 +62,7 @@ class Guarded(io.RawIOBase):
         except (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
             if isinstance(error, OSError) and error.errno is not None:
                 raise
-            reason = str(error) or "unexpected end"
+            reason = one_line(error) or "unexpected end"
             raise FormatError(self._path, f"the compressed data is damaged or cut off ({reason})") from None
         self._seen += len(data)
         if self._limit is not None and self._seen > self._limit:
@@ -104,7 +105,7 @@ def open_zip(path: Path_) -> zipfile.ZipFile:
     except OSError:
         raise
     except Exception as error:  # zipfile lets struct, value and decoding errors of damaged archives through
-        raise FormatError(path, f"this is not a readable zip archive ({error})") from None
+        raise FormatError(path, f"this is not a readable zip archive ({one_line(error)})") from None
 
 
 def zip_members(archive: zipfile.ZipFile, path: Path_) -> dict[str, zipfile.ZipInfo]:
@@ -124,13 +125,13 @@ def zip_members(archive: zipfile.ZipFile, path: Path_) -> dict[str, zipfile.ZipI
 
 def open_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path_, max_bytes: int | None = None) -> BinaryIO:
     """Open one file of an archive for reading."""
-    inside = f"{os.fspath(path)}/{info.filename}"
+    inside = f"{os.fspath(path)}/{one_line(info.filename)}"
     if info.flag_bits & 1:
         raise FormatError(inside, "it is encrypted; unpack it yourself first")
     try:
         stream = archive.open(info)
     except Exception as error:  # zipfile lets struct, value and decoding errors of damaged archives through
-        raise FormatError(inside, f"the archive is damaged ({error})") from None
+        raise FormatError(inside, f"the archive is damaged ({one_line(error)})") from None
     packed = min(info.compress_size, archive.start_dir)
     return io.BufferedReader(Guarded(stream, inside, unpack_limit(packed, max_bytes)), _CHUNK)
 

@@ -10,9 +10,10 @@ from xml.sax.saxutils import escape
 
 from torch import Tensor
 
+from edgnn._suggest import suggestion
 from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import Graphs, Vocabulary
-from edgnn.graphs._vocabulary import OnUnknown
+from edgnn.graphs._vocabulary import OnUnknown, preview
 from edgnn.io._elements import Attributes, Elements
 from edgnn.io._files import Path_, atomic_maybe_gzip, open_binary
 from edgnn.io._graphml_parser import GraphmlParser, Key
@@ -132,7 +133,7 @@ class _Receiver:
                 raise FormatError(
                     self._path,
                     f"no key declares the {domain} attribute {name!r}, which {domain}_{option} asks for; "
-                    f"declared are {', '.join(map(repr, sorted(set(own.values())))) or 'none'}",
+                    f"declared are {preview(sorted(set(own.values())), 20) or 'none'}{suggestion(name, own.values())}",
                 )
             for key in matching:
                 self._names[domain].setdefault(key, []).append(name)

@@ -7,6 +7,7 @@ from typing import Any, BinaryIO, Protocol
 from xml.parsers import expat
 
 from edgnn.errors import FormatError
+from edgnn.graphs._label_values import one_line
 from edgnn.io._elements import shown
 from edgnn.io._files import Path_
 
@@ -116,7 +117,7 @@ class GraphmlParser:
                 rule = f"this is not well-formed XML: {expat.ErrorString(error.code)}"
                 raise FormatError(self._path, rule, error.lineno) from None
             except (LookupError, UnicodeError) as error:
-                raise FormatError(self._path, f"the encoding cannot be read ({error})", 1) from None
+                raise FormatError(self._path, f"the encoding cannot be read ({one_line(error)})", 1) from None
         if self._wanted is None:
             raise FormatError(self._path, "there is no graph in this GraphML document")
 

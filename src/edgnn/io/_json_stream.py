@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from edgnn.errors import FormatError
+from edgnn.graphs._label_values import short
 from edgnn.io._files import Path_
 
 _CHUNK = 2**18
@@ -54,7 +55,7 @@ class JsonStream:
                 raise self._error("expected a key in quotation marks")
             key = self.value()
             if self._next() != ":":
-                raise self._error(f"expected ':' behind the key {key!r}")
+                raise self._error(f"expected ':' behind the key {short(key)}")
             self._place += 1
             yield key
         if self._next():

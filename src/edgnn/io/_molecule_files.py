@@ -14,6 +14,7 @@ from typing import IO, Any, Literal
 
 import numpy as np
 
+from edgnn._suggest import suggestion
 from edgnn.errors import FormatError, GraphError
 from edgnn.graphs._vocabulary import preview
 from edgnn.io._files import Path_, line_chunks
@@ -107,9 +108,9 @@ def column_of(header: Sequence[str], name: str, path: Path_, hint: str = "") -> 
             return found[0]
         if found:
             raise FormatError(path, f"{len(found)} columns are called {name!r}; rename all but one", 1)
-    raise FormatError(
-        path, f"there is no column {name!r}; the header line has {preview([cell.strip() for cell in header])}{hint}", 1
-    )
+    names = [cell.strip() for cell in header]
+    meant = suggestion(name, names)
+    raise FormatError(path, f"there is no column {name!r}; the header line has {preview(names)}{meant or hint}", 1)
 
 
 class TargetColumns:

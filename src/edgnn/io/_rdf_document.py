@@ -14,7 +14,9 @@ from xml.parsers import expat
 
 from edgnn._optional import optional
 from edgnn.errors import FormatError
+from edgnn.graphs._label_values import one_line
 from edgnn.io._files import Path_, line_chunks, open_binary, unpack_limit
+from edgnn.io._nesting import DEEPEST_BRACKET, refuse_deep_brackets, unclosed
 from edgnn.io._ntriples import DEEPEST_TERM, TripleBuilder, Triples, refuse_deep_terms
 
 _FORMATS = {
@@ -145,15 +147,14 @@ class Document:
 
     def _refuse(self, error: SyntaxError, line: int) -> NoReturn:
         reason = _POSITION.sub("", error.msg)
-        if len(reason) > _LONGEST_REASON:
-            reason = f"{reason[:_LONGEST_REASON]}…"
+        at_break = self.format in _BY_LINE and error.offset == 1 and _LINE_ENDS.search(reason)
+        reason = one_line(reason, _LONGEST_REASON)
         if _RELATIVE in reason and self.base_iri is None and self.format not in _BY_LINE:
             reason += "; say what relative IRIs are relative to with base_iri="
         if self.format == "N3" and "Named graphs" in reason:
             reason = "a formula in braces is no RDF graph; of N3, only plain triples can be read"
         if error.lineno is None:
             raise FormatError(self.path, reason, self._failing_line()) from None
-        at_break = self.format in _BY_LINE and error.offset == 1 and _LINE_ENDS.search(reason)
         raise FormatError(self.path, reason, line + error.lineno - (2 if at_break else 1)) from None
 
     def _failing_line(self) -> int:
@@ -166,12 +167,17 @@ class Document:
             return lines.line
 
     def _check_terms(self) -> None:
-        """Refuse triple terms nested so deep that the parser would run out of stack."""
+        """Refuse triple terms nested so deep that the parser would run out of stack, and brackets that take its memory."""
         with self.open() as stream:
-            opened, end = 0, b""
+            opened, end, depth, deepest = 0, b"", 0, 0
             while block := stream.read(_BLOCK):
                 opened += (end + block).count(b"<<(")
                 end = block[-2:]
+                more, left = unclosed(block)
+                deepest, depth = max(deepest, depth + more), max(0, depth + left)
+        if deepest > DEEPEST_BRACKET:
+            with self.open() as stream:
+                refuse_deep_brackets(stream.read(), self.path)
         if opened > DEEPEST_TERM:
             with self.open() as stream:
                 refuse_deep_terms(stream.read(), self.path, 1)

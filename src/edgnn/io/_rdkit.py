@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from edgnn._optional import optional
+from edgnn._suggest import suggestion
 from edgnn.errors import GraphError, UnknownLabelError
 from edgnn.graphs import Graphs, Vocabulary
 from edgnn.graphs._vocabulary import OnUnknown, preview
@@ -167,7 +168,10 @@ def _reader(
     names = [label] if isinstance(label, str) else list(label)
     for name in names:
         if name not in table:
-            raise GraphError(f"{what}_label={name!r}: choose among {', '.join(table)}; a function of the {what}; or None")
+            raise GraphError(
+                f"{what}_label={name!r}: choose among {', '.join(table)}; a function of the {what}; or None"
+                f"{suggestion(name, table)}"
+            )
     if isinstance(label, str):
         return table[label]
     readers = [table[name] for name in names]

@@ -9,6 +9,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
+from edgnn._suggest import suggestion
 from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import Graphs
 from edgnn.graphs._vocabulary import preview
@@ -83,7 +84,7 @@ def read_labeled(path: Path_, *, format: str | None = None, **options: Any) -> L
     """Read graphs with the targets the source carries for them; see :func:`read` for formats and parameters."""
     kind = recognize(path, options) if format is None else format
     if kind not in _READERS:
-        raise GraphError(f"format={kind!r}: choose one of {', '.join(map(repr, _READERS))}")
+        raise GraphError(f"format={kind!r}: choose one of {', '.join(map(repr, _READERS))}{suggestion(kind, _READERS)}")
     _check_options(kind, _READERS[kind], options)
     if kind == "tables" and format is None:
         _check_columns(Path(path), options)
@@ -114,7 +115,10 @@ def format_to_write(path: Path_, format: str | None = None) -> str:
     """Return the name of the format that :func:`write` gives a file or folder of this name."""
     kind = _BY_SUFFIX.get(_suffix(path)) if format is None else format
     if kind not in _WRITERS or (kind in ("tu", "tables") and format is None):
-        raise GraphError(f"cannot tell the format of {os.fspath(path)!r}; pass format= one of {', '.join(map(repr, _WRITERS))}")
+        raise GraphError(
+            f"cannot tell the format of {os.fspath(path)!r}; pass format= one of {', '.join(map(repr, _WRITERS))}"
+            f"{suggestion(format, _WRITERS)}"
+        )
     return kind
 
 
@@ -152,7 +156,7 @@ def _check_options(kind: str, function: Callable[..., Any], options: Iterable[st
     for name in options:
         if name not in known:
             has = f"it has {', '.join(known)}" if known else "it has none"
-            raise GraphError(f"the format {kind!r} has no option {name!r}; {has}")
+            raise GraphError(f"the format {kind!r} has no option {name!r}; {has}{suggestion(name, known)}")
 
 
 def _check_columns(path: Path, options: dict[str, Any]) -> None:

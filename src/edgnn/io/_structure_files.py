@@ -14,6 +14,7 @@ from torch import Tensor
 from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import CSR, Graphs, Structure
 from edgnn.graphs._graphs import Multiplicity
+from edgnn.graphs._label_values import one_line
 from edgnn.graphs._structure import DENSE_ENTRIES_PER_EDGE
 from edgnn.graphs._vocabulary import known_labels
 from edgnn.io import _piece_checks as check
@@ -105,7 +106,7 @@ def open_structure(folder: Path_, *, verify: bool = False) -> Structure:
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, FormatError):
             raise
-        raise FormatError(path / HEADER, f"the header lacks what it must tell ({error}): {AGAIN}") from None
+        raise FormatError(path / HEADER, f"the header lacks what it must tell ({one_line(error)}): {AGAIN}") from None
     if verify:
         told_of(path, lambda: _verify(structure))
     return structure

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 
 from edgnn._optional import optional
 from edgnn.errors import FormatError, GraphError
+from edgnn.graphs._label_values import one_line, short
 from edgnn.io._files import Path_, open_binary, unpack_limit
 
 PARQUET = (".parquet", ".pq")
@@ -58,7 +59,9 @@ class Table(ABC):
     def _check_names(self) -> None:
         for position, name in enumerate(self.names):
             if name and name in self.names[:position]:
-                raise FormatError(self.path, f"the column {name!r} stands twice; give each column its own name", self.line(-1))
+                raise FormatError(
+                    self.path, f"the column {short(name)} stands twice; give each column its own name", self.line(-1)
+                )
 
 
 class ParquetTable(Table):
@@ -119,7 +122,7 @@ class TextTable(Table):
         try:
             self.names = next(csv.reader([header], delimiter=self._delimiter, strict=True), [])
         except csv.Error as error:
-            raise FormatError(path, f"the column names cannot be read ({error})", 1) from None
+            raise FormatError(path, f"the column names cannot be read ({one_line(error)})", 1) from None
         if not self.names:
             raise FormatError(path, "the first line is blank; it must name the columns", 1)
         self._check_names()
@@ -285,4 +288,4 @@ def _delimiter(path: Path, header: str) -> str:
 
 
 def _first_line(message: str) -> str:
-    return message.partition("\n")[0][:200]
+    return one_line(message.partition("\n")[0])

@@ -9,6 +9,7 @@ import numpy as np
 
 from edgnn._optional import optional
 from edgnn.errors import FormatError
+from edgnn.graphs._label_values import short
 from edgnn.io._columns import Keys, encoded, number
 
 _Array = np.ndarray[Any, Any]
@@ -101,7 +102,7 @@ def _graphs(listed: Listed | None, node_graph: Keys | None, edge_graph: Keys | N
             unlisted = np.flatnonzero(by_column[column] >= len(own))
             if len(unlisted):
                 graph = ids[int(by_column[column][unlisted[0]])].as_py()
-                raise column.table.error(f"the graph {graph!r} is not in {listed.ids.table.path.name}", int(unlisted[0]))
+                raise column.table.error(f"the graph {short(graph)} is not in {listed.ids.table.path.name}", int(unlisted[0]))
     return by_column, ids
 
 
@@ -125,7 +126,9 @@ def _check_listed(numbers: _Array, listed: Listed, ids: Any, id_of_row: _Array) 
     if len(again):
         row = int(again[0])
         within = "" if listed.graph is None else " in one graph"
-        raise listed.ids.table.error(f"the id {ids[int(id_of_row[row])].as_py()!r} stands twice{within}; ids are unique", row)
+        raise listed.ids.table.error(
+            f"the id {short(ids[int(id_of_row[row])].as_py())} stands twice{within}; ids are unique", row
+        )
 
 
 def _check_known(numbers: _Array, known: int, source: Keys, target: Keys, nodes: Listed, ids: Any, ends: _Array) -> None:
@@ -135,7 +138,7 @@ def _check_known(numbers: _Array, known: int, source: Keys, target: Keys, nodes:
         column = target if side else source
         node, table = ids[int(ends[unknown[0]])].as_py(), nodes.ids.table.path.name
         where = "" if nodes.graph is None else " in this graph"
-        raise column.table.error(f"the {column.name} {node!r} is not among the nodes of {table}{where}", row)
+        raise column.table.error(f"the {column.name} {short(node)} is not among the nodes of {table}{where}", row)
 
 
 def _check_within(numbers: _Array, graph_of_node: _Array, source: Keys, names: _Array, graph_ids: Any) -> None:
@@ -143,7 +146,7 @@ def _check_within(numbers: _Array, graph_of_node: _Array, source: Keys, names: _
     if len(across):
         row = int(across[0])
         first, second = (
-            f"node {names[end]!r} of graph {graph_ids[int(graph_of_node[end])].as_py()!r}"
+            f"node {short(names[end])} of graph {short(graph_ids[int(graph_of_node[end])].as_py())}"
             for end in numbers[2 * row : 2 * row + 2]
         )
         raise source.table.error(f"the edge joins {first} to {second}; an edge stays within one graph", row)

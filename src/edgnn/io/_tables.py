@@ -11,9 +11,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from edgnn._suggest import suggestion
 from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import Graphs, Nodes, Vocabulary
-from edgnn.graphs._vocabulary import OnUnknown
+from edgnn.graphs._label_values import short
+from edgnn.graphs._vocabulary import OnUnknown, preview
 from edgnn.io._columns import Column, Keys, Numbers, Targets, number, read_columns
 from edgnn.io._elements import coded_labels
 from edgnn.io._files import Path_
@@ -176,9 +178,10 @@ class _Rows:
 
     def _existing(self, name: str, option: str) -> str:
         if name not in self.table.names:
-            columns = ", ".join(map(repr, self.table.names[:20])) + ", …" * (len(self.table.names) > 20)
+            meant = suggestion(name, self.table.names)
+            columns = preview(self.table.names, 20)
             raise FormatError(
-                self.table.path, f"there is no column {name!r}; the columns are {columns}: choose one with {option}="
+                self.table.path, f"there is no column {name!r}; the columns are {columns}: choose one with {option}={meant}"
             )
         return name
 
@@ -254,11 +257,11 @@ def _graph_targets(collection: _Rows) -> _Array | None:
         if values.dtype == object and not present.all():
             row = int(np.argmin(present))
             raise collection.table.error(
-                f"the column {column.name!r} is empty; a target that is text is needed everywhere", row
+                f"the column {short(column.name)} is empty; a target that is text is needed everywhere", row
             )
         if values.dtype == object and len(collection.target) > 1:
             raise FormatError(
-                collection.table.path, f"the column {column.name!r} holds text; several targets together must be numbers"
+                collection.table.path, f"the column {short(column.name)} holds text; several targets together must be numbers"
             )
         arrays.append(values)
     return None if not arrays else arrays[0] if len(arrays) == 1 else np.column_stack(arrays)

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import Graphs
+from edgnn.graphs._label_values import one_line
 from edgnn.io._files import Path_, atomic_file, atomic_folder, open_binary, open_member, open_zip, zip_members
 from edgnn.io._labeled import Labeled
 from edgnn.io._numbers import read_columns
@@ -106,13 +107,13 @@ class _Files:
             raise FormatError(place, f"there is no {name or 'NAME'}_A.txt here, so this is no TU data set")
         if len(found) > 1:
             several = ", ".join(sorted(names[key].removesuffix("_A.txt") for key in found))
-            raise FormatError(place, f"several TU data sets are here ({several}); choose one with name=")
+            raise FormatError(place, f"several TU data sets are here ({one_line(several)}); choose one with name=")
         self._prefix = found[0].removesuffix("A.txt")
         self._openers = openers
         self._place = place
 
     def path(self, part: str) -> str:
-        return f"{self._place}/{self._prefix}{part}.txt"
+        return f"{self._place}/{one_line(self._prefix)}{part}.txt"
 
     def columns(self, part: str, kind: str, columns: int | None = None) -> _Array | None:
         opener = self._openers.get(f"{self._prefix}{part}.txt")

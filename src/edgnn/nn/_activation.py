@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from edgnn._suggest import suggestion
 from edgnn.errors import ModelError
 
 Activation = Callable[[Tensor], Tensor]
@@ -38,5 +39,7 @@ def activation_of(name: str | Activation) -> Activation:
     if callable(name):
         return name
     if name not in ACTIVATIONS:
-        raise ModelError(f"activation={name!r}: choose a function or one of {', '.join(map(repr, ACTIVATIONS))}")
+        raise ModelError(
+            f"activation={name!r}: choose a function or one of {', '.join(map(repr, ACTIVATIONS))}{suggestion(name, ACTIVATIONS)}"
+        )
     return ACTIVATIONS[name]

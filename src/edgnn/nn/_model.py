@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeVar
 import torch
 from torch import Generator, Tensor, nn
 
+from edgnn._suggest import suggestion
 from edgnn.errors import ModelError
 from edgnn.graphs import Graphs
 from edgnn.graphs._csr import CSR
@@ -67,7 +68,7 @@ class Model(nn.Module):
     ) -> None:
         super().__init__()
         if conv not in CONVS:
-            raise ModelError(f"conv={conv!r}: choose one of {', '.join(map(repr, CONVS))}")
+            raise ModelError(f"conv={conv!r}: choose one of {', '.join(map(repr, CONVS))}{suggestion(conv, CONVS)}")
         for name, number in (("layers", layers), ("hidden", hidden)):
             if number < 1:
                 raise ModelError(f"{name}={number}: at least 1 is needed")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from numbers import Integral
 from pathlib import Path
@@ -25,6 +27,7 @@ from edgnn.ops._sampling import check_lists
 
 _MEMORY = 2**30
 _LEAST_MEMORY, _LARGEST_CHUNK = 2**20, 2**26
+_memory: ContextVar[int] = ContextVar("memory", default=_MEMORY)
 _INDEX_BYTES = 24  # of one entry of a neighbor list while a chunk is put together
 _ROWS_AT_ONCE = 2**16
 
@@ -79,7 +82,17 @@ def node_outputs(
 
 def default_memory(device: torch.device) -> int:
     """Return how many bytes of states are held at once unless told otherwise: 1 GiB, on CUDA half of what is free."""
-    return _MEMORY if device.type != "cuda" else torch.cuda.mem_get_info(device)[0] // 2
+    return _memory.get() if device.type != "cuda" else torch.cuda.mem_get_info(device)[0] // 2
+
+
+@contextmanager
+def states_within(memory: int) -> Iterator[None]:
+    """Let states on the CPU take at most so many bytes (at least 1 MiB) where nothing else is said, while the block lasts."""
+    token = _memory.set(min(_memory.get(), max(_LEAST_MEMORY, memory)))
+    try:
+        yield
+    finally:
+        _memory.reset(token)
 
 
 class _Plan:

@@ -1,0 +1,128 @@
+"""``--memory``: a ceiling on what a command may take of the machine's memory; reaching it is one clear line."""
+
+from __future__ import annotations
+
+import errno
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from edgnn.errors import EdgnnError
+
+MemoryOption = Annotated[
+    str | None,
+    typer.Option("--memory", metavar="SIZE", help="Take no more memory than this, such as 2GiB or 500MB; more is an error."),
+]
+
+_SIZE = re.compile(r"\s*(\d{1,15}(?:\.\d{1,6})?)\s*(?:([kmgt])(i?)b?|b)?\s*", re.IGNORECASE | re.ASCII)
+_UNITS = {unit: power for power, unit in enumerate(("", "k", "m", "g", "t"))}
+_STATUS = Path("/proc/self/status")
+#: What is left to a command at least, beyond what the program itself takes.
+_LEAST_ROOM = 64 * 2**20
+_SHARE_FOR_STATES = 4
+_NO_MEMORY = (
+    "out of memory", "can't allocate memory", "cannot allocate memory", "not enough memory", "unable to allocate", "alloc of size",
+    "bad_alloc",
+)  # fmt: skip
+
+
+def parse_size(text: str) -> int:
+    """Return the bytes that a text such as ``2GiB``, ``500MB``, ``1.5g`` or ``100000000`` stands for."""
+    found = _SIZE.fullmatch(text)
+    size = 0
+    if found is not None:
+        base = 1000 if found[2] and text.strip().lower().endswith("b") and not found[3] else 1024
+        size = int(float(found[1]) * base ** _UNITS[(found[2] or "").lower()])
+    if not 0 < size < 2**60:
+        raise EdgnnError(f"--memory {text!r}: give a size such as 2GiB, 500MB or a number of bytes")
+    return size
+
+
+@contextmanager
+def ceiling(told: str | None, *sources: str | Path | None) -> Iterator[None]:
+    """Hold this process, and those that it starts, to a ceiling while the block lasts.
+
+    What exceeds it fails at once, before the machine swaps; the error says so. Outputs of node models are computed layer by layer
+    where all at once would take more than a quarter of it.
+
+    Parameters
+    ----------
+    told : str, optional
+        The ceiling, as of :func:`parse_size`; without it nothing is done.
+    *sources : path or str, optional
+        Data: folders of arrays among it are mapped, and what is mapped is the system's to keep or drop.
+    """
+    if told is None:
+        yield
+        return
+    size = parse_size(told)
+    from edgnn.training._layerwise import states_within
+
+    with _limited(told, size, sum(map(mapped_bytes, sources))) as lift, states_within(size // _SHARE_FOR_STATES):
+        try:
+            yield
+        except (MemoryError, RuntimeError, OSError, EdgnnError) as error:
+            lift()
+            if not _is_of_memory(error):
+                raise
+            raise EdgnnError(
+                f"this needs more than --memory {told}; ways out: a higher --memory, a smaller batch size, hidden size or number "
+                "of members, or data as a folder of arrays (edgnn convert DATA big.graphs), which is mapped, not read"
+            ) from None
+
+
+def mapped_bytes(source: str | Path | None) -> int:
+    """Return how many bytes of a source are mapped into memory rather than read."""
+    try:
+        if source is None or not (Path(source) / "graphs.json").is_file():
+            return 0
+        return sum(file.stat().st_size for file in Path(source).glob("*.npy"))
+    except (OSError, ValueError):
+        return 0
+
+
+@contextmanager
+def _limited(told: str, size: int, mapped: int) -> Iterator[Callable[[], None]]:
+    """Limit the memory of the process; the limit before comes back afterwards, or when it is lifted."""
+    if sys.platform != "linux":
+        raise EdgnnError(f"--memory {told}: only Linux holds a process to a ceiling; leave it out, or run it in a container")
+    import resource
+
+    import torch
+
+    torch.ones(2**18).exp_()  # threads that are started later than this could not be told that there is no room for them
+    reserved, used = _status("VmData"), _status("RssAnon")
+    if size < used + _LEAST_ROOM:
+        raise EdgnnError(
+            f"--memory {told}: the program itself takes {used / 2**20:.0f} MiB; give at least {(used + _LEAST_ROOM) / 2**20:.0f}MiB"
+        )
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    wanted = size + max(0, reserved - used) + mapped
+    if before[1] != resource.RLIM_INFINITY:
+        wanted = min(wanted, before[1])
+
+    def lift() -> None:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
+
+    resource.setrlimit(resource.RLIMIT_DATA, (wanted, before[1]))
+    try:
+        yield lift
+    finally:
+        lift()
+
+
+def _status(field: str) -> int:
+    """Return what Linux says about this process, in bytes."""
+    found = re.search(rf"^{field}:\s+(\d+) kB$", _STATUS.read_text(), re.MULTILINE)
+    return 0 if found is None else int(found[1]) * 1024
+
+
+def _is_of_memory(error: BaseException) -> bool:
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
+        return True
+    return any(mark in str(error).lower() for mark in _NO_MEMORY)

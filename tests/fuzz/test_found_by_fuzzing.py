@@ -1,0 +1,163 @@
+"""What fuzzing has found, each as the smallest input that shows it."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+
+import pytest
+
+import edgnn
+from edgnn.errors import FormatError
+from edgnn.graphs._label_values import one_line
+from edgnn.io._nesting import DEEPEST_BRACKET, refuse_deep_brackets
+from edgnn.report import write_report
+from fuzz import samples
+from fuzz.mutations import check_line
+from study_pages import made_evaluation, make_study
+
+LONG = "x" * 70_000
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "options"),
+    [
+        ("x.nt", b"<http://x/\x1b> <http://x/b> <http://x/c> .\n", {}),
+        ("x.nq", b"<http://x/a\n> <http://x/b> <http://x/c> .\n", {}),
+        ("x.ttl", b"\x0b", {}),
+        ("x.n3", "\u202e".encode(), {}),
+        ("x.ttl", "\u2028".encode(), {}),
+        ("x.rdf", samples.XML.replace(b"22-rdf", b"22\r\n-rdf", 1), {}),
+        ("x.graphml", f'<?xml version="1.0" encoding="{LONG}"?><graphml/>'.encode(), {}),
+        ("x.graphml", samples.GRAPHML.replace(b'"weight"', f'"{LONG}"'.encode()), {"node_features": ["weight"]}),
+        ("x.json", f'{{"{LONG}" 1}}'.encode(), {}),
+        ("x.csv", f"{LONG},b\n1,2\n".encode(), {}),
+        ("x.csv", f"source,target,{LONG},{LONG}\n1,2,3,4\n".encode(), {}),
+        ("edges.csv", f"source,target,{LONG}\n1,2,3\n".encode(), {"edge_features": ["w"]}),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_a_message_is_one_short_line_without_what_a_terminal_obeys(tmp_path, name, data, options):
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(FormatError) as told:
+        edgnn.read(tmp_path / name, **options)
+    check_line(str(told.value))
+
+
+def test_a_strange_name_in_an_archive_is_shown_harmlessly(tmp_path):
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        archive.writestr("\x1b[31mS_A.txt", "1, 2\n")
+    with pytest.raises(FormatError, match=r"\\x1b\[31mS_graph_indicator\.txt: the file is missing") as told:
+        edgnn.read(tmp_path / "x.zip")
+    check_line(str(told.value))
+
+
+def test_a_long_id_of_a_graph_is_shortened(tmp_path):
+    samples.put(tmp_path, samples.TABLES | {"nodes.csv": f"graph,node\n{LONG},a\n".encode()})
+    with pytest.raises(FormatError, match=r"is not in graphs\.csv") as told:
+        edgnn.read(tmp_path)
+    check_line(str(told.value))
+
+
+def test_words_of_other_libraries_become_one_line():
+    assert one_line("a\nb\t\x1b[0m\u202e") == "a\\nb\\t\\x1b[0m\\u202e"
+    assert one_line("ß" * 300) == "ß" * 200 + "…"
+
+
+def test_brackets_in_texts_names_and_comments_do_not_nest():
+    deep = DEEPEST_BRACKET + 1
+    for harmless in (b'"%s"', b"'%s'", b'"""%s\n"x"\n"""', b"'''%s'''", b"# %s\n", b"<http://x/%s>"):
+        refuse_deep_brackets(harmless % (b"(" * deep), "x.ttl")
+    refuse_deep_brackets(b"( )" * deep + rb"\(" * deep + b'"\\""', "x.ttl")
+    for bomb in (b"(", b"[ ", b"{\n", b'[ <http://x/a> ")" '):
+        with pytest.raises(FormatError, match="brackets nest more than 10,000 deep"):
+            refuse_deep_brackets(bomb * deep, "x.ttl")
+
+
+def test_many_brackets_side_by_side_are_read(tmp_path):
+    (tmp_path / "x.ttl").write_text("@prefix x: <http://x/> .\nx:a x:b " + " , ".join(["[ x:c x:d ]"] * 11_000) + " .\n")
+    assert edgnn.read(tmp_path / "x.ttl").num_edges == 22_000
+
+
+def damaged_evaluation(change):
+    document = json.loads(json.dumps(made_evaluation(0.8, items=20, folds=3).to_dict(), default=lambda array: array.tolist()))
+    change(document)
+    return json.dumps(document)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda document: document["truth"].__setitem__(0, 10**30),
+        lambda document: document["truth"].__setitem__(0, 2),
+        lambda document: document["splits"][0]["test"].__setitem__(0, 2**40),
+        lambda document: document["splits"][0]["prediction"].__setitem__(0, 7),
+        lambda document: document["splits"][0]["prediction"].pop(),
+        lambda document: document["splits"][0]["probability"].pop(),
+        lambda document: document["splits"][0].__setitem__("training_accuracy", [1]),
+        lambda document: document["splits"][0].__setitem__("repeat", "x"),
+        lambda document: document["splits"].clear(),
+        lambda document: document["class_names"].append("more"),
+        lambda document: document.__setitem__("metrics", []),
+        lambda document: document.__setitem__("format", ["x" * 5000]),
+    ],
+)
+def test_an_evaluation_whose_parts_do_not_fit_is_told(tmp_path, change):
+    (tmp_path / "x.json").write_text(damaged_evaluation(change))
+    with pytest.raises(FormatError, match="what it holds is damaged") as told:
+        write_report(tmp_path / "x.json")
+    check_line(str(told.value))
+
+
+def test_a_score_too_large_for_a_page_is_told(tmp_path):
+    place = samples.put(
+        tmp_path / "run", {"config.json": b'{"format": 1}', "metrics.json": b'{"metrics": {"accuracy": 1%s}}' % (b"0" * 400)}
+    )
+    with pytest.raises(FormatError, match=r"what it holds is damaged .OverflowError"):
+        write_report(place)
+
+
+@pytest.mark.parametrize("field", ["seconds", "memory", "history", "settings", "environment", "ceiling"])
+def test_a_signed_cell_with_a_field_of_another_type_is_left_out_and_named(tmp_path, field):
+    from edgnn.experiments._study_files import read_signed, write_signed
+
+    study = make_study(tmp_path / "study", {"majority": 0.6}, ("MUTAG",), runs=2, items=20, folds=3)
+    path = study.path / study.cells()[0].path
+    stored = read_signed(path)
+    del stored["sha256"]
+    write_signed(path, stored | {field: [[1]]})
+    page = write_report(study.path).read_text()
+    assert "its fields are of other types" in page
+
+
+@pytest.mark.parametrize(
+    "source", ["x", {"name": 7, "options": {}}, {"name": "a\0b", "options": {}}, {"name": "x"}, {"name": "x", "options": []}]
+)
+def test_a_run_that_says_nonsense_about_its_data_still_predicts(source):
+    from edgnn.cli._predict import _is_origin
+
+    assert not _is_origin(source)
+    assert _is_origin({"name": "x.csv", "options": {}, "format": "tables"})
+
+
+def test_a_run_that_says_nonsense_about_its_data_is_not_resumed(tmp_path):
+    from edgnn.cli._train import _stored_choices
+    from edgnn.errors import RunError
+    from edgnn.training import RunFolder
+
+    for number, config in enumerate([{}, {"source": 1, "parts": {}}, {"source": {"name": "x"}, "parts": {"test": None}}]):
+        run = RunFolder.create(tmp_path / str(number), config)
+        with pytest.raises(RunError, match="does not say what the run was trained on"):
+            _stored_choices(run)
+
+
+@pytest.mark.parametrize("threads", [10**9, 0, "2", None, 1.0])
+def test_a_run_with_a_strange_number_of_threads_is_told(tmp_path, threads):
+    from edgnn.cli._threads import use_threads_of
+    from edgnn.errors import RunError
+    from edgnn.training import RunFolder
+
+    run = RunFolder.create(tmp_path / "run", {})
+    run.write_json("environment.json", {"threads": threads})
+    with pytest.raises(RunError, match="how many threads"):
+        use_threads_of(run)

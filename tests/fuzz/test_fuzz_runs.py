@@ -1,0 +1,170 @@
+"""Damaged run folders, studies and evaluations: they are loaded, or told as damaged in one line."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from safetensors.torch import load, save
+
+import edgnn
+from edgnn.estimators import load_estimator
+from edgnn.estimators._session import checkpoint_epoch, estimator_of
+from edgnn.experiments import Study
+from edgnn.report import write_report
+from edgnn.training import RunFolder
+from edgnn.training._values import pack_tensors
+from fuzz import samples
+from fuzz.mutations import check_told, explore, mutated, mutated_json, no_waiting_for_the_disk
+from study_pages import made_evaluation, make_study
+
+SHARE = 1 / 12
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_disk():
+    with no_waiting_for_the_disk():
+        yield
+
+
+@pytest.fixture(scope="module")
+def small():
+    data = edgnn.load_dataset("MUTAG")
+    return data.graphs[:24], data.targets[:24]
+
+
+@pytest.fixture(scope="module")
+def run_files(tmp_path_factory, small):
+    """A run of edgnn train, of two small models."""
+    from edgnn.cli import main
+
+    place = tmp_path_factory.mktemp("runs")
+    edgnn.write(small[0], place / "SMALL", format="tu", name="SMALL", targets=2 * small[1] - 1)
+    words = ["train", place / "SMALL", "--out", place / "run", "--max-epochs", 2, "--hidden", 4, "--members", 2, "-q"]
+    with pytest.MonkeyPatch.context() as patch, suppress(SystemExit):
+        patch.setattr("sys.argv", ["edgnn", *map(str, words)])
+        main()
+    files = samples.content_of(place / "run")
+    state = {name: value for name, value in load(files["model.safetensors"]).items() if name.startswith("model.")}
+    files["checkpoint.safetensors"] = pack_tensors(state | {"losses": next(iter(state.values())).new_zeros(2, 2)})
+    return files
+
+
+def damaged(files, source):
+    changed = dict(files)
+    name = source.choice([*sorted(changed), "config.json", "config.json", "model.safetensors"])
+    if name.endswith(".safetensors") and source.random() < 0.5:
+        changed[name] = reshaped(changed[name], source)
+    elif name.endswith(".json") and source.random() < 0.8:
+        changed[name] = mutated_json(changed[name], source)
+    elif name.endswith(".jsonl") and source.random() < 0.5:
+        lines = changed[name].splitlines()
+        place = source.randrange(len(lines))
+        lines[place] = mutated_json(lines[place], source)
+        changed[name] = b"\n".join(lines) + b"\n"
+    elif source.random() < 0.05:
+        del changed[name]
+    else:
+        changed[name] = mutated(changed[name], source)
+    return changed
+
+
+def reshaped(data, source):
+    """Return a sound safetensors file whose tensors are not what the configuration says."""
+    tensors = dict(load(data))
+    name = source.choice(sorted(tensors))
+    value = tensors.pop(name)
+    other = source.choice((value[:0], value.flatten(), value.double(), value.long(), value * float("nan"), value.bool(), None))
+    if other is not None:
+        tensors[source.choice((name, "model.x", "x", name))] = other.contiguous()
+    return save(tensors) if source.random() < 0.5 else pack_tensors(tensors)
+
+
+def used(place, graphs):
+    estimator = load_estimator(place)
+    repr(estimator)
+    estimator.predict(graphs)
+    estimator.predict_proba(graphs)
+
+
+def test_a_damaged_run_is_loaded_or_told(run_files, small):
+    def check(source):
+        with TemporaryDirectory() as folder:
+            place = samples.put(Path(folder) / "run", damaged(run_files, source))
+            check_told(lambda: used(place, small[0][:3]))
+
+    with TemporaryDirectory() as folder:
+        assert check_told(lambda: used(samples.put(Path(folder) / "run", run_files), small[0][:3]))
+    explore(check, 120, SHARE * 3, seed=1)
+
+
+def test_a_damaged_run_is_opened_and_resumed_or_told(run_files):
+    def check(source):
+        with TemporaryDirectory() as folder:
+            place = samples.put(Path(folder) / "run", damaged(run_files, source))
+            check_told(lambda: RunFolder.open(place).history())
+            check_told(lambda: estimator_of(RunFolder.open(place)))
+            check_told(lambda: checkpoint_epoch(RunFolder.open(place)))
+            for name in ("metrics.json", "environment.json"):
+                check_told(lambda name=name: RunFolder.open(place).read_json(name))
+
+    explore(check, 60, SHARE, seed=2)
+
+
+def test_a_page_about_a_damaged_run_is_written_or_told(run_files):
+    def check(source):
+        with TemporaryDirectory() as folder:
+            place = samples.put(Path(folder) / "run", damaged(run_files, source))
+            check_told(lambda: write_report(place))
+
+    explore(check, 80, SHARE * 2, seed=3)
+
+
+def test_a_page_about_a_damaged_evaluation_is_written_or_told():
+    document = {
+        "model": "edgnn", "data": "MUTAG", "seconds": 1.5, "paper": {"row": "edgnn", "mean": 0.8, "spread": 0.1},
+        "environment": {"packages": {"torch": "9"}}, "evaluation": made_evaluation(0.8, items=20, folds=3).to_dict(),
+    }  # fmt: skip
+    data = json.dumps(document, default=lambda value: value.tolist()).encode()
+
+    def check(source):
+        with TemporaryDirectory() as folder:
+            place = Path(folder) / "evaluation.json"
+            place.write_bytes((mutated_json if source.random() < 0.8 else mutated)(data, source))
+            check_told(lambda: write_report(place))
+
+    explore(check, 80, SHARE * 3, seed=4)
+
+
+@pytest.fixture(scope="module")
+def study_files(tmp_path_factory):
+    place = tmp_path_factory.mktemp("studies") / "study"
+    make_study(place, {"majority": 0.6, "edgnn": 0.9}, ("MUTAG",), runs=2, items=20, folds=3)
+    return samples.content_of(place)
+
+
+def test_a_page_about_a_damaged_study_is_written_or_told(study_files):
+    def check(source):
+        changed = dict(study_files)
+        name = source.choice(sorted(changed))
+        if source.random() < 0.7:
+            document = json.loads(mutated_json(changed[name], source))
+            if isinstance(document, dict) and document.pop("sha256", None) is not None:
+                body = json.dumps(document).encode()[1:]
+                changed[name] = b'{"sha256": "%s",\n' % hashlib.sha256(body).hexdigest().encode() + body
+            else:
+                changed[name] = json.dumps(document).encode()
+        else:
+            changed[name] = mutated(changed[name], source)
+        with TemporaryDirectory() as folder:
+            place = samples.put(Path(folder) / "study", changed)
+            check_told(lambda: write_report(place))
+            check_told(lambda: Study.open(place))
+            shutil.rmtree(place)
+
+    explore(check, 40, SHARE * 3, seed=5)

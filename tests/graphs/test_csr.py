@@ -61,6 +61,25 @@ def test_packing_leaves_its_input_alone_and_orders_large_numbers():
     assert row.tolist() == [2**31 - 1, 0, 2**31 - 1]
 
 
+@given(PAIRS, st.integers(1, 4), st.booleans())
+def test_a_repeated_matrix_has_its_blocks_along_the_diagonal(pairs, blocks, with_values):
+    matrix = from_keys(pack(*columns_of(pairs)), 5, 4, distinct=with_values, count=torch.float64 if with_values else None)
+    many = matrix.repeated(blocks)
+    assert (many.blocks, many.shape, many.nnz) == (blocks, (5 * blocks, 4 * blocks), matrix.nnz * blocks)
+    assert torch.equal(many.to_dense(), torch.block_diag(*[counted(pairs)] * blocks))
+    assert (many.values is not None) == with_values
+    assert many.indptr.dtype == many.indices.dtype == torch.int32
+
+
+def test_the_last_repetition_is_kept():
+    matrix = from_keys(pack(*columns_of([(0, 1), (4, 3)])), 5, 4, distinct=False)
+    assert matrix.repeated(1) is matrix
+    twice = matrix.repeated(2)
+    assert matrix.repeated(2) is twice
+    assert (matrix.repeated(3).blocks, matrix.repeated(2).blocks) == (3, 2)
+    assert torch.equal(matrix.repeated(2).to_dense(), twice.to_dense())
+
+
 @given(PAIRS)
 def test_scipy_gets_its_own_copy_with_duplicates_added_up(pairs):
     matrix = from_keys(pack(*columns_of(pairs)), 5, 4, distinct=False)
@@ -71,6 +90,7 @@ def test_scipy_gets_its_own_copy_with_duplicates_added_up(pairs):
     foreign.data[:] = 7
     assert (matrix.indptr.tolist(), matrix.indices.tolist()) == before
     counts = from_keys(pack(*columns_of(pairs)), 5, 4, distinct=True, count=torch.float64)
+    assert np.array_equal(counts.to_scipy().toarray(), counted(pairs).numpy())
     counts.to_scipy().data[:] = 7
     assert torch.equal(counts.to_dense(), counted(pairs))
 
@@ -81,6 +101,13 @@ def test_moving_changes_values_only_in_type():
     assert (moved.values.dtype, moved.indices.dtype, moved.shape) == (torch.float64, torch.int32, (1, 1))
     assert matrix.to(dtype=None).values.dtype == torch.float32
     assert matrix.nbytes == 8 + 4 + 4
+
+
+def test_moving_takes_every_array_along_and_keeps_what_is_known():
+    matrix = CSR(torch.tensor([0, 1, 2]), torch.tensor([0, 1]), torch.tensor([2.0, 3.0]), (2, 2), blocks=2, short=True)
+    moved = matrix.to("meta", torch.float64)
+    assert {part.device.type for part in (moved.indptr, moved.indices, moved.values, moved.to_dense())} == {"meta"}
+    assert (moved.values.dtype, moved.shape, moved.blocks, moved.short) == (torch.float64, (2, 2), 2, True)
 
 
 @pytest.mark.gpu

@@ -508,6 +508,7 @@ def test_repr_says_what_is_here():
     assert repr(Graphs.from_edges([])) == "Graphs(1 graph, 0 nodes, 0 edges, no node labels, no edge labels)"
     many = Graphs.from_edges([], sizes=[1] * 1000, node_labels=["a"] * 1000, node_features=np.zeros((1000, 2)))
     assert repr(many) == "Graphs(1,000 graphs, 1,000 nodes, 0 edges, 1 node label, no edge labels, 2 node features)"
+    assert repr(Graphs.from_edges([(0, 1)], edge_features=[[0.5]])).endswith("no edge labels, 1 edge feature)")
 
 
 CHANGES = {
@@ -683,8 +684,10 @@ def test_numpy_sees_one_object_per_graph_and_never_numbers():
     assert array.shape == (2,)
     assert array[1].equals(graphs[1])
     assert np.asarray(graphs.nodes).shape == (4,)
-    with pytest.raises(GraphError, match="no array of numbers"):
-        np.asarray(graphs, dtype=float)
+    assert np.asarray(graphs, dtype=object).shape == (2,)
+    for items, name in ((graphs, "Graphs"), (graphs.nodes, "Nodes")):
+        with pytest.raises(GraphError, match=f"^{name} is no array of numbers"):
+            np.asarray(items, dtype=float)
 
 
 def test_what_is_no_graphs_is_named():

@@ -93,7 +93,9 @@ def test_scikit_learn_folds_index_nodes_and_lists_of_them(splitter):
 
 def test_joining_refuses_nodes_of_other_graphs():
     twin = pickle.loads(pickle.dumps(COLLECTION))
-    assert Nodes.concat([COLLECTION.nodes[2], twin.nodes[0]]).index.tolist() == [2, 0]
+    joined = Nodes.concat([COLLECTION.nodes[2], twin.nodes[0]])
+    assert joined.index.tolist() == [2, 0]
+    assert joined.graphs is COLLECTION
     other = COLLECTION.with_node_labels(None)
     with pytest.raises(GraphError, match="part 1 selects nodes of other graphs"):
         Nodes.concat([COLLECTION.nodes, other.nodes])
@@ -124,10 +126,20 @@ def test_a_pickled_list_of_items_keeps_one_graph():
     assert Nodes.concat(restored).index.tolist() == list(range(500))
 
 
+def test_buffers_that_cannot_be_written_to_are_copied():
+    buffers: list[pickle.PickleBuffer] = []
+    data = pickle.dumps(COLLECTION.nodes[[4, 0]], protocol=5, buffer_callback=buffers.append)
+    restored = pickle.loads(data, buffers=[bytes(buffer) for buffer in buffers])
+    restored.index[0] = restored.graphs.node_label[0] = 1
+    assert restored.index.tolist() == [1, 0]
+
+
 def test_moving_keeps_the_selection():
     moved = COLLECTION.nodes[[4, 0]].to("cpu")
     assert moved.index.tolist() == [4, 0]
     assert moved.graphs.equals(COLLECTION)
+    elsewhere = COLLECTION.nodes[[4, 0]].to("meta")
+    assert elsewhere.index.device.type == elsewhere.graphs.device.type == "meta"
 
 
 @pytest.mark.gpu

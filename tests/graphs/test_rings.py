@@ -153,8 +153,11 @@ def test_rings_of_a_graph_do_not_depend_on_the_others(graphs):
 def test_labels_are_numbered_as_others_on_demand():
     known = Graphs.from_edges(cycle(0, 1, 2), node_labels="CCC", edge_labels="---").with_ring_sizes()
     path = Graphs.from_edges([(0, 1)], node_labels="CC", edge_labels="-")
-    with pytest.raises(UnknownLabelError, match=r"\('C', 0\)"):
+    with pytest.raises(UnknownLabelError, match=r"^node 0 has the label \('C', 0\)"):
         path.with_ring_sizes(like=known)
+    joined = Graphs.from_edges([*cycle(0, 1, 2), *cycle(3, 4, 5), (2, 3)], node_labels="CCCCCC", edge_labels="-------")
+    with pytest.raises(UnknownLabelError, match=r"^edge 6 has the label \('-', 0\)"):
+        joined.with_ring_sizes(like=known)
     assert path.with_ring_sizes(like=known, unknown="map").node_labels == [UNKNOWN, UNKNOWN]
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pickle
 import sys
+from dataclasses import fields, is_dataclass, replace
 from itertools import pairwise
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from edgnn.errors import GraphError
 from edgnn.graphs import CSR, Graphs, Structure, _structure
+from edgnn.graphs._halo import Halo
 from strategies import INTEGERS, STRINGS, graphs
 
 OPTIONS = [{"direction": d, "multiplicity": m} for d in ("both", "in") for m in ("once", "per-edge")]
@@ -163,6 +165,21 @@ def test_edge_index_gives_the_same_structure_in_any_edge_order(collection, optio
     assert batched.graph_offset.tolist() == collection.graph_offset[: occupied + 1].tolist()
 
 
+@pytest.mark.parametrize("nodes", [3, 99])
+def test_edges_with_the_reserved_label_join_neighbors_but_are_not_counted(nodes):
+    known = Graphs.from_edges([(0, 1), (1, 2)], edge_labels="xy")
+    like = known.with_node_labels(None)
+    collection = Graphs.from_edges(
+        [(0, 1), (2, 1), (0, 2), (0, 1)], edge_labels="xzyx", num_nodes=nodes, like=like, unknown="map"
+    )
+    structure = Structure.of(collection)
+    assert isinstance(structure.C_in, CSR) == (nodes == 99)
+    assert structure.num_edge_labels == 2
+    assert rows(structure.neighbors)[:3] == [[1, 2], [0, 2], [0, 1]]
+    assert dense(structure.C_in)[:3].tolist() == [[0, 0], [2, 0], [0, 1]]
+    assert dense(structure.C_out)[:3].tolist() == [[2, 1], [0, 0], [0, 0]]
+
+
 def test_edge_index_alone_settles_nodes_and_labels():
     index = torch.tensor([[0, 3], [1, 0]])
     assert Structure.from_edge_index(index).num_nodes == 4
@@ -171,11 +188,13 @@ def test_edge_index_alone_settles_nodes_and_labels():
     assert Structure.from_edge_index(index, batch=torch.zeros(6, dtype=torch.int64)).num_nodes == 6
     empty = Structure.from_edge_index(torch.zeros(2, 0))
     assert (empty.num_nodes, empty.neighbors.nnz, empty.num_edge_labels) == (0, 0, 1)
+    assert Structure.from_edge_index(torch.zeros(2, 0), torch.zeros(0)).num_edge_labels == 1
 
 
 @pytest.mark.parametrize(
     ("index", "options", "message"),
     [
+        ([[0], [1]], {}, r"edge_index must be a tensor of shape \(2, E\), got a list"),
         (INDEX[0], {}, r"edge_index must have the shape \(2, E\), got \(2,\)"),
         (torch.zeros(5, 2, dtype=torch.int64), {}, r"edge_index must have the shape \(2, E\), got \(5, 2\)"),
         (INDEX + 0.5, {}, "edge_index must hold whole numbers, got torch.float32"),
@@ -185,6 +204,7 @@ def test_edge_index_alone_settles_nodes_and_labels():
         (INDEX, {"edge_type": torch.tensor([0, 3]), "num_edge_labels": 3}, "edge 1 has the label number 3"),
         (INDEX, {"edge_type": torch.tensor([0, -1])}, "edge 1 has the label number -1"),
         (INDEX, {"edge_features": torch.zeros(3, 1)}, "3 rows of edge features were given for 2 edges"),
+        (INDEX, {"edge_features": torch.zeros(3, 1), "batch": torch.tensor([0, 0])}, "3 rows of edge features were given"),
         (INDEX, {"edge_features": torch.zeros(2)}, "edge features must be a float matrix"),
         (INDEX, {"num_nodes": 1}, "edge 1 starts at node 1, but there are 1 nodes"),
         (INDEX - 1, {}, "edge 0 starts at node -1"),
@@ -213,6 +233,8 @@ def test_counts_and_sums_come_in_double_precision_when_asked():
     assert {double.C_in.dtype, double.C_out.dtype, double.F_in.dtype, double.F_out.dtype} == {torch.float64}
     assert single.F_in.dtype == torch.float32
     assert double.F_in[1].item() == third.sum().item()
+    listed = Structure.of(collection, dtype=torch.float64, relations="sources").sources
+    assert torch.equal(listed.features, torch.cat([third, third]))
     sparse = Structure.of(Graphs.from_edges([(0, 1)], num_nodes=99), dtype=torch.float64)
     assert sparse.C_in.values.dtype == torch.float64
 
@@ -220,9 +242,11 @@ def test_counts_and_sums_come_in_double_precision_when_asked():
 @pytest.mark.parametrize("nodes", [2, 99])
 def test_counts_beyond_what_float32_holds_exactly_are_refused(monkeypatch, nodes):
     monkeypatch.setattr(_structure, "_EXACT_FLOAT32", 4)
-    Structure.of(Graphs.from_edges([(0, 1)] * 3, num_nodes=nodes))
+    Structure.of(Graphs.from_edges([(0, 1)] * 3 + [(1, 0)] * 3, num_nodes=nodes))
     collection = Graphs.from_edges([(0, 1)] * 4, num_nodes=nodes)
-    with pytest.raises(GraphError, match=r"a node has 4 or more edges of one label.*dtype=torch\.float64"):
+    with pytest.raises(
+        GraphError, match=r"a node has 4 or more edges of one label.*exactly: build the structure with dtype=torch\.float64$"
+    ):
         Structure.of(collection)
     assert dense(Structure.of(collection, dtype=torch.float64).C_in)[1, 0] == 4
 
@@ -272,6 +296,52 @@ def test_moving_and_pickling_keep_everything(options):
     assert half.neighbors.indices.dtype == torch.int32
 
 
+def devices(part) -> set[str]:
+    """Return where all arrays of a structure, a matrix, or a list of pairs are."""
+    if isinstance(part, torch.Tensor):
+        return {part.device.type}
+    return set().union(*(devices(getattr(part, field.name)) for field in fields(part))) if is_dataclass(part) else set()
+
+
+@pytest.mark.parametrize("nodes", [3, 99])
+@pytest.mark.parametrize("direction", ["both", "in"])
+def test_moving_takes_every_array_along(nodes, direction):
+    collection = Graphs.from_edges([(0, 1), (1, 2)], num_nodes=nodes, edge_features=[[1.0], [2.0]])
+    whole = Structure.of(collection, direction=direction, relations=True)
+    part = whole.rows(torch.tensor([1]), torch.tensor([1, 0, 2]))
+    halo = Halo(torch.tensor([0]), (0, 1), (1, 1))
+    for structure in (whole, part, replace(part, halo=halo)):
+        moved = structure.to("meta", torch.float64)
+        assert (devices(structure), devices(moved)) == ({"cpu"}, {"meta"})
+        for name in (field.name for field in fields(structure)):
+            assert (getattr(moved, name) is None) == (getattr(structure, name) is None)
+        assert moved.sources.features.dtype == moved.F_in.dtype == torch.float64
+        assert moved.relations.mirrored == structure.relations.mirrored
+
+
+@given(
+    graphs(labels=LABELED, names=False, min_nodes=1, min_graphs=1), st.sampled_from(OPTIONS), st.randoms(use_true_random=False)
+)
+def test_a_part_has_the_rows_of_its_nodes_with_columns_numbered_anew(collection, options, random):
+    whole = Structure.of(collection, **options)
+    columns = random.sample(range(whole.num_nodes), whole.num_nodes)
+    chosen = torch.tensor(columns[: random.randint(0, whole.num_nodes)], dtype=torch.int64)
+    part = whole.rows(chosen, torch.tensor(columns))
+    assert part.neighbors.shape == (len(chosen), whole.num_nodes)
+    assert [sorted(columns[place] for place in row) for row in rows(part.neighbors)] == [
+        rows(whole.neighbors)[node] for node in chosen.tolist()
+    ]
+    for name in ("C_in", "C_out", "F_in", "F_out"):
+        ours, theirs = getattr(part, name), getattr(whole, name)
+        assert (ours is None) == (theirs is None)
+        assert theirs is None or torch.equal(dense(ours), dense(theirs)[chosen])
+    assert part.nodes.tolist() == columns
+    assert part.neighbors_t is None
+    bare = whole.rows(chosen)
+    assert bare.neighbors.shape == (len(chosen), len(chosen))
+    assert (bare.neighbors.nnz, bare.nodes.tolist()) == (0, chosen.tolist())
+
+
 def test_repr_and_size_in_memory():
     structure = Structure.of(Graphs.from_edges([(0, 1), (1, 2)], edge_labels="ab"))
     assert repr(structure) == (
@@ -280,6 +350,9 @@ def test_repr_and_size_in_memory():
     )
     assert structure.nbytes == 4 * (4 + 4) + 2 * (3 * 2 * 4) + 2 * 8
     assert "sparse counts" in repr(Structure.of(Graphs.from_edges([], sizes=[2, 3])))
+    large = Structure.from_edge_index(INDEX, num_nodes=2**18)
+    assert large.nbytes == pytest.approx(3 * 2**20, rel=1e-3)
+    assert repr(large).endswith("3.0 MiB on cpu)")
     assert structure.device.type == "cpu"
 
 

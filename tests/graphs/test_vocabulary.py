@@ -184,6 +184,13 @@ def test_recoding_ignores_values_that_no_element_has():
     assert list(vocabulary) == ["z", "a"]
 
 
+def test_encoding_and_recoding_name_the_owner_of_a_wrong_label():
+    with pytest.raises(GraphError, match="the label of edge 1 is a list"):
+        encode(["a", []], Vocabulary("a"), what="edge")
+    with pytest.raises(UnknownLabelError, match=r"^node 1 has the label 'b', which is not among the 1 known ones: 'a'"):
+        recode(torch.tensor([0, 1]), Vocabulary("ab"), Vocabulary("a"))
+
+
 def test_unknown_labels_are_unknown_to_a_reference_without_them():
     with pytest.raises(UnknownLabelError, match="node 0 has the label <unknown>"):
         encode([UNKNOWN], Vocabulary("a"))

@@ -47,7 +47,29 @@ def test_the_certificate_counts_colors_and_says_what_they_mean():
         ("O[near: C; in: single]", 1, 2),
     }
     assert "distinguished by 'separate' at round 1" in str(verdict)
-    assert json.loads(json.dumps(verdict.to_dict()))["colors"][0]["meaning"]
+
+
+def test_a_verdict_is_plain_data():
+    verdict = wl.compare(Graphs.from_edges([], node_labels="aab"), Graphs.from_edges([], node_labels="abb"))
+    assert json.loads(json.dumps(verdict.to_dict())) == {
+        "distinguished": True,
+        "scheme": "separate",
+        "round": 0,
+        "stable_rounds": 0,
+        "stable_colors": 2,
+        "colors": [
+            {"color": 0, "first": 2, "second": 1, "meaning": "a"},
+            {"color": 1, "first": 1, "second": 2, "meaning": "b"},
+        ],
+    }
+
+
+def test_the_certificate_has_the_rarest_colors_of_both_graphs_first():
+    verdict = wl.compare(Graphs.from_edges([], node_labels="aaaaab"), Graphs.from_edges([], node_labels="bbcccc"))
+    assert [(entry.color, entry.first, entry.second) for entry in verdict.colors] == [(1, 1, 2), (2, 0, 4), (0, 5, 0)]
+    labels = [label for label in range(20) for _ in range(1 + (3 * label % 5 > 1))]
+    many = wl.compare(Graphs.from_edges([], node_labels=labels), Graphs.from_edges([], num_nodes=0))
+    assert [(entry.color, entry.first) for entry in many.colors] == [(color, 1) for color in (0, 2, 5, 7, 10, 12)]
 
 
 def test_joint_meanings_name_direction_label_and_neighbor():
@@ -63,6 +85,8 @@ def test_different_sizes_differ_at_round_zero():
 def test_a_collection_cannot_be_compared():
     with pytest.raises(GraphError, match=r"the second holds 2.*wl\.classes"):
         wl.compare(TRIANGLE, Graphs.concat([TRIANGLE, TRIANGLE]))
+    with pytest.raises(GraphError, match="the first holds 0"):
+        wl.compare(TRIANGLE[:0], TRIANGLE)
 
 
 @given(random_graphs(min_graphs=2, max_graphs=3, features=False), st.sampled_from(["node", "separate", "joint"]))
@@ -89,7 +113,16 @@ def test_a_set_of_neighbors_sees_what_joint_does_not():
     two_cycles = Graphs.from_edges([(0, 1), (1, 0), (2, 3), (3, 2)])
     assert wl.compare(cycle, two_cycles, "node").distinguished
     assert not wl.compare(cycle, two_cycles, "node", multiplicity="per-edge").distinguished
+    assert wl.classes([cycle, two_cycles], scheme="node").tolist() == [0, 1]
+    assert wl.classes([cycle, two_cycles], scheme="node", multiplicity="per-edge").tolist() == [0, 0]
     assert not wl.compare(cycle, two_cycles, "joint").distinguished
+
+
+def test_classes_look_at_what_the_paper_does_unless_told():
+    graphs = [TRIANGLE, REVERSED_TRIANGLE, TRIANGLE.with_edge_labels([1, 1, 2])]
+    found = {scheme: wl.classes(graphs, scheme=scheme).tolist() for scheme in ("node", "separate", "joint")}
+    assert found == {"node": [0, 0, 0], "separate": [0, 0, 1], "joint": [0, 1, 2]}
+    assert wl.classes(graphs).tolist() == found["separate"]
 
 
 DISTINCT = {"separate": (188, 342, 343, 328, 337), "joint": (188, 342, 343, 328, 337), "node": (175, 331, 335, 318, 328)}

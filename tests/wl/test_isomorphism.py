@@ -1,3 +1,5 @@
+import random
+
 import networkx as nx
 import pytest
 import torch
@@ -82,17 +84,48 @@ def test_near_misses_agree_with_networkx(graph, data, random):
     assert wl.isomorphic(graph, near) == settled_by_networkx(graph, near)
 
 
-def test_strongly_regular_graphs_that_refinement_cannot_tell_apart():
+def rook_and_shrikhande():
     """The 4×4 rook's graph and the Shrikhande graph have the same parameters."""
     rook, shrikhande = nx.Graph(), nx.Graph()
     for i in range(4):
         for j in range(4):
             rook.add_edges_from([((i, j), ((i + k) % 4, j)) for k in (1, 2)] + [((i, j), (i, (j + k) % 4)) for k in (1, 2)])
             shrikhande.add_edges_from([((i, j), ((i + a) % 4, (j + b) % 4)) for a, b in ((1, 0), (0, 1), (1, 1))])
-    g, h = from_networkx(rook), from_networkx(shrikhande)
+    return rook, shrikhande
+
+
+def test_strongly_regular_graphs_that_refinement_cannot_tell_apart():
+    g, h = map(from_networkx, rook_and_shrikhande())
     assert not wl.compare(g, h, "joint").distinguished
     assert not wl.isomorphic(g, h)
     assert wl.isomorphic(g, g)
+
+
+def test_the_search_goes_back_from_partners_that_fail_only_later():
+    rook, shrikhande = rook_and_shrikhande()
+    both = []
+    for parts in ((rook, shrikhande), (shrikhande, rook)):
+        graph = nx.disjoint_union(*parts)
+        graph.add_edges_from(("hub", node) for node in range(32))
+        both.append(from_networkx(graph))
+    g, h = both
+    assert wl.refine(g).num_colors() == 2
+    mapping = wl.isomorphism(g, h)
+    assert mapping is not None
+    assert sorted(mapping[:16].tolist()) == list(range(16, 32))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_one_mapping_of_a_regular_graph_without_symmetry_is_found(seed):
+    frucht = nx.frucht_graph()
+    place = random.Random(seed).sample(range(12), 12)
+    moved = nx.empty_graph(12)
+    moved.add_edges_from((place[a], place[b]) for a, b in frucht.edges)
+    g, h = from_networkx(frucht), from_networkx(moved)
+    assert wl.refine(g).num_colors() == 1
+    mapping = wl.isomorphism(g, h)
+    assert mapping is not None
+    assert mapping.tolist() == place
 
 
 def test_many_equal_components_and_many_twins_are_fast():
@@ -113,3 +146,5 @@ def test_collections_are_refused():
     one = Graphs.from_edges([(0, 1)])
     with pytest.raises(GraphError, match="the first holds 2"):
         wl.isomorphic(Graphs.concat([one, one]), one)
+    with pytest.raises(GraphError, match="the second holds 0"):
+        wl.isomorphic(one, one[:0])

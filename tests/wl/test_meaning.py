@@ -29,6 +29,24 @@ def test_a_long_unfolding_is_cut_at_whole_levels():
     assert meaning.tree["neighbors"][0] == {"count": 1, "node": {"label": "a", "cut": True}}
 
 
+def test_an_unfolding_of_just_the_size_is_whole_and_one_step_is_always_shown():
+    coloring = wl.refine(PATH, 2, "node")
+    color, text = int(coloring.colors[1]), "b[near: a[near: b], b[near: a, b]]"
+    assert coloring.meaning(color, size=len(text)).text == text
+    assert coloring.meaning(color, size=len(text) - 1).text == "b[near: a…, b…]"
+    assert coloring.meaning(color, size=1).text == "b[near: a…, b…]"
+
+
+def test_edges_are_listed_by_direction_then_label_then_neighbor():
+    edges, kinds = [(1, 0), (2, 0), (3, 0), (0, 4), (0, 5), (0, 5)], ["y", "x", "y", "w", "v", "v"]
+    coloring = wl.refine(Graphs.from_edges(edges, node_labels="abcadb", edge_labels=kinds), 1, "joint")
+    meaning = coloring.meaning(int(coloring.colors[0]))
+    assert meaning.text == "a[in: x from c, y from a, y from b; out: 2× v to b, w to d]"
+    assert [(entry["direction"], entry["edge"], entry["count"]) for entry in meaning.tree["neighbors"]] == [
+        ("in", "x", 1), ("in", "y", 1), ("in", "y", 1), ("out", "v", 2), ("out", "w", 1)
+    ]  # fmt: skip
+
+
 def test_round_zero_is_the_label_itself():
     assert str(wl.refine(PATH).meaning(0, 0)) == "a"
 

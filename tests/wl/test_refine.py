@@ -174,6 +174,19 @@ def test_exact_mode_does_not_take_hidden_splits_for_stability(scheme, monkeypatc
         wl.refine(path, scheme=scheme, exact=True)
 
 
+@pytest.mark.parametrize("blind", [0, 8])
+def test_a_change_that_one_of_the_two_hashes_does_not_see_is_not_lost(blind, monkeypatch):
+    real = refinement.mix
+    monkeypatch.setattr(refinement, "mix", lambda values, seed=0: values * 0 + 3 if seed == blind else real(values, seed))
+    monkeypatch.setattr(refinement, "TINY", 0)
+    monkeypatch.setattr(refinement, "_FULL_SHARE", 0.001)
+    path = Graphs.from_edges([(node, node + 1) for node in range(20)])
+    coloring = wl.refine(path, scheme="node")
+    assert (coloring.rounds, coloring.num_colors()) == (10, 11)
+    for round, colors in enumerate(reference(path, coloring.rounds, "node")):
+        assert same_partition(coloring.at(round).tolist(), colors)
+
+
 def test_features_are_refused_unless_ignored():
     graphs = Graphs.from_edges([(0, 1)], node_features=[[1.0], [2.0]])
     with pytest.raises(GraphError, match="Discretizer"):

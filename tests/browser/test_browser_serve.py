@@ -234,3 +234,17 @@ def test_a_name_that_looks_like_markup_is_shown_as_it_is(nodes, visit):
     page.locator("#results, #problem").locator("visible=true").first.wait_for()
     assert page.locator("main img").count() == 0
     visit.complaints[:] = [said for said in visit.complaints if "422" not in said]
+
+
+def test_what_is_shown_can_be_asked_about_while_the_next_answer_is_awaited(molecules, visit, tmp_path):
+    page = visit(molecules)
+    predict(page, TOLUENE, "CCO")
+    page.locator(".reasons tr").first.wait_for()
+    page.route("**/predict/file", lambda route: None)  # never answered
+    (tmp_path / "other.csv").write_text("smiles\nCCCCCC\n")
+    page.locator("#file").set_input_files(str(tmp_path / "other.csv"))
+    page.get_by_text("Predicting…").wait_for()
+    with page.expect_request("**/explain") as asked:
+        page.locator("#rows .item").nth(1).click()
+    assert asked.value.post_data_json == {"smiles": "CCO"}
+    page.unroute("**/predict/file")

@@ -1,10 +1,16 @@
 import json
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import pytest
 
 import edgnn
-from edgnn.report import read_report
+from edgnn.cli._explain import _chosen
+from edgnn.cli._explain_show import print_explanations
+from edgnn.errors import EdgnnError
+from edgnn.explain import explain
+from edgnn.graphs import Graphs
+from edgnn.report import Explained, read_report
 
 pytest.importorskip("rdkit")
 
@@ -35,6 +41,7 @@ def test_the_first_item_is_explained_and_others_are_pointed_to(command, run, mol
     assert ended.out.startswith("SMALL 0: ")
     assert "without the label of" in ended.out
     assert "without as many at random" in ended.out
+    assert "1 makes the odds 2.7 times as high" in ended.out
     assert "The first of 40 graphs; others with --item NAME, --item 3-7 or --item all." in ended.out
     assert ended.out.endswith(f"With pictures: {run / 'explanation.html'}\n")
     assert len(read_report(run / "explanation.html")["items"]) == 1
@@ -76,6 +83,28 @@ def test_nodes_are_explained_by_relations(command, node_run, people):
     assert "knows" in page
 
 
+def test_nodes_without_names_are_chosen_by_their_own_numbers():
+    graph = Graphs.from_edges([(number, number + 1) for number in range(12)])
+    some = graph.nodes[[5, 9, 0, 6]]
+    assert _chosen(some, None) == [0]
+    assert _chosen(some, ["9", "5-6", "all"]) == [1, 0, 3, 2]
+    with pytest.raises(EdgnnError, match="--item 2: node 2 is none of the 4 nodes with targets; --nodes all"):
+        _chosen(some, ["2"])
+    named = Graphs.from_edges([(0, 1)], node_names=["b", "a"]).nodes[[1, 0]]
+    assert _chosen(named, ["1", "a"]) == [1, 0]
+
+
+def test_names_can_hold_anything_and_the_terminal_obeys_none_of_it(capsys):
+    odd = "[/b] \x1b[2J\n[red]"
+    graph = Graphs.from_edges([(0, 1), (2, 1), (2, 3)], node_names=[f"{odd}{n}" for n in range(4)], edge_labels=[odd] * 3)
+    model = edgnn.NodeClassifier(max_epochs=3, hidden=4, random_state=0, validation=None).fit(graph.nodes, [odd, "b"] * 2)
+    found = [Explained(explain(model, node)) for node in graph.nodes[[0, 1]]]
+    print_explanations([*found, *found, *found], Path("page.html"), 6, False, "node")
+    told = capsys.readouterr().out
+    assert "\x1b" not in told
+    assert told.count(r"[/b] \x1b[2J\n[red]0") >= 3
+
+
 def test_labels_never_seen_are_one_warning(command, smiles_run, tmp_path):
     (tmp_path / "new.csv").write_text("smiles\nC[Xe]C\nCBr\nCO\n")
     ended = command("explain", smiles_run, tmp_path / "new.csv", "--item", "all")
@@ -99,7 +128,9 @@ def test_regressors_are_explained(command, smiles, tmp_path):
         (("--item", "CCCX"), "there is no item 'CCCX'; did you mean 'CCC"),
         (("--item", "zzz"), "there is no item 'zzz'; give a number from 0 to 19, or a name; they are 'CO', 'CN', 'CCO', …"),
         (("--item", "20"), "--item 20: there are 20 items, numbered from 0 to 19"),
-        (("--item", "7-3"), "--item 7-3: there are 20 items, numbered from 0 to 19"),
+        (("--item", "7-3"), "--item 7-3: a range goes from the smaller number to the larger, as in --item 3-7"),
+        (("--item", "9" * 5000), "there is no item '999"),
+        (("--item", "0-99999999999"), "there are 20 items, numbered from 0 to 19"),
         (("--target", "amino"), "there is no class 'amino'; did you mean 'amine'?"),
         (("--by", "gradients"), "there is no score 'gradients' for --by; did you mean 'gradient'?"),
         (("--nodes", "all"), "--nodes is for models of nodes; this one is of graphs"),

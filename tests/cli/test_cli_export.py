@@ -1,4 +1,5 @@
 import json
+import shutil
 
 import pytest
 import torch
@@ -47,6 +48,13 @@ def test_exported_run_predicts_as_the_run_does(command, run, molecules, tmp_path
     assert sorted(told["files"]) == ["check.json", "labels.json", "model.pt2", "predict.py"]
 
 
+def damaged(run, place, class_names):
+    shutil.copytree(run, place)
+    config = json.loads((place / "config.json").read_text())
+    (place / "config.json").write_text(json.dumps(config | {"class_names": class_names}))
+    return place
+
+
 def test_what_cannot_be_exported_is_told_in_one_line(command, run, tmp_path):
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine.txt").write_text("mine")
@@ -54,6 +62,11 @@ def test_what_cannot_be_exported_is_told_in_one_line(command, run, tmp_path):
         (("nowhere", "--out", tmp_path / "model"), "nowhere"),
         ((run, "--out", tmp_path / "full"), "exists and is no exported model"),
         ((run, "--out", tmp_path / "model", "--device", "toaster"), "device='toaster': choose"),
+        (
+            (damaged(run, tmp_path / "a", 7), "--out", tmp_path / "model"),
+            "class_names in the config.json of the run is no list",
+        ),
+        ((damaged(run, tmp_path / "b", ["a"]), "--out", tmp_path / "model"), "1 class_names do not name the classes [0, 1]"),
     ):
         ended = command("export", *words)
         assert (ended.code, len(ended.err.splitlines())) == (2, 1)

@@ -180,7 +180,9 @@ def test_a_full_disk_leaves_the_folder_intact(command, molecules, tmp_path, monk
 def test_a_folder_that_cannot_be_written_is_named(command, molecules, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     assert "there is a file of that name" in command("train", molecules, "--out", tmp_path / "file", *QUICK).err
-    assert "there is no folder" in command("train", molecules, "--out", tmp_path / "no" / "run", *QUICK).err
+    assert (
+        "file is a file; choose another folder" in command("train", molecules, "--out", tmp_path / "file" / "run", *QUICK).err
+    )
 
     def denied(*_, **__):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
@@ -250,6 +252,23 @@ def test_two_trainings_do_not_share_a_folder(command, molecules, tmp_path, whole
             assert (ended.code, ended.err.count("\n")) == (2, 1)
             assert "another training is writing to" in ended.err
     assert model_of(whole) == before
+
+
+def test_a_run_in_use_is_refused_before_a_word_about_resuming(command, whole):
+    (whole / "metrics.json").unlink()
+    with RunFolder.open(whole).lock():
+        ended = command("train", "--out", whole, "--resume")
+    assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
+    assert ended.err.startswith("edgnn: another training is writing to")
+    assert "resuming" in command("train", "--out", whole, "--resume").err
+
+
+def test_folders_around_a_run_are_made_and_only_for_a_run(command, molecules, tmp_path):
+    out = tmp_path / "runs" / "today" / "run"
+    assert command("train", molecules, "--out", out, *QUICK, "--conv", "none").code == 2
+    assert not (tmp_path / "runs").exists()
+    assert command("train", molecules, "--out", out, *QUICK).code == 0
+    assert RunFolder.open(out).has("metrics.json")
 
 
 def test_a_finished_run_says_so(command, whole):

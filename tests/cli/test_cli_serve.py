@@ -29,7 +29,10 @@ def test_a_busy_port_is_one_line(command, mutag_run):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--seconds", "0"], "the limit seconds=0.0: choose more than 0"),
+        (["--seconds", "0"], "the limit seconds=0.0: choose a number above 0"),
+        (["--seconds", "inf"], "the limit seconds=inf: choose a number above 0"),
+        (["--max-mb", "nan"], "--max-mb nan: choose a number above 0"),
+        (["--max-mb", "inf"], "--max-mb inf: choose a number above 0"),
         (["--source", "gone.csv"], "'gone.csv' is neither a data set's name nor an existing file"),
         (["-o", "smiles=x"], "-o is for the reader of --source"),
         (["--host", "203.0.113.7"], "cannot listen at 203.0.113.7"),
@@ -70,3 +73,33 @@ def test_ctrl_c_does_not_wait_for_work_that_takes_long(mutag_run):
         assert process.wait(20) == 0
         assert time.monotonic() - started < 15
         assert "Traceback" not in process.stderr.read()
+
+
+@pytest.mark.slow
+def test_connections_that_say_nothing_or_never_end_it_are_closed(mutag_run):
+    with served(mutag_run, "--seconds", "1") as (_, address):
+        place = address.removeprefix("http://").split(":")
+        asked = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+        for begun in ((b"",), (asked,), (asked + b"\r\n", asked)):
+            with socket.create_connection((place[0], int(place[1])), timeout=10) as connection:
+                for part in begun[:-1]:
+                    connection.sendall(part)
+                    assert b"200 OK" in connection.recv(4096)
+                connection.sendall(begun[-1])
+                while connection.recv(4096):
+                    pass
+        assert httpx.get(f"{address}/health").status_code == 200
+
+
+@pytest.mark.slow
+def test_nothing_uploaded_stays_where_the_server_is_ended_at_work(mutag_run, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with served(mutag_run) as (process, address):
+        content = ("smiles\n" + "C" * 300 + "\n" + ("C" * 300 + "\n") * 9_000).encode()
+        with pytest.raises(httpx.HTTPError), httpx.Client(timeout=0.5) as client:
+            client.post(f"{address}/predict/file", files=[("files", ("a.csv", content))])
+        while not list(tmp_path.glob("edgnn-serve-*")):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(15) == 143
+        assert list(tmp_path.iterdir()) == []

@@ -14,6 +14,8 @@ from edgnn.estimators import (
     NodeRegressor,
     load_estimator,
 )
+from edgnn.estimators._answers import prediction_columns, predictions_of
+from edgnn.estimators._fleet import rebuilt
 
 QUICK = {"hidden": 8, "max_epochs": 3, "random_state": 0}
 
@@ -48,6 +50,25 @@ def test_a_saved_classifier_comes_back_exactly(mutag, tmp_path, parameters, name
         assert loaded.history_ == fitted.history_ or np.isnan(fitted.history_[0]["valid_loss"]).any()
         differing = {name for name, value in fitted.get_params().items() if loaded.get_params()[name] != value}
         assert differing <= {"random_state"}
+
+
+@pytest.mark.parametrize("parameters", [{}, {"members": 2, "batch_norm": True}, {"precision": "bfloat16", "conv": "joint"}])
+def test_a_loaded_model_is_trained_on_like_the_one_that_was_saved(mutag, tmp_path, parameters):
+    graphs, y = mutag
+    fitted = GraphClassifier(**QUICK, **parameters, warm_start=True).fit(graphs, y)
+    fitted.save(tmp_path / "run")
+    loaded = load_estimator(tmp_path / "run")
+    for ours, theirs in zip(fitted._model.parameters(), loaded._model.parameters(), strict=True):
+        assert (ours.dtype, ours.requires_grad, ours.device) == (theirs.dtype, theirs.requires_grad, theirs.device)
+    assert np.array_equal(loaded.fit(graphs, y).predict_proba(graphs), fitted.fit(graphs, y).predict_proba(graphs))
+
+
+def test_a_rebuilt_model_has_weights_of_its_own(mutag):
+    model = GraphClassifier(**QUICK, precision="float64").fit(*mutag)._model
+    weights = model.state_dict()
+    for value in rebuilt("graph", model.config, model.members, weights).state_dict().values():
+        value.zero_()
+    assert all(value.any() for name, value in weights.items() if name.endswith("W1"))
 
 
 def test_several_labels_and_objects_as_classes_come_back(mutag, tmp_path):
@@ -133,3 +154,10 @@ def test_labels_that_no_file_can_hold_are_refused_before_a_folder_is_made(tmp_pa
     with pytest.raises(RunError, match="frozenset"):
         fitted.save(tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_a_run_with_too_few_names_of_classes_is_told(mutag):
+    model = GraphClassifier(**QUICK).fit(*mutag)
+    found = predictions_of(model, mutag[0][:3])
+    with pytest.raises(RunError, match="names of 1 classes"):
+        prediction_columns(model, found, class_names=["only one"])

@@ -292,11 +292,85 @@ def test_script_packs_what_the_program_takes(exported):
         assert torch.equal(inputs[name], value), name
     assert items == [{"graph": number} for number in range(30)]
     for broken, rule in (
-        ({"edges": [[0, 99]]}, r"graph 0 has the edge \[0, 99\], but its \d+ nodes"),
-        ({"node_features": [[1.0]]}, r"graph 0 needs a label and 3 features for each of its \d+ nodes"),
+        ({"edges": [[0, 99]]}, r"graph 0 has the edge \[0, 99\], but its nodes are \d+, numbered from 0"),
+        ({"node_features": [[1.0]]}, r"graph 0 needs 3 features, all of them numbers, for each of its \d+ nodes"),
     ):
         with pytest.raises(SystemExit, match=rule):
             script.pack([plain[0] | broken], about)
+
+
+ABOUT = {
+    "node_labels": ["C", "O", ["N", 1]], "edge_labels": ["single"], "node_features": 0, "edge_features": 0, "degree_labels": None,
+    "level": "node", "number_type": "float32", "inputs": ["node_label", "nodes"],
+}  # fmt: skip
+CO = {"node_labels": ["C", "O"], "edges": [[0, 1]], "edge_labels": ["single"]}
+
+
+@pytest.mark.parametrize(
+    ("graph", "rule"),
+    [
+        (1, "graph 0 is 1: a graph is an object"),
+        (CO | {"nodes_labels": []}, "graph 0 has 'nodes_labels', which is none of node_labels, edges"),
+        (CO | {"node_labels": "CO"}, "graph 0 has \"CO\" for 'node_labels': a list is needed"),
+        (CO | {"edges": 5}, "graph 0 has 5 for 'edges': a list is needed"),
+        (CO | {"edges": [["0", 1]]}, r'graph 0 has the edge \["0", 1\]: an edge is the numbers of two nodes'),
+        (CO | {"edges": [[0.5, 1]]}, r"the edge \[0.5, 1\]: an edge is the numbers of two nodes"),
+        (CO | {"edges": [[0, 1, 1]]}, r"the edge \[0, 1, 1\]: an edge is the numbers of two nodes"),
+        (CO | {"edges": [[0, -1]]}, r"the edge \[0, -1\]: an edge is the numbers of two nodes, from 0 on"),
+        (CO | {"nodes": [2]}, "asks for the node 2, but its nodes are 2, numbered from 0"),
+        (CO | {"nodes": [-1]}, "asks for the node -1, but"),
+        (CO | {"nodes": ["C"]}, 'asks for the node "C", but'),
+        (CO | {"edge_labels": []}, "0 edge_labels for its 1 edges: each needs one, or null"),
+        ({"edges": [[0, 1]], "edge_labels": ["single"]}, "0 node_labels for its 2 nodes: each needs one, or null"),
+        (CO | {"node_features": [[1.0], [2.0]]}, "needs 0 features, all of them numbers, for each of its 2 nodes"),
+        ({"num_nodes": "x"}, "graph 0 has \"x\" for 'num_nodes': a whole number is needed"),
+        ({"num_nodes": -3}, "graph 0 has -3 for 'num_nodes'"),
+    ],
+)
+def test_script_tells_in_one_line_what_is_wrong_with_a_graph(graph, rule):
+    from edgnn.estimators import _export_predict as script
+
+    with pytest.raises(SystemExit, match=rule) as ended:
+        script.pack([graph], ABOUT)
+    assert "\n" not in str(ended.value)
+
+
+def test_script_takes_graphs_without_labels_where_the_model_has_none():
+    from edgnn.estimators import _export_predict as script
+
+    for about in (ABOUT | {"node_labels": [None]}, ABOUT | {"node_labels": [1, 2], "degree_labels": "in"}):
+        inputs, items = script.pack([{"edges": [[0, 2]], "edge_labels": ["single"]}], about)
+        assert (len(inputs["node_label"]), items) == (3, [{"graph": 0, "node": node} for node in range(3)])
+
+
+def test_script_names_labels_that_the_model_does_not_know(capsys):
+    from edgnn.estimators import _export_predict as script
+
+    script.warn_of_strangers([CO | {"node_labels": ["c", ["N", 1]]}], ABOUT)
+    assert capsys.readouterr().err == 'node labels that the model does not know count for nothing: "c"\n'
+    script.warn_of_strangers([CO], ABOUT)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"), [("{", "cannot be read as JSON"), ("{}", "holds no list of graphs"), (None, "No such file")]
+)
+def test_script_tells_in_one_line_what_is_wrong_with_a_file(tmp_path, text, rule):
+    from edgnn.estimators import _export_predict as script
+
+    if text is not None:
+        (tmp_path / "graphs.json").write_text(text)
+    with pytest.raises(SystemExit, match=rule):
+        script.read(str(tmp_path / "graphs.json"))
+
+
+@pytest.mark.slow
+def test_script_refuses_a_device_that_is_not_there(exported, monkeypatch):
+    from edgnn.estimators import _export_predict as script
+
+    monkeypatch.setattr(script, "HERE", exported[1])
+    with pytest.raises(SystemExit, match="the device 'toaster' cannot be used here"):
+        script.load({"device": "cpu"}, "toaster")
 
 
 @pytest.mark.slow

@@ -183,6 +183,15 @@ def test_labels_of_several_flip_one_by_one():
     assert len(anything.changes) <= len(found.changes)
 
 
+def test_changes_number_nodes_as_the_whole_graph_does():
+    graph = Graphs.from_edges([(0, 1), (2, 3)], node_labels=["a", "a", "b", "a"], edge_labels=["e", "e"])
+    classifier = edgnn.NodeClassifier(layers=1, max_epochs=60, learning_rate=0.1, dropout=0.0, validation=None, random_state=0)
+    classifier.fit(graph.nodes, [0, 0, 1, 0])
+    found = counter_example(classifier, graph.nodes[2])
+    assert found.node == 0
+    assert "node 2 (b)" in found.words
+
+
 def test_regressors_have_no_counter_examples():
     data, targets = chains()
     values = edgnn.GraphRegressor(max_epochs=1, hidden=4).fit(data, targets.astype(float))

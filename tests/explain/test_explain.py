@@ -19,6 +19,8 @@ from edgnn.errors import EstimatorError
 from edgnn.estimators import UnknownLabelWarning
 from edgnn.explain import explain
 from edgnn.explain._links import links_of
+from edgnn.explain._subject import Subject
+from edgnn.explain._values import copies_allowed
 from edgnn.graphs import Graphs, Nodes
 from strategies import graphs
 
@@ -362,7 +364,22 @@ def test_reasons_speak_the_users_terms():
     assert amounts == sorted(amounts, reverse=True)
     assert len(explain(fitted(), named).reasons(2)) == 2
     labels = explain(fitted(), path("CCN", "ss")).reasons(kinds=["node label"])
-    assert {reason.words for reason in labels} == {"all 2 nodes with the label C", "all 1 node with the label N"}
+    assert {reason.words for reason in labels} == {"the label C of all 2 nodes", "the label N of 1 node"}
+
+
+def test_reasons_number_nodes_as_the_whole_graph_does():
+    classifier = fitted_nodes(degree_labels=None)
+    found = explain(classifier, Graphs.concat([path(), path("NOC", "ds")]).nodes[4])
+    assert found.original_nodes.tolist() == [3, 4, 5]
+    words = {reason.words for reason in found.reasons(20, kinds=["node", "link"])}
+    assert words >= {"node 3 (N)", "node 4 (O)", "node 4 (O) – node 5 (C): s"}
+    assert "node 0 (N)" not in words
+    assert "node 4 (O)" in repr(found)
+
+
+def test_members_share_what_may_be_tried():
+    one, four = (copies_allowed(Subject.of(fitted(members=members), path()), 10**9) for members in (1, 4))
+    assert one // 4 == four
 
 
 def test_several_items_are_refused_with_the_way_out():

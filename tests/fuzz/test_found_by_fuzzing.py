@@ -8,8 +8,8 @@ import zipfile
 import pytest
 
 import edgnn
+from edgnn._text import one_line
 from edgnn.errors import FormatError
-from edgnn.graphs._label_values import one_line
 from edgnn.io._nesting import DEEPEST_BRACKET, refuse_deep_brackets
 from edgnn.report import write_report
 from fuzz import samples
@@ -134,10 +134,10 @@ def test_a_signed_cell_with_a_field_of_another_type_is_left_out_and_named(tmp_pa
     "source", ["x", {"name": 7, "options": {}}, {"name": "a\0b", "options": {}}, {"name": "x"}, {"name": "x", "options": []}]
 )
 def test_a_run_that_says_nonsense_about_its_data_still_predicts(source):
-    from edgnn.cli._predict import _is_origin
+    from edgnn.datasets._origin import is_origin
 
-    assert not _is_origin(source)
-    assert _is_origin({"name": "x.csv", "options": {}, "format": "tables"})
+    assert not is_origin(source)
+    assert is_origin({"name": "x.csv", "options": {}, "format": "tables"})
 
 
 def test_a_run_that_says_nonsense_about_its_data_is_not_resumed(tmp_path):

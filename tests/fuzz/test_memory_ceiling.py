@@ -79,6 +79,14 @@ def test_other_errors_and_no_ceiling_pass_as_they_are():
         raise MemoryError
 
 
+@linux
+def test_the_memory_of_a_device_is_not_what_the_ceiling_is_about():
+    with pytest.raises(TrainingError, match="CUDA out of memory"), ceiling("100GiB"):
+        raise TrainingError("out of memory: lower batch_size, hidden or members (CUDA out of memory. Tried to allocate 80 GiB)")
+    with pytest.raises(EdgnnError, match="more than --memory 100GiB"), ceiling("100GiB"):
+        raise TrainingError("out of memory: lower batch_size, hidden or members (can't allocate memory)")
+
+
 def test_mapped_data_is_not_counted(tmp_path):
     write_arrays(edgnn.load_dataset("MUTAG").graphs, tmp_path / "x.graphs")
     assert mapped_bytes(tmp_path / "x.graphs") > 8 * (3371 + 3 * 7442)
@@ -99,23 +107,9 @@ def test_states_of_large_graphs_keep_to_a_share_of_the_ceiling():
 
 @linux
 def test_a_training_beyond_its_ceiling_is_one_line(tmp_path):
-    words = [
-        "train",
-        "MUTAG",
-        "--out",
-        "run",
-        "--memory",
-        "600MiB",
-        "--hidden",
-        "4096",
-        "--layers",
-        "4",
-        "--max-epochs",
-        "1",
-        "-q",
-    ]
+    words = ["train", "MUTAG", "--out", "run", "--memory", "600MiB", "--hidden", "4096", "--layers", "4", "--max-epochs", "1"]
     done = subprocess.run(
-        [sys.executable, "-m", "edgnn", *words], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-m", "edgnn", *words, "-q"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
     )  # fmt: skip
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert done.stderr.startswith("edgnn: this needs more than --memory 600MiB; ways out: ")

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.autograd import gradcheck
 
-from edgnn.errors import GraphError
+from edgnn.errors import GraphError, ModelError
 from edgnn.graphs import CSR, Graphs, Structure, _structure
 from edgnn.graphs._vocabulary import known_labels
 from edgnn.nn import ACTIVATIONS, EdGNNConv, GNNConv, Inputs, Noise, _inputs
@@ -263,3 +263,11 @@ def test_new_weights_are_those_of_one_linear_map_of_all_that_is_added_up():
 
 def test_a_layer_says_its_sizes():
     assert "EdGNNConv(2, 3, num_edge_labels=4, direction='in')" in repr(EdGNNConv(2, 3, 4, direction="in"))
+
+
+def test_an_edge_index_may_be_given_by_name():
+    conv, x, edge_index, edge_type = EdGNNConv(3, 4, 2), torch.randn(3, 3), torch.tensor([[0, 1], [1, 2]]), torch.tensor([0, 1])
+    assert torch.equal(conv(x=x, edge_index=edge_index, edge_type=edge_type), conv(x, edge_index, edge_type))
+    for wrong in ({}, {"structure": edge_index, "edge_index": edge_index}):
+        with pytest.raises(ModelError, match="one of them"):
+            conv(x, **wrong)

@@ -116,6 +116,36 @@ def test_a_person_is_explained_by_relations_and_neighbors(person, tmp_path):
     assert "further away" in text
 
 
+def test_nodes_without_names_keep_their_own_numbers(tmp_path):
+    ends = [(0, 1), (1, 0)] + [(2 + number, 14 + number % 2) for number in range(12)]
+    graph = Graphs.from_edges(ends, edge_labels=["knows"] * 2 + ["at"] * 12)
+    model = edgnn.NodeClassifier(**QUICK | {"layers": 1}).fit(graph.nodes[2:14], ["x", "y"] * 6)
+    found = explain(model, graph.nodes[7])
+    assert found.node != 7
+    item = Explained(found, "", fidelity(model, found, random_sets=3), counter_example(model, graph.nodes[7]), True)
+    assert item.title == "node 7"
+    assert item.node_text(found.node) == "node 7"
+    own = {str(node) for node in found.original_nodes.tolist()}
+    assert set(re.findall(r"<title>node (\d+)", draw_explanation(item))) == own
+    write_explanations(tmp_path / "page.html", [item])
+    shown = re.sub(r"<script.*?</script>", "", (tmp_path / "page.html").read_text(), flags=re.DOTALL)
+    assert set(re.findall(r"node (\d+)", shown)) == own
+
+
+def test_links_both_ways_have_no_direction():
+    graph = Graphs.from_edges(
+        [(0, 1), (1, 0), (1, 2), (2, 1), (2, 3)], node_names=list("abcd"), edge_labels=["knows"] * 4 + ["likes"]
+    )
+    model = edgnn.NodeClassifier(**QUICK, validation=None).fit(graph.nodes, ["x", "y"] * 2)
+    found = {(one.name, one.direction): one.neighbors[0][0] for one in relations_of(Explained(explain(model, graph.nodes[2])))}
+    assert found == {("knows", "both"): "b", ("likes", "out"): "d", ("knows", "beyond"): "a – b"}
+
+
+def test_labels_of_edges_are_told_apart_from_the_edges(person):
+    reason = next(one for one in person.explanation.reasons(99) if one.kind == "edge label")
+    assert re.fullmatch(r"the label \w+ of all \d+ edges?", person.reason_text(reason))
+
+
 def test_relations_go_by_the_strength_of_their_strongest_link(person):
     strongest = [abs(relation.neighbors[0][1]) for relation in relations_of(person)]
     assert strongest == sorted(strongest, reverse=True)

@@ -146,3 +146,23 @@ def test_predictions_do_not_depend_on_who_asks_at_the_same_time(molecules):
         for _ in range(3):
             together = list(pool.map(lambda one: molecules.post("/predict", json={"smiles": [one]}).json(), smiles))
             np.testing.assert_array_equal([row["predictions"][0]["probabilities"] for row in together], alone)
+
+
+def test_a_graph_without_nodes_has_no_colors(molecules):
+    answer = molecules.post("/colors", json={"graph": {"num_nodes": 0, "edges": []}})
+    assert (answer.status_code, answer.json()["error"]) == (422, "the graph has no nodes, so there is nothing to color")
+
+
+def test_a_graph_of_very_many_edges_is_colored_in_words_only(molecules):
+    graph = {"node_labels": ["C", "C"], "edges": [[0, 1, "single"]] * 1_001}
+    rounds = molecules.post("/colors", json={"graph": graph}).json()["rounds"]
+    assert [entry["picture"] for entry in rounds] == [None] * len(rounds)
+    assert rounds[0]["legend"]
+
+
+def test_of_a_large_graph_fewer_changes_are_tried(molecules, monkeypatch):
+    tried = []
+    monkeypatch.setattr("edgnn.serve._explaining.counter_example", lambda estimator, item, most: tried.append(most))
+    for length in (3, 600):
+        assert molecules.post("/explain", json={"smiles": "C" * length, "counter_example": True}).status_code == 200
+    assert tried[0] == 5_000 > tried[1]

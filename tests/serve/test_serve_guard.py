@@ -8,6 +8,7 @@ import pytest
 
 from edgnn.errors import EdgnnError
 from edgnn.serve import LOCAL_NAMES, Limits, create_app
+from edgnn.serve._guard import Guard
 from edgnn.serve._limits import Busy
 from edgnn.serve._server import address_of, listening, names_of
 from edgnn.serve._workers import Workers
@@ -31,7 +32,8 @@ def test_a_name_rebound_to_this_machine_is_refused(molecules, host):
 def test_pages_of_others_may_not_ask(molecules):
     refused = molecules.post("/predict", json={"smiles": ["CCO"]}, headers={"origin": "http://evil.example"})
     assert refused.status_code == 403
-    assert molecules.get("/health", headers={"origin": "null"}).status_code == 403
+    for origin in ("null", "http://[", "http://localhost.evil.example"):
+        assert molecules.get("/health", headers={"origin": origin}).status_code == 403
     assert molecules.get("/health", headers={"origin": "http://localhost"}).status_code == 200
     assert "access-control-allow-origin" not in molecules.options("/predict", headers={"origin": "http://localhost"}).headers
 
@@ -81,6 +83,35 @@ def test_a_body_too_large_is_refused_before_it_is_read(mutag_run):
     ):
         assert answer.status_code == 413
         assert "more than the 1,000 bytes of one request" in answer.json()["error"]
+
+
+def test_a_length_of_any_number_of_digits_is_refused(molecules):
+    assert molecules.get("/health", headers={"content-length": "9" * 5_000}).status_code == 413
+    assert molecules.get("/health", headers={"content-length": "0" * 5_000}).status_code == 200
+
+
+def test_all_requests_together_are_bounded_and_room_comes_back():
+    async def main():
+        event = asyncio.Event()
+
+        async def app(scope, receive, send):
+            await receive()
+            await event.wait()
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": b""})
+
+        transport = httpx.ASGITransport(app=Guard(app, Limits(held=1_000), None))
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            first = asyncio.create_task(client.post("/", content=b"x" * 1_500))
+            await asyncio.sleep(0.05)
+            refused = await client.post("/", content=b"x")
+            assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
+            assert refused.json()["error"] == "requests of more than 1,000 bytes are at work; try again in a moment"
+            event.set()
+            assert (await first).status_code == 200
+            assert (await client.post("/", content=b"x")).status_code == 200
+
+    run_async(main())
 
 
 @pytest.mark.parametrize(
@@ -207,6 +238,19 @@ def test_too_little_memory_is_told(mutag_run, monkeypatch):
     monkeypatch.setattr("edgnn.serve._work.Work.predict", fail)
     answer = client_of(mutag_run).post("/predict", json={"smiles": ["C"]})
     assert (answer.status_code, answer.json()["error"]) == (503, "there is too little memory for this; send less at once")
+
+
+def test_a_failure_of_our_own_is_one_sentence_and_the_server_goes_on(mutag_run, monkeypatch, caplog):
+    client = client_of(mutag_run)
+    with monkeypatch.context() as patch:
+        patch.setattr("edgnn.serve._work.Work.predict", lambda *given: {}["/secret/place"])
+        answer = client.post("/predict", json={"smiles": ["C"]})
+    assert answer.status_code == 500
+    assert answer.json()["error"].startswith("the server failed at this request")
+    assert "secret" not in answer.text
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert "/secret/place" in caplog.text
+    assert client.post("/predict", json={"smiles": ["C"]}).status_code == 200
 
 
 # Where

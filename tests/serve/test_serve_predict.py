@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import edgnn
-from edgnn.estimators import load_estimator
+from edgnn.estimators import NodeClassifier, load_estimator
 from edgnn.estimators._answers import predictions_of
 from edgnn.serve import Limits, create_app
+from edgnn.serve._inputs import _on_disk, remove_uploads
 from edgnn.serve._limits import Deadline, TooLarge
 from edgnn.training import RunFolder
 from serve_runs import client_of
@@ -84,7 +85,7 @@ def test_graphs_spelled_out_are_the_molecules_they_spell(molecules):
         ({"smiles": ["C"], "examples": ["1"]}, "body: give exactly one of smiles, graphs, nodes and examples, not smiles and"),
         ({"smiles": ["C" * 5001]}, "body.smiles[0]: String should have at most 5000 characters"),
         ({"smiles": [1]}, "body.smiles[0]: Input should be a valid string"),
-        ({"something": 1}, "body.something: Extra inputs are not permitted"),
+        ({"something": 1}, "body: there is no field 'something'; there are smiles, graphs"),
         ({"nodes": ["a"]}, "this is a model of whole graphs, which takes no nodes"),
         ({"examples": ["x9"]}, "entry 0, 'x9', is not in MUTAG"),
     ],
@@ -102,6 +103,37 @@ def test_what_is_no_proper_json_is_refused(molecules, body):
     answer = molecules.post("/predict", content=body, headers={"content-type": "application/json"})
     assert answer.status_code in (400, 422)
     assert set(answer.json()) == {"error"}
+
+
+@pytest.mark.parametrize(
+    "body", [{"graphs": [{"edges": [[{}, {}]] * 1_000}]}, {"smiles": [1] * 1_000}, {f"k{n}": 1 for n in range(1_000)}]
+)
+def test_of_all_that_is_wrong_with_a_long_request_only_the_first_is_kept(molecules, body):
+    assert "more)" not in error(molecules.post("/predict", json=body))
+
+
+def test_labels_and_numbers_that_cannot_be_used_are_told_in_words(molecules):
+    graph = {"node_labels": ["C", {"a": 1}], "edges": []}
+    said = error(molecules.post("/predict", json={"graphs": [graph]}))
+    assert said.startswith("body.graphs[0].node_labels[1]: a label is a text, a number")
+    graph = {"node_labels": ["C"], "edges": [], "node_features": [[1e300]]}
+    said = error(molecules.post("/predict", json={"graphs": [graph]}))
+    assert said.startswith("body.graphs[0].node_features[0][0]: write a number below 1e+38")
+
+
+def test_many_molecules_are_read_in_pieces_and_counted_as_one_list(mutag_run, molecules, monkeypatch):
+    smiles = ["CCO", "CCN", "C((", "CCCl", "CC(("]
+    good = [smiles[place] for place in (0, 1, 3)]
+    expected = molecules.post("/predict", json={"smiles": good}).json()["predictions"]
+    monkeypatch.setattr("edgnn.serve._inputs._LETTERS_AT_ONCE", 4)
+    found = molecules.post("/predict", json={"smiles": smiles, "bad": "skip"}).json()
+    assert [row["index"] for row in found["skipped"]] == [2, 4]
+    assert [row["id"] for row in found["predictions"]] == good
+    for row, other in zip(found["predictions"], expected, strict=True):
+        np.testing.assert_allclose(row["probabilities"], other["probabilities"], rtol=1e-6)
+    assert error(molecules.post("/predict", json={"smiles": smiles[:3]})).startswith("SMILES 2 ('C((')")
+    client = client_of(mutag_run, limits=Limits(nodes=5))
+    assert "the graphs have 6 nodes" in error(client.post("/predict", json={"smiles": good}), 413)
 
 
 def test_examples_are_graphs_of_the_loaded_data(molecules, mutag_run):
@@ -209,6 +241,24 @@ def test_nothing_uploaded_stays(mutag_run, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_uploads_under_way_are_removed_at_the_end():
+    with _on_disk([("a.csv", io.BytesIO(b"x"))]) as place:
+        assert [path.name for path in place.iterdir()] == ["a.csv"]
+        remove_uploads()
+        assert not place.exists()
+
+
+def test_columns_of_the_training_are_read_again(tmp_path):
+    (tmp_path / "old.csv").write_text("from,to,label\n" + "".join(f"n{n},n{n + 1},{'xy'[n % 2]}\n" for n in range(12)))
+    options = {"source": "from", "target": "to"}
+    graphs = edgnn.load_dataset(tmp_path / "old.csv", **options).graphs
+    NodeClassifier(max_epochs=2, hidden=4, random_state=0).fit(graphs.nodes, [n % 2 for n in range(13)]).save(tmp_path / "run")
+    source = {"name": str(tmp_path / "old.csv"), "options": options, "format": "tables"}
+    RunFolder.open(tmp_path / "run").update_config(source=source)
+    rows = upload(client_of(tmp_path / "run"), "/predict/file", [("new.csv", "from,to,label\na,b,x\n")]).json()
+    assert [row["id"] for row in rows["predictions"]] == ["a", "b"]
+
+
 # Nodes
 
 
@@ -265,6 +315,29 @@ def test_a_source_that_does_not_fit_is_an_error_where_it_was_asked_for(node_run,
     (tmp_path / "edges.csv").write_text("source,target,label\na,b,other\n")
     with pytest.raises(edgnn.errors.UnknownLabelError, match="has learned none of the labels"):
         create_app(node_run, source=tmp_path / "edges.csv")
+
+
+@pytest.mark.parametrize(
+    ("field", "stored"),
+    [("class_names", ["one"]), ("class_names", 5), ("class_names", [1, 2]), ("target_names", "ab")],
+)
+def test_damaged_names_are_told_before_anyone_asks(mutag_run, tmp_path, field, stored):
+    shutil.copytree(mutag_run, tmp_path / "run")
+    RunFolder.open(tmp_path / "run").update_config(**{field: stored})
+    with pytest.raises(edgnn.errors.RunError, match=field):
+        create_app(tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    "source", ["MUTAG", {"name": 5, "options": {}}, {"format": "smiles"}, {"name": "MUTAG", "options": {}, "data_dir": 5}]
+)
+def test_nonsense_about_the_data_is_no_data(mutag_run, tmp_path, source):
+    shutil.copytree(mutag_run, tmp_path / "run")
+    RunFolder.open(tmp_path / "run").update_config(source=source)
+    (tmp_path / "run" / "metrics.json").write_text("[]")
+    client = client_of(tmp_path / "run")
+    assert client.get("/model").json()["source"] is None
+    assert client.post("/predict", json={"smiles": ["CCO"]}).status_code == 200
 
 
 # Values

@@ -107,10 +107,42 @@ def test_what_a_killed_creation_left_is_no_obstacle(tmp_path):
     assert sorted(contents(tmp_path)) == [".edgnn.lock", "config.json", "environment.json"]
 
 
-def test_missing_parent_is_named(tmp_path):
-    with pytest.raises(RunError, match=r"cannot create .*run: there is no folder .*gone; make it first"):
-        RunFolder.create(tmp_path / "gone" / "run", CONFIG)
-    assert list(tmp_path.iterdir()) == []
+def test_missing_parents_are_made(tmp_path):
+    run = RunFolder.create(tmp_path / "some" / "where" / "run", CONFIG)
+    assert RunFolder.open(tmp_path / "some" / "where" / "run").config == run.config
+
+
+@pytest.mark.parametrize("failing", ["environment", "make", "lock"])
+def test_a_failed_creation_leaves_no_folder_behind(tmp_path, monkeypatch, failing):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    def stopped(*_, **__):
+        raise KeyboardInterrupt
+
+    (tmp_path / "there").mkdir()
+    place = tmp_path / "there" / "some" / "run"
+    if failing == "environment":
+        monkeypatch.setattr("edgnn.training._run_folder.environment", stopped)
+    elif failing == "lock":
+        monkeypatch.setattr("filelock.FileLock.acquire", full)
+    else:
+        make = Path.mkdir
+        monkeypatch.setattr(Path, "mkdir", lambda path, *_, **__: full() if path == place else make(path))
+    with pytest.raises((RunError, KeyboardInterrupt)):
+        RunFolder.create(place, CONFIG)
+    assert [path.name for path in tmp_path.rglob("*")] == ["there"]
+
+
+def test_folders_that_others_use_meanwhile_stay(tmp_path, monkeypatch):
+    def stopped():
+        (tmp_path / "some" / "other").mkdir()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("edgnn.training._run_folder.environment", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        RunFolder.create(tmp_path / "some" / "run", CONFIG)
+    assert [path.name for path in (tmp_path / "some").iterdir()] == ["other"]
 
 
 def test_file_in_the_way_is_named(tmp_path):

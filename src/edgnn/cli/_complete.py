@@ -21,7 +21,7 @@ WORDS: dict[str, tuple[str, ...]] = {
     ),
     "precision": ("float32", "float64", "bfloat16"),
     "protocol": ("cv10x10", "train-cv10", "holdout", "split", "scaffold"),
-    "question": ("io", "wl", "layer", "fleet", "scale", "order", "rivals"),
+    "question": ("io", "wl", "layer", "fleet", "scale", "order", "rivals", "serve"),
     "readout": ("sum", "mean", "max"),
     "settings": ("paper", "closest", "rgcn"),
     "table": ("graph-datasets", "node-datasets", "graphs", "nodes", "nodes-repeated", "develop", "beyond"),

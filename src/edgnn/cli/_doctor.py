@@ -23,6 +23,7 @@ _TITLES = {
 }
 _STYLES = {"ok": "green", "absent": "dim", "warning": "yellow", "failed": "bold red"}
 _NAMES = 15
+_LONGEST = 1000
 
 
 def doctor(
@@ -69,6 +70,8 @@ def _row(finding: Finding) -> Any:
     from rich.markup import escape
     from rich.table import Table
 
+    from edgnn._text import one_line
+
     row = Table.grid(padding=(0, 1))
     row.add_column(width=7)
     row.add_column(width=_NAMES)
@@ -76,5 +79,5 @@ def _row(finding: Finding) -> Any:
     took = "" if finding.seconds is None else f" [dim]({finding.seconds:.1f} s)[/]"
     way_out = f"\n→ {escape(finding.way_out)}" if finding.way_out else ""
     state = f"[{_STYLES[finding.state]}]{finding.state}[/]"
-    row.add_row(state, escape(finding.name), f"{escape(finding.told)}{took}{way_out}")
+    row.add_row(state, escape(finding.name), f"{escape(one_line(finding.told, _LONGEST))}{took}{way_out}")
     return row

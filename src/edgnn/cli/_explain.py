@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from edgnn.cli._datasets import DataDir, Json, Options, parse_options
-from edgnn.cli._predict import _items, _load
+from edgnn.cli._predict import _items, _load, _texts
 from edgnn.cli._source import SourceArgument, check_place
 from edgnn.errors import EdgnnError
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _PAGE = "explanation.html"
 _SCORES = ("score", "removal", "label", "gradient")
-_SHOWN_NAMES = 3
+_SHOWN_NAMES, _LONGEST = 3, 40
 
 
 def explain(
@@ -90,7 +90,7 @@ def explain(
     items = _items(data, estimator._level, nodes)
     chosen = _chosen(items, item)
     check_known(estimator, items)
-    names = config.get("class_names") or config.get("target_names") or ()
+    names = _texts(config, "class_names") or _texts(config, "target_names")
     wanted = None if target is None else _target(estimator, target, names)
     estimator.predict(items[chosen])  # warns of labels never seen, once for all
     with warnings.catch_warnings():
@@ -136,8 +136,9 @@ def _chosen(items: Graphs | Nodes, told: Sequence[str] | None) -> list[int]:
     """Return the positions of the items that are asked for, each once."""
     if not len(items):
         raise EdgnnError("there is nothing to explain: the source has no items")
-    places = [place for word in told or ["0"] for place in _places(items, word)]
-    return list(dict.fromkeys(places))
+    if not told:
+        return [0]
+    return list(dict.fromkeys(place for word in told for place in _places(items, word)))
 
 
 def _places(items: Graphs | Nodes, word: str) -> list[int]:
@@ -151,15 +152,30 @@ def _places(items: Graphs | Nodes, word: str) -> list[int]:
     if word == "all":
         return list(range(len(items)))
     first, dash, last = word.partition("-")
-    if word.isdecimal() or (dash and first.isdecimal() and last.isdecimal()):
-        start, end = int(first), int(last or first)
-        if end >= len(items) or end < start:
-            raise EdgnnError(f"--item {word}: there are {len(items):,} items, numbered from 0 to {len(items) - 1}")
-        return list(range(start, end + 1))
+    if len(word) < _LONGEST and first.isdecimal() and (last if dash else first).isdecimal():
+        return _numbered(items, word, int(first), int(last or first))
     tails = [place for place, name in enumerate(names) if name.replace("#", "/").rpartition("/")[2] == word]
     if tails:
         return tails[:1]
     raise EdgnnError(f"there is no item {word!r}; {_hint(word, names)}")
+
+
+def _numbered(items: Graphs | Nodes, word: str, first: int, last: int) -> list[int]:
+    """Return the positions from one number to another; nodes without names keep the numbers they have in their graph."""
+    from edgnn.graphs import Nodes
+
+    if last < first:
+        raise EdgnnError(f"--item {word}: a range goes from the smaller number to the larger, as in --item {last}-{first}")
+    own = items.index.tolist() if isinstance(items, Nodes) and items.names is None else range(len(items))
+    place = {number: position for position, number in enumerate(own)}
+    missing = next((number for number in range(first, last + 1) if number not in place), None)
+    if missing is None:
+        return [place[number] for number in range(first, last + 1)]
+    if isinstance(items, Nodes) and items.names is None and missing < items.graphs.num_nodes:
+        raise EdgnnError(
+            f"--item {word}: node {missing} is none of the {len(items):,} nodes with targets; --nodes all takes any of the graph"
+        )
+    raise EdgnnError(f"--item {word}: there are {len(own):,} items, numbered from 0 to {max(own)}")
 
 
 def _hint(word: str, names: list[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from edgnn._text import one_line
 from edgnn.cli._show import _console, _table
 
 if TYPE_CHECKING:
@@ -18,10 +19,10 @@ def print_explanations(found: list[Explained], page: Path, items: int, first: bo
     from rich.markup import escape
 
     console = _console()
-    for item in found[:_FEW]:
-        _print(console, item)
+    for place, item in enumerate(found[:_FEW]):
+        _print(console, item, explained=place == 0)
     for item in found[_FEW:]:
-        console.print(f"{escape(item.title)}: {escape(item.said)}")
+        console.print(f"{_safe(item.title)}: {_safe(item.said)}")
     if first and items > 1:
         console.print(
             f"The first of {items:,} {level}s; others with [bold]--item NAME[/], [bold]--item 3-7[/] or [bold]--item all[/]."
@@ -29,29 +30,32 @@ def print_explanations(found: list[Explained], page: Path, items: int, first: bo
     console.print(f"With pictures: {escape(str(page))}")
 
 
-def _print(console: Any, item: Explained) -> None:
-    from rich.markup import escape
-
+def _print(console: Any, item: Explained, *, explained: bool) -> None:
     from edgnn.draw._shade import signed
     from edgnn.report._explanation_words import counter_text, fidelity_text
 
-    console.print(f"[bold]{escape(item.title)}[/]: {escape(item.said)}\n")
+    console.print(f"[bold]{_safe(item.title)}[/]: {_safe(item.said)}\n")
     reasons = item.reasons(_REASONS)
     if reasons:
         largest = max(abs(reason.contribution) for reason in reasons)
-        table = _table(item.without, f"{item.measure} falls by", "")
+        table = _table(item.without, _safe(f"{item.measure} falls by"), "")
         for reason in reasons:
             color = "red" if reason.contribution > 0 else "blue"
             bar = "█" * round(_BAR * abs(reason.contribution) / largest) if largest else ""
-            table.add_row(escape(_cut(item.reason_text(reason))), signed(reason.contribution), f"[{color}]{bar}[/]")
+            table.add_row(_safe(item.reason_text(reason), _LONGEST), signed(reason.contribution), f"[{color}]{bar}[/]")
         table.columns[2].justify = "left"
         console.print(table)
+        if explained:
+            console.print(_safe(item.unit))
         console.print()
     for text in (fidelity_text(item), counter_text(item)):
         if text:
-            console.print(escape(text))
+            console.print(_safe(text))
     console.print()
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+def _safe(text: str, most: int = 2000) -> str:
+    """Return text of the users' names on one line, with nothing that a terminal or rich would obey."""
+    from rich.markup import escape
+
+    return escape(one_line(text, most))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from edgnn.cli._datasets import Json
+from edgnn.cli._predict import _texts
 
 if TYPE_CHECKING:
     from edgnn.estimators._export import Exported
@@ -37,8 +38,8 @@ def export(
         estimator,
         out,
         overwrite=overwrite,
-        class_names=config.get("class_names", ()),
-        target_names=config.get("target_names", ()),
+        class_names=_texts(config, "class_names"),
+        target_names=_texts(config, "target_names"),
     )
     typer.echo(_as_json(run, found) if as_json else _as_text(found))
 

@@ -125,4 +125,5 @@ def _status(field: str) -> int:
 def _is_of_memory(error: BaseException) -> bool:
     if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
         return True
-    return any(mark in str(error).lower() for mark in _NO_MEMORY)
+    said = str(error).lower()
+    return "cuda" not in said and any(mark in said for mark in _NO_MEMORY)  # a device has memory of its own

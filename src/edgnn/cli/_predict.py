@@ -12,19 +12,12 @@ import typer
 from edgnn.cli._complete import words
 from edgnn.cli._datasets import DataDir, Json, Options, parse_options
 from edgnn.cli._memory import MemoryOption, ceiling
-from edgnn.cli._source import SourceArgument, check_exists, check_place, format_of
-from edgnn.errors import EdgnnError, RunError
+from edgnn.cli._source import SourceArgument, check_here, check_place, exists
+from edgnn.errors import EdgnnError
 
 if TYPE_CHECKING:
     from edgnn.datasets import Dataset
     from edgnn.graphs import Graphs, Nodes
-
-_OF_TARGETS = {
-    **dict.fromkeys(("smiles", "sdf", "tu"), ("target",)),
-    "tables": ("graph_target", "node_target"),
-    **dict.fromkeys(("graphml", "node-link"), ("node_target",)),
-}
-_OF_PLACES = ("nodes", "graphs")
 
 
 def predict(
@@ -106,40 +99,21 @@ def predict(
 def _load(source: str, config: dict[str, Any], told: dict[str, Any], data_dir: Path | None) -> Dataset:
     """Load what to predict for, with the reader's options of the training where they fit."""
     from edgnn.datasets import find, load_dataset
+    from edgnn.datasets._origin import reading_options
 
-    check_exists(source, told)
-    origin: Any = config.get("source")
-    if find(source) is not None or not Path(source).exists() or not _is_origin(origin):
+    check_here(source, data_dir)
+    if find(source) is not None:
         return load_dataset(source, data_dir=data_dir, **told)
-    return load_dataset(source, data_dir=data_dir, **(_remembered(source, origin, told) | told))
-
-
-def _is_origin(stored: Any) -> bool:
-    """Return whether a run says in the usual way what it was trained on."""
-    known = isinstance(stored, dict) and isinstance(stored.get("name"), str) and isinstance(stored.get("options"), dict)
-    return known and "\0" not in stored["name"] and isinstance(stored.get("format"), str | None)
-
-
-def _remembered(source: str, origin: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
-    """Return the reader's options of the training that hold for a file, if it has the same format."""
-    before, options = Path(origin["name"]), origin["options"]
-    kind = origin.get("format") or (format_of(str(before), options) if before.is_file() or before.is_dir() else None)
-    forced = "format" in options and "format" not in told and before.suffix.lower() == Path(source).suffix.lower()
-    hints = {name: value for name, value in options.items() if name != "format"} | told
-    if kind is None or not (forced or kind == format_of(source, hints)):
-        return {}
-    left = _OF_TARGETS.get(kind, ())
-    if before.resolve() != Path(source).resolve():
-        left = (*left, *_OF_PLACES)
-    return {name: value for name, value in options.items() if name not in left}
+    if not Path(source).exists():
+        return load_dataset(source, data_dir=data_dir, download=False, **told)
+    return load_dataset(source, data_dir=data_dir, **(reading_options(config, source, told) | told))
 
 
 def _texts(config: dict[str, Any], field: str) -> list[str]:
     """Return a list of names that a run has stored."""
-    stored = config.get(field, [])
-    if not isinstance(stored, list) or not all(isinstance(name, str) for name in stored):
-        raise RunError(f"{field} in the config.json of the run is no list of texts; the file is damaged")
-    return stored
+    from edgnn.datasets._origin import stored_texts
+
+    return stored_texts(config, field)
 
 
 def _items(data: Dataset, level: str, nodes: str | None) -> Graphs | Nodes:
@@ -152,6 +126,8 @@ def _items(data: Dataset, level: str, nodes: str | None) -> Graphs | Nodes:
         return data.graphs.nodes if data.nodes is None else data.nodes
     if nodes == "all":
         return data.graphs.nodes
+    if not exists(nodes):
+        raise EdgnnError(f"--nodes takes a file that names nodes, one per line, or all; there is no file {nodes!r}")
     from edgnn.datasets._target_file import named_nodes
 
     return named_nodes(data.graphs, nodes)

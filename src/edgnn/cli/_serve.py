@@ -14,6 +14,7 @@ from edgnn.cli._source import check_exists
 from edgnn.errors import EdgnnError
 
 _TERMINATED = 128 + 15
+_MOST_MEGABYTES = 2**20
 
 
 def serve(
@@ -55,7 +56,7 @@ def serve(
         check_exists(source, told)
     device_of(device)
     changed = {
-        "bytes": None if max_mb is None else int(max_mb * 2**20),
+        "bytes": None if max_mb is None else _bytes(max_mb),
         "items": max_items,
         "seconds": seconds,
     }
@@ -79,3 +80,9 @@ def serve(
             )
         except KeyboardInterrupt:
             raise typer.Exit(_TERMINATED if ending.terminated else 0) from None
+
+
+def _bytes(megabytes: float) -> int:
+    if not 0 < megabytes < _MOST_MEGABYTES:
+        raise EdgnnError(f"--max-mb {megabytes:g}: choose a number above 0 and below {_MOST_MEGABYTES:,}")
+    return max(1, int(megabytes * 2**20))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from edgnn.cli._datasets import _console as plain_console
@@ -103,7 +104,9 @@ def print_training(run: RunFolder, estimator: Estimator, answer: Answer, evaluat
             table.add_row(_title(evaluation, name), *shown)
     console.print(table)
     confusion(console, evaluation)
-    console.print(f"\nKept in {escape(str(run.path))}; predict with: [bold]edgnn predict {escape(str(run.path))} SOURCE[/]")
+    console.print(
+        f"\nKept in {escape(str(run.path))}; predict with: [bold]edgnn predict {escape(quote(str(run.path)))} SOURCE[/]"
+    )
 
 
 def confusion(console: Any, evaluation: Evaluation) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -97,6 +99,8 @@ class Source:
 
     def load(self) -> Dataset:
         """Return the data with its targets."""
+        from edgnn.datasets._doubts import doubts
+
         check_exists(self.name, self.options or {})
         with warnings.catch_warnings():
             if self.regression is not None:
@@ -106,7 +110,10 @@ class Source:
             raise DatasetError(f"{self.name} has no targets: name its column with --target, or a table with --target-file")
         if self.task is not None and data.level != self.task:
             raise DatasetError(f"--task {self.task}: the targets of {self.name} belong to {data.level}s")
-        return _as_asked(data, self.regression)
+        data = _as_asked(data, self.regression)
+        for doubt in doubts(data):
+            warnings.warn(doubt, stacklevel=2)
+        return data
 
     def read(self) -> Dataset:
         """Return the data with its targets, where it has some."""
@@ -164,10 +171,12 @@ def _as_asked(data: Dataset, regression: bool | None) -> Dataset:
     if regression is None or data.targets.ndim > 1:
         return data
     if regression and data.class_names:
-        try:
-            values = np.array([float(name) for name in data.class_names])
-        except ValueError:
-            raise DatasetError(f"--regression needs numbers, but {data.name} has the class {data.class_names[0]!r}") from None
+        values = np.array([_as_number(name) for name in data.class_names])
+        wrong = np.flatnonzero(np.isnan(values)[data.targets])
+        if len(wrong):
+            value = data.class_names[data.targets[wrong[0]]]
+            where = f"{data.level} {wrong[0]}, counted from 0"
+            raise DatasetError(f"--regression needs numbers, but {data.name} has the target {value!r} ({where})")
         return replace(data, targets=values[data.targets], class_names=())
     if not regression and data.task == "regression":
         from edgnn.datasets._dataset import encode_classes
@@ -184,6 +193,13 @@ def _as_asked(data: Dataset, regression: bool | None) -> Dataset:
         items: Any = {"graphs": data.graphs[known]} if data.nodes is None else {"nodes": data.nodes[known]}
         return replace(data, targets=numbers, class_names=names, **items)
     return data
+
+
+def _as_number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
 
 
 def _is_named(name: str) -> bool:
@@ -209,6 +225,26 @@ def check_exists(name: str, options: Mapping[str, Any]) -> None:
     find_or_tu(name)
     if options:
         raise DatasetError(f"there is no file {name}; if you mean a TU set of that name, it takes no -o {next(iter(options))}")
+
+
+def check_here(name: str, data_dir: Path | str | None = None) -> None:
+    """Raise where a word is neither a file nor a named set nor a TU set on this machine: what is new may not leave it by a guess."""
+    from edgnn.datasets import find
+    from edgnn.datasets._locate import locate
+    from edgnn.datasets._registry import find_or_tu, is_name, suggestion
+
+    if find(name) is not None or exists(name) or (is_name(name) and locate(find_or_tu(name), data_dir).path is not None):
+        return
+    if (similar := suggestion(name)) is not None:
+        raise DatasetError(f"there is no file or data set {name!r}; did you mean {similar}?")
+    like_file = re.search(r"\.[A-Za-z]{2,8}(\.gz)?$", name) is not None
+    hint = "" if like_file else "; for molecules, write a file with a column smiles"
+    raise DatasetError(f"there is no file or data set {name!r}{hint}")
+
+
+def exists(name: str) -> bool:
+    """Return whether there is such a file or folder; a word may also be no path at all, as a long SMILES is none."""
+    return os.path.exists(name)
 
 
 def _absolute(path: Any) -> Any:

@@ -73,7 +73,7 @@ def train(
     It is judged on the published test part of the data, where there is one, else on the validation part. Started by torchrun
     (torchrun --nproc-per-node 2 -m edgnn train ...), several processes train it together.
     """
-    with ceiling(memory, source, _stored_source(out) if resume else None), joined() as group:
+    with ceiling(memory, source, _stored_source(out) if resume and memory else None), joined() as group:
         own, in_file = read_config(config, _OPTIONS)
         given = told_options(
             task=task, target=target, target_file=target_file, regression=regression, options=option, settings=settings,
@@ -169,10 +169,9 @@ def _resume(wish: _Wish, lead: Lead, name: str | None) -> None:
         _say_finished(wish, run)
         return
     use_threads_of(run)
-    if not wish.quiet:
-        typer.echo(f"resuming {run.path} after epoch {checkpoint_epoch(run)}", err=True)
+    begun = f"resuming {run.path} after epoch {checkpoint_epoch(run)}"
     lead.tell(run, source.stored())
-    _train(wish, run, estimator, data, _split(data, parts, int(estimator.random_state)), lead.group)
+    _train(wish, run, estimator, data, _split(data, parts, int(estimator.random_state)), lead.group, begun)
 
 
 def _stored_choices(run: RunFolder) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -215,13 +214,11 @@ def _follow(wish: _Wish, group: Group) -> None:
 
 
 def _train(
-    wish: _Wish, run: RunFolder, estimator: Estimator, data: Dataset, split: Split | None, group: Group | None = None
+    wish: _Wish, run: RunFolder, estimator: Estimator, data: Dataset, split: Split | None, group: Group | None, begun: str = ""
 ) -> None:  # fmt: skip
     from edgnn.estimators._session import checkpoint_epoch, train_run
     from edgnn.experiments import finish_run, items_of
 
-    if not wish.quiet and not wish.as_json:
-        introduction(data, estimator)
     progress = Progress(estimator.max_epochs, "training", quiet=wish.quiet)
 
     def on_epoch(epoch: Any) -> None:
@@ -232,6 +229,10 @@ def _train(
     try:
         with run.lock():
             agree(group)
+            if begun and not wish.quiet:
+                typer.echo(begun, err=True)
+            if not wish.quiet and not wish.as_json:
+                introduction(data, estimator)
             with softly_interrupted(patient=group is not None) as interrupt, progress:
                 answer = train_run(run, estimator, items_of(data), data.targets, split, on_epoch=on_epoch, group=group)
             assert answer is not None

@@ -117,6 +117,6 @@ def _warn_of_missing_classes(values: _Array) -> None:
     if values.ndim == 1 and missing.any() and len(known) and (known == np.round(known)).all() and len(np.unique(known)) <= 20:
         warnings.warn(
             f"{int(missing.sum())} of {len(values)} targets are missing, so whole numbers are taken as real values to regress on; "
-            "if they are classes, drop the items without a target first",
+            "if they are classes, drop the items without a target first (--classification in a command does that)",
             stacklevel=4,
         )

@@ -15,10 +15,11 @@ from edgnn.datasets._checksums import verify
 from edgnn.datasets._dataset import Dataset, encode_classes
 from edgnn.datasets._locate import Location, locate
 from edgnn.datasets._registry import Entry, find, find_or_tu, suggestion
-from edgnn.errors import DatasetError, FormatError
+from edgnn.errors import DatasetError, FetchError, FormatError
 from edgnn.graphs import Nodes
 from edgnn.io import read_labeled, read_rdf, read_tu
 from edgnn.io._files import open_binary
+from edgnn.io._molecule_files import refuse_spreadsheet
 
 
 def load_dataset(
@@ -69,6 +70,7 @@ def load_dataset(
 
 
 def _from_path(path: Path, options: dict[str, Any]) -> Dataset:
+    refuse_spreadsheet(path)
     labeled = read_labeled(path, **options)
     targets, class_names = (None, ()) if labeled.targets is None else encode_classes(labeled.targets)
     return Dataset(
@@ -88,7 +90,12 @@ def _folder(entry: Entry, location: Location, download: bool, progress: bool | N
             )
         verify(location.path, entry.sha256 or recorded(location.path) or {})
         return location.path
-    return ensure(entry.folder, entry.parts, checksums=entry.sha256 or None, progress=progress, on_first=_say)
+    try:
+        return ensure(entry.folder, entry.parts, checksums=entry.sha256 or None, progress=progress, on_first=_say)
+    except FetchError as error:
+        if entry.name != "MUTAG":
+            raise
+        raise FetchError(f"{error}; MUTAG also comes with: pip install 'edgnn[kernels]'") from error
 
 
 def _say(message: str) -> None:

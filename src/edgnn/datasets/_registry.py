@@ -70,12 +70,17 @@ def suggestion(name: str) -> str | None:
     return closest(name, _entries(), cutoff=0.8)  # strict, as any name could be that of a TU set
 
 
+def is_name(name: str) -> bool:
+    """Return whether a word could be the name of a TU set: those have letters and digits, with ``-`` and ``_`` in between."""
+    return re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*[A-Za-z0-9]", name) is not None
+
+
 def find_or_tu(name: str) -> Entry:
     """Return the registered set of that name, or else the TU set that would have it."""
     entry = find(name)
     if entry is not None:
         return entry
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name):
+    if not is_name(name):
         raise DatasetError(f"{name!r} is neither a data set's name nor an existing file; `edgnn datasets` lists the names")
     return Entry(
         name=name,

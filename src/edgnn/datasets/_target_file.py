@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import torch
 
+from edgnn._suggest import suggestion
+from edgnn._text import preview, short
 from edgnn.datasets._dataset import Dataset, encode_classes
 from edgnn.errors import DatasetError, FormatError
 from edgnn.graphs import Graphs, Nodes
-from edgnn.graphs._label_values import short
-from edgnn.graphs._vocabulary import preview
 from edgnn.io._files import Path_, open_binary
 from edgnn.io._molecule_files import TargetColumns, column_of, table
 
@@ -50,7 +50,7 @@ def with_target_file(data: Dataset, path: Path_, target: Sequence[str] = (), *, 
         columns.add([row[place].strip() for place in places], line)
     values = columns.targets()
     assert values is not None
-    index = np.array([names[row[key].strip()] for _, row in rows], dtype=np.int64)
+    index = np.array([names[_bare(row[key])] for _, row in rows], dtype=np.int64)
     _check_once(path, index, rows, key)
     targets, class_names = encode_classes(values)
     if level == "node":
@@ -63,13 +63,14 @@ def named_nodes(graphs: Graphs, path: Path_) -> Nodes:
     names = node_numbers(graphs)
     with open_binary(path) as stream:
         lines = [line.strip() for line in stream.read().decode("utf-8", "replace").splitlines() if line.strip()]
+    lines = [_bare(line) for line in lines]
     if lines and all(line in names for line in lines):
         return Nodes(graphs, torch.tensor([names[line] for line in lines], dtype=torch.int64))
     header, rows = _read(path)
-    if header[0].strip() in names:
+    if _bare(header[0]) in names:
         rows = [(1, header), *rows]
     key = _key_column(path, header, rows, names, "node")
-    return Nodes(graphs, torch.tensor([names[row[key].strip()] for _, row in rows], dtype=torch.int64))
+    return Nodes(graphs, torch.tensor([names[_bare(row[key])] for _, row in rows], dtype=torch.int64))
 
 
 def node_numbers(graphs: Graphs) -> dict[str, int]:
@@ -106,14 +107,25 @@ def _key_column(path: Path_, header: list[str], rows: list[tuple[int, list[str]]
     if not rows:
         raise FormatError(path, f"no {level} of the data is named in it, there is only the line {short(','.join(header))}", 1)
     unknown = [
-        [place for place, (_, row) in enumerate(rows) if row[column].strip() not in names] for column in range(len(header))
+        [place for place, (_, row) in enumerate(rows) if _bare(row[column]) not in names] for column in range(len(header))
     ]
     best = min(range(len(header)), key=lambda column: len(unknown[column]))
     if unknown[best]:
         line, row = rows[unknown[best][0]]
         count = f"{len(unknown[best]):,} of the {len(rows):,} names in column {best + 1}"
-        raise FormatError(path, f"{short(row[best].strip())} is no {level} of the data; unknown are {count}", line)
+        rule = f"{short(row[best].strip())} is no {level} of the data; unknown are {count}"
+        raise FormatError(path, f"{rule}{_way_out(_bare(row[best]), names)}", line)
     return best
+
+
+def _way_out(name: str, names: dict[str, int]) -> str:
+    return suggestion(name, names) or "; correct the name or remove the row (IRIs stand in full, with or without <>)"
+
+
+def _bare(cell: str) -> str:
+    """Return the name in a cell: an IRI may stand in brackets."""
+    cell = cell.strip()
+    return cell[1:-1] if cell.startswith("<") and cell.endswith(">") and not cell.startswith("<<") else cell
 
 
 def _check_once(path: Path_, index: _Array, rows: list[tuple[int, list[str]]], key: int) -> None:

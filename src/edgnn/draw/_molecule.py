@@ -95,7 +95,7 @@ def draw_molecule(
         )
     nodes, edges = scores_of(node_score, graph.num_nodes, "node"), scores_of(edge_score, graph.num_edges, "edge")
     shade, bonds = Shade.over(nodes, edges), _bonds(graph, edges, marked_edges)
-    lines, places, width, height = _skeleton(graph, bonds, like, numbers)
+    lines, places, width, height = skeleton(graph, bonds, like, numbers)
     top, whole = _MARGIN + 22 * (title is not None), max(_LEAST_WIDTH, width + 2 * _MARGIN)
     inside = [*_halos(places, nodes, bonds, shade), lines, *_marks(places, marked_nodes, bonds)]
     inside += _hovers(places, graph, nodes, bonds)
@@ -135,8 +135,31 @@ def _bonds(graph: Graphs, scores: _Array, marked: Sequence[int]) -> list[_Bond]:
     return list(found.values())
 
 
-def _skeleton(graph: Graphs, bonds: list[_Bond], like: Graphs | None, numbers: bool) -> tuple[str, _Array, float, float]:
-    """Return bonds and letters as RDKit draws them, where the atoms are, and the size of the whole."""
+def skeleton(
+    graph: Graphs, bonds: list[_Bond] | None = None, like: Graphs | None = None, numbers: bool = False
+) -> tuple[str, _Array, float, float]:
+    """Return bonds and letters of a molecule as RDKit draws them, where the atoms are, and the size of the whole.
+
+    Parameters
+    ----------
+    graph : Graphs
+        One graph for which :func:`is_molecule` holds.
+    bonds : list, optional
+        Its bonds, where they are known already.
+    like, numbers
+        As of :func:`draw_molecule`.
+
+    Returns
+    -------
+    lines : str
+        Elements of an SVG.
+    places : array, shape (n, 2)
+        Of the atoms.
+    width, height : float
+        Of the whole.
+    """
+    if bonds is None:
+        bonds = _bonds(graph, np.full(graph.num_edges, np.nan), ())
     chem, draw = optional("rdkit.Chem", _PURPOSE), optional("rdkit.Chem.Draw.rdMolDraw2D", _PURPOSE)
     with optional("rdkit.rdBase", _PURPOSE).BlockLogs():
         mol = _mol(chem, graph.node_labels, bonds)

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from edgnn.errors import UnknownLabelError
+from edgnn._text import preview
+from edgnn.errors import RunError, UnknownLabelError
 from edgnn.estimators._base import Estimator
 from edgnn.estimators._classifier import Classifier, _decided
 from edgnn.estimators._inputs import Items, graphs_of
 from edgnn.estimators._regressor import _shaped
 from edgnn.estimators._uncertainty import uncertainty_of
 from edgnn.graphs import Nodes
-from edgnn.graphs._vocabulary import preview
 
 _Array = np.ndarray[Any, Any]
 
@@ -155,4 +155,13 @@ def _columns(values: _Array, name: str, of: Sequence[Any]) -> dict[str, list[Any
 
 
 def _classes(values: _Array, class_names: Sequence[str]) -> list[Any]:
-    return [class_names[value] for value in values.tolist()] if class_names else values.tolist()
+    if not class_names:
+        found: list[Any] = values.tolist()
+        return found
+    try:
+        return [class_names[value] for value in values.tolist()]
+    except (IndexError, TypeError):
+        raise RunError(
+            f"the run has names of {len(class_names)} classes, {preview(class_names)}, but its model has others: "
+            "config.json is damaged"
+        ) from None

@@ -12,12 +12,13 @@ import torch
 from scipy.sparse import csr_array
 from torch import Tensor
 
+from edgnn._text import preview
 from edgnn.errors import EstimatorError, UnknownLabelError
 from edgnn.estimators._errors import UnknownLabelWarning
 from edgnn.estimators._inputs import Items, graphs_of
 from edgnn.graphs import UNKNOWN, Graphs, Nodes, Vocabulary
 from edgnn.graphs._graphs import Direction, Multiplicity
-from edgnn.graphs._vocabulary import preview, recode
+from edgnn.graphs._vocabulary import recode
 
 _Array = np.ndarray[Any, Any]
 

@@ -183,7 +183,14 @@ def _names(estimator: Estimator, class_names: Sequence[str], target_names: Seque
     encoding = estimator._encoding
     if encoding.task != "classes":
         return list(target_names) if len(target_names) == encoding.outputs else [str(n) for n in range(encoding.outputs)]
-    return [class_names[value] if class_names else str(value) for value in encoding.classes.tolist()]
+    classes = encoding.classes.tolist()
+    if not class_names:
+        return [str(value) for value in classes]
+    if not all(isinstance(value, int) and 0 <= value < len(class_names) for value in classes):
+        raise ModelError(
+            f"{len(class_names)} class_names do not name the classes {classes}: give one for each number from 0 on"
+        )
+    return [class_names[value] for value in classes]
 
 
 def _examples(estimator: Estimator, checked: Checked) -> dict[str, Any]:

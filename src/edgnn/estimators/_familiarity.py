@@ -27,7 +27,8 @@ class Familiarity:
     """How much of each item a model has met before, by the colors of color refinement.
 
     A color of round t stands for all that t layers can see of a node. One that no training item has is something that the model
-    has to guess about.
+    has to guess about. Colors look along edges and against them, so of a model with ``direction="in"`` some may be new by edges
+    that it does not read; continuous features are not looked at.
 
     Parameters
     ----------

@@ -148,10 +148,11 @@ def embedded(model: Any, inputs: Inputs | LargeInputs, items: Items) -> _Array:
 
 
 def rebuilt(level: Level, config: dict[str, Any], members: int | None, weights: Mapping[str, Tensor]) -> Model:
-    """Return the model with these arguments and weights."""
+    """Return the model with these arguments and a copy of these weights, which may be another model's, or read-only."""
     with torch.device("meta"):  # what a damaged file says about sizes takes no memory before it is known to fit the weights
         model = (GraphModel if level == "graph" else NodeModel)(**config, members=members)
-    model.load_state_dict(dict(weights), assign=True)
+    own = {name: value.clone(memory_format=torch.contiguous_format) for name, value in weights.items()}
+    model.load_state_dict(own, assign=True)
     some = next((value for value in weights.values() if value.is_floating_point()), None)
     return (model if some is None else model.to(some.dtype)).eval()
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from edgnn._text import one_line
 from edgnn.errors import EstimatorError, RunError, TrainingError
 from edgnn.estimators._base import Estimator
 from edgnn.estimators._fingerprint import fingerprint
@@ -20,7 +21,6 @@ from edgnn.estimators._inputs import Items, graphs_of
 from edgnn.estimators._problem import Part, Problem
 from edgnn.estimators._storage import _parameters, estimator_class, save_into, stored_parameters
 from edgnn.estimators._targets import Encoding, class_weights, encoding_of
-from edgnn.graphs._label_values import one_line
 from edgnn.io._files import Path_
 from edgnn.nn import NodeModel
 from edgnn.training import Epoch, RunFolder

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from edgnn._text import one_line, short
 from edgnn.errors import RunError
 from edgnn.estimators._coder import Coder, Seen
 from edgnn.estimators._errors import NotFitted
@@ -16,7 +17,6 @@ from edgnn.estimators._familiarity import Colors
 from edgnn.estimators._fleet import rebuilt
 from edgnn.estimators._parameters import plain
 from edgnn.estimators._targets import Encoding
-from edgnn.graphs._label_values import one_line, short
 from edgnn.io._files import Path_
 from edgnn.training._run_folder import MODEL, RunFolder
 from edgnn.training._values import decode_value, decode_vocabulary, encode_value, encode_vocabulary

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from edgnn._text import short
 from edgnn.errors import EvaluationError
 from edgnn.evaluation._pool import share_count
 from edgnn.evaluation._splits import Split, bases, member_seed
 from edgnn.evaluation._targets import Array, missing, target_array
 from edgnn.graphs import Graphs
-from edgnn.io._rdkit import chem, read_smiles, shown
+from edgnn.io._rdkit import chem, read_smiles
 
 _BONDS = ("single", "double", "triple", "aromatic")
 
@@ -109,7 +110,7 @@ def _scaffold(mol: Any) -> str:
 def _from_smiles(text: Any, position: int) -> Any:
     mol, reason = read_smiles(text) if isinstance(text, str) else (None, f"it is a {type(text).__name__}, not a string")
     if mol is None:
-        raise EvaluationError(f"molecule {position} ({shown(str(text))}): {reason}")
+        raise EvaluationError(f"molecule {position} ({short(str(text))}): {reason}")
     return mol
 
 

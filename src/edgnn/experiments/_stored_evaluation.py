@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from edgnn._text import one_line
 from edgnn.errors import EvaluationError
 from edgnn.evaluation import Evaluation, Outcome, Split
 from edgnn.evaluation._metrics import find_metric
-from edgnn.graphs._label_values import one_line
 
 _TASKS = ("classes", "labels", "values")
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import edgnn
+from edgnn._text import one_line, short
 from edgnn.errors import EdgnnError, FormatError
 from edgnn.evaluation import Evaluation
 from edgnn.experiments._stored_evaluation import is_number, stored_evaluation
@@ -23,7 +24,6 @@ from edgnn.experiments._study_files import (
     write_signed,
 )
 from edgnn.experiments._tables import TABLES, table
-from edgnn.graphs._label_values import one_line, short
 from edgnn.io._files import Path_
 from edgnn.training._values import to_json
 

@@ -229,10 +229,11 @@ def _without(graphs: Graphs, edges: list[int]) -> Graphs:
 
 def _in_words(subject: Subject, step: Step) -> Change:
     graph, coder, first = subject.raw, subject.estimator._coder, step.elements[0]
+    numbers = None if subject.part is None else subject.part.nodes
     if step.kind == "node label":
         before, after = graph.node_vocabulary[int(graph.node_label[first])], coder.node_vocabulary[step.label]
-        return Change(step.kind, step.elements, before, after, f"{node_words(graph, first)} becomes {short(after)}")
-    before, link = graph.edge_vocabulary[int(graph.edge_label[first])], link_words(graph, step.elements)
+        return Change(step.kind, step.elements, before, after, f"{node_words(graph, first, numbers)} becomes {short(after)}")
+    before, link = graph.edge_vocabulary[int(graph.edge_label[first])], link_words(graph, step.elements, numbers)
     if step.kind == "link out":
         return Change(step.kind, step.elements, before, None, f"{link} is taken out")
     after = coder.edge_vocabulary[step.label]

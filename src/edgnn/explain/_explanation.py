@@ -203,17 +203,20 @@ class Explanation:
 
     def _of_label(self, effect: LabelEffect) -> Reason:
         elements = _having(self.graph, effect) if self.node_label_kind == "label" or effect.kind == "edge" else ()
-        words = f"all {counted(effect.count, effect.kind)} with the {self._label_name(effect)} {short(effect.value)}"
+        many = "all " * (effect.count > 1) + counted(effect.count, effect.kind)
+        words = f"the {self._label_name(effect)} {short(effect.value)} of {many}"
         return Reason(f"{effect.kind} label", elements, words, effect.contribution)
 
     def _label_name(self, effect: LabelEffect) -> str:
         return "label" if effect.kind == "edge" else self.node_label_kind
 
     def _words(self, kind: str, elements: tuple[int, ...]) -> str:
-        return link_words(self.graph, elements) if kind == "link" else node_words(self.graph, elements[0])
+        if kind == "link":
+            return link_words(self.graph, elements, self.original_nodes)
+        return node_words(self.graph, elements[0], self.original_nodes)
 
     def __repr__(self) -> str:
-        of = "a graph" if self.node is None else f"node {self.node}"
+        of = "a graph" if self.node is None else node_words(self.graph, self.node, self.original_nodes)
         target = "" if self.target is None else f" for {self.target!r}"
         return f"Explanation(of {of}{target}: value {self.value:.4g}, {self.graph!r})"
 

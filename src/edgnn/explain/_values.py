@@ -20,7 +20,7 @@ from edgnn.nn._model import input_options
 #: Bytes that the copies of a pass may take, by default.
 MEMORY = 256 * 2**20
 
-#: So many nodes and edges of all copies together take some seconds.
+#: So many nodes and edges of all copies together, for each member, take some seconds.
 _ELEMENTS = 20_000_000
 
 _Array = np.ndarray[Any, Any]
@@ -96,7 +96,8 @@ def values_of(subject: Subject, changes: Changes, target: int, memory: int = MEM
 
 def copies_allowed(subject: Subject, most: int) -> int:
     """Return how many copies to try where nobody said: so many, or of a large graph as many as take some seconds."""
-    return max(1, min(most, _ELEMENTS // max(1, subject.encoded.num_nodes + subject.encoded.num_edges)))
+    members = subject.estimator._model.members or 1
+    return max(1, min(most, _ELEMENTS // max(1, members * (subject.encoded.num_nodes + subject.encoded.num_edges))))
 
 
 def _copies_at_once(subject: Subject, memory: int) -> int:

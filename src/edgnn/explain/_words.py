@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from torch import Tensor
 
 from edgnn.graphs import Graphs
 
@@ -35,20 +36,24 @@ def short(value: Any) -> str:
     return tail or text
 
 
-def node_words(graph: Graphs, node: int) -> str:
-    """Return ``node 3 (N)``, or the name of a node that has one."""
+def node_words(graph: Graphs, node: int, numbers: Tensor | None = None) -> str:
+    """Return ``node 3 (N)``, or the name of a node that has one; ``numbers`` are those of a part's nodes in the whole graph."""
     label = None if graph.node_vocabulary.constant else short(graph.node_vocabulary[int(graph.node_label[node])])
     named = graph.node_names is not None
-    name = short(graph.node_names[node]) if graph.node_names is not None else f"node {node}"
+    name = (
+        short(graph.node_names[node])
+        if graph.node_names is not None
+        else f"node {node if numbers is None else int(numbers[node])}"
+    )
     return name if label is None or (named and label == name) else f"{name} ({label})"
 
 
-def link_words(graph: Graphs, edges: Sequence[int]) -> str:
+def link_words(graph: Graphs, edges: Sequence[int], numbers: Tensor | None = None) -> str:
     """Return ``node 0 (C) – node 3 (N): double``; with an arrow where the edge goes one way."""
     edge = int(edges[0])
     source, target = int(graph.edge_source[edge]), int(graph.edge_target[edge])
     arrow = "–" if len(edges) > 1 else "→"
-    ends = f"{node_words(graph, source)} {arrow} {node_words(graph, target)}"
+    ends = f"{node_words(graph, source, numbers)} {arrow} {node_words(graph, target, numbers)}"
     return ends if graph.edge_vocabulary.constant else f"{ends}: {edge_label_words(graph, edge)}"
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from edgnn._text import short
 from edgnn.errors import GraphError
 from edgnn.graphs._vocabulary import UNKNOWN
 
@@ -39,22 +40,6 @@ def decode_value(stored: Any) -> Any:
         return _decoded(stored)
     except (RecursionError, ValueError, TypeError, AttributeError):
         raise GraphError(f"{short(stored)} is no stored label; the file is damaged or from another version") from None
-
-
-def short(value: Any, most: int = 80) -> str:
-    """Return a value as text of a bearable length."""
-    try:
-        text = repr(value)
-    except (RecursionError, ValueError):  # nested too deeply, or a whole number of very many digits
-        text = f"of type {type(value).__name__}"
-    return text if len(text) <= most else f"{text[:most]}…"
-
-
-def one_line(text: object, most: int = 200) -> str:
-    """Return what another library says as part of an error: one line of bearable length, with nothing a terminal would obey."""
-    said = str(text)[: most + 1]
-    shown = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in said)
-    return shown if len(shown) <= most else f"{shown[:most]}…"
 
 
 def _encoded(value: Any, place: str) -> Any:

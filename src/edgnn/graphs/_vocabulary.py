@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from edgnn._suggest import suggestion
+from edgnn._text import preview
 from edgnn.errors import GraphError, UnknownLabelError
 
 OnUnknown = Literal["error", "map"]
@@ -175,16 +176,6 @@ def recode(
     missing = target.index(UNKNOWN) if unknown == "map" else -1
     table = torch.tensor([like.index(value) if value in like else missing for value in own], dtype=torch.int64)
     return table.to(ids.device)[ids], target
-
-
-def preview(values: Sequence[Any], most: int = 6) -> str:
-    """Return the first few values as text, with an ellipsis where some were left out."""
-    shown = ", ".join(_shortened(repr(value)) for value in values[:most])
-    return shown if len(values) <= most else f"{shown}, … ({len(values)} in all)"
-
-
-def _shortened(text: str, most: int = 80) -> str:
-    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def _factorize_numbers(array: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:

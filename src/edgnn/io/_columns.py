@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from edgnn._optional import optional
+from edgnn._text import short
 from edgnn.errors import FormatError
-from edgnn.graphs._label_values import short
 from edgnn.io._table_files import Table
 
 _Array = np.ndarray[Any, Any]
@@ -48,7 +48,7 @@ class Column(ABC):
 
     def _cell_error(self, array: Any, position: int, row: int, expected: str) -> FormatError:
         value = array[position].as_py()
-        found = "is empty" if value is None else f"holds {_shown(value)}"
+        found = "is empty" if value is None else f"holds {short(value)}"
         return self.table.error(f"the column {short(self.name)} {found}; {self.what} is {expected}", row + position)
 
 
@@ -253,8 +253,3 @@ def _decoded(array: Any) -> Any:
 
 def _arrow(module: str = "pyarrow") -> Any:
     return optional(module, "reading tables")
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}…"

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from edgnn._text import short
 from edgnn.errors import FormatError
 from edgnn.graphs import Graphs, Nodes, Vocabulary
 from edgnn.graphs._vocabulary import OnUnknown, recode
@@ -27,7 +28,7 @@ NO_VALUE: Final = object()
 def no_label(what: str, owner: Any, name: str) -> str:
     """Say that one element has no label while others have."""
     return (
-        f"{what} {shown(owner)} has no attribute {name!r}, but others have; label all of them, "
+        f"{what} {short(owner)} has no attribute {name!r}, but others have; label all of them, "
         f"or pass {what}_label=None to ignore labels"
     )
 
@@ -42,7 +43,7 @@ def absent_label(what: str, name: str) -> str:
 
 def no_feature(what: str, owner: Any, name: str) -> str:
     """Say that one element has no value for a feature."""
-    return f"{what} {shown(owner)} has no attribute {name!r}, which {what}_features asks for"
+    return f"{what} {short(owner)} has no attribute {name!r}, which {what}_features asks for"
 
 
 def coded_labels(
@@ -122,7 +123,7 @@ class Elements:
         """Add the node ``name``."""
         number = self._numbered(name, line)
         if self._listed[number]:
-            raise FormatError(self._path, f"the node {shown(name)} stands twice; node ids are unique", line)
+            raise FormatError(self._path, f"the node {short(name)} stands twice; node ids are unique", line)
         target = None if self._target is None else attributes.get(self._target)
         if target is not None and target == target:
             self._targets.append(target)
@@ -186,7 +187,7 @@ class Elements:
         if len(ends) and ends.min() < 0:
             number = self._ends[int(np.argmin(ends))]
             name = next(islice(self._number, number, None))
-            rule = f"the edge names the node {shown(name)}, which is not among the nodes; edges name nodes by their ids"
+            rule = f"the edge names the node {short(name)}, which is not among the nodes; edges name nodes by their ids"
             raise FormatError(self._path, rule, self._first_line[number])
         source, target = ends[::2], ends[1::2]
         flag = np.array(self._directed)
@@ -241,7 +242,7 @@ class _Column:
             label = hashable(value)
             if label is NO_VALUE or label != label:
                 rule = (
-                    f"the label of {self._what} {shown(owner)} is {shown(value)}; a label is text, a number or a list of them"
+                    f"the label of {self._what} {short(owner)} is {short(value)}; a label is text, a number or a list of them"
                 )
                 raise FormatError(self._path, rule, line)
             self._codes.append(self._code.setdefault(label, len(self._code)))
@@ -264,7 +265,7 @@ class _Column:
             owner, line = self._featureless
             raise FormatError(
                 self._path,
-                f"{self._what} {shown(owner)} has no features, but others have; give all of them some, "
+                f"{self._what} {short(owner)} has no features, but others have; give all of them some, "
                 f"or pass {self._what}_features=() to ignore them",
                 line,
             )
@@ -275,16 +276,16 @@ class _Column:
             self._width = len(values)
         rule = None
         if len(values) != self._width:
-            rule = f"{self._what} {shown(owner)} has {len(values)} features, but others have {self._width}"
+            rule = f"{self._what} {short(owner)} has {len(values)} features, but others have {self._width}"
         elif not all(isinstance(value, int | float) for value in values):
-            rule = f"the features of {self._what} {shown(owner)} are {shown(row)}; features are numbers"
+            rule = f"the features of {self._what} {short(owner)} are {short(row)}; features are numbers"
         else:
             try:
                 self._rows.extend(values)
             except OverflowError:
-                rule = f"the features of {self._what} {shown(owner)} hold a number beyond what floating point can hold"
+                rule = f"the features of {self._what} {short(owner)} hold a number beyond what floating point can hold"
             if rule is None and not all(map(isfinite, values)):
-                rule = f"the features of {self._what} {shown(owner)} are {shown(row)}; features must be finite"
+                rule = f"the features of {self._what} {short(owner)} are {short(row)}; features must be finite"
         if rule is not None:
             raise FormatError(self._path, rule, line)
 
@@ -295,12 +296,3 @@ def hashable(value: Any, depth: int = 64) -> Any:
         parts = tuple(hashable(part, depth - 1) for part in value) if depth else (NO_VALUE,)
         return NO_VALUE if NO_VALUE in parts else parts
     return NO_VALUE if isinstance(value, dict) else value
-
-
-def shown(value: Any) -> str:
-    """Return ``value`` as short text for an error."""
-    try:
-        text = repr(value)
-    except RecursionError:
-        return "nested too deep to show"
-    return text if len(text) <= 60 else f"{text[:57]}…"

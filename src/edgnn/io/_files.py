@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, BinaryIO, Protocol, cast
 
+from edgnn._text import one_line
 from edgnn.errors import FormatError
-from edgnn.graphs._label_values import one_line
 
 Path_ = str | os.PathLike[str]
 

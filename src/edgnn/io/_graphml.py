@@ -11,9 +11,10 @@ from xml.sax.saxutils import escape
 from torch import Tensor
 
 from edgnn._suggest import suggestion
+from edgnn._text import preview
 from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import Graphs, Vocabulary
-from edgnn.graphs._vocabulary import OnUnknown, preview
+from edgnn.graphs._vocabulary import OnUnknown
 from edgnn.io._elements import Attributes, Elements
 from edgnn.io._files import Path_, atomic_maybe_gzip, open_binary
 from edgnn.io._graphml_parser import GraphmlParser, Key

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, Protocol
 from xml.parsers import expat
 
+from edgnn._text import one_line, short
 from edgnn.errors import FormatError
-from edgnn.graphs._label_values import one_line
-from edgnn.io._elements import shown
 from edgnn.io._files import Path_
 
 _CHUNK = 2**18
@@ -134,7 +133,7 @@ class GraphmlParser:
             raise self._error("the file holds several or nested graphs; only GraphML with a single graph can be read")
         known = not namespace or namespace.startswith(_NAMESPACE)
         if not known or parent not in _PARENTS.get(name, ()):
-            raise self._error(f"the element <{shown(name)[1:-1]}> does not belong {f'inside <{parent}>' if parent else 'here'}")
+            raise self._error(f"the element <{short(name)[1:-1]}> does not belong {f'inside <{parent}>' if parent else 'here'}")
         self._stack.append(name)
         if name in self._starts:
             self._starts[name](attributes)
@@ -156,10 +155,10 @@ class GraphmlParser:
             raise self._error("a key is declared behind the graph; keys come first")
         key = self._needed(attributes, "id", "key")
         if key in self._keys:
-            raise self._error(f"the key {shown(key)} is declared twice, here and on line {self._keys[key].line}")
+            raise self._error(f"the key {short(key)} is declared twice, here and on line {self._keys[key].line}")
         kind = attributes.get("attr.type", "string")
         if kind not in _TYPES:
-            raise self._error(f"the key {shown(key)} has the type {shown(kind)}; types are {', '.join(_TYPES)}")
+            raise self._error(f"the key {short(key)} has the type {short(kind)}; types are {', '.join(_TYPES)}")
         self._key = Key(attributes.get("for", "all"), attributes.get("attr.name", key), kind, self._expat.CurrentLineNumber)
         self._keys[key] = self._key
 
@@ -174,7 +173,7 @@ class GraphmlParser:
     def _start_graph(self, attributes: dict[str, str]) -> None:
         direction = self._needed(attributes, "edgedefault", "graph")
         if direction not in ("directed", "undirected"):
-            raise self._error(f"edgedefault is {shown(direction)}; it must be 'directed' or 'undirected'")
+            raise self._error(f"edgedefault is {short(direction)}; it must be 'directed' or 'undirected'")
         self._wanted = self._receiver.graph(self._keys, attributes.get("id"), direction == "directed")
         for domain, wanted in self._wanted.items():
             with_default = [(key, self._keys[key]) for key in self._keys if key in wanted]
@@ -190,9 +189,9 @@ class GraphmlParser:
         owner, name = self._stack[-2], self._needed(attributes, "key", "data")
         key = self._keys.get(name)
         if key is None:
-            raise self._error(f"the key {shown(name)} is not declared")
+            raise self._error(f"the key {short(name)} is not declared")
         if key.domain not in ("all", owner) and owner in ("node", "edge"):
-            raise self._error(f"the key {shown(name)} is declared for {shown(key.domain)}, but stands in a {owner!r}")
+            raise self._error(f"the key {short(name)} is declared for {short(key.domain)}, but stands in a {owner!r}")
         self._data_key = name if self._wanted is not None and name in self._wanted.get(owner, ()) else ""
         self._text = [] if self._data_key else None
 
@@ -200,7 +199,7 @@ class GraphmlParser:
         if self._data_key:
             key, line = self._keys[self._data_key], self._expat.CurrentLineNumber
             if self._text is None:
-                raise self._error(f"the attribute {shown(key.name)} holds XML elements; it must hold a plain value")
+                raise self._error(f"the attribute {short(key.name)} holds XML elements; it must hold a plain value")
             self._values[self._data_key] = self._value(key, "".join(self._text), line)
         self._text, self._data_key = None, ""
 
@@ -213,7 +212,7 @@ class GraphmlParser:
             raise self._error(f"GraphML with {_REFUSED['port']} cannot be read")
         directed = self._element.get("directed")
         if directed not in (None, "true", "false"):
-            raise self._error(f"an edge has directed={shown(directed)}; it must be 'true' or 'false'")
+            raise self._error(f"an edge has directed={short(directed)}; it must be 'true' or 'false'")
         self._receiver.edge(source, target, None if directed is None else directed == "true", self._values, self._line)
 
     def _value(self, key: Key, text: str, line: int) -> Any:
@@ -221,7 +220,7 @@ class GraphmlParser:
             return key.value(text)
         except ValueError:
             raise FormatError(
-                self._path, f"the attribute {shown(key.name)} is {shown(text)}, which is no value of type {key.kind}", line
+                self._path, f"the attribute {short(key.name)} is {short(text)}, which is no value of type {key.kind}", line
             ) from None
 
     def _needed(self, attributes: dict[str, str], name: str, element: str) -> str:

@@ -7,8 +7,8 @@ import json
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
+from edgnn._text import short
 from edgnn.errors import FormatError
-from edgnn.graphs._label_values import short
 from edgnn.io._files import Path_
 
 _CHUNK = 2**18

@@ -15,8 +15,8 @@ from typing import IO, Any, Literal
 import numpy as np
 
 from edgnn._suggest import suggestion
+from edgnn._text import preview
 from edgnn.errors import FormatError, GraphError
-from edgnn.graphs._vocabulary import preview
 from edgnn.io._files import Path_, line_chunks
 
 OnBad = Literal["error", "skip"]

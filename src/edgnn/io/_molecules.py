@@ -6,13 +6,14 @@ from collections.abc import Iterable, Sequence
 from os import fspath
 from typing import Any, TypedDict, Unpack
 
+from edgnn._text import short
 from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import Graphs
 from edgnn.graphs._vocabulary import OnUnknown
 from edgnn.io._files import Path_, open_binary
 from edgnn.io._labeled import Labeled
 from edgnn.io._molecule_files import OnBad, Skipped, TargetColumns, column_of, properties_of, records, table
-from edgnn.io._rdkit import Aromaticity, Collector, Property, chem, read_mol_block, read_smiles, shown
+from edgnn.io._rdkit import Aromaticity, Collector, Property, chem, read_mol_block, read_smiles
 
 _NO_HEADER = ". A file without a header can be read with from_smiles(lines)"
 
@@ -83,7 +84,7 @@ def from_smiles(
             missing = text is None or text != text
             what = f"missing ({text})" if missing else f"a {type(text).__name__}, not a string"
             raise GraphError(f"SMILES {position} is {what}; drop it or fill it in")
-        where = f"SMILES {position} ({shown(text)})"
+        where = f"SMILES {position} ({short(text)})"
         mol, reason = read_smiles(text)
         if mol is None:
             raise GraphError(f"{where}: {reason}")
@@ -159,9 +160,9 @@ def read_sdf(
             title = record.partition("\n")[0].strip()
             mol, reason = read_mol_block(record, keep_hydrogens)
             if mol is None:
-                skipped.add(f"record {number} ({shown(title)}): {reason}", line)
+                skipped.add(f"record {number} ({short(title)}): {reason}", line)
                 continue
-            collector.add(mol, f"{fspath(path)}, line {line}: record {number} ({shown(title)})")
+            collector.add(mol, f"{fspath(path)}, line {line}: record {number} ({short(title)})")
             titles.append(title)
             if columns.names:
                 properties = properties_of(record)
@@ -218,9 +219,9 @@ def read_smiles_table(
             text = row[place].strip()
             mol, reason = read_smiles(text)
             if mol is None:
-                skipped.add(f"SMILES {shown(text)}: {reason}", line)
+                skipped.add(f"SMILES {short(text)}: {reason}", line)
                 continue
-            collector.add(mol, f"{fspath(path)}, line {line}: SMILES {shown(text)}")
+            collector.add(mol, f"{fspath(path)}, line {line}: SMILES {short(text)}")
             texts.append(text)
             columns.add([row[column].strip() for column in wanted], line)
     skipped.warn(len(texts))

@@ -11,10 +11,13 @@ from edgnn.io._files import Path_
 DEEPEST_BRACKET = 10_000
 
 _SKIPPED = (
+    rb"""[^\[\](){}"'<#\\]++""",
     rb'"""(?:[^"\\]|\\.|"{1,2}(?!"))*+"""', rb"'''(?:[^'\\]|\\.|'{1,2}(?!'))*+'''", rb'"[^"\\\r\n]*+(?:\\.[^"\\\r\n]*+)*+"',
     rb"'[^'\\\r\n]*+(?:\\.[^'\\\r\n]*+)*+'", rb'<[^<>"{}|^`\\\s]*+>', rb"#[^\r\n]*+", rb"\\.",
 )  # fmt: skip
-_TOKEN = re.compile(b"|".join(_SKIPPED) + rb"|([\[({])|([\])}])", re.DOTALL)
+_ANY = b"|".join(_SKIPPED)
+_LEAF = rb"[\[({](?:" + _ANY + rb")*+[\])}]"  # what nests nothing is skipped in one go: most files hold nothing else
+_TOKEN = re.compile(rb"(?:" + _ANY + rb"|" + _LEAF + rb")++|([\[({])|([\])}])", re.DOTALL)
 
 
 def unclosed(block: bytes) -> tuple[int, int]:

@@ -9,10 +9,11 @@ from typing import Any, BinaryIO
 import numpy as np
 from torch import Tensor
 
+from edgnn._text import short
 from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import Graphs, Vocabulary
 from edgnn.graphs._vocabulary import OnUnknown
-from edgnn.io._elements import NO_VALUE, Attributes, Elements, hashable, shown
+from edgnn.io._elements import NO_VALUE, Attributes, Elements, hashable
 from edgnn.io._files import Path_, atomic_maybe_gzip, open_binary
 from edgnn.io._json_stream import JsonStream
 from edgnn.io._labeled import Labeled
@@ -123,16 +124,16 @@ class _Document:
         first, second = self._ends
         for line, edge in self._stream.elements():
             if not isinstance(edge, dict):
-                raise FormatError(self._path, f"an edge is {shown(edge)}; it must be an object: {{…}}", line)
+                raise FormatError(self._path, f"an edge is {short(edge)}; it must be an object: {{…}}", line)
             if first not in edge or second not in edge:
                 lacking = second if first in edge else first
-                raise FormatError(self._path, f"an edge has no {lacking!r}: {shown(edge)}", line)
+                raise FormatError(self._path, f"an edge has no {lacking!r}: {short(edge)}", line)
             ends = self._node(edge[first], line), self._node(edge[second], line)
             self._elements.add_edge(*ends, edge, line)
 
     def _name(self, node: Any, position: int, line: int) -> Hashable:
         if not isinstance(node, dict):
-            raise FormatError(self._path, f"a node is {shown(node)}; it must be an object: {{…}}", line)
+            raise FormatError(self._path, f"a node is {short(node)}; it must be an object: {{…}}", line)
         if self._node_id in node:
             if self._unnamed is None:
                 return self._node(node[self._node_id], line)
@@ -151,12 +152,12 @@ class _Document:
     def _hashable(self, value: Any, what: str, line: int) -> Hashable:
         made: Hashable = hashable(value)
         if made is NO_VALUE:
-            raise FormatError(self._path, f"{what} is {shown(value)}; it must be text, a number or a list of them", line)
+            raise FormatError(self._path, f"{what} is {short(value)}; it must be text, a number or a list of them", line)
         return made
 
     def _flag(self, value: Any, line: int) -> bool:
         if not isinstance(value, bool):
-            raise FormatError(self._path, f"'directed' is {shown(value)}; it must be true or false", line)
+            raise FormatError(self._path, f"'directed' is {short(value)}; it must be true or false", line)
         return value
 
 

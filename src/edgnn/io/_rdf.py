@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
@@ -11,6 +12,7 @@ import numpy as np
 import torch
 
 from edgnn._optional import optional
+from edgnn._suggest import closest
 from edgnn.errors import FormatError, GraphError, MissingDependencyError
 from edgnn.graphs import Graphs, Vocabulary
 from edgnn.graphs._graphs import Names
@@ -31,6 +33,7 @@ def read_rdf(
     format: str | None = None,
     literals: Literal["keep", "drop", "merge"] = "keep",
     drop_predicates: Iterable[str] = (),
+    missing_predicates: Literal["error", "ignore"] = "error",
     node_labels: Literal["none", "kind", "term"] = "none",
     base_iri: str | None = None,
     max_bytes: int | None = None,
@@ -60,7 +63,9 @@ def read_rdf(
         Keep literals as nodes, drop the triples that end in one, or merge all literals of a datatype into one node, named
         ``^^<datatype>`` (language-tagged ones: ``^^<…#langString>``).
     drop_predicates : iterable of str
-        IRIs of predicates whose triples are left out, because they give the target away.
+        IRIs of predicates whose triples are left out, because they give the target away; with or without ``<>``.
+    missing_predicates : {"error", "ignore"}
+        What to do where no triple has one of them: raise, or go on, as for a new file that need not have what is dropped.
     node_labels : {"none", "kind", "term"}
         No labels; ``"iri"``, ``"blank"``, ``"triple"`` or a literal's datatype IRI; or the node's own name.
     base_iri : str, optional
@@ -73,6 +78,7 @@ def read_rdf(
     """
     for name, value, choices in (
         ("literals", literals, ("keep", "drop", "merge")),
+        ("missing_predicates", missing_predicates, ("error", "ignore")),
         ("node_labels", node_labels, ("none", "kind", "term")),
     ):
         if value not in choices:
@@ -89,9 +95,10 @@ def read_rdf(
     if not len(triples):
         raise FormatError(path, "there are no triples in it")
     if dropped := [drop_predicates] if isinstance(drop_predicates, str) else list(drop_predicates):
-        missing = triples.drop_predicates(dropped)
-        if missing:
-            raise FormatError(path, f"drop_predicates names {missing[0]!r}, but no triple has that predicate")
+        known = [bare(text) for text in triples.predicates] if missing_predicates == "error" else []
+        missing = triples.drop_predicates([iri[1:-1] if re.fullmatch("<.*>", iri) else iri for iri in dropped])
+        if missing and missing_predicates == "error":
+            raise FormatError(path, f"drop_predicates names {missing[0]!r}, but no triple has that predicate{_meant(missing[0], known)}")
     if literals == "drop":
         triples.drop_literals()
     elif literals == "merge":
@@ -170,6 +177,15 @@ def _names(texts: list[str]) -> Names:
     names = np.empty(len(texts), dtype=object)
     names[:] = texts
     return names
+
+
+def _meant(name: str, known: list[str]) -> str:
+    """Return the way out for a predicate that is not there, such as one with a prefix: the whole IRI that it may stand for."""
+    tail = re.split("[:/#]", name)[-1]
+    same = [iri for iri in known if tail and re.split("[:/#]", iri)[-1] == tail]
+    close = same[0] if same else closest(name, known)
+    whole = "" if re.match("[A-Za-z][A-Za-z0-9+.-]*:(//|[^/]*:)", name) else "; give the whole IRI, not a prefix"
+    return whole + ("" if close is None else f"; did you mean {close!r}?")
 
 
 # Writing

@@ -13,8 +13,8 @@ from typing import IO, Any, BinaryIO, NoReturn
 from xml.parsers import expat
 
 from edgnn._optional import optional
+from edgnn._text import one_line
 from edgnn.errors import FormatError
-from edgnn.graphs._label_values import one_line
 from edgnn.io._files import Path_, line_chunks, open_binary, unpack_limit
 from edgnn.io._nesting import DEEPEST_BRACKET, refuse_deep_brackets, unclosed
 from edgnn.io._ntriples import DEEPEST_TERM, TripleBuilder, Triples, refuse_deep_terms
@@ -175,12 +175,12 @@ class Document:
                 end = block[-2:]
                 more, left = unclosed(block)
                 deepest, depth = max(deepest, depth + more), max(0, depth + left)
-        if deepest > DEEPEST_BRACKET:
-            with self.open() as stream:
-                refuse_deep_brackets(stream.read(), self.path)
         if opened > DEEPEST_TERM:
             with self.open() as stream:
                 refuse_deep_terms(stream.read(), self.path, 1)
+        if deepest > DEEPEST_BRACKET:
+            with self.open() as stream:
+                refuse_deep_brackets(stream.read(), self.path)
 
     def _check_xml(self) -> None:
         """Refuse XML that is not well-formed or cut off, which the parser lets pass, or that would keep it busy for ever."""

@@ -13,9 +13,10 @@ import torch
 
 from edgnn._optional import optional
 from edgnn._suggest import suggestion
+from edgnn._text import one_line, preview
 from edgnn.errors import GraphError, UnknownLabelError
 from edgnn.graphs import Graphs, Vocabulary
-from edgnn.graphs._vocabulary import OnUnknown, preview
+from edgnn.graphs._vocabulary import OnUnknown
 
 Property = str | Sequence[str] | Callable[[Any], Hashable] | None
 Aromaticity = Literal["rdkit", "cdk"]
@@ -270,10 +271,5 @@ def _reason(messages: str) -> str:
     for line in messages.splitlines():
         text = re.sub(r"^\[[\d:]+\]|SMILES Parse Error:| for input: .*", "", line).strip()
         if text and not re.fullmatch(r"\*+|[-\w ]+ (Violation|Error)", text):
-            return shown(text, 200)[1:-1]
+            return one_line(text)
     return ""
-
-
-def shown(text: str, most: int = 60) -> str:
-    """Return a text for an error message, shortened."""
-    return repr(text if len(text) <= most else f"{text[: most - 1]}…")

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from edgnn._suggest import suggestion
+from edgnn._text import preview
 from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import Graphs
-from edgnn.graphs._vocabulary import preview
 from edgnn.io._arrays import read_arrays, write_arrays
 from edgnn.io._files import Path_, open_binary
 from edgnn.io._graph_writer import HEADER

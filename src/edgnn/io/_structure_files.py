@@ -11,10 +11,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from edgnn._text import one_line
 from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import CSR, Graphs, Structure
 from edgnn.graphs._graphs import Multiplicity
-from edgnn.graphs._label_values import one_line
 from edgnn.graphs._structure import DENSE_ENTRIES_PER_EDGE
 from edgnn.graphs._vocabulary import known_labels
 from edgnn.io import _piece_checks as check

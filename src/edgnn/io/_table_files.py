@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from edgnn._optional import optional
+from edgnn._text import one_line, short
 from edgnn.errors import FormatError, GraphError
-from edgnn.graphs._label_values import one_line, short
 from edgnn.io._files import Path_, open_binary, unpack_limit
 
 PARQUET = (".parquet", ".pq")

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from edgnn._optional import optional
+from edgnn._text import short
 from edgnn.errors import FormatError
-from edgnn.graphs._label_values import short
 from edgnn.io._columns import Keys, encoded, number
 
 _Array = np.ndarray[Any, Any]

@@ -12,10 +12,10 @@ import torch
 from torch import Tensor
 
 from edgnn._suggest import suggestion
+from edgnn._text import preview, short
 from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import Graphs, Nodes, Vocabulary
-from edgnn.graphs._label_values import short
-from edgnn.graphs._vocabulary import OnUnknown, preview
+from edgnn.graphs._vocabulary import OnUnknown
 from edgnn.io._columns import Column, Keys, Numbers, Targets, number, read_columns
 from edgnn.io._elements import coded_labels
 from edgnn.io._files import Path_

@@ -12,9 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from edgnn._text import one_line
 from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import Graphs
-from edgnn.graphs._label_values import one_line
 from edgnn.io._files import Path_, atomic_file, atomic_folder, open_binary, open_member, open_zip, zip_members
 from edgnn.io._labeled import Labeled
 from edgnn.io._numbers import read_columns

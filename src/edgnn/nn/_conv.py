@@ -95,9 +95,10 @@ class Conv(nn.Module, ABC):
     def forward(
         self,
         x: Tensor | Known,
-        structure: Structure | Tensor,
+        structure: Structure | Tensor | None = None,
         edge_type: Tensor | None = None,
         *,
+        edge_index: Tensor | None = None,
         noise: Noise | None = None,
         mask: Tensor | None = None,
     ) -> Tensor:
@@ -111,14 +112,22 @@ class Conv(nn.Module, ABC):
             What the layer sums over; or PyG's ``edge_index``, from which the structure is then built at every call.
         edge_type : Tensor, optional
             With ``edge_index``: label number of each edge.
+        edge_index : Tensor, optional
+            In the place of ``structure``, by PyG's name.
         noise : Noise, optional
             Where members' dropout comes from; torch's own without it.
         mask : Tensor, optional
             Zero for rows that batch norm must leave out.
         """
+        if (structure is None) == (edge_index is None):
+            raise ModelError(
+                "a layer takes a structure or an edge_index, one of them: conv(x, structure), conv(x, edge_index, edge_type)"
+            )
+        structure = edge_index if structure is None else structure
         if isinstance(structure, Tensor):
             assert isinstance(x, Tensor)
             structure = self._structure(x, structure, edge_type)
+        assert structure is not None
         self._check(structure)
         state = self.activation(self._biased(x, structure, noise, mask))
         if self.norm is not None:

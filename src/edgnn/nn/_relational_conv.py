@@ -74,8 +74,9 @@ class RelationalConv(Conv):
         sides = 2 if self.direction == "both" else 1
         self.num_relations = num_edge_labels * sides
         self.W1 = parameter(in_dim, out_dim, members=members)
-        self.cells = None if cells is None else torch.as_tensor(cells, dtype=torch.int64)
-        self._cells = torch.zeros(0, dtype=torch.int64) if self.cells is None else self.cells
+        # numbers, not weights: they are there also where a model is only outlined, on the meta device
+        self._cells = torch.as_tensor(() if cells is None else cells, dtype=torch.int64, device="cpu")
+        self.cells = None if cells is None else self._cells
         shape = (self.num_relations if bases is None else bases, in_dim, out_dim) if cells is None else (len(cells), out_dim)
         self.W = parameter(*shape, members=members)
         self.coefficients = None if bases is None else parameter(self.num_relations, bases, members=members)

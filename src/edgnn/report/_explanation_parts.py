@@ -16,7 +16,7 @@ from edgnn.report._numbers import counted, number
 _REASONS, _RELATIONS, _NEIGHBORS, _LABELS, _CLASSES = 12, 12, 4, 12, 12
 #: Names of users' own may be long, and have no place to break.
 WRAPPED = "overflow-wrap:anywhere"
-_DIRECTIONS = {"out": "→ to", "in": "← from", "beyond": "further away"}
+_DIRECTIONS = {"out": "→ to", "in": "← from", "both": "↔ with", "beyond": "further away"}
 
 
 def predicted(item: Explained) -> list[Html]:
@@ -100,7 +100,7 @@ def reasons(item: Explained) -> list[Html]:
         return []
     largest = max(abs(reason.contribution) for reason in found)
     rows = [(item.reason_text(reason), _amount(reason.contribution, largest)) for reason in found]
-    note = tag("p", _note(item), class_="note")
+    note = tag("p", item.unit, class_="note")
     return [part("What it rests on", table((item.without, "falls by"), rows), note)]
 
 
@@ -194,13 +194,6 @@ def counter(item: Explained) -> list[Html]:
         caption = f"What is changed is outlined. {item.counter_example.tried:,} changed graphs were tried."
         inside.append(tag("figure", tag("div", *drawn, class_=_side_by_side(item)), tag("figcaption", caption), style=WRAPPED))
     return [part("What would change the prediction", *inside)]
-
-
-def _note(item: Explained) -> str:
-    if item.explanation.probability is None:
-        return "In units of the predicted value; below zero, the prediction rises without it."
-    odds = "1 makes the odds 2.7 times as high, 3 makes them 20 times as high"
-    return f"In log-odds of {item.target}: {odds}; below zero, it speaks against."
 
 
 def _amount(value: float, largest: float) -> Html:

@@ -11,6 +11,7 @@ from edgnn.draw import draw_attribution, draw_molecule
 from edgnn.draw._part import strengths, strongest_part
 from edgnn.errors import EstimatorError
 from edgnn.explain import CounterExample, Explanation
+from edgnn.graphs import Graphs
 from edgnn.report._explanation_words import Explained
 
 _Array = np.ndarray[Any, Any]
@@ -39,7 +40,9 @@ def draw_explanation(
     nodes, edges = scores(told, by)
     if drawn_as_molecule(item):
         return draw_molecule(told.graph, nodes, edges, title=title, numbers=True)
-    return draw_attribution(told.graph, nodes, edges, node=told.node, title=title, largest=largest, names=item.texts)
+    return draw_attribution(
+        _named(told.graph, item), nodes, edges, node=told.node, title=title, largest=largest, names=item.texts
+    )
 
 
 def scores(explanation: Explanation, by: str) -> tuple[_Array, _Array | None]:
@@ -57,6 +60,13 @@ def scores(explanation: Explanation, by: str) -> tuple[_Array, _Array | None]:
         raise EstimatorError("the explanation has no integrated gradients: choose by='score'")
     edges = explanation.edge_gradient
     return explanation.node_gradient, None if edges is None else np.bincount(links, edges)[links]
+
+
+def _named(graph: Graphs, item: Explained) -> Graphs:
+    """Return a part without names with the numbers that its nodes have in the whole graph for names."""
+    if item.explanation.node is None or graph.node_names is not None:
+        return graph
+    return graph._with(node_names=np.array(item.texts, dtype=object))
 
 
 def drawn_as_molecule(item: Explained) -> bool:
@@ -83,7 +93,7 @@ def _cut_out(
     item: Explained, found: CounterExample, names: tuple[str, str], nodes: list[int], edges: list[int], after: list[int]
 ) -> tuple[str, str]:
     """Return both pictures of the part around what was changed."""
-    before, told = found.original, item.explanation
+    before, told = _named(found.original, item), item.explanation
     strength = strengths(before, told.node_score, told.edge_score)
     ends = [int(end[edge]) for edge in edges for end in (before.edge_source, before.edge_target)]
     strength[[*nodes, *ends]] = np.inf
@@ -91,7 +101,7 @@ def _cut_out(
     texts = [item.texts[node] for node in chosen]
     place = {old: new for new, old in enumerate(chosen)}
     pictures = []
-    for graph, title, marked in ((before, names[0], edges), (found.graph, names[1], after)):
+    for graph, title, marked in ((before, names[0], edges), (_named(found.graph, item), names[1], after)):
         kept = np.isin(graph.edge_source.cpu().numpy(), chosen) & np.isin(graph.edge_target.cpu().numpy(), chosen)
         position = np.cumsum(kept) - 1
         pictures.append(

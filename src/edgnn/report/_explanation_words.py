@@ -13,7 +13,7 @@ from edgnn.draw import is_molecule
 from edgnn.draw._names import label_text, node_texts
 from edgnn.explain import Change, CounterExample, Explanation, Fidelity, Reason
 from edgnn.graphs import Graphs
-from edgnn.report._numbers import number
+from edgnn.report._numbers import counted, number
 
 _MOST_EDGES = 500_000
 _ROUNDING = 1e-5
@@ -53,9 +53,11 @@ class Explained:
 
     @cached_property
     def texts(self) -> list[str]:
-        """What to call every node, by the whole graph where that is not too large; empty where nodes have no names."""
+        """What to call every node, by the whole graph where that is not too large; empty where nodes of a graph have no names."""
         explanation = self.explanation
         whole = explanation.item if isinstance(explanation.item, Graphs) else explanation.item.graphs
+        if explanation.original_nodes is not None and whole.node_names is None:
+            return [f"node {node}" for node in explanation.original_nodes.tolist()]
         if explanation.original_nodes is None or whole.num_edges > _MOST_EDGES:
             return node_texts(explanation.graph)
         texts = node_texts(whole)
@@ -68,7 +70,7 @@ class Explained:
             return self.name
         explanation = self.explanation
         if explanation.node is not None:
-            return self.texts[explanation.node] or f"node {explanation.node}"
+            return self.texts[explanation.node]
         names = explanation.graph.graph_names
         return str(names[0]) if names is not None else "molecule" if self.molecule else "graph"
 
@@ -95,6 +97,14 @@ class Explained:
     def measure(self) -> str:
         """The number that is explained."""
         return "predicted value" if self.explanation.probability is None else f"log-odds of {self.target}"
+
+    @property
+    def unit(self) -> str:
+        """What the numbers of reasons mean."""
+        if self.explanation.probability is None:
+            return "In units of the predicted value; below zero, the prediction rises without it."
+        odds = "1 makes the odds 2.7 times as high, 3 makes them 20 times as high"
+        return f"In log-odds of {self.target}: {odds}; below zero, it speaks against."
 
     @property
     def without(self) -> str:
@@ -159,7 +169,9 @@ class Explained:
                 if own
                 else self.node_text(reason.elements[0])
             )
-        return reason.words
+        label = label_text(told.graph.edge_vocabulary[int(told.graph.edge_label[reason.elements[0]])])
+        edges = counted(len(reason.elements), "edge")
+        return f"all {edges} with the label {label}" if told.by_label else f"the label {label} of all {edges}"
 
 
 @dataclass(frozen=True)
@@ -170,8 +182,8 @@ class Relation:
     ----------
     name : str
         The label, without what IRIs begin with.
-    direction : {"out", "in", "beyond"}
-        From the explained node, to it, or between others.
+    direction : {"out", "in", "both", "beyond"}
+        From the explained node, to it, both ways, or between others.
     neighbors : tuple of (str, float)
         What they lead to and what each contributes, the strongest first; of links beyond, both ends.
     """
@@ -193,10 +205,12 @@ def relations_of(item: Explained) -> list[Relation]:
         edge = int(edges[0])
         ends = source[edge], target[edge]
         if explanation.node in ends:
-            direction = "out" if ends[0] == explanation.node else "in"
-            text = item.node_text(ends[1] if direction == "out" else ends[0])
+            leaves = ends[0] == explanation.node
+            direction = "both" if len(edges) > 1 else "out" if leaves else "in"
+            text = item.node_text(ends[1] if leaves else ends[0])
         else:
-            direction, text = "beyond", f"{item.node_text(ends[0])} → {item.node_text(ends[1])}"
+            arrow = "–" if len(edges) > 1 else "→"
+            direction, text = "beyond", f"{item.node_text(ends[0])} {arrow} {item.node_text(ends[1])}"
         groups.setdefault((label_text(labels[edge]), direction), []).append((text, amount))
     found = [
         Relation(name, direction, tuple(sorted(neighbors, key=lambda pair: -abs(pair[1]))))

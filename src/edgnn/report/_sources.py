@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from edgnn._text import one_line
 from edgnn.errors import EdgnnError, FormatError
 from edgnn.evaluation import Evaluation
 from edgnn.experiments._stored_evaluation import stored_evaluation
 from edgnn.experiments._study_files import STUDY
-from edgnn.graphs._label_values import one_line
 from edgnn.io._files import Path_
 from edgnn.report._errors import ReportError
 from edgnn.report._evaluation import write_evaluation_report

@@ -19,12 +19,11 @@ from edgnn.errors import EdgnnError
 from edgnn.report._style import STYLE
 from edgnn.serve import _schemas as schema
 from edgnn.serve._guard import Guard
-from edgnn.serve._limits import Busy, Limits, TooLarge
+from edgnn.serve._limits import RETRY_SECONDS, Busy, Limits, TooLarge
 from edgnn.serve._model import Served
 from edgnn.serve._work import Item, Work
 from edgnn.serve._workers import Workers
 
-_RETRY_SECONDS = "5"
 _CSV = {"text/csv": {"schema": {"type": "string"}}}
 _ABOUT = (
     "Predictions of one trained model, with uncertainty, explanations, and whether an item is unlike the training data. "
@@ -87,12 +86,12 @@ def _add_errors(app: FastAPI) -> None:
     @app.exception_handler(EdgnnError)
     async def ours(_: Request, error: EdgnnError) -> Response:
         if isinstance(error, Busy):
-            return _problem(503, str(error), {"Retry-After": _RETRY_SECONDS})
+            return _problem(503, str(error), {"Retry-After": RETRY_SECONDS})
         return _problem(413 if isinstance(error, TooLarge) else 422, str(error))
 
     @app.exception_handler(MemoryError)
     async def full(_: Request, error: MemoryError) -> Response:
-        return _problem(503, "there is too little memory for this; send less at once", {"Retry-After": _RETRY_SECONDS})
+        return _problem(503, "there is too little memory for this; send less at once", {"Retry-After": RETRY_SECONDS})
 
     @app.exception_handler(RequestValidationError)
     async def malformed(_: Request, error: RequestValidationError) -> Response:

@@ -9,10 +9,11 @@ import numpy as np
 import torch
 
 from edgnn.draw import is_molecule, layout
-from edgnn.draw._molecule import _bonds, _skeleton
+from edgnn.draw._molecule import skeleton
 from edgnn.draw._names import node_texts
 from edgnn.draw._shade import clean
 from edgnn.draw._svg import MARGIN, edge_length, fill, panel, short_iri
+from edgnn.errors import GraphError
 from edgnn.graphs import Graphs, Nodes
 from edgnn.wl import Coloring
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from edgnn.serve._model import Served
 
 _Array = np.ndarray[Any, Any]
-_LARGEST, _LARGEST_AROUND = 150, 40
+_LARGEST, _LARGEST_AROUND, _MOST_DRAWN_EDGES = 150, 40, 1_000
 _LEGEND = 40
 _BESIDE = 34  # room for names at the border
 _STYLE = (
@@ -49,6 +50,8 @@ def color_rounds(served: Served, item: Graphs | Nodes, rounds: int | None) -> li
     """
     last = served.layers if rounds is None else rounds
     graphs = item.graphs if isinstance(item, Nodes) else item
+    if not graphs.num_nodes:
+        raise GraphError("the graph has no nodes, so there is nothing to color")
     coloring = served.coloring(graphs, last)
     familiar = served.estimator.familiarity(item)
     known = [] if familiar is None else list(familiar.known)
@@ -58,7 +61,7 @@ def color_rounds(served: Served, item: Graphs | Nodes, rounds: int | None) -> li
 
 
 def _of_graph(coloring: Coloring, graph: Graphs, known: list[_Array]) -> list[dict[str, Any]]:
-    draw = _drawer(graph) if graph.num_nodes <= _LARGEST else None
+    draw = _drawer(graph) if graph.num_nodes <= _LARGEST and graph.num_edges <= _MOST_DRAWN_EDGES else None
     numbers: dict[int, int] = {}
     found: list[dict[str, Any]] = []
     for round in range(coloring.rounds + 1):
@@ -90,7 +93,8 @@ def _of_node(coloring: Coloring, item: Nodes, known: list[_Array], texts: Sequen
     part = item.graphs.induced(around)
     part = part[int(torch.searchsorted(item.graphs.graph_offset, node, right=True)) - 1]
     called = [texts[number] for number in around.tolist()] if texts else node_texts(part)
-    draw = _digraph_drawer(_renamed(part, called)) if 1 < part.num_nodes <= _LARGEST_AROUND else None
+    drawn = 1 < part.num_nodes <= _LARGEST_AROUND and part.num_edges <= _MOST_DRAWN_EDGES
+    draw = _digraph_drawer(_renamed(part, called)) if drawn else None
     numbers: dict[int, int] = {}
     found: list[dict[str, Any]] = []
     for round in range(coloring.rounds + 1):
@@ -164,7 +168,7 @@ def _drawer(graph: Graphs) -> Any:
 
 
 def _molecule_drawer(graph: Graphs) -> Any:
-    lines, places, width, height = _skeleton(graph, _bonds(graph, np.full(graph.num_edges, np.nan), ()), None, False)
+    lines, places, width, height = skeleton(graph)
 
     def draw(fills: list[str], titles: list[str], strange: list[int], own: int | None) -> str:
         disks = [

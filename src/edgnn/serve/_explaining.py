@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from edgnn.errors import GraphError
 from edgnn.explain import CounterExample, counter_example, explain
+from edgnn.explain._subject import Subject
+from edgnn.explain._values import copies_allowed
 from edgnn.graphs import Graphs, Nodes
 from edgnn.report._explanation_picture import draw_counter_example, draw_explanation
 from edgnn.report._explanation_words import Explained
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from edgnn.serve._model import Served
 
 _REASONS = 12
-_TRIED = 5_000
+_TAKEN_OUT, _CHANGED = 1_250, 5_000  # copies of a graph: fewer of a large one, as others wait
 
 
 def explained(
@@ -44,12 +46,13 @@ def explained(
             f"the graph has {item.num_nodes:,} nodes; explanations are made for graphs of up to {limits.explained:,}"
         )
     wanted = None if target is None else _target(served, target)
-    found = explain(served.estimator, item, target=wanted)
+    subject = Subject.of(served.estimator, item)
+    found = explain(served.estimator, item, target=wanted, most=copies_allowed(subject, _TAKEN_OUT))
     deadline.check()
     told = Explained(found, class_names=served.class_names or served.target_names)
     flipped = None
     if change:
-        flipped = counter_example(served.estimator, item, most=_TRIED)
+        flipped = counter_example(served.estimator, item, most=copies_allowed(subject, _CHANGED))
         deadline.check()
     return {
         "prediction": _named(served, found.prediction),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import time
 from collections.abc import Awaitable, Callable, Collection, MutableMapping
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from edgnn.serve._limits import Limits
+from edgnn.serve._limits import RETRY_SECONDS, Limits
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -29,6 +31,8 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
+_LONGEST_LENGTH = 18  # digits of a Content-Length
+_LOG = logging.getLogger(__name__)
 
 
 class _Refused(Exception):
@@ -39,15 +43,20 @@ class _Refused(Exception):
         self.status, self.error = status, error
 
 
+@dataclass
+class _Body:
+    size: int = 0
+
+
 class Guard:
-    """Check host, origin and size of every request; put security headers on every answer.
+    """Check host, origin and size of every request; put security headers on every answer, also on those to what went wrong here.
 
     Parameters
     ----------
     app : ASGI application
         What stands behind.
     limits : Limits
-        Size of a body, and the time in which it must arrive.
+        Size of a body, of all bodies at a time, and the time in which one must arrive.
     hosts : collection of str, optional
         Names the server may be asked for by; ``None`` for any.
     """
@@ -55,6 +64,7 @@ class Guard:
     def __init__(self, app: App, limits: Limits, hosts: Collection[str] | None) -> None:
         self._app, self._limits = app, limits
         self._hosts = None if hosts is None else {host.lower() for host in hosts}
+        self._held = 0
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -62,9 +72,12 @@ class Guard:
             await self._app(scope, receive, send)
             return
         refusal: _Refused | None = None
+        started = False
 
         async def headed(message: Message) -> None:
+            nonlocal started
             if message["type"] == "http.response.start":
+                started = True
                 own = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
                 message = {**message, "headers": [*message.get("headers", []), *own]}
             await send(message)
@@ -78,13 +91,23 @@ class Guard:
             refusal = reason
             raise reason
 
+        body = _Body()
         try:
             headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
             self._check_host(headers)
             self._check_size(headers)
-            await self._app(scope, self._bounded(receive, refuse), unless_refused)
+            await self._app(scope, self._bounded(receive, refuse, body), unless_refused)
         except _Refused as reason:
             refusal = reason
+        except Exception:
+            _LOG.exception("a request failed")
+            if started:
+                raise
+            refusal = _Refused(
+                500, "the server failed at this request; the reason stands on the terminal that it was started from"
+            )
+        finally:
+            self._held -= body.size
         if refusal is not None:  # also where the application has made an answer of its own of it
             await _answer(headed, refusal)
 
@@ -97,21 +120,23 @@ class Guard:
                 403, f"this server is not known as {host[:100]!r}; ask for it as one of {names}, or start it with --host"
             )
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+        if origin is not None and _place(origin) != host.lower():
             raise _Refused(403, f"a page of {origin[:100]!r} may not use this server; open the server's own page")
 
     def _check_size(self, headers: dict[str, str]) -> None:
-        length = headers.get("content-length", "0")
-        if length.isdigit() and int(length) > self._limits.bytes:
+        length = headers.get("content-length", "0").lstrip("0") or "0"
+        if len(length) > _LONGEST_LENGTH:
+            raise self._too_large("this is")
+        if length.isdecimal() and int(length) > self._limits.bytes:
             raise self._too_large(f"{int(length):,} bytes are")
 
-    def _bounded(self, receive: Receive, refuse: Callable[[_Refused], None]) -> Receive:
+    def _bounded(self, receive: Receive, refuse: Callable[[_Refused], None], body: _Body) -> Receive:
         """Count the bytes of a body as they arrive, and the time."""
-        seen, end = 0, time.monotonic() + self._limits.seconds
+        end = time.monotonic() + self._limits.seconds
         complete = False
 
         async def counted() -> Message:
-            nonlocal seen, complete
+            nonlocal complete
             if complete:
                 return await receive()
             try:
@@ -119,16 +144,28 @@ class Guard:
             except TimeoutError:
                 refuse(_Refused(408, f"the request did not arrive within {self._limits.seconds:g} seconds"))
                 raise
-            seen += len(message.get("body", b""))
+            size = len(message.get("body", b""))
+            body.size += size
+            self._held += size
             complete = not message.get("more_body", False)
-            if seen > self._limits.bytes:
+            if body.size > self._limits.bytes:
                 refuse(self._too_large("this is"))
+            if self._held > max(self._limits.held, body.size):  # one alone may always be as large as one may be
+                refuse(_Refused(503, f"requests of more than {self._limits.held:,} bytes are at work; try again in a moment"))
             return message
 
         return counted
 
     def _too_large(self, what: str) -> _Refused:
         return _Refused(413, f"{what} more than the {self._limits.bytes:,} bytes of one request; send it in parts")
+
+
+def _place(origin: str) -> str:
+    """Return host and port of an origin; nothing where it has none."""
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return ""
 
 
 def _name(url: str) -> str:
@@ -142,5 +179,7 @@ def _name(url: str) -> str:
 async def _answer(send: Send, refused: _Refused) -> None:
     body = json.dumps({"error": refused.error}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), (b"connection", b"close")]
+    if refused.status == 503:
+        headers.append((b"retry-after", RETRY_SECONDS.encode()))
     await send({"type": "http.response.start", "status": refused.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -10,13 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from edgnn.datasets._origin import molecule_options, reading_options
 from edgnn.datasets._target_file import node_numbers
 from edgnn.errors import EdgnnError, FormatError, GraphError
 from edgnn.graphs import Graphs, Nodes
 from edgnn.io import from_smiles, read, recognize
 from edgnn.io._files import line_chunks, open_binary
 from edgnn.serve._limits import Limits, TooLarge
-from edgnn.serve._source import molecule_options, reading_options, with_label_names
+from edgnn.serve._source import with_label_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,8 +28,10 @@ if TYPE_CHECKING:
 
 Upload = tuple[str, BinaryIO]
 Skipped = list[dict[str, Any]]
+_FOLDERS: set[str] = set()
 _LONGEST_NAME = 200
 _MOST_NODES = 2**31
+_LETTERS_AT_ONCE = 10_000
 _ROW_ENDS = {"smiles": b"\n", "sdf": b"$$$$"}
 #: What readers advise to those who call them, and what those who upload files can do instead.
 _HINTS = {
@@ -45,19 +48,46 @@ def of_smiles(
     served.check_level("graph", "smiles")
     limits.check_items(len(texts), "molecules")
     options = molecule_options(served.config)
-    try:
-        graphs = from_smiles(texts, **options)
-    except GraphError:
-        if not skip:
-            raise
-        graphs, skipped = _readable(texts, options, deadline)
-    else:
-        skipped = []
-    limits.check_graphs(graphs)
-    return graphs, skipped
+    parts: list[Graphs] = []
+    skipped: Skipped = []
+    nodes = edges = 0
+    for first, piece in _pieces(texts):
+        deadline.check()
+        try:
+            found: Graphs | None = from_smiles(piece, **options)
+        except GraphError as error:
+            if not skip:
+                raise GraphError(_counted_from(first, str(error))) from None
+            found, left_out = _readable(piece, options, deadline)
+            skipped += [entry | {"index": entry["index"] + first} for entry in left_out]
+        if found is not None:
+            parts.append(found)
+            nodes, edges = nodes + found.num_nodes, edges + found.num_edges
+            limits.check_sizes(nodes, edges)
+    if not parts:
+        worst = skipped[0]
+        raise GraphError(f"none of the {len(texts):,} SMILES can be read; the first, {worst['input'][:60]!r}: {worst['error']}")
+    return parts[0] if len(parts) == 1 else Graphs.concat(parts), skipped
 
 
-def _readable(texts: Sequence[str], options: dict[str, Any], deadline: Deadline) -> tuple[Graphs, Skipped]:
+def _pieces(texts: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+    """Yield molecules that take well below a second to read, and the place of the first of them."""
+    first, piece, letters = 0, list[str](), 0
+    for place, text in enumerate(texts):
+        if piece and letters + len(text) > _LETTERS_AT_ONCE:
+            yield first, piece
+            first, piece, letters = place, [], 0
+        piece.append(text)
+        letters += len(text)
+    yield first, piece
+
+
+def _counted_from(first: int, error: str) -> str:
+    """Return an error with the place of the molecule among all."""
+    return re.sub(r"^SMILES (\d+)", lambda told: f"SMILES {int(told[1]) + first}", error)
+
+
+def _readable(texts: Sequence[str], options: dict[str, Any], deadline: Deadline) -> tuple[Graphs | None, Skipped]:
     good: list[str] = []
     skipped: Skipped = []
     for place, text in enumerate(texts):
@@ -68,23 +98,14 @@ def _readable(texts: Sequence[str], options: dict[str, Any], deadline: Deadline)
         except GraphError as error:
             reason = str(error).partition("): ")[2] or str(error)
             skipped.append({"index": place, "input": text, "error": reason})
-    if not good:
-        first = skipped[0]
-        raise GraphError(f"none of the {len(texts):,} SMILES can be read; the first, {first['input'][:60]!r}: {first['error']}")
-    return from_smiles(good, **options), skipped
+    return (from_smiles(good, **options) if good else None), skipped
 
 
-def of_json(parts: Sequence[GraphIn], limits: Limits, like: Graphs | None = None) -> Graphs:
+def of_json(parts: Sequence[GraphIn], limits: Limits) -> Graphs:
     """Return graphs that a request spells out."""
     limits.check_items(len(parts), "graphs")
-    for what, most, counts in (
-        ("nodes", limits.nodes, [len(part.node_labels or ()) or part.num_nodes or 0 for part in parts]),
-        ("edges", limits.edges, [len(part.edges) for part in parts]),
-    ):
-        if sum(counts) > most:
-            raise TooLarge(
-                f"the graphs have {sum(counts):,} {what}, more than the {most:,} of one request; send fewer at a time"
-            )
+    nodes = sum(len(part.node_labels or ()) or part.num_nodes or 0 for part in parts)
+    limits.check_sizes(nodes, sum(len(part.edges) for part in parts))
     made = []
     for place, part in enumerate(parts):
         try:
@@ -162,7 +183,7 @@ def of_files(served: Served, uploads: Sequence[Upload], limits: Limits) -> Graph
     with _on_disk(uploads) as place, _named_as_uploaded(place):
         path = next(iter(place.iterdir())) if len(uploads) == 1 else place
         options = reading_options(served.config, path)
-        kind = recognize(path, options)
+        kind = str(options.get("format") or recognize(path, options))
         _check_rows(path, kind, limits)
         if kind == "arrays":
             raise FormatError(path, "folders of arrays are not taken from a browser; write the graphs in another format")
@@ -187,9 +208,24 @@ def _check_rows(path: Path, kind: str, limits: Limits) -> None:
         raise TooLarge(f"{path.name} has {count:,} lines or records; one request may have {limits.items:,}: send it in parts")
 
 
+def remove_uploads() -> None:
+    """Remove what requests under way have uploaded: a program that ends does not wait for their threads."""
+    while _FOLDERS:
+        shutil.rmtree(_FOLDERS.pop(), ignore_errors=True)
+
+
+@contextmanager
+def _noted(folder: str) -> Iterator[None]:
+    _FOLDERS.add(folder)
+    try:
+        yield
+    finally:
+        _FOLDERS.discard(folder)
+
+
 @contextmanager
 def _on_disk(uploads: Iterable[Upload]) -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="edgnn-serve-") as folder:
+    with tempfile.TemporaryDirectory(prefix="edgnn-serve-") as folder, _noted(folder):
         place = Path(folder)
         for name, stream in uploads:
             path = place / _safe(name)

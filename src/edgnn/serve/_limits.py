@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, fields
 
 from edgnn.errors import EdgnnError
 from edgnn.graphs import Graphs
+
+RETRY_SECONDS = "5"
 
 
 class TooLarge(EdgnnError):
@@ -25,6 +28,8 @@ class Limits:
     ----------
     bytes : int
         Size of a request's body.
+    held : int
+        Size of the bodies of all requests that are at work or wait for it.
     unpacked : int
         Bytes that an uploaded compressed file may unpack to.
     items : int
@@ -44,6 +49,7 @@ class Limits:
     """
 
     bytes: int = 32 * 2**20
+    held: int = 512 * 2**20
     unpacked: int = 256 * 2**20
     items: int = 10_000
     nodes: int = 200_000
@@ -57,8 +63,8 @@ class Limits:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if not value > 0:
-                raise EdgnnError(f"the limit {field.name}={value}: choose more than 0")
+            if not value > 0 or not math.isfinite(value):
+                raise EdgnnError(f"the limit {field.name}={value}: choose a number above 0")
 
     def check_items(self, count: int, what: str) -> None:
         """Raise where there are too many items."""
@@ -67,10 +73,11 @@ class Limits:
 
     def check_graphs(self, graphs: Graphs) -> None:
         """Raise where graphs are too many or too large."""
-        for count, most, what in (
-            (graphs.num_nodes, self.nodes, "nodes"),
-            (graphs.num_edges, self.edges, "edges"),
-        ):
+        self.check_sizes(graphs.num_nodes, graphs.num_edges)
+
+    def check_sizes(self, nodes: int, edges: int) -> None:
+        """Raise where there are too many nodes or edges."""
+        for count, most, what in ((nodes, self.nodes, "nodes"), (edges, self.edges, "edges")):
             if count > most:
                 raise TooLarge(f"the graphs have {count:,} {what}, more than the {most:,} of one request; send fewer at a time")
 

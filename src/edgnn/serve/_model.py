@@ -9,8 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from edgnn.datasets._origin import origin_of, stored_texts
 from edgnn.draw import is_molecule
-from edgnn.errors import EdgnnError, GraphError
+from edgnn.errors import EdgnnError, GraphError, RunError
 from edgnn.estimators import Estimator, load_estimator
 from edgnn.estimators._coder import Coder, Seen
 from edgnn.estimators._familiarity import _SCHEMES
@@ -99,11 +100,12 @@ class Served:
         estimator._checked_parameters()
         estimator._model.eval()  # stays so: threads share it
         estimator._seen = _Silent(estimator._seen.nodes, estimator._seen.edges)
-        config = folder.config
+        config = _checked(folder.config, estimator)
         data = load_source(config, source, options or {}, data_dir)
-        title = str(source) if source is not None else str((config.get("source") or {}).get("name", ""))
+        title = str(source) if source is not None else str(config["source"].get("name", ""))
         catalog = None if data is None else catalog_of(data, estimator._level, _short(title))
-        metrics = folder.read_json(METRICS) if folder.has(METRICS) else None
+        metrics: Any = folder.read_json(METRICS) if folder.has(METRICS) else None
+        metrics = metrics if isinstance(metrics, dict) and isinstance(metrics.get("metrics"), dict) else None
         served = cls(folder.path, config, estimator, metrics, catalog)
         return served._warmed(explicit=source is not None)
 
@@ -133,12 +135,12 @@ class Served:
     @property
     def class_names(self) -> list[str]:
         """What class numbers mean; empty where classes are themselves."""
-        return list(self.config.get("class_names") or ())
+        return list(self.config["class_names"])
 
     @property
     def target_names(self) -> list[str]:
         """Names of several labels or values."""
-        return list(self.config.get("target_names") or ())
+        return list(self.config["target_names"])
 
     @property
     def classes(self) -> list[str]:
@@ -163,7 +165,7 @@ class Served:
     @cached_property
     def smiles(self) -> bool:
         """Whether the model reads molecules: graphs whose labels are elements and bonds."""
-        coder, origin = self.estimator._coder, self.config.get("source") or {}
+        coder, origin = self.estimator._coder, self.config["source"]
         if self.level != "graph" or coder.node_features or coder.edge_features:
             return False
         if origin.get("format") in ("smiles", "sdf"):
@@ -224,7 +226,7 @@ class Served:
     def describe(self, limits: Limits) -> dict[str, Any]:
         """Return what the model is, ready for JSON."""
         coder, encoding, config = self.estimator._coder, self.estimator._encoding, self.estimator._model.config
-        origin, metrics = self.config.get("source") or {}, self.metrics
+        origin, metrics = self.config["source"], self.metrics
         return {
             "run": self.path.name,
             "estimator": type(self.estimator).__name__,
@@ -235,7 +237,7 @@ class Served:
             "layers": self.layers,
             "conv": config["conv"],
             "trained_on": _short(str(origin["name"])) if origin.get("name") else None,
-            "trained_items": None if metrics is None else metrics.get("trained_on"),
+            "trained_items": None if metrics is None else _count(metrics.get("trained_on")),
             "judged": None if metrics is None else _judged(metrics),
             "node_labels": [encode_value(value) for value in list(coder.node_vocabulary)[:_MOST_LABELS]],
             "edge_labels": [encode_value(value) for value in list(coder.edge_vocabulary)[:_MOST_LABELS]],
@@ -252,13 +254,24 @@ class Served:
         }
 
 
+def _checked(config: Mapping[str, Any], estimator: Estimator) -> dict[str, Any]:
+    """Return a configuration whose names are texts, one for each class, and whose source is one."""
+    names = stored_texts(config, "class_names")
+    if names and estimator._encoding.task == "classes":
+        for value in estimator._encoding.classes.tolist():
+            if not isinstance(value, int) or not 0 <= value < len(names):
+                raise RunError(f"class {value!r} has no name among the {len(names)} class_names in config.json; it is damaged")
+    source = origin_of(config) or {}
+    return {**config, "class_names": names, "target_names": stored_texts(config, "target_names"), "source": source}
+
+
 def _judged(metrics: Mapping[str, Any]) -> dict[str, Any]:
-    numbers = {
-        name: value
-        for name, value in (metrics.get("metrics") or {}).items()
-        if isinstance(value, int | float) and value == value
-    }
-    return {"part": metrics.get("part"), "items": metrics.get("items"), "metrics": numbers}
+    numbers = {name: value for name, value in metrics["metrics"].items() if isinstance(value, int | float) and value == value}
+    return {"part": str(metrics.get("part")), "items": _count(metrics.get("items")), "metrics": numbers}
+
+
+def _count(value: Any) -> int | None:
+    return value if type(value) is int else None
 
 
 def _short(name: str) -> str:

@@ -2,26 +2,83 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+import math
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    StrictBool,
+    StrictInt,
+    StrictStr,
+    WithJsonSchema,
+    model_validator,
+)  # fmt: skip
 
 LONGEST_SMILES = 5_000
 LONGEST_NAME = 10_000
+_LONGEST_LABEL = 100
+_LARGEST = 2**53
+_LARGEST_FEATURE = 1e38  # of those that models compute with
 
-Finite = Annotated[StrictFloat, Field(allow_inf_nan=False)]
-Whole = Annotated[StrictInt, Field(ge=-(2**53), le=2**53)]
-Plain = StrictBool | Whole | Finite | StrictStr | None
-Label = Plain | Annotated[list[Plain], Field(max_length=100)]
+_T = TypeVar("_T")
+
+
+def _is_number(value: Any, largest: float = math.inf) -> bool:
+    return (type(value) is int and -_LARGEST <= value <= _LARGEST) or (type(value) is float and -largest < value < largest)
+
+
+def _is_plain(value: Any) -> bool:
+    if type(value) is str:
+        return value.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in value)
+    return value is None or type(value) is bool or _is_number(value)
+
+
+def _label(value: Any) -> Any:
+    if _is_plain(value) or (type(value) is list and len(value) <= _LONGEST_LABEL and all(map(_is_plain, value))):
+        return value
+    raise ValueError(
+        f"a label is a text, a number of up to 2**53, true, false, null, or a list of up to {_LONGEST_LABEL} of these"
+    )
+
+
+def _number(value: Any) -> Any:
+    if _is_number(value, _LARGEST_FEATURE):
+        return value
+    raise ValueError(f"write a number below {_LARGEST_FEATURE:g}, whole ones of up to 2**53")
+
+
+_NUMBERS: list[dict[str, Any]] = [{"type": "integer", "minimum": -_LARGEST, "maximum": _LARGEST}, {"type": "number"}]
+_PLAIN: list[dict[str, Any]] = [{"type": "boolean"}, *_NUMBERS, {"type": "string"}, {"type": "null"}]
+_LIST = {"type": "array", "items": {"anyOf": _PLAIN}, "maxItems": _LONGEST_LABEL}
+
+#: All that is wrong with a long list would take far more room than the list: the first is told.
+Items = Annotated[list[_T], Field(fail_fast=True)]
+Label = Annotated[Any, PlainValidator(_label), WithJsonSchema({"anyOf": [*_PLAIN, _LIST]})]
 Node = Annotated[StrictInt, Field(ge=0, lt=2**31)]
-Number = Whole | Finite
-Edge = Annotated[list[Label], Field(min_length=2, max_length=3)]
+Number = Annotated[
+    Any,
+    PlainValidator(_number),
+    WithJsonSchema({"type": "number", "exclusiveMinimum": -_LARGEST_FEATURE, "exclusiveMaximum": _LARGEST_FEATURE}),
+]
+Edge = Annotated[Items[Label], Field(min_length=2, max_length=3)]
 Smiles = Annotated[StrictStr, Field(min_length=1, max_length=LONGEST_SMILES)]
 Name = Annotated[StrictStr, Field(min_length=1, max_length=LONGEST_NAME)]
 
 
 class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known(cls, given: Any) -> Any:
+        """Name one field that there is not, of any number."""
+        strange = next((name for name in given if name not in cls.model_fields), None) if isinstance(given, dict) else None
+        if strange is not None:
+            raise ValueError(f"there is no field {str(strange)[:100]!r}; there are {', '.join(cls.model_fields)}")
+        return given
 
 
 class GraphIn(_Request):
@@ -30,12 +87,12 @@ class GraphIn(_Request):
     Nodes are numbered from 0 in the order of their labels; a bond of a molecule is two edges, one each way.
     """
 
-    node_labels: list[Label] | None = Field(None, description="One label per node, of the types the model was trained with.")
-    edges: list[Edge] = Field(description="[source, target] or [source, target, label]; all edges with a label, or none.")
+    node_labels: Items[Label] | None = Field(None, description="One label per node, of the types the model was trained with.")
+    edges: Items[Edge] = Field(description="[source, target] or [source, target, label]; all edges with a label, or none.")
     num_nodes: Node | None = Field(None, description="Where nodes have no labels: how many there are.")
-    node_features: list[list[Number]] | None = Field(None, description="One row of numbers per node.")
-    edge_features: list[list[Number]] | None = Field(None, description="One row of numbers per edge.")
-    node_names: list[Name] | None = Field(None, description="What nodes are called; for models of nodes.")
+    node_features: Items[Items[Number]] | None = Field(None, description="One row of numbers per node.")
+    edge_features: Items[Items[Number]] | None = Field(None, description="One row of numbers per edge.")
+    node_names: Items[Name] | None = Field(None, description="What nodes are called; for models of nodes.")
     name: Name | None = Field(None, description="What the graph is called.")
 
 
@@ -44,12 +101,14 @@ class PredictRequest(_Request):
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"smiles": ["CCO", "c1ccccc1[N+](=O)[O-]"]}]})
 
-    smiles: Annotated[list[Smiles], Field(min_length=1)] | None = Field(None, description="Molecules, for models of molecules.")
-    graphs: Annotated[list[GraphIn], Field(min_length=1)] | None = Field(None, description="Graphs of your own.")
-    nodes: Annotated[list[Name], Field(min_length=1)] | None = Field(
+    smiles: Annotated[Items[Smiles], Field(min_length=1)] | None = Field(
+        None, description="Molecules, for models of molecules."
+    )
+    graphs: Annotated[Items[GraphIn], Field(min_length=1)] | None = Field(None, description="Graphs of your own.")
+    nodes: Annotated[Items[Name], Field(min_length=1)] | None = Field(
         None, description="For models of nodes: names of nodes, of the graph that is loaded or of the one graph in `graphs`."
     )
-    examples: Annotated[list[Name], Field(min_length=1)] | None = Field(
+    examples: Annotated[Items[Name], Field(min_length=1)] | None = Field(
         None, description="For models of graphs: names of graphs of the data that is loaded; see GET /names."
     )
     bad: Literal["error", "skip"] = Field(

@@ -50,12 +50,16 @@ def serve(
     """
     uvicorn = optional("uvicorn", "serving a model")
     from edgnn.serve import create_app
+    from edgnn.serve._connection import patient_only
+    from edgnn.serve._inputs import remove_uploads
+    from edgnn.serve._limits import Limits
 
+    limits = limits or Limits()
     with listening(host, port) as ear:
         app = create_app(run, limits=limits, hosts=names_of(host), **loading)
         config = uvicorn.Config(
             app, log_level="critical", access_log=False, server_header=False, timeout_graceful_shutdown=_GRACE,
-            timeout_keep_alive=30, backlog=_BACKLOG, ws="none",
+            timeout_keep_alive=30, backlog=_BACKLOG, ws="none", http=patient_only(limits.seconds),
         )  # fmt: skip
         address = address_of(host, ear.getsockname()[1])
 
@@ -65,7 +69,10 @@ def serve(
                 if self.started and on_start is not None:
                     on_start(address)
 
-        Server(config).run(sockets=[ear])
+        try:
+            Server(config).run(sockets=[ear])
+        finally:
+            remove_uploads()
 
 
 def listening(host: str, port: int) -> socket.socket:

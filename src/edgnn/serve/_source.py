@@ -11,17 +11,14 @@ from typing import Any
 import torch
 
 from edgnn.datasets import Dataset, find, load_dataset
+from edgnn.datasets._origin import origin_of, reading_options
 from edgnn.datasets._target_file import with_target_file
 from edgnn.draw._names import node_texts
 from edgnn.draw._svg import short_iri
 from edgnn.errors import EdgnnError, GraphError
 from edgnn.graphs import Graphs, Nodes
-from edgnn.io import recognize
 from edgnn.io._files import Path_
-from edgnn.io._molecules import MoleculeOptions
 
-#: Options of readers that say what to learn, or where more files lie.
-_NOT_FOR_NEW_FILES = ("target", "node_target", "graph_target", "nodes", "graphs", "format")
 _MOST_EDGES = 500_000
 _NODE_TARGETS = ("tables", "graphml", "node-link")
 
@@ -113,12 +110,12 @@ def catalog_of(data: Dataset, level: str, title: str) -> Catalog:
 def load_source(
     config: Mapping[str, Any], source: Path_ | None, options: Mapping[str, Any], data_dir: Path_ | None
 ) -> Dataset | None:
-    """Return the data that was asked for, or else what a run says it was trained on; ``None`` where that is not here any more."""
+    """Load what was asked for, or else what a run says it was trained on; ``None`` where that is not here any more."""
     if source is not None:
-        known = options if options or find(str(source)) is not None else reading_options(config, source)
-        return load_dataset(source, data_dir=data_dir, **known)
-    origin = config.get("source")
-    if not origin:
+        known = reading_options(config, source, options) if find(str(source)) is None and Path(source).exists() else {}
+        return load_dataset(source, data_dir=data_dir, **(known | dict(options)))
+    origin = origin_of(config)
+    if origin is None or not _is_complete(origin):
         return None
     try:
         return _stored(origin, data_dir)
@@ -126,9 +123,14 @@ def load_source(
         return None
 
 
+def _is_complete(origin: Mapping[str, Any]) -> bool:
+    texts = all(isinstance(origin.get(field), str | None) for field in ("task", "target_file", "data_dir"))
+    return texts and isinstance(origin.get("target") or [], list)
+
+
 def _stored(origin: Mapping[str, Any], data_dir: Path_ | None) -> Dataset:
     name, target = origin["name"], origin.get("target") or []
-    options = dict(origin.get("options") or {})
+    options = dict(origin["options"])
     where = data_dir if data_dir is not None else origin.get("data_dir")
     if find(name) is None and not Path(name).exists():
         raise EdgnnError(f"{name} is not there any more")
@@ -141,29 +143,9 @@ def _stored(origin: Mapping[str, Any], data_dir: Path_ | None) -> Dataset:
     return data
 
 
-def molecule_options(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how molecules must be read to look as those of the training."""
-    origin = config.get("source") or {}
-    if origin.get("format") in ("smiles", "sdf"):
-        return {name: value for name, value in origin["options"].items() if name in MoleculeOptions.__annotations__}
-    entry = find(str(origin.get("name", "")))
-    if entry is not None and entry.name.startswith("PTC"):
-        return {"aromaticity": "cdk"}
-    return {}
-
-
-def reading_options(config: Mapping[str, Any], path: Path_) -> dict[str, Any]:
-    """Return the options with which a new file is read as that of the training was."""
-    origin = config.get("source") or {}
-    stored = {name: value for name, value in (origin.get("options") or {}).items() if name not in _NOT_FOR_NEW_FILES}
-    kind = recognize(path, stored)
-    own = stored if kind == origin.get("format") else {}
-    return own | (molecule_options(config) if kind in ("smiles", "sdf") else {})
-
-
 def with_label_names(config: Mapping[str, Any], graphs: Graphs, files: Sequence[str]) -> Graphs:
     """Return the graphs of a TU set with the names of its labels, where it is the named set that the model was trained on."""
-    entry = find(str((config.get("source") or {}).get("name", "")))
+    entry = find(str((origin_of(config) or {}).get("name", "")))
     if entry is None or entry.kind != "tu" or not any(name.startswith(entry.name) for name in files):
         return graphs
     return graphs.renamed(node_labels=dict(enumerate(entry.node_labels)), edge_labels=dict(enumerate(entry.edge_labels)))

@@ -19,7 +19,7 @@ const make = (name, options, ...content) => {
   made.append(...content.filter((part) => part !== null && part !== undefined));
   return made;
 };
-const percent = (share) => share === 0 || share === 1 ? `${100 * share} %` : share > 0.999 ? '> 99.9 %' : share < 0.001 ? '< 0.1 %'
+const percent = (share) => share === null ? '–' : share === 0 || share === 1 ? `${100 * share} %` : share > 0.999 ? '> 99.9 %' : share < 0.001 ? '< 0.1 %'
   : `${(100 * share).toFixed(share > 0.0995 && share < 0.9905 ? 0 : 1)} %`;
 const number = (value) => value === null ? '–' : Math.abs(value) >= 1000 || (value !== 0 && Math.abs(value) < 0.01)
   ? value.toExponential(1) : String(Number(value.toPrecision(3)));
@@ -87,14 +87,14 @@ const complain = (error) => {
   $('problem').textContent = error ? sentence(error.message || String(error)) : '';
   $('problem').hidden = !error;
 };
-const upload = (fields) => {
+const upload = (asking, fields) => {
   const form = new FormData();
-  for (const file of current.files) form.append('files', file, file.name);
+  for (const file of asking.files) form.append('files', file, file.name);
   for (const [name, value] of Object.entries(fields || {})) form.append(name, value);
   return form;
 };
 const about = (path, place, id, more) => current.way === 'file'
-  ? ask(`${path}/file`, upload({item: place, ...more}))
+  ? ask(`${path}/file`, upload(current, {item: place, ...more}))
   : ask(path, {[{smiles: 'smiles', names: model.level === 'node' ? 'node' : 'example'}[current.way]]: id, ...more});
 
 // What to ask for
@@ -195,9 +195,11 @@ const submit = async () => {
     const next = gather();
     $('predict').disabled = true;
     $('busy').textContent = 'Predicting…';
-    current = next;
-    const found = await (await ask(next.path, next.body || upload())).json();
-    if (turn === asked) showResults(found);
+    const found = await (await ask(next.path, next.body || upload(next))).json();
+    if (turn === asked) {
+      current = next;  // not before: what is shown until now can still be asked about
+      showResults(found);
+    }
   } catch (error) {
     if (turn === asked) { $('results').hidden = true; complain(error); }
   } finally {
@@ -206,7 +208,7 @@ const submit = async () => {
 };
 const downloadCsv = async () => {
   try {
-    const blob = await (await ask(`${current.path}?format=csv`, current.body || upload())).blob();
+    const blob = await (await ask(`${current.path}?format=csv`, current.body || upload(current))).blob();
     const link = make('a', {href: URL.createObjectURL(blob), download: 'predictions.csv'});
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
@@ -256,11 +258,11 @@ const labelsOf = (found, row) => {
   if (found.task === 'classes') return String(row.prediction);
   const values = Array.isArray(row.prediction) ? row.prediction : [row.prediction];
   if (found.task === 'labels') return found.classes.filter((_, place) => values[place] > 0.5).join(', ') || 'none';
-  return values.map((value, place) => (values.length > 1 ? `${found.classes[place]} ` : '') + number(value) + spreadOf(row, place)).join(', ');
+  return values.map((value, place) => (values.length > 1 ? `${found.classes[place]}: ` : '') + number(value) + spreadOf(row, place)).join(', ');
 };
 const spreadOf = (row, place) => {
   const std = row.uncertainty.std, value = Array.isArray(std) ? std[place] : std;
-  return model.members > 1 && value !== undefined && value !== null ? ` ± ${number(value)}` : '';
+  return model.members > 1 && value !== undefined && value !== null ? ` ± ${number(Number(value.toPrecision(2)))}` : '';
 };
 const familiar = (row) => {
   if (!row.familiarity) return ['unknown', 'not known'];
@@ -343,7 +345,7 @@ const unlike = (row) => {
     make('dd', {}, node ? (share ? 'seen' : 'new') : `${percent(share)} seen`)]);
   parts.push(make('dl', {class: 'bars'}, ...bars));
   if (row.unseen_labels && !node) parts.push(make('p', {class: 'note'},
-    `${plural(row.unseen_labels, 'node or edge')} with a label the model has not learned: such labels count for nothing.`));
+    `${plural(row.unseen_labels, 'label')} of nodes or edges that the model has not learned: such labels count for nothing.`));
   return parts;
 };
 const waiting = (body, words) => body.replaceChildren(make('p', {class: 'waiting'}, words));
@@ -374,7 +376,8 @@ const why = async (body, row, place, target) => {
 };
 const reasonTable = (reasons) => {
   const most = Math.max(...reasons.map(({contribution}) => Math.abs(contribution || 0)), 1e-12);
-  return make('table', {class: 'reasons'}, make('tbody', {}, ...reasons.map(({words, contribution}) => {
+  const shown = reasons.filter(({contribution}) => contribution === null || Math.abs(contribution) > 1e-5 * most);  // the rest is rounding
+  return make('table', {class: 'reasons'}, make('tbody', {}, ...shown.map(({words, contribution}) => {
     const kind = contribution < 0 ? 'against' : 'for', bar = make('i', {class: kind});
     bar.style.width = `${50 * Math.abs(contribution || 0) / most}%`;
     return make('tr', {}, make('th', {scope: 'row'}, words), make('td', {}, make('span', {class: 'track', 'aria-hidden': 'true'}, bar)),
@@ -391,9 +394,9 @@ const changed = async (box, row, place) => {
     box.replaceChildren(make('p', {}, 'No change of up to three labels or edges that was tried turns the prediction over.'));
     return;
   }
-  const top = found.probabilities ? ` (${percent(Math.max(...found.probabilities))})` : '';
+  const top = model.task === 'classes' && found.probabilities ? ` (${percent(Math.max(...found.probabilities))})` : '';
   const verb = found.smallest ? 'This is enough' : 'This would do';
-  box.replaceChildren(make('h3', {}, `${verb} for `, make('em', {}, `${found.prediction}`), top), make('ul', {}, ...found.words.map((words) => make('li', {}, words))),
+  box.replaceChildren(make('h3', {}, `${verb} for `, make('em', {}, labelsOf(model, found)), top), make('ul', {}, ...found.words.map((words) => make('li', {}, words))),
     make('div', {class: 'pair'}, picture(found.pictures[0], 'Before'), picture(found.pictures[1], 'After')), make('p', {class: 'note'},
       found.smallest ? 'The smallest change of labels and edges there is: all smaller ones were tried.' : 'A smaller change may exist: not all were tried.'));
 };
@@ -419,8 +422,9 @@ const roundOf = (found) => {
   parts.push(make('p', {}, node ? `After round ${round}, a color stands for ${reach}. Drawn: this node and its neighbors.` : `${plural(found.colors, 'color')}, each standing for ${reach}.`,
     found.new_nodes ? ` ${plural(found.new_nodes, 'node')} with a dashed ring: a color never seen in training.` : null));
   if (found.picture) parts.push(picture(found.picture, `Colors of round ${round}`));
-  if (found.meaning) parts.push(make('h3', {}, 'This node, in words', found.seen === false ? make('span', {class: 'tag'}, 'never seen') : null), make('p', {}, make('code', {}, found.meaning)));
-  if (found.legend.length) parts.push(make('ul', {class: 'colors'}, ...found.legend.map(({fill, count, meaning, seen}) => {
+  if (found.meaning) parts.push(make('h3', {}, 'This node, in words', found.seen === false ? make('span', {class: 'tag'}, 'never seen') : null), make('p', {}, make('code', {}, found.meaning)),
+    model.node_label_kind === 'degree' ? make('p', {class: 'note'}, 'Numbers are degrees, which this model takes for labels.') : '');
+  if (found.legend.length) parts.push(make('ul', {class: 'colors', tabindex: '0', 'aria-label': `Colors of round ${round} in words`}, ...found.legend.map(({fill, count, meaning, seen}) => {
     const swatch = make('span', {class: 'swatch'});
     swatch.style.background = fill;
     return make('li', {}, swatch, make('span', {class: 'tally'}, `${count} ×`), make('span', {}, meaning), seen === false ? make('span', {class: 'tag'}, 'never seen') : null);
@@ -487,10 +491,12 @@ const start = async () => {
   $('csv').addEventListener('click', downloadCsv);
   $('filter').addEventListener('input', showRows);
   let over = 0;
-  addEventListener('dragenter', (event) => { if (event.dataTransfer?.types.includes('Files')) { over += 1; $('cover').hidden = false; } });
+  const brings = (event) => event.dataTransfer?.types.includes('Files');  // text may be dropped into the fields as ever
+  addEventListener('dragenter', (event) => { if (brings(event)) { over += 1; $('cover').hidden = false; } });
   addEventListener('dragleave', () => { over = Math.max(0, over - 1); $('cover').hidden = over === 0; });
-  addEventListener('dragover', (event) => event.preventDefault());
+  addEventListener('dragover', (event) => { if (brings(event)) event.preventDefault(); });
   addEventListener('drop', (event) => {
+    if (!brings(event)) return;
     event.preventDefault();
     over = 0;
     $('cover').hidden = true;

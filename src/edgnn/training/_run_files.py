@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 import edgnn
+from edgnn._text import preview
 from edgnn.errors import RunError
-from edgnn.graphs._vocabulary import preview
 from edgnn.io._files import Path_
 from edgnn.training._values import from_json
 
@@ -48,19 +48,40 @@ def named(name: str, suffix: str) -> str:
     return name
 
 
-def make_folder(path: Path) -> bool:
-    """Make the folder where it is missing; return whether it was."""
-    with writing(path, "create"):
-        if path.is_dir():
-            return False
-        if path.exists():
-            raise RunError(f"cannot create {path}: there is a file of that name; choose another folder")
-        if not path.parent.is_dir():
-            raise RunError(f"cannot create {path}: there is no folder {path.parent}; make it first, or choose another place")
-        path.mkdir()
-        with suppress(OSError):
-            sync_folder(path.parent)
-    return True
+def make_folder(path: Path) -> list[Path]:
+    """Make the folder, and those that it lies in, where they are missing; return what was made, from the outermost on."""
+    made: list[Path] = []
+    try:
+        with writing(path, "create"):
+            for folder in reversed([place for place in (path, *path.parents) if not place.is_dir()]):
+                if folder.exists():
+                    which = "there is a file of that name" if folder == path else f"{folder} is a file"
+                    raise RunError(f"cannot create {path}: {which}; choose another folder")
+                _make(folder, made)
+    except BaseException:
+        remove_folders(made)
+        raise
+    return made
+
+
+def _make(folder: Path, made: list[Path]) -> None:
+    """Make one folder, and add it to those made; another process may make it at the same time."""
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        if not folder.is_dir():
+            raise
+        return
+    made.append(folder)
+    with suppress(OSError):
+        sync_folder(folder.parent)
+
+
+def remove_folders(made: list[Path]) -> None:
+    """Remove folders that :func:`make_folder` made, as far as nothing lies in them."""
+    with suppress(OSError):
+        for folder in reversed(made):
+            folder.rmdir()
 
 
 def check_free(path: Path, overwrite: bool) -> None:

@@ -36,6 +36,7 @@ from edgnn.training._run_files import (
     path_of,
     read_config,
     reading,
+    remove_folders,
     sync_folder,
     writing,
 )
@@ -76,7 +77,7 @@ class RunFolder:
         Parameters
         ----------
         path : path
-            The folder; the one it lies in must exist.
+            The folder; those that it lies in are made where they are missing.
         config : mapping
             What the run is, as plain values; ``format`` and ``edgnn`` (the version) are added.
         overwrite : bool
@@ -84,20 +85,28 @@ class RunFolder:
         """
         run = cls(path_of(path), from_json(to_json({**config, "format": FORMAT, "edgnn": edgnn.__version__})))
         made = make_folder(run.path)
-        check_free(run.path, overwrite)
-        with run._locked():
+        try:
             check_free(run.path, overwrite)
-            fresh = not _holds_run(run.path)
-            try:
-                for name in _FILES:  # the configuration last: until it is replaced, this is the old run, not yet trained
-                    run._unlink(name)
-                run._write(CONFIG, lambda: to_json(run._config, indent=2))
-                run.write_json(ENVIRONMENT, environment())
-            except BaseException:
-                if fresh:
-                    run._take_back(made)
-                raise
+            with run._locked():
+                check_free(run.path, overwrite)
+                run._begin(made)
+        except BaseException:
+            remove_folders(made)
+            raise
         return run
+
+    def _begin(self, made: list[Path]) -> None:
+        """Write the first files; where that fails in a folder without a run, take back what was written."""
+        fresh = not _holds_run(self.path)
+        try:
+            for name in _FILES:  # the configuration last: until it is replaced, this is the old run, not yet trained
+                self._unlink(name)
+            self._write(CONFIG, lambda: to_json(self._config, indent=2))
+            self.write_json(ENVIRONMENT, environment())
+        except BaseException:
+            if fresh:
+                self._take_back([CONFIG, ENVIRONMENT, *([LOCK] if made else [])])
+            raise
 
     @classmethod
     def open(cls, path: Path_) -> RunFolder:
@@ -235,14 +244,11 @@ class RunFolder:
         with writing(self.path / name, "remove"):
             (self.path / name).unlink(missing_ok=True)
 
-    def _take_back(self, made: bool) -> None:
+    def _take_back(self, names: list[str]) -> None:
         """Remove what a failed :meth:`create` has written."""
         with suppress(OSError):
-            for name in (CONFIG, ENVIRONMENT):
+            for name in names:
                 (self.path / name).unlink(missing_ok=True)
-            if made:
-                (self.path / LOCK).unlink()
-                self.path.rmdir()
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

@@ -13,10 +13,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from edgnn._text import short
 from edgnn.errors import GraphError, RunError
 from edgnn.graphs import Vocabulary
 from edgnn.graphs import _label_values as labels
-from edgnn.graphs._label_values import short
 
 _NON_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _LIKE_NON_FINITE = re.compile(r"~*(NaN|-?Infinity)")

@@ -1,0 +1,44 @@
+import pytest
+
+from edgnn.datasets._origin import molecule_options, reading_options, stored_texts
+from edgnn.errors import RunError
+
+
+def config(name, kind=None, **options):
+    return {"source": {"name": str(name), "format": kind, "options": options}}
+
+
+@pytest.fixture
+def molecules(tmp_path):
+    path = tmp_path / "new.csv"
+    path.write_text("smiles\nCCO\n")
+    return path
+
+
+def test_molecules_of_another_format_keep_what_labels_are_and_nothing_else(molecules):
+    stored = config("old.sdf", "sdf", atom_label="symbol,charge", target="toxic", like=None)
+    assert reading_options(stored, molecules) == {"atom_label": "symbol,charge", "like": None}
+
+
+def test_molecules_for_a_ptc_model_get_its_aromaticity(molecules):
+    assert reading_options(config("PTC_MR"), molecules) == {"aromaticity": "cdk"} == molecule_options(config("PTC_MR"))
+    assert reading_options(config("MUTAG"), molecules) == {}
+
+
+def test_targets_are_left_out_but_not_the_column_of_edge_ends(molecules, tmp_path):
+    edges = tmp_path / "edges.csv"
+    edges.write_text("source,target\na,b\n")
+    stored = config("old.csv", "tables", target="to", node_target="group", nodes="nodes.csv")
+    assert reading_options(stored, edges) == {"target": "to"}
+    assert reading_options(config("old.csv", "smiles", target="toxic", smiles="smiles"), molecules) == {"smiles": "smiles"}
+
+
+@pytest.mark.parametrize("source", [None, "x", {"name": 7, "options": {}}, {"name": "a\0b", "options": {}}])
+def test_nonsense_gives_no_options(molecules, source):
+    assert reading_options({"source": source}, molecules) == {} == molecule_options({"source": source})
+
+
+def test_names_that_are_no_texts_are_damage():
+    assert stored_texts({"class_names": ["a"]}, "class_names") == ["a"]
+    with pytest.raises(RunError, match=r"class_names in the config\.json of the run is no list of texts"):
+        stored_texts({"class_names": "ab"}, "class_names")

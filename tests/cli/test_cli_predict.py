@@ -1,11 +1,13 @@
 import csv
 import io
 import json
+import shutil
 
 import numpy as np
 import pytest
 
 import edgnn
+from edgnn._text import short
 from edgnn.estimators import load_estimator
 
 QUICK = ("--max-epochs", 3, "--hidden", 8, "--quiet")
@@ -176,9 +178,9 @@ def test_a_target_column_of_molecules_is_not_asked_for_again(command, tmp_path):
     ("words", "message"),
     [
         (["nowhere", "MUTAG"], "there is no folder nowhere"),
-        (["RUN", "no such/file.csv"], "neither a data set's name nor an existing file"),
-        (["RUN", "molz.csv", "-o", "smiles=x"], "neither a data set's name nor an existing file"),
-        (["RUN", "molz", "-o", "smiles=x"], "there is no file molz; if you mean a TU set"),
+        (["RUN", "no such/file.csv"], "there is no file or data set 'no such/file.csv'\n"),
+        (["RUN", "molz.csv", "-o", "smiles=x"], "there is no file or data set 'molz.csv'\n"),
+        (["RUN", "MUTGA"], "there is no file or data set 'MUTGA'; did you mean MUTAG?\n"),
         (["RUN", "MUTAG", "--out", "x.txt"], "name it .csv or .parquet"),
         (["RUN", "MUTAG", "--out", "nowhere/x.csv"], "there is no folder nowhere"),
         (["RUN", "MUTAG", "--nodes", "all"], "this one is of graphs"),
@@ -212,3 +214,70 @@ def test_a_file_that_cannot_be_finished_is_not_begun(command, run, molecules, tm
     assert (ended.code, ended.err.count("\n")) == (2, 1)
     assert (tmp_path / "a.csv").read_text() == "old"
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["a.csv"]
+
+
+@pytest.mark.parametrize("verb", ["predict", "explain"])
+@pytest.mark.parametrize("word", ["CCO", "CCOc1ccccc1", "C/C=C/C", "[Na+].[Cl-]", "C" * 300])
+def test_a_molecule_is_never_asked_for_in_the_network(command, run, verb, word, monkeypatch):
+    asked = []
+    monkeypatch.setattr("edgnn.datasets._fetch.open_url", lambda url, *_: asked.append(url))
+    ended = command(verb, run, word)
+    assert (ended.code, ended.out, asked) == (2, "", [])
+    assert ended.err == f"edgnn: there is no file or data set {short(word)}; for molecules, write a file with a column smiles\n"
+
+
+def test_a_tu_set_on_this_machine_is_read_by_name(command, run, molecules, tmp_path):
+    shutil.copytree(molecules, tmp_path / "data" / "TUDataset" / "SMALL")
+    ended = command("predict", run, "SMALL", "--data-dir", tmp_path / "data")
+    assert (ended.code, len(rows_of(ended.out))) == (0, 40)
+
+
+def test_predicates_dropped_in_training_may_be_lacking_later(command, tmp_path):
+    lines = [f"<n:{n}> <r:{n % 2}> <n:{(n + 1) % 12}> .\n" for n in range(12)]
+    (tmp_path / "leak.nt").write_text("".join([*lines, *(f"<n:{n}> <r:leak> <n:{n % 2}> .\n" for n in range(12))]))
+    (tmp_path / "who.tsv").write_text("person\tgroup\n" + "".join(f"<n:{n}>\t{'ab'[n % 2]}\n" for n in range(12)))
+    words = ("--target-file", tmp_path / "who.tsv", "-o", "drop_predicates=r:leak", *QUICK)
+    assert command("train", tmp_path / "leak.nt", "--out", tmp_path / "run", *words).code == 0
+    (tmp_path / "new.nt").write_text("".join(lines))
+    ended = command("predict", tmp_path / "run", tmp_path / "new.nt")
+    assert (ended.code, ended.err, len(rows_of(ended.out))) == (0, "", 12)
+    assert command("explain", tmp_path / "run", tmp_path / "new.nt").code == 0
+    ended = command("predict", tmp_path / "run", tmp_path / "new.nt", "-o", "drop_predicates=r:leak")
+    assert (ended.code, ended.err.count("\n")) == (2, 1)
+    assert "drop_predicates names 'r:leak', but no triple has that predicate" in ended.err
+
+
+def test_names_of_molecules_stand_beside_their_predictions(command, ensemble, tmp_path):
+    (tmp_path / "new.csv").write_text("Name,smiles\nmethanol,CO\nethanol,CCO\n")
+    assert [row["id"] for row in rows_of(command("predict", ensemble, tmp_path / "new.csv").out)] == ["methanol", "ethanol"]
+    told = json.loads(command("explain", ensemble, tmp_path / "new.csv", "--item", "ethanol", "--json").out)
+    assert [item["name"] for item in told["items"]] == ["ethanol"]
+
+
+def test_a_column_of_names_that_a_new_file_lacks_is_not_missed(command, tmp_path):
+    (tmp_path / "old.csv").write_text("smiles,code,y\n" + "".join(f"{'C' * (n + 1)},m{n},{n % 2}\n" for n in range(12)))
+    words = ("-t", "y", "-o", "id=code", *QUICK)
+    assert command("train", tmp_path / "old.csv", "--out", tmp_path / "run", *words).code == 0
+    (tmp_path / "new.csv").write_text("smiles\nCC\n")
+    assert [row["id"] for row in rows_of(command("predict", tmp_path / "run", tmp_path / "new.csv").out)] == ["CC"]
+    assert rows_of(command("predict", tmp_path / "run", tmp_path / "old.csv").out)[3]["id"] == "m3"
+    assert "there is no column 'code'" in command("predict", tmp_path / "run", tmp_path / "new.csv", "-o", "id=code").err
+
+
+def test_what_names_nodes_is_a_file(command, node_run, people):
+    ended = command("predict", node_run, people, "--nodes", "http://example.org/p1")
+    assert "--nodes takes a file that names nodes, one per line, or all; there is no file 'http://" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("new.csv", "smiles\n", "new.csv: there are no graphs in it; a table needs rows"),
+        ("new.xlsx", "PK\3\4", "new.xlsx: a spreadsheet is not read; save it as CSV"),
+    ],
+)
+def test_a_file_without_graphs_is_named(command, run, name, text, message, tmp_path):
+    (tmp_path / name).write_text(text)
+    ended = command("predict", run, tmp_path / name)
+    assert (ended.code, ended.err.count("\n")) == (2, 1)
+    assert message in ended.err

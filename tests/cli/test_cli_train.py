@@ -167,6 +167,7 @@ def test_whole_numbers_with_gaps_can_be_taken_as_classes(command, smiles, tmp_pa
     assert metrics["trained_on"] + metrics["validated_on"] == 18
     ended = command("train", smiles, "--out", tmp_path / "b", *QUICK, "--target", "even")
     assert "2 of 20 targets are missing, so whole numbers are taken as real values" in ended.err
+    assert "(--classification in a command does that)" in ended.err
     assert config_of(tmp_path / "b")["estimator"] == "GraphRegressor"
     ended = command("train", smiles, "--out", tmp_path / "c", *QUICK, "--target", "value", "--classification")
     assert "--classification needs whole numbers or names" in ended.err
@@ -193,7 +194,7 @@ def test_a_file_that_is_not_there_is_told(command, tmp_path, words):
 def test_a_wrong_option_of_a_reader_is_one_line(command, smiles, tmp_path):
     ended = command("train", smiles, "--out", tmp_path / "run", "-t", "kind", "-o", "smile=smiles")
     assert (ended.code, ended.err.count("\n")) == (2, 1)
-    assert "the format 'smiles' has no option 'smile'; it has smiles, target, " in ended.err
+    assert "the format 'smiles' has no option 'smile'; it has smiles, id, target, " in ended.err
 
 
 def test_a_column_of_smiles_can_have_any_name(command, smiles, tmp_path):
@@ -297,3 +298,21 @@ def test_a_run_is_not_thrown_away_unasked(command, molecules, tmp_path):
 def test_help_needs_neither_torch_nor_numpy(run_python):
     loaded = "import sys, edgnn.cli; print(sorted({'torch', 'numpy', 'scipy', 'sklearn', 'rich.progress'} & set(sys.modules)))"
     assert run_python(loaded) == "[]\n"
+
+
+def test_regression_names_the_first_target_that_is_no_number(command, tmp_path):
+    (tmp_path / "a.csv").write_text("smiles,y\nC,1.5\nCC,2\nCCC,n/a\nCCCC,-\n")
+    ended = command("train", tmp_path / "a.csv", "--out", tmp_path / "run", "-t", "y", "--regression")
+    assert (ended.code, ended.err.count("\n")) == (2, 1)
+    assert "--regression needs numbers" in ended.err
+    assert "has the target 'n/a' (graph 2, counted from 0)" in ended.err
+
+
+def test_an_unknown_node_of_the_targets_names_the_way_out(command, tmp_path):
+    (tmp_path / "who.nt").write_text("".join(f"<n:node{n}> <r:0> <n:node{n + 1}> .\n" for n in range(12)))
+    words = ("train", tmp_path / "who.nt", "--out", tmp_path / "run", "--target-file", tmp_path / "who.csv", *QUICK)
+    (tmp_path / "who.csv").write_text("who,group\n<n:node1>,a\n<n:noode2>,b\n")
+    assert "line 3: '<n:noode2>' is no node of the data" in (ended := command(*words)).err
+    assert "did you mean 'n:node2'?" in ended.err
+    (tmp_path / "who.csv").write_text("who,group\n<n:node1>,a\nnothing alike,b\n")
+    assert "; correct the name or remove the row" in command(*words).err

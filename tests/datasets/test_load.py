@@ -133,6 +133,12 @@ def test_offline_and_absent_names_what_to_do(offline):
         edgnn.load_dataset("AIFB")
 
 
+def test_a_failed_download_of_mutag_names_the_package_that_carries_it(offline, monkeypatch):
+    monkeypatch.setattr("edgnn.datasets._locate._in_grakel", lambda entry: None)
+    with pytest.raises(FetchError, match=r"EDGNN_DATA.*; MUTAG also comes with: pip install 'edgnn\[kernels\]'"):
+        edgnn.load_dataset("MUTAG")
+
+
 def test_a_data_folder_that_does_not_exist_is_named(tmp_path):
     with pytest.raises(DatasetError, match="nowhere"):
         edgnn.load_dataset("MUTAG", data_dir=tmp_path / "nowhere")

@@ -42,3 +42,14 @@ def test_names_that_are_no_texts_are_damage():
     assert stored_texts({"class_names": ["a"]}, "class_names") == ["a"]
     with pytest.raises(RunError, match=r"class_names in the config\.json of the run is no list of texts"):
         stored_texts({"class_names": "ab"}, "class_names")
+
+
+def test_what_a_new_file_need_not_have_is_not_asked_of_it(molecules, tmp_path):
+    triples = tmp_path / "new.nt"
+    triples.write_text("<a:a> <a:p> <a:b> .\n")
+    stored = config("old.nt", "rdf", drop_predicates="a:leak")
+    assert reading_options(stored, triples) == {"drop_predicates": "a:leak", "missing_predicates": "ignore"}
+    assert reading_options(stored, triples, {"drop_predicates": "a:leak"}) == {"drop_predicates": "a:leak"}
+    assert reading_options(config("old.csv", "smiles", id="code"), molecules) == {}
+    assert reading_options(config("old.csv", "smiles", id="SMILES"), molecules) == {"id": "SMILES"}
+    assert reading_options(config("old.csv", "smiles", id=7), molecules) == {}

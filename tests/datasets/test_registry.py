@@ -37,3 +37,9 @@ def test_other_names_are_taken_from_the_tu_collection():
 def test_a_name_that_could_be_a_path_is_refused(name):
     with pytest.raises(DatasetError, match="neither a data set's name nor an existing file"):
         find_or_tu(name)
+
+
+@pytest.mark.parametrize("word", ["C", "1CC1", "C-", "CC(=O)O", "C#N", "a b", "Ünique"])
+def test_a_word_that_no_tu_set_could_have_is_no_name(word):
+    with pytest.raises(DatasetError, match="neither a data set's name nor an existing file"):
+        find_or_tu(word)

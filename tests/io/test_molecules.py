@@ -437,7 +437,7 @@ def test_damaged_sdf_is_molecules_or_a_format_error(tmp_path_factory, data):
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("a.csv", "id,SMILES,y\n1,CCO,0.5\n2,C,\n"),
+        ("a.csv", "number,SMILES,y\n1,CCO,0.5\n2,C,\n"),
         ("a.tsv", "smiles\tname, and more\ty\nCCO\tx\t0.5\nC\ty\t\n"),
         ("a.csv", 'y;"Smiles"\n0.5;CCO\n\n;C\n'),
         ("a.smi", "smiles y\nCCO 0.5\nC  nan\n"),
@@ -455,7 +455,47 @@ def test_table_gives_graphs_and_targets(name, text, tmp_path):
 @pytest.mark.parametrize("name", ["a.smi", "a.smiles.gz"])
 def test_smi_file_may_lack_a_header(name, tmp_path):
     path = _sdf(tmp_path, "CCO ethyl alcohol\n\nC\tmethane\nO\n", name=name)
-    assert read_smiles_table(path).graphs.equals(from_smiles(["CCO", "C", "O"]))
+    assert read_smiles_table(path).graphs.equals(from_smiles(["CCO", "C", "O"], names=["ethyl", "methane", "O"]))
+
+
+@pytest.mark.parametrize(
+    ("header", "options", "names"),
+    [
+        ("ID,smiles,Name", {}, ["a", "CO"]),
+        ("code,smiles,Name", {}, ["x", "y"]),
+        ("code,smiles,more", {}, ["C", "CO"]),
+        ("code,smiles,Name", {"target": "Name"}, ["C", "CO"]),
+        ("Code,smiles,id", {"id": "code"}, ["a", "CO"]),
+        ("id,smiles,name", {"id": "smiles"}, ["C", "CO"]),
+    ],
+)
+def test_molecules_are_called_as_a_column_says(header, options, names, tmp_path):
+    path = _sdf(tmp_path, f"{header}\na,C,x\n,CO,y\n", name="a.csv")
+    assert read_smiles_table(path, **options).graphs.graph_names.tolist() == names
+
+
+def test_a_missing_column_of_names_is_an_error(tmp_path):
+    with pytest.raises(FormatError, match="there is no column 'code'; the header line has 'smiles', 'id'"):
+        read_smiles_table(_sdf(tmp_path, "smiles,id\nC,a\n", name="a.csv"), id="code")
+
+
+def test_names_of_smi_lines_are_their_second_fields(tmp_path):
+    path = _sdf(tmp_path, "CCO\tethyl alcohol\t0.5\nC |^1:0| radical\nO water 1\n", name="a.smi")
+    assert read_smiles_table(path).graphs.graph_names.tolist() == ["ethyl alcohol", "C", "water"]
+
+
+def test_a_missing_column_of_smiles_names_the_way_out(tmp_path):
+    with pytest.raises(FormatError, match=r"the header line has 'mol', 'y'; choose .* \(-o smiles=NAME in a command\)"):
+        read_smiles_table(_sdf(tmp_path, "mol,y\nC,1\n", name="a.csv"))
+
+
+def test_a_word_among_numbers_with_gaps_is_named(tmp_path):
+    path = _sdf(tmp_path, "smiles,y\nC,1.5\nCC,\nCCC,n/a\n", name="a.csv")
+    with pytest.raises(
+        FormatError, match=r"'y' has no value here.* Without 'n/a' in line 4 it would be one of numbers"
+    ) as caught:
+        read_smiles_table(path, target="y")
+    assert caught.value.line == 3
 
 
 def test_table_targets_keep_their_kind(tmp_path):

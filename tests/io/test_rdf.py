@@ -114,6 +114,24 @@ def test_a_dropped_predicate_that_never_occurs_is_named(tmp_path):
         read_rdf(made(tmp_path, NT), drop_predicates=["http://x/p", "http://x/P"])
 
 
+@pytest.mark.parametrize("spelling", ["ex:hasRole", "http://x/hasrole", "hasRole"])
+def test_a_dropped_predicate_is_suggested_by_its_whole_iri(spelling, tmp_path):
+    path = made(tmp_path, "<urn:a> <http://x/hasRole> <urn:b> .\n<urn:a> <http://x/other> <urn:b> .\n")
+    with pytest.raises(FormatError, match="did you mean 'http://x/hasRole'\\?") as caught:
+        read_rdf(path, drop_predicates=spelling)
+    assert ("give the whole IRI, not a prefix" in str(caught.value)) == ("//" not in spelling)
+    graphs = read_rdf(path, drop_predicates="<http://x/hasRole>").graphs
+    assert list(graphs.edge_vocabulary) == ["http://x/other"]
+
+
+def test_missing_predicates_can_be_ignored(tmp_path):
+    path = made(tmp_path, NT)
+    given = read_rdf(path, drop_predicates=["http://x/p", "http://x/P"], missing_predicates="ignore").graphs
+    assert given.equals(read_rdf(path, drop_predicates="http://x/p").graphs)
+    with pytest.raises(GraphError, match="missing_predicates='warn': choose one of 'error', 'ignore'"):
+        read_rdf(path, missing_predicates="warn")
+
+
 def test_a_file_of_which_nothing_is_left_is_an_error(tmp_path):
     with pytest.raises(FormatError, match="no triple is left"):
         read_rdf(made(tmp_path, '<urn:a> <urn:p> "x" .'), literals="drop")

@@ -10,7 +10,7 @@ import typer
 
 from edgnn.cli._datasets import DataDir, Json, Options, parse_options
 from edgnn.cli._interrupt import terminated_softly
-from edgnn.cli._source import check_exists
+from edgnn.cli._source import check_here
 from edgnn.errors import EdgnnError
 
 _TERMINATED = 128 + 15
@@ -53,7 +53,7 @@ def serve(
     if told and source is None:
         raise EdgnnError("-o is for the reader of --source: name the data with --source")
     if source is not None:
-        check_exists(source, told)
+        check_here(source, data_dir)
     device_of(device)
     changed = {
         "bytes": None if max_mb is None else _bytes(max_mb),

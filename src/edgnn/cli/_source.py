@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import warnings
 from collections.abc import Mapping
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from edgnn._text import short
 from edgnn.cli._complete import sources
 from edgnn.errors import DatasetError, EdgnnError
 
@@ -228,7 +228,7 @@ def check_exists(name: str, options: Mapping[str, Any]) -> None:
 
 
 def check_here(name: str, data_dir: Path | str | None = None) -> None:
-    """Raise where a word is neither a file nor a named set nor a TU set on this machine: what is new may not leave it by a guess."""
+    """Raise where a word is no file, no named set and no TU set on this machine: a molecule must not leave it as a guessed name."""
     from edgnn.datasets import find
     from edgnn.datasets._locate import locate
     from edgnn.datasets._registry import find_or_tu, is_name, suggestion
@@ -236,15 +236,18 @@ def check_here(name: str, data_dir: Path | str | None = None) -> None:
     if find(name) is not None or exists(name) or (is_name(name) and locate(find_or_tu(name), data_dir).path is not None):
         return
     if (similar := suggestion(name)) is not None:
-        raise DatasetError(f"there is no file or data set {name!r}; did you mean {similar}?")
+        raise DatasetError(f"there is no file or data set {short(name)}; did you mean {similar}?")
     like_file = re.search(r"\.[A-Za-z]{2,8}(\.gz)?$", name) is not None
     hint = "" if like_file else "; for molecules, write a file with a column smiles"
-    raise DatasetError(f"there is no file or data set {name!r}{hint}")
+    raise DatasetError(f"there is no file or data set {short(name)}{hint}")
 
 
 def exists(name: str) -> bool:
     """Return whether there is such a file or folder; a word may also be no path at all, as a long SMILES is none."""
-    return os.path.exists(name)
+    try:
+        return Path(name).exists()
+    except (OSError, ValueError):
+        return False
 
 
 def _absolute(path: Any) -> Any:

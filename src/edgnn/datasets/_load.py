@@ -72,6 +72,8 @@ def load_dataset(
 def _from_path(path: Path, options: dict[str, Any]) -> Dataset:
     refuse_spreadsheet(path)
     labeled = read_labeled(path, **options)
+    if not len(labeled.graphs):
+        raise FormatError(path, "there are no graphs in it; a table needs rows below the line that names its columns")
     targets, class_names = (None, ()) if labeled.targets is None else encode_classes(labeled.targets)
     return Dataset(
         name=str(path), graphs=labeled.graphs, targets=targets, class_names=class_names, nodes=labeled.nodes, source=str(path)

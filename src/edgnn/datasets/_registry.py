@@ -72,7 +72,7 @@ def suggestion(name: str) -> str | None:
 
 def is_name(name: str) -> bool:
     """Return whether a word could be the name of a TU set: those have letters and digits, with ``-`` and ``_`` in between."""
-    return re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*[A-Za-z0-9]", name) is not None
+    return re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,62}[A-Za-z0-9]", name) is not None
 
 
 def find_or_tu(name: str) -> Entry:

@@ -107,10 +107,10 @@ def _scaffold(mol: Any) -> str:
     return str(chem().MolToSmiles(framework, isomericSmiles=False))
 
 
-def _from_smiles(text: Any, position: int) -> Any:
+def _from_smiles(text: Any, position: int, way_out: str = "") -> Any:
     mol, reason = read_smiles(text) if isinstance(text, str) else (None, f"it is a {type(text).__name__}, not a string")
     if mol is None:
-        raise EvaluationError(f"molecule {position} ({short(str(text))}): {reason}")
+        raise EvaluationError(f"molecule {position} ({short(str(text))}): {reason}{way_out}")
     return mol
 
 
@@ -124,7 +124,8 @@ def _molecules(graphs: Graphs) -> list[Any]:
             f"{graphs!r} cannot be read as molecules: nodes need element symbols as labels, edges {', '.join(_BONDS)}; "
             "or pass SMILES"
         )
-    return [_from_smiles(name, position) for position, name in enumerate(graphs.graph_names.tolist())]
+    way_out = "; labels like these do not tell the molecule, its name must: read the table with id= and its column of SMILES"
+    return [_from_smiles(name, position, way_out) for position, name in enumerate(graphs.graph_names.tolist())]
 
 
 def _molecule(graph: Graphs) -> Any:

@@ -15,9 +15,11 @@ from typing import IO, Any, Literal
 import numpy as np
 
 from edgnn._suggest import suggestion
-from edgnn._text import preview
+from edgnn._text import preview, short
 from edgnn.errors import FormatError, GraphError
-from edgnn.io._files import Path_, line_chunks
+from edgnn.io._files import Path_, line_chunks, open_binary
+
+_IDS = ("id", "name")
 
 OnBad = Literal["error", "skip"]
 
@@ -71,18 +73,32 @@ def table(
     stream: IO[bytes], path: Path_, smiles: str, delimiter: str | None
 ) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:  # fmt: skip
     """Return the column names and the numbered rows of a table."""
+    refuse_spreadsheet(path)
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
         raise GraphError(f"delimiter={delimiter!r}: a delimiter is one character, such as ',' or a tab")
     lines = _lines(stream, path)
     _, first = next(lines, (1, ""))
     if fspath(path).lower().removesuffix(".gz").endswith((".smi", ".smiles")) and smiles.casefold() not in first.casefold():
-        return [smiles], ((line, text.split()[:1]) for line, text in chain([(1, first)], lines) if text.strip())
+        return [smiles, "name"], ((line, _fields(text)) for line, text in chain([(1, first)], lines) if text.strip())
     mark = delimiter or next((mark for mark in "\t,; " if mark in first.strip()), ",")
     rows = _rows(chain([first], (text for _, text in lines)), path, mark)
     _, header = next(rows, (1, []))
     if not header:
         raise FormatError(path, "the table is empty; its first line must name the columns")
     return header, rows
+
+
+def refuse_spreadsheet(path: Path_) -> None:
+    """Raise where the name is that of a workbook, which is no text."""
+    if fspath(path).lower().endswith((".xlsx", ".xls", ".xlsm", ".ods")):
+        raise FormatError(path, "a spreadsheet is not read; save it as CSV")
+
+
+def _fields(text: str) -> list[str]:
+    """Return the SMILES and the name on a line; a name that is lacking is empty, and an extension between bars is none."""
+    fields = [field.strip() for field in text.strip().split("\t")] if "\t" in text.strip() else text.split()
+    name = fields[1] if len(fields) > 1 and not fields[1].startswith("|") else ""
+    return [fields[0].split()[0] if fields[0] else "", name]
 
 
 def _rows(lines: Iterable[str], path: Path_, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -110,7 +126,23 @@ def column_of(header: Sequence[str], name: str, path: Path_, hint: str = "") -> 
             raise FormatError(path, f"{len(found)} columns are called {name!r}; rename all but one", 1)
     names = [cell.strip() for cell in header]
     meant = suggestion(name, names)
-    raise FormatError(path, f"there is no column {name!r}; the header line has {preview(names)}{meant or hint}", 1)
+    raise FormatError(path, f"there is no column {name!r}; the header line has {preview(names)}{meant}{hint}", 1)
+
+
+def has_column(path: Path_, name: Any, delimiter: str | None = None) -> bool:
+    """Return whether a table has a column of that name; upper and lower case do not matter."""
+    with open_binary(path) as stream:
+        header = table(stream, path, "", delimiter)[0]
+    return str(name).strip().casefold() in [cell.strip().casefold() for cell in header]
+
+
+def id_column(header: Sequence[str], name: str | None, others: Sequence[int], path: Path_) -> int | None:
+    """Return the column of names: that which was asked for, or else one called id or name that is for nothing else."""
+    if name is not None:
+        return column_of(header, name, path)
+    folded = [cell.strip().casefold() for cell in header]
+    found = [place for word in _IDS for place, cell in enumerate(folded) if cell == word and place not in others]
+    return found[0] if found else None
 
 
 class TargetColumns:
@@ -151,17 +183,32 @@ class TargetColumns:
                 continue
         if "" in values:
             line = self._lines[values.index("")]
-            rule = f"the text target {name!r} has no value here; fill it in or drop the {self._what}"
+            rule = f"the text target {name!r} has no value here; fill it in or drop the {self._what}{self._why_text(values)}"
             raise FormatError(self._path, rule, line)
         texts = np.empty(len(values), object)  # an array of str_ would give every cell the room of the longest one
         texts[:] = values
         return texts
+
+    def _why_text(self, values: list[str]) -> str:
+        """Return which cell keeps a column from being numbers, where there are some."""
+        texts = [place for place, value in enumerate(values) if value and not _is_number(value)]
+        if not texts or len(texts) + values.count("") == len(values):
+            return ""
+        return f". Without {short(values[texts[0]])} in line {self._lines[texts[0]]} it would be one of numbers"
 
 
 def _number(text: str, convert: type[int] | type[float]) -> int | float:
     if "_" in text or not text.isascii():
         raise ValueError(text)  # Python would read 1_000 as a number
     return float("nan") if text == "" and convert is float else convert(text)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        _number(text, float)
+    except ValueError:
+        return False
+    return True
 
 
 class Skipped:

@@ -12,10 +12,11 @@ from edgnn.graphs import Graphs
 from edgnn.graphs._vocabulary import OnUnknown
 from edgnn.io._files import Path_, open_binary
 from edgnn.io._labeled import Labeled
-from edgnn.io._molecule_files import OnBad, Skipped, TargetColumns, column_of, properties_of, records, table
+from edgnn.io._molecule_files import OnBad, Skipped, TargetColumns, column_of, id_column, properties_of, records, table
 from edgnn.io._rdkit import Aromaticity, Collector, Property, chem, read_mol_block, read_smiles
 
 _NO_HEADER = ". A file without a header can be read with from_smiles(lines)"
+_CHOOSE = "; choose the column of SMILES with smiles= (-o smiles=NAME in a command)"
 
 
 class MoleculeOptions(TypedDict, total=False):
@@ -175,6 +176,7 @@ def read_smiles_table(
     path: Path_,
     *,
     smiles: str = "smiles",
+    id: str | None = None,  # noqa: A002 - what the column is called nearly everywhere
     target: str | Sequence[str] | None = None,
     delimiter: str | None = None,
     bad: OnBad = "error",
@@ -183,7 +185,8 @@ def read_smiles_table(
 ) -> Labeled:
     """Read a text table (CSV, TSV), plain or gzip, with a header line and a column of SMILES.
 
-    A ``.smi`` or ``.smiles`` file may do without a header: then each line starts with a SMILES, and the rest of it is not read.
+    A ``.smi`` or ``.smiles`` file may do without a header: then each line is a SMILES, its name where it has one, and what is not
+    read.
 
     Parameters
     ----------
@@ -191,6 +194,9 @@ def read_smiles_table(
         The file, in UTF-8.
     smiles : str
         Name of the column; upper and lower case do not matter where the name is not there as it is.
+    id : str, optional
+        Name of the column of names; default: the one called ``id`` or else ``name``, in upper or lower case, if there is one.
+        ``id="smiles"`` takes the SMILES themselves.
     target : str or sequence of str, optional
         Columns to take as targets, by the rules of :func:`read_sdf`; an empty cell is a missing value.
     delimiter : str, optional
@@ -205,14 +211,15 @@ def read_smiles_table(
     Returns
     -------
     Labeled
-        Graph names are the SMILES strings.
+        Graph names are those of the column of names; without it, or where its cell is empty, the SMILES strings.
     """
     collector, skipped, columns = Collector(**options), Skipped(path, bad), TargetColumns(path, target)
-    texts: list[str] = []
+    names: list[str] = []
     with open_binary(path, max_bytes) as stream:
         header, rows = table(stream, path, smiles, delimiter)
-        place = column_of(header, smiles, path, _NO_HEADER)
+        place = column_of(header, smiles, path, _CHOOSE + _NO_HEADER)
         wanted = [column_of(header, name, path, _NO_HEADER) for name in columns.names]
+        named = id_column(header, id, [place, *wanted], path)
         for line, row in rows:
             if len(row) != len(header):
                 raise FormatError(path, f"the row has {len(row)} cells, but the header has {len(header)}", line)
@@ -222,10 +229,10 @@ def read_smiles_table(
                 skipped.add(f"SMILES {short(text)}: {reason}", line)
                 continue
             collector.add(mol, f"{fspath(path)}, line {line}: SMILES {short(text)}")
-            texts.append(text)
+            names.append((row[named].strip() if named is not None else "") or text)
             columns.add([row[column].strip() for column in wanted], line)
-    skipped.warn(len(texts))
-    return Labeled(collector.graphs(texts), columns.targets())
+    skipped.warn(len(names))
+    return Labeled(collector.graphs(names), columns.targets())
 
 
 def _items(values: Any, single: type, what: str) -> Iterable[Any]:

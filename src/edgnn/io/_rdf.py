@@ -96,9 +96,10 @@ def read_rdf(
         raise FormatError(path, "there are no triples in it")
     if dropped := [drop_predicates] if isinstance(drop_predicates, str) else list(drop_predicates):
         known = [bare(text) for text in triples.predicates] if missing_predicates == "error" else []
-        missing = triples.drop_predicates([iri[1:-1] if re.fullmatch("<.*>", iri) else iri for iri in dropped])
+        missing = triples.drop_predicates([re.sub("^<(.*)>$", r"\1", str(iri)) for iri in dropped])
         if missing and missing_predicates == "error":
-            raise FormatError(path, f"drop_predicates names {missing[0]!r}, but no triple has that predicate{_meant(missing[0], known)}")
+            meant = _meant(missing[0], known)
+            raise FormatError(path, f"drop_predicates names {missing[0]!r}, but no triple has that predicate{meant}")
     if literals == "drop":
         triples.drop_literals()
     elif literals == "merge":

@@ -33,7 +33,7 @@ def test_a_busy_port_is_one_line(command, mutag_run):
         (["--seconds", "inf"], "the limit seconds=inf: choose a number above 0"),
         (["--max-mb", "nan"], "--max-mb nan: choose a number above 0"),
         (["--max-mb", "inf"], "--max-mb inf: choose a number above 0"),
-        (["--source", "gone.csv"], "'gone.csv' is neither a data set's name nor an existing file"),
+        (["--source", "gone.csv"], "there is no file or data set 'gone.csv'"),
         (["-o", "smiles=x"], "-o is for the reader of --source"),
         (["--host", "203.0.113.7"], "cannot listen at 203.0.113.7"),
         (["--device", "tpu"], "tpu"),

@@ -23,8 +23,10 @@ def test_closest_adds_to_the_paper_only_what_a_set_needs():
 
 
 def test_unknown_row_names_the_ones_there_are():
-    with pytest.raises(DatasetError, match="paper, closest"):
+    with pytest.raises(DatasetError, match="did you mean 'paper'"):
         recipe("papr", "graph")
+    with pytest.raises(DatasetError, match="paper, closest"):
+        recipe("nothing like it", "graph")
 
 
 @pytest.mark.parametrize("level", ["graph", "node"])

@@ -162,9 +162,13 @@ def test_outputs_go_layer_by_layer_where_states_are_many(monkeypatch):
     assert not calls
     torch.testing.assert_close(outputs(model, inputs, positions=[3, 1], memory=2**20), whole[:, [3, 1]])
     assert calls == [{"memory": 2**20}]
-    monkeypatch.setattr(module, "_MEMORY", 3 * 3 * 40 * 5 * 4 - 1)
     monkeypatch.setattr(module, "_LEAST_MEMORY", 1)
-    torch.testing.assert_close(outputs(model, inputs), whole)
+    states = 3 * 3 * 40 * 5 * 4
+    with module.states_within(states):
+        assert torch.equal(outputs(model, inputs), whole)
+    assert len(calls) == 1
+    with module.states_within(states - 1):
+        torch.testing.assert_close(outputs(model, inputs), whole)
     assert len(calls) == 2
 
 

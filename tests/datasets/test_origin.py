@@ -1,6 +1,6 @@
 import pytest
 
-from edgnn.datasets._origin import molecule_options, reading_options, stored_texts
+from edgnn.datasets._origin import loadable_origin, molecule_options, reading_options, stored_texts
 from edgnn.errors import RunError
 
 
@@ -53,3 +53,13 @@ def test_what_a_new_file_need_not_have_is_not_asked_of_it(molecules, tmp_path):
     assert reading_options(config("old.csv", "smiles", id="code"), molecules) == {}
     assert reading_options(config("old.csv", "smiles", id="SMILES"), molecules) == {"id": "SMILES"}
     assert reading_options(config("old.csv", "smiles", id=7), molecules) == {}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("task", 3), ("target_file", []), ("data_dir", True), ("regression", "yes"), ("target", True), ("target", [1])],
+)
+def test_what_cannot_be_loaded_again_is_not_offered(field, value):
+    sound = {"name": "x.csv", "options": {}, "format": "smiles", "task": None, "target": ["y"], "regression": None}
+    assert loadable_origin({"source": sound}) == sound
+    assert loadable_origin({"source": sound | {field: value}}) is None

@@ -6,7 +6,7 @@ import json
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeGuard
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -161,7 +161,7 @@ def _resume(wish: _Wish, lead: Lead, name: str | None) -> None:
     estimator = estimator_of(run)
     origin, parts = _stored_choices(run)
     given = origin if name is None else origin | {key: value for key, value in wish.options.items() if key in origin}
-    source = Source.of(name or origin["name"], given, wish.data_dir or origin["data_dir"])
+    source = Source.of(name or origin["name"], given, wish.data_dir or origin.get("data_dir"))
     data = source.load()
     check_data(run, items_of(data), data.targets)
     _check_same(wish, run, estimator, data)
@@ -176,23 +176,12 @@ def _resume(wish: _Wish, lead: Lead, name: str | None) -> None:
 
 def _stored_choices(run: RunFolder) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what a run says about its data and its parts."""
-    origin, parts = run.config.get("source"), run.config.get("parts")
-    if _is_source(origin) and isinstance(parts, dict) and {"test", "validation"} <= set(parts):
+    from edgnn.datasets._origin import loadable_origin
+
+    origin, parts = loadable_origin(run.config), run.config.get("parts")
+    if origin is not None and isinstance(parts, dict) and {"test", "validation"} <= set(parts):
         return origin, parts
     raise RunError(f"{run.path / 'config.json'} does not say what the run was trained on; the file is damaged")
-
-
-def _is_source(origin: Any) -> TypeGuard[dict[str, Any]]:
-    """Return whether this is what :meth:`Source.stored` writes."""
-    return (
-        isinstance(origin, dict)
-        and isinstance(origin.get("name"), str)
-        and isinstance(origin.get("options"), dict)
-        and all(isinstance(origin.get(name, 0), str | None) for name in ("task", "target_file", "data_dir"))
-        and isinstance(origin.get("regression", 0), bool | None)
-        and isinstance(target := origin.get("target"), list)
-        and all(isinstance(column, str) for column in target)
-    )
 
 
 def _follow(wish: _Wish, group: Group) -> None:

@@ -35,6 +35,16 @@ def origin_of(config: Mapping[str, Any]) -> dict[str, Any] | None:
     return stored if is_origin(stored) else None
 
 
+def loadable_origin(config: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what a run was trained on where all is said that loading it again takes; ``None`` otherwise."""
+    origin = origin_of(config)
+    if origin is None or not all(isinstance(origin.get(name), str | None) for name in ("task", "target_file", "data_dir")):
+        return None
+    target, regression = origin.get("target", []), origin.get("regression")
+    listed = isinstance(target, list) and all(isinstance(column, str) for column in target)
+    return origin if listed and isinstance(regression, bool | None) else None
+
+
 def stored_texts(config: Mapping[str, Any], field: str) -> list[str]:
     """Return a list of names that a run has stored."""
     stored = config.get(field, [])

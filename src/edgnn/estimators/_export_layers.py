@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import torch
 from torch import Tensor, nn
 
@@ -55,7 +57,7 @@ class Norm(nn.Module):
         return torch.addcmul(self.shift, x, self.scale)
 
 
-class Layer(nn.Module):
+class Layer(nn.Module, ABC):
     """What all layers share: bias, activation and batch norm."""
 
     bias: Tensor | None
@@ -72,9 +74,9 @@ class Layer(nn.Module):
         state = self.activation(total if self.bias is None else total + self.bias)
         return state if self.norm is None else self.norm(state)
 
+    @abstractmethod
     def sum(self, x: State, wiring: Wiring) -> Tensor:
         """Return the sum inside the activation, but for the bias."""
-        raise NotImplementedError
 
 
 class PaperLayer(Layer):

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from edgnn.graphs import Graphs
 from edgnn.graphs._graphs import Direction, Multiplicity
+from edgnn.graphs._select import taken
 from edgnn.graphs._structure import _neighbors
 
 
@@ -72,15 +73,8 @@ def cut(graphs: Graphs, part: Part) -> Graphs:
     number = torch.full((graphs.num_nodes,), -1, device=graphs.device)
     number[nodes] = torch.arange(len(nodes), device=graphs.device)
     owner = int(torch.searchsorted(graphs.graph_offset, nodes[:1], right=True)) - 1
-    return graphs._with(
+    return taken(graphs, nodes, edges, number)._with(
         graph_offset=torch.tensor([0, len(nodes)], device=graphs.device),
-        edge_source=number[graphs.edge_source[edges]],
-        edge_target=number[graphs.edge_target[edges]],
-        edge_label=graphs.edge_label[edges],
-        edge_features=None if graphs.edge_features is None else graphs.edge_features[edges],
-        node_label=graphs.node_label[nodes],
-        node_features=None if graphs.node_features is None else graphs.node_features[nodes],
-        node_names=None if graphs.node_names is None else graphs.node_names[nodes.cpu().numpy()],
         graph_names=None if graphs.graph_names is None else graphs.graph_names[owner : owner + 1],
     )
 

@@ -21,15 +21,22 @@ def induced(graphs: Graphs, nodes: slice | Tensor) -> Graphs:
     number = torch.cumsum(keep, 0) - 1
     edges = keep[graphs.edge_source] & keep[graphs.edge_target]
     counts = torch.bincount(graphs.graph_of_node[keep], minlength=len(graphs))
+    return taken(graphs, keep, edges, number)._with(graph_offset=check.offsets(counts))
+
+
+def taken(graphs: Graphs, nodes: Tensor, edges: Tensor, number: Tensor) -> Graphs:
+    """Return some nodes and edges, told by masks or rising numbers, all as they stand in ``graphs`` but for its offsets.
+
+    ``number`` has the new number of every node that is an end of these edges.
+    """
     return graphs._with(
-        graph_offset=check.offsets(counts),
         edge_source=number[graphs.edge_source[edges]],
         edge_target=number[graphs.edge_target[edges]],
         edge_label=graphs.edge_label[edges],
         edge_features=None if graphs.edge_features is None else graphs.edge_features[edges],
-        node_label=graphs.node_label[keep],
-        node_features=None if graphs.node_features is None else graphs.node_features[keep],
-        node_names=None if graphs.node_names is None else graphs.node_names[keep.cpu().numpy()],
+        node_label=graphs.node_label[nodes],
+        node_features=None if graphs.node_features is None else graphs.node_features[nodes],
+        node_names=None if graphs.node_names is None else graphs.node_names[nodes.cpu().numpy()],
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from edgnn.datasets import Dataset, find, load_dataset
-from edgnn.datasets._origin import origin_of, reading_options
+from edgnn.datasets._origin import loadable_origin, origin_of, reading_options
 from edgnn.datasets._target_file import with_target_file
 from edgnn.draw._names import node_texts
 from edgnn.draw._svg import short_iri
@@ -114,18 +114,13 @@ def load_source(
     if source is not None:
         known = reading_options(config, source, options) if find(str(source)) is None and Path(source).exists() else {}
         return load_dataset(source, data_dir=data_dir, **(known | dict(options)))
-    origin = origin_of(config)
-    if origin is None or not _is_complete(origin):
+    origin = loadable_origin(config)
+    if origin is None:
         return None
     try:
         return _stored(origin, data_dir)
     except (EdgnnError, OSError):
         return None
-
-
-def _is_complete(origin: Mapping[str, Any]) -> bool:
-    texts = all(isinstance(origin.get(field), str | None) for field in ("task", "target_file", "data_dir"))
-    return texts and isinstance(origin.get("target") or [], list)
 
 
 def _stored(origin: Mapping[str, Any], data_dir: Path_ | None) -> Dataset:

@@ -94,9 +94,10 @@ def costs(group):
     """What a part costs, by formula and as measured."""
     with suppress(AttributeError, OSError):
         ctypes.CDLL(None).mallopt(-3, 1 << 16)  # freed memory goes back at once, so that peaks are those of what is held
-    graphs, found = random_graphs([40_000], 100_000), []
-    inputs, y = Inputs.of(graphs), torch.arange(40_000) % 3
-    members = [Member(np.arange(20_000), np.arange(20_000, 40_000), seed=number) for number in range(2)]
+    nodes = 160_000  # so many that what systems count in blocks, or late, is little beside it
+    graphs, found = random_graphs([nodes], 400_000), []
+    inputs, y = Inputs.of(graphs), torch.arange(nodes) % 3
+    members = [Member(np.arange(nodes // 2), np.arange(nodes // 2, nodes), seed=number) for number in range(2)]
     for config in ({"layers": 3}, {"layers": 2, "batch_norm": True}, {"layers": 2, "dropout": 0.5, "hidden": 32}):
         shape = {"node_labels": 3, "edge_labels": 4} | config
         got = shard_costs(shape, inputs, Targets.classes(y, 3), members, Settings(), group)

@@ -4,7 +4,7 @@ const $ = (id) => document.getElementById(id);
 const MOST_ROWS = 200;
 const ALLOWED = new Set(['svg', 'g', 'path', 'circle', 'ellipse', 'rect', 'line', 'polyline', 'polygon', 'text', 'tspan', 'title', 'desc',
   'defs', 'marker', 'lineargradient', 'stop', 'clippath']);
-let model, current = null, files = [], names = [], asked = 0;
+let model, current = null, files = [], names = [], asked = 0, typed = 0, looking = null;
 
 // Elements
 
@@ -130,6 +130,8 @@ const choose = (name, text) => {
   closeOptions();
 };
 const closeOptions = () => {
+  typed += 1;  // a search under way has nothing to show any more
+  looking = null;
   $('options').hidden = true;
   $('search').setAttribute('aria-expanded', 'false');
   $('search').removeAttribute('aria-activedescendant');
@@ -144,13 +146,17 @@ const move = (step) => {
   next.scrollIntoView({block: 'nearest'});
   $('search').setAttribute('aria-activedescendant', next.id);
 };
-let typed = 0;
-const search = async () => {
+const search = () => {
   const turn = ++typed;
+  active()?.setAttribute('aria-selected', 'false');
+  $('search').removeAttribute('aria-activedescendant');
+  looking = look(turn).finally(() => { if (turn === typed) looking = null; });
+};
+const look = async (turn) => {
   let found;
   try {
     found = await (await ask(`/names?limit=40&search=${encodeURIComponent($('search').value)}`)).json();
-  } catch (error) { complain(error); return; }
+  } catch (error) { if (turn === typed) complain(error); return; }
   if (turn !== typed || document.activeElement !== $('search')) return;
   $('options').replaceChildren(...found.names.map((name, place) => make('li',
     {role: 'option', id: `option-${place}`, 'aria-selected': 'false', onmousedown: (event) => { event.preventDefault(); choose(name, found.texts[place]); }},
@@ -158,12 +164,21 @@ const search = async () => {
   $('options').hidden = !found.names.length;
   $('search').setAttribute('aria-expanded', String(found.names.length > 0));
 };
-const keys = (event) => {
+// Keys are about what the text finds: while that is looked for, the list is of an earlier text, and they wait.
+const settled = async () => {
+  const turn = typed;
+  await looking;
+  return turn === typed;
+};
+const keys = async (event) => {
+  const open = looking || !$('options').hidden;
   if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
     event.preventDefault();
-    if ($('options').hidden) search(); else move(event.key === 'ArrowDown' ? 1 : -1);
-  } else if (event.key === 'Enter' && !$('options').hidden && (active() || $('search').value)) {
+    if (!open) search(); else if (await settled()) move(event.key === 'ArrowDown' ? 1 : -1);
+  } else if (event.key === 'Enter' && open && (active() || $('search').value)) {
     event.preventDefault();
+    if (!await settled()) return;
+    if ($('options').hidden) { submit(); return; }
     const chosen = active() || $('options').children[0];
     const text = chosen.querySelector('span').textContent;
     choose(chosen.querySelector('small')?.textContent || text, text);

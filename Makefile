@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: demo test quick coverage lint bench docs package audit help clean
+.PHONY: demo test quick coverage mutants lint bench docs package audit help clean
 
 $(READY): pyproject.toml constraints.txt
 	@echo "Setting up $(VENV) (once; a minute or two)"
@@ -36,6 +36,10 @@ bench: $(READY)  ## measure against the peers (see benchmarks/README.md)
 
 coverage: $(READY)  ## the whole test suite with branch coverage; fails below 90 %
 	@$(PYTEST) -n 2 --cov --cov-report=term --cov-report=html:coverage
+
+mutants: $(READY)  ## mutation testing of graphs and wl, hours; MUTANTS='edgnn.wl._refine*' for some of them
+	@PYTHONPATH=tests OMP_NUM_THREADS=1 $(BIN)/mutmut run --max-children 2 $(MUTANTS)
+	@$(BIN)/mutmut results | grep -v 'not checked'
 
 docs: $(READY)  ## the documentation as a site, docs/_build/html/index.html; no warning, no network
 	@$(BIN)/sphinx-build -q -W --keep-going -n -b html docs docs/_build/html

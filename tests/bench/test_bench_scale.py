@@ -134,17 +134,17 @@ def test_memory_of_its_own_is_counted_and_mapped_files_are_not(tmp_path):
         return array
 
     def fresh():  # not from memory that was freed before
-        pages = mmap.mmap(-1, 2**25, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        pages = mmap.mmap(-1, 2**27, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         np.frombuffer(pages, dtype=np.uint8)[:] = 1
         return pages
 
     held, result = most_held(partial(hold, fresh))
-    assert len(result) == 2**25
-    assert held > 30 * 2**20
-    np.ones(2**22).tofile(tmp_path / "file")
+    assert len(result) == 2**27
+    assert held > 96 * 2**20  # less than all: systems may count late
+    np.ones(2**24).tofile(tmp_path / "file")
     held, total = most_held(partial(hold, lambda: np.memmap(tmp_path / "file", mode="r").sum()))
     assert total > 0
-    assert held < 8 * 2**20
+    assert held < 32 * 2**20
 
 
 def test_what_a_process_of_its_own_ends_with_is_told():

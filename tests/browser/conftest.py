@@ -9,6 +9,7 @@ from edgnn.report import write_study_report
 from study_pages import make_study
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
+_PATIENCE = 100_000  # milliseconds, for machines that do much else
 
 
 def missing(what):
@@ -27,7 +28,7 @@ def browser():
     except ImportError:
         missing("playwright is not installed; pip install -c constraints.txt -e '.[dev]'")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=place, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=place, args=["--no-sandbox"], timeout=_PATIENCE)
         yield browser
         browser.close()
 
@@ -46,6 +47,7 @@ def visit(browser):
 
     def open_page(path, **options):
         context = browser.new_context(viewport={"width": 1280, "height": 900}, **options)
+        context.set_default_timeout(_PATIENCE)
         contexts.append(context)
         page = context.new_page()
         page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))

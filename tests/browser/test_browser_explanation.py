@@ -67,6 +67,22 @@ def test_the_page_is_in_order_and_fits(explanation_page, visit, viewport):
     assert page.locator("section svg[role=img]:visible").count() >= 3
 
 
+@pytest.mark.parametrize("viewport", [None, PHONE], ids=["wide", "phone"])
+def test_titles_of_pictures_are_inside_and_whole(explanation_page, visit, viewport):
+    page = visit(explanation_page)
+    if viewport:
+        page.set_viewport_size(viewport)
+    titles = page.evaluate(
+        """() => [...document.querySelectorAll('figure svg .title')].map((title) => {
+          const [inside, whole] = [title.getBoundingClientRect(), title.ownerSVGElement.getBoundingClientRect()];
+          return [title.firstChild.data, inside.left >= whole.left && inside.right <= whole.right, inside.top >= whole.top];
+        })"""
+    )
+    assert ["What each label is worth", True, True] in titles
+    assert ["Integrated gradients", True, True] in titles
+    assert all(inside and below for _, inside, below in titles)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_pictures_take_the_colors_of_the_page(explanation_page, visit, scheme):
     page = visit(explanation_page, color_scheme=scheme)

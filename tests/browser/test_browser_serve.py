@@ -1,4 +1,7 @@
+import contextlib
+import json
 import re
+import shlex
 import threading
 import time
 
@@ -7,6 +10,7 @@ import pytest
 from serve_runs import make_mutag_run, make_node_run, make_people
 
 PHONE = {"width": 390, "height": 844}
+PATIENCE = 100_000  # milliseconds, for machines that do much else
 TOLUENE = "Cc1ccccc1[N+](=O)[O-]"
 
 
@@ -57,6 +61,7 @@ def visit(browser):
 
     def open_page(address, **options):
         context = browser.new_context(**({"viewport": {"width": 1280, "height": 900}} | options))
+        context.set_default_timeout(PATIENCE)
         contexts.append(context)
         page = context.new_page()
         page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
@@ -215,9 +220,7 @@ class Held:
         self.routes[route.request.url.partition("search=")[2]] = route
 
     def answer(self, text):
-        for _ in range(1000):
-            if text in self.routes:
-                break
+        while text not in self.routes:
             self.page.wait_for_timeout(10)
         with self.page.expect_response(lambda response: response.url.endswith(f"search={text}")):
             self.routes.pop(text).continue_()
@@ -310,3 +313,105 @@ def test_what_is_shown_can_be_asked_about_while_the_next_answer_is_awaited(molec
         page.locator("#rows .item").nth(1).click()
     assert asked.value.post_data_json == {"smiles": "CCO"}
     page.unroute("**/predict/file")
+
+
+def hold(page, path):
+    """Have questions of one address wait; return them as they come."""
+    held = []
+    page.route(path, lambda route: held.append(route))  # playwright takes no built-in function
+    return held
+
+
+def wait_for(page, found, count):
+    for _ in range(1000):
+        if len(found) >= count:
+            return
+        page.wait_for_timeout(10)
+    raise AssertionError(f"{len(found)} of {count} requests came")
+
+
+def answer(page, route, **options):
+    """Let a question that waited go on, if anyone still waits for it, and leave time for what should not happen."""
+    with contextlib.suppress(Exception):  # playwright refuses to go on with what was given up
+        route.continue_(**options)
+    page.wait_for_timeout(300)
+
+
+def test_a_late_answer_does_not_replace_that_of_a_later_choice(molecules, visit):
+    page = visit(molecules)
+    held = hold(page, "**/explain")
+    predict(page, TOLUENE)
+    wait_for(page, held, 1)
+    page.get_by_role("radio", name="Colors, round by round").check()
+    page.get_by_text("each standing for").wait_for()
+    answer(page, held[0])
+    assert page.locator(".reasons").count() == 0
+    assert page.get_by_text("each standing for").count() == 1
+
+
+def test_of_two_predictions_asked_for_at_once_the_last_is_shown(molecules, visit):
+    page = visit(molecules)
+    held = hold(page, "**/predict")
+    for smiles in ("CCO", "CCN"):
+        page.get_by_label("Molecules as SMILES").fill(smiles)
+        page.keyboard.press("Control+Enter")
+    wait_for(page, held, 2)
+    answer(page, held[1])
+    page.locator("#rows .item", has_text="CCN").wait_for()
+    answer(page, held[0])
+    assert page.locator("#rows .item").all_inner_texts() == ["CCN"]
+    assert page.locator("#busy").inner_text() == ""
+
+
+def test_an_explanation_that_nobody_sees_any_more_is_given_up(molecules, visit):
+    page = visit(molecules)
+    held, failed = hold(page, "**/explain"), []
+    page.on("requestfailed", lambda request: failed.append(request.post_data_json))
+    predict(page, "CCO")
+    wait_for(page, held, 1)
+    predict(page, "CCN")
+    wait_for(page, held, 2)
+    wait_for(page, failed, 1)
+    assert failed == [{"smiles": "CCO"}]
+
+
+def test_the_focus_stays_where_an_answer_replaces_what_was_chosen(molecules, visit):
+    page = visit(molecules)
+    predict(page, TOLUENE)
+    page.get_by_label("Explain").focus()
+    chosen = page.get_by_label("Explain").input_value()
+    page.get_by_label("Explain").press("ArrowUp" if chosen == "mutagenic" else "ArrowDown")
+    page.wait_for_function(
+        "before => document.activeElement.tagName === 'SELECT' && document.activeElement.value !== before", arg=chosen
+    )
+    page.get_by_role("button", name="What would change the prediction?").press("Enter")
+    page.locator(".change h3").wait_for()
+    assert page.evaluate("document.activeElement.className") == "change"
+
+
+def test_escape_closes_the_list_and_keeps_the_text(nodes, visit):
+    page = visit(nodes)
+    page.get_by_role("combobox").focus()
+    page.keyboard.type("p1")
+    page.get_by_role("option").nth(10).wait_for()
+    page.keyboard.press("Escape")
+    page.wait_for_timeout(300)
+    assert page.get_by_role("option").count() == 0
+    assert page.get_by_role("combobox").input_value() == "p1"
+
+
+def test_a_label_with_a_quote_does_not_end_the_quotes_of_the_command(molecules, visit, browser):
+    context = browser.new_context()
+    page = context.new_page()
+    label = "'; echo $HOME '"
+
+    def changed(route):
+        told = route.fetch().json()
+        route.fulfill(json=told | {"smiles": False, "node_labels": [label, label]})
+
+    page.route("**/model", changed)
+    page.goto(molecules)
+    page.get_by_text("Use it from a program").click()
+    words = shlex.split(page.locator("#shell").inner_text().replace("\\\n", " "))
+    assert json.loads(words[words.index("-d") + 1])["graphs"][0]["node_labels"] == [label, label]
+    context.close()

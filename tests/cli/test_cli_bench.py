@@ -85,6 +85,7 @@ def test_results_plot_and_history_are_kept(tmp_path):
 
 @pytest.mark.usefixtures("measured")
 def test_history_shows_how_figures_moved_without_measuring(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
     bench("layer", "--out", tmp_path)
     faster = [Row("1M nodes, width 64", 0.0024, "PyG RGCNConv", 0.267, ours="EdGNNConv")]
     monkeypatch.setattr("edgnn.bench.QUESTIONS", {"layer": lambda data_dir, quick, device: iter(faster)})

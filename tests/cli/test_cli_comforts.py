@@ -174,7 +174,7 @@ def test_a_wrong_command_line_is_one_line(command, words, line):
         (["train", "MUTAG", "--out", "x", "--seed", "abc"], ["'--seed'", "integer", "'abc'"]),
         (["evaluate", "MUTAG", "--runs", 0], ["'--runs'", "0"]),
         (["train", "MUTAG", "--config", "none.toml", "--out", "x"], ["'--config'", "none.toml"]),
-        (["report", "a", "b\nc"], ["unexpected", "edgnn report --help"]),
+        (["serve", "a", "b\nc"], ["unexpected", "edgnn serve --help"]),
         (["train", "MUTAG", "--out"], ["--out"]),
         (["datasets", "--json", "show", "MUTAG"], ["put options behind the command"]),
     ],

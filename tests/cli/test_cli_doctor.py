@@ -71,6 +71,7 @@ def test_a_wrong_answer_is_exit_code_2_and_one_line(command, monkeypatch):
         return type("Verdict", (), {"distinguished": True})
 
     monkeypatch.setattr("edgnn.wl.compare", verdict)
+    monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setattr(_self_test, "_CHECKS", {"refinement": _self_test._refines})
     ended = command("doctor")
     assert (ended.code, ended.err.count("\n")) == (2, 1)

@@ -1,4 +1,6 @@
+import html
 import json
+import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -63,7 +65,8 @@ def test_items_are_named_by_number_range_or_name(command, smiles_run, smiles, tm
 
 def test_the_class_is_named_in_the_users_words(command, smiles_run, smiles):
     ended = command("explain", smiles_run, smiles, "--target", "Amine")
-    assert "log-odds of amine falls by" in ended.out
+    assert "log-odds fall by" in ended.out
+    assert "In log-odds of amine: " in ended.out
     assert "amine" in (smiles_run / "explanation.html").read_text()
 
 
@@ -118,8 +121,57 @@ def test_regressors_are_explained(command, smiles, tmp_path):
     assert command("train", smiles, "--out", tmp_path / "run", *words).code == 0
     ended = command("explain", tmp_path / "run", smiles)
     assert (ended.code, ended.err) == (0, "")
+    assert re.match(r"CO: value = [−\d.]+\n", ended.out)
     assert "predicted value falls by" in ended.out
+    assert "In units of value; " in ended.out
+    assert "--target" not in ended.out
     assert "the model would say" not in ended.out
+
+
+def test_a_regressor_with_several_targets_says_which_is_explained_and_how_to_choose(command, tmp_path):
+    rows = [f"{'C' * length}O,{length}.5,{length}.25,{length}.75\n" for length in range(1, 21)]
+    (tmp_path / "three.csv").write_text("smiles,logD,logP,melting point\n" + "".join(rows))
+    source, run = tmp_path / "three.csv", tmp_path / "run"
+    targets = ("--target", "logD", "--target", "logP", "--target", "melting point")
+    assert command("train", source, "--out", run, *targets, *QUICK).code == 0
+    ended = command("explain", run, source, "--item", "0-6")
+    page = (run / "explanation.html").read_text()
+    choice = "logD is explained, one of 3 targets; --target chooses another: 'logP', 'melting point'."
+    assert re.match(r"CO: logD = [−\d.]+\n", ended.out)
+    assert ended.out.count(" logD = ") == 7
+    assert ended.out.count(choice) == 1
+    assert html.escape(choice) in page
+    assert ">predicted logD</dt>" in page
+    assert page.count(">melting point</th>") == 7
+    other = command("explain", run, source, "--target", "Melting Point")
+    assert re.match(r"CO: melting point = [−\d.]+\n", other.out)
+    assert "the predicted melting point changes by" in other.out
+    assert "predicted value" not in other.out
+    assert "there is no target 'logPP'; did you mean 'logP'?" in command("explain", run, source, "-t", "logPP").err
+
+
+@pytest.mark.parametrize("words", [(), ("-o", "smiles=structure", "-o", "id=compound")])
+def test_a_molecule_with_a_name_has_its_smiles_beside_it(command, tmp_path, words):
+    smiles, name = ("structure", "compound") if words else ("smiles", "id")
+    rows = [f"CMP-{length:04},{'C' * length}{end},{end}\n" for length in range(1, 11) for end in "ON"]
+    (tmp_path / "named.csv").write_text(f"{name},{smiles},kind\n" + "".join(rows))
+    source, run = tmp_path / "named.csv", tmp_path / "run"
+    assert command("train", source, "--out", run, "--target", "kind", *words, *QUICK).code == 0
+    ended = command("explain", run, source, "--item", "0-6")
+    assert ended.out.startswith("CMP-0001 CO: ")
+    assert "\nCMP-0004 CCCCO: " in ended.out
+    page = (run / "explanation.html").read_text()
+    assert "<code>CO</code>" in page
+    assert [item["smiles"] for item in read_report(run / "explanation.html")["items"]][:2] == ["CO", "CN"]
+    for wrong, hint in (("CMP-9999", "; give a number from 0 to 19"), ("cmp-0011", "; did you mean 'CMP-00")):
+        assert f"there is no item '{wrong}'{hint}" in command("explain", run, source, "--item", wrong).err
+
+
+def test_no_smiles_stands_beside_a_smiles_or_beside_the_wrong_molecule(command, smiles_run, smiles, tmp_path):
+    assert command("explain", smiles_run, smiles).out.startswith("CO: ")
+    (tmp_path / "new.csv").write_text("id,smiles\na,C(\nb,CO\n")
+    ended = command("explain", smiles_run, tmp_path / "new.csv", "-o", "bad=skip")
+    assert ended.out.startswith("b: ")
 
 
 @pytest.mark.parametrize(
@@ -136,9 +188,12 @@ def test_regressors_are_explained(command, smiles, tmp_path):
         (("--nodes", "all"), "--nodes is for models of nodes; this one is of graphs"),
         (("--out", "nowhere/a.html"), "--out nowhere/a.html: there is no folder nowhere; make it first"),
         (("--picture", "nowhere/a.svg"), "--picture nowhere/a.svg: there is no folder nowhere; make it first"),
+        (("--picture", "why.png"), "--picture why.png: the file will be SVG; let its name end in .svg"),
+        (("--out", "why.svg"), "--out why.svg: the file will be HTML; let its name end in .html"),
     ],
 )
-def test_mistakes_are_one_line(command, smiles_run, smiles, words, message):
+def test_mistakes_are_one_line(command, smiles_run, smiles, words, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     ended = command("explain", smiles_run, smiles, *words)
     assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
     assert message in ended.err

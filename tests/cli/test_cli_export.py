@@ -1,5 +1,7 @@
 import json
 import shutil
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -19,7 +21,8 @@ def run(command, molecules, tmp_path):
 def test_exported_run_predicts_as_the_run_does(command, run, molecules, tmp_path):
     ended = command("export", run, "--out", tmp_path / "model")
     assert (ended.code, ended.err) == (0, "")
-    files, checked, hint = ended.out.splitlines()
+    files, checked, hint, way = ended.out.splitlines()
+    assert way.endswith(f"edgnn convert NEW graphs.json --for {run}")
     assert files.startswith(f"{tmp_path / 'model'}: model.pt2 (")
     assert checked.startswith("checked on 32 random graphs of 8 sizes: predictions differ by at most ")
     assert hint.endswith("predict.py --check")
@@ -72,3 +75,56 @@ def test_what_cannot_be_exported_is_told_in_one_line(command, run, tmp_path):
         assert (ended.code, len(ended.err.splitlines())) == (2, 1)
         assert rule in ended.err
     assert not (tmp_path / "model").exists()
+
+
+def answers_of(folder, file):
+    done = subprocess.run([sys.executable, folder / "predict.py", file], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()], done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", ["graph", "node"])
+def test_new_data_for_the_script_gives_what_predict_gives(command, smiles, people, tmp_path, level):
+    run, new, model, file = (tmp_path / name for name in ("run", "new", "model", "graphs.json"))
+    if level == "graph":
+        words = (smiles, "-t", "kind", "-o", "atom_label=symbol,degree")
+        new = tmp_path / "new.csv"
+        new.write_text("name,smiles\nfirst,CCCO\nsecond,CCN\nthird,NCCN\n")
+    else:
+        words, new = (people, "-t", "group"), people
+    assert command("train", *words, "--out", run, *QUICK).code == 0
+    assert command("export", run, "--out", model).code == 0
+    ended = command("convert", new, file, "--for", run)
+    count = "3 graphs" if level == "graph" else "30 nodes"
+    assert (ended.code, ended.out) == (0, f"{file}: {count} for predict.py of the model from {run}\n")
+    rows = json.loads(command("predict", run, new, "--json").out)["predictions"]
+    found, warned = answers_of(model, file)
+    assert warned == ""
+    assert [row["id"] for row in found] == [row["id"] for row in rows]
+    assert [row["prediction"] for row in found] == [row["prediction"] for row in rows]
+    for answer, row in zip(found, rows, strict=True):
+        assert answer["probability"] == {name: pytest.approx(row[f"p({name})"], abs=1e-5) for name in answer["probability"]}
+
+
+def test_new_data_for_the_script_is_whole_or_not_there(command, run, molecules, smiles, tmp_path):
+    file = tmp_path / "graphs.json"
+    for words, rule in (
+        ((smiles, file, "--for", run, "-t", "kind"), "leave --format, --task, --target, --target-file out"),
+        ((smiles, file, "--for", "nowhere"), "there is no folder nowhere"),
+        ((smiles, file, "--for", run), "the model has learned none of the labels of these"),
+        ((molecules, tmp_path / "no" / "graphs.json", "--for", run), "there is no folder"),
+        ((molecules, file), "node-link JSON holds a single graph, not 40: write a folder of arrays"),
+    ):
+        ended = command("convert", *words)
+        assert (ended.code, ended.err.count("\n")) == (2, 1)
+        assert rule in ended.err
+    assert not file.exists()
+    told = json.loads(command("convert", molecules, file, "--for", run, "--json").out)
+    assert told == {"written": str(file), "format": "predict.py", "run": str(run)}
+    graphs, written = edgnn.read(molecules), json.loads(file.read_text())
+    assert [graph["node_labels"] for graph in written] == [graph.node_labels for graph in graphs]
+    (tmp_path / "model").mkdir()
+    for name in ("model.pt2", "labels.json"):
+        (tmp_path / "model" / name).write_text("")
+    assert "name the run that it is from" in command("convert", molecules, file, "--for", tmp_path / "model").err

@@ -119,6 +119,9 @@ def test_nodes_are_all_or_those_that_a_file_names(command, node_run, people, tmp
     ended = command("predict", node_run, people, "--nodes", tmp_path / "list.txt")
     assert "line 2: 'p99' is no node of the data; unknown are 1 of the 2 names in column 1" in ended.err
     (tmp_path / "list.txt").write_text("p99\n")
+    ended = command("predict", node_run, people, "--nodes", tmp_path / "list.txt")
+    assert "line 1: 'p99' is no node of the data; unknown are 1 of the 1 name in column 1; did you mean 'p9'?" in ended.err
+    (tmp_path / "list.txt").write_text("node\n")
     assert "no node of the data is named in it" in command("predict", node_run, people, "--nodes", tmp_path / "list.txt").err
 
 

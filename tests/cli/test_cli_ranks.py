@@ -3,6 +3,7 @@ import os
 import signal
 import subprocess
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from edgnn.training import RunFolder
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="the processes of ranks are found in /proc")
 
-EPOCHS = 150
+EPOCHS = 500  # so many that a training is still at work when it is to be disturbed
 
 
 def rows(run):
@@ -40,8 +41,9 @@ def words(source, out):
 def started(source, out, restarts=1):
     command = rank_cases.torchrun(["-m", "edgnn"], 2, *words(source, out), restarts=restarts)
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen(command, env=environment, text=True, start_new_session=True, **pipes)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "start_new_session": True}
+    pipes["preexec_fn"] = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # as at a terminal, however the tests run
+    return subprocess.Popen(command, env=environment, **pipes)
 
 
 def wait_for_epochs(process, run, count):

@@ -1,3 +1,5 @@
+import contextlib
+import select
 import signal
 import socket
 import time
@@ -56,10 +58,10 @@ def test_a_folder_without_a_run_is_one_line(command, tmp_path):
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143)])
 def test_a_signal_ends_it_without_a_fuss(mutag_run, number, code):
     with served(mutag_run) as (process, address):
-        assert httpx.get(f"{address}/health").json()["status"] == "ok"
-        assert "<title>" in httpx.get(address).text
+        assert httpx.get(f"{address}/health", timeout=60).json()["status"] == "ok"
+        assert "<title>" in httpx.get(address, timeout=60).text
         process.send_signal(number)
-        assert process.wait(15) == code
+        assert process.wait(60) == code
         assert process.stderr.read() == ""
 
 
@@ -81,14 +83,33 @@ def test_connections_that_say_nothing_or_never_end_it_are_closed(mutag_run):
         place = address.removeprefix("http://").split(":")
         asked = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n"
         for begun in ((b"",), (asked,), (asked + b"\r\n", asked)):
-            with socket.create_connection((place[0], int(place[1])), timeout=10) as connection:
+            with socket.create_connection((place[0], int(place[1])), timeout=60) as connection:
                 for part in begun[:-1]:
                     connection.sendall(part)
                     assert b"200 OK" in connection.recv(4096)
                 connection.sendall(begun[-1])
                 while connection.recv(4096):
                     pass
-        assert httpx.get(f"{address}/health").status_code == 200
+        assert httpx.get(f"{address}/health", timeout=60).status_code == 200
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("framing", ["Content-Length: 9000000", "Transfer-Encoding: chunked"])
+def test_an_upload_that_takes_too_long_is_answered_and_not_read_on(mutag_run, framing):
+    head = f"POST /predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n{framing}\r\n\r\n"
+    with served(mutag_run, "--seconds", "1") as (_, address):
+        place = address.removeprefix("http://").split(":")
+        with socket.create_connection((place[0], int(place[1])), timeout=10) as connection:
+            connection.sendall(head.encode())
+            told = b""
+            with contextlib.suppress(ConnectionError):  # it is closed while we still send
+                while not select.select([connection], [], [], 0.05)[0]:
+                    connection.sendall(b"1\r\n \r\n")
+                while part := connection.recv(4096):
+                    told += part
+    assert told.startswith(b"HTTP/1.1 408 ")
+    assert b"connection: close" in told
+    assert b"did not arrive within 1 seconds" in told
 
 
 @pytest.mark.slow
@@ -96,10 +117,10 @@ def test_nothing_uploaded_stays_where_the_server_is_ended_at_work(mutag_run, tmp
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     with served(mutag_run) as (process, address):
         content = ("smiles\n" + "C" * 300 + "\n" + ("C" * 300 + "\n") * 9_000).encode()
-        with pytest.raises(httpx.HTTPError), httpx.Client(timeout=0.5) as client:
+        with pytest.raises(httpx.ReadTimeout), httpx.Client(timeout=httpx.Timeout(60, read=0.5)) as client:
             client.post(f"{address}/predict/file", files=[("files", ("a.csv", content))])
         while not list(tmp_path.glob("edgnn-serve-*")):
             time.sleep(0.01)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(15) == 143
+        assert process.wait(60) == 143
         assert list(tmp_path.iterdir()) == []

@@ -179,7 +179,7 @@ def test_whole_numbers_with_gaps_in_a_table_of_graphs_can_be_classes(command, tm
     )
     (tmp_path / "graphs.csv").write_text("graph,active\n" + "".join(f"g{n},{n % 2 if n else ''}\n" for n in range(12)))
     words = ("train", tmp_path, "--out", tmp_path / "run", *QUICK, "--target", "active", "--classification")
-    assert command(*words).err == "edgnn: warning: 1 of 12 graphs have no target and are left out\n"
+    assert command(*words).err == "edgnn: warning: 1 of 12 graphs has no target and is left out\n"
     assert config_of(tmp_path / "run")["estimator"] == "GraphClassifier"
 
 
@@ -221,6 +221,7 @@ def test_targets_come_from_a_table_of_their_own(command, tmp_path):
     assert "which column holds the targets?" in command(*words, "--target-file", tmp_path / "who.tsv").err
     assert command(*words, "--target-file", tmp_path / "who.tsv", "--target", "group").code == 0
     assert config_of(tmp_path / "run")["class_names"] == ["a", "b"]
+    words = (*words, "--overwrite")
     (tmp_path / "wrong.csv").write_text("person,group\nn:1,a\nn:99,b\n")
     ended = command(*words, "--target-file", tmp_path / "wrong.csv")
     assert "line 3: 'n:99' is no node of the data; unknown are 1 of the 2 names in column 1" in ended.err

@@ -30,6 +30,16 @@ def test_many_numbers_are_asked_about():
 def test_the_word_that_made_numbers_classes_is_named():
     told = doubts(labeled([f"{number}.5" for number in range(50)] + [">10000"]))
     assert ">10000" in told[0]
+    assert told[0].endswith("; --regression learns numbers as values")
+
+
+def test_numbers_beside_words_are_to_be_written_with_points():
+    told = doubts(labeled([f"{number},5" for number in range(50)] + [">10000"]))[0]
+    assert (
+        "taken for 51 classes, because of '>10000', but most of them are numbers; '0,5' is a number with a decimal comma"
+        in told
+    )
+    assert "--regression" not in told
 
 
 @pytest.mark.parametrize("word", ["NaN", "NA", "n/a", "null"])

@@ -139,6 +139,31 @@ def test_a_failed_download_of_mutag_names_the_package_that_carries_it(offline, m
         edgnn.load_dataset("MUTAG")
 
 
+@pytest.mark.parametrize("word", ["CCO", "c1ccccc1"])
+def test_a_smiles_taken_for_a_name_is_told_where_molecules_belong(offline, word):
+    with pytest.raises(FetchError) as caught:
+        edgnn.load_dataset(word)
+    message = str(caught.value)
+    assert message.startswith(f"nothing called {word!r} was found: it is no file, no registered data set, and as one of the TU")
+    assert f"{word}.zip could not be downloaded" in message
+    assert message.endswith(
+        f"; if {word!r} is a SMILES, put it into a file, in a column smiles with a column of targets beside it"
+    )
+
+
+@pytest.mark.parametrize("word", ["ENZYMES", "CO", "NCI1"])
+def test_a_name_that_is_no_molecule_is_told_nothing_of_files(offline, word):
+    with pytest.raises(FetchError, match=f"^nothing called '{word}' was found") as caught:
+        edgnn.load_dataset(word)
+    assert "SMILES" not in str(caught.value)
+
+
+def test_a_registered_set_that_cannot_be_fetched_is_not_called_unknown(offline):
+    with pytest.raises(FetchError, match="could not be downloaded") as caught:
+        edgnn.load_dataset("PTC_FM")
+    assert "nothing called" not in str(caught.value)
+
+
 def test_a_data_folder_that_does_not_exist_is_named(tmp_path):
     with pytest.raises(DatasetError, match="nowhere"):
         edgnn.load_dataset("MUTAG", data_dir=tmp_path / "nowhere")
@@ -199,3 +224,47 @@ def test_missing_whole_number_targets_are_warned_of(tmp_path):
     (tmp_path / "graphs.csv").write_text("graph,target\n1,0\n2,1\n3,\n")
     with pytest.warns(UserWarning, match="1 of 3 targets are missing"):
         assert edgnn.load_dataset(tmp_path).task == "regression"
+
+
+@pytest.fixture
+def people(tmp_path):
+    (tmp_path / "who.nt").write_text("".join(f"<n:{n}> <r:{n % 2}> <n:{(n + 1) % 12}> .\n" for n in range(12)))
+    (tmp_path / "who.tsv").write_text("person\tgroup\n" + "".join(f"n:{n}\t{'ab'[n % 2]}\n" for n in range(10)))
+    return tmp_path / "who.nt"
+
+
+def test_targets_of_rdf_come_from_a_table_of_their_own(people):
+    for more in ({}, {"target": "group"}, {"target": ["group"], "level": "node"}):
+        data = edgnn.load_dataset(people, target_file=people.with_suffix(".tsv"), **more)
+        assert (data.level, data.class_names, data.targets.tolist()) == ("node", ("a", "b"), [0, 1] * 5)
+        assert list(data.nodes.names) == [f"n:{n}" for n in range(10)]
+
+
+def test_options_of_the_reader_stand_beside_a_table_of_targets(people):
+    data = edgnn.load_dataset(people, target_file=people.with_suffix(".tsv"), drop_predicates=["r:1"])
+    assert (len(data.graphs.edge_vocabulary), len(data.targets)) == (1, 10)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"target_file": "who.tsv", "target": 3}, "target=3: name the column of targets in target_file"),
+        ({"target_file": "who.tsv", "target": [3]}, r"target=\[3\]: name the column"),
+        (
+            {"target_file": "who.tsv", "level": "nodes"},
+            "level='nodes': the rows of a table of targets name a 'graph' or a 'node'",
+        ),
+        ({"level": "node"}, "level='node' .* name the table with target_file="),
+    ],
+)
+def test_wrong_words_about_a_table_of_targets_are_told(people, options, said):
+    if "target_file" in options:
+        options = options | {"target_file": people.with_name(options["target_file"])}
+    with pytest.raises(DatasetError, match=said):
+        edgnn.load_dataset(people, **options)
+
+
+@pytest.mark.parametrize("word", ["C" * 300, "C" * 5000, "a\0b"])
+def test_a_word_that_is_no_path_is_told_as_one_that_is_no_name(offline, word):
+    with pytest.raises(DatasetError, match="is neither a data set's name nor an existing file"):
+        edgnn.load_dataset(word)

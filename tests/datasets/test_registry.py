@@ -1,4 +1,5 @@
 import re
+import sys
 
 import pytest
 
@@ -43,3 +44,14 @@ def test_a_name_that_could_be_a_path_is_refused(name):
 def test_a_word_that_no_tu_set_could_have_is_no_name(word):
     with pytest.raises(DatasetError, match="neither a data set's name nor an existing file"):
         find_or_tu(word)
+
+
+def test_a_smiles_that_no_tu_set_could_be_called_is_told_where_molecules_belong():
+    with pytest.raises(DatasetError, match=r"'CC\(=O\)O' is neither .*; if 'CC\(=O\)O' is a SMILES, put it into a file"):
+        find_or_tu("CC(=O)O")
+
+
+def test_without_rdkit_nothing_is_said_of_smiles(monkeypatch):
+    monkeypatch.setitem(sys.modules, "rdkit.Chem", None)
+    with pytest.raises(DatasetError, match=r"lists the names$"):
+        find_or_tu("CC(=O)O")

@@ -9,7 +9,7 @@ from edgnn import Graphs
 from edgnn.draw import draw_attribution
 from edgnn.draw._names import codes, node_texts
 from edgnn.draw._part import strongest_part
-from edgnn.draw._shade import AGAINST, FOR
+from edgnn.draw._shade import AGAINST, FOR, signed
 from edgnn.errors import GraphError
 from strategies import graphs
 
@@ -42,6 +42,35 @@ def test_every_node_line_and_arrow_is_there():
     assert [label.text for label in parts(text, "text", "edge-label")] == ["knows", "writes", "self", "is", "was"]
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (8.2, "+8.20"), (-0.901, "−0.901"), (12.345, "+12.3"), (181.4, "+181"), (-12345.6, "−12,346"), (0.00073, "+0.000730"),
+        (2e-7, "+2e−07"), (3.2e9, "+3.2e+09"), (0.0, "0"), (float("nan"), "not known"),
+    ],
+)  # fmt: skip
+def test_contributions_have_three_digits_and_no_exponent_that_can_be_avoided(value, text):
+    assert signed(value) == text
+
+
+def test_a_title_is_broken_into_lines_that_fit():
+    title = "What the label of each atom and bond of this graph is worth to the model"
+    bare, titled = (
+        ET.fromstring(draw_attribution(Graphs.from_edges([(0, 1)]), None, None, title=one)) for one in (None, title)
+    )
+    lines = [line.text for line in titled.iter(f"{SVG}text") if line.get("class") == "title"]
+    assert len(lines) == 3
+    assert " ".join(lines) == title
+    assert max(map(len, lines)) * 9 < float(titled.get("width"))
+    assert float(titled.get("height")) - float(bare.get("height")) == 5 + 3 * 17
+    assert titled.get("width") == bare.get("width")
+    endless = [
+        line.text for line in parts(draw_attribution(Graphs.from_edges([(0, 1)]), None, None, title="x" * 500), "text", "title")
+    ]
+    assert len(endless) == 3
+    assert endless[-1].endswith("…")
+
+
 def test_the_sign_is_the_hue_and_the_size_the_width():
     lines = parts(draw_attribution(GRAPH, None, [2, 2, 1, -2, 0, 0]), "path", "edge")
     assert [line.get("stroke") for line in lines] == [FOR, FOR, AGAINST, "currentColor", "currentColor"]
@@ -68,7 +97,7 @@ def test_the_explained_node_has_a_ring_and_marks_an_outline():
 def test_legends_say_what_codes_and_cut_labels_stand_for():
     long = GRAPH.renamed(edge_labels={"is": f"{IRI}a-relation-with-a-long-name"})
     text = draw_attribution(long, [0] * 4, [0] * 6)
-    rows = ["".join(row.itertext()) for row in parts(text, "text", "legend")]
+    rows = ["".join(row.itertext()) for row in parts(text, "text", "label-row")]
     assert rows[0] == "person ×2person"
     assert any(row.startswith("a-relation-with-a-long-name ×1") for row in rows)
     assert f"{IRI}a-relation-with-a-long-name, node 3 → node 2: 0" in titles(text)
@@ -80,7 +109,7 @@ def test_nodes_are_called_by_their_literals():
     graph = Graphs.from_edges([(0, 2), (1, 3), (1, 4)], node_names=names, edge_labels=[f"{IRI}name", f"{IRI}name", f"{IRI}age"])
     assert node_texts(graph) == ["Ada Lovelace", "p2", "“Ada Lovelace”", "empty text", "“5”", "plain"]
     text = draw_attribution(graph, [1.5, *[0] * 5], [0] * 3, node=0)
-    assert f"Ada Lovelace ({IRI}p1): +1.5" in titles(text)
+    assert f"Ada Lovelace ({IRI}p1): +1.50" in titles(text)
     assert "Ada Lovelace" in [name.text for name in parts(text, "text", "name")]
     assert "someone" in draw_attribution(graph, None, None, names=["someone", *names[1:]])
 

@@ -82,12 +82,12 @@ def test_a_bond_shows_the_stronger_of_its_edges(molecule):
     text = draw_molecule(molecule, None, scores)
     (bond,) = parts(text, "path", "bond")
     assert bond.get("fill") == AGAINST
-    assert "aromatic bond between atoms 0 and 1: −1" in titles(text)
+    assert "aromatic bond between atoms 0 and 1: −1.00" in titles(text)
     assert "N, atom 6" in titles(text)
 
 
 def test_the_scale_is_symmetric_and_left_out_where_nothing_matters(molecule):
-    assert "−3 against" in draw_molecule(molecule, [3.0, *[0] * 8])
+    assert "−3.00 against" in draw_molecule(molecule, [3.0, *[0] * 8])
     assert "for +3" in draw_molecule(molecule, [3.0, *[0] * 8])
     assert "against" not in draw_molecule(molecule)
 

@@ -353,7 +353,13 @@ def test_script_names_labels_that_the_model_does_not_know(capsys):
 
 
 @pytest.mark.parametrize(
-    ("text", "rule"), [("{", "cannot be read as JSON"), ("{}", "holds no list of graphs"), (None, "No such file")]
+    ("text", "rule"),
+    [
+        ("{", r"graphs.json is no JSON \(.*\), and a list of graphs as JSON is needed; where edgnn is installed, .* --for RUN"),
+        ("smiles,name\nCCO,a\n", r"is no JSON .*: edgnn convert .*graphs.json graphs.json --for RUN \(the run folder that"),
+        ("{}", "holds no list of graphs; where edgnn is installed, this makes such a file: edgnn convert "),
+        (None, r"^there is no file .*graphs.json$"),
+    ],
 )
 def test_script_tells_in_one_line_what_is_wrong_with_a_file(tmp_path, text, rule):
     from edgnn.estimators import _export_predict as script
@@ -362,6 +368,30 @@ def test_script_tells_in_one_line_what_is_wrong_with_a_file(tmp_path, text, rule
         (tmp_path / "graphs.json").write_text(text)
     with pytest.raises(SystemExit, match=rule):
         script.read(str(tmp_path / "graphs.json"))
+
+
+def test_script_names_what_it_answers_for():
+    from edgnn.estimators import _export_predict as script
+
+    graph = CO | {"id": "methanol", "node_ids": ["c1", "o1"]}
+    assert script.pack([graph, CO], ABOUT | {"level": "graph"})[1] == [{"graph": 0, "id": "methanol"}, {"graph": 1}]
+    items = script.pack([graph | {"nodes": [1]}, CO], ABOUT)[1]
+    assert items == [{"graph": 0, "node": 1, "id": "o1"}, {"graph": 1, "node": 0}, {"graph": 1, "node": 1}]
+    with pytest.raises(SystemExit, match="graph 0 has 1 node_ids for its 2 nodes"):
+        script.pack([CO | {"node_ids": ["c1"]}], ABOUT)
+
+
+def test_a_featureless_model_is_given_the_names_of_its_nodes(tmp_path):
+    from edgnn.estimators._export_inputs import write_inputs
+
+    graphs = Graphs.from_edges([(0, 1), (1, 2), (2, 0), (0, 2)], num_nodes=3)._with(
+        node_names=np.array(["a", "b", "c"], object)
+    )
+    model = RGCNNodeClassifier(max_epochs=1, random_state=0).fit(graphs.nodes, [0, 1, 1])
+    assert model._coder.identity
+    write_inputs(model, graphs.nodes[[2, 0]], tmp_path / "graphs.json")
+    (written,) = json.loads((tmp_path / "graphs.json").read_text())
+    assert (written["node_labels"], written["node_ids"], written["nodes"]) == (["a", "b", "c"], ["a", "b", "c"], [2, 0])
 
 
 @pytest.mark.slow

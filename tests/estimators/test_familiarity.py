@@ -5,6 +5,7 @@ from hypothesis import given, settings
 
 import edgnn
 from edgnn import wl
+from edgnn.errors import GraphError
 from strategies import graphs as some_graphs
 
 
@@ -62,6 +63,22 @@ def test_nodes_are_compared_with_the_training_nodes_alone():
     assert found.first_new.tolist() == [-1, -1, 1, 1]
 
 
+@pytest.mark.parametrize("conv", ["edgnn", "gnn", "joint", "rgcn", "gine"])
+def test_edges_that_a_model_does_not_read_make_nothing_new(conv):
+    star = edgnn.Graphs.from_edges([(0, 1), (0, 2)], node_labels="abb", edge_labels="xx")
+    longer = edgnn.Graphs.from_edges([(0, 1), (0, 2), (0, 3)], node_labels="abbb", edge_labels="xxx")
+    options = {"conv": conv, "max_epochs": 1, "validation": None, "random_state": 0, "batch_norm": False}
+    models = {
+        direction: edgnn.GraphClassifier(direction=direction, **options).fit(edgnn.Graphs.concat([star, star]), [0, 1])
+        for direction in ("in", "both")
+    }
+    assert models["in"].familiarity(longer).first_new.tolist() == [-1]
+    assert models["both"].familiarity(longer).first_new.tolist() == [1]
+    back = edgnn.Graphs.from_edges([(0, 1), (0, 2), (1, 0)], node_labels="abb", edge_labels="xxx")
+    assert models["in"].familiarity(back).known[1].tolist() == [False, True, True]
+    assert models["in"].familiarity(back).known[2].tolist() == [False, False, False]
+
+
 def test_it_is_kept_in_the_run_folder(mutag, tmp_path):
     model = fitted(mutag)
     model.save(tmp_path / "run")
@@ -97,6 +114,42 @@ def test_signatures_divide_nodes_as_refinement_does(graphs):
         for number, hashes in enumerate(wl.signatures(graphs, 3, scheme=scheme)):
             pairs = torch.stack([hashes, torch.as_tensor(coloring.at(number))], dim=1)
             assert len(torch.unique(pairs, dim=0)) == len(torch.unique(hashes)) == len(np.unique(coloring.at(number)))
+
+
+def refined_along_entering_edges(graphs, rounds, scheme, multiplicity):
+    edges = list(zip(graphs.edge_source.tolist(), graphs.edge_target.tolist(), graphs.edge_label.tolist(), strict=True))
+    colors = [(label,) for label in graphs.node_label.tolist()]
+    yield colors
+    for _ in range(rounds):
+        following = []
+        for node, color in enumerate(colors):
+            entering = [(source, label) for source, target, label in edges if target == node]
+            neighbors = [source for source, _ in entering]
+            if multiplicity == "once":
+                neighbors = sorted(set(neighbors))
+            seen = {
+                "node": [colors[source] for source in neighbors],
+                "separate": [colors[source] for source in neighbors] + [(-1, label) for _, label in entering],
+                "joint": [(label, colors[source]) for source, label in entering],
+            }[scheme]
+            following.append((color, tuple(sorted(map(repr, seen)))))
+        colors = following
+        yield colors
+
+
+@settings(max_examples=30, deadline=None)
+@given(some_graphs(max_nodes=5, max_edges=8))
+@pytest.mark.parametrize("multiplicity", ["once", "per-edge"])
+@pytest.mark.parametrize("scheme", ["node", "separate", "joint"])
+def test_signatures_along_entering_edges_divide_nodes_as_written_out(scheme, multiplicity, graphs):
+    found = wl.signatures(graphs, 2, scheme, multiplicity=multiplicity, direction="in")
+    for hashes, colors in zip(found, refined_along_entering_edges(graphs, 2, scheme, multiplicity), strict=True):
+        assert len(set(zip(hashes.tolist(), colors, strict=True))) == len(set(hashes.tolist())) == len(set(colors))
+
+
+def test_signatures_of_a_wrong_direction_are_refused():
+    with pytest.raises(GraphError, match="direction='out': choose 'both' or 'in'"):
+        wl.signatures(edgnn.Graphs.from_edges([(0, 1)]), 1, direction="out")
 
 
 def test_signatures_of_a_graph_do_not_depend_on_its_company(mutag):

@@ -13,7 +13,7 @@ import torch
 import edgnn
 from edgnn.errors import EstimatorError
 from edgnn.explain import counter_example
-from edgnn.explain._counter_example import _changed
+from edgnn.explain._counter_example import _changed, _without
 from edgnn.explain._search import single_steps
 from edgnn.explain._subject import Subject
 from edgnn.graphs import Graphs
@@ -212,3 +212,20 @@ def test_only_labels_of_the_training_part_are_tried():
     steps = single_steps(Subject.of(estimator, data[0]))
     labels = {list(estimator._coder.node_vocabulary)[step.label] for step in steps if step.kind == "node label"}
     assert labels == {"C", "N"}
+
+
+@pytest.mark.filterwarnings("ignore::edgnn.estimators.UnknownLabelWarning")
+def test_where_links_beyond_the_part_count_for_degrees_several_changes_are_not_called_the_smallest():
+    random = np.random.default_rng(8)
+    graph = Graphs.from_edges(random.integers(0, 12, (30, 2)), num_nodes=12)
+    targets = np.bincount(graph.edge_source.numpy(), minlength=12) > 2
+    options = {"max_epochs": 60, "hidden": 8, "learning_rate": 0.05, "random_state": 0, "validation": None, "dropout": 0.0}
+    estimator = edgnn.NodeClassifier(layers=1, direction="in", degree_labels="both", **options).fit(graph.nodes, targets)
+    smaller = 0
+    for node in range(12):
+        found = counter_example(estimator, graph.nodes[node])
+        if found is not None and len(found.changes) > 1:
+            assert not found.smallest
+            changed = [_without(graph, [edge]).nodes[node] for edge in range(30)]
+            smaller += any(estimator.predict(item)[0] != found.before for item in changed)
+    assert smaller

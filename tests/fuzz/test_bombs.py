@@ -32,7 +32,7 @@ from edgnn.estimators import load_estimator
 for module in ("pyarrow.csv", "pyarrow.parquet", "pyoxigraph"):
     __import__(module)
 used = int(re.search(r"VmData:\\s+(\\d+)", open("/proc/self/status").read())[1]) * 1024
-resource.setrlimit(resource.RLIMIT_DATA, (used + 400 * 2**20,) * 2)
+resource.setrlimit(resource.RLIMIT_DATA, (used + 600 * 2**20,) * 2)
 for place in sys.argv[2:]:
     try:
         (edgnn.read if sys.argv[1] == "read" else load_estimator)(place)

@@ -324,17 +324,6 @@ def test_averaged_relations_give_every_neighbor_its_share(collection, dtype):
     assert_fits(averaged, collection.num_nodes, collection.num_nodes)
 
 
-def test_averages_of_weighted_neighbors_follow_their_weights():
-    collection = Graphs.from_edges([(0, 1), (2, 1), (1, 0)], edge_labels="xxy")
-    relations = Structure.of(collection, direction="in", relations="targets").relations
-    weights = torch.tensor([1.0, 3.0, 5.0], dtype=torch.float64)
-    weighted = replace(relations, gather=replace(relations.gather, values=weights))
-    for dtype in (torch.float32, torch.float64):
-        assert weighted.averaged(dtype).gather.values.tolist() == [0.25, 0.75, 1.0]
-        assert weighted.averaged(dtype).gather.values.dtype == dtype
-    assert weighted.gather.values.tolist() == [1.0, 3.0, 5.0]
-
-
 def test_averages_reversed_are_not_those_of_the_mirrored_edges():
     relations = Structure.of(Graphs.from_edges([(0, 2), (1, 2)]), relations="targets").relations
     back = relations.averaged(torch.float64).turned

@@ -70,4 +70,4 @@ def test_importing_edgnn_loads_nothing_but_itself():
 def test_every_public_name_exists():
     for name in edgnn.__all__:
         assert getattr(edgnn, name) is not None
-    assert set(edgnn.__all__) <= set(dir(edgnn))
+    assert {name for name in dir(edgnn) if not name.startswith("__")} == set(edgnn.__all__) - {"__version__"}

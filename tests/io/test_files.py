@@ -170,7 +170,7 @@ def test_a_zip_bomb_stops_at_the_limit_even_if_it_lies_about_its_size(tmp_path, 
     central = data.index(b"PK\1\2")
     data[central + 20 : central + 24] = struct.pack("<I", 2**31)
     path.write_bytes(data)
-    with pytest.raises(FormatError, match="decompression bomb"):
+    with pytest.raises(FormatError, match=r"decompression bomb|zip bomb"):  # some releases of Python notice it themselves
         read_member(path)
 
 

@@ -40,6 +40,10 @@ def test_many_strings_make_many_named_graphs():
     assert set(graphs.edge_vocabulary) == {"single", "aromatic", "double"}
 
 
+def test_lines_of_a_file_are_read_with_their_ends():
+    assert from_smiles(["CC\n", "CCO\r\n", "\nC"]).sizes.tolist() == [2, 3, 1]
+
+
 def test_names_replace_the_strings():
     assert from_smiles(["C", "O"], names=["methane", "water"]).graph_names.tolist() == ["methane", "water"]
     with pytest.raises(GraphError, match="1 names were given for 2 molecules"):
@@ -155,6 +159,7 @@ def test_cdk_aromaticity_leaves_out_rings_with_outward_double_bonds():
         (["c1cccc1"], "Can't kekulize mol"),
         (["C", ""], r"SMILES 1 \(''\): the SMILES is empty"),
         (["  "], "the SMILES is empty"),
+        (["CC", "C\nC"], r"SMILES 1 \('C\\nC'\): it has a newline in the middle.* give each molecule a string of its own"),
         (["C", None], r"SMILES 1 is missing \(None\)"),
         ([float("nan")], r"SMILES 0 is missing \(nan\)"),
         ([b"C"], "SMILES 0 is a bytes, not a string"),
@@ -530,6 +535,7 @@ def test_case_decides_between_columns_of_one_name(tmp_path):
         (b"smiles,y\nC,1\nC\n", 3, "the row has 1 cells, but the header has 2"),
         (b"smiles,y\nC,1\nCX,1\n", 3, r"SMILES 'CX': .*around position 2"),
         (b"smiles,y\nC,1\n,1\n", 3, "SMILES '': the SMILES is empty"),
+        (b'smiles,y\n"C\nC",1\n', 2, "it has a newline in the middle"),
         (b"smiles,y\nC,1\nC,\xe9\n", 3, "byte 0xe9 is not UTF-8"),
         (b'smiles,y\nC,1\nC,"1\n2\n', 3, "cannot be split into cells: unexpected end of data"),
         (b'smiles,y\nC,"1"2\n', 2, "cannot be split into cells"),

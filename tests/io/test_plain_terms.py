@@ -157,6 +157,6 @@ def test_an_empty_file_has_no_triples_either_way(hidden, tmp_path):
     "term", ["<a:" + "%41" * 200_000 + "<", "<a:" + "?" * 400_000, '"' + r"\n" * 200_000, "_:" + "." * 400_000]
 )
 def test_long_terms_take_no_time(term):
-    start = time.perf_counter()
+    start = time.process_time()
     assert plain_spellings([term]) is None
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2

@@ -515,7 +515,7 @@ def test_reading_takes_a_small_multiple_of_the_file(tmp_path, run_python, kind):
         (large / "L_edge_labels.txt").write_bytes(b"1\n2\n3\n" * (edges // 3))
     else:
         (large / "L_node_labels.txt").write_bytes(b"1,2\n3,4\n" * (nodes // 2))
-    size, growth, found_nodes, found_edges = map(float, run_python(MEASURED, small, large).split())
+    size, growth, found_nodes, found_edges = map(float, run_python(MEASURED, small, large, OMP_NUM_THREADS="1").split())
     assert size > 25_000_000
     assert (found_nodes, found_edges) == (nodes, edges)
     assert growth < 15

@@ -9,7 +9,7 @@ from torch.autograd import gradcheck
 from edgnn.errors import GraphError, ModelError
 from edgnn.graphs import CSR, Graphs, Structure, _structure
 from edgnn.graphs._vocabulary import known_labels
-from edgnn.nn import ACTIVATIONS, EdGNNConv, GNNConv, Inputs, Noise, _inputs
+from edgnn.nn import ACTIVATIONS, EdGNNConv, GNNConv, Inputs, Noise, RelationalConv, _inputs
 from edgnn.nn._conv import Known
 from nn_reference import eq3, eq4, node_inputs, normal, randomized, states
 from strategies import INTEGERS, STRINGS, graphs
@@ -271,3 +271,30 @@ def test_an_edge_index_may_be_given_by_name():
     for wrong in ({}, {"structure": edge_index, "edge_index": edge_index}):
         with pytest.raises(ModelError, match="one of them"):
             conv(x, **wrong)
+
+
+@pytest.mark.parametrize("conv", [EdGNNConv(3, 4, 2), RelationalConv(3, 4, 2)])
+def test_forgotten_edge_types_are_told(conv):
+    edges = torch.tensor([[0, 1], [1, 2]])
+    with pytest.raises(ModelError, match=r"edge_type is missing: the layer has 2 edge labels; call conv\(x, edge_index, e"):
+        conv(torch.randn(3, 3), edges)
+
+
+def test_edge_types_may_be_left_out_where_there_is_one_label_or_none_is_read():
+    x, edges = torch.randn(3, 3), torch.tensor([[0, 1], [1, 2]])
+    conv = EdGNNConv(3, 4, 1)
+    assert torch.equal(conv(x, edges), conv(x, edges, torch.zeros(2, dtype=torch.int64)))
+    assert GNNConv(3, 4, 5)(x, edges).shape == (3, 4)
+
+
+@pytest.mark.parametrize(
+    ("x", "said"),
+    [
+        (torch.ones(3, 5), r"x is \(3, 5\) of float32"),
+        (torch.ones(3, 2, dtype=torch.int64), r"x is \(3, 2\) of int64"),
+        (torch.ones(2), r"x is \(2,\) of float32"),
+    ],
+)
+def test_states_that_do_not_fit_are_told(x, said):
+    with pytest.raises(ModelError, match=f"the layer takes states of 2 real numbers per node, {said}"):
+        EdGNNConv(2, 3, 1)(x, torch.tensor([[0], [1]]))

@@ -1,16 +1,21 @@
 import json
 import re
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import edgnn
 from edgnn import Graphs
-from edgnn.explain import counter_example, explain, fidelity
+from edgnn.draw import draw_attribution
+from edgnn.draw._shade import signed
+from edgnn.explain import Change, counter_example, explain, fidelity
 from edgnn.report import Explained, ReportError, draw_explanation, read_report, write_explanations
 from edgnn.report._explanation_picture import draw_counter_example, drawn_as_molecule
-from edgnn.report._explanation_words import counter_text, fidelity_text, relations_of
+from edgnn.report._explanation_relations import relations_of, way_text
+from edgnn.report._explanation_words import _change_text, counter_text, fidelity_text
+from edgnn.report._style import STYLE
 
 pytest.importorskip("rdkit")
 
@@ -132,6 +137,43 @@ def test_nodes_without_names_keep_their_own_numbers(tmp_path):
     assert set(re.findall(r"node (\d+)", shown)) == own
 
 
+def test_nodes_of_graphs_without_names_have_their_numbers_in_the_picture(tmp_path):
+    ring = [(place, (place + 1) % 4) for place in range(4)]
+    data = Graphs.concat([Graphs.from_edges(ring, edge_labels=list(labels)) for labels in ("aaab", "abab", "aabb", "bbbb")])
+    model = edgnn.GraphClassifier(**QUICK, validation=None).fit(data, [0, 1, 0, 1])
+    item = Explained(explain(model, data[0]), "", None, counter_example(model, data[0]), True)
+    shown = {f"node {place}" for place in range(4)}
+    beside = r'class="name"[^>]*>([^<]*)</text>'
+    assert set(re.findall(beside, draw_explanation(item))) == shown
+    assert item.counter_example is not None
+    for picture in draw_counter_example(item, item.counter_example):
+        assert set(re.findall(beside, picture)) == shown
+    told = re.findall(r"node \d", " ".join(map(item.reason_text, item.reasons(20))))
+    assert told
+    assert set(told) <= shown
+
+
+def test_what_the_page_styles_is_none_of_the_pictures(molecule_item, person):
+    chain = Graphs.from_edges(
+        [(place, place + 1) for place in range(30)], node_labels=["person", "paper", "place"] * 10 + ["bot"]
+    )
+    pictures = [draw_explanation(molecule_item), draw_explanation(person), draw_attribution(chain, [1.0] * 31, None, largest=5)]
+    used = {name for text in pictures for names in re.findall(r'class="([^"]*)"', text) for name in names.split()}
+    assert {"node", "edge", "label-row", "remark"} <= used
+    assert not used & set(re.findall(r"\.([a-z][a-z-]*)", STYLE))
+
+
+def test_changed_links_are_named_by_their_ends():
+    graph = Graphs.from_edges([(0, 1), (1, 2), (2, 1)], node_names=list("abc"), edge_labels=["knows", "likes", "likes"])
+    model = edgnn.NodeClassifier(**QUICK, validation=None).fit(graph.nodes, ["x", "y", "x"])
+    item = Explained(explain(model, graph.nodes[1]))
+    out = Change("link out", (0,), "knows", None, "")
+    assert _change_text(item, out) == "the knows link from a to b were gone"
+    assert _change_text(item, Change("link out", (1, 2), "likes", None, "")) == "the likes link between b and c were gone"
+    changed = Change("link label", (0,), "knows", "likes", "")
+    assert _change_text(item, changed) == "the link from a to b were likes instead of knows"
+
+
 def test_links_both_ways_have_no_direction():
     graph = Graphs.from_edges(
         [(0, 1), (1, 0), (1, 2), (2, 1), (2, 3)], node_names=list("abcd"), edge_labels=["knows"] * 4 + ["likes"]
@@ -141,9 +183,40 @@ def test_links_both_ways_have_no_direction():
     assert found == {("knows", "both"): "b", ("likes", "out"): "d", ("knows", "beyond"): "a – b"}
 
 
+def test_neighbors_are_told_with_the_way_to_them():
+    ends = [(0, 1), (1, 2), (2, 1), (3, 1), (3, 1), (1, 3), (1, 3), (0, 4), (4, 5)]
+    labels = ["knows", "likes", "likes", "knows", "knows", "pays", "owes", "knows", "knows"]
+    graph = Graphs.from_edges(ends, node_names=list("abcdef"), edge_labels=labels)
+    model = edgnn.NodeClassifier(**QUICK | {"layers": 3}, validation=None).fit(graph.nodes, ["x", "y"] * 3)
+    item = Explained(explain(model, graph.nodes[1]))
+    ways = {item.texts[node]: way_text(item, node) for node in range(6) if node != item.explanation.node}
+    assert ways == {
+        "a": "knows → this",
+        "c": "likes ↔ this",
+        "d": "knows → this, pays ← this and 1 more",
+        "e": "2 edges away",
+        "f": "3 edges away",
+    }
+    told = {item.reason_text(reason) for reason in item.explanation.reasons(99, ("node",))}
+    assert "a (knows → this)" in told
+    assert "e (2 edges away)" in told
+    plain = Graphs.from_edges(ends[:2], node_names=list("abc"))
+    item = Explained(explain(edgnn.NodeClassifier(**QUICK, validation=None).fit(plain.nodes, list("xyx")), plain.nodes[1]))
+    assert [way_text(item, node) for node in (0, 2)] == ["→ this", "← this"]
+
+
+def test_the_picture_in_the_documentation_has_its_numbers_as_they_are_written_now():
+    text = (Path(__file__).parents[2] / "docs/images/nitro.svg").read_text()
+    numbers = re.findall(r"[+−]\d+(?:\.\d+)?", text)
+    assert len(numbers) > 30
+    assert [number for number in numbers if signed(float(number.replace("−", "-"))) != number] == []
+
+
 def test_labels_of_edges_are_told_apart_from_the_edges(person):
     reason = next(one for one in person.explanation.reasons(99) if one.kind == "edge label")
-    assert re.fullmatch(r"the label \w+ of all \d+ edges?", person.reason_text(reason))
+    assert re.fullmatch(r"the label \w+ of (all \d+ edges|1 edge)", person.reason_text(reason))
+    single = next(one for one in person.explanation.reasons(99) if one.kind == "edge label" and len(one.elements) == 1)
+    assert re.fullmatch(r"the label \w+ of 1 edge", person.reason_text(single))
 
 
 def test_relations_go_by_the_strength_of_their_strongest_link(person):
@@ -167,7 +240,7 @@ def test_a_counter_example_is_told_and_outlined_before_and_after(person):
     assert found is not None
     now, then = found.before, found.prediction
     assert {now, then} == {"x", "y"}
-    assert re.match(rf"If the link .*, the model would say {then} \(\d+\.\d %\)\.", counter_text(person))
+    assert re.match(rf"If the (\w+ )?link (from|between) .*, the model would say {then} \(\d+\.\d %\)\.", counter_text(person))
     before, after = draw_counter_example(person, found)
     assert 'class="mark"' in before
     assert f"before: {now}" in before
@@ -193,6 +266,22 @@ def test_regressors_have_values_and_no_odds(mutag, tmp_path):
     assert "predicted value" in text
     assert "log-odds" not in text.partition("<script")[0]
     assert "odds" not in fidelity_text(item)
+    assert ", the predicted value changes by " in fidelity_text(item)
+    assert ">prediction</dt>" in text
+    named = Explained(found, "size", fidelity(model, found, random_sets=2), class_names=("number of atoms",))
+    text = write_explanations(tmp_path / "page.html", [named, named]).read_text()
+    assert re.search(r">size: number of atoms = [−\d.]+</a>", text)
+    assert ">predicted number of atoms</dt>" in text
+    assert "predicted value" not in text
+
+
+def test_outputs_without_names_have_their_numbers(mutag, tmp_path):
+    sizes = mutag.graphs.sizes.numpy().astype(float)[:60]
+    model = edgnn.GraphRegressor(**QUICK).fit(mutag.graphs[:60], np.stack([sizes, -sizes], 1))
+    item = Explained(explain(model, mutag.graphs[0], target=1), "both")
+    assert item.said.startswith("output 1 = −")
+    assert item.others == "output 1 is explained, one of 2 targets; --target chooses another: '0'."
+    assert "predicted output 1" in write_explanations(tmp_path / "page.html", [item]).read_text()
 
 
 def test_several_labels_are_named(mutag, tmp_path):

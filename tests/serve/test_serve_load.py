@@ -25,6 +25,6 @@ def test_fifty_clients_at_once_are_all_served(mutag_run):
 
     with served(mutag_run) as (_, address):
         times = run_async(main(address))
-        assert httpx.get(f"{address}/health").json() == {"status": "ok", "waiting": 0}
+        assert httpx.get(f"{address}/health", timeout=60).json() == {"status": "ok", "waiting": 0}
     assert len(times) == 200
     assert np.percentile(times, 95) < 30

@@ -317,6 +317,14 @@ def test_a_source_that_does_not_fit_is_an_error_where_it_was_asked_for(node_run,
         create_app(node_run, source=tmp_path / "edges.csv")
 
 
+def test_a_guessed_name_is_not_fetched(mutag_run, monkeypatch):
+    asked = []
+    monkeypatch.setattr("edgnn.datasets._load.ensure", lambda *given, **options: asked.append(given))
+    with pytest.raises(edgnn.errors.DatasetError, match="ENZYMES-XY is not on this machine"):
+        create_app(mutag_run, source="ENZYMES-XY")
+    assert asked == []
+
+
 @pytest.mark.parametrize(
     ("field", "stored"),
     [("class_names", ["one"]), ("class_names", 5), ("class_names", [1, 2]), ("target_names", "ab")],

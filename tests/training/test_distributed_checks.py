@@ -181,9 +181,9 @@ class Meeting:
 
     def sum_(self, tensor):
         self.parts[get_ident()] = tensor.clone()
-        self.barrier.wait(10)
+        self.barrier.wait(60)
         total = sum(self.parts.values())
-        self.barrier.wait(10)
+        self.barrier.wait(60)
         return tensor.copy_(total)
 
 

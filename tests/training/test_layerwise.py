@@ -226,8 +226,8 @@ def status(name):
         return next(int(line.split()[1]) * 1024 for line in stream if line.startswith(name))
 
 random = np.random.default_rng(0)
-nodes = 300_000
-graphs = Graphs.from_edges(random.integers(0, nodes, (900_000, 2)), num_nodes=nodes, edge_labels=random.integers(0, 4, 900_000))
+nodes, edges = 600_000, 1_800_000
+graphs = Graphs.from_edges(random.integers(0, nodes, (edges, 2)), num_nodes=nodes, edge_labels=random.integers(0, 4, edges))
 inputs, model = LargeInputs.of(graphs), NodeModel(1, 4, 2, hidden=64, layers={layers})
 outputs(model, inputs, positions=[0])
 with open("/proc/self/clear_refs", "w") as stream:
@@ -244,8 +244,9 @@ print(status("VmHWM") - before)
 )
 @pytest.mark.parametrize(("layers", "tables"), [(2, 1), (4, 2)])
 def test_the_peak_is_what_the_formula_says(layers, tables):
-    ran = subprocess.run([sys.executable, "-c", PEAK.format(layers=layers)], capture_output=True, text=True, check=True)
-    states, chunk, nodes = 300_000 * 64 * 4, 2**25, 300_000
+    command, environment = [sys.executable, "-c", PEAK.format(layers=layers)], os.environ | {"OMP_NUM_THREADS": "1"}
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    states, chunk, nodes, counted_late = 600_000 * 64 * 4, 2**25, 600_000, 2**25
     # besides: the result, and a few numbers per node (which rows, what each costs)
-    assert int(ran.stdout) < tables * states + chunk + nodes * 2 * 4 + nodes * 8 * 6
-    assert int(ran.stdout) > tables * states * 0.9
+    assert int(ran.stdout) < tables * states + chunk + nodes * 2 * 4 + nodes * 8 * 6 + counted_late
+    assert int(ran.stdout) > tables * states * 0.8

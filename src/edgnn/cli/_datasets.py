@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -21,6 +21,9 @@ Options = Annotated[
         "--option", "-o", metavar="NAME=VALUE", help="An option of the file's reader, such as source=from; repeatable."
     ),
 ]
+_LABELED: tuple[Literal["node", "edge"], ...] = ("node", "edge")
+_MOST_LABELS = 10
+
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 datasets_app = typer.Typer(help="List the named data sets, or show one.", invoke_without_command=True, no_args_is_help=False)
@@ -73,23 +76,25 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Load a data set and print its statistics beside the paper's."""
-    from edgnn.cli._source import check_exists
-    from edgnn.datasets import load_dataset, summary
+    from edgnn.cli._source import Source, check_told
 
     options = parse_options(option)
-    check_exists(name, options)
+    check_told(name, {"options": options})
+    from edgnn.datasets import load_dataset, summary
+
     data = load_dataset(name, data_dir=data_dir, **options)
     if as_json:
         typer.echo(json.dumps(summary(data), indent=2, ensure_ascii=False))
     else:
-        _print(data)
+        _print(data, Source(name, options=options).columns())
 
 
-def _print(data: Dataset) -> None:
+def _print(data: Dataset, columns: list[str]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
     from edgnn.datasets import class_counts, statistics, stored_both_ways
+    from edgnn.datasets._statistics import label_counts
 
     console = _console()
     rows = statistics(data)
@@ -98,7 +103,8 @@ def _print(data: Dataset) -> None:
     table.add_column("")
     for row in rows:
         table.add_column(row.title, justify="right", no_wrap=True)
-    table.add_row("here", *(_number(row.value) for row in rows))
+    bare = {f"{of}_labels" for of in _LABELED if getattr(data.graphs, f"{of}_vocabulary").constant}
+    table.add_row("here", *("none" if row.key in bare else _number(row.value) for row in rows))
     if data.paper:
         table.add_row(
             "paper",
@@ -112,9 +118,27 @@ def _print(data: Dataset) -> None:
         console.print("\nClasses   " + ", ".join(f"{escape(name)}: {count}" for name, count in counts.items()))
     if data.level == "graph" and stored_both_ways(data.graphs):
         console.print("Edges     each is stored both ways; the table counts it once")
+    for of in _LABELED:
+        _print_labels(console, of, label_counts(data.graphs, of))
+    for line in columns:
+        console.print(f"Columns   {escape(line.removeprefix('columns '))}", soft_wrap=True)
     console.print(f"Source    {escape(data.source)}")
     if data.citation:
         console.print(f"Cite      {escape(data.citation)}")
+
+
+def _print_labels(console: Any, of: str, counts: list[tuple[Any, int]]) -> None:
+    """Print the most frequent labels, each as an option of a reader would have it."""
+    from rich.markup import escape
+
+    if not counts:
+        return
+    console.print(f"{of.capitalize()} labels, by how many {of}s have them")
+    width = len(f"{counts[0][1]:,}")
+    for label, count in counts[:_MOST_LABELS]:
+        console.print(f"    {count:>{width},}  {escape(str(label))}", soft_wrap=True)
+    if len(counts) > _MOST_LABELS:
+        console.print(f"    and {len(counts) - _MOST_LABELS:,} more")
 
 
 def parse_options(options: list[str] | None) -> dict[str, Any]:

@@ -11,13 +11,13 @@ import typer
 
 from edgnn.cli._choices import Config, SettingsRow, make_estimator, read_config, recipe_of, told_options, validation_of
 from edgnn.cli._complete import words
-from edgnn.cli._datasets import DataDir, Json, Options
+from edgnn.cli._datasets import DataDir, Json, Options, parse_options
 from edgnn.cli._interrupt import softly_interrupted
 from edgnn.cli._memory import MemoryOption, ceiling
 from edgnn.cli._parameters import Device, Seed, ValidationShare, takes_parameters, value_of
 from edgnn.cli._progress import Progress
 from edgnn.cli._show import introduction, print_evaluation
-from edgnn.cli._source import Regression, Source, SourceArgument, TargetFile, TargetOption, TaskOption, check_place
+from edgnn.cli._source import Regression, Source, SourceArgument, TargetFile, TargetOption, TaskOption, check_place, check_told
 from edgnn.cli._threads import use_few_threads
 from edgnn.errors import EdgnnError
 
@@ -89,17 +89,19 @@ def evaluate(
     parameters: dict[str, Any],
 ) -> None:
     """Evaluate a model by a protocol: the same splits for every model."""
+    check_place(out, "--out")
+    check_place(report, "--report")
+    check_told(source, {"options": parse_options(option), "target_file": target_file})
     from edgnn.experiments import default_protocol, is_of_paper, paper_row, published_accuracy
 
     with ceiling(memory, source):
-        check_place(out, "--out")
-        check_place(report, "--report")
         own, in_file = read_config(config, _OPTIONS)
         options = own | told_options(
             task=task, target=target, target_file=target_file, regression=regression, options=option, settings=settings,
             validation=validation, test=test, seed=seed, protocol=protocol, runs=runs, model=model, metric=metric or None,
         )  # fmt: skip
-        data = Source.of(source, options, data_dir).load()
+        origin = Source.of(source, options, data_dir)
+        data = origin.load()
         row = recipe_of(_settings_row(options), data)
         model = str(options.get("model") or ("edgnn" if row is None else row.model)).lower()
         if row is not None and row.model != ("edgnn" if model in ("gnn", "joint") else model):
@@ -117,7 +119,7 @@ def evaluate(
             seed=options.get("seed", 0),
         )
         if not as_json and not quiet:
-            introduction(data, estimator, _plan(name, splits, None if row is None else row.row))
+            introduction(data, estimator, *origin.columns(), _plan(name, splits, None if row is None else row.row))
         evaluation, seconds, history, stopped = _run(estimator, data, splits, options, quiet)
         comparable = evaluation.metrics[0] == "accuracy" and is_of_paper(data, name, splits)
         beside = paper_row(model)

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from edgnn._places import check_run
 from edgnn.cli._datasets import DataDir, Json, Options, parse_options
-from edgnn.cli._predict import _items, _load, _texts
-from edgnn.cli._source import SourceArgument, check_place
+from edgnn.cli._predict import _check_nodes, _items, _load, _texts
+from edgnn.cli._source import SourceArgument, check_here, check_place
 from edgnn.errors import EdgnnError
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 _PAGE = "explanation.html"
 _SCORES = ("score", "removal", "label", "gradient")
-_SHOWN_NAMES, _LONGEST = 3, 40
+_SHOWN_NAMES, _LONGEST, _MOST_EDITS = 3, 40, 2
 
 
 def explain(
@@ -38,13 +39,19 @@ def explain(
         ),
     ] = None,
     target: Annotated[
-        str | None, typer.Option("--target", "-t", metavar="CLASS", help="The class to explain; default: the predicted one.")
+        str | None,
+        typer.Option(
+            "--target",
+            "-t",
+            metavar="NAME",
+            help="The class, label or target to explain; default: the likeliest, or the first.",
+        ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help=f"The page; default: {_PAGE} in the run folder.")
+        Path | None, typer.Option("--out", metavar="FILE", help=f"The page, an .html file; default: {_PAGE} in the run folder.")
     ] = None,
     picture: Annotated[
-        Path | None, typer.Option("--picture", metavar="FILE", help="An SVG file for the drawing of the first item as well.")
+        Path | None, typer.Option("--picture", metavar="FILE", help="An .svg file for the drawing of the first item as well.")
     ] = None,
     by: Annotated[
         str,
@@ -58,7 +65,8 @@ def explain(
         typer.Option(
             "--nodes",
             metavar="FILE|all",
-            help="Among which nodes: a file that names them; default: those with targets, or all.",
+            help="Among which nodes: a file that names them, one per line, or all; default: all, but where SOURCE itself says "
+            "which have targets (AIFB, -o node_target=COLUMN), those.",
         ),
     ] = None,
     show: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
@@ -71,6 +79,11 @@ def explain(
 
     Prints the strongest reasons and writes a page (HTML) with the graph drawn, that needs nothing but itself.
     """
+    check_run(run)
+    _check_file(out, "--out", (".html", ".htm"))
+    _check_file(picture, "--picture", (".svg",))
+    check_here(source, data_dir)
+    _check_nodes(nodes)
     from edgnn.estimators import load_estimator
     from edgnn.estimators._answers import check_known
     from edgnn.estimators._errors import UnknownLabelWarning
@@ -78,25 +91,25 @@ def explain(
     from edgnn.report import draw_explanation, write_explanations
     from edgnn.training import RunFolder
 
-    check_place(out, "--out")
-    check_place(picture, "--picture")
     _check_by(by)
     folder = RunFolder.open(run)
     estimator = load_estimator(run, device=device)
     estimator._checked_parameters()
     device_of(device)
     config = folder.config
-    data = _load(source, config, parse_options(option), data_dir)
+    told = parse_options(option)
+    data = _load(source, config, told, data_dir)
     items = _items(data, estimator._level, nodes)
     chosen = _chosen(items, item)
     check_known(estimator, items)
     names = _texts(config, "class_names") or _texts(config, "target_names")
     wanted = None if target is None else _target(estimator, target, names)
+    smiles = _smiles(source, config, told, data.graphs) if estimator._level == "graph" else {}
     estimator.predict(items[chosen])  # warns of labels never seen, once for all
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnknownLabelWarning)
         found = [
-            _explained(estimator, items, place, wanted, _name(items, place, data.name), names, counter)
+            _explained(estimator, items, place, wanted, _name(items, place, data.name), names, counter, smiles.get(place, ""))
             for place in _followed(chosen, as_json)
         ]
     page = folder.path / _PAGE if out is None else out
@@ -123,6 +136,13 @@ def _followed(chosen: list[int], quiet: bool) -> Any:
     console = Console(stderr=True)
     silent = quiet or len(chosen) == 1 or not console.is_terminal
     return track(chosen, "explaining", console=console, disable=silent, transient=True)
+
+
+def _check_file(path: Path | None, flag: str, endings: tuple[str, ...]) -> None:
+    """Raise before long work where the result could not be written, or the name would promise another kind of file."""
+    check_place(path, flag)
+    if path is not None and path.suffix.lower() not in endings:
+        raise EdgnnError(f"{flag} {path}: the file will be {endings[0][1:].upper()}; let its name end in {endings[0]}")
 
 
 def _check_by(by: str) -> None:
@@ -175,17 +195,53 @@ def _numbered(items: Graphs | Nodes, word: str, first: int, last: int) -> list[i
         raise EdgnnError(
             f"--item {word}: node {missing} is none of the {len(items):,} nodes with targets; --nodes all takes any of the graph"
         )
-    raise EdgnnError(f"--item {word}: there are {len(own):,} items, numbered from 0 to {max(own)}")
+    raise EdgnnError(f"--item {word}: {_counted(len(own))}, numbered from 0 to {max(own)}")
+
+
+def _counted(items: int) -> str:
+    return "there is 1 item" if items == 1 else f"there are {items:,} items"
 
 
 def _hint(word: str, names: list[str]) -> str:
-    from difflib import get_close_matches
+    from edgnn._suggest import closest
 
-    close = get_close_matches(word, names, n=1)
-    if close:
-        return f"did you mean {close[0]!r}?"
+    blank = word.startswith("_:")
+    close = closest(word, [name for name in names if name.startswith("_:") == blank])
+    if close is not None and _edits(word.casefold(), close.casefold()) <= _MOST_EDITS:
+        return f"did you mean {close!r}?"
     some = ", ".join(map(repr, names[:_SHOWN_NAMES])) + (", …" if len(names) > _SHOWN_NAMES else "")
     return f"give a number from 0 to {len(names) - 1}, or a name; they are {some}"
+
+
+def _edits(first: str, second: str) -> int:
+    """Return how many characters stand in the way of two words being the same."""
+    from difflib import SequenceMatcher
+
+    steps = SequenceMatcher(None, first, second, autojunk=False).get_opcodes()
+    return sum(max(i2 - i1, j2 - j1) for kind, i1, i2, j1, j2 in steps if kind != "equal")
+
+
+def _smiles(source: str, config: dict[str, Any], told: dict[str, Any], graphs: Graphs) -> dict[int, str]:
+    """Return the SMILES of the molecules that have other names, as their table has it; none where that left rows out."""
+    from edgnn.cli._source import format_of
+    from edgnn.datasets import find
+    from edgnn.datasets._origin import reading_options
+    from edgnn.io._files import open_binary
+    from edgnn.io._molecule_files import column_of, table
+
+    if find(source) is not None or not Path(source).is_file() or graphs.graph_names is None:
+        return {}
+    options = reading_options(config, source, told) | told
+    if format_of(source, options) != "smiles":
+        return {}
+    column = options.get("smiles", "smiles")
+    with open_binary(source, options.get("max_bytes")) as stream:
+        header, rows = table(stream, source, column, options.get("delimiter"))
+        place = column_of(header, column, source)
+        found = [row[place].strip() for _, row in rows]
+    if len(found) != len(graphs):
+        return {}
+    return {number: text for number, text in enumerate(found) if text != graphs.graph_names[number]}
 
 
 def _target(estimator: Any, word: str, names: Sequence[str]) -> Any:
@@ -198,12 +254,12 @@ def _target(estimator: Any, word: str, names: Sequence[str]) -> Any:
     folded = {name.casefold(): value for name, value in called.items()}
     if word in called or word.casefold() in folded:
         return called.get(word, folded.get(word.casefold()))
-    what = {"classes": "class", "labels": "label", "values": "output"}[encoding.task]
+    what = {"classes": "class", "labels": "label", "values": "target"}[encoding.task]
     raise unknown_name(EdgnnError, what, word, called)
 
 
 def _explained(
-    estimator: Any, items: Graphs | Nodes, place: int, target: Any, name: str, names: Sequence[str], counter: bool
+    estimator: Any, items: Graphs | Nodes, place: int, target: Any, name: str, names: Sequence[str], counter: bool, smiles: str
 ) -> Explained:  # fmt: skip
     """Explain one item, with all that belongs to it."""
     from edgnn.explain import counter_example, explain, fidelity
@@ -219,6 +275,7 @@ def _explained(
         counter_example(estimator, one) if searched else None,
         searched,
         tuple(names),
+        smiles,
     )
 
 

@@ -22,7 +22,7 @@ def print_explanations(found: list[Explained], page: Path, items: int, first: bo
     for place, item in enumerate(found[:_FEW]):
         _print(console, item, explained=place == 0)
     for item in found[_FEW:]:
-        console.print(f"{_safe(item.title)}: {_safe(item.said)}")
+        console.print(_said(item))
     if first and items > 1:
         console.print(
             f"The first of {items:,} {level}s; others with [bold]--item NAME[/], [bold]--item 3-7[/] or [bold]--item all[/]."
@@ -34,11 +34,13 @@ def _print(console: Any, item: Explained, *, explained: bool) -> None:
     from edgnn.draw._shade import signed
     from edgnn.report._explanation_words import counter_text, fidelity_text
 
-    console.print(f"[bold]{_safe(item.title)}[/]: {_safe(item.said)}\n")
+    console.print(f"{_said(item)}\n")
     reasons = item.reasons(_REASONS)
     if reasons:
         largest = max(abs(reason.contribution) for reason in reasons)
-        table = _table(item.without, _safe(f"{item.measure} falls by"), "")
+        table = _table(
+            item.without, f"{item.measure} falls by" if item.explanation.probability is None else "log-odds fall by", ""
+        )
         for reason in reasons:
             color = "red" if reason.contribution > 0 else "blue"
             bar = "█" * round(_BAR * abs(reason.contribution) / largest) if largest else ""
@@ -48,10 +50,16 @@ def _print(console: Any, item: Explained, *, explained: bool) -> None:
         if explained:
             console.print(_safe(item.unit))
         console.print()
-    for text in (fidelity_text(item), counter_text(item)):
+    for text in (fidelity_text(item), counter_text(item), item.others if explained else ""):
         if text:
             console.print(_safe(text))
     console.print()
+
+
+def _said(item: Explained) -> str:
+    """Return what the item is called, what it is, and the prediction."""
+    what = f" {_safe(item.smiles)}" if item.smiles else ""
+    return f"[bold]{_safe(item.title)}[/]{what}: {_safe(item.said)}"
 
 
 def _safe(text: str, most: int = 2000) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from edgnn._places import check_new_export, check_run
 from edgnn.cli._datasets import Json
 from edgnn.cli._predict import _texts
 
@@ -28,6 +29,8 @@ def export(
 
     It takes any number of nodes, edges and graphs, and is compared with the model on random graphs before the folder appears.
     """
+    check_run(run)
+    check_new_export(out, overwrite)
     from edgnn.estimators import load_estimator
     from edgnn.estimators._export import export as write
     from edgnn.training import RunFolder
@@ -41,7 +44,7 @@ def export(
         class_names=_texts(config, "class_names"),
         target_names=_texts(config, "target_names"),
     )
-    typer.echo(_as_json(run, found) if as_json else _as_text(found))
+    typer.echo(_as_json(run, found) if as_json else _as_text(run, found))
 
 
 def _as_json(run: Path, found: Exported) -> str:
@@ -50,11 +53,12 @@ def _as_json(run: Path, found: Exported) -> str:
     return json.dumps(plain, indent=2, ensure_ascii=False)
 
 
-def _as_text(found: Exported) -> str:
+def _as_text(run: Path, found: Exported) -> str:
     checked, files = found.checked, ", ".join(f"{name} ({size / 1000:,.1f} kB)" for name, size in found.files.items())
     items = f"{checked.graphs} random graphs" + ("" if checked.items == checked.graphs else f", {checked.items} of their nodes")
     return (
         f"{found.path}: {files}\n"
         f"checked on {items} of {checked.collections} sizes: predictions differ by at most {checked.difference:.1e}\n"
-        f"try it where there is only torch: python {found.path / 'predict.py'} --check"
+        f"try it where there is only torch: python {found.path / 'predict.py'} --check\n"
+        f"graphs.json for its predict.py, from new data: edgnn convert NEW graphs.json --for {run}"
     )

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from edgnn._places import check_run, exists
 from edgnn.cli._complete import words
 from edgnn.cli._datasets import DataDir, Json, Options, parse_options
 from edgnn.cli._memory import MemoryOption, ceiling
-from edgnn.cli._source import SourceArgument, check_here, check_place, exists
+from edgnn.cli._source import SourceArgument, check_here, check_place
 from edgnn.errors import EdgnnError
 
 if TYPE_CHECKING:
@@ -33,7 +34,10 @@ def predict(
     nodes: Annotated[
         str | None,
         typer.Option(
-            "--nodes", metavar="FILE|all", help="Which nodes: a file that names them; default: those with targets, or all."
+            "--nodes",
+            metavar="FILE|all",
+            help="Which nodes: a file that names them, one per line, or all; default: all, but where SOURCE itself says which have "
+            "targets (AIFB, -o node_target=COLUMN), those.",
         ),
     ] = None,
     unknown: Annotated[
@@ -52,6 +56,10 @@ def predict(
 
     Options of the reader (-o) that the model was trained with hold for new files of the same format.
     """
+    check_run(run)
+    check_place(out, "--out")
+    check_here(source, data_dir)
+    _check_nodes(nodes)
     from edgnn.estimators import load_estimator
     from edgnn.estimators._answers import check_known, identities, prediction_columns, predictions_of
     from edgnn.estimators._fleet import device_of
@@ -59,7 +67,6 @@ def predict(
     from edgnn.training import RunFolder
 
     with ceiling(memory, source):
-        check_place(out, "--out")
         write = _writer(out)
         folder = RunFolder.open(run)
         estimator = load_estimator(run, device=device, **({} if unknown is None else {"unknown": unknown}))
@@ -104,7 +111,7 @@ def _load(source: str, config: dict[str, Any], told: dict[str, Any], data_dir: P
     check_here(source, data_dir)
     if find(source) is not None:
         return load_dataset(source, data_dir=data_dir, **told)
-    if not Path(source).exists():
+    if not exists(source):
         return load_dataset(source, data_dir=data_dir, download=False, **told)
     return load_dataset(source, data_dir=data_dir, **(reading_options(config, source, told) | told))
 
@@ -126,11 +133,15 @@ def _items(data: Dataset, level: str, nodes: str | None) -> Graphs | Nodes:
         return data.graphs.nodes if data.nodes is None else data.nodes
     if nodes == "all":
         return data.graphs.nodes
-    if not exists(nodes):
-        raise EdgnnError(f"--nodes takes a file that names nodes, one per line, or all; there is no file {nodes!r}")
+    _check_nodes(nodes)
     from edgnn.datasets._target_file import named_nodes
 
     return named_nodes(data.graphs, nodes)
+
+
+def _check_nodes(nodes: str | None) -> None:
+    if nodes is not None and nodes != "all" and not exists(nodes):
+        raise EdgnnError(f"--nodes takes a file that names nodes, one per line, or all; there is no file {nodes!r}")
 
 
 def _writer(out: Path | None) -> Any:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from edgnn._places import check_run
 from edgnn.cli._datasets import DataDir, Json, Options, parse_options
 from edgnn.cli._interrupt import terminated_softly
 from edgnn.cli._source import check_here
@@ -43,6 +44,9 @@ def serve(
     as_json: Json = False,
 ) -> None:
     """Serve a trained model on a local web page, and to programs by HTTP; Ctrl-C ends it."""
+    check_run(run)
+    if source is not None:
+        check_here(source, data_dir)
     import torch
 
     from edgnn.estimators._fleet import device_of
@@ -52,8 +56,6 @@ def serve(
     told = parse_options(option)
     if told and source is None:
         raise EdgnnError("-o is for the reader of --source: name the data with --source")
-    if source is not None:
-        check_here(source, data_dir)
     device_of(device)
     changed = {
         "bytes": None if max_mb is None else _bytes(max_mb),

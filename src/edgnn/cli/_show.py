@@ -37,19 +37,19 @@ def introduction(data: Dataset, estimator: Any, *more: str) -> None:
     console = _console()
     console.print(f"[bold]{escape(data.name)}[/]  {escape(about_data(data))}")
     for line in (about_model(estimator), *more):
-        console.print(escape(line))
+        console.print(escape(line), soft_wrap=True)
 
 
 def about_data(data: Dataset) -> str:
     """Say how much there is to learn from, and what."""
-    told = f"{len(data):,} {data.level}s"
+    told = _count(len(data), data.level)
     if data.level == "node":
         told += f" of {data.graphs.num_nodes:,}"
     assert data.targets is not None
     if data.class_names:
         return f"{told}, {len(data.class_names)} classes"
     width = 1 if data.targets.ndim == 1 else data.targets.shape[1]
-    return f"{told}, {width} target{'s' * (width != 1)}"
+    return f"{told}, {_count(width, 'target')}"
 
 
 def about_model(estimator: Any) -> str:
@@ -67,10 +67,10 @@ def about_model(estimator: Any) -> str:
         "rgcn": "R-GCN",
         "gine": "GIN with edge labels",
     }
-    told = [f"{names.get(estimator.conv, estimator.conv)}, {estimator.layers} layers × {estimator.hidden}"]
+    told = [f"{names.get(estimator.conv, estimator.conv)}, {_count(estimator.layers, 'layer')} × {estimator.hidden}"]
     told += ["batch norm"] if estimator.batch_norm else []
     told += [f"dropout {estimator.dropout:g}"] if estimator.dropout else []
-    told += [f"learning rate {estimator.learning_rate:g}", f"at most {estimator.max_epochs} epochs"]
+    told += [f"learning rate {estimator.learning_rate:g}", f"at most {_count(estimator.max_epochs, 'epoch')}"]
     told += [f"{estimator.members} members"] if estimator.members > 1 else []
     return ", ".join(told)
 
@@ -92,6 +92,8 @@ def print_training(run: RunFolder, estimator: Estimator, answer: Answer, evaluat
     best = sorted(set(estimator.best_epoch_))
     epochs = str(best[0]) if len(best) == 1 else f"{best[0]}–{best[-1]}"
     parts = f"trained on {len(answer.train):,}, validated on {len(answer.valid):,}"
+    if answer.lacking:
+        parts += f"; {answer.lacking:,} {'has' if answer.lacking == 1 else 'have'} no target"
     seconds = duration(sum(row["seconds"] for row in history))
     console.print(f"{parts}; kept epoch {epochs} of {len(history)}, {seconds}\n")
     on = {"test": "test part", "validation": "validation part, which chose the epoch", "training": "training part itself"}

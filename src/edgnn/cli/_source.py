@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import warnings
 from collections.abc import Mapping
@@ -12,14 +14,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from edgnn._places import exists
+from edgnn._suggest import closest
 from edgnn._text import short
-from edgnn.cli._complete import sources
+from edgnn.cli._complete import data_sets, sources
 from edgnn.errors import DatasetError, EdgnnError
 
 if TYPE_CHECKING:
     from edgnn.datasets import Dataset
 
 _PATHS = ("nodes", "graphs")
+#: Endings of files that edgnn reads; no name of a data set and no SMILES ends so.
+_FILE = re.compile(
+    r"\.(csv|tsv|txt|parquet|pq|nt|ttl|nq|trig|n3|rdf|owl|xml|graphml|json|sdf|sd|mol|smi|smiles|graphs|zip|xlsx?)(\.gz)?$",
+    re.I,
+)
 
 
 class Level(StrEnum):
@@ -58,7 +67,7 @@ Regression = Annotated[
     bool | None,
     typer.Option(
         "--regression/--classification",
-        help="Take numbers as values or as classes; default: whole ones as classes.",
+        help="Take numbers as values or as classes; default: whole ones as classes (written 1.0, if they are few).",
         rich_help_panel="Data",
     ),
 ]
@@ -120,14 +129,23 @@ class Source:
         from edgnn.datasets import load_dataset
 
         options = dict(self.options or {})
-        if self.target and self.target_file is None:
+        if self.target_file is not None:
+            options |= {"target_file": self.target_file, "target": self.target, "level": self.task}
+        elif self.target:
             options |= self._target_options()
-        data = load_dataset(self.name, data_dir=self.data_dir, **options)
-        if self.target_file is None:
-            return data
-        from edgnn.datasets._target_file import with_target_file
+        return load_dataset(self.name, data_dir=self.data_dir, **options)
 
-        return with_target_file(data, self.target_file, self.target, level=self.task)
+    def columns(self) -> list[str]:
+        """Say in a line which columns of a table are read; nothing of other data."""
+        if _is_named(self.name):
+            return []
+        from edgnn.cli._columns import columns_line
+        from edgnn.io._tables_columns import column_uses
+
+        told, of_file = dict(self.options or {}), self.target_file is not None
+        kind = format_of(self.name, told)
+        told |= {} if of_file or not self.target else self._target_options()
+        return columns_line(column_uses(self.name, kind, told), self.target if of_file else ())
 
     def _target_options(self) -> dict[str, Any]:
         """Return the reader's option for the target columns."""
@@ -135,7 +153,7 @@ class Source:
 
         if find(self.name) is not None:
             raise DatasetError(f"{self.name} is a named data set with targets of its own; leave --target out")
-        if not Path(self.name).exists():
+        if not exists(self.name):
             raise DatasetError(f"there is no file {self.name}; if you mean a TU set of that name, leave --target out")
         kind = format_of(self.name, self.options or {})
         one_or_more = self.target[0] if len(self.target) == 1 else list(self.target)
@@ -164,10 +182,14 @@ class Source:
 
 
 def _as_asked(data: Dataset, regression: bool | None) -> Dataset:
-    """Take the targets as values or as classes where that was asked for."""
+    """Take the targets as values or as classes where that was asked for, and whole numbers written with a point as classes."""
     import numpy as np
 
+    from edgnn.io._decimal_commas import has_decimal_comma, write_points
+
     assert data.targets is not None
+    if regression is None and data.task == "regression" and _are_classes(data.targets):
+        regression = False
     if regression is None or data.targets.ndim > 1:
         return data
     if regression and data.class_names:
@@ -176,7 +198,8 @@ def _as_asked(data: Dataset, regression: bool | None) -> Dataset:
         if len(wrong):
             value = data.class_names[data.targets[wrong[0]]]
             where = f"{data.level} {wrong[0]}, counted from 0"
-            raise DatasetError(f"--regression needs numbers, but {data.name} has the target {value!r} ({where})")
+            hint = write_points(value) if has_decimal_comma(value) else ""
+            raise DatasetError(f"--regression needs numbers, but {data.name} has the target {value!r} ({where}){hint}")
         return replace(data, targets=values[data.targets], class_names=())
     if not regression and data.task == "regression":
         from edgnn.datasets._dataset import encode_classes
@@ -187,12 +210,22 @@ def _as_asked(data: Dataset, regression: bool | None) -> Dataset:
             value = whole[whole != np.round(whole)][0]
             raise DatasetError(f"--classification needs whole numbers or names, but {data.name} has the target {value:g}")
         if len(known) < len(data):
-            lacking = f"{len(data) - len(known):,} of {len(data):,} {data.level}s"
-            warnings.warn(f"{lacking} have no target and are left out", stacklevel=2)
+            count = len(data) - len(known)
+            verbs = ("has", "is") if count == 1 else ("have", "are")
+            rule = f"{count:,} of {len(data):,} {data.level}s {verbs[0]} no target and {verbs[1]} left out"
+            warnings.warn(rule, stacklevel=2)
         numbers, names = encode_classes(whole.astype(np.int64))
         items: Any = {"graphs": data.graphs[known]} if data.nodes is None else {"nodes": data.nodes[known]}
         return replace(data, targets=numbers, class_names=names, **items)
     return data
+
+
+def _are_classes(values: Any) -> bool:
+    """Return whether numbers with a point are classes: all there, whole, of at most 20 kinds, and two of a kind on average."""
+    import numpy as np
+
+    whole = values.ndim == 1 and bool((values == np.round(values)).all()) and bool((np.abs(values) < 2**53).all())
+    return whole and len(np.unique(values)) <= min(20, len(values) // 2)
 
 
 def _as_number(text: str) -> float:
@@ -205,7 +238,7 @@ def _as_number(text: str) -> float:
 def _is_named(name: str) -> bool:
     from edgnn.datasets import find
 
-    return find(name) is not None or not Path(name).exists()
+    return find(name) is not None or not exists(name)
 
 
 def format_of(name: str, options: Mapping[str, Any]) -> str:
@@ -215,12 +248,25 @@ def format_of(name: str, options: Mapping[str, Any]) -> str:
     return str(options.get("format") or recognize(name, options))
 
 
+def check_told(name: str, told: Mapping[str, Any]) -> None:
+    """Raise where a file that a command was told of is not there; torch is only imported to look for a data set's name."""
+    options = told.get("options") or {}
+    check_exists(name, options)
+    for path in (*(options.get(key) for key in _PATHS), told.get("target_file")):
+        if isinstance(path, str | Path) and not exists(path):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+
+
 def check_exists(name: str, options: Mapping[str, Any]) -> None:
     """Raise where there is no such file, and the name or the reader's options tell that one was meant."""
+    if exists(name):
+        return
+    if _FILE.search(name):
+        raise DatasetError(f"{name!r} is neither a data set's name nor an existing file; `edgnn datasets` lists the names")
     from edgnn.datasets import find
     from edgnn.datasets._registry import find_or_tu
 
-    if find(name) is not None or Path(name).exists():
+    if find(name) is not None:
         return
     find_or_tu(name)
     if options:
@@ -229,29 +275,24 @@ def check_exists(name: str, options: Mapping[str, Any]) -> None:
 
 def check_here(name: str, data_dir: Path | str | None = None) -> None:
     """Raise where a word is no file, no named set and no TU set on this machine: a molecule must not leave it as a guessed name."""
-    from edgnn.datasets import find
-    from edgnn.datasets._locate import locate
-    from edgnn.datasets._registry import find_or_tu, is_name, suggestion
-
-    if find(name) is not None or exists(name) or (is_name(name) and locate(find_or_tu(name), data_dir).path is not None):
+    if exists(name):
         return
-    if (similar := suggestion(name)) is not None:
+    if not _FILE.search(name):
+        from edgnn.datasets import find
+        from edgnn.datasets._locate import locate
+        from edgnn.datasets._registry import find_or_tu, is_name
+
+        if find(name) is not None or (is_name(name) and locate(find_or_tu(name), data_dir).path is not None):
+            return
+    if (similar := closest(name, data_sets(""), cutoff=0.8)) is not None:
         raise DatasetError(f"there is no file or data set {short(name)}; did you mean {similar}?")
     like_file = re.search(r"\.[A-Za-z]{2,8}(\.gz)?$", name) is not None
     hint = "" if like_file else "; for molecules, write a file with a column smiles"
     raise DatasetError(f"there is no file or data set {short(name)}{hint}")
 
 
-def exists(name: str) -> bool:
-    """Return whether there is such a file or folder; a word may also be no path at all, as a long SMILES is none."""
-    try:
-        return Path(name).exists()
-    except (OSError, ValueError):
-        return False
-
-
 def _absolute(path: Any) -> Any:
-    return str(Path(path).resolve()) if isinstance(path, str) and Path(path).exists() else path
+    return str(Path(path).resolve()) if isinstance(path, str) and exists(path) else path
 
 
 def check_place(path: Path | None, flag: str) -> None:

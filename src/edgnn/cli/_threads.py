@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from edgnn.training import RunFolder
 
 _MOST_THREADS = 4096
-_WORTH_A_THREAD = 2**17  # numbers per step and layer
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # as glibc numbers its settings
 _KEPT, _LARGEST = 2**30, 2**25  # bytes; glibc takes no larger threshold than the second
 
@@ -35,12 +34,14 @@ def reuse_memory() -> None:
 
 
 def use_few_threads(estimator: Estimator, data: Dataset, ensembles: int = 1) -> None:
-    """Train small models in one thread: a step is over before a second one has woken up, the more so on a busy machine."""
+    """Use one thread for small models from here on, also for what comes before and after training."""
     import torch
 
-    size, of_all = estimator.batch_size, len(data.graphs) if data.level == "graph" else data.graphs.num_nodes
-    share = 1.0 if size is None else min(1.0, size / max(of_all, 1))
-    if share * data.graphs.num_nodes * estimator.hidden * estimator.members * ensembles < _WORTH_A_THREAD:
+    from edgnn.estimators._threads import is_small
+
+    graphs = data.graphs
+    of_all = len(graphs) if data.level == "graph" else graphs.num_nodes
+    if is_small(graphs.num_nodes, of_all, estimator.batch_size, estimator.hidden * estimator.members * ensembles):
         torch.set_num_threads(1)
 
 

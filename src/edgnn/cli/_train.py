@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from edgnn._places import check_new_run
 from edgnn.cli._choices import Config, SettingsRow, make_estimator, read_config, recipe_of, told_options, validation_of
 from edgnn.cli._complete import sources
 from edgnn.cli._datasets import DataDir, Json, Options
 from edgnn.cli._interrupt import softly_interrupted
 from edgnn.cli._memory import MemoryOption, ceiling
-from edgnn.cli._parameters import Device, Seed, ValidationShare, takes_parameters, value_of
+from edgnn.cli._parameters import Device, Seed, ValidationShare, takes_parameters
 from edgnn.cli._progress import Progress
 from edgnn.cli._ranks import Lead, agree, joined, launch, restarted, told
+from edgnn.cli._resume import check_same, judged_part, stored_choices
 from edgnn.cli._show import introduction, print_training
-from edgnn.cli._source import Regression, Source, TargetFile, TargetOption, TaskOption
+from edgnn.cli._source import Regression, Source, TargetFile, TargetOption, TaskOption, check_told
 from edgnn.cli._threads import use_few_threads, use_threads_of
 from edgnn.errors import EdgnnError, RunError
 
@@ -57,7 +59,11 @@ def train(
     seed: Seed = None,
     device: Device = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with an interrupted run; all but --out can be left out.")
+        bool,
+        typer.Option(
+            "--resume",
+            help="Go on with an interrupted run; all but --out can be left out. --max-epochs may end it, or make it longer.",
+        ),
     ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Throw away the run that is in the folder.")] = False,
     memory: MemoryOption = None,
@@ -105,12 +111,15 @@ class _Wish:
 
 def _lead(wish: _Wish, lead: Lead, source: str | None, *, resume: bool, overwrite: bool) -> None:
     out = wish.out
+    if source is not None:
+        check_told(source, wish.options)
     if (resume and _holds_run(out)) or (lead.group is not None and restarted(out)):
         _resume(wish, lead, source)
         return
     if source is None:
         way = f"there is no run in {out} to resume: " if resume else ""
         raise EdgnnError(f"{way}name the data to train on, such as: edgnn train MUTAG --out {out}")
+    check_new_run(out, overwrite)
     if resume and not wish.quiet:
         typer.echo(f"there is no run in {out} yet: starting it", err=True)
     _start(wish, lead, source, overwrite)
@@ -126,7 +135,7 @@ def _start(wish: _Wish, lead: Lead, name: str, overwrite: bool) -> None:
     row = recipe_of(options.get("settings"), data)
     if row is not None and row.model != "edgnn":
         raise EdgnnError(f"the settings {row.row!r} are those of a rival: edgnn evaluate --settings {row.row} takes them")
-    parts = {"test": _test(options.get("test"), data), "validation": validation_of(options.get("validation"), row)}
+    parts = {"test": judged_part(options.get("test"), data), "validation": validation_of(options.get("validation"), row)}
     seed = options.get("seed", 0)
     parameters = ({} if row is None else row.estimator) | wish.parameters
     estimator = make_estimator(data, parameters, validation=parts["validation"], seed=seed)
@@ -149,39 +158,34 @@ def _start(wish: _Wish, lead: Lead, name: str, overwrite: bool) -> None:
         about=about, class_names=data.class_names, overwrite=overwrite,
     )  # fmt: skip
     lead.tell(run, source.stored())
-    _train(wish, run, estimator, data, split, lead.group)
+    _train(wish, run, estimator, source, data, split, lead.group)
 
 
 def _resume(wish: _Wish, lead: Lead, name: str | None) -> None:
+    from edgnn.estimators._epochs import change_epochs
     from edgnn.estimators._session import check_data, checkpoint_epoch, estimator_of, finished
     from edgnn.experiments import items_of
     from edgnn.training import RunFolder
 
     run = RunFolder.open(wish.out)
     estimator = estimator_of(run)
-    origin, parts = _stored_choices(run)
+    origin, parts = stored_choices(run)
     given = origin if name is None else origin | {key: value for key, value in wish.options.items() if key in origin}
     source = Source.of(name or origin["name"], given, wish.data_dir or origin.get("data_dir"))
     data = source.load()
     check_data(run, items_of(data), data.targets)
-    _check_same(wish, run, estimator, data)
+    check_same(wish.options, wish.parameters, run, estimator, data)
+    if "max_epochs" in wish.parameters:
+        change_epochs(run, estimator, wish.parameters["max_epochs"])
     if finished(run):
         _say_finished(wish, run)
         return
     use_threads_of(run)
-    begun = f"resuming {run.path} after epoch {checkpoint_epoch(run)}"
+    epoch = checkpoint_epoch(run)
+    begun = f"{'ending' if epoch >= estimator.max_epochs else 'resuming'} {run.path} after epoch {epoch}"
     lead.tell(run, source.stored())
-    _train(wish, run, estimator, data, _split(data, parts, int(estimator.random_state)), lead.group, begun)
-
-
-def _stored_choices(run: RunFolder) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what a run says about its data and its parts."""
-    from edgnn.datasets._origin import loadable_origin
-
-    origin, parts = loadable_origin(run.config), run.config.get("parts")
-    if origin is not None and isinstance(parts, dict) and {"test", "validation"} <= set(parts):
-        return origin, parts
-    raise RunError(f"{run.path / 'config.json'} does not say what the run was trained on; the file is damaged")
+    split = _split(data, parts, int(estimator.random_state))
+    _train(wish, run, estimator, source, data, split, lead.group, begun)
 
 
 def _follow(wish: _Wish, group: Group) -> None:
@@ -203,7 +207,8 @@ def _follow(wish: _Wish, group: Group) -> None:
 
 
 def _train(
-    wish: _Wish, run: RunFolder, estimator: Estimator, data: Dataset, split: Split | None, group: Group | None, begun: str = ""
+    wish: _Wish, run: RunFolder, estimator: Estimator, source: Source, data: Dataset, split: Split | None, group: Group | None,
+    begun: str = "",
 ) -> None:  # fmt: skip
     from edgnn.estimators._session import checkpoint_epoch, train_run
     from edgnn.experiments import finish_run, items_of
@@ -221,7 +226,7 @@ def _train(
             if begun and not wish.quiet:
                 typer.echo(begun, err=True)
             if not wish.quiet and not wish.as_json:
-                introduction(data, estimator)
+                introduction(data, estimator, *source.columns())
             with softly_interrupted(patient=group is not None) as interrupt, progress:
                 answer = train_run(run, estimator, items_of(data), data.targets, split, on_epoch=on_epoch, group=group)
             assert answer is not None
@@ -229,7 +234,9 @@ def _train(
     except KeyboardInterrupt:
         reached = checkpoint_epoch(run)
         after = f" after epoch {reached}" if reached else ""
-        typer.echo(f"edgnn: interrupted{after}; go on with: {_command_to_resume(run, group)}", err=True)
+        way = _command_to_resume(run, group)
+        end = f", or end it there with: {way} --max-epochs {reached}" if reached else ""
+        typer.echo(f"edgnn: interrupted{after}; go on with: {way}{end}", err=True)
         raise typer.Exit(130) from None
     if wish.as_json:
         _print_json(run)
@@ -242,42 +249,10 @@ def _command_to_resume(run: RunFolder, group: Group | None) -> str:
     return shlex.join([*program, "train", "--out", str(run.path), "--resume"])
 
 
-def _test(told: Any, data: Dataset) -> float | str | None:
-    """Return the part to judge on, or how much of all items."""
-    if told is None:
-        return None if data.split is None else "published"
-    meant: float | str | None = value_of(told)
-    if not isinstance(meant, float | None) and meant != "published":
-        raise EdgnnError(f"test={told!r}: choose published, a share between 0 and 1, or none")
-    return meant
-
-
 def _split(data: Dataset, parts: dict[str, Any], seed: int) -> Split | None:
     from edgnn.experiments import training_split
 
     return training_split(data, test=parts["test"], validation=parts["validation"], seed=seed)
-
-
-def _check_same(wish: _Wish, run: RunFolder, estimator: Estimator, data: Dataset) -> None:
-    """Raise where a flag, a file or settings ask for something else than the run that is to be resumed has."""
-    from edgnn.cli._choices import class_weight_of
-
-    options, parts = wish.options, run.config["parts"]
-    row = recipe_of(options.get("settings"), data)
-    asked = ({} if row is None else row.estimator) | wish.parameters
-    if "class_weight" in asked:
-        asked["class_weight"] = class_weight_of(asked["class_weight"], data.class_names)
-    stored = estimator.get_params(deep=False) | {"seed": estimator.random_state} | parts
-    if "seed" in options:
-        asked["seed"] = options["seed"]
-    if "test" in options:
-        asked["test"] = _test(options["test"], data)
-    if "validation" in options or row is not None:
-        asked["validation"] = validation_of(options.get("validation"), row)
-    for name, value in asked.items():
-        if name not in stored or stored[name] != value:
-            has = f"{name}={stored[name]!r}" if name in stored else f"no parameter {name!r}"
-            raise RunError(f"the run in {run.path} has {has}, not {value!r}: leave that out to resume it, or start another run")
 
 
 def _holds_run(out: Path) -> bool:

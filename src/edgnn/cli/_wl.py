@@ -88,12 +88,8 @@ def color(
         return
     typer.echo(repr(coloring))
     for row in table:
-        common = row["largest"]
-        typer.echo(
-            f"round {row['round']}: {row['colors']:,} colors; most common: {common['nodes']:,}× {common['meaning']}"
-            if common
-            else ""
-        )
+        common, count = row["largest"], f"{row['colors']:,} color{'s' * (row['colors'] != 1)}"
+        typer.echo(f"round {row['round']}: {count}; most common: {common['nodes']:,}× {common['meaning']}" if common else "")
     for path in (svg, html):
         if path is not None:
             typer.echo(f"drawn: {path}")
@@ -119,7 +115,8 @@ def classes(
             json.dumps({"source": source, "scheme": scheme.value, "classes": len(groups), "groups": list(groups.values())})
         )
         return
-    typer.echo(f"{len(graphs):,} graphs fall into {len(groups):,} classes under {scheme.value!r}")
+    fall = "graph falls" if len(graphs) == 1 else "graphs fall"
+    typer.echo(f"{len(graphs):,} {fall} into {len(groups):,} class{'es' * (len(groups) != 1)} under {scheme.value!r}")
     if len(graphs) == 1:
         typer.echo("for the nodes of a single graph see: edgnn wl color, edgnn wl power")
     for members in shared:
@@ -177,7 +174,7 @@ def _graphs(source: str, data_dir: Path | None, option: list[str] | None) -> Gra
     if colon and number.lstrip("-").isdigit() and not Path(source).exists():
         graphs = _dataset(name, data_dir, option).graphs
         if not -len(graphs) <= int(number) < len(graphs):
-            raise GraphError(f"{name} has {len(graphs)} graphs, numbered from 0; there is no graph {number}")
+            raise GraphError(f"{name} has {_graphs_counted(graphs)}; there is no graph {number}")
         return graphs[int(number)]
     return _dataset(source, data_dir, option).graphs
 
@@ -211,8 +208,12 @@ def _draw(coloring: Any, graph: int, svg: Path | None, html: Path | None, source
     if svg is not None and svg.suffix.lower() not in (".svg", ""):
         raise GraphError(f"--svg writes SVG, but {svg.name} is named as something else; name it .svg")
     if not -len(coloring.graphs) <= graph < len(coloring.graphs):
-        raise GraphError(f"{source} has {len(coloring.graphs)} graphs, numbered from 0; there is no graph {graph}")
+        raise GraphError(f"{source} has {_graphs_counted(coloring.graphs)}; there is no graph {graph}")
     for path, text in ((svg, draw_coloring), (html, coloring_page)):
         if path is not None:
             with atomic_file(path) as stream:
                 stream.write(text(coloring, graph).encode())
+
+
+def _graphs_counted(graphs: Graphs) -> str:
+    return "one graph, number 0" if len(graphs) == 1 else f"{len(graphs):,} graphs, numbered from 0"

@@ -6,6 +6,7 @@ import numpy as np
 
 from edgnn._text import preview
 from edgnn.datasets._dataset import Dataset
+from edgnn.io._decimal_commas import has_decimal_comma, write_points
 
 _MISSING = frozenset(("", "-", "?", "na", "n/a", "nan", "nil", "none", "null", "missing", "unknown"))
 _MANY = 20
@@ -26,10 +27,9 @@ def doubts(data: Dataset) -> list[str]:
     words = [name for name in names if name not in numbers and name not in absent]
     if len(numbers) > max(_MANY, len(names) // 2):
         why = f", because of {preview(words)}" if words else f", because of {preview(absent)}" if absent else ""
-        told.append(
-            f"the targets are taken for {len(names):,} classes{why}, but most of them are numbers; "
-            "--regression learns numbers as values"
-        )
+        comma = next(filter(has_decimal_comma, numbers), None)
+        way = "--regression learns numbers as values" if comma is None else f"{comma!r} is{write_points(comma)[1:]}"
+        told.append(f"the targets are taken for {len(names):,} classes{why}, but most of them are numbers; {way}")
         return told
     alone = [name for name, count in zip(names, counts, strict=True) if count == 1]
     if alone:

@@ -6,15 +6,17 @@ import csv
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from edgnn._places import exists
 from edgnn.datasets._cache import ensure, recorded
 from edgnn.datasets._checksums import verify
 from edgnn.datasets._dataset import Dataset, encode_classes
 from edgnn.datasets._locate import Location, locate
-from edgnn.datasets._registry import Entry, find, find_or_tu, suggestion
+from edgnn.datasets._registry import Entry, find, find_or_tu, smiles_hint, suggestion
+from edgnn.datasets._target_file import with_target_file
 from edgnn.errors import DatasetError, FetchError, FormatError
 from edgnn.graphs import Nodes
 from edgnn.io import read_labeled, read_rdf, read_tu
@@ -28,6 +30,8 @@ def load_dataset(
     data_dir: str | os.PathLike[str] | None = None,
     download: bool = True,
     progress: bool | None = None,
+    target_file: str | os.PathLike[str] | None = None,
+    level: Literal["graph", "node"] | None = None,
     **options: Any,
 ) -> Dataset:
     """Load a data set by name, or any file that edgnn reads.
@@ -46,6 +50,11 @@ def load_dataset(
         Whether the network may be used.
     progress : bool, optional
         Show a progress bar while downloading; default: on a terminal.
+    target_file : path, optional
+        A table (CSV or TSV, plain or gzip) of names and targets, for files that hold none, such as RDF. ``target=`` then names its
+        column of targets, or several; default: the only one beside the names.
+    level : {"graph", "node"}, optional
+        What the rows of ``target_file`` name; default: nodes of a single graph, else graphs.
     **options
         For a path: options of its reader, such as ``target=`` or ``node_target=``.
 
@@ -55,8 +64,16 @@ def load_dataset(
     >>> edgnn.load_dataset("mutag")
     Dataset('MUTAG', 2 classes, Graphs(188 graphs, 3,371 nodes, 7,442 edges, 7 node labels, 4 edge labels))
     """
+    if target_file is not None:
+        columns = _columns(options.pop("target", None))
+        if level not in (None, "graph", "node"):
+            raise DatasetError(f"level={level!r}: the rows of a table of targets name a 'graph' or a 'node'")
+        data = load_dataset(name, data_dir=data_dir, download=download, progress=progress, **options)
+        return with_target_file(data, target_file, columns, level=level)
+    if level is not None:
+        raise DatasetError(f"level={level!r} says what the rows of a table of targets name; name the table with target_file=")
     text = os.fspath(name)
-    if find(text) is None and Path(text).exists():
+    if find(text) is None and exists(text):
         return _from_path(Path(text), options)
     if options:
         raise DatasetError(f"{text!r} is a named data set, which takes no reader options ({', '.join(sorted(options))})")
@@ -67,6 +84,13 @@ def load_dataset(
     folder = _folder(entry, location, download, progress)
     source = f"{location.place}: {folder}"
     return _load_tu(entry, folder, source) if entry.kind == "tu" else _load_rdf(entry, folder, source)
+
+
+def _columns(target: Any) -> list[str]:
+    named = [target] if isinstance(target, str) else [] if target is None else target
+    if not isinstance(named, list | tuple) or not all(isinstance(name, str) for name in named):
+        raise DatasetError(f"target={target!r}: name the column of targets in target_file, or a list of columns")
+    return list(named)
 
 
 def _from_path(path: Path, options: dict[str, Any]) -> Dataset:
@@ -95,6 +119,11 @@ def _folder(entry: Entry, location: Location, download: bool, progress: bool | N
     try:
         return ensure(entry.folder, entry.parts, checksums=entry.sha256 or None, progress=progress, on_first=_say)
     except FetchError as error:
+        if find(entry.name) is None:
+            raise FetchError(
+                f"nothing called {entry.name!r} was found: it is no file, no registered data set, and as one of the TU collection "
+                f"{error}{smiles_hint(entry.name)}"
+            ) from error
         if entry.name != "MUTAG":
             raise
         raise FetchError(f"{error}; MUTAG also comes with: pip install 'edgnn[kernels]'") from error

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from edgnn._suggest import closest
 from edgnn.datasets._cache import Part
-from edgnn.errors import DatasetError
+from edgnn.errors import DatasetError, MissingDependencyError
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,9 @@ def find_or_tu(name: str) -> Entry:
     if entry is not None:
         return entry
     if not is_name(name):
-        raise DatasetError(f"{name!r} is neither a data set's name nor an existing file; `edgnn datasets` lists the names")
+        raise DatasetError(
+            f"{name!r} is neither a data set's name nor an existing file; `edgnn datasets` lists the names{smiles_hint(name)}"
+        )
     return Entry(
         name=name,
         kind="tu",
@@ -91,6 +93,19 @@ def find_or_tu(name: str) -> Entry:
         citation="Morris, Kriege, Bause, Kersting, Mutzel, Neumann: TUDataset: a collection of benchmark datasets for "
         "learning with graphs. ICML GRL+ workshop 2020.",
     )
+
+
+def smiles_hint(name: str) -> str:
+    """Return where molecules belong, for a word that is a SMILES of more than two atoms; nothing for others, or without RDKit."""
+    from edgnn.io._rdkit import read_smiles
+
+    try:
+        mol, _ = read_smiles(name)
+    except MissingDependencyError:
+        return ""
+    if mol is None or mol.GetNumAtoms() <= 2:
+        return ""
+    return f"; if {name!r} is a SMILES, put it into a file, in a column smiles with a column of targets beside it"
 
 
 def _key(name: str) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
 
 from edgnn.datasets._dataset import Dataset
 from edgnn.graphs import Graphs
+
+_MOST_LABELS = 1_000
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,8 @@ def summary(data: Dataset) -> dict[str, Any]:
         "differs_from_paper": [row.key for row in table if row.differs],
         "note": data.paper_note,
         "class_counts": class_counts(data),
+        "node_labels": _ready(label_counts(data.graphs, "node")),
+        "edge_labels": _ready(label_counts(data.graphs, "edge")),
         "edges_stored_both_ways": stored_both_ways(data.graphs),
         "source": data.source,
         "sha256": dict(data.sha256),
@@ -85,6 +89,24 @@ def class_counts(data: Dataset) -> dict[str, int]:
         return {}
     counts = np.bincount(data.targets, minlength=len(data.class_names))
     return dict(zip(data.class_names, counts.tolist(), strict=True))
+
+
+def label_counts(graphs: Graphs, of: Literal["node", "edge"]) -> list[tuple[Any, int]]:
+    """Return the labels of the nodes or edges with how often each occurs, most frequent first; nothing where there are none."""
+    labels, vocabulary = (getattr(graphs, f"{of}_{what}") for what in ("label", "vocabulary"))
+    if vocabulary.constant:
+        return []
+    counts = torch.bincount(labels.cpu(), minlength=len(vocabulary))
+    order = torch.argsort(counts, descending=True, stable=True)[: int((counts > 0).sum())]
+    return [(vocabulary[number], int(counts[number])) for number in order.tolist()]
+
+
+def _ready(counts: list[tuple[Any, int]]) -> list[dict[str, Any]]:
+    """Return the most frequent labels as JSON has them."""
+    return [
+        {"label": label if isinstance(label, str | int | float | None) else str(label), "count": count}
+        for label, count in counts[:_MOST_LABELS]
+    ]
 
 
 def stored_both_ways(graphs: Graphs) -> bool:

@@ -12,7 +12,7 @@ from edgnn.draw._digraph import LONGEST_LABEL, MOST_LABELED, Name, Shown, draw_l
 from edgnn.draw._layout import layout
 from edgnn.draw._names import label_text, node_texts
 from edgnn.draw._part import strengths, strongest_part
-from edgnn.draw._shade import Shade, clean, document, heading, scores_of
+from edgnn.draw._shade import Shade, clean, document, headed, scores_of
 from edgnn.draw._svg import CHARACTER, cut, edge_length, lines
 from edgnn.errors import GraphError
 from edgnn.graphs import Graphs
@@ -68,7 +68,7 @@ def draw_attribution(
         strength = strengths(graph, shown.nodes, shown.edges)
         shown = shown.part(strongest_part(graph, strength, node, largest))
     points, size = _places(shown, like)
-    points, beside, size = _framed(points, names_beside(shown, points), size, title is not None)
+    points, beside, size = _framed(points, names_beside(shown, points), size)
     drawn = lines(shown.graph)
     parts = [part for line in drawn for part in draw_line(line, shown, points, shade)]
     parts += [part for line in drawn for part in draw_label(line, shown, points)]
@@ -76,7 +76,7 @@ def draw_attribution(
     parts += [name.svg() for name in beside]
     top = size[1]
     for note in _notes(shown, graph.num_nodes):
-        parts.append(f'<text x="{_MARGIN}" y="{top + 8:.1f}" font-size="11" fill-opacity=".8" class="note">{note}</text>')
+        parts.append(f'<text x="{_MARGIN}" y="{top + 8:.1f}" font-size="11" fill-opacity=".8" class="remark">{note}</text>')
         top += _ROW
     legend, rows = _legend(shown, top + 6)
     parts += legend
@@ -85,10 +85,9 @@ def draw_attribution(
         parts += shade.legend(_MARGIN, top + 4, _SCALE)
         top += 38
     width = max(size[0], _LEAST_WIDTH, _LEGEND_WIDTH * CHARACTER + 60 if rows else 0)
-    if title is not None:
-        parts.insert(0, heading(title, width))
+    parts, above = headed(parts, title, width)
     name = title or f"graph of {graph.num_nodes:,} nodes and {graph.num_edges:,} edges"
-    return document(parts, width, top + 6, name, _about(shown))
+    return document(parts, width, top + 6 + above, name, _about(shown))
 
 
 def _checked(
@@ -125,13 +124,11 @@ def _places(shown: Shown, like: Graphs | None) -> tuple[_Array, tuple[float, flo
     return points, (float(points[:, 0].max()), float(points[:, 1].max()))
 
 
-def _framed(
-    points: _Array, names: list[Name], size: tuple[float, float], titled: bool
-) -> tuple[_Array, list[Name], tuple[float, float]]:  # fmt: skip
+def _framed(points: _Array, names: list[Name], size: tuple[float, float]) -> tuple[_Array, list[Name], tuple[float, float]]:
     """Move everything so that also names at the sides are inside, and return the size."""
     left = min([0.0, *(name.ends[0] for name in names)])
     right = max([size[0], *(name.ends[1] for name in names)])
-    margin, top = _MARGIN + 4, _MARGIN + 6 + 24 * titled
+    margin, top = _MARGIN + 4, _MARGIN + 6
     shift = np.array([margin - left, top])
     moved = [Name(name.x + shift[0], name.y + shift[1], name.text, name.anchor) for name in names]
     return points + shift, moved, (right - left + 2 * margin, size[1] + top + _MARGIN + 14)
@@ -168,7 +165,7 @@ def _rows(labels: list[Any], kind: str, codes: dict[Any, str]) -> list[str]:
     for label, count in counts[:_MOST_ROWS]:
         code = f'<text x="7" y="8" dy=".35em" font-size="9" text-anchor="middle">{clean(codes[label])}</text>' if codes else ""
         text, whole = cut(label_text(label), _LEGEND_WIDTH), "" if label is None else str(label)
-        place = 'x="24" y="8" dy=".35em" font-size="11" class="legend"'
+        place = 'x="24" y="8" dy=".35em" font-size="11" class="label-row"'
         told = f"<text {place}>{clean(text)} ×{count}<title>{clean(whole)}</title></text>"
         rows.append(f"{circle if kind == 'node' else arrow}{code}{told}")
     if len(counts) > _MOST_ROWS:

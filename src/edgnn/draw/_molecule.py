@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from edgnn._optional import optional
-from edgnn.draw._shade import Shade, clean, document, heading, scores_of, signed
+from edgnn.draw._shade import Shade, clean, document, headed, scores_of, signed
 from edgnn.errors import GraphError
 from edgnn.graphs import Graphs
 from edgnn.graphs._vocabulary import UNKNOWN
@@ -96,17 +96,16 @@ def draw_molecule(
     nodes, edges = scores_of(node_score, graph.num_nodes, "node"), scores_of(edge_score, graph.num_edges, "edge")
     shade, bonds = Shade.over(nodes, edges), _bonds(graph, edges, marked_edges)
     lines, places, width, height = skeleton(graph, bonds, like, numbers)
-    top, whole = _MARGIN + 22 * (title is not None), max(_LEAST_WIDTH, width + 2 * _MARGIN)
+    whole = max(_LEAST_WIDTH, width + 2 * _MARGIN)
     inside = [*_halos(places, nodes, bonds, shade), lines, *_marks(places, marked_nodes, bonds)]
     inside += _hovers(places, graph, nodes, bonds)
-    parts = [f'<g transform="translate({(whole - width) / 2:.1f},{top})">', *inside, "</g>"]
-    if title is not None:
-        parts.insert(0, heading(title, whole))
+    parts = [f'<g transform="translate({(whole - width) / 2:.1f},{_MARGIN})">', *inside, "</g>"]
     if shade.largest:
-        parts += shade.legend((whole - _SCALE) / 2, top + height + 12, _SCALE)
+        parts += shade.legend((whole - _SCALE) / 2, _MARGIN + height + 12, _SCALE)
     name = title or f"molecule of {graph.num_nodes} atoms"
-    bottom = top + height + (44 if shade.largest else _MARGIN)
-    return document(parts, whole, bottom, name, _about(graph, nodes))
+    bottom = _MARGIN + height + (44 if shade.largest else _MARGIN)
+    parts, above = headed(parts, title, whole)
+    return document(parts, whole, bottom + above, name, _about(graph, nodes))
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ _STRONGEST = 0.8
 _LEAST = 0.03
 _STEPS = 20
 _LARGEST = 1e200
+#: Of a title: what a character takes in the widest of usual fonts, the height of a line, and how many lines there may be.
+_CHARACTER, _LINE, _MOST_LINES = 9.2, 17, 3
 
 
 @dataclass(frozen=True)
@@ -94,10 +97,14 @@ def scores_of(scores: Any, size: int, what: str) -> _Array:
 
 
 def signed(value: float) -> str:
-    """Return a contribution with its sign and three digits."""
+    """Return a contribution with its sign and three digits, and all those before the decimal point."""
     if math.isnan(value):
         return "not known"
-    return f"{value:+.3g}".replace("-", "−") if value else "0"
+    if not value:
+        return "0"
+    plain = 1e-4 <= abs(value) < 1e7
+    text = f"{value:+,.{max(0, 2 - math.floor(math.log10(abs(value))))}f}" if plain else f"{value:+.3g}"
+    return text.replace("-", "−")
 
 
 def document(parts: Sequence[str], width: float, height: float, title: str, about: str) -> str:
@@ -114,11 +121,18 @@ def document(parts: Sequence[str], width: float, height: float, title: str, abou
     return f"{head}\n{told}\n{ground}\n" + "\n".join(parts) + "\n</svg>\n"
 
 
-def heading(title: str, width: float) -> str:
-    """Return the line above a picture, cut to its width; the whole of it shows under the pointer."""
-    most = max(8, int((width - 16) / 7.2))
-    shown = title if len(title) <= most else f"{title[: most - 1]}…"
-    return f'<text x="8" y="19" font-size="13" font-weight="600">{clean(shown)}<title>{clean(title)}</title></text>'
+def headed(parts: Sequence[str], title: str | None, width: float) -> tuple[list[str], float]:
+    """Put a title above a picture, in as many lines as its width takes, and return how much height that adds.
+
+    Of a title too long for three lines, the whole shows under the pointer.
+    """
+    if title is None:
+        return list(parts), 0
+    lines = wrap(title, max(8, int((width - 16) / _CHARACTER)), max_lines=_MOST_LINES, placeholder="…")
+    font, whole = 'font-size="13" font-weight="600" class="title"', f"<title>{clean(title)}</title>"
+    texts = [f'<text x="8" y="{19 + _LINE * row}" {font}>{clean(line)}{whole}</text>' for row, line in enumerate(lines)]
+    height = 5 + _LINE * max(1, len(lines))
+    return [*texts, f'<g transform="translate(0,{height})">', *parts, "</g>"], height
 
 
 def clean(text: str) -> str:

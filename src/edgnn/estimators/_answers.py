@@ -13,6 +13,7 @@ from edgnn._text import preview
 from edgnn.errors import RunError, UnknownLabelError
 from edgnn.estimators._base import Estimator
 from edgnn.estimators._classifier import Classifier, _decided
+from edgnn.estimators._coder import _count
 from edgnn.estimators._inputs import Items, graphs_of
 from edgnn.estimators._regressor import _shaped
 from edgnn.estimators._uncertainty import uncertainty_of
@@ -54,20 +55,28 @@ def predictions_of(estimator: Estimator, X: Any) -> Predictions:
 
 
 def check_known(estimator: Estimator, items: Items) -> None:
-    """Raise where the model has learned no label of any node or edge, and there are no features: it could only guess."""
+    """Raise where the model has learned no label of any node or edge, and there are no features: it could only guess.
+
+    Degrees, which stand in for labels that nodes do not have, are known of any graph; they say nothing beside edges of other kinds.
+    """
     graphs, coder = graphs_of(items), estimator._coder
     if coder.node_features or coder.edge_features or not graphs.num_nodes:
         return
     nodes, edges = estimator._seen.unseen(coder.encode(graphs))
-    if len(nodes) == graphs.num_nodes and len(edges) == graphs.num_edges:
-        by_nodes = coder.degree_labels is None
-        labels = list(graphs.node_vocabulary if by_nodes else graphs.edge_vocabulary)
-        learned = list(coder.node_vocabulary if by_nodes else coder.edge_vocabulary)
-        raise UnknownLabelError(
-            f"the model has learned none of the labels of these {graphs.num_nodes:,} nodes and {graphs.num_edges:,} edges: "
-            f"they are {preview(labels) or 'none'}, those of the training were {preview(learned) or 'none'}; "
-            "read the data as that of the training was read (-o), or train on data with these labels"
-        )
+    if len(edges) < graphs.num_edges:
+        return
+    labeled = coder.degree_labels is None and not coder.node_vocabulary.constant
+    by_edges = not labeled and graphs.num_edges > 0 and estimator._model.config["conv"] != "gnn"
+    if len(nodes) < graphs.num_nodes and not by_edges:
+        return
+    counts = ("" if by_edges else f"{_count(graphs.num_nodes, 'node')} and ") + _count(graphs.num_edges, "edge")
+    labels = graphs.node_vocabulary if labeled else graphs.edge_vocabulary
+    learned = coder.node_vocabulary if labeled else coder.edge_vocabulary
+    raise UnknownLabelError(
+        f"the model has learned none of the labels of these {counts}: "
+        f"they are {preview(list(labels)) or 'none'}, those of the training were {preview(list(learned)) or 'none'}; "
+        "read the data as that of the training was read (-o), or train on data with these labels"
+    )
 
 
 def identities(items: Items) -> dict[str, list[Any]]:

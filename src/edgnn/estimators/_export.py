@@ -16,21 +16,23 @@ import torch
 from torch import Tensor
 
 import edgnn
+from edgnn._places import LABELS, PROGRAM, check_new_export
 from edgnn.errors import ModelError
 from edgnn.estimators import _export_predict
 from edgnn.estimators._errors import NotFitted
 from edgnn.estimators._export_check import Checked, check_program, expected_of, inputs_for, random_items
+from edgnn.estimators._export_inputs import plain_graph
 from edgnn.estimators._export_program import program_of
 from edgnn.estimators._fleet import device_of
 from edgnn.estimators._inputs import Items, graphs_of
-from edgnn.graphs import Graphs, Nodes
+from edgnn.graphs import Nodes
 from edgnn.io._files import Path_, atomic_folder
 from edgnn.training._values import encode_value, encode_vocabulary
 
 if TYPE_CHECKING:
     from edgnn.estimators._base import Estimator
 
-PROGRAM, LABELS, SCRIPT, CHECK = "model.pt2", "labels.json", "predict.py", "check.json"
+SCRIPT, CHECK = "predict.py", "check.json"
 FORMAT = 1
 
 _MEANING = {
@@ -81,7 +83,7 @@ def export(
     if not estimator.__sklearn_is_fitted__():
         raise NotFitted(f"this {type(estimator).__name__} is not fitted yet: call fit before export")
     place, device = Path(path), device_of(estimator.device)
-    _check_place(place, overwrite)
+    check_new_export(place, overwrite)
     with atomic_folder(_beside(place) if overwrite else place) as folder:
         torch.export.save(_exported(estimator, device), folder / PROGRAM)
         program = _loaded(folder / PROGRAM)
@@ -198,7 +200,7 @@ def _examples(estimator: Estimator, checked: Checked) -> dict[str, Any]:
     items = next(random_items(estimator))
     outputs, expected = expected_of(estimator, items)
     tolerance = checked.tolerance * max(1.0, float(abs(outputs).max()))
-    graphs = [_plain(graph) for graph in graphs_of(items)]
+    graphs = [plain_graph(graph) for graph in graphs_of(items)]
     if isinstance(items, Nodes):
         place = {int(node): row for row, node in enumerate(items.index)}
         owner, offset = graphs_of(items).graph_of_node, graphs_of(items).graph_offset
@@ -207,30 +209,6 @@ def _examples(estimator: Estimator, checked: Checked) -> dict[str, Any]:
             graph["nodes"] = [node - int(offset[number]) for node in order if int(owner[node]) == number]
         expected = expected[[place[node] for node in order]]
     return {"graphs": graphs, "expected": expected.tolist(), "tolerance": tolerance}
-
-
-def _plain(graph: Graphs) -> dict[str, Any]:
-    """Return one graph as JSON."""
-    found: dict[str, Any] = {
-        "edges": torch.stack([graph.edge_source, graph.edge_target], dim=1).tolist(),
-        "node_labels": [encode_value(value) for value in graph.node_labels],
-        "edge_labels": [encode_value(value) for value in graph.edge_labels],
-    }
-    for name in ("node_features", "edge_features"):
-        if getattr(graph, name) is not None:
-            found[name] = getattr(graph, name).tolist()
-    return found
-
-
-def _check_place(path: Path, overwrite: bool) -> None:
-    """Raise before the work where its result could not be put."""
-    if not path.exists() or (path.is_dir() and not any(path.iterdir())):
-        return
-    ours = path.is_dir() and (path / PROGRAM).exists() and (path / LABELS).exists()
-    if not ours:
-        raise ModelError(f"{path} exists and is no exported model: name a new or empty folder")
-    if not overwrite:
-        raise ModelError(f"{path} holds an exported model already: choose another folder, or set overwrite=True (--overwrite)")
 
 
 def _beside(path: Path, what: str = "new") -> Path:

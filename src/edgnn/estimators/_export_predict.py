@@ -9,7 +9,11 @@ GRAPHS.json is a list of graphs, each of them an object such as
 with "node_features" and "edge_features", a row of numbers each, if the model was trained with them, and for a model of nodes
 with "nodes", the numbers of those to predict (default: all). "num_nodes" counts the nodes of a graph that has neither labels nor
 features. Labels that the model does not know count for nothing, and are warned of. One line of JSON is printed for each graph,
-or node.
+or node, with its "id" where the graph has one ("node_ids": one per node). Where edgnn is installed,
+
+    edgnn convert new.csv graphs.json --for RUN
+
+writes such a file of any data that edgnn reads; RUN is the run folder that the model was exported from.
 
     python predict.py --check
 
@@ -29,7 +33,8 @@ import torch
 from torch import Tensor
 
 HERE = Path(__file__).resolve().parent
-KEYS = ("node_labels", "edges", "edge_labels", "node_features", "edge_features", "nodes", "num_nodes")
+KEYS = ("node_labels", "edges", "edge_labels", "node_features", "edge_features", "nodes", "num_nodes", "id", "node_ids")
+WAY = "edgnn convert {} graphs.json --for RUN (the run folder that this model was exported from)"
 
 
 def main() -> None:
@@ -73,12 +78,17 @@ def load(about: dict[str, Any], device: str | None = None) -> tuple[Any, str]:
 
 def read(path: str) -> list[Any]:
     """Return the graphs of a file."""
+    way = "where edgnn is installed, this makes such a file: " + WAY.format(path)
     try:
         graphs = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        sys.exit(f"{path} cannot be read as JSON: {error}")
+    except FileNotFoundError:
+        sys.exit(f"there is no file {path}")
+    except OSError as error:
+        sys.exit(f"{path} cannot be read: {error.strerror}")
+    except (ValueError, RecursionError) as error:
+        sys.exit(f"{path} is no JSON ({error}), and a list of graphs as JSON is needed; {way}")
     if not isinstance(graphs, list):
-        sys.exit(f"{path} holds no list of graphs")
+        sys.exit(f"{path} holds no list of graphs; {way}")
     return graphs
 
 
@@ -103,7 +113,7 @@ def pack(graphs: list[dict[str, Any]], about: dict[str, Any]) -> tuple[dict[str,
             features[kind] += graph.get(f"{kind}_features", [])
         chosen = graph.get("nodes", range(size))
         nodes += [start + node for node in chosen]
-        items += [{"graph": place, "node": node} for node in chosen] if about["level"] == "node" else [{"graph": place}]
+        items += named(graph, place, chosen if about["level"] == "node" else None)
         offset.append(start + size)
     given = {"node_label": node_label, "edge_label": edge_label, "graph_offset": offset, "nodes": nodes}
     source, target = torch.tensor(ends, dtype=torch.int64).view(-1, 2).unbind(1)
@@ -115,6 +125,14 @@ def pack(graphs: list[dict[str, Any]], about: dict[str, Any]) -> tuple[dict[str,
     return {name: inputs[name] for name in about["inputs"]}, items
 
 
+def named(graph: dict[str, Any], place: int, nodes: Any = None) -> list[dict[str, Any]]:
+    """Return what tells a graph, or each of some of its nodes, from all others."""
+    if nodes is None:
+        return [{"graph": place} | ({"id": graph["id"]} if "id" in graph else {})]
+    ids = graph.get("node_ids")
+    return [{"graph": place, "node": node} | ({} if ids is None else {"id": ids[node]}) for node in nodes]
+
+
 def checked(graph: Any, place: int, about: dict[str, Any]) -> int:
     """Return the number of nodes of a graph; whatever is wrong with it ends the script in one line."""
     if not isinstance(graph, dict):
@@ -122,7 +140,7 @@ def checked(graph: Any, place: int, about: dict[str, Any]) -> int:
     for key, value in graph.items():
         if key not in KEYS:
             sys.exit(f"graph {place} has {key!r}, which is none of {', '.join(KEYS)}")
-        if key != "num_nodes" and not isinstance(value, list):
+        if key not in ("num_nodes", "id") and not isinstance(value, list):
             sys.exit(f"graph {place} has {cut(value)} for {key!r}: a list is needed")
     edges = graph.get("edges", [])
     for edge in edges:
@@ -135,6 +153,8 @@ def checked(graph: Any, place: int, about: dict[str, Any]) -> int:
     for node in graph.get("nodes", []):
         if type(node) is not int or not 0 <= node < size:
             sys.exit(f"graph {place} asks for the node {cut(node)}, but its nodes are {size}, numbered from 0")
+    if len(graph.get("node_ids", range(size))) != size:
+        sys.exit(f"graph {place} has {len(graph['node_ids'])} node_ids for its {size} nodes: each needs one")
     for kind, length in (("node", size), ("edge", len(edges))):
         check_rows(graph, place, kind, length, about)
     return size

@@ -26,9 +26,8 @@ _PREFIX = "colors."
 class Familiarity:
     """How much of each item a model has met before, by the colors of color refinement.
 
-    A color of round t stands for all that t layers can see of a node. One that no training item has is something that the model
-    has to guess about. Colors look along edges and against them, so of a model with ``direction="in"`` some may be new by edges
-    that it does not read; continuous features are not looked at.
+    A color of round t stands for all that t layers can see of a node, with ``direction="in"`` along entering edges alone. One that
+    no training item has is something that the model has to guess about. Continuous features are not looked at.
 
     Parameters
     ----------
@@ -97,7 +96,8 @@ class Colors:
 def _hashes(items: Items, config: Mapping[str, Any], multiplicity: Any) -> tuple[Tensor, ...]:
     """Return hashes of the colors of all nodes of graphs, or of the nodes that are the items."""
     scheme = _SCHEMES.get(config["conv"], "joint")
-    parts = signatures(graphs_of(items), config["layers"], scheme, multiplicity=multiplicity)
+    options = {"multiplicity": multiplicity, "direction": config["direction"]}
+    parts = signatures(graphs_of(items), config["layers"], scheme, **options)
     return tuple(part[items.index] for part in parts) if isinstance(items, Nodes) else parts
 
 

@@ -17,6 +17,7 @@ from edgnn.estimators._fleet import OnEpoch, inputs_of, model_config, reporting,
 from edgnn.estimators._inputs import Items, Level, graphs_of, positions_of, with_graphs
 from edgnn.estimators._parts import held_out, member_seed, with_every_label
 from edgnn.estimators._targets import Encoding, encoding_of
+from edgnn.estimators._threads import is_small, one_thread
 from edgnn.graphs import Graphs
 from edgnn.nn import Inputs, LargeInputs, Model
 from edgnn.training import Member, Trained, train
@@ -111,19 +112,23 @@ class Problem:
             for part in parts
             for number in range(parameters["members"])
         ]
-        trained = train(
-            level,
-            config,
-            self.inputs,
-            targets_of(encoding, data.y, data.weight, parameters.get("class_weight")),
-            fleet,
-            settings_of(parameters),
-            positions=positions_of(self.items),
-            resume=resume,
-            on_epoch=reporting(on_epoch, parameters["verbose"], parameters["max_epochs"]),
-            initial=initial,
-            group=group,
-        )
+        graphs = graphs_of(self.items)
+        of_all = len(graphs) if level == "graph" else graphs.num_nodes
+        small = is_small(graphs.num_nodes, of_all, parameters["batch_size"], parameters["hidden"] * len(fleet))
+        with one_thread(small and group is None):
+            trained = train(
+                level,
+                config,
+                self.inputs,
+                targets_of(encoding, data.y, data.weight, parameters.get("class_weight")),
+                fleet,
+                settings_of(parameters),
+                positions=positions_of(self.items),
+                resume=resume,
+                on_epoch=reporting(on_epoch, parameters["verbose"], parameters["max_epochs"]),
+                initial=initial,
+                group=group,
+            )
         if not all(trained.best_epoch):
             raise TrainingError(
                 f"{trained.best_epoch.count(0)} of {len(fleet)} models never had a loss that is a number: "

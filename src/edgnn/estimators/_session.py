@@ -46,7 +46,9 @@ class Answer:
     items, known : array of int
         Their positions, and those of the items that the model has learned from.
     train, valid : array of int
-        The parts that the model was trained and validated on.
+        The items that the model was trained and validated on; those without a target are among neither.
+    lacking : int
+        How many items of the data have no target.
     values : dict
         ``"prediction"``; ``"probability"`` and ``"classes"`` from classifiers.
     """
@@ -56,6 +58,7 @@ class Answer:
     known: _Array
     train: _Array
     valid: _Array
+    lacking: int
     values: dict[str, Any]
 
 
@@ -249,7 +252,9 @@ def _answer(
     else:
         name, items, known = "training", part.train, part.train
     values = estimator._result(outputs, problem, encoding, part, items)
-    return Answer(name, items, known, part.train, part.valid, values)
+    usable = problem.data.usable
+    learned, checked = problem.learned_from(part), part.valid[usable[part.valid]]
+    return Answer(name, items, known, learned, checked, int((~usable).sum()), values)
 
 
 def _check(estimator: Estimator, X: Items, y: Any, split: Any, class_names: Sequence[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from shlex import quote
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -137,7 +138,11 @@ def restored(kind: type[_E], run: RunFolder, changes: dict[str, Any] | None = No
     """Return the estimator that :func:`save_into` has written."""
     config = run.config
     if "fitted" not in config or not run.has(MODEL):
-        raise RunError(f"{run.path} holds a training that has not ended: there is no model to load; resume it")
+        resume = f"edgnn train --resume --out {quote(str(run.path))}"
+        raise RunError(
+            f"{run.path} holds a training that has not ended: there is no model to load; go on with it ({resume}), "
+            f"or end it now, with the best epoch so far ({resume} --max-epochs 1)"
+        )
     try:
         estimator = kind(**(_parameters(config["parameters"]) | (changes or {})))
         _fill(estimator, config["fitted"], run.load_tensors(MODEL))

@@ -12,9 +12,11 @@ import numpy as np
 from edgnn.errors import EvaluationError
 from edgnn.evaluation import _statistics as statistics
 from edgnn.evaluation._metrics import Metric, find_metric, measure
+from edgnn.evaluation._same import difference_of, equal_sets
 from edgnn.evaluation._splits import Split
 from edgnn.evaluation._summary import Comparison, Summary, summarize, summary_row
 from edgnn.evaluation._targets import Array, Task, known_mean
+from edgnn.io._files import Path_
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,13 +140,10 @@ class Evaluation:
         if not isinstance(other, Evaluation):
             raise EvaluationError(f"an evaluation is compared with another one, not with a {type(other).__name__}")
         name = find_metric(metric or self.metrics[0]).name
-        same = len(self.splits) == len(other.splits) and np.array_equal(
-            self.truth, other.truth, equal_nan=self.task != "classes"
-        )
-        for one, two in zip(self.splits, other.splits, strict=False):
-            same = same and _equal_sets(one.known, two.known) and _equal_sets(one.test, two.test)
-        if not same:
-            raise EvaluationError("the two evaluations have different targets or splits; evaluate both with one list of splits")
+        if differs := difference_of(self, other):
+            raise EvaluationError(
+                f"the two evaluations have different targets or splits ({differs}); evaluate both with one list of splits"
+            )
         differences = self[name].scores - other[name].scores
         if not self._one_test_part:
             interval, kind = statistics.t_interval(differences, self._ratio), "corrected-t"
@@ -229,13 +228,27 @@ class Evaluation:
 
         return evaluation_from_dict(values)
 
+    @classmethod
+    def load(cls, path: Path_) -> Evaluation:
+        """Return the evaluation in a JSON file, so that it can be compared with another: ``Evaluation.load(a).paired(…)``.
+
+        Parameters
+        ----------
+        path : path
+            What ``edgnn evaluate --out`` wrote, or the values of :meth:`to_dict` alone. All of it is checked; scores are computed
+            from its predictions.
+        """
+        from edgnn.evaluation._stored import load_evaluation
+
+        return load_evaluation(path)
+
     @cached_property
     def _ratio(self) -> float:
         return float(np.mean([len(split.test) / len(split.known) for split in self.splits]))
 
     @cached_property
     def _one_test_part(self) -> bool:
-        return all(_equal_sets(self.splits[0].test, split.test) for split in self.splits[1:])
+        return all(equal_sets(self.splits[0].test, split.test) for split in self.splits[1:])
 
     @cached_property
     def _summaries(self) -> dict[str, Summary]:
@@ -261,10 +274,6 @@ class Evaluation:
         if metric.name == "accuracy" and self.task == "classes":
             return statistics.single_test_interval(scores, int((self.truth[test] >= 0).sum())), "test-set"
         return statistics.t_interval(scores, 0), "seeds"
-
-
-def _equal_sets(one: Array, two: Array) -> bool:
-    return np.array_equal(np.sort(one), np.sort(two))
 
 
 def _ignorant(truth: Array, known: Array, test: Array, task: Task, num_classes: int) -> Outcome:

@@ -71,6 +71,7 @@ def _metrics(estimator: Estimator, answer: Answer, evaluation: Evaluation) -> di
         "items": len(answer.items),
         "trained_on": len(answer.train),
         "validated_on": len(answer.valid),
+        "without_target": answer.lacking,
         "metrics": {name: summary.mean for name, summary in summaries.items()},
         "majority": {name: summary.majority for name, summary in summaries.items()},
         "classes": list(evaluation.class_names),

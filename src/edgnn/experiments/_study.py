@@ -13,7 +13,7 @@ import edgnn
 from edgnn._text import one_line, short
 from edgnn.errors import EdgnnError, FormatError
 from edgnn.evaluation import Evaluation
-from edgnn.experiments._stored_evaluation import is_number, stored_evaluation
+from edgnn.evaluation._stored import is_number, stored_evaluation
 from edgnn.experiments._study_files import (
     STUDY,
     locked,

@@ -66,7 +66,8 @@ class CounterExample:
     probability : array
         What ``predict_proba`` says of it.
     smallest : bool
-        Whether fewer changes are known not to do: all of them were tried.
+        Whether fewer changes are known not to do: all of them were tried. Where degrees are labels, links outside the part around
+        a node count for degrees but are not tried, so that it is known of a single change only.
     tried : int
         How many changed graphs the model was asked about.
     """

@@ -108,7 +108,8 @@ class Search:
             return
         few = self.steps if len(self.steps) <= self.left else self.steps[: max(1, self.left // 2)]
         margins = self._asked([(step,) for step in few])
-        steps, exhaustive = self.steps[: len(margins)], len(margins) == len(self.steps)
+        steps = self.steps[: len(margins)]
+        exhaustive = len(margins) == len(self.steps) and not self.subject.has_links_beyond
         yield from self._offered([(step,) for step in steps], margins, True)
         best: list[tuple[tuple[Step, ...], float]] = [
             ((step,), float(margin)) for step, margin in zip(steps, margins, strict=True)

@@ -100,6 +100,11 @@ class Subject:
         """Whether an edge's label can be taken out."""
         return not self.estimator._coder.edge_vocabulary.constant
 
+    @property
+    def has_links_beyond(self) -> bool:
+        """Whether links outside the part count as well, for degrees that are labels."""
+        return self.beyond is not None and bool(self.beyond.any())
+
     def distance(self) -> np.ndarray[Any, Any]:
         """Return how far each node is from the one explained; zeros for a graph."""
         if self.part is None:

@@ -24,17 +24,10 @@ def owners(relations: Relations) -> Tensor:
 
 
 def averaged(relations: Relations, dtype: torch.dtype) -> Relations:
-    """Return relations by target whose pairs average states in the place of adding them up."""
+    """Return relations by target whose pairs average states in the place of adding them up; all of a pair weigh the same."""
     gather = relations.gather
-    lengths = gather.indptr.diff()
-    row = _row_of_entry(gather)
-    if gather.values is None:
-        values = lengths.to(dtype).reciprocal()[row]
-    else:
-        total = torch.segment_reduce(gather.values.to(dtype), "sum", lengths=lengths.long(), initial=0)
-        values = gather.values.to(dtype) / total[row]
-    weighted = replace(gather, values=values)
-    return replace(relations, gather=weighted, gather_t=None, mirrored=False)
+    share = gather.indptr.diff().to(dtype).reciprocal()
+    return replace(relations, gather=replace(gather, values=share[_row_of_entry(gather)]), gather_t=None, mirrored=False)
 
 
 def turned(relations: Relations) -> Relations:

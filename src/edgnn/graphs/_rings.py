@@ -94,7 +94,7 @@ def _shortest_cycles(simple: _Simple, limit: int) -> _Array:
     length = np.zeros(len(kept), dtype=np.int64)
     if kept.any():
         core = _Simple(simple.first[kept], simple.second[kept], simple.nodes)
-        found = _Search(core, limit).run()
+        found = _Search(core, limit - 1).run()  # what is left is on a cycle, none shorter than the limit
         length[kept] = np.where(found > 0, found, limit)
     return length
 

@@ -13,6 +13,7 @@ import numpy as np
 from edgnn._optional import optional
 from edgnn._text import short
 from edgnn.errors import FormatError
+from edgnn.io._decimal_commas import first_decimal_comma, write_points
 from edgnn.io._table_files import Table
 
 _Array = np.ndarray[Any, Any]
@@ -168,6 +169,10 @@ class Targets(Column):
         if _is_text(kind) or types.is_boolean(kind):
             texts = np.empty(len(column), object)
             texts[:] = column.to_pylist()
+            comma = first_decimal_comma(texts)
+            if comma is not None:
+                rule = f"the target {self.name!r} is {short(texts[comma])}{write_points(texts[comma])}"
+                raise self.table.error(rule, comma)
             return texts, np.array([text is not None for text in texts], bool)
         raise self._wrong_type(kind, "a number or text")
 

@@ -17,6 +17,7 @@ from edgnn._text import short
 from edgnn.errors import FormatError
 from edgnn.graphs import Graphs, Nodes, Vocabulary
 from edgnn.graphs._vocabulary import OnUnknown, recode
+from edgnn.io._decimal_commas import first_decimal_comma, write_points
 from edgnn.io._files import Path_
 from edgnn.io._labeled import Labeled
 
@@ -164,6 +165,12 @@ class Elements:
             return Labeled(graphs)
         if not self._targets and len(names):
             raise FormatError(self._path, f"no node has the attribute {self._target!r}, which node_target asks for")
+        comma = first_decimal_comma(self._targets)
+        if comma is not None:
+            node, value = names[self._target_owner[comma]], self._targets[comma]
+            raise FormatError(
+                self._path, f"the target {self._target!r} of node {short(node)} is {short(value)}{write_points(value)}"
+            )
         return Labeled(graphs, target_array(self._targets), Nodes(graphs, torch.tensor(self._target_owner, dtype=torch.int64)))
 
     def _names(self) -> _Array:

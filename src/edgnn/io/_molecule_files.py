@@ -17,6 +17,7 @@ import numpy as np
 from edgnn._suggest import suggestion
 from edgnn._text import preview, short
 from edgnn.errors import FormatError, GraphError
+from edgnn.io._decimal_commas import first_decimal_comma, write_points
 from edgnn.io._files import Path_, line_chunks, open_binary
 
 _IDS = ("id", "name")
@@ -126,7 +127,7 @@ def column_of(header: Sequence[str], name: str, path: Path_, hint: str = "") -> 
             raise FormatError(path, f"{len(found)} columns are called {name!r}; rename all but one", 1)
     names = [cell.strip() for cell in header]
     meant = suggestion(name, names)
-    raise FormatError(path, f"there is no column {name!r}; the header line has {preview(names)}{meant}{hint}", 1)
+    raise FormatError(path, f"there is no column {name!r}; the header line has {preview(names)}{hint}{meant}", 1)
 
 
 def has_column(path: Path_, name: Any, delimiter: str | None = None) -> bool:
@@ -181,6 +182,10 @@ class TargetColumns:
                 return np.array([_number(value, convert) for value in values], dtype=dtype)
             except (ValueError, OverflowError):
                 continue
+        comma = first_decimal_comma(values, names="" not in values)
+        if comma is not None:
+            rule = f"the target {name!r} is {short(values[comma])}{write_points(values[comma])}"
+            raise FormatError(self._path, rule, self._lines[comma])
         if "" in values:
             line = self._lines[values.index("")]
             rule = f"the text target {name!r} has no value here; fill it in or drop the {self._what}{self._why_text(values)}"

@@ -15,8 +15,10 @@ from edgnn.io._labeled import Labeled
 from edgnn.io._molecule_files import OnBad, Skipped, TargetColumns, column_of, id_column, properties_of, records, table
 from edgnn.io._rdkit import Aromaticity, Collector, Property, chem, read_mol_block, read_smiles
 
-_NO_HEADER = ". A file without a header can be read with from_smiles(lines)"
-_CHOOSE = "; choose the column of SMILES with smiles= (-o smiles=NAME in a command)"
+_CHOOSE = (
+    "; choose the column of SMILES with smiles= (-o smiles=NAME in a command), "
+    "or where the file has no header, let its name end in .smi"
+)
 
 
 class MoleculeOptions(TypedDict, total=False):
@@ -217,8 +219,8 @@ def read_smiles_table(
     names: list[str] = []
     with open_binary(path, max_bytes) as stream:
         header, rows = table(stream, path, smiles, delimiter)
-        place = column_of(header, smiles, path, _CHOOSE + _NO_HEADER)
-        wanted = [column_of(header, name, path, _NO_HEADER) for name in columns.names]
+        place = column_of(header, smiles, path, _CHOOSE)
+        wanted = [column_of(header, name, path) for name in columns.names]
         named = id_column(header, id, [place, *wanted], path)
         for line, row in rows:
             if len(row) != len(header):

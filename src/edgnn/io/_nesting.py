@@ -12,12 +12,12 @@ DEEPEST_BRACKET = 10_000
 
 _SKIPPED = (
     rb"""[^\[\](){}"'<#\\]++""",
-    rb'"""(?:[^"\\]|\\.|"{1,2}(?!"))*+"""', rb"'''(?:[^'\\]|\\.|'{1,2}(?!'))*+'''", rb'"[^"\\\r\n]*+(?:\\.[^"\\\r\n]*+)*+"',
+    rb'"""(?:[^"\\]++|\\.|(?!""")")*+"""', rb"'''(?:[^'\\]++|\\.|(?!''')')*+'''", rb'"[^"\\\r\n]*+(?:\\.[^"\\\r\n]*+)*+"',
     rb"'[^'\\\r\n]*+(?:\\.[^'\\\r\n]*+)*+'", rb'<[^<>"{}|^`\\\s]*+>', rb"#[^\r\n]*+", rb"\\.",
 )  # fmt: skip
-_ANY = b"|".join(_SKIPPED)
-_LEAF = rb"[\[({](?:" + _ANY + rb")*+[\])}]"  # what nests nothing is skipped in one go: most files hold nothing else
-_TOKEN = re.compile(rb"(?:" + _ANY + rb"|" + _LEAF + rb")++|([\[({])|([\])}])", re.DOTALL)
+_LEAF = rb"""[\[({][^\[\](){}"'<#\\]*+[\])}]"""  # what nests nothing is skipped in one go: most files hold nothing else
+# Python before 3.11.5 goes on behind a turn of ++ or *+ that failed halfway, so that nothing within one may begin and then fail
+_TOKEN = re.compile(b"|".join(_SKIPPED) + rb"|" + _LEAF + rb"|([\[({])|([\])}])", re.DOTALL)
 
 
 def unclosed(block: bytes) -> tuple[int, int]:

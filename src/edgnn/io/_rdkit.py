@@ -233,6 +233,8 @@ def read_smiles(text: str) -> tuple[Any, str]:
     """Return the molecule, or None and the reason."""
     if not text.strip():
         return None, "the SMILES is empty; a molecule has at least one atom"
+    if "\n" in text.strip():
+        return None, "it has a newline in the middle, where RDKit would end reading; give each molecule a string of its own"
     return _quietly(chem().MolFromSmiles, text, "RDKit cannot read it as SMILES")
 
 

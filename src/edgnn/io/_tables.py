@@ -27,6 +27,13 @@ from edgnn.io._write_tables import write_tables
 __all__ = ["read_tables", "write_tables"]
 
 _Array = np.ndarray[Any, Any]
+#: Words that are used for the same column.
+_ALIKE = (
+    ("node", "id", "name", "node_id", "entity"),
+    ("graph", "id", "name", "graph_id"),
+    ("source", "from", "src", "subject"),
+    ("target", "to", "dst", "object"),
+)
 
 
 def read_tables(
@@ -178,12 +185,19 @@ class _Rows:
 
     def _existing(self, name: str, option: str) -> str:
         if name not in self.table.names:
-            meant = suggestion(name, self.table.names)
+            meant = suggestion(name, self.table.names) or _other_word(name, self.table.names)
             columns = preview(self.table.names, 20)
             raise FormatError(
                 self.table.path, f"there is no column {name!r}; the columns are {columns}: choose one with {option}={meant}"
             )
         return name
+
+
+def _other_word(name: str, columns: Sequence[str]) -> str:
+    """Return the question for a column that is called by another word for the same."""
+    alike = {word for words in _ALIKE if name.casefold() in words for word in words}
+    meant = next((column for column in columns if column.casefold() in alike), None)
+    return "" if meant is None else f"; did you mean {meant!r}?"
 
 
 def _listed(rows: _Rows | None) -> Listed | None:

@@ -2,8 +2,8 @@
 
 from edgnn.nn._activation import ACTIVATIONS
 from edgnn.nn._batch_norm import BatchNorm
-from edgnn.nn._conv import EdGNNConv, GNNConv
 from edgnn.nn._gine_conv import GINEConv
+from edgnn.nn._gnn_conv import EdGNNConv, GNNConv
 from edgnn.nn._inputs import Inputs
 from edgnn.nn._large_inputs import LargeInputs
 from edgnn.nn._model import CONVS, Model

@@ -14,8 +14,9 @@ from edgnn._suggest import suggestion
 from edgnn.errors import ModelError
 from edgnn.graphs import Graphs
 from edgnn.graphs._csr import CSR
-from edgnn.nn._conv import Conv, EdGNNConv, GNNConv, Known
+from edgnn.nn._conv import Conv, Known
 from edgnn.nn._gine_conv import GINEConv
+from edgnn.nn._gnn_conv import EdGNNConv, GNNConv
 from edgnn.nn._inputs import Inputs, Matrix
 from edgnn.nn._large_inputs import LargeInputs
 from edgnn.nn._parameters import Generators, Linear, glorot_, parameter

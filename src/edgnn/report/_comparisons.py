@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from edgnn.draw import Estimate, draw_estimates
 from edgnn.errors import EvaluationError
-from edgnn.evaluation import Comparison, Evaluation
+from edgnn.evaluation import Comparison, Evaluation, Metric, find_metric
 from edgnn.report._html import Cell, Html, markup, panels, part, sortable, tag
-from edgnn.report._numbers import between, p_text, signed
+from edgnn.report._numbers import between, gap, metric_name, p_text
 
 if TYPE_CHECKING:
     from edgnn.experiments import Row, TableSummary
@@ -55,6 +55,21 @@ class Pair:
             return 0
         return 1 if self.comparison.difference > 0 else -1
 
+    @property
+    def percent(self) -> bool:
+        """Whether it is read in points of percent."""
+        return self.comparison is not None and find_metric(self.comparison.metric).percent
+
+    @property
+    def verdict(self) -> str:
+        """Whether the difference is real, in words."""
+        if self.comparison is None or math.isnan(self.corrected):
+            return "cannot be told"
+        if self.comparison.interval == (0, 0):
+            return "no difference"
+        up = find_metric(self.comparison.metric).higher_is_better
+        return "could be luck" if not self.beyond else "real: better" if (self.beyond > 0) == up else "real: worse"
+
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """Return p values corrected for their number by Holm's step-down method; NaN stays and does not count."""
@@ -88,21 +103,23 @@ def compared(summary: TableSummary) -> dict[str, list[Pair]]:
     return {reference.id: _corrected([pair for key, pair in found.items() if key[1] == reference.id]) for reference in rows}
 
 
-def comparison_part(summary: TableSummary, pairs: dict[str, list[Pair]]) -> list[Html]:
+def comparison_part(summary: TableSummary, pairs: dict[str, list[Pair]], reference: str = _REFERENCE) -> list[Html]:
     """Return the part on paired comparisons, one piece for each reference; nothing where there is one row only."""
     rows = [row for row in summary.rows if pairs.get(row.id)]
     if not rows:
         return []
-    chosen = next((row for row in rows if row.id == _REFERENCE), rows[0])
+    chosen = next((row for row in rows if row.id == reference), rows[0])
+    metric = measured(summary)
+    what = "the accuracies" if metric.name == "accuracy" else metric_name(metric.name)
     pieces = [
         tag("div", *_against(summary, row, pairs[row.id]), data_name=row.title, data_chosen="" if row is chosen else None)
         for row in rows
     ]
     note = (
-        f"Difference of the accuracies on the same splits of {_runs(pairs)}, in points, with its 95 % confidence interval "
-        "(corrected resampled t-test of Nadeau and Bengio; on one published test set, a test over its items, widened by the "
-        f"seeds). A difference exceeds the noise if its p value stays below {LEVEL} after Holm’s correction for all comparisons "
-        "with the same model in this table."
+        f"Difference of {what} on the same splits of {_runs(pairs)}{', in points' * metric.percent}, with its 95 % confidence "
+        "interval (corrected resampled t-test of Nadeau and Bengio; on one published test set, a test over its items, widened "
+        f"by the seeds). A difference exceeds the noise if its p value stays below {LEVEL} after Holm’s correction for all "
+        "comparisons with the same model in this table."
     )
     return [
         part(
@@ -136,19 +153,22 @@ def _against(summary: TableSummary, reference: Row, pairs: list[Pair]) -> list[H
              for dataset in sets]  # fmt: skip
     lost = list(dict.fromkeys(f"{pair.row.title} on {pair.dataset}: {pair.reason}." for pair in pairs if pair.reason))
     drawn = [dataset for dataset in sets if any(pair.comparison for pair in pairs if pair.dataset == dataset)]
+    metric = measured(summary)
+    unit = "points" if metric.percent else metric_name(metric.name)
 
     def draw(dataset: str, width: int) -> str:
         here = [by_place[row.id, dataset] for row in rows if (row.id, dataset) in by_place]
         title = f"Differences to {reference.title} on {dataset}"
-        return draw_estimates([_estimate(pair) for pair in here], "points", width=width, line=0.0, title=title)
+        return draw_estimates([_estimate(pair) for pair in here], unit, width=width, line=0.0, title=title)
 
-    caption = f"Dot: difference to {reference.title}; to the right, the other model is better. Line: 95 % interval. "
+    side = "right" if metric.higher_is_better else "left"
+    caption = f"Dot: difference to {reference.title}; to the {side}, the other model is better. Line: 95 % interval. "
     caption += "Bold and blue: beyond the noise. Dashed: no difference."
     return [
         tag("h4", f"Compared with {reference.title}"),
         tag("ul", *items, class_="said"),
         *([panels(draw, drawn, caption)] if drawn else []),
-        sortable(f"Difference to {reference.title} in points; ▲ or ▼: beyond the noise", ["model", *sets], lines),
+        sortable(f"Difference to {reference.title} in {unit}; ▲ or ▼: beyond the noise", ["model", *sets], lines),
         *([tag("p", "Not compared: " + " ".join(lost), class_="note")] if lost else []),
     ]
 
@@ -157,13 +177,14 @@ def _words(pairs: list[Pair], reference: Row) -> Html:
     """Return which rows differ from the reference on a data set by more than the noise."""
     told = []
     for side, word in ((1, "above"), (-1, "below")):
-        names = [f"{pair.row.title} ({signed(100 * pair.comparison.difference)})"
+        names = [f"{pair.row.title} ({told_gap(pair.comparison)})"
                  for pair in pairs if pair.comparison is not None and pair.beyond == side]  # fmt: skip
         if names:
             told.append(f"{', '.join(names)} {'lies' if len(names) == 1 else 'lie'} {word} {reference.title}")
-    rest = [pair.row.title for pair in pairs if not pair.beyond and pair.comparison is not None]
-    if rest:
-        told.append(f"within the noise: {', '.join(rest)}")
+    rest = [pair for pair in pairs if not pair.beyond and pair.comparison is not None]
+    for word, untold in (("within the noise", False), ("without a p value", True)):
+        if names := [pair.row.title for pair in rest if math.isnan(pair.corrected) == untold]:
+            told.append(f"{word}: {', '.join(names)}")
     return markup("; ".join(told) + "." if told else "nothing can be compared.")
 
 
@@ -171,21 +192,45 @@ def _cell(pair: Pair | None) -> Cell:
     if pair is None or pair.comparison is None:
         return Cell("–", math.nan)
     found = pair.comparison
-    low, high = found.interval
     mark = {1: " ▲", -1: " ▼", 0: ""}[pair.beyond]
-    limits = "no interval" if math.isnan(low) else f"{signed(100 * low)} to {signed(100 * high)}"
+    limits = "no interval" if math.isnan(found.interval[0]) else told_limits(found)
     p = "" if math.isnan(pair.corrected) else f", {p_text(pair.corrected)}"
-    return Cell(f"{signed(100 * found.difference)}{mark}", found.difference, f"{limits}{p}")
+    return Cell(f"{told_gap(found)}{mark}", found.difference, f"{limits}{p}")
+
+
+def how_judged(pairs: Sequence[Pair]) -> str:
+    """Return when a difference among those to one model is called real."""
+    tested = sum(not math.isnan(pair.corrected) for pair in pairs)
+    if not tested:
+        return "No p value: there is one split, or one test part for all, whose choice is allowed for in accuracy only."
+    many = f" after Holm’s correction for {tested} comparisons; intervals are not corrected" if tested > 1 else ""
+    return f"Compared split by split. Real: p below {LEVEL}{many}."
+
+
+def told_gap(found: Comparison) -> str:
+    """Return the difference as text."""
+    return gap(found.difference, find_metric(found.metric).percent)
+
+
+def told_limits(found: Comparison) -> str:
+    """Return the ends of its interval as text; a dash if there is none."""
+    percent, (low, high) = find_metric(found.metric).percent, found.interval
+    return "–" if math.isnan(low) else f"{gap(low, percent)} to {gap(high, percent)}"
+
+
+def measured(summary: TableSummary) -> Metric:
+    """Return the metric that the rows of a table are compared by."""
+    evaluation = next(iter(summary.entries.values())).evaluation
+    return find_metric(evaluation.metrics[0])
 
 
 def _estimate(pair: Pair) -> Estimate:
     found = pair.comparison
     if found is None:
         return Estimate(pair.row.title, "–", math.nan)
-    low, high = (100 * end for end in found.interval)
-    return Estimate(
-        pair.row.title, signed(100 * found.difference), 100 * found.difference, math.nan, (low, high), bool(pair.beyond)
-    )
+    factor = 100 if find_metric(found.metric).percent else 1
+    low, high = (factor * end for end in found.interval)
+    return Estimate(pair.row.title, told_gap(found), factor * found.difference, math.nan, (low, high), bool(pair.beyond))
 
 
 def _pair(summary: TableSummary, one: Row, two: Row, dataset: str) -> Pair:

@@ -97,6 +97,8 @@ def values_of(item: Explained) -> dict[str, Any]:
     complete = len(json.dumps(plain(told))) <= MOST
     return {
         "name": item.title,
+        "smiles": item.smiles,
+        "target": item.output if item.explanation.probability is None else item.target,
         "class_names": list(item.class_names),
         "complete": complete,
         "explanation": told if complete else {name: value for name, value in told.items() if name not in _LONG},

@@ -9,7 +9,8 @@ from edgnn.draw._names import label_text
 from edgnn.draw._shade import AGAINST, FOR, signed
 from edgnn.explain import LabelEffect
 from edgnn.report._explanation_picture import draw_counter_example, draw_explanation, drawn_as_molecule
-from edgnn.report._explanation_words import Explained, Relation, counter_text, fidelity_text, relations_of
+from edgnn.report._explanation_relations import Relation, relations_of
+from edgnn.report._explanation_words import Explained, counter_text, fidelity_text
 from edgnn.report._html import Html, folded, markup, part, table, tag
 from edgnn.report._numbers import counted, number
 
@@ -22,11 +23,9 @@ _DIRECTIONS = {"out": "→ to", "in": "← from", "both": "↔ with", "beyond": 
 def predicted(item: Explained) -> list[Html]:
     """Return what the model says, with its probabilities."""
     told = item.explanation
-    figures = {"prediction": item.prediction_text(told.prediction)}
     if told.probability is None:
-        if np.size(told.prediction) > 1:
-            figures["output explained"] = item.target
-        return [*_whole_name(item), _figures(figures)]
+        return [*_whole_name(item), *_values(item)]
+    figures = {"prediction": item.prediction_text(told.prediction)}
     own = float(told.probability[told.target_index])
     figures |= {f"probability of {item.target}": f"{number(own, True)} %", "log-odds": signed(told.value)}
     found = [*_whole_name(item), _figures(figures)]
@@ -41,9 +40,22 @@ def predicted(item: Explained) -> list[Html]:
     return found
 
 
-def _whole_name(item: Explained) -> list[Html]:
-    """Return the name of a node where it is called by something shorter."""
+def _values(item: Explained) -> list[Html]:
+    """Return what a regressor says: the value explained, and those of its other targets."""
     told = item.explanation
+    values = np.ravel(told.prediction)
+    found = [_figures({item.measure if item.output else "prediction": number(float(values[told.target_index]))})]
+    if len(values) > 1:
+        rows = [(item.class_text(place), number(float(value))) for place, value in enumerate(values[:_CLASSES])]
+        found += [table(("target", "predicted"), rows, class_="numbers"), tag("p", item.others, class_="note")]
+    return found
+
+
+def _whole_name(item: Explained) -> list[Html]:
+    """Return the name of a node where it is called by something shorter, or the SMILES of a molecule that has a name."""
+    told = item.explanation
+    if item.smiles:
+        return [tag("p", tag("code", item.smiles))]
     if told.node is None or told.graph.node_names is None or str(told.graph.node_names[told.node]) == item.title:
         return []
     return [tag("p", str(told.graph.node_names[told.node]), class_="note")]
@@ -62,7 +74,7 @@ def pictures(item: Explained) -> Html:
     """Return the graph shaded by what each part is worth; of a graph's prediction, by integrated gradients as well."""
     told = item.explanation
     node, link = (item.kind(kind) for kind in ("node", "edge"))
-    what = f"What the label of each {node} and {link} is worth" if told.by_label else f"What each {node} and {link} is worth"
+    what = "What each label is worth" if told.by_label else f"What each {node} and {link} is worth"
     drawn = [draw_explanation(item, title=what)]
     if told.node is None and told.node_gradient is not None:
         drawn.append(draw_explanation(item, by="gradient", title="Integrated gradients"))
@@ -80,7 +92,11 @@ def _caption(item: Explained, both: bool) -> str:
     told = item.explanation
     node, link = (item.kind(kind) for kind in ("node", "edge"))
     classes = told.probability is not None
-    sides = f"Red speaks for {item.target}, blue (dashed) against it." if classes else "Red raises it, blue (dashed) lowers it."
+    sides = (
+        f"Red speaks for {item.target}, blue (dashed) against it."
+        if classes
+        else f"Red raises the {item.measure}, blue (dashed) lowers it."
+    )
     taken = "stays, but its label is hidden from the model" if told.by_label else "is taken out"
     parts = [sides, f"{'First: by' if both else 'By'} how much the {item.measure} falls when this {node} or {link} {taken}."]
     if both:
@@ -174,9 +190,10 @@ def faithful(item: Explained) -> list[Html]:
                 (found.random_sufficiency, found.random_sufficiency_std),
             )
         ]
-        rows.append((f"{share:.0%}: {counted(size, item.kind(found.kind))}", own[0], chance[0], own[1], chance[1]))
+        first = f"{share:.0%}: {counted(size, item.kind(found.kind))}".replace(" ", "\u00a0")
+        rows.append((first, own[0], chance[0], own[1], chance[1]))
     head = ("the strongest", "without them", "without random ones", "with them alone", "with random ones alone")
-    what = f"the probability of {item.target} falls, in points" if percent else "the prediction changes"
+    what = f"the probability of {item.target} falls, in points" if percent else f"the {item.measure} changes"
     only = " Only labels are hidden; the graph keeps its shape." if found.take == "label" else ""
     note = f"By how much {what}.{only} Random ones: mean and spread of {found.random_sets} sets of the same size."
     inside = [tag("p", fidelity_text(item)), table(head, rows, class_="numbers"), tag("p", note, class_="note")]
@@ -197,7 +214,7 @@ def counter(item: Explained) -> list[Html]:
 
 
 def _amount(value: float, largest: float) -> Html:
-    return markup(_bar(value, largest), f" {signed(value)}")
+    return tag("span", _bar(value, largest), f"\u00a0{signed(value)}", style="white-space:nowrap")
 
 
 def _cut(text: str, most: int = 70) -> str:

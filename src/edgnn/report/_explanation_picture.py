@@ -63,8 +63,8 @@ def scores(explanation: Explanation, by: str) -> tuple[_Array, _Array | None]:
 
 
 def _named(graph: Graphs, item: Explained) -> Graphs:
-    """Return a part without names with the numbers that its nodes have in the whole graph for names."""
-    if item.explanation.node is None or graph.node_names is not None:
+    """Return a graph without names with the numbers that its nodes have in the whole graph for names."""
+    if graph.node_names is not None:
         return graph
     return graph._with(node_names=np.array(item.texts, dtype=object))
 

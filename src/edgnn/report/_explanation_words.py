@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from edgnn._text import preview
 from edgnn.draw import is_molecule
 from edgnn.draw._names import label_text, node_texts
 from edgnn.explain import Change, CounterExample, Explanation, Fidelity, Reason
 from edgnn.graphs import Graphs
+from edgnn.report._explanation_relations import way_text
 from edgnn.report._numbers import counted, number
 
 _MOST_EDGES = 500_000
@@ -36,7 +38,9 @@ class Explained:
     searched : bool
         Whether a counter-example was looked for, so that none means that there is none within reach.
     class_names : sequence of str
-        What class numbers mean; of several labels or outputs, their names. Default: classes as they are.
+        What class numbers mean; of labels or outputs, their names. Default: classes as they are.
+    smiles : str
+        Of a molecule: what it is, where its name does not say so.
     """
 
     explanation: Explanation
@@ -45,6 +49,7 @@ class Explained:
     counter_example: CounterExample | None = None
     searched: bool = False
     class_names: Sequence[str] = ()
+    smiles: str = ""
 
     @cached_property
     def molecule(self) -> bool:
@@ -53,15 +58,28 @@ class Explained:
 
     @cached_property
     def texts(self) -> list[str]:
-        """What to call every node, by the whole graph where that is not too large; empty where nodes of a graph have no names."""
+        """What to call every node: by the whole graph where that is not too large; without names, by its number there."""
         explanation = self.explanation
         whole = explanation.item if isinstance(explanation.item, Graphs) else explanation.item.graphs
-        if explanation.original_nodes is not None and whole.node_names is None:
-            return [f"node {node}" for node in explanation.original_nodes.tolist()]
+        if whole.node_names is None:
+            part = explanation.original_nodes
+            return [f"node {node}" for node in (range(whole.num_nodes) if part is None else part.tolist())]
         if explanation.original_nodes is None or whole.num_edges > _MOST_EDGES:
             return node_texts(explanation.graph)
         texts = node_texts(whole)
         return [texts[node] for node in explanation.original_nodes.tolist()]
+
+    @cached_property
+    def distance(self) -> np.ndarray[Any, Any]:
+        """How many edges each node is away from the one explained, whatever their direction."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import dijkstra
+
+        graph = self.explanation.graph
+        ends = graph.edge_source.cpu().numpy(), graph.edge_target.cpu().numpy()
+        joined = coo_array((np.ones(graph.num_edges), ends), shape=(graph.num_nodes, graph.num_nodes)).tocsr()
+        found: np.ndarray[Any, Any] = dijkstra(joined, directed=False, indices=self.explanation.node, unweighted=True)
+        return found
 
     @property
     def title(self) -> str:
@@ -96,13 +114,30 @@ class Explained:
     @property
     def measure(self) -> str:
         """The number that is explained."""
-        return "predicted value" if self.explanation.probability is None else f"log-odds of {self.target}"
+        return f"predicted {self.output or 'value'}" if self.explanation.probability is None else f"log-odds of {self.target}"
+
+    @property
+    def output(self) -> str:
+        """What a regressor's value is called; nothing where it has no name and is the only one."""
+        place = self.explanation.target_index
+        if place < len(self.class_names):
+            return str(self.class_names[place])
+        return f"output {place}" if np.size(self.explanation.prediction) > 1 else ""
+
+    @property
+    def others(self) -> str:
+        """Of a regressor with several targets: which one is explained, and how to choose another."""
+        count = np.size(self.explanation.prediction)
+        if self.explanation.probability is not None or count < 2:
+            return ""
+        names = [self.class_text(place) for place in range(count) if place != self.explanation.target_index]
+        return f"{self.output} is explained, one of {count:,} targets; --target chooses another: {preview(names)}."
 
     @property
     def unit(self) -> str:
         """What the numbers of reasons mean."""
         if self.explanation.probability is None:
-            return "In units of the predicted value; below zero, the prediction rises without it."
+            return f"In units of {self.output or 'the predicted value'}; below zero, the prediction rises without it."
         odds = "1 makes the odds 2.7 times as high, 3 makes them 20 times as high"
         return f"In log-odds of {self.target}: {odds}; below zero, it speaks against."
 
@@ -124,21 +159,22 @@ class Explained:
     def prediction_text(self, prediction: Any) -> str:
         """Return a prediction as people say it."""
         if self.explanation.probability is None:
-            values = np.atleast_1d(np.asarray(prediction, dtype=float))
-            return number(float(values[self.explanation.target_index if len(values) > 1 else 0]))
+            value = number(float(np.ravel(prediction)[self.explanation.target_index]))
+            return f"{self.output} = {value}" if self.output else value
         if self.several_labels:
             given = [self.class_text(place) for place, there in enumerate(np.asarray(prediction).tolist()) if there]
             return ", ".join(given) or "no label"
         return self.class_text(prediction)
 
-    def node_text(self, node: int) -> str:
-        """Return what a node is called in a sentence."""
+    def node_text(self, node: int, more: str = "") -> str:
+        """Return what a node is called in a sentence, with its label and what else is to be said of it."""
         graph = self.explanation.graph
         label = "" if graph.node_vocabulary.constant else label_text(graph.node_vocabulary[int(graph.node_label[node])])
         if self.molecule:
             return f"{label} {node}"
-        name = self.texts[node] or f"node {node}"
-        return f"{name} ({label})" if label and label != name else name
+        name = self.texts[node]
+        notes = "; ".join(note for note in (label if label != name else "", more) if note)
+        return f"{name} ({notes})" if notes else name
 
     def link_text(self, edges: Sequence[int]) -> str:
         """Return what a link, or a bond, is called in a sentence."""
@@ -163,60 +199,13 @@ class Explained:
         if reason.kind == "link":
             return self.link_text(reason.elements)
         if reason.kind == "node":
-            own = reason.elements[0] == told.node and not told.by_label
-            return (
-                f"{self.node_text(reason.elements[0])}, its {told.node_label_kind}"
-                if own
-                else self.node_text(reason.elements[0])
-            )
+            node = reason.elements[0]
+            if node == told.node:
+                return self.node_text(node) if told.by_label else f"{self.node_text(node)}, its {told.node_label_kind}"
+            return self.node_text(node, "" if told.node is None else way_text(self, node))
         label = label_text(told.graph.edge_vocabulary[int(told.graph.edge_label[reason.elements[0]])])
-        edges = counted(len(reason.elements), "edge")
-        return f"all {edges} with the label {label}" if told.by_label else f"the label {label} of all {edges}"
-
-
-@dataclass(frozen=True)
-class Relation:
-    """Links of one label that stand alike to the explained node.
-
-    Parameters
-    ----------
-    name : str
-        The label, without what IRIs begin with.
-    direction : {"out", "in", "both", "beyond"}
-        From the explained node, to it, both ways, or between others.
-    neighbors : tuple of (str, float)
-        What they lead to and what each contributes, the strongest first; of links beyond, both ends.
-    """
-
-    name: str
-    direction: str
-    neighbors: tuple[tuple[str, float], ...]
-
-
-def relations_of(item: Explained) -> list[Relation]:
-    """Return the relations around an explained node, the strongest link's first; contributions not known are left out."""
-    explanation = item.explanation
-    graph = explanation.graph
-    source, target, labels = graph.edge_source.tolist(), graph.edge_target.tolist(), graph.edge_labels
-    groups: dict[tuple[str, str], list[tuple[str, float]]] = {}
-    for edges, amount in zip(explanation.link_edges, explanation.link_removal.tolist(), strict=True):
-        if amount != amount:
-            continue
-        edge = int(edges[0])
-        ends = source[edge], target[edge]
-        if explanation.node in ends:
-            leaves = ends[0] == explanation.node
-            direction = "both" if len(edges) > 1 else "out" if leaves else "in"
-            text = item.node_text(ends[1] if leaves else ends[0])
-        else:
-            arrow = "–" if len(edges) > 1 else "→"
-            direction, text = "beyond", f"{item.node_text(ends[0])} {arrow} {item.node_text(ends[1])}"
-        groups.setdefault((label_text(labels[edge]), direction), []).append((text, amount))
-    found = [
-        Relation(name, direction, tuple(sorted(neighbors, key=lambda pair: -abs(pair[1]))))
-        for (name, direction), neighbors in groups.items()
-    ]
-    return sorted(found, key=lambda relation: -abs(relation.neighbors[0][1]))
+        edges = "all " * (len(reason.elements) > 1) + counted(len(reason.elements), "edge")
+        return f"{edges} with the label {label}" if told.by_label else f"the label {label} of {edges}"
 
 
 def fidelity_text(item: Explained) -> str:
@@ -231,9 +220,10 @@ def fidelity_text(item: Explained) -> str:
         for values in (found.comprehensiveness, found.random_comprehensiveness, found.random_comprehensiveness_std)
     )
     which = f"the {size:,} strongest {kind}s" if size != 1 else f"the strongest {kind}"
-    thing = f"the probability of {item.target}" if item.explanation.probability is not None else "the predicted value"
+    percent = item.explanation.probability is not None
+    thing = f"the probability of {item.target} falls" if percent else f"the {item.measure} changes"
     first = f"Without the label{'s' * (size != 1)} of {which}" if found.take == "label" else f"Without {which}"
-    return f"{first}, {thing} falls by {own}; without as many at random, by {chance} (± {spread})."
+    return f"{first}, {thing} by {own}; without as many at random, by {chance} (± {spread})."
 
 
 def drop_text(item: Explained, value: float) -> str:
@@ -258,8 +248,18 @@ def _change_text(item: Explained, change: Change) -> str:
     if change.kind == "node label":
         what = f"atom {change.elements[0]}" if item.molecule else item.node_text(change.elements[0])
         return f"{what} were {after} instead of {before}"
-    what = f"the {'' if item.molecule else 'link '}{item.link_text(change.elements)}"
-    return f"{what} were {after} instead of {before}" if change.kind == "link label" else f"{what} were gone"
+    out = change.kind == "link out"
+    what = f"the {item.link_text(change.elements)}" if item.molecule else _link_phrase(item, change, labeled=out)
+    return f"{what} were gone" if out else f"{what} were {after} instead of {before}"
+
+
+def _link_phrase(item: Explained, change: Change, *, labeled: bool) -> str:
+    """Return what a link of a graph that is no molecule is called in the middle of a sentence."""
+    graph, edge = item.explanation.graph, change.elements[0]
+    ends = [item.node_text(int(end[edge])) for end in (graph.edge_source, graph.edge_target)]
+    label = f"{label_text(change.before)} " if labeled and not graph.edge_vocabulary.constant else ""
+    between = f"between {ends[0]} and {ends[1]}" if len(change.elements) > 1 else f"from {ends[0]} to {ends[1]}"
+    return f"the {label}link {between}"
 
 
 def _sure(item: Explained, found: CounterExample) -> str:

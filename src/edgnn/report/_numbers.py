@@ -67,6 +67,13 @@ def signed(points: float) -> str:
     return f"{points:+.1f}".replace("-", "−") if round(points, 1) else "0.0"
 
 
+def gap(difference: float, percent: bool) -> str:
+    """Return a difference of two scores with its sign: in points where scores are percent, else with three digits."""
+    if percent or not math.isfinite(difference):
+        return signed(100 * difference)
+    return f"{difference:+.3g}".replace("-", "−") if difference else "0"
+
+
 def p_text(p_value: float) -> str:
     """Return a p value as people write it."""
     return "p < 0.001" if p_value < 0.001 else "p = 1" if p_value > 0.995 else f"p = {p_value:.2g}"

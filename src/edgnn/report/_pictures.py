@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from edgnn.draw import Estimate, Series, Swarm, draw_costs, draw_estimates, draw_series, draw_swarms
 from edgnn.draw._panels import series_key
+from edgnn.report._comparisons import measured
 from edgnn.report._curves import Curves, curves_of
+from edgnn.report._explain import BASELINE
 from edgnn.report._html import Cell, Html, figure, panels, part, sortable, tag
-from edgnn.report._numbers import duration, number, size
+from edgnn.report._numbers import duration, metric_name, number, size
 from edgnn.report._results import computed_entries, majority_of, summary_of
 
 if TYPE_CHECKING:
@@ -17,40 +19,39 @@ if TYPE_CHECKING:
 
 _MAIN = "edgnn"
 _MOST_POINTS = 80
-_AXIS = "accuracy (%)"
-_BOUNDS = (0.0, 100.0)
 
 
 def estimate_part(summary: TableSummary) -> Html:
     """Return the picture of all means with their intervals, the paper's figures and the majority."""
+    name, axis, factor, bounds = _axis(summary)
 
     def draw(dataset: str, width: int) -> str:
         rows = [_estimate(entry) for entry in _entries(summary, dataset)]
-        line = 100 * majority_of(summary, dataset)
-        title = f"Accuracy of each model on {dataset}"
-        return draw_estimates(rows, _AXIS, width=width, bounds=_BOUNDS, line=line, title=title)
+        line = factor * majority_of(summary, dataset)
+        title = f"{name} of each model on {dataset}"
+        return draw_estimates(rows, axis, width=width, bounds=bounds, line=line, title=title)
 
-    caption = (
-        "Dot: mean of the runs. Thick bar: ± their spread. Thin line: 95 % confidence interval. "
-        "Diamond: the paper’s figure. Dashed line: the majority class."
-    )
+    caption = "Dot: mean of the runs. Thick bar: ± their spread. Thin line: 95 % confidence interval. "
+    caption += "Diamond: the paper’s figure. " * any(entry.paper for entry in summary.entries.values())
+    caption += f"Dashed line: the {_baseline(summary)}."
     return part("Estimates", panels(draw, summary.datasets, caption))
 
 
 def scores_part(summary: TableSummary) -> Html:
     """Return the picture of the scores of all folds."""
+    name, axis, factor, bounds = _axis(summary)
 
     def draw(dataset: str, width: int) -> str:
         rows = []
         for entry in _entries(summary, dataset):
             found = summary_of(entry)
-            values = (100 * found.scores).tolist()
-            rows.append(Swarm(entry.row.title, values, 100 * found.mean, entry.row.id == _MAIN))
-        line = 100 * majority_of(summary, dataset)
-        title = f"Accuracy of every fold on {dataset}"
-        return draw_swarms(rows, _AXIS, title=title, line=line, width=width, bounds=_BOUNDS)
+            values = (factor * found.scores).tolist()
+            rows.append(Swarm(entry.row.title, values, factor * found.mean, entry.row.id == _MAIN))
+        line = factor * majority_of(summary, dataset)
+        title = f"{name} of every fold on {dataset}"
+        return draw_swarms(rows, axis, title=title, line=line, width=width, bounds=bounds)
 
-    caption = "Dot: one test part, of one fold of one run. Upright bar: mean. Dashed line: the majority class."
+    caption = f"Dot: one test part, of one fold of one run. Upright bar: mean. Dashed line: the {_baseline(summary)}."
     return part("Scores of the folds", panels(draw, summary.datasets, caption))
 
 
@@ -128,10 +129,23 @@ def _entries(summary: TableSummary, dataset: str) -> list[Entry]:
     return [entry for entry in computed_entries(summary) if entry.dataset == dataset]
 
 
+def _axis(summary: TableSummary) -> tuple[str, str, float, tuple[float, float]]:
+    """Return what the scores are called at the start of a title and beside an axis, what they are multiplied by, their limits."""
+    metric = measured(summary)
+    name, factor = metric_name(metric.name), 100 if metric.percent else 1
+    low, high = metric.bounds
+    return name[:1].upper() + name[1:], metric_name(metric.name, metric.percent), factor, (factor * low, factor * high)
+
+
+def _baseline(summary: TableSummary) -> str:
+    return BASELINE[next(iter(summary.entries.values())).evaluation.task]
+
+
 def _estimate(entry: Entry) -> Estimate:
     found = summary_of(entry)
-    low, high = (100 * end for end in found.interval)
+    factor = 100 if found.metric.percent else 1
+    low, high = (factor * end for end in found.interval)
     mark = math.nan if entry.paper is None else entry.paper.mean
-    text = number(found.mean, True)
-    spread = math.nan if entry.runs == 1 else 100 * found.spread
-    return Estimate(entry.row.title, text, 100 * found.mean, spread, (low, high), entry.row.id == _MAIN, mark)
+    text = number(found.mean, found.metric.percent)
+    spread = math.nan if entry.runs == 1 else factor * found.spread
+    return Estimate(entry.row.title, text, factor * found.mean, spread, (low, high), entry.row.id == _MAIN, mark)

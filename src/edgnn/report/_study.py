@@ -88,7 +88,7 @@ def study_page(
         *map(data_set_section, data_sets),
         *([section("How these numbers are computed", *how)] if summaries else []),
         repeat_section(calls),
-        *([_settings(summaries), _environments(summaries)] if summaries else []),
+        *([_settings(summaries), environment_section(summaries)] if summaries else []),
     ]
     data = {
         "kind": "study",
@@ -195,7 +195,8 @@ def _settings(summaries: Sequence[TableSummary]) -> Html:
     return section("Settings", *(folds or [tag("p", "The cells do not say.")]), class_="long")
 
 
-def _environments(summaries: Sequence[TableSummary]) -> Html:
+def environment_section(summaries: Sequence[TableSummary]) -> Html:
+    """Return the machines and versions that computed the entries."""
     found = environments_of(summaries)
     parts: list[Html] = []
     for entries, environment in found:

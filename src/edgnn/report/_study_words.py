@@ -83,11 +83,11 @@ def repeat_section(calls: Sequence[Mapping[str, Any]]) -> Html:
 
 def settings_table(entries: Sequence[Entry]) -> Html:
     """Return the settings of a row: one value each, or one per data set where they differ."""
-    flat = [_flat(entry.settings) for entry in entries]
-    names = dict.fromkeys(name for settings in flat for name in settings)
+    settings_of = [flat(entry.settings) for entry in entries]
+    names = dict.fromkeys(name for settings in settings_of for name in settings)
     rows = []
     for name in names:
-        values = [settings.get(name, "–") for settings in flat]
+        values = [settings.get(name, "–") for settings in settings_of]
         same = len(set(values)) == 1
         told = (
             values[0] if same else "; ".join(f"{entry.dataset}: {value}" for entry, value in zip(entries, values, strict=True))
@@ -96,8 +96,9 @@ def settings_table(entries: Sequence[Entry]) -> Html:
     return table(("setting", "value"), rows, class_="pairs")
 
 
-def _flat(settings: Mapping[str, Any], before: str = "") -> dict[str, str]:
+def flat(settings: Mapping[str, Any], before: str = "") -> dict[str, str]:
+    """Return settings as text, those inside others by names with dots."""
     found: dict[str, str] = {}
     for name, value in settings.items():
-        found |= _flat(value, f"{before}{name}.") if isinstance(value, Mapping) and value else {f"{before}{name}": shown(value)}
+        found |= flat(value, f"{before}{name}.") if isinstance(value, Mapping) and value else {f"{before}{name}": shown(value)}
     return found

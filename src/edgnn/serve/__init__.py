@@ -36,7 +36,8 @@ def create_app(
     run : path or Served
         A run folder of ``edgnn train`` or ``estimator.save``.
     source : path or str, optional
-        Data whose nodes (or graphs) can be picked by name; default: what the model was trained on, if it is still there.
+        Data whose nodes (or graphs) can be picked by name; default: what the model was trained on, if it is still there. Of named
+        sets only the registered ones are fetched: any other word may be mistyped, and does not leave this machine.
     device : str
         Where predictions are computed.
     data_dir : path, optional

@@ -18,8 +18,10 @@ import edgnn
 from edgnn.errors import EdgnnError
 from edgnn.report._style import STYLE
 from edgnn.serve import _schemas as schema
+from edgnn.serve._bodies import AS_SENT, Route, understood
 from edgnn.serve._guard import Guard
-from edgnn.serve._limits import RETRY_SECONDS, Busy, Limits, TooLarge
+from edgnn.serve._leaving import Leaving
+from edgnn.serve._limits import RETRY_SECONDS, Busy, Deadline, Limits, TooLarge
 from edgnn.serve._model import Served
 from edgnn.serve._work import Item, Work
 from edgnn.serve._workers import Workers
@@ -72,12 +74,14 @@ def build(served: Served, limits: Limits, hosts: Collection[str] | None) -> Fast
         docs_url=None, redoc_url=None, separate_input_output_schemas=False,
     )  # fmt: skip
     app.state.workers = workers
+    app.router.route_class = Route
     work = Work(served, limits)
     _add_errors(app)
     _add_about(app, served, limits, workers)
-    _add_predictions(app, work, workers)
-    _add_explanations(app, work, workers)
+    _add_predictions(app, work, workers, limits)
+    _add_explanations(app, work, workers, limits)
     _add_page(app)
+    app.add_middleware(Leaving)
     app.add_middleware(Guard, limits=limits, hosts=hosts)
     return app
 
@@ -134,53 +138,60 @@ def _add_about(app: FastAPI, served: Served, limits: Limits, workers: Workers) -
         return _json({"source": catalog.title, "total": len(catalog), **told})
 
 
-def _add_predictions(app: FastAPI, work: Work, workers: Workers) -> None:
+def _add_predictions(app: FastAPI, work: Work, workers: Workers, limits: Limits) -> None:
     described: dict[int | str, dict[str, Any]] = {200: {"content": _CSV}, **_BODY}
 
     @app.post("/predict", response_model=schema.PredictResponse, responses=described, summary="Predict")
-    async def predict(request: schema.PredictRequest, format: Format = "json") -> Response:
-        return _table(await workers.run(lambda deadline: work.predict(request, deadline, format)), format)
+    async def predict(request: Annotated[schema.PredictRequest, AS_SENT], format: Format = "json") -> Response:
+        def answer(deadline: Deadline) -> Response:
+            asked = understood(request, schema.PredictRequest, limits, deadline)
+            return _table(work.predict(asked, deadline, format), format)
+
+        return await workers.run(answer)
 
     @app.post("/predict/file", response_model=schema.PredictResponse, responses=described, summary="Predict for a file")
     async def predict_file(files: list[UploadFile], nodes: Lines = None, format: Format = "json") -> Response:
         uploads = _uploads(files)
-        return _table(await workers.run(lambda deadline: work.predict_files(uploads, nodes, deadline, format)), format)
+        return await workers.run(lambda deadline: _table(work.predict_files(uploads, nodes, deadline, format), format))
 
 
-def _add_explanations(app: FastAPI, work: Work, workers: Workers) -> None:
+def _add_explanations(app: FastAPI, work: Work, workers: Workers, limits: Limits) -> None:
     @app.post("/explain", response_model=schema.ExplainResponse, responses=_BODY, summary="Why this prediction?")
-    async def explain(request: schema.ExplainRequest) -> Response:
-        item = Item(request=request)
-        return _json(
-            await workers.run(
-                lambda deadline: work.explain(item, request.target, deadline, change=request.counter_example), "explain"
-            )
-        )
+    async def explain(request: Annotated[schema.ExplainRequest, AS_SENT]) -> Response:
+        def answer(deadline: Deadline) -> Response:
+            asked = understood(request, schema.ExplainRequest, limits, deadline)
+            return _json(work.explain(Item(request=asked), asked.target, deadline, change=asked.counter_example))
+
+        return await workers.run(answer, "explain")
 
     @app.post("/explain/file", response_model=schema.ExplainResponse, responses=_BODY, summary="Why, for an item of a file?")
     async def explain_file(
         files: list[UploadFile], item: Place = 0, target: Target = None, counter_example: Annotated[bool, Form()] = False
     ) -> Response:
         chosen = Item(uploads=_uploads(files), place=item)
-        return _json(
-            await workers.run(lambda deadline: work.explain(chosen, target, deadline, change=counter_example), "explain")
+        return await workers.run(
+            lambda deadline: _json(work.explain(chosen, target, deadline, change=counter_example)), "explain"
         )
 
     @app.post("/colors", response_model=schema.ColorsResponse, responses=_BODY, summary="Colors, round by round")
-    async def colors(request: schema.ColorsRequest) -> Response:
-        item = Item(request=request)
-        return _json(await workers.run(lambda deadline: work.colors(item, request.rounds, deadline), "explain"))
+    async def colors(request: Annotated[schema.ColorsRequest, AS_SENT]) -> Response:
+        def answer(deadline: Deadline) -> Response:
+            asked = understood(request, schema.ColorsRequest, limits, deadline)
+            return _json(work.colors(Item(request=asked), asked.rounds, deadline))
+
+        return await workers.run(answer, "explain")
 
     @app.post("/colors/file", response_model=schema.ColorsResponse, responses=_BODY, summary="Colors, for an item of a file")
     async def colors_file(files: list[UploadFile], item: Place = 0, rounds: Rounds = None) -> Response:
         chosen = Item(uploads=_uploads(files), place=item)
-        return _json(await workers.run(lambda deadline: work.colors(chosen, rounds, deadline), "explain"))
+        return await workers.run(lambda deadline: _json(work.colors(chosen, rounds, deadline)), "explain")
 
 
 def _add_page(app: FastAPI) -> None:
     own = files("edgnn.serve")
     parts = {
         "/": (own.joinpath("page.html").read_bytes(), "text/html; charset=utf-8"),
+        "/parts.js": (own.joinpath("parts.js").read_bytes(), "text/javascript; charset=utf-8"),
         "/app.js": (own.joinpath("app.js").read_bytes(), "text/javascript; charset=utf-8"),
         "/app.css": (STYLE.encode() + own.joinpath("app.css").read_bytes(), "text/css; charset=utf-8"),
         "/icon.svg": (own.joinpath("icon.svg").read_bytes(), "image/svg+xml"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -16,7 +16,8 @@ from edgnn.errors import EdgnnError, FormatError, GraphError
 from edgnn.graphs import Graphs, Nodes
 from edgnn.io import from_smiles, read, recognize
 from edgnn.io._files import line_chunks, open_binary
-from edgnn.serve._limits import Limits, TooLarge
+from edgnn.io._molecule_files import records, table
+from edgnn.serve._limits import LONGEST_SMILES, Limits, TooLarge
 from edgnn.serve._source import with_label_names
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ _LONGEST_NAME = 200
 _MOST_NODES = 2**31
 _LETTERS_AT_ONCE = 10_000
 _ROW_ENDS = {"smiles": b"\n", "sdf": b"$$$$"}
+_LONGEST = {"smiles": LONGEST_SMILES, "sdf": 40 * LONGEST_SMILES}  # RDKit takes the square of a ring, and lets no thread run
 #: What readers advise to those who call them, and what those who upload files can do instead.
 _HINTS = {
     r"; to leave such molecules out, pass bad=.*$": "; correct the line, or take it out",
@@ -176,7 +178,7 @@ def nodes_of(graphs: Graphs, names: Sequence[str] | None, limits: Limits) -> Nod
     return graphs.nodes[[numbers[name] for name in names]]
 
 
-def of_files(served: Served, uploads: Sequence[Upload], limits: Limits) -> Graphs:
+def of_files(served: Served, uploads: Sequence[Upload], limits: Limits, deadline: Deadline) -> Graphs:
     """Return the graphs of uploaded files, in any format that :func:`edgnn.read` reads; several files are one folder."""
     if len(uploads) > limits.files:
         raise TooLarge(f"{len(uploads)} files are more than the {limits.files} of one request; put them into one zip archive")
@@ -184,7 +186,10 @@ def of_files(served: Served, uploads: Sequence[Upload], limits: Limits) -> Graph
         path = next(iter(place.iterdir())) if len(uploads) == 1 else place
         options = reading_options(served.config, path)
         kind = str(options.get("format") or recognize(path, options))
-        _check_rows(path, kind, limits)
+        if kind in _ROW_ENDS:
+            _check_rows(path, kind, limits)
+            _check_molecules(path, kind, options, limits)
+        deadline.check()
         if kind == "arrays":
             raise FormatError(path, "folders of arrays are not taken from a browser; write the graphs in another format")
         graphs = read(path, **(options | {"max_bytes": limits.unpacked}))
@@ -198,14 +203,32 @@ def of_files(served: Served, uploads: Sequence[Upload], limits: Limits) -> Graph
 
 def _check_rows(path: Path, kind: str, limits: Limits) -> None:
     """Raise before molecules are read one by one where there are too many."""
-    if kind not in _ROW_ENDS:
-        return
     count = 0
     with open_binary(path, limits.unpacked) as stream:
         for _, piece in line_chunks(stream, path):
             count += piece.count(_ROW_ENDS[kind])
     if count > limits.items + 2:  # a header, an empty line at the end
         raise TooLarge(f"{path.name} has {count:,} lines or records; one request may have {limits.items:,}: send it in parts")
+
+
+def _check_molecules(path: Path, kind: str, options: Mapping[str, Any], limits: Limits) -> None:
+    """Raise before molecules are read where one of them is so long that all others would wait for it."""
+    with open_binary(path, limits.unpacked) as stream:
+        texts = records(stream, path) if kind == "sdf" else _cells(stream, path, options)
+        for line, text in texts:
+            if len(text) > _LONGEST[kind]:
+                raise TooLarge(
+                    f"{path.name}, line {line}: the molecule has {len(text):,} characters; "
+                    f"{_LONGEST[kind]:,} are allowed: leave it out"
+                )
+
+
+def _cells(stream: BinaryIO, path: Path, options: Mapping[str, Any]) -> Iterator[tuple[int, str]]:
+    """Yield the SMILES of a table with their lines."""
+    name = str(options.get("smiles", "smiles"))
+    header, rows = table(stream, path, name, options.get("delimiter"))
+    places = [place for place, cell in enumerate(header) if cell.strip().casefold() == name.strip().casefold()]
+    return ((line, row[place]) for line, row in rows for place in places if place < len(row))
 
 
 def remove_uploads() -> None:

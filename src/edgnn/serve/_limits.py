@@ -10,6 +10,7 @@ from edgnn.errors import EdgnnError
 from edgnn.graphs import Graphs
 
 RETRY_SECONDS = "5"
+LONGEST_SMILES = 5_000
 
 
 class TooLarge(EdgnnError):
@@ -92,6 +93,10 @@ class Deadline:
     def left(self) -> float:
         """Seconds that are left."""
         return self._at - time.monotonic()
+
+    def end(self) -> None:
+        """Have the time be over now."""
+        self._at = -math.inf
 
     def check(self) -> None:
         """Raise where the time is over: nobody waits for the answer any more."""

@@ -17,7 +17,8 @@ from pydantic import (
     model_validator,
 )  # fmt: skip
 
-LONGEST_SMILES = 5_000
+from edgnn.serve._limits import LONGEST_SMILES
+
 LONGEST_NAME = 10_000
 _LONGEST_LABEL = 100
 _LARGEST = 2**53

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import torch
 
+from edgnn._places import exists
 from edgnn.datasets import Dataset, find, load_dataset
 from edgnn.datasets._origin import loadable_origin, origin_of, reading_options
 from edgnn.datasets._target_file import with_target_file
@@ -112,8 +112,9 @@ def load_source(
 ) -> Dataset | None:
     """Load what was asked for, or else what a run says it was trained on; ``None`` where that is not here any more."""
     if source is not None:
-        known = reading_options(config, source, options) if find(str(source)) is None and Path(source).exists() else {}
-        return load_dataset(source, data_dir=data_dir, **(known | dict(options)))
+        named = find(str(source)) is not None  # any other word may be mistyped, or a molecule: it does not leave this machine
+        known = {} if named or not exists(source) else reading_options(config, source, options)
+        return load_dataset(source, data_dir=data_dir, **({"download": named} | known | dict(options)))
     origin = loadable_origin(config)
     if origin is None:
         return None
@@ -127,7 +128,7 @@ def _stored(origin: Mapping[str, Any], data_dir: Path_ | None) -> Dataset:
     name, target = origin["name"], origin.get("target") or []
     options = dict(origin["options"])
     where = data_dir if data_dir is not None else origin.get("data_dir")
-    if find(name) is None and not Path(name).exists():
+    if find(name) is None and not exists(name):
         raise EdgnnError(f"{name} is not there any more")
     of_nodes = origin.get("task") != "graph" and origin.get("format") in _NODE_TARGETS and "graphs" not in options
     if of_nodes and len(target) == 1 and not origin.get("target_file"):

@@ -51,7 +51,7 @@ class Work:
         self, uploads: list[Upload], nodes: str | None, deadline: Deadline, format: str
     ) -> dict[str, Any] | bytes:
         """Answer for all graphs, or the named nodes, of uploaded files."""
-        graphs = of_files(self._served, uploads, self._limits)
+        graphs = of_files(self._served, uploads, self._limits, deadline)
         deadline.check()
         names = None if nodes is None else [line.strip() for line in nodes.splitlines() if line.strip()]
         return self._told(self._served.answers(self._items(graphs, names), deadline), format)
@@ -91,7 +91,7 @@ class Work:
     def _one(self, item: Item, deadline: Deadline) -> Graphs | Nodes:
         served, limits, request = self._served, self._limits, item.request
         if item.uploads is not None:
-            graphs = of_files(served, item.uploads, limits)
+            graphs = of_files(served, item.uploads, limits, deadline)
             return one_of(graphs if served.level == "graph" else graphs.nodes, item.place)
         assert request is not None
         if request.smiles is not None:

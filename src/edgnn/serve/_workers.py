@@ -33,7 +33,10 @@ class Workers:
         return self._waiting
 
     async def run(self, work: Callable[[Deadline], _T], lane: str = "predict") -> _T:
-        """Return the result of ``work``; raise :class:`Busy` where the queue is full or the time is over."""
+        """Return the result of ``work``; raise :class:`Busy` where the queue is full or the time is over.
+
+        Where the caller is canceled, work that waits is dropped, and work under way ends where it next looks at its deadline.
+        """
         if self._waiting >= self._limits.waiting:
             raise Busy(f"{self._waiting:,} requests are waiting already; try again in a moment")
         deadline = Deadline(self._limits.seconds)
@@ -47,6 +50,8 @@ class Workers:
             raise Busy(
                 f"this took longer than {self._limits.seconds:g} seconds; try again in a moment, or ask for less at once"
             ) from None
+        finally:
+            deadline.end()
 
     def _lane(self, name: str) -> ThreadPoolExecutor:
         if name not in self._lanes:  # the first time, or after an application was ended and is started again

@@ -1,78 +1,27 @@
 'use strict';
+// What the page does: asking the server, and showing what it answers.
 (() => {
-const $ = (id) => document.getElementById(id);
 const MOST_ROWS = 200;
-const ALLOWED = new Set(['svg', 'g', 'path', 'circle', 'ellipse', 'rect', 'line', 'polyline', 'polygon', 'text', 'tspan', 'title', 'desc',
-  'defs', 'marker', 'lineargradient', 'stop', 'clippath']);
-let model, current = null, files = [], names = [], asked = 0, typed = 0, looking = null;
-
-// Elements
-
-const make = (name, options, ...content) => {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(options || {})) {
-    if (value === null || value === undefined || value === false) continue;
-    if (key === 'class') made.className = value;
-    else if (key.startsWith('on')) made.addEventListener(key.slice(2), value);
-    else made.setAttribute(key, value === true ? '' : value);
-  }
-  made.append(...content.filter((part) => part !== null && part !== undefined));
-  return made;
-};
-const percent = (share) => share === null ? '–' : share === 0 || share === 1 ? `${100 * share} %` : share > 0.999 ? '> 99.9 %' : share < 0.001 ? '< 0.1 %'
-  : `${(100 * share).toFixed(share > 0.0995 && share < 0.9905 ? 0 : 1)} %`;
-const number = (value) => value === null ? '–' : Math.abs(value) >= 1000 || (value !== 0 && Math.abs(value) < 0.01)
-  ? value.toExponential(1) : String(Number(value.toPrecision(3)));
-const signed = (value) => `${value < 0 ? '−' : '+'}${number(Math.abs(value))}`;
-const plural = (count, word) => `${count.toLocaleString('en')} ${word}${count === 1 ? '' : 's'}`;
-const short = (name) => {
-  const found = /^[a-z][a-z0-9+.-]*:\/\/.*?([^/#]+)[/#]?$/i.exec(name);
-  return found ? found[1] : name;
-};
-const track = (share, spread) => {
-  const bar = make('i'), whole = make('span', {class: 'track', 'aria-hidden': 'true'}, bar);
-  bar.style.width = `${100 * share}%`;
-  if (spread > 0.002) {
-    const mark = make('b'), low = Math.max(0, share - spread), high = Math.min(1, share + spread);
-    mark.style.left = `${100 * low}%`;
-    mark.style.width = `${100 * (high - low)}%`;
-    whole.append(mark);
-  }
-  return whole;
-};
-const choices = (group, entries, chosen, change, legend) => make('fieldset', {class: legend ? 'steps' : 'ways'},
-  legend ? make('legend', {}, legend) : null,
-  ...entries.map(([value, text]) => make('label', {class: 'pick'},
-    make('input', {type: 'radio', name: group, value, checked: value === chosen, onchange: () => change(value)}),
-    make('span', {}, text))));
-
-// A picture stands in a tree of its own: its styles reach nothing else, and of its elements only those that draw are kept.
-const picture = (text, label) => {
-  const held = [], host = make('div', {class: 'picture', role: 'group', 'aria-label': label});
-  const plain = text.replace(/<style>([\s\S]*?)<\/style>/g, (_, rules) => { held.push(rules); return ''; })
-    .replace(/\sstyle=(?=["'])/g, ' data-style=');
-  const svg = new DOMParser().parseFromString(plain, 'text/html').querySelector('svg');
-  if (!svg) return host;
-  for (const part of [svg, ...svg.querySelectorAll('*')]) {
-    if (!ALLOWED.has(part.localName.toLowerCase())) { part.remove(); continue; }
-    for (const {name} of [...part.attributes]) if (/^on|href$/i.test(name)) part.removeAttribute(name);
-  }
-  const root = host.attachShadow({mode: 'open'}), sheet = new CSSStyleSheet();
-  sheet.replaceSync(`svg{max-width:100%;height:auto}${held.join('')}`);
-  root.adoptedStyleSheets = [sheet];
-  root.append(document.importNode(svg, true));
-  for (const part of root.querySelectorAll('[data-style]')) part.style.cssText = part.dataset.style;
-  return host;
-};
+let model, current = null, files = [], names = [], typed = 0, looking = null;
 
 // Asking the server
 
-const ask = async (path, body) => {
+// Of all questions about one place only the last counts; earlier ones are given up, here and at the server.
+const asking = new Map();
+const giveUp = (place) => {
+  for (const [other, turn] of asking) if (place.contains(other)) { turn.abort(); asking.delete(other); }
+};
+const latest = (place) => {
+  giveUp(place);
+  asking.set(place, new AbortController());
+  return asking.get(place).signal;
+};
+const ask = async (path, body, signal) => {
   const form = body instanceof FormData;
   let answer;
   try {
     answer = await fetch(path, body === undefined ? {} : {
-      method: 'POST', body: form ? body : JSON.stringify(body), headers: form ? {} : {'Content-Type': 'application/json'},
+      signal, method: 'POST', body: form ? body : JSON.stringify(body), headers: form ? {} : {'Content-Type': 'application/json'},
     });
   } catch {
     throw new Error('The server does not answer; is it still running?');
@@ -93,9 +42,9 @@ const upload = (asking, fields) => {
   for (const [name, value] of Object.entries(fields || {})) form.append(name, value);
   return form;
 };
-const about = (path, place, id, more) => current.way === 'file'
-  ? ask(`${path}/file`, upload(current, {item: place, ...more}))
-  : ask(path, {[{smiles: 'smiles', names: model.level === 'node' ? 'node' : 'example'}[current.way]]: id, ...more});
+const about = async (path, place, id, more, signal) => (await (current.way === 'file'
+  ? ask(`${path}/file`, upload(current, {item: place, ...more}), signal)
+  : ask(path, {[{smiles: 'smiles', names: model.level === 'node' ? 'node' : 'example'}[current.way]]: id, ...more}, signal))).json();
 
 // What to ask for
 
@@ -159,7 +108,7 @@ const look = async (turn) => {
   } catch (error) { if (turn === typed) complain(error); return; }
   if (turn !== typed || document.activeElement !== $('search')) return;
   $('options').replaceChildren(...found.names.map((name, place) => make('li',
-    {role: 'option', id: `option-${place}`, 'aria-selected': 'false', onmousedown: (event) => { event.preventDefault(); choose(name, found.texts[place]); }},
+    {role: 'option', id: `option-${place}`, 'aria-selected': 'false', onclick: () => choose(name, found.texts[place])},
     make('span', {}, found.texts[place]), found.texts[place] === name ? null : make('small', {}, name))));
   $('options').hidden = !found.names.length;
   $('search').setAttribute('aria-expanded', String(found.names.length > 0));
@@ -182,8 +131,10 @@ const keys = async (event) => {
     const chosen = active() || $('options').children[0];
     const text = chosen.querySelector('span').textContent;
     choose(chosen.querySelector('small')?.textContent || text, text);
-  } else if (event.key === 'Escape') closeOptions();
-  else if (event.key === 'Backspace' && !$('search').value && names.length) { names.pop(); showNames(); }
+  } else if (event.key === 'Escape' && open) {
+    event.preventDefault();  // only the next one empties the field
+    closeOptions();
+  } else if (event.key === 'Backspace' && !$('search').value && names.length) { names.pop(); showNames(); }
 };
 
 // Predicting
@@ -204,22 +155,21 @@ const gather = () => {
   return {way: 'file', path: '/predict/file', files: [...files]};
 };
 const submit = async () => {
-  const turn = ++asked;
+  const signal = latest($('ask'));
   complain(null);
   try {
     const next = gather();
-    $('predict').disabled = true;
     $('busy').textContent = 'Predicting…';
-    const found = await (await ask(next.path, next.body || upload(next))).json();
-    if (turn === asked) {
-      current = next;  // not before: what is shown until now can still be asked about
-      showResults(found);
-    }
+    const found = await (await ask(next.path, next.body || upload(next), signal)).json();
+    current = next;  // not before: what is shown until now can still be asked about
+    showResults(found);
   } catch (error) {
-    if (turn === asked) { $('results').hidden = true; complain(error); }
-  } finally {
-    if (turn === asked) { $('predict').disabled = false; $('busy').textContent = ''; }
+    if (signal.aborted) return;
+    giveUp($('rows'));
+    $('results').hidden = true;
+    complain(error);
   }
+  $('busy').textContent = '';
 };
 const downloadCsv = async () => {
   try {
@@ -258,6 +208,7 @@ const showResults = (found) => {
   $('results').scrollIntoView({block: 'nearest'});
 };
 const showRows = () => {
+  giveUp($('rows'));
   const {found} = current, wanted = $('filter').value.trim().toLowerCase();
   const chosen = found.predictions.map((row, place) => [row, place]).filter(([row]) => !wanted || `${row.id} ${row.text || ''}`.toLowerCase().includes(wanted));
   $('rows').replaceChildren(...chosen.slice(0, MOST_ROWS).map(([row, place]) => rowOf(found, row, place)));
@@ -318,9 +269,9 @@ const rowOf = (found, row, place) => {
 // One item
 
 const detailOf = (found, row, place) => {
-  const panel = make('div', {class: 'panel'}), body = make('div');
+  const panel = make('div', {class: 'panel'}), body = make('div', {tabindex: '-1'});
   const show = (kind) => (kind === 'why' ? why : colors)(body, row, place);
-  panel.append(choices(`panel-${place}-${asked}`, [['why', 'Why?'], ['colors', 'Colors, round by round']], 'why', show), body);
+  panel.append(choices(`panel-${place}`, [['why', 'Why?'], ['colors', 'Colors, round by round']], 'why', show), body);
   const left = make('div', {}, ...said(found, row), ...unlike(row));
   show('why');
   return make('div', {class: 'inside'}, left, panel);
@@ -363,15 +314,22 @@ const unlike = (row) => {
     `${plural(row.unseen_labels, 'label')} of nodes or edges that the model has not learned: such labels count for nothing.`));
   return parts;
 };
-const waiting = (body, words) => body.replaceChildren(make('p', {class: 'waiting'}, words));
-const failed = (body, error) => body.replaceChildren(make('p', {class: 'alert', role: 'alert'}, sentence(error.message)));
+// What the server says about an item, while a place says that it is awaited; nothing where that failed, or is asked for no more.
+const answered = async (body, words, path, row, place, more) => {
+  const signal = latest(body), held = body.contains(document.activeElement);
+  body.replaceChildren(make('p', {class: 'waiting', role: 'status'}, words));
+  if (held) body.focus();  // with what held the focus replaced, keys would start at the top of the page again
+  try {
+    return await about(path, place, row.id, more, signal);
+  } catch (error) {
+    if (!signal.aborted) body.replaceChildren(make('p', {class: 'alert', role: 'alert'}, sentence(error.message)));
+    return null;
+  }
+};
 
 const why = async (body, row, place, target) => {
-  waiting(body, 'Taking out every node, edge and label in turn…');
-  let found;
-  try {
-    found = await (await about('/explain', place, row.id, target ? {target} : {})).json();
-  } catch (error) { failed(body, error); return; }
+  const found = await answered(body, 'Taking out every node, edge and label in turn…', '/explain', row, place, target ? {target} : {});
+  if (!found) return;
   const parts = [];
   if (model.classes.length > 1) {
     const list = make('select', {'aria-label': 'Explain', onchange: () => why(body, row, place, list.value)},
@@ -382,12 +340,14 @@ const why = async (body, row, place, target) => {
   parts.push(make('p', {class: 'note'}, make('b', {class: 'for'}, 'Red'), ` speaks for ${found.target}, blue (dashed) against: `,
     model.task === 'values' ? 'by how much the value drops without it.' : 'by how much its log-odds drop without it.'));
   parts.push(reasonTable(found.reasons));
-  const change = make('div', {class: 'change'});
+  const change = make('div', {class: 'change', tabindex: '-1'});
   if (model.task !== 'values') {
     change.append(make('button', {type: 'button', onclick: () => changed(change, row, place)}, 'What would change the prediction?'));
     parts.push(change);
   }
+  const held = document.activeElement === body;
   body.replaceChildren(...parts);
+  if (held) body.querySelector('select')?.focus();
 };
 const reasonTable = (reasons) => {
   const most = Math.max(...reasons.map(({contribution}) => Math.abs(contribution || 0)), 1e-12);
@@ -400,11 +360,9 @@ const reasonTable = (reasons) => {
   })));
 };
 const changed = async (box, row, place) => {
-  waiting(box, 'Looking for the smallest change…');
-  let found;
-  try {
-    found = (await (await about('/explain', place, row.id, {counter_example: true})).json()).counter_example;
-  } catch (error) { failed(box, error); return; }
+  const answer = await answered(box, 'Looking for the smallest change…', '/explain', row, place, {counter_example: true});
+  if (!answer) return;
+  const found = answer.counter_example;
   if (!found) {
     box.replaceChildren(make('p', {}, 'No change of up to three labels or edges that was tried turns the prediction over.'));
     return;
@@ -417,15 +375,12 @@ const changed = async (box, row, place) => {
 };
 
 const colors = async (body, row, place) => {
-  waiting(body, 'Refining…');
-  let found;
-  try {
-    found = await (await about('/colors', place, row.id, {})).json();
-  } catch (error) { failed(body, error); return; }
+  const found = await answered(body, 'Refining…', '/colors', row, place, {});
+  if (!found) return;
   const view = make('div', {'aria-live': 'polite'});
   const show = (round) => view.replaceChildren(...roundOf(found.rounds[Number(round)]));
   const last = found.rounds.length - 1;
-  const steps = choices(`round-${place}-${asked}`, found.rounds.map(({round}) => [String(round), String(round)]), String(last), show, 'Round');
+  const steps = choices(`round-${place}`, found.rounds.map(({round}) => [String(round), String(round)]), String(last), show, 'Round');
   body.replaceChildren(steps, view);
   show(last);
 };
@@ -483,7 +438,7 @@ const ways = () => {
 const program = () => {
   const body = model.smiles ? {smiles: ['CCO']} : model.level === 'node' ? {nodes: ['NAME']}
     : {graphs: [{node_labels: model.node_labels.slice(0, 2), edges: [[0, 1, model.edge_labels[0] ?? null]]}]};
-  $('shell').textContent = `curl -s ${location.origin}/predict -H 'Content-Type: application/json' \\\n  -d '${JSON.stringify(body)}'\n\n`
+  $('shell').textContent = `curl -s ${location.origin}/predict -H 'Content-Type: application/json' \\\n  -d '${JSON.stringify(body).replaceAll("'", "'\\''")}'\n\n`
     + `curl -s '${location.origin}/predict/file?format=csv' -F files=@${model.smiles ? 'molecules.csv' : 'graph.graphml'}`;
 };
 const start = async () => {
@@ -502,6 +457,7 @@ const start = async () => {
   $('search').addEventListener('focus', search);
   $('search').addEventListener('blur', closeOptions);
   $('search').addEventListener('keydown', keys);
+  $('options').addEventListener('mousedown', (event) => event.preventDefault());  // the field keeps the focus, the list stays
   $('file').addEventListener('change', () => { take($('file').files); $('file').value = ''; });
   $('csv').addEventListener('click', downloadCsv);
   $('filter').addEventListener('input', showRows);

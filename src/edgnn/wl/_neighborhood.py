@@ -22,7 +22,8 @@ class Neighborhood:
     r"""The entries (u, code) that a node v sees, row by row, as numpy arrays on the CPU and tensors elsewhere.
 
     ``node`` and ``separate`` see N(v) with the one code 0; ``joint`` sees every edge once from each end, with the code of its
-    direction and label. ``separate`` adds the label counts :math:`n^I_v, n^O_v`, which never change, as ``fixed`` entries.
+    direction and label. ``separate`` adds the label counts :math:`n^I_v, n^O_v`, which never change, as ``fixed`` entries. With
+    ``direction="in"``, all of them see entering edges alone.
 
     Shapes
     ------
@@ -37,19 +38,27 @@ class Neighborhood:
     fixed_codes: Array | None
 
     @classmethod
-    def of(cls, graphs: Graphs, scheme: Scheme, multiplicity: Multiplicity = "once") -> Neighborhood:
+    def of(
+        cls,
+        graphs: Graphs,
+        scheme: Scheme,
+        multiplicity: Multiplicity = "once",
+        direction: Literal["both", "in"] = "both",
+    ) -> Neighborhood:
         """Collect what ``scheme`` looks at."""
         if scheme not in get_args(Scheme):
             raise GraphError(f"scheme={scheme!r}: choose 'node' (Eq. 1), 'separate' (Eq. 2) or 'joint'")
         if multiplicity not in get_args(Multiplicity):
             raise GraphError(f"multiplicity={multiplicity!r}: choose 'once' or 'per-edge'")
+        if direction not in ("both", "in"):
+            raise GraphError(f"direction={direction!r}: choose 'both' or 'in'")
         if scheme == "joint":
-            indptr, order = _incidence(graphs)
+            indptr, order = _incidence(graphs, direction)
             indices = concat([to_array(graphs.edge_source), to_array(graphs.edge_target)])[order]
             return cls(indptr, indices, _codes(graphs)[order], 2 * len(graphs.edge_vocabulary), None, None)
-        keys = pack(graphs.edge_target, graphs.edge_source, both=True)
+        keys = pack(graphs.edge_target, graphs.edge_source, both=direction == "both")
         neighbors = from_keys(keys, graphs.num_nodes, graphs.num_nodes, distinct=multiplicity == "once")
-        fixed_indptr, fixed_codes = _fixed(graphs) if scheme == "separate" else (None, None)
+        fixed_indptr, fixed_codes = _fixed(graphs, direction) if scheme == "separate" else (None, None)
         return cls(to_array(neighbors.indptr.long()), to_array(neighbors.indices.long()), None, 1, fixed_indptr, fixed_codes)
 
     @property
@@ -93,9 +102,9 @@ def code_keys(number: int, seed: int, like: Array) -> Array:
     return mix(arange(number, like), seed + 1) | 1
 
 
-def _incidence(graphs: Graphs) -> tuple[Array, Array]:
+def _incidence(graphs: Graphs, direction: str) -> tuple[Array, Array]:
     """Return row pointers and the order that sorts edge ends by node: end ``e`` is of edge e's target, ``E + e`` of its source."""
-    nodes = torch.cat([graphs.edge_target, graphs.edge_source])
+    nodes = torch.cat([graphs.edge_target, graphs.edge_source]) if direction == "both" else graphs.edge_target
     indptr = torch.zeros(graphs.num_nodes + 1, dtype=torch.int64, device=graphs.device)
     indptr[1:] = torch.cumsum(torch.bincount(nodes, minlength=graphs.num_nodes), 0)
     if graphs.device.type != "cpu":
@@ -105,8 +114,8 @@ def _incidence(graphs: Graphs) -> tuple[Array, Array]:
     return indptr.numpy(), keys & (2**32 - 1)
 
 
-def _fixed(graphs: Graphs) -> tuple[Array, Array]:
-    indptr, order = _incidence(graphs)
+def _fixed(graphs: Graphs, direction: str) -> tuple[Array, Array]:
+    indptr, order = _incidence(graphs, direction)
     return indptr, _codes(graphs)[order]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from torch import Tensor
 
 from edgnn.graphs import Graphs
@@ -12,7 +14,12 @@ from edgnn.wl._neighborhood import Neighborhood, Scheme
 
 
 def signatures(
-    graphs: Graphs, rounds: int, scheme: Scheme = "separate", *, multiplicity: Multiplicity = "once"
+    graphs: Graphs,
+    rounds: int,
+    scheme: Scheme = "separate",
+    *,
+    multiplicity: Multiplicity = "once",
+    direction: Literal["both", "in"] = "both",
 ) -> tuple[Tensor, ...]:
     """Return a 64-bit hash of every node's color after each round, from round 0 on.
 
@@ -28,11 +35,13 @@ def signatures(
         How many rounds of refinement.
     scheme, multiplicity
         As in :func:`refine`.
+    direction : {"both", "in"}
+        Whether nodes see the edges that leave them as well.
 
     Shapes
     ------
     → rounds + 1 tensors (N,) of int64
     """
-    around = Neighborhood.of(graphs, scheme, multiplicity)
+    around = Neighborhood.of(graphs, scheme, multiplicity, direction)
     hashes = contents(to_array(graphs.node_label), around, rounds)
     return tuple(to_tensor(key) for key, _ in hashes)

@@ -2,23 +2,61 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from edgnn._text import one_line
-from edgnn.errors import EvaluationError
-from edgnn.evaluation import Evaluation, Outcome, Split
+from edgnn.errors import EvaluationError, FormatError
+from edgnn.evaluation._evaluation import Evaluation, Outcome
 from edgnn.evaluation._metrics import find_metric
+from edgnn.evaluation._plain import evaluation_from_dict
+from edgnn.evaluation._splits import Split
+from edgnn.io._files import Path_
 
 _TASKS = ("classes", "labels", "values")
+_EXPECTED = "expected what `edgnn evaluate --out` or Evaluation.to_dict wrote"
+
+
+def load_evaluation(path: Path_) -> Evaluation:
+    """Return the evaluation in a file."""
+    try:
+        document = stored_document(path)
+    except (FileNotFoundError, IsADirectoryError):
+        raise EvaluationError(f"there is no file {Path(path)}; {_EXPECTED}") from None
+    except ValueError as error:
+        raise FormatError(path, f"it {error}; {_EXPECTED}") from None
+    return evaluation_of(document, path)
+
+
+def evaluation_of(document: Mapping[str, Any], path: Path_) -> Evaluation:
+    """Return the evaluation that a file holds; an error names the file."""
+    try:
+        return stored_evaluation(document["evaluation"])
+    except ValueError as error:
+        raise FormatError(path, f"what it holds is damaged ({one_line(error)})") from None
+
+
+def stored_document(path: Path_) -> dict[str, Any]:
+    """Return what the file of an evaluation holds, the evaluation under that name; a ``ValueError`` says what else it is."""
+    try:
+        document = json.loads(Path(path).read_bytes())
+    except (ValueError, RecursionError):
+        raise ValueError("is no JSON file") from None
+    if isinstance(document, dict) and {"task", "truth", "splits"} <= set(document):
+        document = {"evaluation": document}
+    if not isinstance(document, dict) or not isinstance(document.get("evaluation"), Mapping):
+        raise ValueError("is a JSON file without an evaluation")
+    return document
 
 
 def stored_evaluation(values: Any) -> Evaluation:
     """Return the evaluation that ``to_dict`` wrote; a ``ValueError`` (or one of edgnn's errors) where the parts do not fit."""
     try:
-        found = Evaluation.from_dict(values)
+        found = evaluation_from_dict(values)
     except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
         raise ValueError(f"{type(error).__name__}: {error}") from None
     except EvaluationError as error:

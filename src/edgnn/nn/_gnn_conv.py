@@ -1,0 +1,181 @@
+"""The paper's layers: Eq. 3 without edge labels, Eq. 4 with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from edgnn.errors import GraphError
+from edgnn.graphs import Structure
+from edgnn.graphs._csr import CSR
+from edgnn.nn._conv import Conv, Known, own_rows
+from edgnn.nn._noise import Noise, dropout
+from edgnn.nn._parameters import Generators, glorot_, linear_, parameter, plus_product, plus_products
+from edgnn.ops import constant_product, fits_layer, layer_sum, neighbor_sum
+
+
+class GNNConv(Conv):
+    r"""The 1-GNN layer, the paper's Eq. 3.
+
+    .. math:: f'(v) = \sigma\Big(f(v) W_1 + \sum_{u \in N(v)} f(u) W_2 + b\Big)
+
+    Parameters
+    ----------
+    in_dim, out_dim : int
+        Width of the states before and after.
+    activation : str or callable
+        :math:`\sigma`: ``"relu"``, ``"cosine"``, ``"tanh"``, …
+    dropout, input_dropout : float
+        Rate at which entries of the result, or of the states that enter, are dropped while training. With ``dropout=None`` the
+        result is left whole whatever rates members have.
+    batch_norm : bool
+        Normalize after the activation, as the authors' code does.
+    bias : bool
+        Whether there is a b; the paper has none.
+    direction : {"both", "in"}
+        Of the structures the layer takes.
+    multiplicity : {"once", "per-edge"}
+        How structures are built from ``edge_index``.
+    members : int, optional
+        So many layers at once: every weight gets a leading axis.
+
+    Shapes
+    ------
+    x : (N, in_dim) → (N, out_dim);  with members, (M, N, in_dim) → (M, N, out_dim)
+    """
+
+    reads_labels = False
+
+    def __init__(self, in_dim: int, out_dim: int, num_edge_labels: int = 1, **options: Any) -> None:
+        super().__init__(in_dim, out_dim, num_edge_labels, **options)
+        self.W1 = parameter(in_dim, out_dim, members=self.members)
+        self.W2 = parameter(in_dim, out_dim, members=self.members)
+        if type(self) is GNNConv:
+            self.reset_parameters()
+
+    def reset_parameters(self, generators: Generators = None) -> None:
+        """Draw new weights: all of a layer's as those of one linear map of all it adds up."""
+        super().reset_parameters(generators)
+        linear_(self._weights(), generators, self.bias)
+
+    def _weights(self) -> list[Tensor]:
+        """Return the matrices that the inputs are multiplied with."""
+        return [self.W1, self.W2]
+
+    def _biased(self, x: Tensor | Known, structure: Structure, noise: Noise | None, mask: Tensor | None) -> Tensor:
+        dropping = self.training and self.input_dropout > 0
+        if isinstance(x, Known) or dropping or x.dim() != self.W1.dim():
+            return super()._biased(x, structure, noise, mask)
+        if not fits_layer(x, structure, (self.in_dim, self.out_dim)):
+            return super()._biased(x, structure, noise, mask)
+        edges = self._edge_products(structure)
+        sparse = [(counts, weight) for counts, weight in edges if isinstance(counts, CSR)]
+        dense = [(counts, weight) for counts, weight in edges if isinstance(counts, Tensor)]
+        addend = plus_products(None, sparse) if sparse else None
+        constants, weights = [counts for counts, _ in dense], [weight for _, weight in dense]
+        return layer_sum(x, structure, self.W1, self.W2, constants, weights, addend, self.bias)
+
+    def _sum(self, x: Tensor | Known, structure: Structure, noise: Noise | None, mask: Tensor | None) -> Tensor:
+        dropping = self.training and self.input_dropout > 0
+        edges = self._edge_products(structure)
+        if isinstance(x, Known) and not dropping:
+            return plus_products(None, [(x.H, self.W1), (x.AH, self.W2), *edges])
+        if isinstance(x, Known) and not x.one_hot:
+            x = x.dense(self.W1.dtype)
+        if isinstance(x, Known):
+            # a one-hot row has a single entry, so dropping entries is dropping rows
+            own = constant_product(x.all, self.W1)
+            keep = dropout(torch.ones_like(own[..., :1]), self.input_dropout, True, noise, structure.nodes, own_rate=False)
+            total = own_rows(own * keep, structure) + neighbor_sum(constant_product(x.all, self.W2) * keep, structure)
+            return plus_products(total, edges)
+        if dropping:
+            x = dropout(x, self.input_dropout, True, noise, structure.nodes, own_rate=False)
+        own = own_rows(x, structure)
+        # the sum over neighbors runs over the narrower states, unless more of them would have to be multiplied first
+        if self.out_dim * x.shape[-2] <= self.in_dim * own.shape[-2]:
+            total = plus_product(neighbor_sum(x @ self.W2, structure), own, self.W1)
+        else:
+            total = plus_product(own @ self.W1, neighbor_sum(x, structure), self.W2)
+        return plus_products(total, edges)
+
+    def _edge_products(self, structure: Structure) -> list[tuple[Tensor | CSR, Tensor]]:
+        """Return what is added for edges: constants with their weights."""
+        return []
+
+
+class EdGNNConv(GNNConv):
+    r"""The edGNN layer, the paper's Eq. 4.
+
+    .. math::
+        f'(v) = \sigma\Big(f(v) W_1 + \sum_{u \in N(v)} f(u) W_2
+        + \sum_{(u,v) \in E} f_E(u,v) W_3 + \sum_{(v,u) \in E} f_E(v,u) W_4 + b\Big)
+
+    that is :math:`H' = \sigma(H W_1 + A H W_2 + C_{in} W_3 + C_{out} W_4 + b)`: one sparse product whatever the number of edge
+    labels. :math:`f_E` is the one-hot label, or a learned embedding of it, with the continuous edge features beside it.
+
+    Parameters
+    ----------
+    in_dim, out_dim : int
+        Width of the states before and after.
+    num_edge_labels : int
+        Number of edge labels.
+    edge_features : int
+        Number of continuous edge features.
+    edge_embedding : int, optional
+        Width of a learned :math:`f_E`; one-hot without it.
+    direction : {"both", "in"}
+        ``"in"`` is the paper's *reg*: incoming edges only, no :math:`W_4`.
+    **options
+        As of :class:`GNNConv`.
+
+    Shapes
+    ------
+    x : (N, in_dim) → (N, out_dim);  with members, (M, N, in_dim) → (M, N, out_dim)
+    """
+
+    reads_labels = True
+
+    def __init__(
+        self, in_dim: int, out_dim: int, num_edge_labels: int, *, edge_embedding: int | None = None, **options: Any
+    ) -> None:
+        super().__init__(in_dim, out_dim, num_edge_labels, **options)
+        self.edge_embedding = (
+            None if edge_embedding is None else parameter(num_edge_labels, edge_embedding, members=self.members)
+        )
+        rows = (num_edge_labels if edge_embedding is None else edge_embedding) + self.edge_features
+        self.W3 = parameter(rows, out_dim, members=self.members)
+        self.W4 = parameter(rows, out_dim, members=self.members) if self.direction == "both" else None
+        self.reset_parameters()
+
+    def reset_parameters(self, generators: Generators = None) -> None:
+        """Draw new weights."""
+        super().reset_parameters(generators)
+        if self.edge_embedding is not None:
+            glorot_(self.edge_embedding, generators)
+
+    def _weights(self) -> list[Tensor]:
+        return [*super()._weights(), self.W3, *([] if self.W4 is None else [self.W4])]
+
+    def _check(self, structure: Structure) -> None:
+        super()._check(structure)
+        if structure.num_edge_labels != self.num_edge_labels:
+            raise GraphError(
+                f"the layer was made for {self.num_edge_labels} edge labels, the structure has {structure.num_edge_labels}: "
+                "read the graphs with like=, or make the layer anew"
+            )
+        self._check_features(structure)
+
+    def _edge_products(self, structure: Structure) -> list[tuple[Tensor | CSR, Tensor]]:
+        products: list[tuple[Tensor | CSR, Tensor]] = []
+        sides = ((self.W3, structure.C_in, structure.F_in), (self.W4, structure.C_out, structure.F_out))
+        for weight, counts, features in sides:
+            if weight is None or counts is None:
+                continue
+            split = weight.shape[-2] - self.edge_features
+            of_labels = weight[..., :split, :]
+            products.append((counts, of_labels if self.edge_embedding is None else self.edge_embedding @ of_labels))
+            if features is not None:
+                products.append((features, weight[..., split:, :]))
+        return products

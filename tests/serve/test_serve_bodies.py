@@ -1,0 +1,165 @@
+import asyncio
+import gc
+import json
+import threading
+
+import httpx
+import pytest
+
+from edgnn.serve import Limits, _bodies, create_app
+from edgnn.serve._bodies import _UNCOLLECTED
+from edgnn.serve._limits import Busy
+from edgnn.serve._workers import Workers
+from serve_runs import client_of, run_async
+
+JSON = {"content-type": "application/json"}
+
+
+def test_health_answers_while_a_body_is_read(mutag_run, monkeypatch):
+    asked = threading.Event()
+
+    def slowly(content):
+        assert asked.wait(30)
+        return parsed(content)
+
+    parsed = _bodies._parsed
+    monkeypatch.setattr(_bodies, "_parsed", slowly)
+    app = create_app(mutag_run)
+
+    async def main():
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://localhost") as client:
+            body = asyncio.create_task(client.post("/predict", content=b'{"smiles": [1]}', headers=JSON))
+            while not app.state.workers.waiting:
+                await asyncio.sleep(0.001)
+            health = (await client.get("/health")).json()
+            asked.set()
+            return health, await body
+
+    health, answer = run_async(main())
+    assert health["waiting"] == 1
+    assert answer.status_code == 422
+    assert answer.json()["error"].startswith("body.smiles[0]: Input should be a valid string")
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "said"),
+    [
+        (b'{"smiles": ["CCO"', 422, "body[17]: JSON decode error"),
+        (b"\xff\xfe\xfd", 400, "There was an error parsing the body"),
+        (b"[" * 100_000, 400, "There was an error parsing the body"),
+    ],
+)
+def test_what_is_no_json_is_told(molecules, content, status, said):
+    answer = molecules.post("/predict", content=content, headers=JSON)
+    assert answer.status_code == status
+    assert answer.json()["error"].startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"smiles": [1] * 3}, "3 molecules are more than the 2"),
+        ({"graphs": [{"node_labels": [{}] * 3, "edges": []}]}, "the graphs have 3 nodes, more than the 2"),
+        ({"graphs": [{"node_labels": ["C"], "edges": [[]] * 2}]}, "the graphs have 2 edges, more than the 1"),
+    ],
+)
+def test_too_much_is_refused_before_each_item_is_looked_at(mutag_run, body, said):
+    answer = client_of(mutag_run, limits=Limits(items=2, nodes=2, edges=1)).post("/predict", json=body)
+    assert answer.status_code == 413
+    assert answer.json()["error"].startswith(said)
+
+
+def test_the_collector_works_again_after_a_request(molecules):
+    for body in ({"smiles": ["CCO"]}, {"smiles": [1]}):
+        molecules.post("/predict", json=body)
+        assert gc.isenabled()
+    with _UNCOLLECTED, _UNCOLLECTED:
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+# Clients that leave
+
+
+def request_of(path, body):
+    """The scope of a request, and what gives its body, then waits for an event, then tells that the client is gone."""
+    left, parts = asyncio.Event(), [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive():
+        if parts:
+            return parts.pop()
+        await left.wait()
+        return {"type": "http.disconnect"}
+
+    headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
+    scope = {
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST", "path": path,
+        "raw_path": path.encode(), "root_path": "", "scheme": "http", "query_string": b"", "headers": headers,
+        "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2),
+    }  # fmt: skip
+    return scope, receive, left
+
+
+def test_what_is_queued_for_a_client_that_left_is_dropped(mutag_run, monkeypatch):
+    event, begun, worked = threading.Event(), threading.Event(), []
+
+    def explain(self, item, target, deadline, *, change):
+        worked.append(item.request.smiles)
+        begun.set()
+        event.wait(20)
+        deadline.check()
+        return {}
+
+    monkeypatch.setattr("edgnn.serve._work.Work.explain", explain)
+    app = create_app(mutag_run)
+
+    async def main():
+        async def send(message):
+            raise AssertionError("nobody is there")
+
+        asked = []
+        for smiles in ("C", "CC"):
+            scope, receive, left = request_of("/explain", json.dumps({"smiles": smiles}).encode())
+            asked.append((asyncio.create_task(app(scope, receive, send)), left))
+        while not begun.is_set() or app.state.workers.waiting < 2:
+            await asyncio.sleep(0.001)
+        for task, left in asked:
+            left.set()
+            await asyncio.wait_for(task, 10)
+        event.set()
+        while app.state.workers.waiting:
+            await asyncio.sleep(0.001)
+
+    try:
+        run_async(main())
+    finally:
+        event.set()
+    assert worked == ["C"]
+
+
+def test_work_for_a_caller_that_is_gone_ends_at_its_next_look_at_the_clock():
+    async def main():
+        workers, begun, event, ended = Workers(Limits()), threading.Event(), threading.Event(), []
+
+        def work(deadline):
+            begun.set()
+            event.wait(20)
+            try:
+                deadline.check()
+            except Busy:
+                ended.append(1)
+                raise
+
+        task = asyncio.create_task(workers.run(work))
+        while not begun.is_set():
+            await asyncio.sleep(0.001)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        event.set()
+        while workers.waiting:
+            await asyncio.sleep(0.001)
+        assert ended == [1]
+        workers.close()
+
+    run_async(main())

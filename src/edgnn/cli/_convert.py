@@ -73,13 +73,13 @@ def _write_for(run: Path, source: str, out: Path, options: dict[str, Any], data_
     """Write data as the script of an exported model reads it."""
     _check_for(run)
     check_place(out, "OUT")
-    from edgnn.cli._predict import _items, _load
+    from edgnn.cli._predict import items_asked, load_new
     from edgnn.estimators import load_estimator
     from edgnn.estimators._export_inputs import write_inputs
     from edgnn.training import RunFolder
 
     estimator = load_estimator(run)
-    items = _items(_load(source, RunFolder.open(run).config, options, data_dir), estimator._level, None)
+    items = items_asked(load_new(source, RunFolder.open(run).config, options, data_dir), estimator._level, None)
     write_inputs(estimator, items, out)
     count = f"{len(items):,} {estimator._level}{'s' * (len(items) != 1)}"
     told = {"written": str(out), "format": "predict.py", "run": str(run)}

@@ -10,7 +10,7 @@ import typer
 
 from edgnn._places import check_new_export, check_run
 from edgnn.cli._datasets import Json
-from edgnn.cli._predict import _texts
+from edgnn.cli._predict import stored_names
 
 if TYPE_CHECKING:
     from edgnn.estimators._export import Exported
@@ -41,8 +41,8 @@ def export(
         estimator,
         out,
         overwrite=overwrite,
-        class_names=_texts(config, "class_names"),
-        target_names=_texts(config, "target_names"),
+        class_names=stored_names(config, "class_names"),
+        target_names=stored_names(config, "target_names"),
     )
     typer.echo(_as_json(run, found) if as_json else _as_text(run, found))
 

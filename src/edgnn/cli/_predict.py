@@ -59,7 +59,7 @@ def predict(
     check_run(run)
     check_place(out, "--out")
     check_here(source, data_dir)
-    _check_nodes(nodes)
+    check_nodes(nodes)
     from edgnn.estimators import load_estimator
     from edgnn.estimators._answers import check_known, identities, prediction_columns, predictions_of
     from edgnn.estimators._fleet import device_of
@@ -73,8 +73,8 @@ def predict(
         estimator._checked_parameters()
         device_of(device)
         config = folder.config
-        data = _load(source, config, parse_options(option), data_dir)
-        items = _items(data, estimator._level, nodes)
+        data = load_new(source, config, parse_options(option), data_dir)
+        items = items_asked(data, estimator._level, nodes)
         check_known(estimator, items)
         with told_memory():
             found = predictions_of(estimator, items)
@@ -85,8 +85,8 @@ def predict(
         columns = identities(items) | prediction_columns(
             estimator,
             found,
-            class_names=_texts(config, "class_names"),
-            target_names=_texts(config, "target_names"),
+            class_names=stored_names(config, "class_names"),
+            target_names=stored_names(config, "target_names"),
             probabilities=probabilities,
             uncertainty=len(estimator.best_epoch_) > 1 if uncertainty is None else uncertainty,
         )
@@ -103,7 +103,7 @@ def predict(
             _print(columns)
 
 
-def _load(source: str, config: dict[str, Any], told: dict[str, Any], data_dir: Path | None) -> Dataset:
+def load_new(source: str, config: dict[str, Any], told: dict[str, Any], data_dir: Path | None) -> Dataset:
     """Load what to predict for, with the reader's options of the training where they fit."""
     from edgnn.datasets import find, load_dataset
     from edgnn.datasets._origin import reading_options
@@ -116,14 +116,14 @@ def _load(source: str, config: dict[str, Any], told: dict[str, Any], data_dir: P
     return load_dataset(source, data_dir=data_dir, **(reading_options(config, source, told) | told))
 
 
-def _texts(config: dict[str, Any], field: str) -> list[str]:
+def stored_names(config: dict[str, Any], field: str) -> list[str]:
     """Return a list of names that a run has stored."""
     from edgnn.datasets._origin import stored_texts
 
     return stored_texts(config, field)
 
 
-def _items(data: Dataset, level: str, nodes: str | None) -> Graphs | Nodes:
+def items_asked(data: Dataset, level: str, nodes: str | None) -> Graphs | Nodes:
     """Return the graphs, or the nodes that are asked for."""
     if level == "graph":
         if nodes is not None:
@@ -133,13 +133,14 @@ def _items(data: Dataset, level: str, nodes: str | None) -> Graphs | Nodes:
         return data.graphs.nodes if data.nodes is None else data.nodes
     if nodes == "all":
         return data.graphs.nodes
-    _check_nodes(nodes)
+    check_nodes(nodes)
     from edgnn.datasets._target_file import named_nodes
 
     return named_nodes(data.graphs, nodes)
 
 
-def _check_nodes(nodes: str | None) -> None:
+def check_nodes(nodes: str | None) -> None:
+    """Raise where the file that names nodes is not there."""
     if nodes is not None and nodes != "all" and not exists(nodes):
         raise EdgnnError(f"--nodes takes a file that names nodes, one per line, or all; there is no file {nodes!r}")
 

@@ -17,7 +17,7 @@ from edgnn.datasets._dataset import Dataset, encode_classes
 from edgnn.errors import DatasetError, FormatError
 from edgnn.graphs import Graphs, Nodes
 from edgnn.io._files import Path_, open_binary
-from edgnn.io._molecule_files import TargetColumns, _is_number, column_of, table
+from edgnn.io._molecule_files import TargetColumns, column_of, is_number, table
 
 _Array = np.ndarray[Any, Any]
 _Rows = list[tuple[int, list[str]]]
@@ -148,7 +148,7 @@ def _numbered(path: Path_, rows: _Rows, key: int, target: Sequence[str], level: 
 
 
 def _alike(values: list[str]) -> bool:
-    return values[0] in values[1:] or all(_is_number(value) for value in values if value)
+    return values[0] in values[1:] or all(is_number(value) for value in values if value)
 
 
 def _choice(others: list[str]) -> str:

@@ -196,7 +196,7 @@ class TargetColumns:
 
     def _why_text(self, values: list[str]) -> str:
         """Return which cell keeps a column from being numbers, where there are some."""
-        texts = [place for place, value in enumerate(values) if value and not _is_number(value)]
+        texts = [place for place, value in enumerate(values) if value and not is_number(value)]
         if not texts or len(texts) + values.count("") == len(values):
             return ""
         return f". Without {short(values[texts[0]])} in line {self._lines[texts[0]]} it would be one of numbers"
@@ -208,7 +208,8 @@ def _number(text: str, convert: type[int] | type[float]) -> int | float:
     return float("nan") if text == "" and convert is float else convert(text)
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Return whether a cell is a number, or empty."""
     try:
         _number(text, float)
     except ValueError:

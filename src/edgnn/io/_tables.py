@@ -100,15 +100,15 @@ def read_tables(
     max_bytes : int, optional
         How much a compressed file may unpack to; default: 100 times its size, or 64 MiB if that is more.
     """
-    edge_path, node_path, graph_path = _paths(Path(path), nodes, graphs)
-    edges = _Rows(open_table(edge_path, delimiter, max_bytes))
+    edge_path, node_path, graph_path = table_paths(Path(path), nodes, graphs)
+    edges = Rows(open_table(edge_path, delimiter, max_bytes))
     ends = edges.ids(source, "source", "the source of an edge"), edges.ids(target, "target", "the target of an edge")
     edges.labels(edge_label, "edge_label")
     edges.graphs(edge_graph, "edge_graph")
     edges.features(edge_features, "edge_features")
     listed = collection = None
     if node_path is not None:
-        listed = _Rows(open_table(node_path, delimiter, max_bytes))
+        listed = Rows(open_table(node_path, delimiter, max_bytes))
         listed.ids(node, "node", "a node id")
         listed.labels(node_label, "node_label")
         listed.graphs(node_graph, "node_graph")
@@ -117,7 +117,7 @@ def read_tables(
     elif node_target is not None:
         raise GraphError(f"node_target={node_target!r} is a column of the node table, but there is no node table")
     if graph_path is not None:
-        collection = _Rows(open_table(graph_path, delimiter, max_bytes))
+        collection = Rows(open_table(graph_path, delimiter, max_bytes))
         collection.ids(graph, "graph", "a graph id")
         collection.targets(graph_target, "graph_target")
     for rows in (collection, listed, edges):
@@ -132,7 +132,7 @@ def read_tables(
     return Labeled(made, None if collection is None else _graph_targets(collection))
 
 
-class _Rows:
+class Rows:
     """The columns that are wanted of one table."""
 
     def __init__(self, table: Table) -> None:
@@ -200,11 +200,11 @@ def _other_word(name: str, columns: Sequence[str]) -> str:
     return "" if meant is None else f"; did you mean {meant!r}?"
 
 
-def _listed(rows: _Rows | None) -> Listed | None:
+def _listed(rows: Rows | None) -> Listed | None:
     return None if rows is None else Listed(rows.id[0], rows.graph)
 
 
-def _paths(path: Path, nodes: Path_ | None, graphs: Path_ | None) -> tuple[Path, Path | None, Path | None]:
+def table_paths(path: Path, nodes: Path_ | None, graphs: Path_ | None) -> tuple[Path, Path | None, Path | None]:
     """Return where the edge, node and graph tables are."""
     node_path, graph_path = (None if given is None else Path(given) for given in (nodes, graphs))
     if not path.is_dir():
@@ -227,7 +227,7 @@ def _tables_named(folder: Path, stem: str) -> Iterator[Path]:
     return (entry for entry in sorted(folder.iterdir()) if entry.name.lower() in names and entry.is_file())
 
 
-def _graphs(placed: Placed, edges: _Rows, listed: _Rows | None, like: Graphs | None, unknown: OnUnknown) -> Graphs:
+def _graphs(placed: Placed, edges: Rows, listed: Rows | None, like: Graphs | None, unknown: OnUnknown) -> Graphs:
     node_label, node_vocabulary = _labels(None if listed is None else listed.label, placed.size, like, unknown, "node")
     edge_label, edge_vocabulary = _labels(edges.label, len(placed.source), like, unknown, "edge")
     node_features = None if listed is None else listed.feature_matrix()
@@ -264,7 +264,7 @@ def _labels(
     return coded_labels(codes.astype(np.int64), values.to_pylist(), size, like, unknown, what)
 
 
-def _graph_targets(collection: _Rows) -> _Array | None:
+def _graph_targets(collection: Rows) -> _Array | None:
     arrays = []
     for column in collection.target:
         values, present = column.values()

@@ -13,7 +13,7 @@ from edgnn.io._files import Path_, open_binary
 from edgnn.io._molecule_files import column_of, id_column, table
 from edgnn.io._molecules import read_smiles_table
 from edgnn.io._table_files import Table, open_table
-from edgnn.io._tables import _paths, _Rows, read_tables
+from edgnn.io._tables import Rows, read_tables, table_paths
 
 _LOOKED_AT = 200
 
@@ -80,9 +80,9 @@ def _of_molecules(path: Path, told: dict[str, Any]) -> ColumnUse:
 
 
 def _of_tables(path: Path, told: dict[str, Any]) -> list[ColumnUse]:
-    places = _paths(path, told["nodes"], told["graphs"])
+    places = table_paths(path, told["nodes"], told["graphs"])
     edges, nodes, graphs = (
-        None if place is None else _Rows(open_table(place, told["delimiter"], told["max_bytes"])) for place in places
+        None if place is None else Rows(open_table(place, told["delimiter"], told["max_bytes"])) for place in places
     )
     assert edges is not None
     edges.ids(told["source"], "source", "the source of an edge")
@@ -101,7 +101,7 @@ def _of_tables(path: Path, told: dict[str, Any]) -> list[ColumnUse]:
     return [_use(rows, of) for rows, of in ((nodes, "node"), (edges, "edge"), (graphs, "graph")) if rows is not None]
 
 
-def _use(rows: _Rows, of: str) -> ColumnUse:
+def _use(rows: Rows, of: str) -> ColumnUse:
     used = {column.name for column in rows.columns}
     unused = [name for name in rows.table.names if name and name not in used]
     label = None if rows.label is None else rows.label.name

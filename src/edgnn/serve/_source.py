@@ -12,7 +12,6 @@ import torch
 from edgnn._places import exists
 from edgnn.datasets import Dataset, find, load_dataset
 from edgnn.datasets._origin import loadable_origin, origin_of, reading_options
-from edgnn.datasets._target_file import with_target_file
 from edgnn.draw._names import node_texts
 from edgnn.draw._svg import short_iri
 from edgnn.errors import EdgnnError, GraphError
@@ -131,12 +130,11 @@ def _stored(origin: Mapping[str, Any], data_dir: Path_ | None) -> Dataset:
     if find(name) is None and not exists(name):
         raise EdgnnError(f"{name} is not there any more")
     of_nodes = origin.get("task") != "graph" and origin.get("format") in _NODE_TARGETS and "graphs" not in options
-    if of_nodes and len(target) == 1 and not origin.get("target_file"):
-        options["node_target"] = target[0]
-    data = load_dataset(name, data_dir=where, download=False, **options)
     if origin.get("target_file"):
-        return with_target_file(data, origin["target_file"], target, level=origin.get("task"))
-    return data
+        options |= {"target_file": origin["target_file"], "target": target, "level": origin.get("task")}
+    elif of_nodes and len(target) == 1:
+        options["node_target"] = target[0]
+    return load_dataset(name, data_dir=where, download=False, **options)
 
 
 def with_label_names(config: Mapping[str, Any], graphs: Graphs, files: Sequence[str]) -> Graphs:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 import edgnn
-from edgnn._text import preview
+from edgnn._places import CONFIG, check_no_file, check_run
 from edgnn.errors import RunError
 from edgnn.io._files import Path_
 from edgnn.training._values import from_json
@@ -19,11 +19,9 @@ from edgnn.training._values import from_json
 #: The layout of the folder; a folder with a higher number is refused.
 FORMAT = 1
 
-CONFIG, HISTORY, MODEL, METRICS = "config.json", "history.jsonl", "model.safetensors", "metrics.json"
+HISTORY, MODEL, METRICS = "history.jsonl", "model.safetensors", "metrics.json"
 PREDICTIONS, ENVIRONMENT, CHECKPOINT = "predictions.csv", "environment.json", "checkpoint.safetensors"
 
-LOCK = ".edgnn.lock"
-UNFINISHED = re.compile(r"\.[A-Za-z0-9_][A-Za-z0-9_.-]*\.(json|jsonl|safetensors|csv)\.[a-z0-9_]{8}")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _BLOCK = 2**12
@@ -54,9 +52,7 @@ def make_folder(path: Path) -> list[Path]:
     try:
         with writing(path, "create"):
             for folder in reversed([place for place in (path, *path.parents) if not place.is_dir()]):
-                if folder.exists():
-                    which = "there is a file of that name" if folder == path else f"{folder} is a file"
-                    raise RunError(f"cannot create {path}: {which}; choose another folder")
+                check_no_file(path, folder)
                 _make(folder, made)
     except BaseException:
         remove_folders(made)
@@ -84,32 +80,9 @@ def remove_folders(made: list[Path]) -> None:
             folder.rmdir()
 
 
-def check_free(path: Path, overwrite: bool) -> None:
-    """Refuse a folder that a new run must not be written into."""
-    with reading(path):
-        there = sorted(entry.name for entry in path.iterdir() if entry.name != LOCK and not UNFINISHED.fullmatch(entry.name))
-    if not there or (overwrite and _holds_run(path)):
-        return
-    if _holds_run(path):
-        raise RunError(
-            f"{path} already holds a run: go on with it (--resume), choose another folder, "
-            "or throw it away (--overwrite, overwrite=True)"
-        )
-    raise RunError(f"{path} is not empty and no run of edgnn (it holds {preview(there, 3)}); choose another folder")
-
-
-def _holds_run(path: Path) -> bool:
-    try:
-        config = load(path / CONFIG, from_json)
-    except RunError:
-        return False
-    return isinstance(config, dict) and "format" in config and "edgnn" in config
-
-
 def read_config(folder: Path) -> dict[str, Any]:
-    with reading(folder / CONFIG):
-        if not (folder / CONFIG).exists():
-            raise RunError(f"{folder} is not the folder of a run: it has no {CONFIG}")
+    with reading(folder):
+        check_run(folder)
     config = load(folder / CONFIG, from_json)
     if not isinstance(config, dict) or type(config.get("format")) is not int or config["format"] < 1:
         raise RunError(f"{folder / CONFIG} has no valid field 'format', so this is no run of edgnn")

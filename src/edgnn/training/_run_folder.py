@@ -12,24 +12,20 @@ from typing import Any
 from torch import Tensor
 
 import edgnn
+from edgnn._places import CONFIG, LOCK, UNFINISHED, check_free, holds_run
 from edgnn.errors import RunError
 from edgnn.io._files import Path_, atomic_file
 from edgnn.training._environment import environment
 from edgnn.training._run_files import (
     CHECKPOINT,
-    CONFIG,
     ENVIRONMENT,
     FORMAT,
     HISTORY,
-    LOCK,
     METRICS,
     MODEL,
     PREDICTIONS,
-    UNFINISHED,
-    _holds_run,
     _read,
     append_line,
-    check_free,
     load,
     make_folder,
     named,
@@ -86,9 +82,11 @@ class RunFolder:
         run = cls(path_of(path), from_json(to_json({**config, "format": FORMAT, "edgnn": edgnn.__version__})))
         made = make_folder(run.path)
         try:
-            check_free(run.path, overwrite)
-            with run._locked():
+            with reading(run.path):
                 check_free(run.path, overwrite)
+            with run._locked():
+                with reading(run.path):
+                    check_free(run.path, overwrite)
                 run._begin(made)
         except BaseException:
             remove_folders(made)
@@ -97,7 +95,7 @@ class RunFolder:
 
     def _begin(self, made: list[Path]) -> None:
         """Write the first files; where that fails in a folder without a run, take back what was written."""
-        fresh = not _holds_run(self.path)
+        fresh = not holds_run(self.path)
         try:
             for name in _FILES:  # the configuration last: until it is replaced, this is the old run, not yet trained
                 self._unlink(name)
@@ -112,11 +110,6 @@ class RunFolder:
     def open(cls, path: Path_) -> RunFolder:
         """Open the folder of a run that was started before."""
         place = path_of(path)
-        with reading(place):
-            if not place.exists():
-                raise RunError(f"there is no folder {place}")
-            if not place.is_dir():
-                raise RunError(f"{place} is a file, not the folder of a run")
         return cls(place, read_config(place))
 
     def __repr__(self) -> str:

@@ -12,7 +12,7 @@ import typer
 
 from edgnn._places import check_run
 from edgnn.cli._datasets import DataDir, Json, Options, parse_options
-from edgnn.cli._predict import check_nodes, items_asked, load_new, stored_names
+from edgnn.cli._predict import check_nodes, items_asked, load_new
 from edgnn.cli._source import SourceArgument, check_here, check_place
 from edgnn.errors import EdgnnError
 
@@ -84,6 +84,7 @@ def explain(
     _check_file(picture, "--picture", (".svg",))
     check_here(source, data_dir)
     check_nodes(nodes)
+    from edgnn.datasets._origin import stored_texts
     from edgnn.estimators import load_estimator
     from edgnn.estimators._answers import check_known
     from edgnn.estimators._errors import UnknownLabelWarning
@@ -102,7 +103,7 @@ def explain(
     items = items_asked(data, estimator._level, nodes)
     chosen = _chosen(items, item)
     check_known(estimator, items)
-    names = stored_names(config, "class_names") or stored_names(config, "target_names")
+    names = stored_texts(config, "class_names") or stored_texts(config, "target_names")
     wanted = None if target is None else _target(estimator, target, names)
     smiles = _smiles(source, config, told, data.graphs) if estimator._level == "graph" else {}
     estimator.predict(items[chosen])  # warns of labels never seen, once for all

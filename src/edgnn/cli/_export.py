@@ -10,7 +10,6 @@ import typer
 
 from edgnn._places import check_new_export, check_run
 from edgnn.cli._datasets import Json
-from edgnn.cli._predict import stored_names
 
 if TYPE_CHECKING:
     from edgnn.estimators._export import Exported
@@ -31,6 +30,7 @@ def export(
     """
     check_run(run)
     check_new_export(out, overwrite)
+    from edgnn.datasets._origin import stored_texts
     from edgnn.estimators import load_estimator
     from edgnn.estimators._export import export as write
     from edgnn.training import RunFolder
@@ -41,8 +41,8 @@ def export(
         estimator,
         out,
         overwrite=overwrite,
-        class_names=stored_names(config, "class_names"),
-        target_names=stored_names(config, "target_names"),
+        class_names=stored_texts(config, "class_names"),
+        target_names=stored_texts(config, "target_names"),
     )
     typer.echo(_as_json(run, found) if as_json else _as_text(run, found))
 

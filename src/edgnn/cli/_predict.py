@@ -60,6 +60,7 @@ def predict(
     check_place(out, "--out")
     check_here(source, data_dir)
     check_nodes(nodes)
+    from edgnn.datasets._origin import stored_texts
     from edgnn.estimators import load_estimator
     from edgnn.estimators._answers import check_known, identities, prediction_columns, predictions_of
     from edgnn.estimators._fleet import device_of
@@ -85,8 +86,8 @@ def predict(
         columns = identities(items) | prediction_columns(
             estimator,
             found,
-            class_names=stored_names(config, "class_names"),
-            target_names=stored_names(config, "target_names"),
+            class_names=stored_texts(config, "class_names"),
+            target_names=stored_texts(config, "target_names"),
             probabilities=probabilities,
             uncertainty=len(estimator.best_epoch_) > 1 if uncertainty is None else uncertainty,
         )
@@ -114,13 +115,6 @@ def load_new(source: str, config: dict[str, Any], told: dict[str, Any], data_dir
     if not exists(source):
         return load_dataset(source, data_dir=data_dir, download=False, **told)
     return load_dataset(source, data_dir=data_dir, **(reading_options(config, source, told) | told))
-
-
-def stored_names(config: dict[str, Any], field: str) -> list[str]:
-    """Return a list of names that a run has stored."""
-    from edgnn.datasets._origin import stored_texts
-
-    return stored_texts(config, field)
 
 
 def items_asked(data: Dataset, level: str, nodes: str | None) -> Graphs | Nodes:

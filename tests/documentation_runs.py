@@ -5,15 +5,12 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import random
 import re
 import shlex
 import shutil
 import signal
-import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 from types import ModuleType
 
@@ -81,20 +78,17 @@ class PageRun:
         assert process.returncode == 0, f"{place} ended with {process.returncode}:\n{code}\n{self.printed}\n{errors.decode()}"
 
     def _serve(self, block: Block) -> None:
-        port = str(_free_port())
-        self.ports[block.notes["background"]] = port
         words = shlex.split(block.tested, comments=True)
         if "--port" in words:
             del words[words.index("--port") : words.index("--port") + 2]
-        server = self._start([*words, "--port", port])
+        server = self._start([*words, "--port", "0"])
         self.servers.append(server)
-        give_up = time.monotonic() + _SECONDS
-        while not _answers(int(port)):
-            if server.poll() is not None:
-                output, errors = server.communicate()
-                raise AssertionError(f"{block.place} ended with {server.returncode}:\n{output.decode()}\n{errors.decode()}")
-            assert time.monotonic() < give_up, f"{block.place}: nothing answers at port {port}"
-            time.sleep(0.1)
+        line = server.stdout.readline().decode() if server.stdout else ""
+        address = re.search(r"http://[^\s/]+:(\d+)", line)
+        if address is None:
+            output, errors = server.communicate(timeout=_SECONDS)
+            raise AssertionError(f"{block.place} prints no address:\n{line}{output.decode()}\n{errors.decode()}")
+        self.ports[block.notes["background"]] = address[1]
 
     def _start(self, words: list[str]) -> subprocess.Popen[bytes]:
         programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -149,21 +143,6 @@ def expect(shown: str, printed: str, place: str, *, numbers: bool = True) -> Non
 def _without_numbers(text: str) -> str:
     """Write 0 for every number, and leave out what depends on how wide it is: runs of blanks, and bars."""
     return re.sub(r"[ █]+", " ", re.sub(r"\d[\d,]*(\.\d+)?(e[-+]?\d+)?", "0", text))
-
-
-def _free_port() -> int:
-    """Return a port that nobody has, and that no system gives to programs which ask for any, as other tests do."""
-    while True:
-        port = random.SystemRandom().randrange(20_000, 32_000)
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port
-
-
-def _answers(port: int) -> bool:
-    with socket.socket() as probe:
-        probe.settimeout(1)
-        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

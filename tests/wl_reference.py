@@ -3,7 +3,7 @@
 from collections import Counter
 
 
-def reference(graphs, rounds, scheme, multiplicity="once"):
+def reference(graphs, rounds, scheme, multiplicity="once", direction="both"):
     """Return the color of every node after rounds 0..rounds, as lists of lists."""
     incoming = [[] for _ in range(graphs.num_nodes)]
     outgoing = [[] for _ in range(graphs.num_nodes)]
@@ -11,7 +11,8 @@ def reference(graphs, rounds, scheme, multiplicity="once"):
         graphs.edge_source.tolist(), graphs.edge_target.tolist(), graphs.edge_label.tolist(), strict=True
     ):
         incoming[target].append((source, label))
-        outgoing[source].append((target, label))
+        if direction == "both":
+            outgoing[source].append((target, label))
     colors = [graphs.node_label.tolist()]
     for _ in range(rounds):
         now = colors[-1]

@@ -30,7 +30,7 @@ def start(run):
 
     def stop():
         server.should_exit = True
-        thread.join(10)
+        thread.join(100)
 
     return f"http://127.0.0.1:{ear.getsockname()[1]}", stop
 

@@ -27,6 +27,20 @@ def test_compare_answers_for_files_and_for_graphs_of_a_set(triangles):
     assert json.loads(run("wl", "compare", "MUTAG:3", "mutag:3", "--json"))["isomorphic"]
 
 
+def test_nodes_that_see_entering_edges_alone_are_told_apart_by_less_or_by_more(triangles, tmp_path):
+    assert json.loads(run("wl", "compare", *triangles, "--direction", "in", "--json"))["round"] == 1
+    fork = edgnn.Graphs.from_edges([(0, 1), (0, 2), (3, 4)], sizes=[3, 2])
+    edgnn.write(fork, tmp_path / "fork", format="tu")
+    told = {way: run("wl", "color", tmp_path / "fork", "--scheme", "joint", "--direction", way) for way in ("both", "in")}
+    assert "Coloring(4 colors" in told["both"]
+    assert "Coloring(2 colors" in told["in"]
+    paths = edgnn.Graphs.from_edges([(0, 1), (3, 2)], sizes=[2, 2], node_labels=list("abab"))
+    edgnn.write(paths, tmp_path / "paths", format="tu")
+    assert "into 2 classes" in run("wl", "classes", tmp_path / "paths", "--direction", "in", "--rounds", 1)
+    assert "into 1 class " in run("wl", "classes", tmp_path / "paths", "--direction", "both", "--rounds", 1, "--scheme", "node")
+    assert "188" in run("wl", "power", "MUTAG", "--direction", "in")
+
+
 def test_color_prints_rounds_and_draws_them(tmp_path):
     text = run("wl", "color", "MUTAG:0", "--rounds", 2, "--svg", tmp_path / "a.svg", "--html", tmp_path / "a.html")
     assert "round 2: " in text

@@ -231,7 +231,7 @@ def bare_python(place, *words):
     )
     quiet = ("-W", "error", "-W", "ignore:Failed to initialize NumPy:UserWarning")  # torch tells that there is none
     command = [sys.executable, "-I", "-S", *quiet, "-c", start, str(place), *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=280)
 
 
 def as_json(graphs):

@@ -24,7 +24,7 @@ def run(path, folder):
     warnings = [word for rule in ("error", *THEIRS) for word in ("-W", rule)]
     command = [sys.executable, *warnings, str(path)]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=200)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=280)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

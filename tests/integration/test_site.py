@@ -19,6 +19,7 @@ LOADED = {"script": "src", "img": "src", "source": "src", "iframe": "src", "vide
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.timeout(1200),  # the first test of a process builds the site
     pytest.mark.skipif(find_spec("myst_nb") is None, reason="the extra 'docs' is not installed"),
 ]
 

@@ -19,12 +19,12 @@ def test_health_answers_while_a_body_is_read(mutag_run, monkeypatch):
     asked = threading.Event()
 
     def slowly(content):
-        assert asked.wait(30)
+        assert asked.wait(200)
         return parsed(content)
 
     parsed = _bodies._parsed
     monkeypatch.setattr(_bodies, "_parsed", slowly)
-    app = create_app(mutag_run)
+    app = create_app(mutag_run, limits=Limits(seconds=300))
 
     async def main():
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://localhost") as client:
@@ -106,7 +106,7 @@ def test_what_is_queued_for_a_client_that_left_is_dropped(mutag_run, monkeypatch
     def explain(self, item, target, deadline, *, change):
         worked.append(item.request.smiles)
         begun.set()
-        event.wait(20)
+        event.wait(200)
         deadline.check()
         return {}
 
@@ -125,7 +125,7 @@ def test_what_is_queued_for_a_client_that_left_is_dropped(mutag_run, monkeypatch
             await asyncio.sleep(0.001)
         for task, left in asked:
             left.set()
-            await asyncio.wait_for(task, 10)
+            await asyncio.wait_for(task, 100)
         event.set()
         while app.state.workers.waiting:
             await asyncio.sleep(0.001)
@@ -143,7 +143,7 @@ def test_work_for_a_caller_that_is_gone_ends_at_its_next_look_at_the_clock():
 
         def work(deadline):
             begun.set()
-            event.wait(20)
+            event.wait(200)
             try:
                 deadline.check()
             except Busy:

@@ -94,6 +94,16 @@ def test_colors_are_those_of_the_refinement(molecules):
     assert found["rounds"][3]["seen"] is None
 
 
+def test_colors_are_those_of_entering_edges_where_the_model_sees_no_others(tmp_path):
+    graphs = edgnn.Graphs.from_edges([(0, 1), (0, 2), (3, 4)], sizes=[3, 2])
+    for direction, colors in (("both", 4), ("in", 2)):
+        model = edgnn.GraphClassifier(direction=direction, layers=2, max_epochs=1, hidden=4, random_state=0)
+        model.fit(graphs, [0, 1]).save(tmp_path / direction)
+        asked = {"graph": {"num_nodes": 5, "edges": [[0, 1], [0, 2], [3, 4]]}}
+        rounds = client_of(tmp_path / direction).post("/colors", json=asked).json()["rounds"]
+        assert rounds[-1]["colors"] == colors
+
+
 def test_colors_never_seen_are_marked(molecules):
     rounds = molecules.post("/colors", json={"smiles": "CCO"}).json()["rounds"]
     share = molecules.post("/predict", json={"smiles": ["CCO"]}).json()["predictions"][0]["familiarity"]["seen_share"]

@@ -2,7 +2,6 @@ import asyncio
 import json
 import re
 import threading
-import time
 
 import httpx
 import pytest
@@ -93,10 +92,11 @@ def test_a_length_of_any_number_of_digits_is_refused(molecules):
 
 def test_all_requests_together_are_bounded_and_room_comes_back():
     async def main():
-        event = asyncio.Event()
+        arrived, event = asyncio.Event(), asyncio.Event()
 
         async def app(scope, receive, send):
             await receive()
+            arrived.set()
             await event.wait()
             await send({"type": "http.response.start", "status": 200, "headers": []})
             await send({"type": "http.response.body", "body": b""})
@@ -104,7 +104,7 @@ def test_all_requests_together_are_bounded_and_room_comes_back():
         transport = httpx.ASGITransport(app=Guard(app, Limits(held=1_000), None))
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             first = asyncio.create_task(client.post("/", content=b"x" * 1_500))
-            await asyncio.sleep(0.05)
+            await arrived.wait()
             refused = await client.post("/", content=b"x")
             assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
             assert refused.json()["error"] == "requests of more than 1,000 bytes are at work; try again in a moment"
@@ -159,9 +159,11 @@ def test_a_molecule_that_all_others_would_wait_for_is_refused_unread(molecules, 
 # How long
 
 
-def slow(event):
-    def work(deadline):
-        event.wait(20)
+def slow(begun, event, ended):
+    def work(*given, **named):
+        begun.set()
+        event.wait(200)
+        ended.append(1)
         return 1
 
     return work
@@ -169,15 +171,17 @@ def slow(event):
 
 def test_work_beyond_its_time_is_given_up_and_later_work_goes_on():
     async def main():
-        workers, event = Workers(Limits(seconds=1, workers=1)), threading.Event()
-        started = time.monotonic()
-        with pytest.raises(Busy, match="longer than 1 seconds"):
-            await workers.run(slow(event))
-        assert time.monotonic() - started < 15
+        workers, begun, event, ended = Workers(Limits(seconds=1, workers=1)), threading.Event(), threading.Event(), []
+        while not begun.is_set():  # what a thread takes up when its time is over is not begun
+            with pytest.raises(Busy) as told:
+                await workers.run(slow(begun, event, ended))
+        assert str(told.value).startswith("this took longer than 1 seconds")
+        assert ended == []
         ran = []
-        with pytest.raises(Busy):
+        with pytest.raises(Busy, match="longer than 1 seconds"):
             await workers.run(lambda _: ran.append(1))
         event.set()
+        workers._limits = Limits()
         assert await workers.run(lambda _: 7) == 7
         while workers.waiting:
             await asyncio.sleep(0.001)
@@ -189,9 +193,10 @@ def test_work_beyond_its_time_is_given_up_and_later_work_goes_on():
 
 def test_beyond_the_queue_requests_are_turned_away():
     async def main():
-        workers, event = Workers(Limits(workers=1, waiting=3, seconds=10)), threading.Event()
-        tasks = [asyncio.create_task(workers.run(slow(event))) for _ in range(3)]
-        await asyncio.sleep(0.05)
+        workers, event = Workers(Limits(workers=1, waiting=3)), threading.Event()
+        tasks = [asyncio.create_task(workers.run(slow(threading.Event(), event, []))) for _ in range(3)]
+        while workers.waiting < 3:
+            await asyncio.sleep(0.001)
         with pytest.raises(Busy, match="3 requests are waiting already"):
             await workers.run(lambda _: 1)
         event.set()
@@ -201,24 +206,21 @@ def test_beyond_the_queue_requests_are_turned_away():
     run_async(main())
 
 
-def test_a_slow_request_gets_503_and_health_stays(mutag_run, monkeypatch):
+def test_health_stays_while_a_request_is_slow(mutag_run, monkeypatch):
     event = threading.Event()
-    monkeypatch.setattr("edgnn.serve._work.Work.predict", lambda self, request, deadline, format: event.wait(20))
-    app = create_app(mutag_run, limits=Limits(seconds=2, workers=1))
+    monkeypatch.setattr("edgnn.serve._work.Work.predict", slow(threading.Event(), event, []))
+    app = create_app(mutag_run, limits=Limits(workers=1))
 
     async def main():
-        transport = httpx.ASGITransport(app=app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://localhost") as client:
             asked = asyncio.create_task(client.post("/predict", json={"smiles": ["C"]}))
             while not app.state.workers.waiting:
                 await asyncio.sleep(0.001)
             health = await client.get("/health")
             assert not asked.done()
             assert health.json() == {"status": "ok", "waiting": 1}
-            answer = await asked
-            assert answer.status_code == 503
-            assert answer.headers["retry-after"] == "5"
-            assert answer.json()["error"].startswith("this took longer than 2 seconds")
+            event.set()
+            assert (await asked).status_code == 200
 
     try:
         run_async(main())
@@ -226,11 +228,25 @@ def test_a_slow_request_gets_503_and_health_stays(mutag_run, monkeypatch):
         event.set()
 
 
+def test_a_slow_request_gets_503(mutag_run, monkeypatch):
+    begun, event = threading.Event(), threading.Event()
+    monkeypatch.setattr("edgnn.serve._work.Work.predict", slow(begun, event, []))
+    client = client_of(mutag_run, limits=Limits(seconds=1, workers=1))
+    try:
+        while not begun.is_set():  # as above
+            answer = client.post("/predict", json={"smiles": ["C"]})
+            assert answer.status_code == 503
+    finally:
+        event.set()
+    assert answer.headers["retry-after"] == "5"
+    assert answer.json()["error"].startswith("this took longer than 1 seconds")
+
+
 def test_a_body_that_does_not_arrive_is_not_waited_for(mutag_run):
     app, sent = create_app(mutag_run, limits=Limits(seconds=0.2)), []
 
     async def receive():
-        await asyncio.sleep(10)
+        await asyncio.Event().wait()
 
     async def send(message):
         sent.append(message)

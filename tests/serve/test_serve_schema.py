@@ -7,7 +7,7 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 from edgnn.serve import Limits, create_app
 from serve_runs import make_mutag_run, make_node_run, make_people
 
-LIMITS = Limits(nodes=2_000, edges=4_000, items=200, seconds=20)
+LIMITS = Limits(nodes=2_000, edges=4_000, items=200, seconds=200)
 
 
 @pytest.fixture(scope="session")

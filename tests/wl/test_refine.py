@@ -14,6 +14,7 @@ from strategies import graphs as random_graphs
 from wl_reference import reference, same_partition
 
 SCHEMES = ("node", "separate", "joint")
+DIRECTIONS = ("both", "in")
 
 
 def every_small_digraph():
@@ -42,10 +43,11 @@ def test_all_small_digraphs_agree_with_the_reference(scheme):
         assert same_partition(coloring.at(round).tolist(), colors)
 
 
+@pytest.mark.parametrize("direction", DIRECTIONS)
 @given(random_graphs(features=False), st.sampled_from(SCHEMES), st.sampled_from(["once", "per-edge"]), st.booleans())
-def test_random_graphs_agree_with_the_reference_in_every_round(graphs, scheme, multiplicity, exact):
-    coloring = wl.refine(graphs, None, scheme, multiplicity=multiplicity, exact=exact)
-    expected = reference(graphs, coloring.rounds + 1, scheme, multiplicity)
+def test_random_graphs_agree_with_the_reference_in_every_round(direction, graphs, scheme, multiplicity, exact):
+    coloring = wl.refine(graphs, None, scheme, multiplicity=multiplicity, direction=direction, exact=exact)
+    expected = reference(graphs, coloring.rounds + 1, scheme, multiplicity, direction)
     for round in range(coloring.rounds + 1):
         assert same_partition(coloring.at(round).tolist(), expected[round])
         assert coloring.num_colors(round) == len(set(expected[round]))
@@ -55,7 +57,8 @@ def test_random_graphs_agree_with_the_reference_in_every_round(graphs, scheme, m
 @pytest.mark.parametrize("tiny", [0, 4, 10**9])
 @pytest.mark.parametrize("share", [0.001, 10**9])
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_every_way_to_do_a_round_gives_the_same_colors(tiny, share, scheme, monkeypatch):
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_every_way_to_do_a_round_gives_the_same_colors(tiny, share, scheme, direction, monkeypatch):
     """Whole-graph rounds, rounds around the changed nodes, and rounds in plain Python."""
     monkeypatch.setattr(refinement, "TINY", tiny)
     monkeypatch.setattr(refinement, "_FULL_SHARE", share)
@@ -65,9 +68,9 @@ def test_every_way_to_do_a_round_gives_the_same_colors(tiny, share, scheme, monk
     edges = torch.tensor(paths + [(60 + a, 60 + b) for a, b in paths + noise])
     labels = torch.randint(2, (len(edges),), generator=generator)
     graphs = Graphs.from_edges(edges, sizes=[60, 60], edge_labels=labels)
-    coloring = wl.refine(graphs, None, scheme)
+    coloring = wl.refine(graphs, None, scheme, direction=direction)
     assert coloring.rounds > 1
-    for round, colors in enumerate(reference(graphs, coloring.rounds, scheme)):
+    for round, colors in enumerate(reference(graphs, coloring.rounds, scheme, direction=direction)):
         assert same_partition(coloring.at(round).tolist(), colors)
 
 
@@ -116,6 +119,17 @@ def test_degenerate_graphs(graphs, scheme):
     coloring = wl.refine(graphs, scheme=scheme, exact=True)
     expected = reference(graphs, coloring.rounds, scheme)
     assert same_partition(coloring.colors.tolist(), expected[-1])
+
+
+def test_a_node_does_not_see_the_edges_that_leave_it_where_only_entering_ones_count():
+    path = Graphs.from_edges([(0, 1), (1, 2)], node_labels=["x", "a", "a"])
+    coloring = wl.refine(path, 1, "joint", direction="in")
+    assert coloring.meaning(int(coloring.colors[2])).text == "a[in: · from a]"
+    assert wl.refine(path, 2, "node", direction="in").colors.unique().numel() == 3
+    fork = Graphs.from_edges([(0, 1), (0, 2), (3, 4)])
+    assert wl.refine(fork, scheme="joint", direction="in").num_colors() == 2
+    assert [entry.distinct for entry in wl.power(fork.nodes, scheme="joint", direction="in")] == [1, 2]
+    assert wl.refine(fork, scheme="joint").num_colors() == 4
 
 
 def test_parallel_edges_count_for_joint_and_separate_but_not_for_node():
@@ -205,15 +219,18 @@ def test_wrong_arguments_name_the_choices():
         wl.refine(graphs, -1)
     with pytest.raises(GraphError, match="per-edge"):
         wl.refine(graphs, multiplicity="twice")
+    with pytest.raises(GraphError, match="choose 'both' or 'in'"):
+        wl.refine(graphs, direction="out")
     with pytest.raises(IndexError, match="rounds 0 to 2"):
         wl.refine(graphs, 2).at(3)
 
 
+@pytest.mark.parametrize("direction", DIRECTIONS)
 @given(random_graphs(features=False), random_graphs(features=False), st.sampled_from(SCHEMES), st.booleans())
-def test_extended_colors_are_those_of_a_joint_refinement(old, new, scheme, exact):
-    coloring = wl.refine(old, 3, scheme, exact=exact)
+def test_extended_colors_are_those_of_a_joint_refinement(direction, old, new, scheme, exact):
+    coloring = wl.refine(old, 3, scheme, direction=direction, exact=exact)
     extended = coloring.extend(new)
-    together = wl.refine(Graphs.concat([_plain(old), _plain(new)]), 3, scheme)
+    together = wl.refine(Graphs.concat([_plain(old), _plain(new)]), 3, scheme, direction=direction)
     for round in range(4):
         separate = torch.cat([coloring.at(round), extended.at(round)])
         assert same_partition(separate.tolist(), together.at(round).tolist())
@@ -246,13 +263,15 @@ def test_networkx_undirected_hashes_induce_the_same_partition_as_node_refinement
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_cuda_gives_the_same_partition(scheme):
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_cuda_gives_the_same_partition(scheme, direction):
     generator = torch.Generator().manual_seed(0)
     paths = torch.stack([torch.arange(999), torch.arange(1, 1000)], 1)
     edges = torch.cat([torch.randint(5000, (15_000, 2), generator=generator) + 1000, paths])
     labels = torch.randint(3, (len(edges),), generator=generator)
     graphs = Graphs.from_edges(edges, num_nodes=6000, edge_labels=labels)
-    cpu, cuda = wl.refine(graphs, scheme=scheme), wl.refine(graphs.to("cuda"), scheme=scheme, exact=True)
+    cpu = wl.refine(graphs, scheme=scheme, direction=direction)
+    cuda = wl.refine(graphs.to("cuda"), scheme=scheme, direction=direction, exact=True)
     assert cpu.rounds == cuda.rounds
     for round in range(0, cpu.rounds + 1, max(cpu.rounds // 7, 1)):
         assert same_partition(cpu.at(round).tolist(), cuda.at(round).tolist())

@@ -28,6 +28,13 @@ class SchemeName(StrEnum):
     joint = "joint"
 
 
+class DirectionName(StrEnum):
+    """Which edges a node sees."""
+
+    both = "both"
+    entering = "in"
+
+
 Source = Annotated[
     str, typer.Argument(autocompletion=sources, help="A data set's name or a path; NAME:3 takes its graph number 3.")
 ]
@@ -39,12 +46,19 @@ Scheme = Annotated[
         "as edGNN does. joint: each edge with its direction, label and neighbor.",
     ),
 ]
+Direction = Annotated[
+    DirectionName,
+    typer.Option(
+        "--direction", help="Which edges a node sees: all, or only those that enter it, as with most layers elsewhere."
+    ),
+]
 Exact = Annotated[bool, typer.Option("--exact", help="Prove every round instead of trusting two 64-bit hashes.")]
 
 
 @wl_app.command("compare")
 def compare(
-    first: Source, second: Source, scheme: Scheme = SchemeName.separate, exact: Exact = False,
+    first: Source, second: Source, scheme: Scheme = SchemeName.separate,
+    direction: Direction = DirectionName.both, exact: Exact = False,
     settle: Annotated[bool, typer.Option(help="Where colors do not decide, search for an isomorphism; can take long.")] = True,
     option: Options = None, data_dir: DataDir = None, as_json: Json = False,
 ) -> None:  # fmt: skip
@@ -52,7 +66,7 @@ def compare(
     from edgnn import wl
 
     g, h = (_one(source, data_dir, option) for source in (first, second))
-    verdict = wl.compare(g, h, scheme.value, exact=exact)
+    verdict = wl.compare(g, h, scheme.value, direction=direction.value, exact=exact)
     same = False if verdict.distinguished else wl.isomorphic(g, h) if settle else None
     if as_json:
         typer.echo(json.dumps(verdict.to_dict() | {"isomorphic": same}, indent=2, ensure_ascii=False))
@@ -65,6 +79,7 @@ def compare(
 def color(
     source: Source,
     scheme: Scheme = SchemeName.separate,
+    direction: Direction = DirectionName.both,
     rounds: Annotated[int | None, typer.Option("--rounds", min=0, help="Default: until stable.")] = None,
     svg: Annotated[Path | None, typer.Option("--svg", help="Draw the rounds into this SVG file.")] = None,
     html: Annotated[Path | None, typer.Option("--html", help="Write a page that steps through the rounds.")] = None,
@@ -78,7 +93,7 @@ def color(
     from edgnn import wl
 
     graphs = _graphs(source, data_dir, option)
-    coloring = wl.refine(graphs, rounds, scheme.value, features="ignore", exact=exact)
+    coloring = wl.refine(graphs, rounds, scheme.value, direction=direction.value, features="ignore", exact=exact)
     if svg is not None or html is not None:
         _draw(coloring, graph, svg, html, source)
     table = [_round_row(coloring, round) for round in range(coloring.rounds + 1)]
@@ -97,7 +112,7 @@ def color(
 
 @wl_app.command("classes")
 def classes(
-    source: Source, scheme: Scheme = SchemeName.separate,
+    source: Source, scheme: Scheme = SchemeName.separate, direction: Direction = DirectionName.both,
     rounds: Annotated[int | None, typer.Option("--rounds", min=0, help="Default: until stable.")] = None,
     exact: Exact = False, option: Options = None, data_dir: DataDir = None, as_json: Json = False,
 ) -> None:  # fmt: skip
@@ -105,7 +120,8 @@ def classes(
     from edgnn import wl
 
     graphs = _graphs(source, data_dir, option)
-    numbers = wl.graph_classes(wl.refine(graphs, rounds, scheme.value, features="ignore", exact=exact)).tolist()
+    coloring = wl.refine(graphs, rounds, scheme.value, direction=direction.value, features="ignore", exact=exact)
+    numbers = wl.graph_classes(coloring).tolist()
     groups: dict[int, list[int]] = {}
     for graph, number in enumerate(numbers):
         groups.setdefault(number, []).append(graph)
@@ -127,6 +143,7 @@ def classes(
 def power(
     source: Annotated[str, typer.Argument(autocompletion=sources, help="A data set's name, or a file or folder with targets.")],
     scheme: Scheme = SchemeName.separate,
+    direction: Direction = DirectionName.both,
     rounds: Annotated[int, typer.Option("--rounds", min=0, help="Largest depth.")] = 20,
     exact: Exact = False, option: Options = None, data_dir: DataDir = None, as_json: Json = False,
 ) -> None:  # fmt: skip
@@ -137,7 +154,7 @@ def power(
     if data.targets is None:
         raise DatasetError(f"{source} has no targets, so there is no accuracy to bound")
     items = data.graphs if data.nodes is None else data.nodes
-    table = wl.power(items, data.targets, rounds=rounds, scheme=scheme.value, exact=exact)
+    table = wl.power(items, data.targets, rounds=rounds, scheme=scheme.value, direction=direction.value, exact=exact)
     measure = "accuracy" if data.task == "classification" else "rmse"
     rows = [
         {"round": row.round, "distinct": row.distinct, "colliding": row.colliding, f"best_{measure}": row.ceiling}

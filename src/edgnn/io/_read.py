@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from functools import partial
 from inspect import signature
 from pathlib import Path
@@ -20,6 +20,7 @@ from edgnn.io._graphml import read_graphml, write_graphml
 from edgnn.io._labeled import Labeled
 from edgnn.io._molecules import MoleculeOptions, read_sdf, read_smiles_table
 from edgnn.io._node_link import read_node_link, write_node_link
+from edgnn.io._option_types import fitting
 from edgnn.io._rdf import read_rdf, write_rdf
 from edgnn.io._rdf_document import syntax_of
 from edgnn.io._structure_files import HEADER as STRUCTURE_HEADER
@@ -85,7 +86,7 @@ def read_labeled(path: Path_, *, format: str | None = None, **options: Any) -> L
     kind = recognize(path, options) if format is None else format
     if kind not in _READERS:
         raise GraphError(f"format={kind!r}: choose one of {', '.join(map(repr, _READERS))}{suggestion(kind, _READERS)}")
-    _check_options(kind, _READERS[kind], options)
+    options = _checked(kind, _READERS[kind], options)
     if kind == "tables" and format is None:
         _check_columns(Path(path), options)
     return _READERS[kind](path, **options)
@@ -107,8 +108,7 @@ def write(graphs: Graphs, path: Path_, *, format: str | None = None, **options: 
         Passed to the format's own writer.
     """
     kind = format_to_write(path, format)
-    _check_options(kind, _WRITERS[kind], options)
-    _WRITERS[kind](graphs, path, **options)
+    _WRITERS[kind](graphs, path, **_checked(kind, _WRITERS[kind], options))
 
 
 def format_to_write(path: Path_, format: str | None = None) -> str:
@@ -148,7 +148,8 @@ def recognize(path: Path_, options: Collection[str] = ()) -> str:
     return kind
 
 
-def _check_options(kind: str, function: Callable[..., Any], options: Iterable[str]) -> None:
+def _checked(kind: str, function: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a format, after a look at their names and types."""
     parameters = signature(function).parameters
     known = [name for name, one in parameters.items() if one.kind is one.KEYWORD_ONLY and name != "format"]
     if any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
@@ -157,6 +158,7 @@ def _check_options(kind: str, function: Callable[..., Any], options: Iterable[st
         if name not in known:
             has = f"it has {', '.join(known)}" if known else "it has none"
             raise GraphError(f"the format {kind!r} has no option {name!r}; {has}{suggestion(name, known)}")
+    return fitting(kind, function, options)
 
 
 def _check_columns(path: Path, options: dict[str, Any]) -> None:

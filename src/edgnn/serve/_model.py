@@ -221,7 +221,8 @@ class Served:
     def _refined(self, graphs: Graphs, rounds: int) -> Coloring:
         coder = self.estimator._coder
         seen = graphs if coder.identity else coder.relabeled(graphs)
-        return refine(seen, rounds, self.scheme, multiplicity=coder.multiplicity, features="ignore")
+        direction = self.estimator._model.config["direction"]
+        return refine(seen, rounds, self.scheme, multiplicity=coder.multiplicity, direction=direction, features="ignore")
 
     def describe(self, limits: Limits) -> dict[str, Any]:
         """Return what the model is, ready for JSON."""

@@ -15,7 +15,7 @@ from edgnn.graphs import Graphs
 from edgnn.graphs._graphs import Multiplicity
 from edgnn.graphs._join import joined_graphs
 from edgnn.wl._history import History
-from edgnn.wl._neighborhood import Neighborhood, Scheme
+from edgnn.wl._neighborhood import Direction, Neighborhood, Scheme
 from edgnn.wl._refine import run
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ def refine(
     scheme: Scheme = "separate",
     *,
     multiplicity: Multiplicity = "once",
+    direction: Direction = "both",
     features: Literal["refuse", "ignore"] = "refuse",
     exact: bool = False,
 ) -> Coloring:
@@ -50,6 +51,9 @@ def refine(
         What a round looks at.
     multiplicity : {"once", "per-edge"}
         Whether ``node`` and ``separate`` see a neighbor once, as in the paper, or once per edge. ``joint`` always sees every edge.
+    direction : {"both", "in"}
+        Whether a node sees both the edges that enter it and those that leave it, or as most layers of other packages (and ours with
+        ``direction="in"``) those that enter it alone.
     features : {"refuse", "ignore"}
         Continuous features are no part of the refinement: graphs that have them are refused unless this says to ignore them;
         :class:`Discretizer` turns them into labels.
@@ -69,9 +73,10 @@ def refine(
             "these graphs have continuous features, which color refinement does not look at: turn them into labels with "
             'edgnn.wl.Discretizer, or pass features="ignore"'
         )
-    around = Neighborhood.of(graphs, scheme, multiplicity)
+    around = Neighborhood.of(graphs, scheme, multiplicity, direction)
     history = run(graphs.node_label, around, rounds, exact)
-    return Coloring(graphs, history, history.rounds if rounds is None else rounds, rounds is None, scheme, multiplicity, exact)
+    done = history.rounds if rounds is None else rounds
+    return Coloring(graphs, history, done, rounds is None, scheme, multiplicity, direction, exact)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -88,13 +93,18 @@ class Coloring:
     until_stable: bool
     scheme: Scheme
     multiplicity: Multiplicity = "once"
+    direction: Direction = "both"
     exact: bool = False
     extended: bool = False
 
     @cached_property
     def around(self) -> Neighborhood:
         """What the scheme looks at around each node."""
-        return Neighborhood.of(self.graphs, self.scheme, self.multiplicity)
+        return self.neighborhood(self.graphs)
+
+    def neighborhood(self, graphs: Graphs) -> Neighborhood:
+        """Return what the same refinement looks at in other graphs."""
+        return Neighborhood.of(graphs, self.scheme, self.multiplicity, self.direction)
 
     def at(self, round: int) -> Tensor:
         """Return the color of every node after ``round`` rounds (negative: counted from the end)."""

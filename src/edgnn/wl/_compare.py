@@ -16,7 +16,7 @@ from edgnn.graphs import Graphs
 from edgnn.graphs._graphs import Multiplicity
 from edgnn.wl._coloring import Coloring, bare, refine
 from edgnn.wl._meaning import Meaning
-from edgnn.wl._neighborhood import Scheme
+from edgnn.wl._neighborhood import Direction, Scheme
 
 _SHOWN_COLORS = 6
 
@@ -82,7 +82,13 @@ class Verdict:
 
 
 def compare(
-    g: Graphs, h: Graphs, scheme: Scheme = "separate", *, multiplicity: Multiplicity = "once", exact: bool = False
+    g: Graphs,
+    h: Graphs,
+    scheme: Scheme = "separate",
+    *,
+    multiplicity: Multiplicity = "once",
+    direction: Direction = "both",
+    exact: bool = False,
 ) -> Verdict:
     """Ask whether color refinement, and so any GNN bounded by it, can tell two graphs apart.
 
@@ -90,14 +96,14 @@ def compare(
     ----------
     g, h : Graphs
         A single graph each.
-    scheme, multiplicity, exact
+    scheme, multiplicity, direction, exact
         As in :func:`refine`.
     """
     for name, graph in (("first", g), ("second", h)):
         if len(graph) != 1:
             raise GraphError(f"compare takes two single graphs, but the {name} holds {len(graph)}: index it, or use wl.classes")
     both = Graphs.concat([bare(g), bare(h)])
-    coloring = refine(both, scheme=scheme, multiplicity=multiplicity, exact=exact)
+    coloring = refine(both, scheme=scheme, multiplicity=multiplicity, direction=direction, exact=exact)
     round = _first_difference(coloring, g.num_nodes)
     colors = () if round is None else _certificate(coloring, round, g.num_nodes)
     return Verdict(round is not None, round, colors, coloring.rounds, coloring.num_colors(), scheme)
@@ -109,6 +115,7 @@ def classes(
     scheme: Scheme = "separate",
     *,
     multiplicity: Multiplicity = "once",
+    direction: Direction = "both",
     exact: bool = False,
 ) -> Tensor:
     """Group graphs that the refinement cannot tell apart; return the number of each graph's class, by first appearance.
@@ -117,7 +124,7 @@ def classes(
     ------
     → (G,)
     """
-    return graph_classes(refine(graphs, rounds, scheme, multiplicity=multiplicity, exact=exact))
+    return graph_classes(refine(graphs, rounds, scheme, multiplicity=multiplicity, direction=direction, exact=exact))
 
 
 def graph_classes(coloring: Coloring, round: int = -1) -> Tensor:

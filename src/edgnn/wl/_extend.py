@@ -33,7 +33,7 @@ def extend(coloring: Coloring, graphs: Graphs) -> Coloring:
     if coloring.extended:
         raise GraphError("these colors extend others; extend the original coloring, with all new graphs at once")
     new = _recoded(coloring.graphs, graphs)
-    around = Neighborhood.of(new, coloring.scheme, coloring.multiplicity)
+    around = coloring.neighborhood(new)
     free = max(coloring.history.highest_color, len(coloring.graphs.node_vocabulary) - 1) + 1
     history = History(new.node_label)
     previous = to_array(new.node_label)
@@ -53,6 +53,7 @@ def extend(coloring: Coloring, graphs: Graphs) -> Coloring:
         until_stable=False,
         scheme=coloring.scheme,
         multiplicity=coloring.multiplicity,
+        direction=coloring.direction,
         exact=coloring.exact,
         extended=True,
     )
@@ -116,7 +117,7 @@ def _looked_up(table: _Table, key: Array, check: Array, free: int) -> Array:
 
 def _prove(coloring: Coloring, new: Graphs, before: Array, after: Array, round: int) -> None:
     both = Graphs.concat([bare(coloring.graphs), bare(new)])
-    around = Neighborhood.of(both, coloring.scheme, coloring.multiplicity)
+    around = coloring.neighborhood(both)
     old_before, old_after = to_array(coloring.at(round - 1)), to_array(coloring.at(round))
     if not prove_round(around, concat([old_before, before]), concat([old_after, after]), first=round == 1):
         raise EdgnnError(f"two different neighborhoods got one hash in round {round}; refine all graphs together")

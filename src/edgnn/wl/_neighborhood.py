@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 import torch
@@ -12,9 +13,10 @@ from edgnn.errors import GraphError
 from edgnn.graphs import Graphs
 from edgnn.graphs._csr import from_keys, pack
 from edgnn.graphs._graphs import Multiplicity
-from edgnn.ops import Array, arange, concat, mix, segment_sum, to_array, to_host
+from edgnn.ops import Array, arange, argsort, concat, count, filled, mix, repeat, segment_sum, to_array, to_host
 
 Scheme = Literal["node", "separate", "joint"]
+Direction = Literal["both", "in"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +25,7 @@ class Neighborhood:
 
     ``node`` and ``separate`` see N(v) with the one code 0; ``joint`` sees every edge once from each end, with the code of its
     direction and label. ``separate`` adds the label counts :math:`n^I_v, n^O_v`, which never change, as ``fixed`` entries. With
-    ``direction="in"``, all of them see entering edges alone.
+    ``direction="in"``, all of them see entering edges alone, and seeing is not ``mutual``.
 
     Shapes
     ------
@@ -36,6 +38,7 @@ class Neighborhood:
     num_codes: int
     fixed_indptr: Array | None
     fixed_codes: Array | None
+    mutual: bool = True
 
     @classmethod
     def of(
@@ -43,28 +46,41 @@ class Neighborhood:
         graphs: Graphs,
         scheme: Scheme,
         multiplicity: Multiplicity = "once",
-        direction: Literal["both", "in"] = "both",
+        direction: Direction = "both",
     ) -> Neighborhood:
         """Collect what ``scheme`` looks at."""
         if scheme not in get_args(Scheme):
             raise GraphError(f"scheme={scheme!r}: choose 'node' (Eq. 1), 'separate' (Eq. 2) or 'joint'")
         if multiplicity not in get_args(Multiplicity):
             raise GraphError(f"multiplicity={multiplicity!r}: choose 'once' or 'per-edge'")
-        if direction not in ("both", "in"):
+        if direction not in get_args(Direction):
             raise GraphError(f"direction={direction!r}: choose 'both' or 'in'")
         if scheme == "joint":
             indptr, order = _incidence(graphs, direction)
             indices = concat([to_array(graphs.edge_source), to_array(graphs.edge_target)])[order]
-            return cls(indptr, indices, _codes(graphs)[order], 2 * len(graphs.edge_vocabulary), None, None)
+            codes = _codes(graphs)[order]
+            return cls(indptr, indices, codes, 2 * len(graphs.edge_vocabulary), None, None, direction == "both")
         keys = pack(graphs.edge_target, graphs.edge_source, both=direction == "both")
         neighbors = from_keys(keys, graphs.num_nodes, graphs.num_nodes, distinct=multiplicity == "once")
         fixed_indptr, fixed_codes = _fixed(graphs, direction) if scheme == "separate" else (None, None)
-        return cls(to_array(neighbors.indptr.long()), to_array(neighbors.indices.long()), None, 1, fixed_indptr, fixed_codes)
+        indptr, indices = to_array(neighbors.indptr.long()), to_array(neighbors.indices.long())
+        return cls(indptr, indices, None, 1, fixed_indptr, fixed_codes, direction == "both")
 
     @property
     def num_entries(self) -> int:
         """Number of entries of all rows."""
         return len(self.indices)
+
+    @cached_property
+    def viewers(self) -> Viewers:
+        """Who sees each node: where edges are looked at from both ends, those whom it sees itself."""
+        if self.mutual:
+            return Viewers(self.indptr, self.indices, self.codes, 1)
+        order = argsort(self.indices, stable=True)
+        number = len(self.indptr) - 1
+        rows = repeat(arange(number, self.indptr), self.indptr[1:] - self.indptr[:-1])
+        indptr = concat([filled(1, 0, self.indptr), count(self.indices, number).cumsum(0)])
+        return Viewers(indptr, rows[order], None if self.codes is None else self.codes[order], 0)
 
     def sum(self, weight: Array, seed: int) -> Array:
         """Return, for every node, the sum of its entries' node weights, each multiplied by a random number of its code."""
@@ -92,9 +108,14 @@ class Neighborhood:
         return ("out" if code % 2 else "in"), code // 2
 
 
-def flipped(codes: Array) -> Array:
-    """Return the codes of the same edges as their other ends see them."""
-    return codes ^ 1
+@dataclass(frozen=True, eq=False)
+class Viewers:
+    """The nodes that see each node, row by row; an entry's code for the one who sees is ``codes ^ flip``."""
+
+    indptr: Array
+    indices: Array
+    codes: Array | None
+    flip: int
 
 
 def code_keys(number: int, seed: int, like: Array) -> Array:

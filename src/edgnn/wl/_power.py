@@ -13,7 +13,7 @@ from edgnn.graphs._graphs import Multiplicity
 from edgnn.graphs._join import Input, joined
 from edgnn.wl._coloring import refine
 from edgnn.wl._compare import graph_classes
-from edgnn.wl._neighborhood import Scheme
+from edgnn.wl._neighborhood import Direction, Scheme
 
 _Array = np.ndarray[Any, Any]
 
@@ -48,6 +48,7 @@ def power(
     rounds: int = 20,
     scheme: Scheme = "separate",
     multiplicity: Multiplicity = "once",
+    direction: Direction = "both",
     exact: bool = False,
 ) -> list[Power]:
     """Measure, round by round, what color refinement can tell apart among graphs or nodes.
@@ -62,14 +63,15 @@ def power(
         One class number or real value per item.
     rounds : int
         Largest depth.
-    scheme, multiplicity, exact
+    scheme, multiplicity, direction, exact
         As in :func:`refine`.
     """
     items = joined(items)
     if targets is not None and (np.ndim(targets) != 1 or len(targets) != len(items)):
         raise GraphError(f"one target per item is needed: {len(items)} items, targets of shape {np.shape(targets)}")
     graphs = items.graphs if isinstance(items, Nodes) else items
-    coloring = refine(graphs, rounds, scheme, multiplicity=multiplicity, features="ignore", exact=exact)
+    options: dict[str, Any] = {"multiplicity": multiplicity, "direction": direction, "exact": exact}
+    coloring = refine(graphs, rounds, scheme, features="ignore", **options)
     table = []
     for round in range(min(rounds, coloring.history.rounds) + 1):
         if isinstance(items, Nodes):

@@ -24,7 +24,7 @@ from edgnn.ops import (
     to_host,
 )
 from edgnn.wl._history import History
-from edgnn.wl._neighborhood import Neighborhood, code_keys, flipped
+from edgnn.wl._neighborhood import Neighborhood, code_keys
 from edgnn.wl._prove import prove_round
 from edgnn.wl._tiny import TINY, refine_tiny
 
@@ -109,8 +109,8 @@ class Refinement:
 
     def _affected(self) -> int:
         assert self.changes is not None
-        nodes = self.changes.nodes
-        return int((self.around.indptr[nodes + 1] - self.around.indptr[nodes]).sum())
+        nodes, indptr = self.changes.nodes, self.around.viewers.indptr
+        return int((indptr[nodes + 1] - indptr[nodes]).sum())
 
     def _to_host(self) -> None:
         assert self.changes is not None
@@ -135,20 +135,20 @@ class Refinement:
         return self._split(nodes, sums[0][nodes], sums[1][nodes], complete=True)
 
     def _sparse(self) -> bool:
-        """Re-examine the nodes around the changed ones."""
+        """Re-examine the nodes that see a changed one."""
         assert self.changes is not None
-        around, changes = self.around, self.changes
-        start = around.indptr[changes.nodes]
-        length = around.indptr[changes.nodes + 1] - start
+        viewers, changes = self.around.viewers, self.changes
+        start = viewers.indptr[changes.nodes]
+        length = viewers.indptr[changes.nodes + 1] - start
         entries = np.arange(int(length.sum())) + np.repeat(start - (np.cumsum(length) - length), length)
-        seen_by = around.indices[entries]
+        seen_by = viewers.indices[entries]
         order = np.argsort(seen_by, kind="stable")
         touched, first = np.unique(seen_by[order], return_index=True)
         sums = []
         for hashes, seed in zip(self.hashes, self.seeds, strict=True):
             weight = repeat(hashes[changes.new] - hashes[changes.old], length)
-            if around.codes is not None:
-                weight *= code_keys(around.num_codes, seed, weight)[flipped(around.codes[entries])]
+            if viewers.codes is not None:
+                weight *= code_keys(self.around.num_codes, seed, weight)[viewers.codes[entries] ^ viewers.flip]
             sums.append(np.add.reduceat(weight[order], first))
         moved = (sums[0] != 0) | (sums[1] != 0)
         return self._split(touched[moved].astype(np.int64), sums[0][moved], sums[1][moved], complete=False)
@@ -216,7 +216,7 @@ class Refinement:
         assert self.changes is not None
         left = limit - self.history.rounds
         result = refine_tiny(
-            self.color, self.sizes, self.around, self.changes, self.next_color, self.num_colors, self.history, left
+            self.color, self.sizes, self.around.viewers, self.changes, self.next_color, self.num_colors, self.history, left
         )
         self.next_color, self.num_colors = result.next_color, result.num_colors
         self.changes = Changes(*(np.array(part, dtype=np.int64) for part in (result.nodes, result.old, result.new)))

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from torch import Tensor
 
 from edgnn.graphs import Graphs
 from edgnn.graphs._graphs import Multiplicity
 from edgnn.ops import to_array, to_tensor
 from edgnn.wl._extend import contents
-from edgnn.wl._neighborhood import Neighborhood, Scheme
+from edgnn.wl._neighborhood import Direction, Neighborhood, Scheme
 
 
 def signatures(
@@ -19,7 +17,7 @@ def signatures(
     scheme: Scheme = "separate",
     *,
     multiplicity: Multiplicity = "once",
-    direction: Literal["both", "in"] = "both",
+    direction: Direction = "both",
 ) -> tuple[Tensor, ...]:
     """Return a 64-bit hash of every node's color after each round, from round 0 on.
 
@@ -33,10 +31,8 @@ def signatures(
         Where the nodes are.
     rounds : int
         How many rounds of refinement.
-    scheme, multiplicity
+    scheme, multiplicity, direction
         As in :func:`refine`.
-    direction : {"both", "in"}
-        Whether nodes see the edges that leave them as well.
 
     Shapes
     ------

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgnn.wl._history import History
-from edgnn.wl._neighborhood import Neighborhood, flipped
+from edgnn.wl._neighborhood import Viewers
 
 if TYPE_CHECKING:
     from edgnn.wl._refine import Changes
@@ -62,7 +62,7 @@ class _Classes:
 def refine_tiny(
     colors: _Array,
     size: _Array,
-    around: Neighborhood,
+    viewers: Viewers,
     changes: Changes,
     next_color: int,
     num_colors: int,
@@ -71,8 +71,8 @@ def refine_tiny(
 ) -> Result:
     """Refine until stable, for ``rounds`` rounds, or until a round affects many nodes; ``colors`` and ``size`` are updated."""
     classes = _Classes(colors)
-    indptr, indices = around.indptr, around.indices
-    codes = None if around.codes is None else flipped(around.codes)
+    indptr, indices = viewers.indptr, viewers.indices
+    codes = None if viewers.codes is None else viewers.codes ^ viewers.flip
     result = Result(next_color, num_colors, changes.nodes.tolist(), changes.old.tolist(), changes.new.tolist())
     while rounds > 0 and result.nodes:
         affected = sum(int(indptr[node + 1] - indptr[node]) for node in result.nodes)
@@ -101,7 +101,7 @@ def refine_tiny(
 
 
 def _parts(changes: Result, indptr: _Array, indices: _Array, codes: _Array | None, colors: _Array) -> Parts:
-    """Group the nodes around the changed ones by class and by how exactly their neighborhood changed."""
+    """Group the nodes that see a changed one by class and by how exactly their neighborhood changed."""
     delta: dict[int, dict[tuple[int, int], int]] = {}
     for node, old, new in zip(changes.nodes, changes.old, changes.new, strict=True):
         begin, end = indptr[node], indptr[node + 1]

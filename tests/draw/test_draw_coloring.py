@@ -76,7 +76,16 @@ def test_growth_curves_lie_within_the_axes():
 def test_iris_are_shortened_to_what_tells_them_apart():
     assert short_iri("http://example.org/a#knows") == "knows"
     assert short_iri("·[near: ·; in: http://x.y/worksFor, 2× http://x.y/b/]") == "·[near: ·; in: worksFor, 2× b]"
-    assert short_iri("C[near: 2× C]") == "C[near: 2× C]"
+    assert short_iri("<http://x.y/a/> and urn+x://b#c") == "a and c"
+    for unchanged in ("http://", "a://#/", "http://x.y/a>b", "C[near: 2× C]", "Ünter://x", ""):
+        assert short_iri(unchanged) == unchanged
+
+
+@pytest.mark.parametrize(
+    "text", ["x" * 300_000, "a://" + "x" * 300_000 + ">y", "a://" + "/" * 300_000 + ">y", "a:" * 150_000 + "//"]
+)
+def test_iris_are_shortened_in_time_that_grows_with_the_text_alone(text):
+    assert short_iri(text) == text
 
 
 def test_nodes_without_labels_show_their_names():

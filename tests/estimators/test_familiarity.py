@@ -1,12 +1,8 @@
 import numpy as np
 import pytest
-import torch
-from hypothesis import given, settings
 
 import edgnn
 from edgnn import wl
-from edgnn.errors import GraphError
-from strategies import graphs as some_graphs
 
 
 @pytest.fixture(scope="module")
@@ -104,56 +100,3 @@ def test_a_warm_start_adds_to_what_was_seen(mutag):
 def test_graphs_without_nodes_hold_nothing_new(mutag):
     empty = edgnn.Graphs.from_edges([], num_nodes=0)
     assert fitted(mutag).familiarity(empty).share.tolist() == [[1.0]] * 3
-
-
-@settings(max_examples=30, deadline=None)
-@given(some_graphs())
-def test_signatures_divide_nodes_as_refinement_does(graphs):
-    for scheme in ("node", "separate", "joint"):
-        coloring = wl.refine(graphs, 3, scheme=scheme, features="ignore")
-        for number, hashes in enumerate(wl.signatures(graphs, 3, scheme=scheme)):
-            pairs = torch.stack([hashes, torch.as_tensor(coloring.at(number))], dim=1)
-            assert len(torch.unique(pairs, dim=0)) == len(torch.unique(hashes)) == len(np.unique(coloring.at(number)))
-
-
-def refined_along_entering_edges(graphs, rounds, scheme, multiplicity):
-    edges = list(zip(graphs.edge_source.tolist(), graphs.edge_target.tolist(), graphs.edge_label.tolist(), strict=True))
-    colors = [(label,) for label in graphs.node_label.tolist()]
-    yield colors
-    for _ in range(rounds):
-        following = []
-        for node, color in enumerate(colors):
-            entering = [(source, label) for source, target, label in edges if target == node]
-            neighbors = [source for source, _ in entering]
-            if multiplicity == "once":
-                neighbors = sorted(set(neighbors))
-            seen = {
-                "node": [colors[source] for source in neighbors],
-                "separate": [colors[source] for source in neighbors] + [(-1, label) for _, label in entering],
-                "joint": [(label, colors[source]) for source, label in entering],
-            }[scheme]
-            following.append((color, tuple(sorted(map(repr, seen)))))
-        colors = following
-        yield colors
-
-
-@settings(max_examples=30, deadline=None)
-@given(some_graphs(max_nodes=5, max_edges=8))
-@pytest.mark.parametrize("multiplicity", ["once", "per-edge"])
-@pytest.mark.parametrize("scheme", ["node", "separate", "joint"])
-def test_signatures_along_entering_edges_divide_nodes_as_written_out(scheme, multiplicity, graphs):
-    found = wl.signatures(graphs, 2, scheme, multiplicity=multiplicity, direction="in")
-    for hashes, colors in zip(found, refined_along_entering_edges(graphs, 2, scheme, multiplicity), strict=True):
-        assert len(set(zip(hashes.tolist(), colors, strict=True))) == len(set(hashes.tolist())) == len(set(colors))
-
-
-def test_signatures_of_a_wrong_direction_are_refused():
-    with pytest.raises(GraphError, match="direction='out': choose 'both' or 'in'"):
-        wl.signatures(edgnn.Graphs.from_edges([(0, 1)]), 1, direction="out")
-
-
-def test_signatures_of_a_graph_do_not_depend_on_its_company(mutag):
-    alone = wl.signatures(mutag.graphs[7], 3)
-    start, end = mutag.graphs.graph_offset[7:9].tolist()
-    for one, all_ in zip(alone, wl.signatures(mutag.graphs, 3), strict=True):
-        assert torch.equal(one, all_[start:end])

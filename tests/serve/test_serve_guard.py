@@ -123,6 +123,7 @@ def test_all_requests_together_are_bounded_and_room_comes_back():
         (Limits(items=2), {"examples": ["1", "2", "3"]}, "3 graphs are more than the 2"),
         (Limits(nodes=3), {"smiles": ["CC", "CC"]}, "the graphs have 4 nodes, more than the 3"),
         (Limits(nodes=3), {"graphs": [{"num_nodes": 2_000_000_000, "edges": []}]}, "the graphs have 2,000,000,000 nodes"),
+        (Limits(), {"graphs": [{"edges": [[0, 2_000_000_000]]}]}, "the graphs have 2,000,000,001 nodes"),
         (Limits(edges=3), {"smiles": ["CCC"]}, "the graphs have 4 edges, more than the 3"),
         (Limits(edges=1), {"graphs": [{"node_labels": ["C"], "edges": [[0, 0]] * 2}]}, "the graphs have 2 edges"),
     ],

@@ -19,6 +19,7 @@ SCALE = 62
 CHARACTER = 6.2
 RADIUS = 15
 MARGIN = 30
+_IRI = re.compile(r"<?(?<![\w+.-])[a-z][a-z0-9+.-]*+://([^\s,;\]>]*+)>?(?=[\s,;\]]|$)")
 #: Colors that remain distinct in print and for most color-blind readers; more are spread over the hue circle.
 PALETTE = (
     "#4e79a7", "#f28e2b", "#59a14f", "#e15759", "#76b7b2", "#edc948", "#b07aa1", "#ff9da7", "#9c755f", "#bab0ac",
@@ -157,7 +158,7 @@ def _loop(center: _Array, turn: float, gap: float) -> Curve:
 
 def short_iri(text: str) -> str:
     """Return text with every IRI in it shortened to the part that tells it from others."""
-    return re.sub(r"<?[a-z][a-z0-9+.-]*://[^\s,;\]>]*?([^/#\s,;\]>]+)[/#]?>?(?=[\s,;\]]|$)", r"\1", text)
+    return _IRI.sub(lambda found: re.split("[/#]", found[1].rstrip("/#"))[-1] or found[0], text) if "://" in text else text
 
 
 def cut(text: str, most: int) -> str:

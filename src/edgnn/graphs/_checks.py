@@ -83,6 +83,8 @@ def node_count(
             raise GraphError(f"num_nodes is {num_nodes}, but the sizes add up to {total}")
     elif num_nodes is not None:
         total = operator.index(num_nodes)
+        if total > _MOST_NODES:
+            raise GraphError(f"num_nodes is {total:,}; a graph in memory has at most {_MOST_NODES:,} nodes")
     else:
         known = [len(values) for values in per_node if values is not None]
         total = known[0] if known else int(max(source.max(), target.max())) + 1 if len(source) else 0

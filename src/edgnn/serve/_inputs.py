@@ -106,11 +106,11 @@ def _readable(texts: Sequence[str], options: dict[str, Any], deadline: Deadline)
 def of_json(parts: Sequence[GraphIn], limits: Limits) -> Graphs:
     """Return graphs that a request spells out."""
     limits.check_items(len(parts), "graphs")
-    nodes = sum(len(part.node_labels or ()) or part.num_nodes or 0 for part in parts)
-    limits.check_sizes(nodes, sum(len(part.edges) for part in parts))
-    made = []
+    nodes, edges, made = 0, sum(len(part.edges) for part in parts), []
     for place, part in enumerate(parts):
         try:
+            nodes += _num_nodes(part)
+            limits.check_sizes(nodes, edges)
             made.append(_graph(part))
         except GraphError as error:
             raise GraphError(f"graph {place}: {error}") from None
@@ -122,7 +122,8 @@ def of_json(parts: Sequence[GraphIn], limits: Limits) -> Graphs:
     return graphs._with(graph_names=_objects([str(place) if name is None else name for place, name in enumerate(named)]))
 
 
-def _graph(part: GraphIn) -> Graphs:
+def _num_nodes(part: GraphIn) -> int:
+    """Return how many nodes a graph has, after a look at its edges: their ends alone may call for any number."""
     for place, edge in enumerate(part.edges):
         for end in edge[:2]:
             if type(end) is not int or not 0 <= end < _MOST_NODES:
@@ -131,6 +132,11 @@ def _graph(part: GraphIn) -> Graphs:
                 )
         if len(edge) != len(part.edges[0]):
             raise GraphError(f"edge {place} has {'a' if len(edge) > 2 else 'no'} label, unlike edge 0; label all edges or none")
+    given = next((len(rows) for rows in (part.node_labels, part.node_features, part.node_names) if rows), part.num_nodes)
+    return 1 + max((end for edge in part.edges for end in edge[:2]), default=-1) if given is None else given
+
+
+def _graph(part: GraphIn) -> Graphs:
     labeled = bool(part.edges) and len(part.edges[0]) > 2
     ends: Any = [edge[:2] for edge in part.edges]
     return Graphs.from_edges(

@@ -455,3 +455,10 @@ def test_unfitted_estimators_have_nothing_to_export(tmp_path):
 def test_program_for_cuda(tmp_path):
     classifier = GraphClassifier(device="cuda", **QUICK).fit(*molecules())
     assert classifier.export(tmp_path / "model").device == "cuda"
+
+
+def test_several_labels_are_predicted_by_their_names():
+    from edgnn.estimators._export_predict import told
+
+    about = {"task": "labels", "names": ["soluble", "toxic", "odd"]}
+    assert told([0.9, 0.5, 0.51], about)["prediction"] == ["soluble", "odd"]

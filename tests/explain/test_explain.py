@@ -17,7 +17,7 @@ import edgnn
 from edgnn.baselines import RGCNNodeClassifier
 from edgnn.errors import EstimatorError
 from edgnn.estimators import UnknownLabelWarning
-from edgnn.explain import explain
+from edgnn.explain import counter_example, explain
 from edgnn.explain._links import links_of
 from edgnn.explain._subject import Subject
 from edgnn.explain._values import copies_allowed
@@ -89,7 +89,11 @@ def check_against_one_by_one(estimator, graph, found, item_of):
         left = log_odds(estimator, item_of(without_edges(graph, [edge]), None), column)
         assert found.edge_removal[edge] == pytest.approx(value - left, abs=1e-3)
         left = log_odds(estimator, item_of(with_strange_label(graph, "edge", edge), None), column)
-        assert found.edge_label_removal[edge] == pytest.approx(value - left, abs=1e-3)
+        if estimator._model.convs[0].reads_labels:
+            assert found.edge_label_removal[edge] == pytest.approx(value - left, abs=1e-3)
+        else:
+            assert left == pytest.approx(value, abs=1e-6)
+            assert np.isnan(found.edge_label_removal[edge])
     for link, edges in enumerate(found.link_edges):
         left = log_odds(estimator, item_of(without_edges(graph, edges.tolist()), None), column)
         assert found.link_removal[link] == pytest.approx(value - left, abs=1e-3)
@@ -307,7 +311,7 @@ def test_labels_never_seen_are_warned_of_as_by_predict():
     strange = path("CN?")
     with pytest.warns(UnknownLabelWarning, match="1 node"):
         found = explain(fitted(), strange, steps=2)
-    assert found.node_label_removal[2] == 0
+    assert found.node_label_removal[2] == pytest.approx(0, abs=1e-5)
     with pytest.raises(edgnn.errors.UnknownLabelError, match="'\\?'"):
         explain(fitted(unknown="error"), strange)
 
@@ -430,12 +434,83 @@ def test_edges_between_outermost_nodes_count_for_their_degrees():
     estimator = edgnn.NodeClassifier(layers=1, degree_labels="both", max_epochs=3, hidden=8, validation=None, random_state=0)
     estimator.fit(wheel.nodes, [0, 1, 0, 1, 0])
     found = explain(estimator, wheel.nodes[0], steps=2)
-    assert found.original_edges.tolist() == [0, 1, 2]
+    assert found.original_edges.tolist() == [0, 1, 2, 3, 4, 5]
     assert found.node_label_kind == "degree"
     for gone in (1, 2, 3):
         kept = wheel.induced([node for node in range(5) if node != gone])
         left = log_odds(estimator, kept.nodes[0], found.target_index)
         assert found.node_removal[gone] == pytest.approx(found.value - left, abs=1e-5)
+    for edge in range(6):
+        left = log_odds(estimator, without_edges(wheel, [edge]).nodes[0], found.target_index)
+        assert found.edge_removal[edge] == pytest.approx(found.value - left, abs=1e-5)
+
+
+def test_where_edges_beyond_count_for_degrees_not_everything_was_tried():
+    wheel = Graphs.from_edges([(0, 1), (0, 2), (1, 2), (2, 3), (3, 4)])
+    estimator = edgnn.NodeClassifier(layers=1, degree_labels="both", max_epochs=3, hidden=8, validation=None, random_state=0)
+    estimator.fit(wheel.nodes, [0, 1, 0, 1, 0])
+    found = explain(estimator, wheel.nodes[0], steps=2)
+    assert (found.links_beyond, found.complete) == (True, False)
+    assert found.to_dict()["links_beyond"] is True
+    star = Graphs.from_edges([(0, 1), (0, 2), (1, 2)])
+    found = explain(estimator, star.nodes[0], steps=2)
+    assert (found.links_beyond, found.complete) == (False, True)
+
+
+@pytest.mark.parametrize("conv", CONVS)
+def test_a_loop_is_no_twin_of_an_edge_between_twins(conv):
+    both = Graphs.from_edges([(0, 0), (0, 1), (1, 0), (1, 1)], node_labels="CC", edge_labels="ssss")
+    estimator = fitted(conv=conv)
+    found = explain(estimator, both, steps=2)
+    check_against_one_by_one(estimator, both, found, lambda graph, _: graph)
+    if conv == "edgnn":
+        assert found.edge_removal[0] != pytest.approx(found.edge_removal[1], abs=1e-4)
+
+
+def test_links_of_layers_that_do_not_read_labels_are_compared_by_taking_them_out():
+    found = explain(fitted(conv="gnn"), path())
+    assert not found.links_by_label
+    assert found.link_score.tolist() == found.link_removal.tolist()
+    assert {effect.kind for effect in found.labels} == {"node"}
+
+
+def test_what_is_rounding_beside_others_is_no_reason():
+    found = explain(fitted(), path())
+    found.node_label_removal[:] = [1.0, 1e-7, -0.5]
+    assert {reason.elements for reason in found.reasons(kinds=["node"])} == {(0,), (2,)}
+
+
+def test_a_model_of_one_class_has_nothing_to_explain():
+    alone = edgnn.GraphClassifier(max_epochs=1, hidden=4, validation=None, random_state=0).fit([path(), path()], ["yes", "yes"])
+    for work in (explain, counter_example):
+        with pytest.raises(EstimatorError, match="knows one class, 'yes': nothing speaks for or against it"):
+            work(alone, path())
+
+
+def test_a_target_of_no_kind_that_targets_have_is_told():
+    for work in (explain, counter_example):
+        with pytest.raises(EstimatorError, match="choose one of"):
+            work(fitted(), path(), target=np.array([1, 0]))
+
+
+def test_work_ends_where_the_check_says_so():
+    class Over(Exception):
+        pass
+
+    def checks(number):
+        left = iter(range(number))
+
+        def check():
+            if next(left, None) is None:
+                raise Over
+
+        return check
+
+    explain(fitted(), path(), memory=1, check=checks(10**6))
+    for work in (explain, counter_example):
+        for allowed in (0, 2):
+            with pytest.raises(Over):
+                work(fitted(), path(), memory=50_000, check=checks(allowed))
 
 
 @pytest.mark.gpu

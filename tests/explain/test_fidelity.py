@@ -120,3 +120,11 @@ def test_ranking_by_gradients_needs_them():
     model = edgnn.GraphClassifier(conv="joint", max_epochs=1, hidden=4, random_state=0).fit(data, np.arange(60) % 2)
     with pytest.raises(EstimatorError, match="no gradients of links"):
         fidelity(model, explain(model, data[0], steps=1), kind="link", by="gradient")
+
+
+def test_nothing_known_to_rank_by_is_told():
+    graph = Graphs.from_edges([(0, 1), (1, 2)])
+    model = edgnn.GraphClassifier(max_epochs=1, hidden=4, validation=None, random_state=0)
+    model.fit(Graphs.concat([graph, graph.reverse()]), [0, 1])
+    with pytest.raises(EstimatorError, match="by='label': that is not known of any node here; choose by='score'"):
+        fidelity(model, explain(model, graph), by="label")

@@ -72,7 +72,7 @@ def test_every_format_gives_the_same_graph(form, compressed, tmp_path):
 
 
 @pytest.mark.parametrize("form", ["nt", "nq", "ttl", "rdf"])
-def test_a_file_without_a_telling_name_is_recognised_by_its_start(form, tmp_path):
+def test_a_file_without_a_telling_name_is_recognized_by_its_start(form, tmp_path):
     content = b"\xef\xbb\xbf" + DOCUMENTS[form].encode()
     assert read_rdf(made(tmp_path, content, "data")).graphs.num_edges == 5
     assert read_rdf(made(tmp_path, content, "data.txt"), format=form).graphs.num_edges == 5

@@ -36,7 +36,7 @@ SDF_MARK = b"\n  made\n\n  0  0  0  0  0  0  0  0  0  0999 V2000\nM  END\n$$$$\n
         ("noname", SDF_MARK, "sdf"),
     ],
 )
-def test_formats_are_recognised_by_name_then_content(name, content, kind, tmp_path):
+def test_formats_are_recognized_by_name_then_content(name, content, kind, tmp_path):
     (tmp_path / name).write_bytes(content)
     assert recognize(tmp_path / name) == kind
 
@@ -46,7 +46,7 @@ def test_an_rdf_syntax_can_be_named(tmp_path):
     assert edgnn.read(tmp_path / "odd.bin", format="ttl").num_edges == 2
 
 
-def test_folders_are_recognised(tmp_path):
+def test_folders_are_recognized(tmp_path):
     graphs = edgnn.Graphs.from_edges([(0, 1)], node_labels=[3, 4])
     edgnn.write(graphs, tmp_path / "t", format="tu")
     edgnn.write(graphs, tmp_path / "p", format="tables")
@@ -54,7 +54,7 @@ def test_folders_are_recognised(tmp_path):
     assert edgnn.read(tmp_path / "p").node_labels == [3, 4]
 
 
-def test_what_is_not_recognised_names_the_choices(tmp_path):
+def test_what_is_not_recognized_names_the_choices(tmp_path):
     (tmp_path / "a.bin").write_bytes(b"\x00\x01\x02")
     with pytest.raises(FormatError, match="pass format= one of 'tu'"):
         edgnn.read(tmp_path / "a.bin")

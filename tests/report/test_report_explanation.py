@@ -10,7 +10,7 @@ import edgnn
 from edgnn import Graphs
 from edgnn.draw import draw_attribution
 from edgnn.draw._shade import signed
-from edgnn.explain import Change, counter_example, explain, fidelity
+from edgnn.explain import Change, CounterExample, counter_example, explain, fidelity
 from edgnn.report import Explained, ReportError, draw_explanation, read_report, write_explanations
 from edgnn.report._explanation_picture import draw_counter_example, drawn_as_molecule
 from edgnn.report._explanation_relations import relations_of, way_text
@@ -148,7 +148,7 @@ def test_nodes_of_graphs_without_names_have_their_numbers_in_the_picture(tmp_pat
     assert item.counter_example is not None
     for picture in draw_counter_example(item, item.counter_example):
         assert set(re.findall(beside, picture)) == shown
-    told = re.findall(r"node \d", " ".join(map(item.reason_text, item.reasons(20))))
+    told = re.findall(r"node \d", " ".join(map(item.reason_text, item.explanation.reasons(20))))
     assert told
     assert set(told) <= shown
 
@@ -302,3 +302,58 @@ def test_pictures_of_hostile_names_are_well_formed(tmp_path):
     text = write_explanations(tmp_path / "page.html", [item], title=hostile, lead=hostile, command=hostile).read_text()
     assert "<script>alert" not in text
     assert text.count("</script>") == 1
+
+
+def test_all_that_a_counter_example_changes_is_drawn_and_outlined():
+    """Changes far apart in a long path: the picture shows the ends of each, whatever else it leaves out."""
+    ends = [pair for place in range(39) for pair in ((place, place + 1), (place + 1, place))]
+    graph = Graphs.from_edges(ends, node_labels=["C", "N"] * 20)
+    model = edgnn.GraphClassifier(**QUICK, validation=None).fit(Graphs.concat([graph, graph.reverse()]), ["x", "y"])
+    item = Explained(explain(model, graph, steps=2))
+    changes = (
+        Change("node label", (4,), "C", "N", ""),
+        Change("link out", (54, 55), None, None, ""),
+        Change("node label", (36,), "C", "N", ""),
+    )
+    kept = [edge for edge in range(len(ends)) if edge not in (54, 55)]
+    changed = Graphs.from_edges([ends[edge] for edge in kept], node_labels=["C", "N"] * 20)
+    found = CounterExample(changes, graph, changed, None, changed, "x", "y", np.array([0.4, 0.6]), True, 3)
+    before, after = draw_counter_example(item, found)
+    for picture, outlined in ((before, 3), (after, 2)):
+        assert picture.count('class="mark"') == outlined
+        for node in (4, 27, 28, 36):
+            assert f"node {node}<" in picture
+
+
+def test_numbers_of_links_without_labels_are_not_said_to_be_of_labels(tmp_path):
+    graph = Graphs.from_edges([(0, 1), (1, 2), (2, 0)], node_labels=["a", "b", "b"])
+    model = edgnn.GraphClassifier(**QUICK, validation=None).fit(Graphs.concat([graph, graph.reverse()]), ["x", "y"])
+    item = Explained(explain(model, graph, steps=2))
+    assert item.labels_of_nodes_alone
+    assert item.without == "without"
+    told = {reason.kind: item.reason_text(reason) for reason in item.explanation.reasons()}
+    assert told["node"].startswith("the label of node")
+    assert not told.get("link", "").startswith("the label")
+    page = write_explanations(tmp_path / "a.html", [item]).read_text(encoding="utf-8")
+    assert "What each label and edge is worth" in page
+    assert "when the label of this node is hidden from the model, or this edge taken out" in page
+    labeled = graph.with_edge_labels(["s", "d", "s"])
+    model = edgnn.GraphClassifier(**QUICK, validation=None).fit(Graphs.concat([labeled, labeled.reverse()]), ["x", "y"])
+    assert Explained(explain(model, labeled, steps=2)).without == "without the label of"
+
+
+def test_relations_that_end_alike_are_kept_apart():
+    labels = ["http://a.org/ns#type", "http://b.org/other#type", "http://a.org/ns#knows"]
+    graph = Graphs.from_edges([(0, 1), (0, 2), (0, 3)], node_names=list("abcd"), edge_labels=labels)
+    model = edgnn.NodeClassifier(**QUICK, validation=None).fit(graph.nodes, ["x", "y"] * 2)
+    found = relations_of(Explained(explain(model, graph.nodes[0])))
+    assert {relation.name for relation in found} == {"http://a.org/ns#type", "http://b.org/other#type", "knows"}
+
+
+def test_links_beyond_the_part_are_told(tmp_path):
+    graph = Graphs.from_edges([(0, 1), (1, 2), (2, 3), (3, 4)])
+    model = edgnn.NodeClassifier(**QUICK, layers=1, degree_labels="both", validation=None).fit(graph.nodes, list("xyxyx"))
+    short = Graphs.from_edges([(0, 1)])
+    for node, beyond in ((graph.nodes[0], True), (short.nodes[0], False)):
+        page = write_explanations(tmp_path / "a.html", [Explained(explain(model, node, steps=2))])
+        assert ("Links further away count for degrees as well" in page.read_text(encoding="utf-8")) == beyond

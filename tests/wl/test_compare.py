@@ -54,6 +54,7 @@ def test_a_verdict_is_plain_data():
     assert json.loads(json.dumps(verdict.to_dict())) == {
         "distinguished": True,
         "scheme": "separate",
+        "direction": "both",
         "round": 0,
         "stable_rounds": 0,
         "stable_colors": 2,

@@ -268,12 +268,13 @@ def _explained(
 
     one = items[place]
     found = explain(estimator, one, target=target)
-    searched = counter and estimator._encoding.task != "values"
+    task = estimator._encoding.task
+    searched = counter and task != "values"
     return Explained(
         found,
         name,
         fidelity(estimator, found, take="label" if found.by_label else "element"),
-        counter_example(estimator, one) if searched else None,
+        counter_example(estimator, one, target=found.target if task == "labels" else None) if searched else None,
         searched,
         tuple(names),
         smiles,

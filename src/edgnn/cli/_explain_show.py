@@ -35,7 +35,7 @@ def _print(console: Any, item: Explained, *, explained: bool) -> None:
     from edgnn.report._explanation_words import counter_text, fidelity_text
 
     console.print(f"{_said(item)}\n")
-    reasons = item.reasons(_REASONS)
+    reasons = item.explanation.reasons(_REASONS)
     if reasons:
         largest = max(abs(reason.contribution) for reason in reasons)
         table = _table(

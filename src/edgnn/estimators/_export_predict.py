@@ -220,7 +220,8 @@ def told(answer: Any, about: dict[str, Any]) -> dict[str, Any]:
     if about["task"] == "classes":
         return {"prediction": names[answer.index(max(answer))], "probability": dict(zip(names, answer, strict=True))}
     if about["task"] == "labels":
-        return {"probability": dict(zip(names, answer, strict=True))}
+        given = [name for name, share in zip(names, answer, strict=True) if share > 0.5]
+        return {"prediction": given, "probability": dict(zip(names, answer, strict=True))}
     return {"prediction": dict(zip(names, answer, strict=True)) if isinstance(answer, list) else answer}
 
 

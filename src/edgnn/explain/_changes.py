@@ -93,7 +93,7 @@ def copies(subject: Subject, changes: Changes) -> tuple[Graphs, Tensor | None]:
         graph_names=None,
     )
     if subject.estimator._coder.degree_labels is not None:
-        graphs = graphs._with(node_label=_degree_labels(subject, graphs, kept_nodes, keep))
+        graphs = graphs._with(node_label=_degree_labels(subject, graphs, of_node))
     if changes.node_labels.size:
         copy_, node, label = (torch.from_numpy(row).to(device) for row in changes.node_labels)
         there = keep[copy_, node]
@@ -124,18 +124,13 @@ def _labels(labels: Tensor, changed: _Array, count: int) -> Tensor:
     return result
 
 
-def _degree_labels(subject: Subject, graphs: Graphs, kept_nodes: Tensor, keep: Tensor) -> Tensor:
+def _degree_labels(subject: Subject, graphs: Graphs, of_node: Tensor) -> Tensor:
     """Return the labels that the nodes of copies get by their degrees, what comes from outside the part included."""
     coder = subject.estimator._coder
     assert coder.degree_labels is not None
     degree = degrees(graphs, coder.degree_labels, coder.multiplicity)
     if subject.beyond is not None:
-        degree = degree + subject.beyond[kept_nodes % keep.shape[1]]
-    if subject.rim is not None and subject.rim.numel() and not bool(keep.all()):
-        node, neighbor = subject.rim
-        lost = torch.zeros(keep.shape, dtype=torch.int64, device=keep.device)
-        lost.index_add_(1, node, (~keep[:, neighbor]).long())
-        degree = degree - lost.view(-1)[kept_nodes]
+        degree = degree + subject.beyond[of_node]
     known = torch.tensor(list(coder.node_vocabulary), dtype=torch.int64, device=graphs.device)
     largest = int(torch.cat([known, degree, degree.new_zeros(1)]).max())
     table = torch.full((largest + 1,), subject.unknown_node, device=graphs.device)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,8 +102,9 @@ class CounterExample:
 
 
 def counter_example(
-    estimator: Any, item: Any, *, target: Any = None, largest: int = 3, most: int | None = None, memory: int = MEMORY
-) -> CounterExample | None:
+    estimator: Any, item: Any, *, target: Any = None, largest: int = 3, most: int | None = None, memory: int = MEMORY,
+    check: Callable[[], None] | None = None,
+) -> CounterExample | None:  # fmt: skip
     """Find the smallest change of labels or links that changes the prediction.
 
     A change gives one node another label, gives one link (an edge, or an edge and its reverse) another label, or takes one link
@@ -126,6 +127,8 @@ def counter_example(
         edges, some seconds' worth.
     memory : int
         Bytes that a pass of the model may take, about.
+    check : callable, optional
+        Called before every pass of the model; what it raises ends the work.
 
     Returns
     -------
@@ -133,7 +136,7 @@ def counter_example(
         ``None`` where none was found.
     """
     _check_numbers(largest=largest, most=1 if most is None else most, memory=memory)
-    subject = Subject.of(estimator, item)
+    subject = Subject.of(estimator, item, check)
     allowed = copies_allowed(subject, 20_000) if most is None else most
     search = Search.of(subject, _wanted(estimator, target), allowed, memory)
     for found in search.by_size(largest):
@@ -153,7 +156,7 @@ def _wanted(estimator: Any, target: Any) -> int | None:
     if target is None:
         return None
     known = encoding.classes.tolist()
-    if target not in known:
+    if not isinstance(target, Hashable) or target not in known:
         raise EstimatorError(f"target={target!r} is no class of this {type(estimator).__name__}: choose one of {known}")
     return int(known.index(target))
 

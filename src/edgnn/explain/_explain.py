@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,9 @@ _Array = np.ndarray[Any, Any]
 
 
 def explain(
-    estimator: Any, item: Any, *, target: Any = None, most: int | None = None, steps: int = 64, memory: int = MEMORY
-) -> Explanation:
+    estimator: Any, item: Any, *, target: Any = None, most: int | None = None, steps: int = 64, memory: int = MEMORY,
+    check: Callable[[], None] | None = None,
+) -> Explanation:  # fmt: skip
     """Say what a prediction rests on: the contribution of every node, edge, link and label.
 
     Each element is taken out in turn and the model asked again; all changed copies of the graph run through it packed together, a
@@ -47,6 +49,8 @@ def explain(
         Number of points of the integral.
     memory : int
         Bytes that a pass of the model may take, about.
+    check : callable, optional
+        Called before every pass of the model; what it raises ends the work.
 
     Examples
     --------
@@ -58,7 +62,7 @@ def explain(
     (17,)
     """
     _check_numbers(most=1 if most is None else most, steps=steps, memory=memory)
-    subject = Subject.of(estimator, item)
+    subject = Subject.of(estimator, item, check)
     most = copies_allowed(subject, 5000) if most is None else most
     outputs = member_outputs(subject, Changes.of(1), memory)
     index = target_index(estimator, outputs, target)
@@ -90,7 +94,8 @@ def explain(
         completeness=float("nan") if gradients is None else gradients.error,
         labels=_label_effects(subject, index, value, most, memory),
         node_label_kind=subject.node_label_kind,
-        complete=complete,
+        complete=complete and not subject.has_links_beyond,
+        links_beyond=subject.has_links_beyond,
     )
 
 
@@ -100,7 +105,7 @@ def target_index(estimator: Any, outputs: Tensor, target: Any) -> int:
     if target is None:
         return 0 if encoding.task == "values" else int(mean_probabilities(estimator, outputs)[0].argmax())
     known = list(range(encoding.outputs)) if encoding.task == "values" else encoding.classes.tolist()
-    if target not in known:
+    if not isinstance(target, Hashable) or target not in known:
         what = {"classes": "class", "labels": "label", "values": "output"}[encoding.task]
         raise EstimatorError(f"target={target!r} is no {what} of this {type(estimator).__name__}: choose one of {known}")
     return known.index(target)
@@ -122,7 +127,7 @@ class _Removals:
         self.edge, self.edge_label, self.link = np.full(edges, np.nan), np.full(edges, np.nan), np.full(len(self.links), np.nan)
         self.link_label = self.link.copy()
         twins = twins_of(subject)
-        self.same_node, self.same_label, self.same_edge = twins.nodes, twins.labels, twins.edges
+        self.same_node, self.same_edge = twins.nodes, twins.edges
         self.same_link = twin_links(self.same_edge, self.links)
 
     def families(self, nodes: _Array, links: _Array) -> list[tuple[_Array, _Array, Changes]]:
@@ -132,8 +137,7 @@ class _Removals:
         edges = np.unique(self.same_edge[np.concatenate([self.links[link] for link in links])]) if len(links) else links
         tried = [(self.node, removable, _out("nodes_out", removable)), (self.edge, edges, _out("edges_out", edges))]
         if subject.has_node_labels:
-            labeled = np.unique(self.same_label[nodes])
-            tried.append((self.node_label, labeled, _unlabeled("node_labels", labeled, subject.unknown_node)))
+            tried.append((self.node_label, nodes, _unlabeled("node_labels", nodes, subject.unknown_node)))
         if subject.has_edge_labels:
             tried.append((self.edge_label, edges, _unlabeled("edge_labels", edges, subject.unknown_edge)))
         whole = np.array([link for link in links.tolist() if len(self.links[link]) > 1], dtype=np.int64)
@@ -155,7 +159,7 @@ class _Removals:
             result[elements] = self.value - values[start : start + changes.count]
         for result, same in (
             (self.node, self.same_node),
-            (self.node_label, self.same_label),
+            (self.node_label, self.same_node),
             (self.edge, self.same_edge),
             (self.edge_label, self.same_edge),
         ):

@@ -14,6 +14,7 @@ from edgnn.explain._words import counted, link_words, node_words, plain, short
 from edgnn.graphs import Graphs, Nodes
 
 _Array = np.ndarray[Any, Any]
+_ROUNDING = 1e-5
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class LabelEffect:
     value : Any
         The users' label; the degree, where degrees are the labels.
     count : int
-        How many nodes or edges have it.
+        How many nodes or edges of the graph explained have it.
     contribution : float
         By how much the value drops when all of them lose the label, but stay.
     removal : float
@@ -112,7 +113,9 @@ class Explanation:
     node_label_kind : {"label", "degree", "name"}
         What the model takes for labels of nodes.
     complete : bool
-        Whether every element was tried.
+        Whether everything that the prediction depends on was tried.
+    links_beyond : bool
+        Whether links that lead out of ``graph`` count as well, for degrees that are labels; they are not tried.
 
     Shapes
     ------
@@ -145,11 +148,17 @@ class Explanation:
     labels: tuple[LabelEffect, ...]
     node_label_kind: str
     complete: bool
+    links_beyond: bool = False
 
     @property
     def by_label(self) -> bool:
         """Whether nodes and links are best compared by their labels: nodes have some, so that the shape of the graph can stay."""
         return self.node_label_kind == "label" and not bool(np.isnan(self.node_label_removal).all())
+
+    @property
+    def links_by_label(self) -> bool:
+        """Whether links are compared by their labels: nodes are, and links have labels that the model reads."""
+        return self.by_label and not bool(np.isnan(self.link_label_removal).all())
 
     @property
     def node_score(self) -> _Array:
@@ -165,8 +174,7 @@ class Explanation:
     @property
     def link_score(self) -> _Array:
         """What links are compared by: what their labels are worth, or the links themselves, as :attr:`node_score` does."""
-        labeled = self.by_label and not bool(np.isnan(self.link_label_removal).all())
-        return np.nan_to_num(self.link_label_removal if labeled else self.link_removal, nan=0.0)
+        return np.nan_to_num(self.link_label_removal if self.links_by_label else self.link_removal, nan=0.0)
 
     @property
     def edge_score(self) -> _Array:
@@ -179,7 +187,7 @@ class Explanation:
         return members_of(self.links)
 
     def reasons(self, n: int = 10, kinds: Sequence[str] | None = None) -> list[Reason]:
-        """Return the strongest reasons for and against, the largest contribution by size first.
+        """Return the strongest reasons for and against, the largest contribution by size first; not what is rounding beside them.
 
         Parameters
         ----------
@@ -199,7 +207,8 @@ class Explanation:
         single = sorted((entry for entry in single if entry[2]), key=lambda entry: -abs(entry[2]))[:n]
         found = [Reason(kind, elements, self._words(kind, elements), amount) for kind, elements, amount in single]
         found += [self._of_label(effect) for effect in self.labels if f"{effect.kind} label" in chosen]
-        return sorted(found, key=lambda reason: -abs(reason.contribution))[:n]
+        found = sorted(found, key=lambda reason: -abs(reason.contribution))[:n]
+        return [reason for reason in found if abs(reason.contribution) > _ROUNDING * abs(found[0].contribution)]
 
     def _of_label(self, effect: LabelEffect) -> Reason:
         elements = _having(self.graph, effect) if self.node_label_kind == "label" or effect.kind == "edge" else ()
@@ -240,6 +249,7 @@ class Explanation:
             "baseline": plain(self.baseline),
             "completeness": plain(self.completeness),
             "complete": self.complete,
+            "links_beyond": self.links_beyond,
             "node_label_kind": self.node_label_kind,
             "graph": {
                 "node_names": None if graph.node_names is None else plain(list(graph.node_names)),

@@ -152,6 +152,8 @@ def _ranked(explanation: Explanation, kind: str, by: str, take: str) -> tuple[_A
     score = scores[by]
     if score is None:
         raise EstimatorError(f"the explanation has no gradients of {kind}s to rank by: choose by='score'")
+    if len(score) and np.isnan(score).all():
+        raise EstimatorError(f"by={by!r}: that is not known of any {kind} here; choose by='score'")
     elements = np.arange(len(score))
     if kind == "node" and take == "element" and explanation.node is not None:
         elements = np.delete(elements, explanation.node)

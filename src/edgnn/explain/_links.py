@@ -40,15 +40,12 @@ def members_of(groups: _Array) -> list[_Array]:
 class Twins:
     """For every element the first one that can be swapped with it, so that what is done to either has one effect.
 
-    ``nodes`` is for taking nodes out, ``labels`` for taking out labels of nodes, which depends on less; ``edges`` for both.
-
     Shapes
     ------
-    nodes, labels (N,), edges (E,)
+    nodes (N,), edges (E,)
     """
 
     nodes: _Array
-    labels: _Array
     edges: _Array
 
 
@@ -60,8 +57,7 @@ def twins_of(subject: Subject) -> Twins:
     """
     graphs = subject.encoded
     if graphs.node_features is not None or graphs.edge_features is not None:
-        nodes = np.arange(graphs.num_nodes)
-        return Twins(nodes, nodes, np.arange(graphs.num_edges))
+        return Twins(np.arange(graphs.num_nodes), np.arange(graphs.num_edges))
     ends = torch.stack([graphs.edge_source, graphs.edge_target, graphs.edge_label]).T.tolist()
     around: list[list[tuple[int, int, int]]] = [[] for _ in range(graphs.num_nodes)]
     for source, target, label in ends:
@@ -71,15 +67,9 @@ def twins_of(subject: Subject) -> Twins:
     labels = graphs.node_label.tolist()
     keys = [(node == subject.node, labels[node], beyond[node], tuple(sorted(listed))) for node, listed in enumerate(around)]
     same = _firsts(keys)
-    edges = _firsts([(int(same[source]), int(same[target]), label) for source, target, label in ends])
-    whole = same
-    if subject.rim is not None:
-        beside: list[list[tuple[int, int]]] = [[] for _ in keys]
-        for node, neighbor in subject.rim.T.tolist():
-            beside[node].append((neighbor, 0))
-            beside[neighbor].append((node, 1))
-        whole = _firsts([(int(first), tuple(sorted(listed))) for first, listed in zip(same, beside, strict=True)])
-    return Twins(whole, same, edges)
+    return Twins(
+        same, _firsts([(source == target, int(same[source]), int(same[target]), label) for source, target, label in ends])
+    )
 
 
 def twin_links(same: _Array, links: Sequence[_Array]) -> _Array:

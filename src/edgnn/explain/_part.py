@@ -8,9 +8,7 @@ import torch
 from torch import Tensor
 
 from edgnn.graphs import Graphs
-from edgnn.graphs._graphs import Direction, Multiplicity
 from edgnn.graphs._select import taken
-from edgnn.graphs._structure import _neighbors
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,23 +75,3 @@ def cut(graphs: Graphs, part: Part) -> Graphs:
         graph_offset=torch.tensor([0, len(nodes)], device=graphs.device),
         graph_names=None if graphs.graph_names is None else graphs.graph_names[owner : owner + 1],
     )
-
-
-def rim_of(graphs: Graphs, part: Part, degree: Direction, multiplicity: Multiplicity) -> Tensor:
-    """Return (node, neighbor) for what nodes of the part add to each other's degrees by edges that are not in the part.
-
-    Shapes
-    ------
-    → (2, k)
-    """
-    number = torch.full((graphs.num_nodes,), -1, device=graphs.device)
-    number[part.nodes] = torch.arange(len(part.nodes), device=graphs.device)
-    source, target = number[graphs.edge_source], number[graphs.edge_target]
-    left_out = (source >= 0) & (target >= 0)
-    left_out[part.edges] = False
-    source, target = source[left_out], target[left_out]
-    if degree == "out":
-        source, target = target, source
-    listed = _neighbors(source, target, len(part.nodes), "both" if degree == "both" else "in", multiplicity)
-    rows = torch.repeat_interleave(torch.arange(len(part.nodes), device=graphs.device), listed.indptr.diff().long())
-    return torch.stack([rows, listed.indices.long()])

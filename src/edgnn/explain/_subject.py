@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from edgnn.estimators._base import Estimator
 from edgnn.estimators._errors import NotFitted
 from edgnn.estimators._fleet import device_of
 from edgnn.estimators._inputs import Items, graphs_of
-from edgnn.explain._part import Part, cut, part_around, rim_of
+from edgnn.explain._part import Part, cut, part_around
 from edgnn.graphs import Graphs, Nodes
 from edgnn.graphs._structure import degrees
 
@@ -34,9 +35,9 @@ class Subject:
     part : Part, optional
         Of a node: which nodes and edges of the graph given are in the part.
     beyond : Tensor, optional
-        Where degrees are labels: how much of each node's degree comes from edges outside the part.
-    rim : Tensor, optional
-        Of these, edges between two nodes of the part: (node, neighbor) for each one that the neighbor adds to the node's degree.
+        Where degrees are labels: how much of each node's degree comes from edges that lead out of the part.
+    check : callable, optional
+        Called before every pass of the model; what it raises ends the work.
     """
 
     estimator: Estimator
@@ -45,12 +46,12 @@ class Subject:
     encoded: Graphs
     part: Part | None = None
     beyond: Tensor | None = None
-    rim: Tensor | None = None
+    check: Callable[[], None] | None = None
 
     @classmethod
-    def of(cls, estimator: Any, item: Any) -> Subject:
+    def of(cls, estimator: Any, item: Any, check: Callable[[], None] | None = None) -> Subject:
         """Check an estimator and an item, and cut out what matters; labels never seen are warned of, as by ``predict``."""
-        one = _single(_fitted(estimator), item)
+        one = _single(_explainable(estimator), item)
         whole, coder = graphs_of(one), estimator._coder
         encoded = coder.encode(whole)
         estimator._seen.check(coder, whole, encoded, estimator.unknown)
@@ -58,16 +59,15 @@ class Subject:
             node_vocabulary=coder.node_vocabulary.with_unknown(), edge_vocabulary=coder.edge_vocabulary.with_unknown()
         ).to(device_of(estimator.device))
         if isinstance(one, Graphs):
-            return cls(estimator, one, whole, encoded)
+            return cls(estimator, one, whole, encoded, check=check)
         layers, by_degree = len(estimator._model.convs), coder.degree_labels is not None
-        direction = estimator._model.config["direction"]
-        part = part_around(whole, int(one.index[0]), layers, direction, every_edge=by_degree and direction == "in")
+        part = part_around(whole, int(one.index[0]), layers, estimator._model.config["direction"], every_edge=by_degree)
         raw, own = cut(whole, part), cut(encoded, part)
         if not by_degree:
-            return cls(estimator, one, raw, own, part)
+            return cls(estimator, one, raw, own, part, check=check)
         options = coder.degree_labels, coder.multiplicity
         beyond = degrees(whole, *options)[part.nodes.to(whole.device)] - degrees(raw, *options)
-        return cls(estimator, one, raw, own, part, beyond.to(own.device), rim_of(whole, part, *options).to(own.device))
+        return cls(estimator, one, raw, own, part, beyond.to(own.device), check=check)
 
     @property
     def node(self) -> int | None:
@@ -97,8 +97,8 @@ class Subject:
 
     @property
     def has_edge_labels(self) -> bool:
-        """Whether an edge's label can be taken out."""
-        return not self.estimator._coder.edge_vocabulary.constant
+        """Whether an edge's label can be taken out: there are labels, and the layers read them."""
+        return not self.estimator._coder.edge_vocabulary.constant and self.estimator._model.convs[0].reads_labels
 
     @property
     def has_links_beyond(self) -> bool:
@@ -113,7 +113,7 @@ class Subject:
         return found
 
 
-def _fitted(estimator: Any) -> Estimator:
+def _explainable(estimator: Any) -> Estimator:
     if not isinstance(estimator, Estimator):
         raise EstimatorError(
             f"a {type(estimator).__name__} cannot be explained: pass a fitted GraphClassifier, GraphRegressor, NodeClassifier or "
@@ -121,6 +121,10 @@ def _fitted(estimator: Any) -> Estimator:
         )
     if not estimator.__sklearn_is_fitted__():
         raise NotFitted(f"this {type(estimator).__name__} is not fitted yet: call fit first")
+    encoding = estimator._encoding
+    if encoding.task == "classes" and len(encoding.classes) < 2:
+        only = encoding.classes.tolist()[0]
+        raise EstimatorError(f"this {type(estimator).__name__} knows one class, {only!r}: nothing speaks for or against it")
     return estimator
 
 

@@ -171,7 +171,7 @@ def from_keys(keys: Tensor, rows: int, columns: int, *, distinct: bool, count: t
     if keys.device.type != "cpu":
         return _from_keys_on_device(keys, rows, columns, distinct, count)
     sorted_keys = keys.numpy()
-    sorted_keys.sort()  # numpy's vectorised sort of values alone: several times torch.sort, in place
+    sorted_keys.sort()  # numpy's vectorized sort of values alone: several times torch.sort, in place
     values = None
     if distinct and len(sorted_keys):
         new = np.empty(len(sorted_keys), dtype=bool)

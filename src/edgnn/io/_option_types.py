@@ -47,7 +47,7 @@ def _as_text(value: Any) -> Any:
     """Return whole numbers as texts, also those of a list."""
     if isinstance(value, list | tuple):
         return [_as_text(one) for one in value]
-    return str(value) if type(value) is int else value
+    return str(value) if isinstance(value, Integral) and not isinstance(value, bool) else value
 
 
 def _kinds(hint: Any) -> list[Any]:

@@ -57,7 +57,7 @@ def read_rdf(
     path : path
         The file.
     format : {"nt", "ttl", "nq", "trig", "n3", "xml", "rdf", "owl"}, optional
-        N-Triples, Turtle, N-Quads, TriG, N3 without rules and formulas, RDF/XML (the last three); default: recognised from the
+        N-Triples, Turtle, N-Quads, TriG, N3 without rules and formulas, RDF/XML (the last three); default: recognized from the
         ending of the name, ``.gz`` aside, else from the first bytes.
     literals : {"keep", "drop", "merge"}
         Keep literals as nodes, drop the triples that end in one, or merge all literals of a datatype into one node, named

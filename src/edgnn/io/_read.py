@@ -1,4 +1,4 @@
-"""read and write: the format recognised from the name, or else from the content."""
+"""read and write: the format recognized from the name, or else from the content."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def read(path: Path_, *, format: str | None = None, **options: Any) -> Graphs:
         A file or folder.
     format : str, optional
         ``"tu"``, ``"rdf"`` (or its syntax: ``"nt"``, ``"ttl"``, ``"nq"``, ``"trig"``, ``"n3"``, ``"xml"``), ``"tables"``,
-        ``"graphml"``, ``"node-link"``, ``"sdf"``, ``"smiles"`` or ``"arrays"``; default: recognised.
+        ``"graphml"``, ``"node-link"``, ``"sdf"``, ``"smiles"`` or ``"arrays"``; default: recognized.
     **options
         Passed to the format's own reader (``edgnn.io.read_tu``, ``read_rdf``, ``read_tables``, …).
     """
@@ -144,7 +144,7 @@ def recognize(path: Path_, options: Collection[str] = ()) -> str:
         start = stream.read(_SNIFFED)
     kind = _recognize_table(start) if suffix in _TEXT_TABLES else _recognize_content(start)
     if kind is None:
-        raise FormatError(path, f"the format is not recognised; pass format= one of {', '.join(map(repr, _READERS))}")
+        raise FormatError(path, f"the format is not recognized; pass format= one of {', '.join(map(repr, _READERS))}")
     return kind
 
 

@@ -20,7 +20,7 @@ from edgnn.report._page import write_page
 
 _LONG = (
     "graph", "original_nodes", "original_edges", "node_removal", "edge_removal", "node_label_removal", "edge_label_removal",
-    "links", "link_removal", "node_gradient", "edge_gradient", "node_score", "edge_score",
+    "links", "link_removal", "link_label_removal", "node_gradient", "edge_gradient", "node_score", "edge_score",
 )  # fmt: skip
 
 

@@ -74,7 +74,8 @@ def pictures(item: Explained) -> Html:
     """Return the graph shaded by what each part is worth; of a graph's prediction, by integrated gradients as well."""
     told = item.explanation
     node, link = (item.kind(kind) for kind in ("node", "edge"))
-    what = "What each label is worth" if told.by_label else f"What each {node} and {link} is worth"
+    worth = f"{node} and {link}" if not told.by_label else f"label and {link}" if item.labels_of_nodes_alone else "label"
+    what = f"What each {worth} is worth"
     drawn = [draw_explanation(item, title=what)]
     if told.node is None and told.node_gradient is not None:
         drawn.append(draw_explanation(item, by="gradient", title="Integrated gradients"))
@@ -97,21 +98,25 @@ def _caption(item: Explained, both: bool) -> str:
         if classes
         else f"Red raises the {item.measure}, blue (dashed) lowers it."
     )
-    taken = "stays, but its label is hidden from the model" if told.by_label else "is taken out"
-    parts = [sides, f"{'First: by' if both else 'By'} how much the {item.measure} falls when this {node} or {link} {taken}."]
+    taken = f"this {node} or {link} " + ("stays, but its label is hidden from the model" if told.by_label else "is taken out")
+    if item.labels_of_nodes_alone:
+        taken = f"the label of this {node} is hidden from the model, or this {link} taken out"
+    parts = [sides, f"{'First: by' if both else 'By'} how much the {item.measure} falls when {taken}."]
     if both:
         total = signed(told.value - told.baseline)
         parts.append(
             f"Second: integrated gradients divide what all labels together add to the {item.measure} ({total}) among the parts."
         )
-    if not told.complete:
+    if told.links_beyond:
+        parts.append("Links further away count for degrees as well; they were not tried.")
+    elif not told.complete:
         parts.append("Not every part was tried: there are too many.")
     return " ".join(parts)
 
 
 def reasons(item: Explained) -> list[Html]:
     """Return the strongest reasons as a table with bars."""
-    found = item.reasons(_REASONS)
+    found = item.explanation.reasons(_REASONS)
     if not found:
         return []
     largest = max(abs(reason.contribution) for reason in found)

@@ -97,7 +97,7 @@ def _cut_out(
     strength = strengths(before, told.node_score, told.edge_score)
     ends = [int(end[edge]) for edge in edges for end in (before.edge_source, before.edge_target)]
     strength[[*nodes, *ends]] = np.inf
-    chosen = strongest_part(before, strength, found.node, _LARGEST_CHANGED)
+    chosen = sorted({*strongest_part(before, strength, found.node, _LARGEST_CHANGED), *nodes, *ends})
     texts = [item.texts[node] for node in chosen]
     place = {old: new for new, old in enumerate(chosen)}
     pictures = []

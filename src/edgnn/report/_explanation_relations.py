@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from edgnn.draw._names import label_text
 
@@ -21,7 +22,7 @@ class Relation:
     Parameters
     ----------
     name : str
-        The label, without what IRIs begin with.
+        The label, without what IRIs begin with where that tells it from others.
     direction : {"out", "in", "both", "beyond"}
         From the explained node, to it, both ways, or between others.
     neighbors : tuple of (str, float)
@@ -38,7 +39,7 @@ def relations_of(item: Explained) -> list[Relation]:
     explanation = item.explanation
     graph = explanation.graph
     source, target, labels = graph.edge_source.tolist(), graph.edge_target.tolist(), graph.edge_labels
-    groups: dict[tuple[str, str], list[tuple[str, float]]] = {}
+    groups: dict[tuple[Any, str], list[tuple[str, float]]] = {}
     for edges, amount in zip(explanation.link_edges, explanation.link_removal.tolist(), strict=True):
         if amount != amount:
             continue
@@ -51,10 +52,15 @@ def relations_of(item: Explained) -> list[Relation]:
         else:
             arrow = "–" if len(edges) > 1 else "→"
             direction, text = "beyond", f"{item.node_text(ends[0])} {arrow} {item.node_text(ends[1])}"
-        groups.setdefault((label_text(labels[edge]), direction), []).append((text, amount))
+        groups.setdefault((labels[edge], direction), []).append((text, amount))
+    shared = Counter(label_text(label) for label in {label for label, _ in groups})
     found = [
-        Relation(name, direction, tuple(sorted(neighbors, key=lambda pair: -abs(pair[1]))))
-        for (name, direction), neighbors in groups.items()
+        Relation(
+            label_text(label) if shared[label_text(label)] == 1 else str(label),
+            direction,
+            tuple(sorted(neighbors, key=lambda pair: -abs(pair[1]))),
+        )
+        for (label, direction), neighbors in groups.items()
     ]
     return sorted(found, key=lambda relation: -abs(relation.neighbors[0][1]))
 

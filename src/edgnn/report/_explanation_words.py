@@ -18,7 +18,6 @@ from edgnn.report._explanation_relations import way_text
 from edgnn.report._numbers import counted, number
 
 _MOST_EDGES = 500_000
-_ROUNDING = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +143,13 @@ class Explained:
     @property
     def without(self) -> str:
         """What stands above a list of reasons."""
-        return "without the label of" if self.explanation.by_label else "without"
+        return "without the label of" if self.explanation.by_label and not self.labels_of_nodes_alone else "without"
+
+    @property
+    def labels_of_nodes_alone(self) -> bool:
+        """Whether nodes are compared by their labels, and links, which have none that counts, by taking them out."""
+        told = self.explanation
+        return told.by_label and not told.links_by_label and len(told.link_removal) > 0
 
     @property
     def target(self) -> str:
@@ -187,12 +192,6 @@ class Explained:
         arrow = "–" if len(edges) > 1 else "→"
         return f"{ends[0]} {arrow} {ends[1]}" + (f": {label}" if label else "")
 
-    def reasons(self, n: int) -> list[Reason]:
-        """Return the strongest reasons, without those that are nothing but rounding beside them."""
-        found = self.explanation.reasons(n)
-        least = _ROUNDING * max((abs(reason.contribution) for reason in found), default=0.0)
-        return [reason for reason in found if abs(reason.contribution) > least]
-
     def reason_text(self, reason: Reason) -> str:
         """Return a reason in words."""
         told = self.explanation
@@ -200,9 +199,10 @@ class Explained:
             return self.link_text(reason.elements)
         if reason.kind == "node":
             node = reason.elements[0]
+            what = "the label of " * self.labels_of_nodes_alone
             if node == told.node:
-                return self.node_text(node) if told.by_label else f"{self.node_text(node)}, its {told.node_label_kind}"
-            return self.node_text(node, "" if told.node is None else way_text(self, node))
+                return what + self.node_text(node) + f", its {told.node_label_kind}" * (not told.by_label)
+            return what + self.node_text(node, "" if told.node is None else way_text(self, node))
         label = label_text(told.graph.edge_vocabulary[int(told.graph.edge_label[reason.elements[0]])])
         edges = "all " * (len(reason.elements) > 1) + counted(len(reason.elements), "edge")
         return f"{edges} with the label {label}" if told.by_label else f"the label {label} of {edges}"

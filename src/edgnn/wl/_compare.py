@@ -47,7 +47,7 @@ class Verdict:
         Rounds until the coloring was stable.
     num_colors : int
         Number of stable colors.
-    scheme : str
+    scheme, direction : str
         The refinement used.
     """
 
@@ -57,12 +57,14 @@ class Verdict:
     rounds: int
     num_colors: int
     scheme: Scheme
+    direction: Direction = "both"
 
     def __str__(self) -> str:
+        by = repr(self.scheme) + " along entering edges" * (self.direction == "in")
         if not self.distinguished:
             stable = f"stable after round {self.rounds} with {self.num_colors} colors, equally often in both"
-            return f"not distinguished by {self.scheme!r}: {stable}"
-        lines = [f"distinguished by {self.scheme!r} at round {self.round}:"]
+            return f"not distinguished by {by}: {stable}"
+        lines = [f"distinguished by {by} at round {self.round}:"]
         lines += [f"  {entry.first} against {entry.second} × {entry.meaning}" for entry in self.colors]
         return "\n".join(lines)
 
@@ -71,6 +73,7 @@ class Verdict:
         return {
             "distinguished": self.distinguished,
             "scheme": self.scheme,
+            "direction": self.direction,
             "round": self.round,
             "stable_rounds": self.rounds,
             "stable_colors": self.num_colors,
@@ -106,7 +109,7 @@ def compare(
     coloring = refine(both, scheme=scheme, multiplicity=multiplicity, direction=direction, exact=exact)
     round = _first_difference(coloring, g.num_nodes)
     colors = () if round is None else _certificate(coloring, round, g.num_nodes)
-    return Verdict(round is not None, round, colors, coloring.rounds, coloring.num_colors(), scheme)
+    return Verdict(round is not None, round, colors, coloring.rounds, coloring.num_colors(), scheme, direction)
 
 
 def classes(

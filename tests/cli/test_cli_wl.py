@@ -85,7 +85,19 @@ def test_power_needs_targets(triangles, monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["edgnn", "wl", "power", str(triangles[0])])
     with pytest.raises(SystemExit):
         main()
-    assert "has no targets" in capsys.readouterr().err
+    assert "has no targets: name its column with --target, or a table with --target-file" in capsys.readouterr().err
+
+
+def test_power_takes_targets_as_training_does(tmp_path):
+    molecules, edges, roles = tmp_path / "mol.csv", tmp_path / "edges.csv", tmp_path / "roles.csv"
+    molecules.write_text("smiles,toxic,weight\nCC,0,1.5\nCO,1,2.5\nCC,1,3.5\n")
+    ceilings = json.loads(run("wl", "power", molecules, "--target", "toxic", "--json"))["rounds"]
+    assert ceilings[-1]["best_accuracy"] == pytest.approx(2 / 3)
+    assert "best_rmse" in json.loads(run("wl", "power", molecules, "--target", "weight", "--json"))["rounds"][0]
+    edges.write_text("source,target\na,b\nc,d\n")
+    roles.write_text("node,role\na,x\nb,y\nc,x\n")
+    told = json.loads(run("wl", "power", edges, "--target-file", roles, "--direction", "in", "--json"))
+    assert (told["level"], told["items"], told["rounds"][-1]["best_accuracy"]) == ("node", 3, 1.0)
 
 
 def test_reader_options_reach_the_reader(tmp_path):

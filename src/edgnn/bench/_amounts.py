@@ -32,4 +32,8 @@ def percent(share: float) -> str:
 
 def extras(extra: Mapping[str, Any]) -> list[str]:
     """Return the numbers that stand beside a figure, each with its name."""
-    return [f"{key.replace('_', ' ')} {value:,}" for key, value in extra.items() if isinstance(value, int | float)]
+    return [f"{key.replace('_', ' ')} {_number(value)}" for key, value in extra.items() if isinstance(value, int | float)]
+
+
+def _number(value: int | float) -> str:
+    return f"{value:,.3g}" if isinstance(value, float) and abs(value) < 1000 else f"{value:,.0f}"

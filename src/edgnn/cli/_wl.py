@@ -11,7 +11,9 @@ import typer
 
 from edgnn.cli._complete import sources
 from edgnn.cli._datasets import DataDir, Json, Options, parse_options
-from edgnn.errors import DatasetError, GraphError
+from edgnn.cli._source import Regression, SourceArgument, TargetFile, TargetOption, TaskOption, check_exists
+from edgnn.cli._source import Source as DataSource
+from edgnn.errors import GraphError
 
 if TYPE_CHECKING:
     from edgnn.datasets import Dataset
@@ -141,18 +143,19 @@ def classes(
 
 @wl_app.command("power")
 def power(
-    source: Annotated[str, typer.Argument(autocompletion=sources, help="A data set's name, or a file or folder with targets.")],
+    source: SourceArgument,
     scheme: Scheme = SchemeName.separate,
     direction: Direction = DirectionName.both,
     rounds: Annotated[int, typer.Option("--rounds", min=0, help="Largest depth.")] = 20,
-    exact: Exact = False, option: Options = None, data_dir: DataDir = None, as_json: Json = False,
+    exact: Exact = False,
+    task: TaskOption = None, target: TargetOption = None, target_file: TargetFile = None, regression: Regression = None,
+    option: Options = None, data_dir: DataDir = None, as_json: Json = False,
 ) -> None:  # fmt: skip
     """Say what any model bounded by the refinement can reach at best on a data set, depth by depth."""
     from edgnn import wl
 
-    data = _dataset(source, data_dir, option)
-    if data.targets is None:
-        raise DatasetError(f"{source} has no targets, so there is no accuracy to bound")
+    told = {"task": task, "target": target, "target_file": target_file, "regression": regression}
+    data = DataSource.of(source, told | {"options": parse_options(option)}, data_dir).load()
     items = data.graphs if data.nodes is None else data.nodes
     table = wl.power(items, data.targets, rounds=rounds, scheme=scheme.value, direction=direction.value, exact=exact)
     measure = "accuracy" if data.task == "classification" else "rmse"
@@ -177,7 +180,6 @@ def power(
 
 
 def _dataset(source: str, data_dir: Path | None, option: list[str] | None) -> Dataset:
-    from edgnn.cli._source import check_exists
     from edgnn.datasets import load_dataset
 
     options = parse_options(option)

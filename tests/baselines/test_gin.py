@@ -40,7 +40,7 @@ def test_graph_splits_give_what_fitting_each_gives(mutag):
     for split, result in zip(splits, classifier.predict_splits(graphs, y, splits), strict=True):
         alone = clone(classifier).set_params(random_state=split.seed)
         alone.fit(graphs[split.train], y[split.train], validation=(graphs[split.valid], y[split.valid]))
-        np.testing.assert_allclose(alone.predict_proba(graphs[split.test]), result["probability"], rtol=1e-6)
+        np.testing.assert_allclose(alone.predict_proba(graphs[split.test]), result["probability"], rtol=1e-4)
 
 
 def test_node_splits_give_what_fitting_each_gives():
@@ -52,7 +52,7 @@ def test_node_splits_give_what_fitting_each_gives():
     ]
     for split, result in zip(splits, classifier.predict_splits(nodes, y, splits), strict=True):
         alone = clone(classifier).set_params(random_state=split.seed).fit(nodes[split.train], y[split.train])
-        np.testing.assert_allclose(alone.predict_proba(nodes[split.test]), result["probability"], rtol=1e-6)
+        np.testing.assert_allclose(alone.predict_proba(nodes[split.test]), result["probability"], rtol=1e-4)
 
 
 def test_labels_of_entering_and_leaving_edges_are_learned():
@@ -82,7 +82,7 @@ def test_cuda_agrees_with_the_cpu(mutag):
     graphs, y = mutag
     ours, theirs = (GINGraphClassifier(**SMALL, random_state=0, members=2, device=device) for device in ("cuda", "cpu"))
     np.testing.assert_allclose(
-        ours.fit(graphs, y).predict_proba(graphs), theirs.fit(graphs, y).predict_proba(graphs), rtol=1e-6
+        ours.fit(graphs, y).predict_proba(graphs), theirs.fit(graphs, y).predict_proba(graphs), rtol=1e-4
     )
 
 

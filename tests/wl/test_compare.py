@@ -161,3 +161,8 @@ def test_power_of_nodes_and_of_real_values():
     assert table[-1].ceiling == pytest.approx((2 / 3) ** 0.5)
     with pytest.raises(GraphError, match="one target per item"):
         wl.power(graphs, torch.zeros(3).numpy())
+
+
+def test_a_verdict_reads_line_by_line():
+    verdict = wl.compare(Graphs.from_edges([], node_labels="aab"), Graphs.from_edges([], node_labels="abb"))
+    assert str(verdict).splitlines() == ["distinguished by 'separate' at round 0:", "  2 against 1 × a", "  1 against 2 × b"]

@@ -135,3 +135,19 @@ def test_normalized_blocks_fit_together_with_binned_features():
     assert np.allclose(np.diag(kernel(graphs)), 1)
     assert np.allclose(kernel(graphs, graphs[:2]), kernel(graphs)[:, :2])
     assert np.allclose(clone(kernel).fit(graphs).transform(graphs[:2]), kernel(graphs)[:2])
+
+
+def test_normalized_blocks_of_some_nodes_fit_together():
+    """Nodes of the fitted graph and new ones with colors never seen: lengths are those of the chosen nodes alone."""
+    old = Graphs.from_edges([(0, 1), (1, 2), (2, 3)], node_labels=list("aabc"))
+    new = Graphs.from_edges([(0, 1), (1, 2), (3, 0)], node_labels=list("cbad"))
+    kernel = wl.WLKernel(depth=2, normalize=True)
+    whole = kernel(Graphs.concat([old, new]).nodes[[1, 3, 5, 7]])
+    assert kernel.fit(old.nodes[[1, 3]]).transform(new.nodes[[1, 3]]) == pytest.approx(whole[2:, :2])
+    assert kernel(old.nodes[[1, 3]], new.nodes[[1, 3]]) == pytest.approx(whole[:2, 2:])
+
+
+def test_a_value_on_the_border_of_two_bins_is_in_the_upper_one():
+    graphs = Graphs.from_edges([], node_features=[[0.0], [1.0], [2.0]])
+    bins = wl.Discretizer(bins=2).fit_transform(graphs)
+    assert [label[1] for label in bins.node_labels] == [0, 1, 1]

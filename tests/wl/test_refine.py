@@ -279,3 +279,23 @@ def test_cuda_gives_the_same_partition(scheme, direction):
     assert cpu.rounds == cuda.rounds
     for round in range(0, cpu.rounds + 1, max(cpu.rounds // 7, 1)):
         assert same_partition(cpu.at(round).tolist(), cuda.at(round).tolist())
+
+
+def test_a_coloring_tells_how_it_came_about():
+    path = Graphs.from_edges([(0, 1), (1, 2)])
+    stable, asked = wl.refine(path, scheme="joint"), wl.refine(path, 1)
+    assert (stable.until_stable, asked.until_stable) == (True, False)
+    assert repr(stable) == "Coloring(3 colors of 3 nodes after 1 rounds (until stable), scheme='joint')"
+    assert repr(asked) == "Coloring(3 colors of 3 nodes after 1 rounds (as asked), scheme='separate')"
+    extended = wl.refine(path, 2, "node", multiplicity="per-edge", direction="in").extend(path)
+    told = (extended.scheme, extended.multiplicity, extended.direction, extended.rounds, extended.until_stable)
+    assert told == ("node", "per-edge", "in", 2, False)
+
+
+@pytest.mark.parametrize("tiny", [0, 10**9])
+def test_no_round_is_done_that_was_not_asked_for(tiny, monkeypatch):
+    monkeypatch.setattr(refinement, "TINY", tiny)
+    path = Graphs.from_edges([(node, node + 1) for node in range(40)])
+    coloring = wl.refine(path, 5)
+    assert coloring.history.rounds == 5
+    assert same_partition(coloring.colors.tolist(), reference(path, 5, "separate")[-1])

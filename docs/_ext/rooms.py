@@ -6,7 +6,7 @@ import inspect
 import re
 from importlib import import_module
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.statemachine import StringList
@@ -74,14 +74,19 @@ def read(directive: SphinxDirective, lines: list[str]) -> list[nodes.Node]:
 
 
 class Room(SphinxDirective):
-    """``.. room:: edgnn.wl``: what the room is for, a table of its public names, and each of them in full."""
+    """``.. room:: edgnn.wl``: what the room is for, a table of its public names, and each of them in full.
+
+    With ``:first: NAME NAME`` these come first.
+    """
 
     required_arguments = 1
+    option_spec: ClassVar[dict[str, Any]] = {"first": str.split}
 
     def run(self) -> list[nodes.Node]:
         """Write the room's directives and let Sphinx read them."""
         module = import_module(self.arguments[0])
-        names = public(module)
+        first = self.options.get("first", [])
+        names = first + [name for name in public(module) if name not in first]
         lines = [f".. automodule:: {module.__name__}", "", f".. currentmodule:: {module.__name__}", ""]
         lines += [".. autosummary::", "   :nosignatures:", ""]
         lines += [f"   {name}" for name in names if described(getattr(module, name))]

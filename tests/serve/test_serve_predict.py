@@ -214,7 +214,7 @@ def test_several_tables_are_one_graph(nodes, people):
         ([("set.graphml", "<graphml>")], "set.graphml"),
         ([("..", "x")], "a file is called '..'"),
         ([("a" * 300, "x")], "a file is called"),
-        ([("what", "nothing at all")], "what: the format is not recognised; name the file by its format: .csv"),
+        ([("what", "nothing at all")], "what: the format is not recognized; name the file by its format: .csv"),
         ([("a.csv", "x"), ("a.csv", "y")], "two files are called 'a.csv'"),
         ([("a.csv", "x"), ("b.csv", "y")], "the upload: the folder holds neither"),
         ([("graphs.json", "{}"), ("x.bin", "y")], "the upload: folders of arrays are not taken"),

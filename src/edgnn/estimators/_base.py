@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from edgnn.estimators._export import Exported
 
 _Array = np.ndarray[Any, Any]
-_Self = TypeVar("_Self", bound="Estimator")
 
 
 class Estimator(SharedParameters, BaseEstimator, ABC):  # type: ignore[misc]
@@ -49,7 +48,7 @@ class Estimator(SharedParameters, BaseEstimator, ABC):  # type: ignore[misc]
 
     # Learning
 
-    def fit(self: _Self, X: Any, y: Any, validation: Any = None, sample_weight: Any = None) -> _Self:
+    def fit(self, X: Any, y: Any, validation: Any = None, sample_weight: Any = None) -> Self:
         """Train the model, or the ``members`` models, on items and their targets.
 
         Ctrl-C ends training with the best weights so far: the estimator is fitted, and the interruption is raised again.
@@ -70,9 +69,9 @@ class Estimator(SharedParameters, BaseEstimator, ABC):  # type: ignore[misc]
         return self._fit(X, y, validation, sample_weight)
 
     def _fit(
-        self: _Self, X: Any, y: Any, validation: Any = None, sample_weight: Any = None, *, on_epoch: OnEpoch | None = None,
+        self, X: Any, y: Any, validation: Any = None, sample_weight: Any = None, *, on_epoch: OnEpoch | None = None,
         resume: Any = None,
-    ) -> _Self:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """Train; ``on_epoch`` and ``resume`` as in :func:`edgnn.training.train`."""
         parameters = self._checked_parameters()
         seed = root_seed(self.random_state)
@@ -320,7 +319,7 @@ class Estimator(SharedParameters, BaseEstimator, ABC):  # type: ignore[misc]
         return export(self, path, overwrite=overwrite)
 
     @classmethod
-    def load(cls: type[_Self], path: Path_, **parameters: Any) -> _Self:
+    def load(cls, path: Path_, **parameters: Any) -> Self:
         """Return the estimator that :meth:`save` or ``edgnn train`` left in a folder; nothing from the files is executed.
 
         Parameters

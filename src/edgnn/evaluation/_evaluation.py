@@ -136,7 +136,15 @@ class Evaluation:
         return table
 
     def paired(self, other: Evaluation, metric: str | None = None) -> Comparison:
-        """Compare with another model's evaluation on the same splits of the same targets."""
+        """Compare with another model's evaluation on the same splits of the same targets.
+
+        Parameters
+        ----------
+        other : Evaluation
+            Of the other model; differences are ours minus theirs.
+        metric : str, optional
+            What to compare by; the first metric by default.
+        """
         if not isinstance(other, Evaluation):
             raise EvaluationError(f"an evaluation is compared with another one, not with a {type(other).__name__}")
         name = find_metric(metric or self.metrics[0]).name

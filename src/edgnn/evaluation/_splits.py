@@ -111,7 +111,19 @@ def holdout(
     stratify: bool = True,
     groups: Any = None,
 ) -> list[Split]:
-    """Draw a test part at random, anew for each repeat; parameters as in :func:`kfold`, ``test`` a share like ``validation``."""
+    """Draw a test part at random, anew for each repeat.
+
+    Parameters
+    ----------
+    y : array-like
+        The targets of all items.
+    test : float
+        Share of the test part.
+    repeats : int
+        How many splits.
+    validation, seed, stratify, groups
+        As in :func:`kfold`.
+    """
     pool = Pool.of(y, stratify, groups)
     tested, count, splits = pool.count(test, "test"), pool.count(validation, "validation"), []
     if tested == 0:

@@ -288,13 +288,29 @@ class Graphs:
         return reordered(self)
 
     def with_node_labels(self, labels: Labels | None, *, like: Graphs | None = None, unknown: OnUnknown = "error") -> Graphs:
-        """Return the graphs with other node labels, one value per node (``None``: no labels)."""
+        """Return the graphs with other node labels.
+
+        Parameters
+        ----------
+        labels : sequence of hashable, or None
+            One value per node; ``None``: no labels.
+        like, unknown
+            As of :meth:`from_edges`.
+        """
         ids, vocabulary = _labels(labels, self.num_nodes, like, unknown, "node")
         check.lengths(ids, None, self.num_nodes, "node")
         return self._with(node_label=ids.to(self.device), node_vocabulary=vocabulary)
 
     def with_edge_labels(self, labels: Labels | None, *, like: Graphs | None = None, unknown: OnUnknown = "error") -> Graphs:
-        """Return the graphs with other edge labels, one value per edge (``None``: no labels)."""
+        """Return the graphs with other edge labels.
+
+        Parameters
+        ----------
+        labels : sequence of hashable, or None
+            One value per edge; ``None``: no labels.
+        like, unknown
+            As of :meth:`from_edges`.
+        """
         ids, vocabulary = _labels(labels, self.num_edges, like, unknown, "edge")
         check.lengths(ids, None, self.num_edges, "edge")
         return self._with(edge_label=ids.to(self.device), edge_vocabulary=vocabulary)

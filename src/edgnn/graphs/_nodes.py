@@ -77,7 +77,15 @@ class Nodes:
 
     @classmethod
     def named(cls, graphs: Graphs, names: Iterable[Any]) -> Nodes:
-        """Return the nodes with these names (IRIs, table keys) of a single graph."""
+        """Return the nodes with these names of a single graph.
+
+        Parameters
+        ----------
+        graphs : Graphs
+            One graph, whose nodes have names.
+        names : iterable
+            IRIs, keys of a table: what ``graphs.node_names`` holds, in full.
+        """
         if graphs.node_names is None or len(graphs) != 1:
             raise GraphError(f"nodes are found by name in a single graph whose nodes have names, not in {graphs!r}")
         position = {name: number for number, name in enumerate(graphs.node_names.tolist())}

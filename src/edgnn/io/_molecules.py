@@ -122,7 +122,15 @@ def from_mols(mols: Any, *, names: Sequence[Any] | None = None, **options: Unpac
 def from_sdf(
     path: Path_, *, bad: OnBad = "error", max_bytes: int | None = None, **options: Unpack[MoleculeOptions]
 ) -> Graphs:  # fmt: skip
-    """Read the molecules of an SD file without its properties; see :func:`read_sdf`."""
+    """Read the molecules of an SD file without its properties.
+
+    Parameters
+    ----------
+    path : path
+        The file; it may be compressed with gzip.
+    bad, max_bytes, **options
+        As of :func:`read_sdf` and :func:`from_smiles`.
+    """
     return read_sdf(path, bad=bad, max_bytes=max_bytes, **options).graphs
 
 

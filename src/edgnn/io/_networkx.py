@@ -95,8 +95,14 @@ def to_networkx(
 ) -> list[Any]:
     """Convert to a list of ``networkx.MultiDiGraph``, one per graph.
 
-    Nodes are the node names, or numbers from 0 in each graph; labels and features go into the named attributes (none for graphs
-    without labels).
+    Nodes are the node names, or numbers from 0 in each graph.
+
+    Parameters
+    ----------
+    graphs : Graphs
+        What to convert.
+    node_label, edge_label, node_features, edge_features : str
+        The attributes that labels and features go into; graphs without them have none.
     """
     nx = optional("networkx", "to_networkx")
     converted = []

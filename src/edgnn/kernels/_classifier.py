@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable
-from typing import Any, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -14,8 +14,6 @@ from edgnn.estimators._parts import root_seed
 from edgnn.kernels._reading import Array, job_count, read_items, read_split, read_targets
 from edgnn.kernels._solved import OnSplit, SolvedClassifier
 from edgnn.kernels._solvers import Kernels, Solver
-
-_Self = TypeVar("_Self", bound="KernelClassifier")
 
 
 class KernelClassifier(SolvedClassifier):
@@ -49,7 +47,7 @@ class KernelClassifier(SolvedClassifier):
 
     # Learning
 
-    def fit(self: _Self, X: Any, y: Any) -> _Self:
+    def fit(self, X: Any, y: Any) -> Self:
         """Learn from items and their classes.
 
         Parameters

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Self
 
 import torch
 from torch import Generator, Tensor, nn
@@ -32,7 +32,6 @@ _KINDS: dict[str, type[Conv]] = {
     "rgcn": RelationalConv,
     "gine": GINEConv,
 }
-_Self = TypeVar("_Self", bound="Model")
 
 
 class Model(nn.Module):
@@ -118,7 +117,7 @@ class Model(nn.Module):
         """Draw the weights of every member from its own seed; a member's do not depend on the others."""
         self.reset_parameters([Generator().manual_seed(seed) for seed in seeds])
 
-    def with_members(self: _Self, members: int | None) -> _Self:
+    def with_members(self, members: int | None) -> Self:
         """Return a new model of the same shape with another number of members."""
         return type(self)(**self.config, members=members)
 

@@ -123,6 +123,15 @@ def classes(
 ) -> Tensor:
     """Group graphs that the refinement cannot tell apart; return the number of each graph's class, by first appearance.
 
+    Parameters
+    ----------
+    graphs : Graphs
+        What to group.
+    rounds : int, optional
+        How many rounds; until the coloring is stable by default.
+    scheme, multiplicity, direction, exact
+        As in :func:`refine`.
+
     Shapes
     ------
     → (G,)

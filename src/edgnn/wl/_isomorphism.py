@@ -22,6 +22,11 @@ def isomorphic(g: Graphs, h: Graphs) -> bool:
 
     Always right, also where no refinement is. Labels count, features and names do not. Graphs that refinement leaves with many
     equal colors, such as several regular parts joined to one hub, can take exponential time.
+
+    Parameters
+    ----------
+    g, h : Graphs
+        A single graph each.
     """
     return isomorphism(g, h) is not None
 

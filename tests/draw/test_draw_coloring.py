@@ -92,3 +92,12 @@ def test_nodes_without_labels_show_their_names():
     graph = Graphs.from_edges([(0, 1)], node_names=["http://x.y/alice", "bob"])
     texts = [element.text for element in ET.fromstring(draw_coloring(wl.refine(graph))).iter(f"{SVG}text")]
     assert {"alice", "bob"} <= set(texts)
+
+
+@pytest.mark.parametrize("leaves", [9, 22, 60])
+def test_many_neighbors_stand_in_a_circle_around_their_node(leaves):
+    place = layout(Graphs.from_edges([(0, leaf) for leaf in range(1, leaves + 1)]))
+    away = np.linalg.norm(place[1:] - place[0], axis=1)
+    assert away.max() < 1.25 * away.min()
+    between = np.linalg.norm(place[1:, None] - place[None, 1:], axis=2)
+    assert between[~np.eye(leaves, dtype=bool)].min() > 0.5

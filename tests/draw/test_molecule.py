@@ -1,6 +1,7 @@
 import math
 import re
 import xml.etree.ElementTree as ET
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -143,3 +144,14 @@ def test_all_molecules_of_the_sets_are_drawn(data_dir, name):
     for graph in graphs[:: max(1, len(graphs) // 25)]:
         text = draw_molecule(graph, np.arange(graph.num_nodes) - 3.0, np.arange(graph.num_edges) - 3.0, numbers=True)
         assert len(parts(text, "circle", "atom-text")) == graph.num_nodes
+
+
+def test_fragments_of_a_salt_stand_apart():
+    graphs = edgnn.from_smiles(["[Na+].[Cl-].CC(=O)[O-].[K+]"])
+    picture = ET.fromstring(draw_molecule(graphs, np.ones(graphs.num_nodes), None))
+    disks = [one for one in picture.iter(f"{SVG}circle") if one.get("class") == "atom"]
+    places = np.array([[float(one.get(side)) for side in ("cx", "cy")] for one in disks])
+    fragment = np.array([0, 1, 2, 2, 2, 2, 3])
+    for first, second in combinations(range(4), 2):
+        apart = np.linalg.norm(places[fragment == first][:, None] - places[fragment == second][None], axis=2)
+        assert apart.min() > 2 * float(disks[0].get("r")) + 10

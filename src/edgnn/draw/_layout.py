@@ -10,12 +10,15 @@ from edgnn.graphs import Graphs
 
 _Array = np.ndarray[Any, Any]
 _ITERATIONS = 200
+#: What each of many neighbors gets of the circle around their node.
+_ROOM = 0.75
 
 
 def layout(graph: Graphs) -> _Array:
     """Place the nodes of one graph in the plane, neighbors about one unit apart; the same graph gets the same picture.
 
-    Stress majorization on shortest-path distances, started from their principal directions; components are laid side by side.
+    Stress majorization on shortest-path distances, started from their principal directions; components are laid side by side. The
+    edges of a node with many neighbors are longer, and hold to their length, so that its neighbors stand around it in a circle.
 
     Shapes
     ------
@@ -26,24 +29,31 @@ def layout(graph: Graphs) -> _Array:
 
     size = graph.num_nodes
     ends = (graph.edge_source.cpu().numpy(), graph.edge_target.cpu().numpy())
-    matrix = coo_array((np.ones(graph.num_edges), ends), shape=(size, size)).tocsr()
+    joined = coo_array((np.ones(2 * graph.num_edges), (np.concatenate(ends), np.concatenate(ends[::-1]))), shape=(size, size))
+    matrix = (joined.tocsr() > 0).astype(np.float64)
+    degree = np.diff(matrix.indptr)
+    crowd = np.maximum(np.repeat(degree, degree), degree[matrix.indices])
+    matrix.data = np.maximum(1.0, crowd * _ROOM / (2 * np.pi))
     count, component = connected_components(matrix, directed=False)
     place, shift = np.zeros((size, 2)), 0.0
     for number in range(count):
         members = np.flatnonzero(component == number)
-        part = _majorized(shortest_path(matrix[members][:, members], directed=False, unweighted=True))
+        near = matrix[members][:, members]
+        part = _majorized(shortest_path(near, directed=False), near.toarray())
         part -= part.min(axis=0)
         place[members] = part + np.array([shift, 0.0])
         shift += part[:, 0].max() + 1.5
     return place
 
 
-def _majorized(distance: _Array) -> _Array:
+def _majorized(distance: _Array, length: _Array) -> _Array:
+    """Place nodes at these distances as well as the plane allows; ``length`` is that of an edge, 0 where there is none."""
     size = len(distance)
     if size == 1:
         return np.zeros((1, 2))
     place = _principal(distance)
     weight = 1 / np.where(distance > 0, distance, np.inf) ** 2
+    weight *= np.where(length > 1, 2 * np.pi / _ROOM * length, 1)
     inverse = np.linalg.pinv(np.diag(weight.sum(axis=1)) - weight)
     for _ in range(_ITERATIONS):
         apart = np.linalg.norm(place[:, None] - place[None], axis=2)

@@ -31,6 +31,8 @@ _BONDS = {
 }
 _PIXELS = 30
 _RADIUS, _BOND_WIDTH = 12.5, 15
+#: Between fragments, in the units of the coordinates, in which a bond is 1.5 long.
+_BETWEEN = 1.8
 _MARGIN, _LEAST_WIDTH, _SCALE, _TOLD = 20, 240, 200, 8
 
 
@@ -207,9 +209,24 @@ def _place(mol: Any, like: Any) -> None:
     one = like if same else mol
     depict.Compute2DCoords(one)
     depict.StraightenDepiction(one)
+    _spread(one)
     if one is not mol:
         mol.RemoveAllConformers()
         mol.AddConformer(one.GetConformer(), assignId=True)
+
+
+def _spread(mol: Any) -> None:
+    """Move the fragments of a salt apart, from left to right, so that the shades of their atoms do not touch."""
+    places, edge = mol.GetConformer(), -math.inf
+    fragments = optional("rdkit.Chem", _PURPOSE).GetMolFrags(mol)
+    sides = [[places.GetAtomPosition(atom).x for atom in atoms] for atoms in fragments]
+    for atoms, along in sorted(zip(fragments, sides, strict=True), key=lambda fragment: min(fragment[1])):
+        shift = max(0.0, edge + _BETWEEN - min(along))
+        for atom in atoms:
+            point = places.GetAtomPosition(atom)
+            point.x += shift
+            places.SetAtomPosition(atom, point)
+        edge = max(along) + shift
 
 
 def _halos(places: _Array, nodes: _Array, bonds: list[_Bond], shade: Shade) -> list[str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from edgnn._text import preview
 from edgnn.errors import ModelError, RunError
 
-CONFIG, LOCK = "config.json", ".edgnn.lock"
+CONFIG, MODEL, LOCK = "config.json", "model.safetensors", ".edgnn.lock"
 #: What a writer that was killed leaves of a file of a run.
 UNFINISHED = re.compile(r"\.[A-Za-z0-9_][A-Za-z0-9_.-]*\.(json|jsonl|safetensors|csv)\.[a-z0-9_]{8}")
 PROGRAM, LABELS = "model.pt2", "labels.json"
@@ -58,9 +58,9 @@ def check_free(path: Path, overwrite: bool) -> None:
     if not there or (overwrite and run):
         return
     if run:
+        way_on = "" if (path / MODEL).is_file() else "go on with it (--resume), "
         raise RunError(
-            f"{path} already holds a run: go on with it (--resume), choose another folder, "
-            "or throw it away (--overwrite, overwrite=True)"
+            f"{path} already holds a run: {way_on}choose another folder, or throw it away (--overwrite, overwrite=True)"
         )
     raise RunError(f"{path} is not empty and no run of edgnn (it holds {preview(there, 3)}); choose another folder")
 

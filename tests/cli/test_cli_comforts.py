@@ -336,3 +336,8 @@ def test_tables_and_progress_keep_to_no_color_and_dumb_terminals(molecules, tmp_
 def test_the_example_of_a_color_is_one():
     assert COLOR.search("\x1b[1;32mok\x1b[0m")
     assert not COLOR.search("\x1b[1mok\x1b[0m\x1b[2K")
+
+
+@pytest.mark.parametrize("words", [("--help",), ("train", "--help"), ("wl", "compare", "--help")])
+def test_flags_are_not_shown_as_options_that_take_a_value(command, words):
+    assert "bool" not in command(*words).out

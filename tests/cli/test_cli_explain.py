@@ -171,7 +171,7 @@ def test_no_smiles_stands_beside_a_smiles_or_beside_the_wrong_molecule(command, 
     assert command("explain", smiles_run, smiles).out.startswith("CO: ")
     (tmp_path / "new.csv").write_text("id,smiles\na,C(\nb,CO\n")
     ended = command("explain", smiles_run, tmp_path / "new.csv", "-o", "bad=skip")
-    assert ended.out.startswith("b: ")
+    assert ended.out.startswith("b CO: ")
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def test_paths_that_are_wrong_are_told_before_torch_is_imported(run_python, mole
         (("export", run, "--out", full), f"{full} exists and is no exported model: name a new or empty folder"),
         (("export", run, "--out", tmp_path / "model"), "holds an exported model already: choose another folder"),
         (("train", "nosuch.csv", "--out", new, "-t", "y"), NEITHER),
-        (("train", smiles, "-t", "kind", "--out", run), f"{run} already holds a run: go on with it (--resume)"),
+        (("train", smiles, "-t", "kind", "--out", run), f"{run} already holds a run: "),
         (("train", smiles, "-t", "kind", "--out", full), f"{full} is not empty and no run of edgnn (it holds 'mine.txt')"),
         (("train", smiles, "-t", "kind", "--out", file), f"cannot create {file}: there is a file of that name"),
         (("train", smiles, "-t", "kind", "--out", file / "a"), f"cannot create {file / 'a'}: {file} is a file; choose"),

@@ -78,7 +78,9 @@ def test_labels_never_seen_are_counted_in_one_warning(command, ensemble, tmp_pat
     (tmp_path / "new.csv").write_text("smiles\nC[Xe]C\nCBr\nCO\n")
     ended = command("predict", ensemble, tmp_path / "new.csv")
     assert (ended.code, len(rows_of(ended.out)), ended.err.count("\n")) == (0, 3, 1)
-    assert ended.err.startswith("edgnn: warning: the training part did not contain the labels of 2 nodes (3 graphs in all)")
+    assert ended.err.startswith(
+        "edgnn: warning: the training part did not contain the labels of 2 nodes, in 2 of 3 graphs ('Xe', 'Br')"
+    )
     ended = command("predict", ensemble, tmp_path / "new.csv", "--unknown", "error")
     assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
     assert "node 1 has the label 'Xe'" in ended.err

@@ -207,3 +207,14 @@ def test_one_is_not_many(command, graph, tmp_path):
     (tmp_path / "new.csv").write_text("smiles\nCC\n")
     ended = command("explain", tmp_path / "run", tmp_path / "new.csv", "--item", 3)
     assert ended.err.endswith("--item 3: there is 1 item, numbered from 0 to 0\n")
+
+
+def test_an_edge_table_with_columns_of_other_names_takes_targets_from_a_file(command, tmp_path):
+    (tmp_path / "edges.csv").write_text("from,to\n" + "".join(f"p{n},p{(n + 1) % 12}\n" for n in range(12)))
+    (tmp_path / "roles.csv").write_text("id,role\n" + "".join(f"p{n},{'xy'[n % 2]}\n" for n in range(12)))
+    options = ["-o", "source=from", "-o", "target=to", "--target-file", tmp_path / "roles.csv", "--target", "role"]
+    quick = ["--max-epochs", 1, "--quiet"]
+    ended = command("train", tmp_path / "edges.csv", *options, "--out", tmp_path / "run", *quick)
+    assert (ended.code, ended.err) == (0, "")
+    ended = command("predict", tmp_path / "run", tmp_path / "edges.csv")
+    assert (ended.code, ended.out.count("\n")) == (0, 13)

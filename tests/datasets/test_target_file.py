@@ -3,7 +3,7 @@ import pytest
 import edgnn
 from edgnn.datasets import Dataset
 from edgnn.datasets._target_file import named_nodes, with_target_file
-from edgnn.errors import FormatError
+from edgnn.errors import DatasetError, FormatError
 
 WHERE = "http://uni.example/data/"
 NAMES = [f"{WHERE}p{number}" for number in range(6)] + ["_:b4", "_:b5"]
@@ -118,3 +118,21 @@ def test_a_table_without_targets_says_so(tmp_path):
     (tmp_path / "targets.csv").write_text(f"node\n{WHERE}p0\n")
     with pytest.raises(FormatError, match="which column holds the targets\\? There is none beside the names; add one"):
         with_target_file(Dataset("made up", people()), tmp_path / "targets.csv")
+
+
+def test_a_table_of_edges_keeps_its_own_column_called_target(tmp_path):
+    (tmp_path / "edges.csv").write_text("from,to\na,b\nb,c\n")
+    (tmp_path / "roles.csv").write_text("id,role,age\na,x,3\nb,y,4\n")
+    read = {"source": "from", "target": "to", "target_file": tmp_path / "roles.csv"}
+    data = edgnn.load_dataset(tmp_path / "edges.csv", target_column="role", **read)
+    assert (data.graphs.num_edges, len(data.nodes), data.class_names) == (2, 2, ("x", "y"))
+    assert edgnn.load_dataset(tmp_path / "edges.csv", target_column=["age"], **read).targets.tolist() == [0, 1]
+    with pytest.raises(DatasetError, match="target_column='role' speaks of a table of targets"):
+        edgnn.load_dataset(tmp_path / "edges.csv", target_column="role")
+
+
+def test_a_path_that_is_wrong_is_told_as_one_whatever_the_options():
+    with pytest.raises(DatasetError, match=r"there is no file 'molz\.csv'"):
+        edgnn.load_dataset("molz.csv", target="class_")
+    with pytest.raises(DatasetError, match="'MUTAG' is a named data set, which takes no reader options"):
+        edgnn.load_dataset("MUTAG", target="class_")

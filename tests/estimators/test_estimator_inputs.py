@@ -122,7 +122,7 @@ def test_unseen_labels_are_counted_in_one_warning():
         seen.check(coder, new, coder.encode(new), "zero")
     assert len(caught) == 1
     assert str(caught[0].message).startswith(
-        "the training part did not contain the labels of 2 nodes and 1 edge (1 graph in all)"
+        "the training part did not contain the labels of 2 nodes and 1 edge ('O', 'S', 'z'); they count for nothing"
     )
     with pytest.raises(
         UnknownLabelError, match=r"node 0 has the label 'O', which is not among the 2 of the training part: 'C', 'N'"

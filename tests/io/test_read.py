@@ -24,6 +24,8 @@ SDF_MARK = b"\n  made\n\n  0  0  0  0  0  0  0  0  0  0999 V2000\nM  END\n$$$$\n
         ("a.csv", b"source,target\n", "tables"),
         ("a.csv", b"id,SMILES,y\n", "smiles"),
         ("a.tsv", b"smiles\ty\n", "smiles"),
+        ("a.csv", b"Compound_ID|SMILES\n", "smiles"),
+        ("a.txt", b"smiles name\n", "smiles"),
         ("noname", NT, "rdf"),
         ("noname", gzip.compress(b"@prefix a: <http://a> .", mtime=0), "rdf"),
         ("noname", b"PREFIX a: <http://a>\na:a a:b a:c .", "rdf"),
@@ -115,6 +117,14 @@ def test_a_table_of_neither_edges_nor_molecules_names_both_ways_out(tmp_path, op
         edgnn.read(path, **options)
     with pytest.raises(FormatError, match=r"there is no column 'from'; .* choose one with source="):
         edgnn.read(path, source="from", **options)
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t", "|", " "])
+def test_tables_of_molecules_have_any_usual_delimiter(mark, tmp_path):
+    pytest.importorskip("rdkit")
+    (tmp_path / "a.csv").write_text("id smiles toxic\nA CCO yes\nB CN no\n".replace(" ", mark))
+    data = edgnn.load_dataset(tmp_path / "a.csv", target="toxic")
+    assert (data.graphs.sizes.tolist(), list(data.graphs.graph_names)) == ([3, 2], ["A", "B"])
 
 
 def test_targets_travel_with_read_labeled(tmp_path):

@@ -74,9 +74,12 @@ def test_configuration_of_another_run_can_be_used_again(run, tmp_path):
 def test_run_that_is_there_is_refused_and_left_alone(run):
     fill(run)
     before = contents(run.path)
-    with pytest.raises(RunError, match=r"already holds a run: .*--resume.*another folder.*overwrite=True"):
+    with pytest.raises(RunError, match=r"already holds a run: choose another folder, .*overwrite=True"):
         RunFolder.create(run.path, CONFIG)
     assert contents(run.path) == before
+    (run.path / "model.safetensors").unlink()
+    with pytest.raises(RunError, match=r"already holds a run: go on with it \(--resume\), choose another folder, "):
+        RunFolder.create(run.path, CONFIG)
 
 
 def test_overwriting_removes_the_old_run_and_nothing_else(run):

@@ -11,7 +11,7 @@ from io import TextIOWrapper
 from typing import Annotated, Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperGroup, TyperOption
 
 from edgnn.cli._bench import bench
 from edgnn.cli._convert import convert
@@ -77,6 +77,18 @@ class _Commands(TyperGroup):
             sys.exit(_PIPE_CLOSED)
         except KeyboardInterrupt:
             _fail("interrupted", 130)
+
+
+#: What typer shows in its help for the value of an option; since 0.29 also for flags, which take none.
+_shown: Any = getattr(TyperOption, "display_type_rich", None)
+
+
+def _shown_of_values(option: Any, ctx: Any) -> str | None:
+    return None if option.is_flag else _shown(option, ctx)
+
+
+if _shown is not None:
+    TyperOption.display_type_rich = _shown_of_values  # type: ignore[assignment, method-assign]
 
 
 #: As a shell tells of a program that a closed pipe has ended: not all was written, and a training not finished.

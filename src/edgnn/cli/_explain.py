@@ -223,7 +223,7 @@ def _edits(first: str, second: str) -> int:
 
 
 def _smiles(source: str, config: dict[str, Any], told: dict[str, Any], graphs: Graphs) -> dict[int, str]:
-    """Return the SMILES of the molecules that have other names, as their table has it; none where that left rows out."""
+    """Return the SMILES of the molecules that have other names, as their table has it; none where rows cannot be told apart."""
     from edgnn.cli._source import format_of
     from edgnn.datasets import find
     from edgnn.datasets._origin import reading_options
@@ -241,8 +241,21 @@ def _smiles(source: str, config: dict[str, Any], told: dict[str, Any], graphs: G
         place = column_of(header, column, source)
         found = [row[place].strip() for _, row in rows]
     if len(found) != len(graphs):
+        found = [text for text in found if _readable(text)]
+    if len(found) != len(graphs):
         return {}
     return {number: text for number, text in enumerate(found) if text != graphs.graph_names[number]}
+
+
+def _readable(smiles: str) -> bool:
+    """Return whether a SMILES can be read; rows that cannot may have been left out."""
+    from edgnn.io import from_smiles
+
+    try:
+        from_smiles([smiles])
+    except EdgnnError:
+        return False
+    return True
 
 
 def _target(estimator: Any, word: str, names: Sequence[str]) -> Any:

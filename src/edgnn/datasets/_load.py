@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -31,6 +32,7 @@ def load_dataset(
     download: bool = True,
     progress: bool | None = None,
     target_file: str | os.PathLike[str] | None = None,
+    target_column: str | Sequence[str] | None = None,
     level: Literal["graph", "node"] | None = None,
     **options: Any,
 ) -> Dataset:
@@ -51,8 +53,10 @@ def load_dataset(
     progress : bool, optional
         Show a progress bar while downloading; default: on a terminal.
     target_file : path, optional
-        A table (CSV or TSV, plain or gzip) of names and targets, for files that hold none, such as RDF. ``target=`` then names its
-        column of targets, or several; default: the only one beside the names.
+        A table (CSV or TSV, plain or gzip) of names and targets, for files that hold none, such as RDF.
+    target_column : str or sequence of str, optional
+        The column of targets in ``target_file``, or several; default: the only one beside the names. Without it ``target=`` says
+        the same, but for tables of edges whose reader is to get its own ``target=``.
     level : {"graph", "node"}, optional
         What the rows of ``target_file`` name; default: nodes of a single graph, else graphs.
     **options
@@ -65,18 +69,22 @@ def load_dataset(
     Dataset('MUTAG', 2 classes, Graphs(188 graphs, 3,371 nodes, 7,442 edges, 7 node labels, 4 edge labels))
     """
     if target_file is not None:
-        columns = _columns(options.pop("target", None))
+        columns = _columns(options.pop("target", None) if target_column is None else target_column)
         if level not in (None, "graph", "node"):
             raise DatasetError(f"level={level!r}: the rows of a table of targets name a 'graph' or a 'node'")
         data = load_dataset(name, data_dir=data_dir, download=download, progress=progress, **options)
         return with_target_file(data, target_file, columns, level=level)
-    if level is not None:
-        raise DatasetError(f"level={level!r} says what the rows of a table of targets name; name the table with target_file=")
+    for word, value in (("level", level), ("target_column", target_column)):
+        if value is not None:
+            raise DatasetError(f"{word}={value!r} speaks of a table of targets; name the table with target_file=")
     text = os.fspath(name)
     if find(text) is None and exists(text):
         return _from_path(Path(text), options)
     if options:
-        raise DatasetError(f"{text!r} is a named data set, which takes no reader options ({', '.join(sorted(options))})")
+        given = ", ".join(sorted(options))
+        if find(text) is None:
+            raise DatasetError(f"there is no file {text!r}; if you mean a TU set of that name, it takes no options ({given})")
+        raise DatasetError(f"{text!r} is a named data set, which takes no reader options ({given})")
     entry = find_or_tu(text)
     location = locate(entry, data_dir)
     if location.path is None and find(text) is None and (similar := suggestion(text)) is not None:

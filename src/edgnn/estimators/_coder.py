@@ -161,8 +161,10 @@ class Seen:
             raise UnknownLabelError(self._refusal(coder, raw, nodes, edges))
         labels = "degrees" if coder.degree_labels is not None and len(nodes) and not len(edges) else "labels"
         counts = " and ".join(_count(len(part), what) for part, what in ((nodes, "node"), (edges, "edge")) if len(part))
+        owners = torch.unique(torch.cat([raw.graph_of_node[nodes], raw.graph_of_node[raw.edge_source[edges]]]))
+        graphs = "" if len(raw) == 1 else f", in {len(owners):,} of {len(raw):,} graphs"
         warnings.warn(
-            f"the training part did not contain the {labels} of {counts} ({_count(len(raw), 'graph')} in all); "
+            f"the training part did not contain the {labels} of {counts}{graphs}{_named(coder, raw, nodes, edges)}; "
             "they count for nothing in the prediction",
             UnknownLabelWarning,
             stacklevel=_frames_inside(),
@@ -180,6 +182,15 @@ class Seen:
             f"{what} {element} has the label {label!r}, which is not among the {len(seen)} of the training part: "
             f'{preview(seen)}; set unknown="zero" to let such labels count for nothing'
         )
+
+
+def _named(coder: Coder, raw: Graphs, nodes: Tensor, edges: Tensor) -> str:
+    """Say which labels of the users' own these nodes and edges have."""
+    values = [raw.edge_vocabulary[number] for number in torch.unique(raw.edge_label[edges]).tolist()]
+    if coder.degree_labels is None and not coder.identity:
+        values = [raw.node_vocabulary[number] for number in torch.unique(raw.node_label[nodes]).tolist()] + values
+    known = [value for value in values if value is not None]
+    return f" ({preview(known)})" if known else ""
 
 
 def carriers(coder: Coder, graphs: Graphs) -> csr_array:

@@ -81,7 +81,7 @@ def table(
     _, first = next(lines, (1, ""))
     if fspath(path).lower().removesuffix(".gz").endswith((".smi", ".smiles")) and smiles.casefold() not in first.casefold():
         return [smiles, "name"], ((line, _fields(text)) for line, text in chain([(1, first)], lines) if text.strip())
-    mark = delimiter or next((mark for mark in "\t,; " if mark in first.strip()), ",")
+    mark = delimiter or next((mark for mark in "\t,;| " if mark in first.strip()), ",")
     rows = _rows(chain([first], (text for _, text in lines)), path, mark)
     _, header = next(rows, (1, []))
     if not header:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Collection
 from functools import partial
 from inspect import signature
@@ -197,7 +198,7 @@ def _recognize_folder(path: Path) -> str:
 
 def _recognize_table(start: bytes) -> str:
     header = start.partition(b"\n")[0].decode("utf-8", "replace").strip("\ufeff\r ").lower()
-    columns = {cell.strip(' "') for cell in header.replace("\t", ",").replace(";", ",").split(",")}
+    columns = {cell.strip('"') for cell in re.split("[\t,;| ]+", header)}
     return "smiles" if "smiles" in columns and "source" not in columns else "tables"
 
 

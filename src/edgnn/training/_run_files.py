@@ -19,7 +19,7 @@ from edgnn.training._values import from_json
 #: The layout of the folder; a folder with a higher number is refused.
 FORMAT = 1
 
-HISTORY, MODEL, METRICS = "history.jsonl", "model.safetensors", "metrics.json"
+HISTORY, METRICS = "history.jsonl", "metrics.json"
 PREDICTIONS, ENVIRONMENT, CHECKPOINT = "predictions.csv", "environment.json", "checkpoint.safetensors"
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")

@@ -12,7 +12,7 @@ from typing import Any
 from torch import Tensor
 
 import edgnn
-from edgnn._places import CONFIG, LOCK, UNFINISHED, check_free, holds_run
+from edgnn._places import CONFIG, LOCK, MODEL, UNFINISHED, check_free, holds_run
 from edgnn.errors import RunError
 from edgnn.io._files import Path_, atomic_file
 from edgnn.training._environment import environment
@@ -22,7 +22,6 @@ from edgnn.training._run_files import (
     FORMAT,
     HISTORY,
     METRICS,
-    MODEL,
     PREDICTIONS,
     _read,
     append_line,

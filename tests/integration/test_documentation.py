@@ -136,6 +136,17 @@ def test_readme_and_quick_start_can_be_followed_in_one_folder():
     assert len(set(made)) == len(made), "a run is not written over another without --overwrite"
 
 
+def test_no_page_writes_into_the_folders_of_another():
+    owners = {}
+    for page in PAGES:
+        for block in blocks(page):
+            for words in command_lines(block.code) if block.language == "sh" else ():
+                if words[:1] == ["edgnn"] and words[1:2] in (["train"], ["export"]) and "--out" in words:
+                    folder = words[words.index("--out") + 1]
+                    assert owners.setdefault(folder, page) == page, f"{folder} is a folder of {owners[folder]} and of {page}"
+    assert len(owners) > 10
+
+
 @pytest.mark.parametrize("page", PAGES, ids=names)
 def test_commands_and_their_options_exist(page):
     for block in blocks(page):

@@ -218,3 +218,18 @@ def test_an_edge_table_with_columns_of_other_names_takes_targets_from_a_file(com
     assert (ended.code, ended.err) == (0, "")
     ended = command("predict", tmp_path / "run", tmp_path / "edges.csv")
     assert (ended.code, ended.out.count("\n")) == (0, 13)
+
+
+def test_several_targets_are_judged_one_by_one_as_well(command, tmp_path):
+    rows = [f"{'C' * (n % 7 + 1)}O,{n / 10},{n * 13.5}\n" for n in range(40)]
+    (tmp_path / "two.csv").write_text("smiles,logP,MW\n" + "".join(rows))
+    targets = ("--target", "logP", "--target", "MW", "--seed", 0)
+    out = command("train", tmp_path / "two.csv", *targets, "--out", tmp_path / "run", *QUICK).out
+    told = metrics_of(tmp_path / "run")
+    assert list(told["by_target"]) == ["logP", "MW"]
+    each = [scores["rmse"] for scores in told["by_target"].values()]
+    assert told["metrics"]["rmse"] == pytest.approx(sum(each) / 2)
+    assert each[0] < each[1] / 10
+    assert re.search(rf"rmse, mean of 2 targets +{told['metrics']['rmse']:.3f} .*\n  logP +{each[0]:.3f} .*\n  MW ", out)
+    out = command("evaluate", tmp_path / "two.csv", *targets, "--protocol", "cv2x1", *QUICK).out
+    assert re.search(r"rmse, mean of 2 targets .*\n  logP .*\n  MW ", out)

@@ -142,7 +142,7 @@ def evaluate(
         if as_json:
             typer.echo(json.dumps(_summary(about, evaluation, paper, seconds), indent=2, ensure_ascii=False))
         else:
-            print_evaluation(evaluation, paper, seconds, [path for path in (out, report) if path is not None])
+            print_evaluation(evaluation, paper, seconds, [path for path in (out, report) if path is not None], origin.target)
         if stopped is not None:
             raise typer.Exit(130)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from edgnn.training import RunFolder
 
 _MOST_CLASSES = 12
+_MOST_TARGETS = 20
 _LONGEST_NAME = 24
 _WIDTH_IN_A_PIPE = 200
 _BASELINE = {"classes": "majority", "labels": "majority", "values": "mean target"}
@@ -104,6 +106,8 @@ def print_training(run: RunFolder, estimator: Estimator, answer: Answer, evaluat
         shown = [_number(value, summary.metric) for value in (summary.mean, summary.majority)]
         if shown[0] != "–":
             table.add_row(_title(evaluation, name), *shown)
+            for target, one in _of_targets(evaluation, name, run.config.get("target_names", ())):
+                table.add_row(target, *(_number(value, one.metric) for value in (one.mean, one.majority)))
     console.print(table)
     confusion(console, evaluation)
     console.print(
@@ -139,11 +143,22 @@ def _title(evaluation: Evaluation, metric: str) -> str:
     """Return the name of a metric, with a class that fits the column."""
     from rich.markup import escape
 
-    title = evaluation.title(metric)
+    title = evaluation.title(metric) + (f", mean of {len(evaluation.by_target):,} targets" if evaluation.by_target else "")
     if len(evaluation.class_names) == 2:
         second = evaluation.class_names[1]
         title = title.replace(f"({second})", f"({_short(second)})")
     return escape(title)
+
+
+def _of_targets(evaluation: Evaluation, metric: str, names: Sequence[str]) -> list[tuple[str, Summary]]:
+    """Return the summaries of single targets where there are several, each with what stands before it in a table."""
+    from rich.markup import escape
+
+    from edgnn.experiments._runs import called
+
+    if len(evaluation.by_target) > _MOST_TARGETS:
+        return []
+    return [(f"  {escape(_short(called(names, place)))}", one[metric]) for place, one in enumerate(evaluation.by_target)]
 
 
 def _number(value: float, metric: Metric) -> str:
@@ -167,8 +182,10 @@ def _short(name: str) -> str:
     return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
 
 
-def print_evaluation(evaluation: Evaluation, paper: Published | None, seconds: float, written: list[Path]) -> None:
-    """Print what an evaluation came to, beside the majority and the paper."""
+def print_evaluation(
+    evaluation: Evaluation, paper: Published | None, seconds: float, written: list[Path], names: Sequence[str] = ()
+) -> None:  # fmt: skip
+    """Print what an evaluation came to, beside the majority and the paper; ``names`` are those of several targets."""
     from rich.markup import escape
 
     console = _console()
@@ -178,6 +195,8 @@ def print_evaluation(evaluation: Evaluation, paper: Published | None, seconds: f
     for place, name in enumerate(evaluation.metrics):
         beside = [] if paper is None else [str(paper) if place == 0 else ""]
         table.add_row(_title(evaluation, name), *_cells(evaluation[name]), *beside)
+        for target, one in _of_targets(evaluation, name, names):
+            table.add_row(target, *_cells(one))
     console.print()
     console.print(table)
     confusion(console, evaluation)

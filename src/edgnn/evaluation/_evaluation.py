@@ -125,6 +125,24 @@ class Evaluation:
         return {name: self._scored(name, self.outcomes) for name in self.metrics}
 
     @cached_property
+    def by_target(self) -> tuple[Evaluation, ...]:
+        """Of several labels or real targets per item: the same evaluation of each alone; else nothing."""
+        if self.truth.ndim < 2 or self.truth.shape[1] < 2:
+            return ()
+        return tuple(self._of_target(slice(column, column + 1)) for column in range(self.truth.shape[1]))
+
+    def _of_target(self, column: slice) -> Evaluation:
+        outcomes = (
+            replace(
+                outcome,
+                prediction=outcome.prediction[:, column],
+                probability=None if outcome.probability is None else outcome.probability[:, column],
+            )
+            for outcome in self.outcomes
+        )
+        return replace(self, truth=self.truth[:, column], outcomes=tuple(outcomes))
+
+    @cached_property
     def confusion(self) -> Array | None:
         """How often each class (row) was taken for each (column), over all splits; ``None`` if there is not one class per item."""
         if self.task != "classes":

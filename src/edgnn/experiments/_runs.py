@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from edgnn.datasets import Dataset
@@ -44,9 +45,14 @@ def finish_run(run: RunFolder, estimator: Estimator, data: Dataset, answer: Answ
     y = target_array(data.targets)
     evaluation = judged(task_of_dataset(data), y[answer.known], y[answer.items], answer.values, data.class_names)
     run.write_rows(PREDICTIONS, _columns(run, estimator, data, answer))
-    run.write_json(METRICS, _metrics(estimator, answer, evaluation))
+    run.write_json(METRICS, _metrics(estimator, answer, evaluation, run.config.get("target_names", ())))
     run.remove(CHECKPOINT)
     return evaluation
+
+
+def called(names: Sequence[str], place: int) -> str:
+    """Return the name of one of several targets; its number where it has none."""
+    return str(names[place]) if place < len(names) else str(place)
 
 
 def _columns(run: RunFolder, estimator: Estimator, data: Dataset, answer: Answer) -> dict[str, list[Any]]:
@@ -64,8 +70,11 @@ def _columns(run: RunFolder, estimator: Estimator, data: Dataset, answer: Answer
     )
 
 
-def _metrics(estimator: Estimator, answer: Answer, evaluation: Evaluation) -> dict[str, Any]:
+def _metrics(estimator: Estimator, answer: Answer, evaluation: Evaluation, names: Sequence[str]) -> dict[str, Any]:
     summaries = {name: evaluation[name] for name in evaluation.metrics}
+    each = {
+        called(names, place): {name: one[name].mean for name in one.metrics} for place, one in enumerate(evaluation.by_target)
+    }
     return {
         "part": answer.part,
         "items": len(answer.items),
@@ -74,6 +83,7 @@ def _metrics(estimator: Estimator, answer: Answer, evaluation: Evaluation) -> di
         "without_target": answer.lacking,
         "metrics": {name: summary.mean for name, summary in summaries.items()},
         "majority": {name: summary.majority for name, summary in summaries.items()},
+        **({"by_target": each} if each else {}),
         "classes": list(evaluation.class_names),
         "confusion": evaluation.confusion,
         "epochs": len(estimator.history_),

@@ -1,13 +1,17 @@
 import contextlib
+import json
 import select
+import shutil
 import signal
 import socket
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
 
+from edgnn.cli._serve import _open
 from serve_runs import make_mutag_run, served
 
 
@@ -39,6 +43,7 @@ def test_a_busy_port_is_one_line(command, mutag_run):
         (["--source", "gone.csv"], "there is no file or data set 'gone.csv'"),
         (["-o", "smiles=x"], "-o is for the reader of --source"),
         (["--host", "203.0.113.7"], "cannot listen at 203.0.113.7"),
+        (["--allow-host", "https://box"], "--allow-host 'https://box' is no name of a machine"),
         (["--device", "tpu"], "tpu"),
     ],
 )
@@ -66,16 +71,61 @@ def test_a_signal_ends_it_without_a_fuss(mutag_run, number, code):
         assert process.stderr.read() == ""
 
 
+@pytest.mark.slow
+def test_other_machines_are_warned_of_and_names_allowed(mutag_run):
+    with served(mutag_run, "--host", "0.0.0.0", "--allow-host", "models.example.org") as (process, address):
+        for host, status in (("models.example.org", 200), ("localhost", 200), ("other.example.org", 403)):
+            assert httpx.get(f"{address}/health", headers={"host": host}, timeout=60).status_code == status
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+        assert process.stderr.read() == (
+            "edgnn: warning: other machines can reach 0.0.0.0, and there is no login: whoever does can use the model\n"
+        )
+
+
+@pytest.mark.slow
+def test_data_of_the_training_that_is_gone_is_one_line(mutag_run, tmp_path):
+    shutil.copytree(mutag_run, tmp_path / "run")
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    config["source"]["name"] = "gone.csv"
+    (tmp_path / "run" / "config.json").write_text(json.dumps(config))
+    with served(tmp_path / "run") as (process, address):
+        assert httpx.get(f"{address}/model", timeout=60).json()["source"] is None
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+        said = process.stderr.read()
+    assert said.startswith("edgnn: warning: nothing can be picked by name: the data of the training cannot be used (gone.csv ")
+    assert said.endswith("; name it with --source\n")
+    assert said.count("\n") == 1
+
+
+def test_opening_the_page_does_not_wait_for_the_browser(monkeypatch):
+    opened, ended = threading.Event(), threading.Event()
+
+    def browse(address):
+        assert address == "http://127.0.0.1:8000"
+        opened.set()
+        assert ended.wait(200)
+
+    monkeypatch.setattr("webbrowser.open", browse)
+    _open("http://127.0.0.1:8000")
+    assert opened.wait(200)
+    ended.set()
+
+
 @contextlib.contextmanager
 def asked_for_minutes(address):
-    """Send a table of molecules that takes minutes to read; give what will be the answer."""
-    content = ("smiles\n" + ("C" * 2_000 + "\n") * 9_990).encode()
+    """Send a table of molecules that takes minutes to find out about; give what will be the answer."""
+    content = ("smiles\n" + ("c1" + "c" * 999 + "c1\n") * 9_990).encode()  # rings that no double bonds fit into
+    sent = {"files": {"files": ("a.csv", content)}, "data": {"bad": "skip"}}
     with ThreadPoolExecutor(1) as pool:
-        yield len(content), pool.submit(httpx.post, f"{address}/predict/file", files={"files": ("a.csv", content)}, timeout=280)
+        yield len(content), pool.submit(httpx.post, f"{address}/predict/file", **sent, timeout=280)
 
 
 def is_given_up(asked):
-    return asked.exception() is not None or asked.result().status_code == 500
+    if asked.exception() is not None:
+        return True
+    return asked.result().status_code == 503 and asked.result().json()["error"].startswith("the server is being ended")
 
 
 @pytest.mark.slow
@@ -122,8 +172,22 @@ def test_connections_that_say_nothing_or_never_end_it_are_closed(mutag_run):
         assert httpx.get(f"{address}/health", timeout=60).status_code == 200
 
 
+def ask_without_end(connection):
+    """Send requests and read nothing; once no more fit in, the server must give up, or we wait until our own time is over."""
+    while True:
+        connection.sendall(HEAD.replace(b"/health", b"/openapi.json") + b"\r\n")
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("framing", ["Content-Length: 9000000", "Transfer-Encoding: chunked"])
+def test_a_connection_whose_answers_are_not_read_is_dropped(mutag_run):
+    with served(mutag_run, "--seconds", "1") as (_, address), connect_and_ask(address) as connection:
+        with pytest.raises(ConnectionError):
+            ask_without_end(connection)
+        assert httpx.get(f"{address}/health", timeout=60).status_code == 200
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("framing", ["Content-Length: 8000000", "Transfer-Encoding: chunked"])
 def test_an_upload_that_takes_too_long_is_answered_and_not_read_on(mutag_run, framing):
     head = f"POST /predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n{framing}\r\n\r\n"
     with served(mutag_run, "--seconds", "1") as (_, address), connect_and_ask(address) as connection:

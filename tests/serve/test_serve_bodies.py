@@ -44,7 +44,7 @@ def test_health_answers_while_a_body_is_read(mutag_run, monkeypatch):
 @pytest.mark.parametrize(
     ("content", "status", "said"),
     [
-        (b'{"smiles": ["CCO"', 422, "body[17]: JSON decode error"),
+        (b'{"smiles": ["CCO"', 400, "the body is no JSON: Expecting ',' delimiter at character 17"),
         (b"\xff\xfe\xfd", 400, "There was an error parsing the body"),
         (b"[" * 100_000, 400, "There was an error parsing the body"),
     ],
@@ -163,3 +163,10 @@ def test_work_for_a_caller_that_is_gone_ends_at_its_next_look_at_the_clock():
         workers.close()
 
     run_async(main())
+
+
+@pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "text/plain", "application/json"])
+def test_what_is_no_object_of_json_asks_for_one(molecules, kind):
+    content = b'["CCO"]' if kind == "application/json" else b'{"smiles": ["CCO"]}'
+    answer = molecules.post("/predict", content=content, headers={"content-type": kind})
+    assert (answer.status_code, answer.json()["error"][:28]) == (422, "the body is no JSON object; ")

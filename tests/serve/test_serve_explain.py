@@ -6,7 +6,9 @@ import pytest
 
 import edgnn
 from edgnn.estimators import load_estimator
-from edgnn.serve import Limits
+from edgnn.serve import Limits, Served
+from edgnn.serve._explaining import explained
+from edgnn.serve._limits import Busy, Deadline
 from serve_runs import client_of
 
 TOLUENE = "Cc1ccccc1[N+](=O)[O-]"
@@ -66,6 +68,19 @@ def test_values_are_explained_too(values):
     assert values.post("/explain", json={"smiles": "CCO", "counter_example": True}).status_code == 422
 
 
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"smiles": ""}, "the SMILES is empty; write it"),
+        ({"smiles": "C" * 5_001}, "the SMILES ('CCCCCCCCCCCCCCCCCCCC…') has 5,001 characters, but 5,000 are the most"),
+        ({"smiles": 5}, "body.smiles: Input should be a valid string; see /openapi.json for what is asked"),
+    ],
+)
+def test_what_is_wrong_with_the_one_item_is_told_in_words(molecules, body, said):
+    answer = molecules.post("/explain", json=body)
+    assert (answer.status_code, answer.json()) == (422, {"error": said})
+
+
 def test_an_item_of_a_file_is_explained(molecules):
     files = [("files", ("set.csv", f"smiles\nCCO\n{TOLUENE}\n"))]
     found = molecules.post("/explain/file", files=files, data={"item": "1"}).json()
@@ -78,6 +93,32 @@ def test_a_graph_too_large_to_explain_is_refused(mutag_run):
     answer = client_of(mutag_run, limits=Limits(explained=3)).post("/explain", json={"smiles": "CCCC"})
     assert answer.status_code == 413
     assert answer.json()["error"].startswith("the graph has 4 nodes; explanations are made for graphs of up to 3")
+
+
+class Ending(Deadline):
+    """A time that is over at its n-th look."""
+
+    def __init__(self, last):
+        super().__init__(1_000)
+        self.last, self.looks = last, 0
+
+    def check(self):
+        self.looks += 1
+        if self.looks == self.last:
+            self.end()
+        super().check()
+
+
+@pytest.mark.parametrize("change", [False, True])
+def test_an_explanation_ends_at_the_first_look_after_its_time(mutag_run, change):
+    served, item, whole = Served.load(mutag_run), edgnn.from_smiles("Cc1ccccc1O"), Ending(None)
+    explained(served, item, None, Limits(), whole, change=change)
+    assert whole.looks > 2 + change  # while it works, and not only when all is done
+    for last in range(1, whole.looks + 1):
+        deadline = Ending(last)
+        with pytest.raises(Busy):
+            explained(served, item, None, Limits(), deadline, change=change)
+        assert deadline.looks == last
 
 
 # Colors
@@ -172,7 +213,7 @@ def test_a_graph_of_very_many_edges_is_colored_in_words_only(molecules):
 
 def test_of_a_large_graph_fewer_changes_are_tried(molecules, monkeypatch):
     tried = []
-    monkeypatch.setattr("edgnn.serve._explaining.counter_example", lambda estimator, item, most: tried.append(most))
+    monkeypatch.setattr("edgnn.serve._explaining.counter_example", lambda estimator, item, *, most, **_: tried.append(most))
     for length in (3, 600):
         assert molecules.post("/explain", json={"smiles": "C" * length, "counter_example": True}).status_code == 200
     assert tried[0] == 5_000 > tried[1]

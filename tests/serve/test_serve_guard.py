@@ -1,17 +1,13 @@
 import asyncio
-import json
 import re
-import threading
 
 import httpx
 import pytest
 
 from edgnn.errors import EdgnnError
-from edgnn.serve import LOCAL_NAMES, Limits, create_app
+from edgnn.serve import LOCAL_NAMES, Limits
 from edgnn.serve._guard import Guard
-from edgnn.serve._limits import Busy
 from edgnn.serve._server import address_of, listening, names_of
-from edgnn.serve._workers import Workers
 from serve_runs import client_of, run_async
 
 # Who may ask
@@ -43,13 +39,36 @@ def test_with_hosts_none_any_name_will_do(mutag_run):
     assert client.get("/health", headers={"host": "my-machine.example"}).status_code == 200
 
 
+def test_head_is_get_without_the_answer(molecules):
+    for path in ("/", "/health"):
+        asked, told = molecules.get(path), molecules.head(path)
+        assert (told.status_code, told.content) == (200, b"")
+        assert told.headers == asked.headers
+    assert molecules.head("/predict").status_code == 405
+
+
 def test_the_names_follow_from_the_address():
     assert names_of("127.0.0.1") == LOCAL_NAMES
     assert names_of("0.0.0.0") is None
     assert names_of("::") is None
     assert "box.example" in names_of("box.example")
+    assert names_of("0.0.0.0", ["models.example.org"]) == (*LOCAL_NAMES, "models.example.org")
+    assert names_of("127.0.0.1", ["Models.example.org", "::2"]) == (*LOCAL_NAMES, "Models.example.org", "::2")
     assert address_of("0.0.0.0", 80) == "http://localhost:80"
     assert address_of("::1", 80) == "http://[::1]:80"
+
+
+@pytest.mark.parametrize("name", ["", "https://models.example.org", "models.example.org:443", "a/b", "me@box", "a b", "["])
+def test_what_is_no_name_of_a_machine_cannot_be_allowed(name):
+    with pytest.raises(EdgnnError, match="is no name of a machine; write it alone"):
+        names_of("127.0.0.1", [name])
+
+
+def test_a_proxy_asks_by_the_name_that_was_allowed(mutag_run):
+    client = client_of(mutag_run, hosts=names_of("127.0.0.1", ["models.example.org"]))
+    headers = {"host": "models.example.org", "origin": "https://models.example.org"}
+    assert client.post("/predict", json={"smiles": ["CCO"]}, headers=headers).status_code == 200
+    assert client.get("/health", headers={"host": "other.example.org"}).status_code == 403
 
 
 def test_every_answer_has_the_headers_that_keep_browsers_careful(molecules):
@@ -83,6 +102,17 @@ def test_a_body_too_large_is_refused_before_it_is_read(mutag_run):
     ):
         assert answer.status_code == 413
         assert "more than the 1,000 bytes of one request" in answer.json()["error"]
+
+
+def test_json_has_a_limit_of_its_own(mutag_run):
+    client = client_of(mutag_run, limits=Limits(bytes=2_000, json=500))
+    for content in (b" " * 600, iter([b" " * 300, b" " * 300])):
+        answer = client.post("/predict", content=content, headers={"content-type": "application/json"})
+        assert answer.status_code == 413
+        assert answer.json()["error"].endswith("more than the 500 bytes of JSON in one request; send it in parts, or as a file")
+    assert client.post("/predict/file", files=[("files", ("a.csv", "smiles\n" + "CCO\n" * 200))]).status_code == 200
+    assert client.get("/model").json()["limits"]["json"] == 500
+    assert client_of(mutag_run, limits=Limits(bytes=300)).get("/model").json()["limits"]["json"] == 300
 
 
 def test_a_length_of_any_number_of_digits_is_refused(molecules):
@@ -138,6 +168,7 @@ def test_too_many_files_or_rows_are_refused_unread(mutag_run):
     client = client_of(mutag_run, limits=Limits(files=1, items=5))
     answer = client.post("/predict/file", files=[("files", (f"{n}.csv", "x")) for n in range(2)])
     assert (answer.status_code, answer.json()["error"][:21]) == (413, "2 files are more than")
+    assert answer.json()["error"].endswith("such as tables of edges and nodes, or a TU set as one zip archive")
     answer = client.post("/predict/file", files=[("files", ("a.csv", "smiles\n" + "C((\n" * 20))])
     assert (answer.status_code, answer.json()["error"][:30]) == (413, "a.csv has 21 lines or records;")
 
@@ -151,139 +182,17 @@ def test_too_many_files_or_rows_are_refused_unread(mutag_run):
     ],
 )
 def test_a_molecule_that_all_others_would_wait_for_is_refused_unread(molecules, monkeypatch, name, content):
-    monkeypatch.setattr("edgnn.serve._inputs.read", None)
+    def read(text, *_):
+        assert len(text) < 1_000
+        return rdkit(text)
+
+    from edgnn.io._rdkit import read_smiles as rdkit
+
+    monkeypatch.setattr("edgnn.serve._molecules.read_smiles", read)
+    monkeypatch.setattr("edgnn.serve._molecules.read_mol_block", read)
     answer = molecules.post("/predict/file", files=[("files", (name, content))])
     assert answer.status_code == 413
     assert re.match(rf"{name}, line \d: the molecule has [\d,]+ characters; [\d,]+ are allowed", answer.json()["error"])
-
-
-# How long
-
-
-def slow(begun, event, ended):
-    def work(*given, **named):
-        begun.set()
-        event.wait(200)
-        ended.append(1)
-        return 1
-
-    return work
-
-
-def test_work_beyond_its_time_is_given_up_and_later_work_goes_on():
-    async def main():
-        workers, begun, event, ended = Workers(Limits(seconds=1, workers=1)), threading.Event(), threading.Event(), []
-        while not begun.is_set():  # what a thread takes up when its time is over is not begun
-            with pytest.raises(Busy) as told:
-                await workers.run(slow(begun, event, ended))
-        assert str(told.value).startswith("this took longer than 1 seconds")
-        assert ended == []
-        ran = []
-        with pytest.raises(Busy, match="longer than 1 seconds"):
-            await workers.run(lambda _: ran.append(1))
-        event.set()
-        workers._limits = Limits()
-        assert await workers.run(lambda _: 7) == 7
-        while workers.waiting:
-            await asyncio.sleep(0.001)
-        assert ran == []
-        workers.close()
-
-    run_async(main())
-
-
-def test_beyond_the_queue_requests_are_turned_away():
-    async def main():
-        workers, event = Workers(Limits(workers=1, waiting=3)), threading.Event()
-        tasks = [asyncio.create_task(workers.run(slow(threading.Event(), event, []))) for _ in range(3)]
-        while workers.waiting < 3:
-            await asyncio.sleep(0.001)
-        with pytest.raises(Busy, match="3 requests are waiting already"):
-            await workers.run(lambda _: 1)
-        event.set()
-        assert await asyncio.gather(*tasks) == [1, 1, 1]
-        workers.close()
-
-    run_async(main())
-
-
-def test_health_stays_while_a_request_is_slow(mutag_run, monkeypatch):
-    event = threading.Event()
-    monkeypatch.setattr("edgnn.serve._work.Work.predict", slow(threading.Event(), event, []))
-    app = create_app(mutag_run, limits=Limits(workers=1))
-
-    async def main():
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://localhost") as client:
-            asked = asyncio.create_task(client.post("/predict", json={"smiles": ["C"]}))
-            while not app.state.workers.waiting:
-                await asyncio.sleep(0.001)
-            health = await client.get("/health")
-            assert not asked.done()
-            assert health.json() == {"status": "ok", "waiting": 1}
-            event.set()
-            assert (await asked).status_code == 200
-
-    try:
-        run_async(main())
-    finally:
-        event.set()
-
-
-def test_a_slow_request_gets_503(mutag_run, monkeypatch):
-    begun, event = threading.Event(), threading.Event()
-    monkeypatch.setattr("edgnn.serve._work.Work.predict", slow(begun, event, []))
-    client = client_of(mutag_run, limits=Limits(seconds=1, workers=1))
-    try:
-        while not begun.is_set():  # as above
-            answer = client.post("/predict", json={"smiles": ["C"]})
-            assert answer.status_code == 503
-    finally:
-        event.set()
-    assert answer.headers["retry-after"] == "5"
-    assert answer.json()["error"].startswith("this took longer than 1 seconds")
-
-
-def test_a_body_that_does_not_arrive_is_not_waited_for(mutag_run):
-    app, sent = create_app(mutag_run, limits=Limits(seconds=0.2)), []
-
-    async def receive():
-        await asyncio.Event().wait()
-
-    async def send(message):
-        sent.append(message)
-
-    headers = [(b"host", b"localhost"), (b"content-type", b"application/json"), (b"content-length", b"10")]
-    scope = {
-        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST", "path": "/predict",
-        "raw_path": b"/predict",
-        "root_path": "", "scheme": "http", "query_string": b"", "headers": headers, "client": ("127.0.0.1", 1),
-        "server": ("127.0.0.1", 2),
-    }  # fmt: skip
-    run_async(app(scope, receive, send))
-    assert sent[0]["status"] == 408
-    assert json.loads(sent[1]["body"])["error"] == "the request did not arrive within 0.2 seconds"
-
-
-def test_too_little_memory_is_told(mutag_run, monkeypatch):
-    def fail(*given):
-        raise MemoryError
-
-    monkeypatch.setattr("edgnn.serve._work.Work.predict", fail)
-    answer = client_of(mutag_run).post("/predict", json={"smiles": ["C"]})
-    assert (answer.status_code, answer.json()["error"]) == (503, "there is too little memory for this; send less at once")
-
-
-def test_a_failure_of_our_own_is_one_sentence_and_the_server_goes_on(mutag_run, monkeypatch, caplog):
-    client = client_of(mutag_run)
-    with monkeypatch.context() as patch:
-        patch.setattr("edgnn.serve._work.Work.predict", lambda *given: {}["/secret/place"])
-        answer = client.post("/predict", json={"smiles": ["C"]})
-    assert answer.status_code == 500
-    assert answer.json()["error"].startswith("the server failed at this request")
-    assert "secret" not in answer.text
-    assert answer.headers["x-content-type-options"] == "nosniff"
-    assert "/secret/place" in caplog.text
-    assert client.post("/predict", json={"smiles": ["C"]}).status_code == 200
 
 
 # Where

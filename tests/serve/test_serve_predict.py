@@ -1,17 +1,14 @@
 import csv
 import io
 import shutil
-import tempfile
-import zipfile
 
 import numpy as np
 import pytest
 
 import edgnn
-from edgnn.estimators import NodeClassifier, load_estimator
+from edgnn.estimators import load_estimator
 from edgnn.estimators._answers import predictions_of
 from edgnn.serve import Limits, create_app
-from edgnn.serve._inputs import _on_disk, remove_uploads
 from edgnn.serve._limits import Deadline, TooLarge
 from edgnn.training import RunFolder
 from serve_runs import client_of
@@ -61,7 +58,20 @@ def test_a_bad_smiles_is_named_or_left_out(molecules):
     found = molecules.post("/predict", json={"smiles": ["CCO", "C((", "CCN"], "bad": "skip"}).json()
     assert [row["id"] for row in found["predictions"]] == ["CCO", "CCN"]
     assert [(row["index"], row["input"]) for row in found["skipped"]] == [(1, "C((")]
-    assert error(molecules.post("/predict", json={"smiles": ["C(("], "bad": "skip"})).startswith("none of the 1 SMILES")
+    for smiles, said in (
+        (["C(("], "the molecule 'C((' cannot be read: RDKit cannot read it as SMILES"),
+        (["C((", "C)"], "none of the 2 molecules can be read; the first, 'C((': RDKit cannot read it as SMILES"),
+    ):
+        assert error(molecules.post("/predict", json={"smiles": smiles, "bad": "skip"})).startswith(said)
+
+
+def test_whether_an_item_is_answered_does_not_depend_on_what_is_sent_with_it(molecules, nodes):
+    together = molecules.post("/predict", json={"smiles": ["CCO", "[Xe]"]}).json()["predictions"][1]
+    alone = molecules.post("/predict", json={"smiles": ["[Xe]"]}).json()["predictions"][0]
+    assert alone["familiarity"] == together["familiarity"] == {"first_new_round": 0, "seen_share": [0, 0, 0]}
+    assert alone["unseen_labels"] == 1
+    graph = {"node_labels": ["robot", "robot"], "edges": [[0, 1, "builds"]]}
+    assert [row["unseen_labels"] for row in nodes.post("/predict", json={"graphs": [graph]}).json()["predictions"]] == [1, 1]
 
 
 def test_graphs_spelled_out_are_the_molecules_they_spell(molecules):
@@ -80,10 +90,11 @@ def test_graphs_spelled_out_are_the_molecules_they_spell(molecules):
         ({"graphs": [{"node_labels": ["C", "C"], "edges": [[0, "x"]]}]}, "graph 0: edge 0 is [0, 'x']"),
         ({"graphs": [{"node_labels": ["C", "C"], "edges": [[0, True]]}]}, "graph 0: edge 0 is [0, True]"),
         ({"graphs": [{"node_labels": ["C"], "edges": [], "node_features": [[1.0]]}]}, "the graphs have 1 node features"),
-        ({"graphs": [{"node_labels": ["Xx"], "edges": []}]}, "the model has learned none of the labels"),
         ({"smiles": ["CCO"], "graphs": []}, "body.graphs: List should have at least 1 item"),
         ({"smiles": ["C"], "examples": ["1"]}, "body: give exactly one of smiles, graphs, nodes and examples, not smiles and"),
-        ({"smiles": ["C" * 5001]}, "body.smiles[0]: String should have at most 5000 characters"),
+        ({"smiles": ["C", "N" * 5001]}, "SMILES 1 ('NNNNNNNNNNNNNNNNNNNN…') has 5,001 characters, but 5,000 are the most"),
+        ({"smiles": ["C", ""]}, "SMILES 1 is empty; write it, or leave it out"),
+        ({"examples": ["7", ""]}, "entry 1 of examples is empty"),
         ({"smiles": [1]}, "body.smiles[0]: Input should be a valid string"),
         ({"something": 1}, "body: there is no field 'something'; there are smiles, graphs"),
         ({"nodes": ["a"]}, "this is a model of whole graphs, which takes no nodes"),
@@ -125,7 +136,7 @@ def test_many_molecules_are_read_in_pieces_and_counted_as_one_list(mutag_run, mo
     smiles = ["CCO", "CCN", "C((", "CCCl", "CC(("]
     good = [smiles[place] for place in (0, 1, 3)]
     expected = molecules.post("/predict", json={"smiles": good}).json()["predictions"]
-    monkeypatch.setattr("edgnn.serve._inputs._LETTERS_AT_ONCE", 4)
+    monkeypatch.setattr("edgnn.serve._molecules._LETTERS_AT_ONCE", 4)
     found = molecules.post("/predict", json={"smiles": smiles, "bad": "skip"}).json()
     assert [row["index"] for row in found["skipped"]] == [2, 4]
     assert [row["id"] for row in found["predictions"]] == good
@@ -151,6 +162,16 @@ def test_csv_has_the_columns_of_the_command(molecules):
     assert list(rows[0])[:4] == ["id", "prediction", "p(not mutagenic)", "p(mutagenic)"]
     assert [row["id"] for row in rows] == ["CCO", NITRO]
     assert rows[0]["first_new_round"] in ("1", "2")
+    assert "error" not in rows[0]
+
+
+def test_what_was_skipped_has_a_row_of_the_csv_where_it_stood(molecules):
+    smiles = ["C((", "CCO", "C)", NITRO]
+    answer = molecules.post("/predict?format=csv", json={"smiles": smiles, "bad": "skip"})
+    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    assert [row["id"] for row in rows] == smiles
+    assert [bool(row["error"]) for row in rows] == [bool(not row["prediction"]) for row in rows] == [True, False, True, False]
+    assert rows[0]["error"].startswith("RDKit cannot read it as SMILES")
 
 
 def test_a_batch_larger_than_a_piece_keeps_its_order(mutag_run, monkeypatch):
@@ -162,101 +183,6 @@ def test_a_batch_larger_than_a_piece_keeps_its_order(mutag_run, monkeypatch):
     found = answers_of(estimator, graphs)
     assert found.ids["id"] == smiles
     np.testing.assert_allclose(found.found.probability, estimator.predict_proba(graphs), rtol=1e-6)
-
-
-# Files
-
-
-def test_a_table_of_smiles_is_predicted(molecules):
-    found = upload(molecules, "/predict/file", [("set.csv", "smiles,kind\nCCO,a\nCCN,b\n")]).json()
-    assert [row["id"] for row in found["predictions"]] == ["CCO", "CCN"]
-
-
-def test_the_set_of_the_training_is_read_with_the_names_of_its_labels(molecules, data_dir):
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for file in sorted((data_dir / "TUDataset" / "MUTAG").glob("MUTAG_*.txt")):
-            archive.write(file, f"MUTAG/{file.name}")
-    rows = upload(molecules, "/predict/file", [("MUTAG.zip", packed.getvalue())]).json()["predictions"]
-    own = molecules.post("/predict", json={"examples": [str(number) for number in range(188)]}).json()["predictions"]
-    np.testing.assert_allclose([row["probabilities"] for row in rows], [row["probabilities"] for row in own], rtol=1e-5)
-    assert error(upload(molecules, "/predict/file", [("OTHER.zip", packed.getvalue())])).startswith(
-        "the model has learned none"
-    )
-
-
-def test_a_bomb_is_not_unpacked(mutag_run):
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for part in ("A", "graph_indicator", "graph_labels"):
-            archive.writestr(f"X/X_{part}.txt", "1\n" * 500_000)
-    client = client_of(mutag_run, limits=Limits(unpacked=100_000))
-    said = error(upload(client, "/predict/file", [("X.zip", packed.getvalue())]))
-    assert "unpacks to more than 100,000 bytes" in said
-
-
-def test_several_tables_are_one_graph(nodes, people):
-    files = [(name, (people / name).read_text()) for name in ("nodes.csv", "edges.csv")]
-    found = upload(nodes, "/predict/file", files).json()["predictions"]
-    own = nodes.post("/predict", json={"nodes": [f"p{n}" for n in range(30)]}).json()["predictions"]
-    assert [row["id"] for row in found] == [f"p{n}" for n in range(30)]
-    np.testing.assert_allclose([row["probabilities"] for row in found], [row["probabilities"] for row in own], rtol=1e-5)
-    some = upload(nodes, "/predict/file", files, nodes="p7\np3\n").json()["predictions"]
-    assert [row["id"] for row in some] == ["p7", "p3"]
-
-
-@pytest.mark.parametrize(
-    ("files", "said"),
-    [
-        ([("set.csv", "smiles\nCCO\nC((\n")], "set.csv, line 3: SMILES 'C(('"),
-        ([("set.csv", "a,b\n1,2\n")], "set.csv, line 1: there are neither columns"),
-        ([("set.zip", "PK nothing")], "set.zip: this is not a readable zip archive"),
-        ([("set.graphml", "<graphml>")], "set.graphml"),
-        ([("..", "x")], "a file is called '..'"),
-        ([("a" * 300, "x")], "a file is called"),
-        ([("what", "nothing at all")], "what: the format is not recognized; name the file by its format: .csv"),
-        ([("a.csv", "x"), ("a.csv", "y")], "two files are called 'a.csv'"),
-        ([("a.csv", "x"), ("b.csv", "y")], "the upload: the folder holds neither"),
-        ([("graphs.json", "{}"), ("x.bin", "y")], "the upload: folders of arrays are not taken"),
-    ],
-)  # fmt: skip
-def test_a_bad_file_gets_one_sentence_without_the_place_it_lay_at(molecules, files, said):
-    sentence = error(upload(molecules, "/predict/file", files))
-    assert sentence.startswith(said)
-    assert tempfile.gettempdir() not in sentence
-
-
-def test_a_file_name_leads_nowhere_else(molecules, tmp_path):
-    target = tmp_path / "evil.csv"
-    found = upload(molecules, "/predict/file", [(f"../../../../../{target}", "smiles\nCCO\n")])
-    assert found.status_code == 200
-    assert not target.exists()
-
-
-def test_nothing_uploaded_stays(mutag_run, tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    client = client_of(mutag_run)
-    for content in ("smiles\nCCO\n", "smiles\nC((\n", "smiles\n" + "CCO\n" * 400_000):
-        upload(client, "/predict/file", [("set.csv", content)])
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_uploads_under_way_are_removed_at_the_end():
-    with _on_disk([("a.csv", io.BytesIO(b"x"))]) as place:
-        assert [path.name for path in place.iterdir()] == ["a.csv"]
-        remove_uploads()
-        assert not place.exists()
-
-
-def test_columns_of_the_training_are_read_again(tmp_path):
-    (tmp_path / "old.csv").write_text("from,to,label\n" + "".join(f"n{n},n{n + 1},{'xy'[n % 2]}\n" for n in range(12)))
-    options = {"source": "from", "target": "to"}
-    graphs = edgnn.load_dataset(tmp_path / "old.csv", **options).graphs
-    NodeClassifier(max_epochs=2, hidden=4, random_state=0).fit(graphs.nodes, [n % 2 for n in range(13)]).save(tmp_path / "run")
-    source = {"name": str(tmp_path / "old.csv"), "options": options, "format": "tables"}
-    RunFolder.open(tmp_path / "run").update_config(source=source)
-    rows = upload(client_of(tmp_path / "run"), "/predict/file", [("new.csv", "from,to,label\na,b,x\n")]).json()
-    assert [row["id"] for row in rows["predictions"]] == ["a", "b"]
 
 
 # Nodes
@@ -298,31 +224,6 @@ def test_names_with_targets_come_first_and_texts_are_searched(nodes):
     assert nodes.get("/names?search=p1&limit=3").json()["names"] == ["p1", "p10", "p11"]
     assert nodes.get("/names").json()["names"][0] == "p10"
     assert nodes.get("/names?search=nobody").json()["names"] == []
-
-
-def test_without_data_there_is_nothing_to_pick(node_run, tmp_path):
-    moved = tmp_path / "run"
-    shutil.copytree(node_run, moved)
-    config = RunFolder.open(moved).config["source"] | {"name": str(tmp_path / "gone")}
-    RunFolder.open(moved).update_config(source=config)
-    client = client_of(moved)
-    assert client.get("/model").json()["source"] is None
-    assert client.get("/names").json() == {"source": None, "total": 0, "names": [], "texts": []}
-    assert error(client.post("/predict", json={"nodes": ["p1"]})).startswith("no data is loaded to pick from")
-
-
-def test_a_source_that_does_not_fit_is_an_error_where_it_was_asked_for(node_run, tmp_path):
-    (tmp_path / "edges.csv").write_text("source,target,label\na,b,other\n")
-    with pytest.raises(edgnn.errors.UnknownLabelError, match="has learned none of the labels"):
-        create_app(node_run, source=tmp_path / "edges.csv")
-
-
-def test_a_guessed_name_is_not_fetched(mutag_run, monkeypatch):
-    asked = []
-    monkeypatch.setattr("edgnn.datasets._load.ensure", lambda *given, **options: asked.append(given))
-    with pytest.raises(edgnn.errors.DatasetError, match="ENZYMES-XY is not on this machine"):
-        create_app(mutag_run, source="ENZYMES-XY")
-    assert asked == []
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 from typing import Annotated
 
@@ -23,6 +24,12 @@ def serve(
     host: Annotated[
         str, typer.Option("--host", help="Address to listen at; the default lets only this machine in, 0.0.0.0 everyone.")
     ] = "127.0.0.1",
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-host", metavar="NAME", help="One more name to be asked for by, such as that of a proxy; repeatable."
+        ),
+    ] = None,
     port: Annotated[int, typer.Option("--port", "-p", min=0, max=65535, help="0 for any that is free.")] = 8000,
     open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     source: Annotated[
@@ -71,17 +78,23 @@ def serve(
         else:
             typer.echo(f"{run} is at {address} (Ctrl-C ends it)")
         if open_page:
-            import webbrowser
-
-            webbrowser.open(address)
+            _open(address)
 
     with terminated_softly() as ending:
         try:
             serve_until_interrupted(
-                run, host=host, port=port, limits=limits, on_start=said, source=source, device=device, data_dir=data_dir, **told
-            )
+                run, host=host, port=port, allowed=allow_host or (), limits=limits, on_start=said,
+                source=source, device=device, data_dir=data_dir, **told,
+            )  # fmt: skip
         except KeyboardInterrupt:
             raise typer.Exit(_TERMINATED if ending.terminated else 0) from None
+
+
+def _open(address: str) -> None:
+    """Open the page, without waiting: some browsers end only with their window, and the page wants to be served until then."""
+    import webbrowser
+
+    threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
 
 def _bytes(megabytes: float) -> int:

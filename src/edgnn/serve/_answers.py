@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgnn.estimators import Estimator
-from edgnn.estimators._answers import Predictions, check_known, identities, prediction_columns, predictions_of
+from edgnn.estimators._answers import Predictions, identities, prediction_columns, predictions_of
 from edgnn.estimators._inputs import in_pieces
 from edgnn.graphs import Nodes
 from edgnn.training._values import to_csv
@@ -18,6 +18,7 @@ from edgnn.training._values import to_csv
 if TYPE_CHECKING:
     from edgnn.graphs import Graphs
     from edgnn.serve._limits import Deadline
+    from edgnn.serve._molecules import LeftOut
 
 _Array = np.ndarray[Any, Any]
 
@@ -111,19 +112,27 @@ class Answers:
         first = int(self.first_new[place])
         return {"first_new_round": None if first < 0 else first, "seen_share": _finite(self.share[place].tolist())}
 
-    def csv(self, estimator: Estimator, class_names: Sequence[str], target_names: Sequence[str]) -> bytes:
-        """Return a table with the columns of ``edgnn predict``, and the first round with a color never seen."""
+    def csv(
+        self,
+        estimator: Estimator,
+        class_names: Sequence[str],
+        target_names: Sequence[str],
+        skipped: Sequence[LeftOut] = (),
+    ) -> bytes:
+        """Return a table with the columns of ``edgnn predict``, and the first round with a color never seen.
+
+        What was left out has a row where it stood, and where there is such, a column says why.
+        """
         columns = self.ids | prediction_columns(
             estimator, self.found, class_names=class_names, target_names=target_names, uncertainty=bool(self.found.uncertainty)
         )
         if self.first_new is not None:
             columns |= {"first_new_round": [None if first < 0 else first for first in self.first_new.tolist()]}
-        return to_csv(columns)
+        return to_csv(_with_skipped(columns, skipped) if skipped else columns)
 
 
 def answers_of(estimator: Estimator, items: Graphs | Nodes, deadline: Deadline | None = None) -> Answers:
     """Return what an estimator says about items, some at a time; it raises where the time is over."""
-    check_known(estimator, items)
     parts = []
     for piece in in_pieces(items, len(estimator.best_epoch_)):
         if deadline is not None:
@@ -133,6 +142,18 @@ def answers_of(estimator: Estimator, items: Graphs | Nodes, deadline: Deadline |
         first = None if known is None else np.asarray(known.first_new, dtype=np.int64)
         parts.append(Answers({}, predictions_of(estimator, piece), share, first, _unseen(estimator, piece)))
     return replace(Answers.joined(parts), ids=identities(items))
+
+
+def _with_skipped(columns: dict[str, list[Any]], skipped: Sequence[LeftOut]) -> dict[str, list[Any]]:
+    """Return columns with a row for each item left out, where it stood."""
+    left_out = {entry.index: entry for entry in skipped}
+    kept = iter(range(len(columns["id"])))
+    order = [None if place in left_out else next(kept) for place in range(len(columns["id"]) + len(skipped))]
+    found = {name: [None if place is None else values[place] for place in order] for name, values in columns.items()}
+    found["error"] = [None] * len(order)
+    for place, entry in left_out.items():
+        found["id"][place], found["error"][place] = entry.name, entry.error
+    return found
 
 
 def _unseen(estimator: Estimator, items: Graphs | Nodes) -> _Array:

@@ -17,12 +17,15 @@ from starlette.exceptions import HTTPException
 import edgnn
 from edgnn.errors import EdgnnError
 from edgnn.report._style import STYLE
+from edgnn.serve import _requests as ask
 from edgnn.serve import _schemas as schema
 from edgnn.serve._bodies import AS_SENT, Route, understood
 from edgnn.serve._guard import Guard
 from edgnn.serve._leaving import Leaving
-from edgnn.serve._limits import RETRY_SECONDS, Busy, Deadline, Limits, TooLarge
+from edgnn.serve._limits import LONGEST_LINES, RETRY_SECONDS, Busy, Deadline, Limits, TooLarge
 from edgnn.serve._model import Served
+from edgnn.serve._openapi import fitted
+from edgnn.serve._words import sentence_of
 from edgnn.serve._work import Item, Work
 from edgnn.serve._workers import Workers
 
@@ -32,13 +35,15 @@ _ABOUT = (
     'Every error is `{"error": "one sentence"}`: 413 for too much at once, 422 for what cannot be read, 503 for busy.'
 )
 
-Files = Annotated[list[UploadFile], "One file, or several that belong together, in any format that edgnn reads."]
+Bad = Annotated[
+    Literal["error", "skip"], Form(description="What to do with molecules that cannot be read: refuse the file, or skip them.")
+]
 Format = Annotated[Literal["json", "csv"], Query(description="csv: the table that `edgnn predict` prints.")]
 Lines = Annotated[
-    str | None, Form(description="For models of nodes: names, one per line; default: all nodes.", max_length=2**24)
+    str | None, Form(description="For models of nodes: names, one per line; default: all nodes.", max_length=LONGEST_LINES)
 ]
-Place = Annotated[int, Form(ge=0, le=2**31, description="Which graph or node of the file, counted from 0.")]
-Target = Annotated[str | None, Form(description="The class to explain.", max_length=schema.LONGEST_NAME)]
+Place = Annotated[int, Form(ge=0, le=2**31, description="Which graph or node, counted from 0 as /predict/file answers them.")]
+Target = Annotated[str | None, Form(description="The class to explain.", max_length=ask.LONGEST_NAME)]
 Rounds = Annotated[int | None, Form(ge=0, le=10, description="Default: as many as the model has layers.")]
 
 
@@ -81,9 +86,20 @@ def build(served: Served, limits: Limits, hosts: Collection[str] | None) -> Fast
     _add_predictions(app, work, workers, limits)
     _add_explanations(app, work, workers, limits)
     _add_page(app)
+    _fit_description(app, served, limits)
     app.add_middleware(Leaving)
     app.add_middleware(Guard, limits=limits, hosts=hosts)
     return app
+
+
+def _fit_description(app: FastAPI, served: Served, limits: Limits) -> None:
+    """Have the interface described as this model has it."""
+    general = app.openapi
+
+    def described() -> dict[str, Any]:
+        return general() if app.openapi_schema else fitted(general(), served, limits)
+
+    app.openapi = described  # type: ignore[method-assign]
 
 
 def _add_errors(app: FastAPI) -> None:
@@ -99,7 +115,7 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def malformed(_: Request, error: RequestValidationError) -> Response:
-        return _problem(422, _sentence(error))
+        return _problem(422, sentence_of(error))
 
     @app.exception_handler(HTTPException)
     async def plain(request: Request, error: HTTPException) -> Response:
@@ -142,48 +158,55 @@ def _add_predictions(app: FastAPI, work: Work, workers: Workers, limits: Limits)
     described: dict[int | str, dict[str, Any]] = {200: {"content": _CSV}, **_BODY}
 
     @app.post("/predict", response_model=schema.PredictResponse, responses=described, summary="Predict")
-    async def predict(request: Annotated[schema.PredictRequest, AS_SENT], format: Format = "json") -> Response:
+    async def predict(request: Annotated[ask.PredictRequest, AS_SENT], format: Format = "json") -> Response:
         def answer(deadline: Deadline) -> Response:
-            asked = understood(request, schema.PredictRequest, limits, deadline)
+            asked = understood(request, ask.PredictRequest, limits, deadline)
             return _table(work.predict(asked, deadline, format), format)
 
         return await workers.run(answer)
 
     @app.post("/predict/file", response_model=schema.PredictResponse, responses=described, summary="Predict for a file")
-    async def predict_file(files: list[UploadFile], nodes: Lines = None, format: Format = "json") -> Response:
+    async def predict_file(
+        files: list[UploadFile], nodes: Lines = None, bad: Bad = "error", format: Format = "json"
+    ) -> Response:
         uploads = _uploads(files)
-        return await workers.run(lambda deadline: _table(work.predict_files(uploads, nodes, deadline, format), format))
+
+        def answer(deadline: Deadline) -> Response:
+            return _table(work.predict_files(uploads, nodes, deadline, format, skip=bad == "skip"), format)
+
+        return await workers.run(answer)
 
 
 def _add_explanations(app: FastAPI, work: Work, workers: Workers, limits: Limits) -> None:
     @app.post("/explain", response_model=schema.ExplainResponse, responses=_BODY, summary="Why this prediction?")
-    async def explain(request: Annotated[schema.ExplainRequest, AS_SENT]) -> Response:
+    async def explain(request: Annotated[ask.ExplainRequest, AS_SENT]) -> Response:
         def answer(deadline: Deadline) -> Response:
-            asked = understood(request, schema.ExplainRequest, limits, deadline)
+            asked = understood(request, ask.ExplainRequest, limits, deadline)
             return _json(work.explain(Item(request=asked), asked.target, deadline, change=asked.counter_example))
 
         return await workers.run(answer, "explain")
 
     @app.post("/explain/file", response_model=schema.ExplainResponse, responses=_BODY, summary="Why, for an item of a file?")
     async def explain_file(
-        files: list[UploadFile], item: Place = 0, target: Target = None, counter_example: Annotated[bool, Form()] = False
-    ) -> Response:
-        chosen = Item(uploads=_uploads(files), place=item)
+        files: list[UploadFile], item: Place = 0, target: Target = None, counter_example: Annotated[bool, Form()] = False,
+        bad: Bad = "error",
+    ) -> Response:  # fmt: skip
+        chosen = Item(uploads=_uploads(files), place=item, skip=bad == "skip")
         return await workers.run(
             lambda deadline: _json(work.explain(chosen, target, deadline, change=counter_example)), "explain"
         )
 
     @app.post("/colors", response_model=schema.ColorsResponse, responses=_BODY, summary="Colors, round by round")
-    async def colors(request: Annotated[schema.ColorsRequest, AS_SENT]) -> Response:
+    async def colors(request: Annotated[ask.ColorsRequest, AS_SENT]) -> Response:
         def answer(deadline: Deadline) -> Response:
-            asked = understood(request, schema.ColorsRequest, limits, deadline)
+            asked = understood(request, ask.ColorsRequest, limits, deadline)
             return _json(work.colors(Item(request=asked), asked.rounds, deadline))
 
         return await workers.run(answer, "explain")
 
     @app.post("/colors/file", response_model=schema.ColorsResponse, responses=_BODY, summary="Colors, for an item of a file")
-    async def colors_file(files: list[UploadFile], item: Place = 0, rounds: Rounds = None) -> Response:
-        chosen = Item(uploads=_uploads(files), place=item)
+    async def colors_file(files: list[UploadFile], item: Place = 0, rounds: Rounds = None, bad: Bad = "error") -> Response:
+        chosen = Item(uploads=_uploads(files), place=item, skip=bad == "skip")
         return await workers.run(lambda deadline: _json(work.colors(chosen, rounds, deadline)), "explain")
 
 
@@ -224,12 +247,3 @@ def _json(value: Any, status: int = 200, headers: dict[str, str] | None = None) 
 
 def _problem(status: int, sentence: str, headers: dict[str, str] | None = None) -> Response:
     return _json({"error": " ".join(sentence.split())}, status, headers)
-
-
-def _sentence(error: RequestValidationError) -> str:
-    """Return the first thing that is wrong with a request: where, and what is asked there."""
-    first = error.errors()[0]
-    where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
-    more = len(error.errors()) - 1
-    told = f" (and {more} more)" if more else ""
-    return f"{where[:200]}: {str(first['msg']).removeprefix('Value error, ')}{told}; see /openapi.json for what is asked"

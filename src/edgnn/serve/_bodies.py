@@ -1,4 +1,4 @@
-"""Bodies of JSON: kept as they arrive, and understood by the thread that answers, so that the loop stays free for others."""
+"""Bodies: JSON is kept as it arrives, and understood by the thread that answers, so that the loop stays free for others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel, ValidationError, WrapValidator
 from starlette.exceptions import HTTPException
 
-from edgnn.serve._limits import Deadline, Limits
+from edgnn.serve._limits import LONGEST_LINES, Deadline, Limits
 
 _T = TypeVar("_T", bound=BaseModel)
 _LISTS = {"smiles": "molecules", "graphs": "graphs", "nodes": "nodes", "examples": "graphs"}
@@ -32,6 +32,10 @@ class _Unread:
 class _Request(Request):
     async def json(self) -> Any:
         return _Unread(await self.body())
+
+    def form(self, **limits: Any) -> Any:
+        """Read a form whose fields may be as long as the interface says, in letters of up to four bytes."""
+        return super().form(**({"max_part_size": 4 * LONGEST_LINES} | limits))
 
 
 class Route(APIRoute):
@@ -69,7 +73,7 @@ def understood(given: Any, kind: type[_T], limits: Limits, deadline: Deadline) -
         try:
             found = kind.model_validate(given, from_attributes=True)
         except ValidationError as error:
-            told = [{"loc": ("body", *problem["loc"]), "msg": problem["msg"]} for problem in error.errors(include_url=False)]
+            told = [problem | {"loc": ("body", *problem["loc"])} for problem in error.errors(include_url=False)]
             raise RequestValidationError(told) from None
     deadline.check()
     return found
@@ -102,7 +106,7 @@ def _parsed(content: bytes) -> Any:
     try:
         return json.loads(content)
     except json.JSONDecodeError as error:
-        raise RequestValidationError([{"loc": ("body", error.pos), "msg": "JSON decode error"}]) from None
+        raise HTTPException(400, f"the body is no JSON: {error.msg} at character {error.pos}") from None
     except (ValueError, RecursionError):
         raise HTTPException(400, "There was an error parsing the body") from None
 

@@ -1,4 +1,4 @@
-"""Connections that ask within a time: those that say nothing, or never end what they say, are closed."""
+"""Connections that ask and read within a time: those that say nothing, never end it, or take no answer are closed."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from edgnn._optional import optional
 
 
 def patient_only(seconds: float) -> type[Any]:
-    """Return uvicorn's protocol, with a time in which the head of a request must have arrived.
+    """Return uvicorn's protocol, with a time for the head of a request to arrive, and for an answer to be taken.
 
     Parameters
     ----------
     seconds : float
-        From the opening of a connection, or from the first byte of a later request. The body has a time of its own.
+        From the opening of a connection, or from the first byte of a later request; and from the end of an answer. The body has a
+        time of its own.
     """
     plain = optional("uvicorn.protocols.http.h11_impl", "serving a model").H11Protocol
 
     class Patient(plain):  # type: ignore[misc, valid-type]
         _clock: asyncio.TimerHandle | None = None
+        _untaken: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: asyncio.Transport) -> None:
             super().connection_made(transport)
@@ -35,7 +37,17 @@ def patient_only(seconds: float) -> type[Any]:
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._stop()
+            if self._untaken is not None:
+                self._untaken.cancel()
             super().connection_lost(exc)
+
+        def on_response_complete(self) -> None:
+            super().on_response_complete()
+            self._await_reader()
+
+        def pause_writing(self) -> None:  # the next answer waits until this one is taken
+            super().pause_writing()
+            self._await_reader()
 
         def _stop(self) -> None:
             if self._clock is not None:
@@ -45,5 +57,15 @@ def patient_only(seconds: float) -> type[Any]:
         def _too_late(self) -> None:
             self._clock = None
             self.transport.close()
+
+        def _await_reader(self) -> None:
+            if self._untaken is not None:
+                self._untaken.cancel()
+            self._untaken = self.loop.call_later(seconds, self._give_up) if self.transport.get_write_buffer_size() else None
+
+        def _give_up(self) -> None:
+            self._untaken = None
+            if self.transport.get_write_buffer_size():
+                self.transport.abort()  # closing would wait until all is taken
 
     return Patient

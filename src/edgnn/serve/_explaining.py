@@ -47,12 +47,15 @@ def explained(
         )
     wanted = None if target is None else _target(served, target)
     subject = Subject.of(served.estimator, item)
-    found = explain(served.estimator, item, target=wanted, most=copies_allowed(subject, _TAKEN_OUT))
+    allowed = copies_allowed(subject, _TAKEN_OUT)
+    found = explain(served.estimator, item, target=wanted, most=allowed, check=deadline.check)
     deadline.check()
     told = Explained(found, class_names=served.class_names or served.target_names)
     flipped = None
     if change:
-        flipped = counter_example(served.estimator, item, most=copies_allowed(subject, _CHANGED))
+        label = found.target if served.estimator._encoding.task == "labels" else None
+        allowed = copies_allowed(subject, _CHANGED)
+        flipped = counter_example(served.estimator, item, target=label, most=allowed, check=deadline.check)
         deadline.check()
     return {
         "prediction": _named(served, found.prediction),

@@ -45,6 +45,7 @@ class _Refused(Exception):
 
 @dataclass
 class _Body:
+    most: int
     size: int = 0
 
 
@@ -80,6 +81,8 @@ class Guard:
                 started = True
                 own = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
                 message = {**message, "headers": [*message.get("headers", []), *own]}
+            elif scope["method"] == "HEAD":
+                message = {**message, "body": b""}
             await send(message)
 
         async def unless_refused(message: Message) -> None:
@@ -91,14 +94,18 @@ class Guard:
             refusal = reason
             raise reason
 
-        body = _Body()
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        body = _Body(self._limits.of_body(headers.get("content-type", "")))
         try:
-            headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
             self._check_host(headers)
-            self._check_size(headers)
-            await self._app(scope, self._bounded(receive, refuse, body), unless_refused)
+            self._check_size(headers, body)
+            await self._app(_as_get(scope), self._bounded(receive, refuse, body), unless_refused)
         except _Refused as reason:
             refusal = reason
+        except asyncio.CancelledError:  # the server ends
+            if not started:
+                await _answer(headed, _Refused(503, "the server is being ended; ask again once it has been started again"))
+            raise
         except Exception:
             _LOG.exception("a request failed")
             if started:
@@ -114,21 +121,21 @@ class Guard:
     def _check_host(self, headers: dict[str, str]) -> None:
         """Refuse names that are not ours, as a page elsewhere has rebound to this address, and requests that such pages send."""
         host = headers.get("host", "")
-        if self._hosts is not None and _name(f"//{host}") not in self._hosts:
+        if self._hosts is not None and host_of(host) not in self._hosts:
             names = ", ".join(sorted(self._hosts))
             raise _Refused(
-                403, f"this server is not known as {host[:100]!r}; ask for it as one of {names}, or start it with --host"
+                403, f"this server is not known as {host[:100]!r}; ask for it as one of {names}, or start it with --allow-host"
             )
         origin = headers.get("origin")
         if origin is not None and _place(origin) != host.lower():
             raise _Refused(403, f"a page of {origin[:100]!r} may not use this server; open the server's own page")
 
-    def _check_size(self, headers: dict[str, str]) -> None:
+    def _check_size(self, headers: dict[str, str], body: _Body) -> None:
         length = headers.get("content-length", "0").lstrip("0") or "0"
         if len(length) > _LONGEST_LENGTH:
-            raise self._too_large("this is")
-        if length.isdecimal() and int(length) > self._limits.bytes:
-            raise self._too_large(f"{int(length):,} bytes are")
+            raise self._too_large("this is", body)
+        if length.isdecimal() and int(length) > body.most:
+            raise self._too_large(f"{int(length):,} bytes are", body)
 
     def _bounded(self, receive: Receive, refuse: Callable[[_Refused], None], body: _Body) -> Receive:
         """Count the bytes of a body as they arrive, and the time."""
@@ -148,16 +155,25 @@ class Guard:
             body.size += size
             self._held += size
             complete = not message.get("more_body", False)
-            if body.size > self._limits.bytes:
-                refuse(self._too_large("this is"))
+            if body.size > body.most:
+                refuse(self._too_large("this is", body))
             if self._held > max(self._limits.held, body.size):  # one alone may always be as large as one may be
                 refuse(_Refused(503, f"requests of more than {self._limits.held:,} bytes are at work; try again in a moment"))
             return message
 
         return counted
 
-    def _too_large(self, what: str) -> _Refused:
-        return _Refused(413, f"{what} more than the {self._limits.bytes:,} bytes of one request; send it in parts")
+    def _too_large(self, what: str, body: _Body) -> _Refused:
+        if body.most < self._limits.bytes:
+            return _Refused(
+                413, f"{what} more than the {body.most:,} bytes of JSON in one request; send it in parts, or as a file"
+            )
+        return _Refused(413, f"{what} more than the {body.most:,} bytes of one request; send it in parts")
+
+
+def _as_get(scope: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Return the request that HEAD stands for: the same as GET, and nothing of the answer but its head."""
+    return {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
 
 
 def _place(origin: str) -> str:
@@ -168,10 +184,10 @@ def _place(origin: str) -> str:
         return ""
 
 
-def _name(url: str) -> str:
-    """Return the host name of a URL, without its port; nothing where it has none."""
+def host_of(header: str) -> str:
+    """Return the name in a Host header, in small letters and without its port; nothing where there is none."""
     try:
-        return urlsplit(url).hostname or ""
+        return urlsplit(f"//{header}").hostname or ""
     except ValueError:
         return ""
 

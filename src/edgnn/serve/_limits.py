@@ -11,6 +11,7 @@ from edgnn.graphs import Graphs
 
 RETRY_SECONDS = "5"
 LONGEST_SMILES = 5_000
+LONGEST_LINES = 2**24  # characters of a field of names
 
 
 class TooLarge(EdgnnError):
@@ -29,6 +30,8 @@ class Limits:
     ----------
     bytes : int
         Size of a request's body.
+    json : int
+        Size of a body of JSON, which is parsed at one go while all others wait; never more than ``bytes``.
     held : int
         Size of the bodies of all requests that are at work or wait for it.
     unpacked : int
@@ -50,6 +53,7 @@ class Limits:
     """
 
     bytes: int = 32 * 2**20
+    json: int = 8 * 2**20
     held: int = 512 * 2**20
     unpacked: int = 256 * 2**20
     items: int = 10_000
@@ -66,6 +70,10 @@ class Limits:
             value = getattr(self, field.name)
             if not value > 0 or not math.isfinite(value):
                 raise EdgnnError(f"the limit {field.name}={value}: choose a number above 0")
+
+    def of_body(self, kind: str) -> int:
+        """Return how many bytes a body of this content type may have: files come as multipart, all else is JSON."""
+        return self.bytes if kind.strip().lower().startswith("multipart/") else min(self.json, self.bytes)
 
     def check_items(self, count: int, what: str) -> None:
         """Raise where there are too many items."""

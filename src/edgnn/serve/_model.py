@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from edgnn.datasets._origin import origin_of, stored_texts
 from edgnn.draw import is_molecule
 from edgnn.errors import EdgnnError, GraphError, RunError
 from edgnn.estimators import Estimator, load_estimator
+from edgnn.estimators._answers import check_known
 from edgnn.estimators._coder import Coder, Seen
 from edgnn.estimators._familiarity import _SCHEMES
 from edgnn.graphs import Graphs, Nodes
@@ -101,31 +103,32 @@ class Served:
         estimator._model.eval()  # stays so: threads share it
         estimator._seen = _Silent(estimator._seen.nodes, estimator._seen.edges)
         config = _checked(folder.config, estimator)
-        data = load_source(config, source, options or {}, data_dir)
-        title = str(source) if source is not None else str(config["source"].get("name", ""))
-        catalog = None if data is None else catalog_of(data, estimator._level, _short(title))
         metrics: Any = folder.read_json(METRICS) if folder.has(METRICS) else None
         metrics = metrics if isinstance(metrics, dict) and isinstance(metrics.get("metrics"), dict) else None
-        served = cls(folder.path, config, estimator, metrics, catalog)
-        return served._warmed(explicit=source is not None)
-
-    def _warmed(self, *, explicit: bool) -> Served:
-        """Predict once, so that nobody waits for what only the first time takes; data that the model cannot read is not kept."""
-        if self.catalog is None:
-            return self
+        served = cls(folder.path, config, estimator, metrics)
         try:
-            if self.level == "node" and len(self.catalog) <= _MOST_READY:
-                return self._with(ready=answers_of(self.estimator, self.catalog.items))
-            answers_of(self.estimator, self.catalog.items[:1])
-        except EdgnnError:
-            if explicit:
+            return served._with_source(source, options or {}, data_dir)
+        except (EdgnnError, OSError) as error:
+            if source is not None:
                 raise
-            return self._with(catalog=None)
-        return self
+            warnings.warn(
+                f"nothing can be picked by name: the data of the training cannot be used ({error}); name it with --source",
+                stacklevel=2,
+            )
+            return served
 
-    def _with(self, **changes: Any) -> Served:
-        kept = {name: getattr(self, name) for name in ("path", "config", "estimator", "metrics", "catalog", "ready")}
-        return Served(**(kept | changes))
+    def _with_source(self, source: Path_ | None, options: Mapping[str, Any], data_dir: Path_ | None) -> Served:
+        """Load the data, and predict once, so that nobody waits for what only the first time takes."""
+        data = load_source(self.config, self.level, source, options, data_dir)
+        if data is None:
+            return self
+        title = str(source) if source is not None else str(self.config["source"].get("name", ""))
+        catalog = catalog_of(data, self.level, _short(title))
+        check_known(self.estimator, catalog.items)
+        if self.level == "node" and len(catalog) <= _MOST_READY:
+            return replace(self, catalog=catalog, ready=answers_of(self.estimator, catalog.items))
+        answers_of(self.estimator, catalog.items[:1])
+        return replace(self, catalog=catalog)
 
     @property
     def level(self) -> str:
@@ -251,7 +254,8 @@ class Served:
             "source_items": 0 if self.catalog is None else len(self.catalog),
             "limits": {
                 name: getattr(limits, name) for name in ("bytes", "items", "nodes", "edges", "files", "explained", "seconds")
-            },
+            }
+            | {"json": limits.of_body("application/json")},
         }
 
 

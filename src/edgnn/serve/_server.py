@@ -5,11 +5,13 @@ from __future__ import annotations
 import errno
 import ipaddress
 import socket
+import warnings
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 from edgnn._optional import optional
 from edgnn.errors import EdgnnError
+from edgnn.serve._guard import host_of
 
 if TYPE_CHECKING:
     from edgnn.io._files import Path_
@@ -27,6 +29,7 @@ def serve(
     *,
     host: str = "127.0.0.1",
     port: int = 8000,
+    allowed: Collection[str] = (),
     limits: Limits | None = None,
     on_start: Callable[[str], None] | None = None,
     **loading: Any,
@@ -41,6 +44,8 @@ def serve(
         The address to listen at; only this machine's own by default. Any other one lets other machines in.
     port : int
         0 for any that is free.
+    allowed : collection of str
+        More names that the server may be asked for by, such as that of a proxy in front of it.
     limits : Limits, optional
         What one request may ask for.
     on_start : callable, optional
@@ -51,12 +56,16 @@ def serve(
     uvicorn = optional("uvicorn", "serving a model")
     from edgnn.serve import create_app
     from edgnn.serve._connection import patient_only
-    from edgnn.serve._inputs import remove_uploads
     from edgnn.serve._limits import Limits
+    from edgnn.serve._uploads import remove_uploads
 
     limits = limits or Limits()
     with listening(host, port) as ear:
-        app = create_app(run, limits=limits, hosts=names_of(host), **loading)
+        if not ipaddress.ip_address(ear.getsockname()[0]).is_loopback:
+            warnings.warn(
+                f"other machines can reach {host}, and there is no login: whoever does can use the model", stacklevel=2
+            )
+        app = create_app(run, limits=limits, hosts=names_of(host, allowed), **loading)
         config = uvicorn.Config(
             app, log_level="critical", access_log=False, server_header=False, timeout_graceful_shutdown=_GRACE,
             timeout_keep_alive=30, backlog=_BACKLOG, ws="none", http=patient_only(limits.seconds),
@@ -101,22 +110,29 @@ def _refusal(host: str, port: int, error: Exception) -> str:
     return f"cannot listen at {host}, port {port}: {reason}; --host names an address of this machine"
 
 
-def names_of(host: str) -> Collection[str] | None:
-    """Return what a server at this address may be called; anything, where it listens at all addresses."""
+def names_of(host: str, allowed: Collection[str] = ()) -> Collection[str] | None:
+    """Return what a server at this address may be called; anything, where it listens at all addresses and no name is given."""
+    for name in allowed:
+        if not _is_address(name) and (name.split() != [name] or host_of(name) != name.lower()):
+            raise EdgnnError(f"--allow-host {name!r} is no name of a machine; write it alone, as in models.example.org")
+    if not _is_address(host) or not ipaddress.ip_address(host).is_unspecified:
+        return tuple(dict.fromkeys((*LOCAL_NAMES, host, *allowed)))
+    return tuple(dict.fromkeys((*LOCAL_NAMES, *allowed))) if allowed else None
+
+
+def _is_address(host: str) -> bool:
     try:
-        if ipaddress.ip_address(host).is_unspecified:
-            return None
+        ipaddress.ip_address(host)
     except ValueError:
-        pass
-    return tuple(dict.fromkeys((*LOCAL_NAMES, host)))
+        return False
+    return True
 
 
 def address_of(host: str, port: int) -> str:
     """Return what to type into a browser on this machine."""
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
+    if not _is_address(host):
         return f"http://{host}:{port}"
+    address = ipaddress.ip_address(host)
     if address.is_unspecified:
         return f"http://localhost:{port}"
     return f"http://[{host}]:{port}" if address.version == 6 else f"http://{host}:{port}"

@@ -107,32 +107,40 @@ def catalog_of(data: Dataset, level: str, title: str) -> Catalog:
 
 
 def load_source(
-    config: Mapping[str, Any], source: Path_ | None, options: Mapping[str, Any], data_dir: Path_ | None
+    config: Mapping[str, Any], level: str, source: Path_ | None, options: Mapping[str, Any], data_dir: Path_ | None
 ) -> Dataset | None:
-    """Load what was asked for, or else what a run says it was trained on; ``None`` where that is not here any more."""
+    """Load what was asked for, or else what a run says it was trained on; ``None`` where it does not say.
+
+    Parameters
+    ----------
+    config : mapping
+        Of the run.
+    level : {"graph", "node"}
+        What its model is of.
+    source : path or str, optional
+        What was asked for.
+    options : mapping
+        Of the reader of ``source``.
+    data_dir : path, optional
+        Where named data sets are looked for first.
+    """
     if source is not None:
         named = find(str(source)) is not None  # any other word may be mistyped, or a molecule: it does not leave this machine
         known = {} if named or not exists(source) else reading_options(config, source, options)
         return load_dataset(source, data_dir=data_dir, **({"download": named} | known | dict(options)))
     origin = loadable_origin(config)
-    if origin is None:
-        return None
-    try:
-        return _stored(origin, data_dir)
-    except (EdgnnError, OSError):
-        return None
+    return None if origin is None else _stored(origin, level, data_dir)
 
 
-def _stored(origin: Mapping[str, Any], data_dir: Path_ | None) -> Dataset:
+def _stored(origin: Mapping[str, Any], level: str, data_dir: Path_ | None) -> Dataset:
     name, target = origin["name"], origin.get("target") or []
     options = dict(origin["options"])
     where = data_dir if data_dir is not None else origin.get("data_dir")
     if find(name) is None and not exists(name):
         raise EdgnnError(f"{name} is not there any more")
-    of_nodes = origin.get("task") != "graph" and origin.get("format") in _NODE_TARGETS and "graphs" not in options
     if origin.get("target_file"):
-        options |= {"target_file": origin["target_file"], "target": target, "level": origin.get("task")}
-    elif of_nodes and len(target) == 1:
+        options |= {"target_file": origin["target_file"], "target_column": target, "level": origin.get("task")}
+    elif level == "node" and origin.get("format") in _NODE_TARGETS and len(target) == 1:
         options["node_target"] = target[0]
     return load_dataset(name, data_dir=where, download=False, **options)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -9,23 +10,26 @@ from edgnn.errors import GraphError
 from edgnn.graphs import Graphs, Nodes
 from edgnn.serve._colors import color_rounds
 from edgnn.serve._explaining import explained
-from edgnn.serve._inputs import Upload, nodes_of, of_files, of_json, of_names, of_smiles, one_of
+from edgnn.serve._inputs import nodes_of, of_json, of_names, one_of
 from edgnn.serve._limits import Deadline, Limits
+from edgnn.serve._molecules import LeftOut, of_smiles
 from edgnn.serve._source import picked
+from edgnn.serve._uploads import Upload, check_learned, of_files
 
 if TYPE_CHECKING:
     from edgnn.serve._answers import Answers
     from edgnn.serve._model import Served
-    from edgnn.serve._schemas import OneRequest, PredictRequest
+    from edgnn.serve._requests import OneRequest, PredictRequest
 
 
 @dataclass(frozen=True, eq=False)
 class Item:
-    """One item of a request: spelled out, or one of the uploaded."""
+    """One item of a request: spelled out, or one of those uploaded; with ``skip``, of those that can be read."""
 
     request: OneRequest | None = None
     uploads: list[Upload] | None = None
     place: int = 0
+    skip: bool = False
 
 
 class Work:
@@ -48,13 +52,15 @@ class Work:
         return self._told(served.answers(self._items(graphs, request.nodes), deadline), format)
 
     def predict_files(
-        self, uploads: list[Upload], nodes: str | None, deadline: Deadline, format: str
+        self, uploads: list[Upload], nodes: str | None, deadline: Deadline, format: str, *, skip: bool
     ) -> dict[str, Any] | bytes:
         """Answer for all graphs, or the named nodes, of uploaded files."""
-        graphs = of_files(self._served, uploads, self._limits, deadline)
+        graphs, skipped = of_files(self._served, uploads, self._limits, deadline, skip=skip)
         deadline.check()
         names = None if nodes is None else [line.strip() for line in nodes.splitlines() if line.strip()]
-        return self._told(self._served.answers(self._items(graphs, names), deadline), format)
+        items = self._items(graphs, names)
+        check_learned(self._served, items)
+        return self._told(self._served.answers(items, deadline), format, skipped)
 
     def explain(self, item: Item, target: str | None, deadline: Deadline, *, change: bool) -> dict[str, Any]:
         """Say what a prediction rests on."""
@@ -91,7 +97,7 @@ class Work:
     def _one(self, item: Item, deadline: Deadline) -> Graphs | Nodes:
         served, limits, request = self._served, self._limits, item.request
         if item.uploads is not None:
-            graphs = of_files(served, item.uploads, limits, deadline)
+            graphs, _ = of_files(served, item.uploads, limits, deadline, skip=item.skip)
             return one_of(graphs if served.level == "graph" else graphs.nodes, item.place)
         assert request is not None
         if request.smiles is not None:
@@ -106,13 +112,13 @@ class Work:
         assert name is not None
         return picked(served.catalog_or_fail(), of_names(served, [name], limits, level))
 
-    def _told(self, answers: Answers, format: str, skipped: list[dict[str, Any]] | None = None) -> dict[str, Any] | bytes:
+    def _told(self, answers: Answers, format: str, skipped: Sequence[LeftOut] = ()) -> dict[str, Any] | bytes:
         served = self._served
         if format == "csv":
-            return answers.csv(served.estimator, served.class_names, served.target_names)
+            return answers.csv(served.estimator, served.class_names, served.target_names, skipped)
         return {
             "task": served.estimator._encoding.task,
             "classes": served.classes,
             "predictions": answers.rows(served.class_names),
-            "skipped": skipped or [],
+            "skipped": [{"index": entry.index, "input": entry.input, "error": entry.error} for entry in skipped],
         }

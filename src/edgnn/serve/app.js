@@ -1,47 +1,9 @@
 'use strict';
 // What the page does: asking the server, and showing what it answers.
 (() => {
-const MOST_ROWS = 200;
-let model, current = null, files = [], names = [], typed = 0, looking = null;
+const MOST_ROWS = 200, MOST_CHIPS = 40;
+let model, current = null, files = [], names = [], typed = 0, looking = null, picking = Promise.resolve(), sorted = null;
 
-// Asking the server
-
-// Of all questions about one place only the last counts; earlier ones are given up, here and at the server.
-const asking = new Map();
-const giveUp = (place) => {
-  for (const [other, turn] of asking) if (place.contains(other)) { turn.abort(); asking.delete(other); }
-};
-const latest = (place) => {
-  giveUp(place);
-  asking.set(place, new AbortController());
-  return asking.get(place).signal;
-};
-const ask = async (path, body, signal) => {
-  const form = body instanceof FormData;
-  let answer;
-  try {
-    answer = await fetch(path, body === undefined ? {} : {
-      signal, method: 'POST', body: form ? body : JSON.stringify(body), headers: form ? {} : {'Content-Type': 'application/json'},
-    });
-  } catch {
-    throw new Error('The server does not answer; is it still running?');
-  }
-  if (answer.ok) return answer;
-  let told = '';
-  try { told = (await answer.json()).error; } catch { /* no sentence came with it */ }
-  throw new Error(told || `The server answered with ${answer.status}.`);
-};
-const sentence = (text) => (/^[a-z]+ /.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text) + (/[.!?]$/.test(text) ? '' : '.');
-const complain = (error) => {
-  $('problem').textContent = error ? sentence(error.message || String(error)) : '';
-  $('problem').hidden = !error;
-};
-const upload = (asking, fields) => {
-  const form = new FormData();
-  for (const file of asking.files) form.append('files', file, file.name);
-  for (const [name, value] of Object.entries(fields || {})) form.append(name, value);
-  return form;
-};
 const about = async (path, place, id, more, signal) => (await (current.way === 'file'
   ? ask(`${path}/file`, upload(current, {item: place, ...more}), signal)
   : ask(path, {[{smiles: 'smiles', names: model.level === 'node' ? 'node' : 'example'}[current.way]]: id, ...more}, signal))).json();
@@ -57,27 +19,34 @@ const setWay = (value) => {
   const found = document.querySelector(`#ways input[value="${value}"]`);
   if (found) { found.checked = true; showWay(); }
 };
-const chip = (text, title, remove) => make('li', {title}, make('span', {}, text),
-  make('button', {type: 'button', 'aria-label': `Remove ${text}`, onclick: remove}, '×'));
 const showFiles = () => $('files').replaceChildren(...files.map((file, place) =>
   chip(`${file.name} (${size(file.size)})`, file.name, () => { files.splice(place, 1); showFiles(); $('file').focus(); })));
-const size = (bytes) => bytes < 1024 ? `${bytes} B` : bytes < 2 ** 20 ? `${(bytes / 1024).toFixed(0)} KB` : `${(bytes / 2 ** 20).toFixed(1)} MB`;
 const take = (given) => {
   files = [...given];
   setWay('file');
   showFiles();
   if (files.length) submit();
 };
-const showNames = () => $('chosen').replaceChildren(...names.map((name, place) =>
-  chip(called.get(name) || short(name), name, () => { names.splice(place, 1); showNames(); $('search').focus(); })));
+const showNames = () => {
+  const more = names.length - MOST_CHIPS, focus = () => { showNames(); $('search').focus(); };
+  $('chosen').replaceChildren(...names.slice(0, MOST_CHIPS).map((name, place) =>
+    chip(called.get(name) || short(name), name, () => { names.splice(place, 1); focus(); })));
+  if (more > 0) $('chosen').append(make('li', {}, make('span', {}, `and ${more.toLocaleString('en')} more`),
+    make('button', {type: 'button', class: 'link', onclick: () => { names = []; focus(); }}, 'Remove all')));
+};
 const called = new Map();
-const choose = (name, text) => {
+const add = (name, text) => {
   called.set(name, text);
   if (!names.includes(name)) names.push(name);
+};
+const choose = (name, text) => {
+  add(name, text);
   showNames();
   $('search').value = '';
+  note('');
   closeOptions();
 };
+const note = (words) => { $('match').textContent = words; };
 const closeOptions = () => {
   typed += 1;  // a search under way has nothing to show any more
   looking = null;
@@ -104,7 +73,7 @@ const search = () => {
 const look = async (turn) => {
   let found;
   try {
-    found = await (await ask(`/names?limit=40&search=${encodeURIComponent($('search').value)}`)).json();
+    found = await namesLike($('search').value);
   } catch (error) { if (turn === typed) complain(error); return; }
   if (turn !== typed || document.activeElement !== $('search')) return;
   $('options').replaceChildren(...found.names.map((name, place) => make('li',
@@ -112,6 +81,45 @@ const look = async (turn) => {
     make('span', {}, found.texts[place]), found.texts[place] === name ? null : make('small', {}, name))));
   $('options').hidden = !found.names.length;
   $('search').setAttribute('aria-expanded', String(found.names.length > 0));
+  note(found.names.length ? '' : SEVERAL.test($('search').value) ? 'No match as a whole; press Enter to take the names one by one' : 'No match');
+};
+const listed = (texts) => texts.slice(0, 20).join(', ') + (texts.length > 20 ? ` and ${(texts.length - 20).toLocaleString('en')} more` : '');
+const pick = async (text) => {
+  closeOptions();
+  complain(null);
+  const lines = trimmed(text.split(/[\r\n]+/));
+  if (lines.length > model.limits.items) {
+    complain(new Error(`${plural(lines.length, 'name')} are more than the ${model.limits.items.toLocaleString('en')} of one request`));
+    return lines;
+  }
+  note(lines.length > 1 ? `Looking up ${plural(lines.length, 'name')}…` : 'Looking it up…');
+  try {
+    const found = await namedAll(lines);
+    for (const {count, name, text: title} of found) if (count === 1) add(name, title);
+    showNames();
+    const [unknown, several] = [found.filter(({count}) => !count), found.filter(({count}) => count > 1)].map((part) => part.map(({given}) => given));
+    const said = [];
+    if (unknown.length === 1) said.push(`No ${model.level} of ${model.source} is called ${unknown[0]}`);
+    else if (unknown.length) said.push(`${plural(unknown.length, 'name')} are not in ${model.source}: ${listed(unknown)}`);
+    if (several.length) said.push(`Several ${model.level}s are called so, choose from the list: ${listed(several)}`);
+    complain(said.length ? said.join('. ') : null);
+    return [...unknown, ...several];
+  } catch (error) {
+    complain(error);
+    return lines;
+  } finally { note(''); }
+};
+// What stands in the field stays there as far as it is no name.
+const pickTyped = async () => {
+  const given = $('search').value, left = await pick(given);
+  if ($('search').value === given) $('search').value = left.join(', ');
+  return !left.length;
+};
+const pasted = (event) => {
+  const text = event.clipboardData?.getData('text') || '';
+  if (!/[\r\n]/.test(text.trim())) return;  // a field of one line would run the lines together
+  event.preventDefault();
+  picking = picking.then(() => pick(text));
 };
 // Keys are about what the text finds: while that is looked for, the list is of an earlier text, and they wait.
 const settled = async () => {
@@ -124,10 +132,10 @@ const keys = async (event) => {
   if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
     event.preventDefault();
     if (!open) search(); else if (await settled()) move(event.key === 'ArrowDown' ? 1 : -1);
-  } else if (event.key === 'Enter' && open && (active() || $('search').value)) {
+  } else if (event.key === 'Enter' && ((open && active()) || $('search').value.trim())) {
     event.preventDefault();
     if (!await settled()) return;
-    if ($('options').hidden) { submit(); return; }
+    if ($('options').hidden) { await pickTyped(); return; }
     const chosen = active() || $('options').children[0];
     const text = chosen.querySelector('span').textContent;
     choose(chosen.querySelector('small')?.textContent || text, text);
@@ -141,9 +149,9 @@ const keys = async (event) => {
 
 const gather = () => {
   if (way() === 'smiles') {
-    const lines = $('smiles').value.split('\n').map((line) => line.trim()).filter(Boolean);
+    const lines = $('smiles').value.split('\n').map((line, place) => [line.trim(), place + 1]).filter(([line]) => line);
     if (!lines.length) throw new Error('Write at least one SMILES, such as CCO.');
-    return {way: 'smiles', path: '/predict', body: {smiles: lines, bad: 'skip'}};
+    return {way: 'smiles', path: '/predict', body: {smiles: lines.map(([line]) => line), bad: 'skip'}, lines: lines.map(([, number]) => number)};
   }
   if (way() === 'names') {
     if (!names.length) throw new Error(`Choose at least one ${model.level}.`);
@@ -154,13 +162,20 @@ const gather = () => {
   if (total > model.limits.bytes) throw new Error(`The files have ${size(total)}; the server takes up to ${size(model.limits.bytes)} at once.`);
   return {way: 'file', path: '/predict/file', files: [...files]};
 };
+const bodyOf = (asked) => asked.body || upload(asked);
 const submit = async () => {
   const signal = latest($('ask'));
   complain(null);
+  $('busy').textContent = '';
+  if (way() === 'names') {
+    await picking;
+    if ($('search').value.trim() && !await pickTyped()) return;
+    if (signal.aborted || !(names.length || $('problem').hidden)) return;
+  }
   try {
     const next = gather();
     $('busy').textContent = 'Predicting…';
-    const found = await (await ask(next.path, next.body || upload(next), signal)).json();
+    const found = await (await ask(next.path, bodyOf(next), signal)).json();
     current = next;  // not before: what is shown until now can still be asked about
     showResults(found);
   } catch (error) {
@@ -172,12 +187,20 @@ const submit = async () => {
   $('busy').textContent = '';
 };
 const downloadCsv = async () => {
+  const button = $('csv'), words = button.textContent, held = document.activeElement === button;
+  button.disabled = true;
+  button.textContent = 'Preparing…';
+  $('told').textContent = 'Preparing the table';
   try {
-    const blob = await (await ask(`${current.path}?format=csv`, current.body || upload(current))).blob();
+    const blob = await (await ask(`${current.path}?format=csv`, bodyOf(current))).blob();
     const link = make('a', {href: URL.createObjectURL(blob), download: 'predictions.csv'});
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
   } catch (error) { complain(error); }
+  button.textContent = words;
+  button.disabled = false;
+  $('told').textContent = '';
+  if (held && document.activeElement === document.body) button.focus();  // what is disabled loses it
 };
 const what = (count) => plural(count, current.way === 'smiles' ? 'molecule' : model.level);
 const summary = (found) => {
@@ -187,16 +210,22 @@ const summary = (found) => {
   const several = found.predictions.length > 1 && parts.length;
   return what(found.predictions.length) + (several ? `: ${parts.join(', ')}${counts.size > 4 ? ', …' : ''}` : '');
 };
+const showSkipped = (skipped) => {
+  const kind = current.lines ? 'line' : /\.(sdf?|mol)(\.gz)?$/i.test(current.files?.[0].name) ? 'record' : 'row';
+  const shown = skipped.slice(0, 20).map(({index, input, error}) =>
+    make('li', {}, `${kind} ${current.lines ? current.lines[index] : index + 1}, `, make('code', {}, input), `: ${error}`));
+  const more = skipped.length - shown.length;
+  $('skipped').replaceChildren(...(shown.length ? [make('div', {class: 'alert', role: 'alert'},
+    `${plural(skipped.length, kind)} could not be read and ${skipped.length === 1 ? 'was' : 'were'} left out${kind === 'row' ? ' (counted without a header)' : ''}:`,
+    make('ul', {}, ...shown), more > 0 ? `and ${more.toLocaleString('en')} more` : null)] : []));
+};
 const showResults = (found) => {
   $('summary').textContent = summary(found);
-  const skipped = found.skipped.slice(0, 20).map(({index, input, error}) => make('li', {}, `line ${index + 1}, `, make('code', {}, input), `: ${error}`));
-  const more = found.skipped.length - skipped.length;
-  $('skipped').replaceChildren(...(skipped.length ? [make('div', {class: 'alert', role: 'alert'},
-    `${plural(found.skipped.length, 'line')} could not be read and ${found.skipped.length === 1 ? 'was' : 'were'} left out:`,
-    make('ul', {}, ...skipped), more > 0 ? `and ${more} more` : null)] : []));
-  const heads = ['', 'Prediction', found.task === 'values' ? null : 'Probability', model.familiarity ? 'Like the training data?' : null];
-  $('columns').replaceChildren(...heads.filter((head) => head !== null).map((head, place) => make('th', {scope: 'col'}, place ? head :
-    current.way === 'smiles' ? 'Molecule' : model.level === 'node' ? 'Node' : 'Graph')));
+  showSkipped(found.skipped);
+  current.columns = columnsOf(found);
+  sorted = null;
+  $('columns').replaceChildren(...current.columns.map((column) => make('th', {scope: 'col'}, column.key && found.predictions.length > 1
+    ? make('button', {type: 'button', onclick: () => sortBy(column)}, column.head) : column.head)));
   $('filter').value = '';
   $('filter-label').hidden = found.predictions.length <= 20;
   current.found = found;
@@ -211,10 +240,39 @@ const showRows = () => {
   giveUp($('rows'));
   const {found} = current, wanted = $('filter').value.trim().toLowerCase();
   const chosen = found.predictions.map((row, place) => [row, place]).filter(([row]) => !wanted || `${row.id} ${row.text || ''}`.toLowerCase().includes(wanted));
+  if (sorted) chosen.sort(([one], [two]) => compared(sorted.column.key(one), sorted.column.key(two), sorted.falling));
   $('rows').replaceChildren(...chosen.slice(0, MOST_ROWS).map(([row, place]) => rowOf(found, row, place)));
   const left = chosen.length - MOST_ROWS;
   $('more').hidden = left <= 0;
   $('more').textContent = left > 0 ? `and ${left.toLocaleString('en')} more, which are in the CSV` : '';
+};
+// First the most, then the least, then the order in which they were given.
+const sortBy = (column) => {
+  sorted = sorted?.column !== column ? {column, falling: true} : sorted.falling ? {column, falling: false} : null;
+  const order = sorted && (sorted.falling ? 'descending' : 'ascending');
+  [...$('columns').children].forEach((head, place) => {
+    if (sorted && current.columns[place] === column) head.setAttribute('aria-sort', order); else head.removeAttribute('aria-sort');
+  });
+  $('told').textContent = sorted ? `Sorted by ${column.head}, ${order}` : 'In the order given';
+  showRows();
+};
+const columnsOf = (found) => {
+  const columns = [{head: current.way === 'smiles' ? 'Molecule' : model.level === 'node' ? 'Node' : 'Graph'}];
+  const several = found.task === 'values' && found.classes.length > 1, one = (value) => Array.isArray(value) ? value[0] : value;
+  const shares = found.task !== 'values', top = (row) => shares ? topOf(found, row) : 0;
+  const spread = (row) => { const {std} = row.uncertainty; return (Array.isArray(std) ? std[top(row)] : std) ?? null; };
+  columns.push({head: 'Prediction', class: 'top', key: several ? null : (row) => shares ? labelsOf(found, row) : one(row.prediction),
+    cell: (row) => [shares || several ? labelsOf(found, row) : number(one(row.prediction))]});
+  if (shares) columns.push({head: found.task === 'labels' ? 'Highest probability' : 'Probability', key: (row) => row.probabilities[top(row)],
+    cell: (row) => [make('span', {class: 'share'}, track(row.probabilities[top(row)], model.members > 1 ? spread(row) : 0),
+      make('span', {}, percent(row.probabilities[top(row)]), found.task === 'labels' ? ` for ${found.classes[top(row)]}` : null))]});
+  if (model.members > 1 && !several) columns.push({head: 'Uncertainty', key: spread,
+    cell: (row) => [spread(row) === null ? '–' : `± ${shares ? percent(spread(row)) : number(Number(spread(row).toPrecision(2)))}`]});
+  if (model.familiarity) columns.push({head: 'Like the training data?', key: newness, cell: (row) => {
+    const [kind, words] = familiar(row);
+    return [make('span', {class: `dot ${kind}`}), words];
+  }});
+  return columns;
 };
 const topOf = (found, row) => {
   const place = found.classes.indexOf(String(row.prediction));
@@ -230,6 +288,12 @@ const spreadOf = (row, place) => {
   const std = row.uncertainty.std, value = Array.isArray(std) ? std[place] : std;
   return model.members > 1 && value !== undefined && value !== null ? ` ± ${number(Number(value.toPrecision(2)))}` : '';
 };
+const newness = (row) => {
+  if (!row.familiarity) return null;
+  const {first_new_round: first, seen_share: shares} = row.familiarity;
+  if (model.level === 'node') return first === null ? 0 : 1 / (1 + first);
+  return first === null ? 0 : 1 - shares[shares.length - 1];
+};
 const familiar = (row) => {
   if (!row.familiarity) return ['unknown', 'not known'];
   const {first_new_round: first, seen_share: shares} = row.familiarity;
@@ -242,16 +306,8 @@ const familiar = (row) => {
 const rowOf = (found, row, place) => {
   const shown = String(row.id), opened = make('button', {type: 'button', class: 'item', 'aria-expanded': 'false', title: shown},
     make(current.way === 'smiles' ? 'code' : 'span', {}, (row.graph !== undefined && row.graph !== null ? `${row.graph}: ` : '') + (row.text || short(shown))));
-  const cells = [make('th', {scope: 'row'}, opened), make('td', {class: 'top'}, labelsOf(found, row))];
-  if (found.task !== 'values') {
-    const top = topOf(found, row), std = row.uncertainty.std;
-    cells.push(make('td', {}, make('span', {class: 'share'}, track(row.probabilities[top], model.members > 1 ? std[top] : 0),
-      make('span', {}, percent(row.probabilities[top]), model.members > 1 ? ` ± ${percent(std[top])}` : null))));
-  }
-  if (model.familiarity) {
-    const [kind, words] = familiar(row);
-    cells.push(make('td', {}, make('span', {class: `dot ${kind}`}), words));
-  }
+  const cells = [make('th', {scope: 'row'}, opened), ...current.columns.slice(1).map((column) =>
+    make('td', {class: column.class, 'data-label': column.head}, make('div', {}, ...column.cell(row))))];
   const line = make('tr', {}, ...cells);
   let detail = null;
   opened.addEventListener('click', () => {
@@ -349,16 +405,6 @@ const why = async (body, row, place, target) => {
   body.replaceChildren(...parts);
   if (held) body.querySelector('select')?.focus();
 };
-const reasonTable = (reasons) => {
-  const most = Math.max(...reasons.map(({contribution}) => Math.abs(contribution || 0)), 1e-12);
-  const shown = reasons.filter(({contribution}) => contribution === null || Math.abs(contribution) > 1e-5 * most);  // the rest is rounding
-  return make('table', {class: 'reasons'}, make('tbody', {}, ...shown.map(({words, contribution}) => {
-    const kind = contribution < 0 ? 'against' : 'for', bar = make('i', {class: kind});
-    bar.style.width = `${50 * Math.abs(contribution || 0) / most}%`;
-    return make('tr', {}, make('th', {scope: 'row'}, words), make('td', {}, make('span', {class: 'track', 'aria-hidden': 'true'}, bar)),
-      make('td', {class: kind}, contribution === null ? '–' : signed(contribution)));
-  })));
-};
 const changed = async (box, row, place) => {
   const answer = await answered(box, 'Looking for the smallest change…', '/explain', row, place, {counter_example: true});
   if (!answer) return;
@@ -430,7 +476,7 @@ const ways = () => {
   $('ways').append(...choices('way', found, found[0][0], showWay).children);
   $('samples').append(...SAMPLES.flatMap(([name, smiles], place) => [place ? ', ' : '', make('button', {type: 'button', class: 'link',
     onclick: () => { $('smiles').value = `${$('smiles').value.trim() ? `${$('smiles').value.trim()}\n` : ''}${smiles}\n`; $('smiles').focus(); }}, name)]));
-  $('search-label').textContent = `Search the ${model.source_items.toLocaleString('en')} ${model.level}s of ${model.source}`;
+  $('search-label').textContent = `Search the ${model.source_items.toLocaleString('en')} ${model.level}s of ${model.source}, or paste a list of names`;
   $('formats').textContent = (model.smiles ? 'CSV with a SMILES column, SDF, ' : '') + 'tables of nodes and edges (several files), GraphML, node-link JSON, RDF, a TU set as zip; '
     + `up to ${size(model.limits.bytes)}`;
   showWay();
@@ -453,7 +499,8 @@ const start = async () => {
   $('ask').hidden = false;
   $('ask').addEventListener('submit', (event) => { event.preventDefault(); submit(); });
   $('smiles').addEventListener('keydown', (event) => { if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) submit(); });
-  $('search').addEventListener('input', search);
+  $('search').addEventListener('input', () => { complain(null); search(); });
+  $('search').addEventListener('paste', pasted);
   $('search').addEventListener('focus', search);
   $('search').addEventListener('blur', closeOptions);
   $('search').addEventListener('keydown', keys);
@@ -461,18 +508,7 @@ const start = async () => {
   $('file').addEventListener('change', () => { take($('file').files); $('file').value = ''; });
   $('csv').addEventListener('click', downloadCsv);
   $('filter').addEventListener('input', showRows);
-  let over = 0;
-  const brings = (event) => event.dataTransfer?.types.includes('Files');  // text may be dropped into the fields as ever
-  addEventListener('dragenter', (event) => { if (brings(event)) { over += 1; $('cover').hidden = false; } });
-  addEventListener('dragleave', () => { over = Math.max(0, over - 1); $('cover').hidden = over === 0; });
-  addEventListener('dragover', (event) => { if (brings(event)) event.preventDefault(); });
-  addEventListener('drop', (event) => {
-    if (!brings(event)) return;
-    event.preventDefault();
-    over = 0;
-    $('cover').hidden = true;
-    if (event.dataTransfer.files.length) take(event.dataTransfer.files);
-  });
+  onDrop(take);
 };
 start();
 })();

@@ -1,0 +1,210 @@
+"""Molecules of requests, as SMILES and in files: read one after another, those that cannot be read named or left out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from edgnn._text import short
+from edgnn.datasets._origin import molecule_options
+from edgnn.errors import FormatError, GraphError
+from edgnn.graphs import Graphs
+from edgnn.io import from_smiles, read_sdf, read_smiles_table
+from edgnn.io._files import open_binary
+from edgnn.io._molecule_files import column_of, id_column, records, table
+from edgnn.io._molecules import MoleculeOptions
+from edgnn.io._option_types import fitting
+from edgnn.io._rdkit import Collector, read_mol_block, read_smiles
+from edgnn.serve._limits import LONGEST_SMILES, Deadline, Limits, TooLarge
+
+if TYPE_CHECKING:
+    from edgnn.serve._model import Served
+
+_LETTERS_AT_ONCE = 10_000
+_LONGEST = {"smiles": LONGEST_SMILES, "sdf": 40 * LONGEST_SMILES}  # RDKit takes the square of a ring, and lets no thread run
+_READERS = {"smiles": read_smiles_table, "sdf": read_sdf}
+_RENAME = "; call the column of SMILES so, or where the file has no header, let its name end in .smi"
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A molecule that could not be read.
+
+    Parameters
+    ----------
+    index : int
+        Its place in the request or file, counted from 0.
+    input : str
+        What was given: its SMILES, or the title of its record.
+    error : str
+        Why it could not be read.
+    name : str or int
+        What it is called in a table of answers.
+    """
+
+    index: int
+    input: str
+    error: str
+    name: str | int
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A molecule of a file as text: the line it begins at, what errors call it, what tables call it."""
+
+    line: int
+    where: str
+    name: str
+    text: str
+
+
+def of_smiles(
+    served: Served, texts: Sequence[str], limits: Limits, deadline: Deadline, *, skip: bool
+) -> tuple[Graphs, list[LeftOut]]:
+    """Return molecules as graphs, and those left out."""
+    served.check_level("graph", "smiles")
+    limits.check_items(len(texts), "molecules")
+    options = molecule_options(served.config)
+    parts: list[Graphs] = []
+    skipped: list[LeftOut] = []
+    nodes = edges = 0
+    for first, piece in _pieces(texts):
+        deadline.check()
+        try:
+            found: Graphs | None = from_smiles(piece, **options)
+        except GraphError as error:
+            if not skip:
+                raise GraphError(_counted_from(first, str(error))) from None
+            found, left_out = _readable(piece, first, options, deadline)
+            skipped += left_out
+        if found is not None:
+            parts.append(found)
+            nodes, edges = nodes + found.num_nodes, edges + found.num_edges
+            limits.check_sizes(nodes, edges)
+    if not parts:
+        raise _none_readable(skipped)
+    return parts[0] if len(parts) == 1 else Graphs.concat(parts), skipped
+
+
+def _pieces(texts: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+    """Yield molecules that take well below a second to read, and the place of the first of them."""
+    first, piece, letters = 0, list[str](), 0
+    for place, text in enumerate(texts):
+        if piece and letters + len(text) > _LETTERS_AT_ONCE:
+            yield first, piece
+            first, piece, letters = place, [], 0
+        piece.append(text)
+        letters += len(text)
+    yield first, piece
+
+
+def _counted_from(first: int, error: str) -> str:
+    """Return an error with the place of the molecule among all."""
+    return re.sub(r"^SMILES (\d+)", lambda told: f"SMILES {int(told[1]) + first}", error)
+
+
+def _readable(
+    texts: Sequence[str], first: int, options: dict[str, Any], deadline: Deadline
+) -> tuple[Graphs | None, list[LeftOut]]:
+    good: list[str] = []
+    skipped: list[LeftOut] = []
+    for place, text in enumerate(texts, first):
+        deadline.check()
+        try:
+            from_smiles([text], **options)
+            good.append(text)
+        except GraphError as error:
+            reason = str(error).partition("): ")[2] or str(error)
+            skipped.append(LeftOut(place, text, reason, text))
+    return (from_smiles(good, **options) if good else None), skipped
+
+
+def of_molecule_file(
+    path: Path, kind: str, options: Mapping[str, Any], limits: Limits, deadline: Deadline, *, skip: bool
+) -> tuple[Graphs, list[LeftOut]]:
+    """Return the molecules of an SD file or a table, as its reader does, and those left out.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    kind : {"smiles", "sdf"}
+        Its format.
+    options : mapping
+        Of the reader.
+    limits : Limits
+        How much there may be.
+    deadline : Deadline
+        Looked at before every molecule.
+    skip : bool
+        Whether to leave out what cannot be read.
+    """
+    told = fitting(kind, _READERS[kind], options)
+    collector = Collector(**{name: value for name, value in told.items() if name in MoleculeOptions.__annotations__})
+    names: dict[int, str] = {}
+    skipped: list[LeftOut] = []
+    nodes = edges = 0
+    with open_binary(path, limits.unpacked) as stream:
+        for place, entry in enumerate(_records(stream, path) if kind == "sdf" else _rows(stream, path, told)):
+            deadline.check()
+            try:
+                mol = _molecule(entry, kind, keep_hydrogens=bool(told.get("hydrogens")))
+                collector.add(mol, entry.where)
+            except (GraphError, TooLarge) as error:
+                reason = str(error).removeprefix(f"{entry.where}: ")
+                if not skip:
+                    raise _refused(path, entry, reason, long=isinstance(error, TooLarge)) from None
+                given = entry.text if kind == "smiles" else entry.name or entry.where
+                skipped.append(LeftOut(place, given[:LONGEST_SMILES], reason, entry.name[:LONGEST_SMILES] or place))
+                continue
+            names[place] = entry.name
+            nodes, edges = nodes + mol.GetNumAtoms(), edges + 2 * mol.GetNumBonds()
+            limits.check_sizes(nodes, edges)
+    if skipped and not names:
+        raise _none_readable(skipped)
+    numbered = list(names) if skipped else None  # with some left out, numbers would be those of others
+    return collector.graphs(list(names.values()) if all(names.values()) else numbered), skipped
+
+
+def _records(stream: BinaryIO, path: Path) -> Iterator[_Entry]:
+    for number, (line, record) in enumerate(records(stream, path), 1):
+        title = record.partition("\n")[0].strip()
+        yield _Entry(line, f"record {number} ({short(title)})" if title else f"record {number}", title, record)
+
+
+def _rows(stream: BinaryIO, path: Path, options: Mapping[str, Any]) -> Iterator[_Entry]:
+    smiles = options.get("smiles", "smiles")
+    header, rows = table(stream, path, smiles, options.get("delimiter"))
+    place = column_of(header, smiles, path, _RENAME)
+    named = id_column(header, options.get("id"), [place], path)
+    for line, row in rows:
+        if len(row) != len(header):
+            raise FormatError(path, f"the row has {len(row)} cells, but the header has {len(header)}", line)
+        text = row[place].strip()
+        yield _Entry(line, f"SMILES {short(text)}", (row[named].strip() if named is not None else "") or text, text)
+
+
+def _molecule(entry: _Entry, kind: str, *, keep_hydrogens: bool) -> Any:
+    if len(entry.text) > _LONGEST[kind]:
+        raise TooLarge(f"the molecule has {len(entry.text):,} characters; {_LONGEST[kind]:,} are allowed")
+    mol, reason = read_mol_block(entry.text, keep_hydrogens) if kind == "sdf" else read_smiles(entry.text)
+    if mol is None:
+        raise GraphError(reason)
+    return mol
+
+
+def _refused(path: Path, entry: _Entry, reason: str, *, long: bool) -> GraphError | TooLarge:
+    """Return the error that one molecule is."""
+    if long:
+        return TooLarge(f"{path.name}, line {entry.line}: {reason}: leave it out")
+    return FormatError(path, f"{entry.where}: {reason}; correct it, take it out, or have it skipped with bad=skip", entry.line)
+
+
+def _none_readable(skipped: Sequence[LeftOut]) -> GraphError:
+    first = short(skipped[0].input, 60)
+    if len(skipped) == 1:
+        return GraphError(f"the molecule {first} cannot be read: {skipped[0].error}")
+    return GraphError(f"none of the {len(skipped):,} molecules can be read; the first, {first}: {skipped[0].error}")

@@ -1,0 +1,168 @@
+import asyncio
+import json
+import threading
+
+import httpx
+import pytest
+
+from edgnn.serve import Limits, create_app
+from edgnn.serve._limits import Busy
+from edgnn.serve._workers import Workers
+from serve_runs import client_of, run_async
+
+
+def slow(begun, event, ended):
+    def work(*given, **named):
+        begun.set()
+        event.wait(200)
+        ended.append(1)
+        return 1
+
+    return work
+
+
+def test_work_beyond_its_time_is_given_up_and_later_work_goes_on():
+    async def main():
+        workers, begun, event, ended = Workers(Limits(seconds=1, workers=1)), threading.Event(), threading.Event(), []
+        while not begun.is_set():  # what a thread takes up when its time is over is not begun
+            with pytest.raises(Busy) as told:
+                await workers.run(slow(begun, event, ended))
+        assert str(told.value).startswith("this took longer than 1 seconds")
+        assert ended == []
+        ran = []
+        with pytest.raises(Busy, match="longer than 1 seconds"):
+            await workers.run(lambda _: ran.append(1))
+        event.set()
+        workers._limits = Limits()
+        assert await workers.run(lambda _: 7) == 7
+        while workers.waiting:
+            await asyncio.sleep(0.001)
+        assert ran == []
+        workers.close()
+
+    run_async(main())
+
+
+def test_beyond_the_queue_requests_are_turned_away():
+    async def main():
+        workers, event = Workers(Limits(workers=1, waiting=3)), threading.Event()
+        tasks = [asyncio.create_task(workers.run(slow(threading.Event(), event, []))) for _ in range(3)]
+        while workers.waiting < 3:
+            await asyncio.sleep(0.001)
+        with pytest.raises(Busy, match="3 requests are waiting already"):
+            await workers.run(lambda _: 1)
+        event.set()
+        assert await asyncio.gather(*tasks) == [1, 1, 1]
+        workers.close()
+
+    run_async(main())
+
+
+def test_health_stays_while_a_request_is_slow(mutag_run, monkeypatch):
+    event = threading.Event()
+    monkeypatch.setattr("edgnn.serve._work.Work.predict", slow(threading.Event(), event, []))
+    app = create_app(mutag_run, limits=Limits(workers=1))
+
+    async def main():
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://localhost") as client:
+            asked = asyncio.create_task(client.post("/predict", json={"smiles": ["C"]}))
+            while not app.state.workers.waiting:
+                await asyncio.sleep(0.001)
+            health = await client.get("/health")
+            assert not asked.done()
+            assert health.json() == {"status": "ok", "waiting": 1}
+            event.set()
+            assert (await asked).status_code == 200
+
+    try:
+        run_async(main())
+    finally:
+        event.set()
+
+
+def test_a_slow_request_gets_503(mutag_run, monkeypatch):
+    begun, event = threading.Event(), threading.Event()
+    monkeypatch.setattr("edgnn.serve._work.Work.predict", slow(begun, event, []))
+    client = client_of(mutag_run, limits=Limits(seconds=1, workers=1))
+    try:
+        while not begun.is_set():  # as above
+            answer = client.post("/predict", json={"smiles": ["C"]})
+            assert answer.status_code == 503
+    finally:
+        event.set()
+    assert answer.headers["retry-after"] == "5"
+    assert answer.json()["error"].startswith("this took longer than 1 seconds")
+
+
+def scope_of(path):
+    headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
+    return {
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST", "path": path,
+        "raw_path": path.encode(), "root_path": "", "scheme": "http", "query_string": b"", "headers": headers,
+        "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2),
+    }  # fmt: skip
+
+
+def test_a_body_that_does_not_arrive_is_not_waited_for(mutag_run):
+    app, sent = create_app(mutag_run, limits=Limits(seconds=0.2)), []
+
+    async def receive():
+        await asyncio.Event().wait()
+
+    async def send(message):
+        sent.append(message)
+
+    run_async(app(scope_of("/predict"), receive, send))
+    assert sent[0]["status"] == 408
+    assert json.loads(sent[1]["body"])["error"] == "the request did not arrive within 0.2 seconds"
+
+
+def test_work_under_way_when_the_server_ends_is_answered(mutag_run, monkeypatch):
+    begun, event = threading.Event(), threading.Event()
+    monkeypatch.setattr("edgnn.serve._work.Work.predict", slow(begun, event, []))
+    app, sent = create_app(mutag_run), []
+
+    async def main():
+        async def receive():
+            return {"type": "http.request", "body": b'{"smiles": ["C"]}', "more_body": False} if not sent else await forever()
+
+        async def forever():
+            await asyncio.Event().wait()
+
+        async def send(message):
+            sent.append(message)
+
+        task = asyncio.create_task(app(scope_of("/predict"), receive, send))
+        while not begun.is_set():
+            await asyncio.sleep(0.001)
+        task.cancel()  # as the server does with what has not come to an end
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        event.set()
+
+    run_async(main())
+    assert sent[0]["status"] == 503
+    assert (b"connection", b"close") in sent[0]["headers"]
+    assert json.loads(sent[1]["body"])["error"].startswith("the server is being ended")
+
+
+def test_too_little_memory_is_told(mutag_run, monkeypatch):
+    def fail(*given):
+        raise MemoryError
+
+    monkeypatch.setattr("edgnn.serve._work.Work.predict", fail)
+    answer = client_of(mutag_run).post("/predict", json={"smiles": ["C"]})
+    assert (answer.status_code, answer.json()["error"]) == (503, "there is too little memory for this; send less at once")
+
+
+def test_a_failure_of_our_own_is_one_sentence_and_the_server_goes_on(mutag_run, monkeypatch, caplog):
+    client = client_of(mutag_run)
+    with monkeypatch.context() as patch:
+        patch.setattr("edgnn.serve._work.Work.predict", lambda *given: {}["/secret/place"])
+        answer = client.post("/predict", json={"smiles": ["C"]})
+    assert answer.status_code == 500
+    assert answer.json()["error"].startswith("the server failed at this request")
+    assert "secret" not in answer.text
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert "/secret/place" in caplog.text
+    assert client.post("/predict", json={"smiles": ["C"]}).status_code == 200

@@ -40,7 +40,8 @@ def test_graph_splits_give_what_fitting_each_gives(mutag):
     for split, result in zip(splits, classifier.predict_splits(graphs, y, splits), strict=True):
         alone = clone(classifier).set_params(random_state=split.seed)
         alone.fit(graphs[split.train], y[split.train], validation=(graphs[split.valid], y[split.valid]))
-        np.testing.assert_allclose(alone.predict_proba(graphs[split.test]), result["probability"], rtol=1e-4)
+        # a bias before batch norm has no gradient but rounding, which Adam makes steps of
+        np.testing.assert_allclose(alone.predict_proba(graphs[split.test]), result["probability"], rtol=1e-5)
 
 
 def test_node_splits_give_what_fitting_each_gives():
@@ -52,7 +53,7 @@ def test_node_splits_give_what_fitting_each_gives():
     ]
     for split, result in zip(splits, classifier.predict_splits(nodes, y, splits), strict=True):
         alone = clone(classifier).set_params(random_state=split.seed).fit(nodes[split.train], y[split.train])
-        np.testing.assert_allclose(alone.predict_proba(nodes[split.test]), result["probability"], rtol=1e-4)
+        np.testing.assert_allclose(alone.predict_proba(nodes[split.test]), result["probability"], rtol=1e-6)
 
 
 def test_labels_of_entering_and_leaving_edges_are_learned():
@@ -82,7 +83,7 @@ def test_cuda_agrees_with_the_cpu(mutag):
     graphs, y = mutag
     ours, theirs = (GINGraphClassifier(**SMALL, random_state=0, members=2, device=device) for device in ("cuda", "cpu"))
     np.testing.assert_allclose(
-        ours.fit(graphs, y).predict_proba(graphs), theirs.fit(graphs, y).predict_proba(graphs), rtol=1e-4
+        ours.fit(graphs, y).predict_proba(graphs), theirs.fit(graphs, y).predict_proba(graphs), rtol=1e-6
     )
 
 

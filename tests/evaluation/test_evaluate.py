@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.metrics import roc_auc_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -18,6 +19,7 @@ from sklearn.svm import SVC
 import edgnn
 from edgnn.errors import GraphError
 from edgnn.evaluation import Evaluation, EvaluationError, Split, evaluate, holdout, kfold, published, score
+from edgnn.evaluation._evaluation import Outcome
 from edgnn.wl import WLVectorizer
 
 RNG = np.random.default_rng(0)
@@ -498,3 +500,17 @@ def test_only_evaluations_of_the_same_targets_are_joined():
         Evaluation.joined([one, evaluate(GaussianNB(), X, Y, SPLITS[:5], metrics="roc_auc")])
     with pytest.raises(EvaluationError, match="no evaluation was given"):
         Evaluation.joined([])
+
+
+def test_each_of_several_targets_has_an_evaluation_of_its_own():
+    random = np.random.default_rng(0)
+    truth, chances = random.integers(0, 2, (12, 2)), random.random((12, 2))
+    splits = (Split(np.arange(6, 12), np.arange(6)), Split(np.arange(6), np.arange(6, 12)))
+    outcomes = tuple(Outcome((chances[split.test] > 0.5).astype(int), chances[split.test]) for split in splits)
+    both = Evaluation("labels", ("roc_auc", "accuracy"), splits, truth.astype(float), outcomes)
+    first, second = both.by_target
+    for column, one in enumerate((first, second)):
+        expected = [roc_auc_score(truth[split.test, column], chances[split.test, column]) for split in splits]
+        assert one.scores["roc_auc"] == pytest.approx(expected)
+    assert both["accuracy"].mean == pytest.approx((first["accuracy"].mean + second["accuracy"].mean) / 2)
+    assert first.by_target == ()

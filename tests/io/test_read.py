@@ -26,6 +26,8 @@ SDF_MARK = b"\n  made\n\n  0  0  0  0  0  0  0  0  0  0999 V2000\nM  END\n$$$$\n
         ("a.tsv", b"smiles\ty\n", "smiles"),
         ("a.csv", b"Compound_ID|SMILES\n", "smiles"),
         ("a.txt", b"smiles name\n", "smiles"),
+        ("a.csv", b"smiles,data source,activity\n", "smiles"),
+        ("a.csv", b"canonical smiles,y\n", "tables"),
         ("noname", NT, "rdf"),
         ("noname", gzip.compress(b"@prefix a: <http://a> .", mtime=0), "rdf"),
         ("noname", b"PREFIX a: <http://a>\na:a a:b a:c .", "rdf"),

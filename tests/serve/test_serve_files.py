@@ -262,7 +262,10 @@ def test_a_workbook_gets_a_sentence_of_its_own(molecules, name):
 
 
 def test_a_file_without_a_known_label_is_refused_in_words_for_those_who_upload(molecules, nodes):
-    said = error(upload(molecules, "/predict/file", [("set.csv", "smiles\n[Xe]\n")]))
+    said, *others = (
+        error(upload(molecules, f"/{what}/file", [("set.csv", "smiles\n[Xe]\n")])) for what in ("predict", "explain", "colors")
+    )
+    assert others == [said, said]
     assert said.startswith("the model has learned none of the labels of these 1 node")
     assert said.endswith("; write labels as the training data has them")
     assert error(upload(nodes, "/predict/file", [("edges.csv", "source,target,label\na,b,x\n")])).startswith(

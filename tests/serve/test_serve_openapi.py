@@ -38,6 +38,7 @@ GRAPH = {"node_labels": ["C"], "edges": []}
         ({"smiles": []}, False),
         ({"graphs": [GRAPH]}, True),
         ({"graphs": [{"node_labels": ["C"], "edges": [["a", "b"]]}]}, False),
+        ({"graphs": [{"node_labels": ["C", "O"], "edges": [[0.0, 1.0, "single"]]}]}, True),
         ({"examples": ["1"]}, True),
         ({"nodes": ["1"]}, False),
         ({"graphs": [GRAPH], "nodes": ["1"]}, False),

@@ -132,11 +132,10 @@ def test_labels_and_numbers_that_cannot_be_used_are_told_in_words(molecules):
     assert said.startswith("body.graphs[0].node_features[0][0]: write a number below 1e+38")
 
 
-def test_many_molecules_are_read_in_pieces_and_counted_as_one_list(mutag_run, molecules, monkeypatch):
+def test_molecules_are_counted_in_the_list_that_was_sent(mutag_run, molecules):
     smiles = ["CCO", "CCN", "C((", "CCCl", "CC(("]
     good = [smiles[place] for place in (0, 1, 3)]
     expected = molecules.post("/predict", json={"smiles": good}).json()["predictions"]
-    monkeypatch.setattr("edgnn.serve._molecules._LETTERS_AT_ONCE", 4)
     found = molecules.post("/predict", json={"smiles": smiles, "bad": "skip"}).json()
     assert [row["index"] for row in found["skipped"]] == [2, 4]
     assert [row["id"] for row in found["predictions"]] == good

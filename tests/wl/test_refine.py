@@ -130,7 +130,7 @@ def test_a_node_does_not_see_the_edges_that_leave_it_where_only_entering_ones_co
     assert wl.refine(fork, scheme="joint", direction="in").num_colors() == 2
     assert [entry.distinct for entry in wl.power(fork.nodes, scheme="joint", direction="in")] == [1, 2]
     assert wl.refine(fork, scheme="joint").num_colors() == 4
-    assert "scheme='joint', direction=in)" in repr(wl.refine(fork, scheme="joint", direction="in"))
+    assert "scheme='joint', direction='in')" in repr(wl.refine(fork, scheme="joint", direction="in"))
     verdict = wl.compare(path, path.reverse(), "node", direction="in")
     assert str(verdict).startswith("distinguished by 'node' along entering edges at round 1:")
     assert verdict.to_dict()["direction"] == "in"

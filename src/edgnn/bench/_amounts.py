@@ -9,11 +9,11 @@ from typing import Any
 def amount(value: float, unit: str = "s") -> str:
     """Return a time, or a figure in another unit, with three digits."""
     if unit != "s":
-        return f"{value:,.3g} {unit}" if value < 1000 else f"{value:,.0f} {unit}"
+        return f"{_number(value)} {unit}"
     for factor, word in ((1, "s"), (1e3, "ms"), (1e6, "µs")):
         if value * factor >= 1:
-            return f"{value * factor:.3g} {word}" if value * factor < 1000 else f"{value * factor:,.0f} {word}"
-    return f"{1e9 * value:.3g} ns"
+            return f"{_number(value * factor)} {word}"
+    return f"{_number(1e9 * value)} ns"
 
 
 def size(count: int) -> str:
@@ -22,7 +22,7 @@ def size(count: int) -> str:
     while abs(value) >= 1000 and len(units) > 1:
         value /= 1024
         units.pop(0)
-    return f"{value:.3g} {units[0]}" if abs(value) < 1000 else f"{value:,.0f} {units[0]}"
+    return f"{_number(value)} {units[0]}"
 
 
 def percent(share: float) -> str:
@@ -36,4 +36,5 @@ def extras(extra: Mapping[str, Any]) -> list[str]:
 
 
 def _number(value: int | float) -> str:
-    return f"{value:,.3g}" if isinstance(value, float) and abs(value) < 1000 else f"{value:,.0f}"
+    """Return a number with three digits, a larger or whole one without a fraction."""
+    return f"{value:,.0f}" if isinstance(value, int) or abs(value) >= 999.5 else f"{value:.3g}"

@@ -214,11 +214,12 @@ def _run(
 
 
 def _summary(about: dict[str, Any], evaluation: Evaluation, paper: Published | None, seconds: float) -> dict[str, Any]:
-    """Return the results without what is said about single items."""
+    """Return the results without what is said about single items; of several targets, those of each as well."""
     document = evaluation.to_dict()
     figure = None if paper is None else {"row": paper.row, "mean": paper.mean, "spread": paper.spread}
     kept = {name: document[name] for name in ("task", "class_names", "metrics", "confusion")}
-    return about | {"splits": len(evaluation.splits), "seconds": seconds, "paper": figure} | kept
+    each = {"by_target": [one.to_dict()["metrics"] for one in evaluation.by_target]} if evaluation.by_target else {}
+    return about | {"splits": len(evaluation.splits), "seconds": seconds, "paper": figure} | kept | each
 
 
 def _write_json(out: Path, about: dict[str, Any], evaluation: Evaluation, paper: Published | None, seconds: float) -> None:

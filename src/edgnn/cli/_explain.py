@@ -229,6 +229,7 @@ def _smiles(source: str, config: dict[str, Any], told: dict[str, Any], graphs: G
     from edgnn.datasets._origin import reading_options
     from edgnn.io._files import open_binary
     from edgnn.io._molecule_files import column_of, table
+    from edgnn.io._rdkit import read_smiles
 
     if find(source) is not None or not Path(source).is_file() or graphs.graph_names is None:
         return {}
@@ -241,21 +242,10 @@ def _smiles(source: str, config: dict[str, Any], told: dict[str, Any], graphs: G
         place = column_of(header, column, source)
         found = [row[place].strip() for _, row in rows]
     if len(found) != len(graphs):
-        found = [text for text in found if _readable(text)]
+        found = [text for text in found if read_smiles(text)[0] is not None]  # others may have been left out
     if len(found) != len(graphs):
         return {}
     return {number: text for number, text in enumerate(found) if text != graphs.graph_names[number]}
-
-
-def _readable(smiles: str) -> bool:
-    """Return whether a SMILES can be read; rows that cannot may have been left out."""
-    from edgnn.io import from_smiles
-
-    try:
-        from_smiles([smiles])
-    except EdgnnError:
-        return False
-    return True
 
 
 def _target(estimator: Any, word: str, names: Sequence[str]) -> Any:

@@ -156,9 +156,8 @@ def _of_targets(evaluation: Evaluation, metric: str, names: Sequence[str]) -> li
 
     from edgnn.experiments._runs import called
 
-    if len(evaluation.by_target) > _MOST_TARGETS:
-        return []
-    return [(f"  {escape(_short(called(names, place)))}", one[metric]) for place, one in enumerate(evaluation.by_target)]
+    shown = enumerate(evaluation.by_target[:_MOST_TARGETS])
+    return [(f"  {escape(_short(called(names, place)))}", one[metric]) for place, one in shown]
 
 
 def _number(value: float, metric: Metric) -> str:

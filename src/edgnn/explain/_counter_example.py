@@ -163,6 +163,7 @@ def _wanted(estimator: Any, target: Any) -> int | None:
 
 def _verified(subject: Subject, search: Search, found: Found) -> CounterExample | None:
     """Predict the changed item alone; return ``None`` where rounding made the difference."""
+    subject.look()
     whole = subject.item.graphs if isinstance(subject.item, Nodes) else subject.item
     changed = _changed(subject, whole, found.steps, whole_graph=True)
     item = Nodes._of(changed, subject.item.index) if isinstance(subject.item, Nodes) else changed

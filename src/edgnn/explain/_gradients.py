@@ -61,9 +61,9 @@ def integrated_gradients(subject: Subject, target: int, steps: int, memory: int)
     points, weights = (points + 1) / 2, weights / 2
     total: dict[str, Tensor] = {}
     for start in range(0, steps, size):
-        if subject.check is not None:
-            subject.check()
+        subject.look()
         _add(total, subject, model, target, points[start : start + size], weights[start : start + size])
+    subject.look()
     baseline, value = (_value_at(subject, model, target, point) for point in (0.0, 1.0))
     node, edge = _of_elements(subject, model, total)
     error = abs(float(node.sum() + (0.0 if edge is None else edge.sum())) - (value - baseline))

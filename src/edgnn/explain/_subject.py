@@ -69,6 +69,11 @@ class Subject:
         beyond = degrees(whole, *options)[part.nodes.to(whole.device)] - degrees(raw, *options)
         return cls(estimator, one, raw, own, part, beyond.to(own.device), check=check)
 
+    def look(self) -> None:
+        """Ask whether to go on."""
+        if self.check is not None:
+            self.check()
+
     @property
     def node(self) -> int | None:
         """Of a node's prediction: its number in the part."""

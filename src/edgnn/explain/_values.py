@@ -40,8 +40,7 @@ def member_outputs(subject: Subject, changes: Changes, memory: int = MEMORY) -> 
     try:
         size, found = _copies_at_once(subject, memory), []
         for start in range(0, changes.count, size):
-            if subject.check is not None:
-                subject.check()
+            subject.look()
             graphs, positions = copies(subject, changes.piece(start, min(start + size, changes.count)))
             found.append(outputs_of(model, inputs_of(model, graphs, subject), positions).double().cpu())
     finally:

@@ -81,12 +81,17 @@ def table(
     _, first = next(lines, (1, ""))
     if fspath(path).lower().removesuffix(".gz").endswith((".smi", ".smiles")) and smiles.casefold() not in first.casefold():
         return [smiles, "name"], ((line, _fields(text)) for line, text in chain([(1, first)], lines) if text.strip())
-    mark = delimiter or next((mark for mark in "\t,;| " if mark in first.strip()), ",")
+    mark = delimiter or delimiter_of(first)
     rows = _rows(chain([first], (text for _, text in lines)), path, mark)
     _, header = next(rows, (1, []))
     if not header:
         raise FormatError(path, "the table is empty; its first line must name the columns")
     return header, rows
+
+
+def delimiter_of(header: str) -> str:
+    """Return what stands between the columns that a line names."""
+    return next((mark for mark in "\t,;| " if mark in header.strip()), ",")
 
 
 def refuse_spreadsheet(path: Path_) -> None:

@@ -210,7 +210,7 @@ def read_smiles_table(
     target : str or sequence of str, optional
         Columns to take as targets, by the rules of :func:`read_sdf`; an empty cell is a missing value.
     delimiter : str, optional
-        What separates columns; default: the first of tab, comma, semicolon and blank that the header line has.
+        What separates columns; default: the first of tab, comma, semicolon, bar and blank that the header line has.
     bad : {"error", "skip"}
         What to do with a row whose SMILES RDKit cannot read: raise, or skip it with one warning for all.
     max_bytes : int, optional

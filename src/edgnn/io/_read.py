@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Collection
 from functools import partial
 from inspect import signature
@@ -19,6 +18,7 @@ from edgnn.io._files import Path_, open_binary
 from edgnn.io._graph_writer import HEADER
 from edgnn.io._graphml import read_graphml, write_graphml
 from edgnn.io._labeled import Labeled
+from edgnn.io._molecule_files import delimiter_of
 from edgnn.io._molecules import MoleculeOptions, read_sdf, read_smiles_table
 from edgnn.io._node_link import read_node_link, write_node_link
 from edgnn.io._option_types import fitting
@@ -198,7 +198,7 @@ def _recognize_folder(path: Path) -> str:
 
 def _recognize_table(start: bytes) -> str:
     header = start.partition(b"\n")[0].decode("utf-8", "replace").strip("\ufeff\r ").lower()
-    columns = {cell.strip('"') for cell in re.split("[\t,;| ]+", header)}
+    columns = {cell.strip(' "') for cell in header.split(delimiter_of(header))}
     return "smiles" if "smiles" in columns and "source" not in columns else "tables"
 
 

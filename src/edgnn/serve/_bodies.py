@@ -1,4 +1,4 @@
-"""Bodies: JSON is kept as it arrives, and understood by the thread that answers, so that the loop stays free for others."""
+"""Bodies: JSON is kept as it arrives, and understood by the thread that answers; the loop waits only while it is parsed."""
 
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -12,7 +12,7 @@ from edgnn._text import short
 from edgnn.datasets._origin import molecule_options
 from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import Graphs
-from edgnn.io import from_smiles, read_sdf, read_smiles_table
+from edgnn.io import read_sdf, read_smiles_table
 from edgnn.io._files import open_binary
 from edgnn.io._molecule_files import column_of, id_column, records, table
 from edgnn.io._molecules import MoleculeOptions
@@ -23,7 +23,6 @@ from edgnn.serve._limits import LONGEST_SMILES, Deadline, Limits, TooLarge
 if TYPE_CHECKING:
     from edgnn.serve._model import Served
 
-_LETTERS_AT_ONCE = 10_000
 _LONGEST = {"smiles": LONGEST_SMILES, "sdf": 40 * LONGEST_SMILES}  # RDKit takes the square of a ring, and lets no thread run
 _READERS = {"smiles": read_smiles_table, "sdf": read_sdf}
 _RENAME = "; call the column of SMILES so, or where the file has no header, let its name end in .smi"
@@ -67,59 +66,9 @@ def of_smiles(
     """Return molecules as graphs, and those left out."""
     served.check_level("graph", "smiles")
     limits.check_items(len(texts), "molecules")
-    options = molecule_options(served.config)
-    parts: list[Graphs] = []
-    skipped: list[LeftOut] = []
-    nodes = edges = 0
-    for first, piece in _pieces(texts):
-        deadline.check()
-        try:
-            found: Graphs | None = from_smiles(piece, **options)
-        except GraphError as error:
-            if not skip:
-                raise GraphError(_counted_from(first, str(error))) from None
-            found, left_out = _readable(piece, first, options, deadline)
-            skipped += left_out
-        if found is not None:
-            parts.append(found)
-            nodes, edges = nodes + found.num_nodes, edges + found.num_edges
-            limits.check_sizes(nodes, edges)
-    if not parts:
-        raise _none_readable(skipped)
-    return parts[0] if len(parts) == 1 else Graphs.concat(parts), skipped
-
-
-def _pieces(texts: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield molecules that take well below a second to read, and the place of the first of them."""
-    first, piece, letters = 0, list[str](), 0
-    for place, text in enumerate(texts):
-        if piece and letters + len(text) > _LETTERS_AT_ONCE:
-            yield first, piece
-            first, piece, letters = place, [], 0
-        piece.append(text)
-        letters += len(text)
-    yield first, piece
-
-
-def _counted_from(first: int, error: str) -> str:
-    """Return an error with the place of the molecule among all."""
-    return re.sub(r"^SMILES (\d+)", lambda told: f"SMILES {int(told[1]) + first}", error)
-
-
-def _readable(
-    texts: Sequence[str], first: int, options: dict[str, Any], deadline: Deadline
-) -> tuple[Graphs | None, list[LeftOut]]:
-    good: list[str] = []
-    skipped: list[LeftOut] = []
-    for place, text in enumerate(texts, first):
-        deadline.check()
-        try:
-            from_smiles([text], **options)
-            good.append(text)
-        except GraphError as error:
-            reason = str(error).partition("): ")[2] or str(error)
-            skipped.append(LeftOut(place, text, reason, text))
-    return (from_smiles(good, **options) if good else None), skipped
+    entries = (_Entry(place, f"SMILES {place} ({short(text)})", text, text) for place, text in enumerate(texts))
+    refused = None if skip else lambda entry, reason, _: GraphError(f"{entry.where}: {reason}")
+    return _collected(entries, "smiles", molecule_options(served.config), limits, deadline, refused)
 
 
 def of_molecule_file(
@@ -143,26 +92,35 @@ def of_molecule_file(
         Whether to leave out what cannot be read.
     """
     told = fitting(kind, _READERS[kind], options)
-    collector = Collector(**{name: value for name, value in told.items() if name in MoleculeOptions.__annotations__})
+    with open_binary(path, limits.unpacked) as stream:
+        entries = _records(stream, path) if kind == "sdf" else _rows(stream, path, told)
+        return _collected(entries, kind, told, limits, deadline, None if skip else partial(_refused, path))
+
+
+def _collected(
+    entries: Iterable[_Entry], kind: str, options: Mapping[str, Any], limits: Limits, deadline: Deadline,
+    refused: Callable[[_Entry, str, bool], Exception] | None,
+) -> tuple[Graphs, list[LeftOut]]:  # fmt: skip
+    """Read molecules one after another; those that cannot be read are left out, or are the error that ``refused`` makes of them."""
+    collector = Collector(**{name: value for name, value in options.items() if name in MoleculeOptions.__annotations__})
     names: dict[int, str] = {}
     skipped: list[LeftOut] = []
     nodes = edges = 0
-    with open_binary(path, limits.unpacked) as stream:
-        for place, entry in enumerate(_records(stream, path) if kind == "sdf" else _rows(stream, path, told)):
-            deadline.check()
-            try:
-                mol = _molecule(entry, kind, keep_hydrogens=bool(told.get("hydrogens")))
-                collector.add(mol, entry.where)
-            except (GraphError, TooLarge) as error:
-                reason = str(error).removeprefix(f"{entry.where}: ")
-                if not skip:
-                    raise _refused(path, entry, reason, long=isinstance(error, TooLarge)) from None
-                given = entry.text if kind == "smiles" else entry.name or entry.where
-                skipped.append(LeftOut(place, given[:LONGEST_SMILES], reason, entry.name[:LONGEST_SMILES] or place))
-                continue
-            names[place] = entry.name
-            nodes, edges = nodes + mol.GetNumAtoms(), edges + 2 * mol.GetNumBonds()
-            limits.check_sizes(nodes, edges)
+    for place, entry in enumerate(entries):
+        deadline.check()
+        try:
+            mol = _molecule(entry, kind, keep_hydrogens=bool(options.get("hydrogens")))
+            collector.add(mol, entry.where)
+        except (GraphError, TooLarge) as error:
+            reason = str(error).removeprefix(f"{entry.where}: ")
+            if refused is not None:
+                raise refused(entry, reason, isinstance(error, TooLarge)) from None
+            given = entry.text if kind == "smiles" else entry.name or entry.where
+            skipped.append(LeftOut(place, given[:LONGEST_SMILES], reason, entry.name[:LONGEST_SMILES] or place))
+            continue
+        names[place] = entry.name
+        nodes, edges = nodes + mol.GetNumAtoms(), edges + 2 * mol.GetNumBonds()
+        limits.check_sizes(nodes, edges)
     if skipped and not names:
         raise _none_readable(skipped)
     numbered = list(names) if skipped else None  # with some left out, numbers would be those of others
@@ -196,7 +154,7 @@ def _molecule(entry: _Entry, kind: str, *, keep_hydrogens: bool) -> Any:
     return mol
 
 
-def _refused(path: Path, entry: _Entry, reason: str, *, long: bool) -> GraphError | TooLarge:
+def _refused(path: Path, entry: _Entry, reason: str, long: bool) -> GraphError | TooLarge:
     """Return the error that one molecule is."""
     if long:
         return TooLarge(f"{path.name}, line {entry.line}: {reason}: leave it out")

@@ -57,6 +57,10 @@ def _number(value: Any) -> Any:
     raise ValueError(f"write a number below {_LARGEST_FEATURE:g}, whole ones of up to 2**53")
 
 
+def _with_whole_ends(edge: Any) -> Any:
+    return [*map(_whole, edge[:2]), *edge[2:]] if type(edge) is list else edge
+
+
 _NUMBERS: list[dict[str, Any]] = [{"type": "integer", "minimum": -_LARGEST, "maximum": _LARGEST}, {"type": "number"}]
 _PLAIN: list[dict[str, Any]] = [{"type": "boolean"}, *_NUMBERS, {"type": "string"}, {"type": "null"}]
 _LIST = {"type": "array", "items": {"anyOf": _PLAIN}, "maxItems": _LONGEST_LABEL}
@@ -75,6 +79,7 @@ Number = Annotated[
 Edge = Annotated[
     Items[Label],
     Field(min_length=2, max_length=3),
+    BeforeValidator(_with_whole_ends),
     WithJsonSchema({"type": "array", "prefixItems": [_NODE, _NODE, _LABEL], "minItems": 2, "maxItems": 3}),
 ]
 Smiles = Annotated[StrictStr, Field(min_length=1, max_length=LONGEST_SMILES)]

@@ -98,7 +98,9 @@ class Work:
         served, limits, request = self._served, self._limits, item.request
         if item.uploads is not None:
             graphs, _ = of_files(served, item.uploads, limits, deadline, skip=item.skip)
-            return one_of(graphs if served.level == "graph" else graphs.nodes, item.place)
+            items = graphs if served.level == "graph" else graphs.nodes
+            check_learned(served, items)
+            return one_of(items, item.place)
         assert request is not None
         if request.smiles is not None:
             return of_smiles(served, [request.smiles], limits, deadline, skip=False)[0]

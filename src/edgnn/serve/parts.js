@@ -85,8 +85,7 @@ const picture = (text, label) => {
 
 const reasonTable = (reasons) => {
   const most = Math.max(...reasons.map(({contribution}) => Math.abs(contribution || 0)), 1e-12);
-  const shown = reasons.filter(({contribution}) => contribution === null || Math.abs(contribution) > 1e-5 * most);  // the rest is rounding
-  return make('table', {class: 'reasons'}, make('tbody', {}, ...shown.map(({words, contribution}) => {
+  return make('table', {class: 'reasons'}, make('tbody', {}, ...reasons.map(({words, contribution}) => {
     const kind = contribution < 0 ? 'against' : 'for', bar = make('i', {class: kind});
     bar.style.width = `${50 * Math.abs(contribution || 0) / most}%`;
     return make('tr', {}, make('th', {scope: 'row'}, words), make('td', {}, make('span', {class: 'track', 'aria-hidden': 'true'}, bar)),

@@ -150,7 +150,7 @@ class Coloring:
         end = "until stable" if self.until_stable else "as asked"
         return (
             f"Coloring({self.num_colors():,} colors of {self.graphs.num_nodes:,} nodes after {self.rounds:,} rounds ({end}), "
-            f"scheme={self.scheme!r}{', direction=in' * (self.direction == 'in')})"
+            f"scheme={self.scheme!r}" + f", direction={self.direction!r}" * (self.direction == "in") + ")"
         )
 
 

@@ -21,6 +21,18 @@ with warnings.catch_warnings():
 _SOURCE = {"task": None, "target": [], "target_file": None, "regression": None, "options": {}, "data_dir": None, "format": None}
 
 
+def error(answer, status=422):
+    """Return what an answer says is wrong."""
+    assert answer.status_code == status, answer.text
+    assert set(answer.json()) == {"error"}
+    return answer.json()["error"]
+
+
+def upload(client, path, files, **fields):
+    """Send files as a form does."""
+    return client.post(path, files=[("files", file) for file in files], data=fields)
+
+
 def client_of(run, **options):
     return TestClient(create_app(run, **options), base_url="http://localhost", raise_server_exceptions=False)
 

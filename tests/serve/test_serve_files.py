@@ -13,17 +13,7 @@ from edgnn.serve._limits import Busy, Deadline, TooLarge
 from edgnn.serve._molecules import of_molecule_file
 from edgnn.serve._uploads import _on_disk, remove_uploads
 from edgnn.training import RunFolder
-from serve_runs import client_of
-
-
-def error(answer, status=422):
-    assert answer.status_code == status, answer.text
-    assert set(answer.json()) == {"error"}
-    return answer.json()["error"]
-
-
-def upload(client, path, files, **fields):
-    return client.post(path, files=[("files", file) for file in files], data=fields)
+from serve_runs import client_of, error, upload
 
 
 def zipped(*names):

@@ -11,19 +11,9 @@ from edgnn.estimators._answers import predictions_of
 from edgnn.serve import Limits, create_app
 from edgnn.serve._limits import Deadline, TooLarge
 from edgnn.training import RunFolder
-from serve_runs import client_of
+from serve_runs import client_of, error
 
 NITRO = "c1ccccc1[N+](=O)[O-]"
-
-
-def error(answer, status=422):
-    assert answer.status_code == status, answer.text
-    assert set(answer.json()) == {"error"}
-    return answer.json()["error"]
-
-
-def upload(client, path, files, **fields):
-    return client.post(path, files=[("files", file) for file in files], data=fields)
 
 
 def test_probabilities_are_those_of_the_estimator(molecules, mutag_run):

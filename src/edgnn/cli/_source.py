@@ -130,7 +130,7 @@ class Source:
 
         options = dict(self.options or {})
         if self.target_file is not None:
-            options |= {"target_file": self.target_file, "target_column": self.target or (), "level": self.task}
+            options |= {"target_file": self.target_file, "target_column": self.target, "level": self.task}
         elif self.target:
             options |= self._target_options()
         return load_dataset(self.name, data_dir=self.data_dir, **options)

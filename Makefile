@@ -33,7 +33,7 @@ lint: $(READY)  ## format, lint, import order, types
 	@$(BIN)/mypy
 
 bench: $(READY)  ## measure against the peers (see benchmarks/README.md)
-	@$(BIN)/edgnn bench
+	@$(BIN)/python -m benchmarks
 
 coverage: $(READY)  ## the whole test suite with branch coverage; fails below 90 %
 	@$(PYTEST) -n 2 --cov --cov-report=term --cov-report=html:coverage

@@ -45,7 +45,9 @@ nitpick_ignore_regex = [
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
-nb_execution_mode = "off"  # notebooks show their stored outputs; tests/integration/test_notebooks.py runs them
+nb_execution_mode = (
+    "off"  # notebooks show their stored outputs; tests/integration/test_notebooks.py runs them
+)
 nb_ipywidgets_js = {}
 suppress_warnings: list[str] = []
 

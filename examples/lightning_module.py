@@ -23,7 +23,9 @@ class LightningEdGNN(lightning.LightningModule):
         outputs = self.model(graphs)
         loss = functional.cross_entropy(outputs, target)
         self.log(f"{name}_loss", loss, batch_size=len(target), prog_bar=True)
-        self.log(f"{name}_accuracy", (outputs.argmax(1) == target).float().mean(), batch_size=len(target))
+        self.log(
+            f"{name}_accuracy", (outputs.argmax(1) == target).float().mean(), batch_size=len(target)
+        )
         return loss
 
     def training_step(self, batch: tuple[edgnn.Graphs, torch.Tensor], index: int) -> torch.Tensor:
@@ -36,7 +38,9 @@ class LightningEdGNN(lightning.LightningModule):
         return torch.optim.Adam(self.parameters(), lr=5e-3)
 
 
-def loader(graphs: edgnn.Graphs, targets: torch.Tensor, chosen: torch.Tensor, *, shuffle: bool) -> DataLoader:
+def loader(
+    graphs: edgnn.Graphs, targets: torch.Tensor, chosen: torch.Tensor, *, shuffle: bool
+) -> DataLoader:
     """Batches of graphs: indexing Graphs with several numbers gives one packed collection."""
 
     def batch(numbers: list[int]) -> tuple[edgnn.Graphs, torch.Tensor]:

@@ -17,10 +17,14 @@ class MyModel(nn.Module):
         super().__init__()
         self.conv1 = EdGNNConv(node_labels, hidden, edge_labels)
         self.conv2 = EdGNNConv(hidden, hidden, edge_labels)
-        self.head = nn.Sequential(nn.BatchNorm1d(hidden), nn.Linear(hidden, hidden), nn.ReLU(), nn.Linear(hidden, classes))
+        self.head = nn.Sequential(
+            nn.BatchNorm1d(hidden), nn.Linear(hidden, hidden), nn.ReLU(), nn.Linear(hidden, classes)
+        )
 
     def forward(self, inputs: Inputs) -> torch.Tensor:
-        x = self.conv1(inputs.H0, inputs.structure)  # H0: one row per node, its label as a one-hot vector
+        x = self.conv1(
+            inputs.H0, inputs.structure
+        )  # H0: one row per node, its label as a one-hot vector
         x = self.conv2(x, inputs.structure)
         return self.head(readout(x, inputs, "sum"))
 
@@ -29,7 +33,9 @@ def main() -> None:
     torch.manual_seed(0)
     data = edgnn.load_dataset("MUTAG")
     targets, order = torch.as_tensor(data.targets), torch.randperm(len(data.graphs))
-    batches = [(Inputs.of(data.graphs[part.tolist()]), targets[part]) for part in order[38:].split(16)]
+    batches = [
+        (Inputs.of(data.graphs[part.tolist()]), targets[part]) for part in order[38:].split(16)
+    ]
     test = Inputs.of(data.graphs[order[:38].tolist()])
     model = MyModel(len(data.graphs.node_vocabulary), len(data.graphs.edge_vocabulary), classes=2)
     optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)

@@ -25,12 +25,17 @@ class MyModel(nn.Module):
         self.atoms = nn.Embedding(node_labels, hidden)
         self.conv1 = edgnn.nn.EdGNNConv(hidden, hidden, edge_labels)
         self.conv2 = edgnn.nn.EdGNNConv(hidden, hidden, edge_labels)
-        self.head = nn.Sequential(nn.BatchNorm1d(hidden), nn.Linear(hidden, hidden), nn.ReLU(), nn.Linear(hidden, classes))
+        self.head = nn.Sequential(
+            nn.BatchNorm1d(hidden), nn.Linear(hidden, hidden), nn.ReLU(), nn.Linear(hidden, classes)
+        )
 
     def forward(self, data: Data) -> torch.Tensor:
         x = self.atoms(data.x)
         structure = edgnn.Structure.from_edge_index(
-            data.edge_index, data.edge_type, num_nodes=data.num_nodes, num_edge_labels=self.edge_labels
+            data.edge_index,
+            data.edge_type,
+            num_nodes=data.num_nodes,
+            num_edge_labels=self.edge_labels,
         )
         x = self.conv1(x, structure)  # the same as self.conv1(x, data.edge_index, data.edge_type)
         x = self.conv2(x, structure)
@@ -43,7 +48,14 @@ def molecules() -> tuple[list[Data], edgnn.Graphs]:
     found = []
     for graph, target in zip(mutag.graphs, mutag.targets, strict=True):
         ends = torch.stack([graph.edge_source, graph.edge_target])
-        found.append(Data(x=graph.node_label, edge_index=ends, edge_type=graph.edge_label, y=torch.tensor([int(target)])))
+        found.append(
+            Data(
+                x=graph.node_label,
+                edge_index=ends,
+                edge_type=graph.edge_label,
+                y=torch.tensor([int(target)]),
+            )
+        )
     return found, mutag.graphs
 
 
@@ -66,7 +78,10 @@ def main() -> None:
         print(f"epoch {epoch + 1}: training loss {total / len(train):.3f}")
     model.eval()
     with torch.no_grad():
-        right = sum(int((model(batch).argmax(1) == batch.y).sum()) for batch in DataLoader(test, batch_size=64))
+        right = sum(
+            int((model(batch).argmax(1) == batch.y).sum())
+            for batch in DataLoader(test, batch_size=64)
+        )
     print(f"test accuracy {right / len(test):.2f}")
 
 

@@ -54,10 +54,21 @@ write("new_molecules.csv", ["smiles"], [[smiles] for smiles, _ in molecules(RING
 
 triples, roles = people(random.Random(0))  # noqa: S311
 lines = [f"ex:{source} ex:{relation} ex:{target} ." for source, relation, target in triples]
-Path("people.ttl").write_text("@prefix ex: <http://example.org/> .\n" + "\n".join(lines) + "\n", encoding="utf-8")
+Path("people.ttl").write_text(
+    "@prefix ex: <http://example.org/> .\n" + "\n".join(lines) + "\n", encoding="utf-8"
+)
 iris = {person: f"http://example.org/{person}" for person in roles}
 known, new = list(roles)[:150], list(roles)[150:]
-write("roles.tsv", ["person", "role"], [[iris[person], roles[person]] for person in known], delimiter="\t")
+write(
+    "roles.tsv",
+    ["person", "role"],
+    [[iris[person], roles[person]] for person in known],
+    delimiter="\t",
+)
 Path("new_people.txt").write_text("".join(f"{iris[person]}\n" for person in new), encoding="utf-8")
-write("edges.csv", ["source", "target", "label"], [(source, target, relation) for source, relation, target in triples])
+write(
+    "edges.csv",
+    ["source", "target", "label"],
+    [(source, target, relation) for source, relation, target in triples],
+)
 write("people.csv", ["id", "role"], [[person, roles[person]] for person in known])

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from edgnn import Graphs, wl
-from edgnn.draw import draw_coloring
+from edgnn.report.draw import draw_coloring
 
 triangle = [(0, 1), (1, 2), (2, 0)]
 square = [(0, 2), (0, 3), (1, 2), (1, 3)]

@@ -18,7 +18,9 @@ _SHARED_DATA = _REPOSITORY.parent / "shared" / "data"
 if "EDGNN_DATA" not in os.environ and _SHARED_DATA.is_dir():
     os.environ["EDGNN_DATA"] = str(_SHARED_DATA)
 
-settings.register_profile("edgnn", deadline=None, max_examples=60, derandomize=os.environ.get("CI") == "true")
+settings.register_profile(
+    "edgnn", deadline=None, max_examples=60, derandomize=os.environ.get("CI") == "true"
+)
 settings.load_profile("edgnn")
 
 
@@ -44,7 +46,9 @@ def run_python() -> Callable[..., str]:
 
     def run(code: str, *arguments: object, **environment: str) -> str:
         command = [sys.executable, "-W", "error", "-c", code, *map(str, arguments)]
-        done = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, env=os.environ | environment, capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, done.stderr
         return done.stdout
 

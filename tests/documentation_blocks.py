@@ -41,7 +41,12 @@ class Block:
 
 
 def pages() -> list[Path]:
-    found = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.md"), *ROOT.glob("examples/**/*.md")]
+    found = [
+        *ROOT.glob("*.md"),
+        *ROOT.glob("docs/**/*.md"),
+        *ROOT.glob("benchmarks/*.md"),
+        *ROOT.glob("examples/**/*.md"),
+    ]
     return sorted(page for page in found if "_build" not in page.parts)
 
 
@@ -65,7 +70,9 @@ def blocks(page: Path) -> list[Block]:
             indent = len(fence["indent"])
             code = "".join(f"{line[indent:]}\n" for line in lines[number:end])
             language = fence["info"].split(" ")[0]
-            found.append(Block(page, number, language, code, _notes(lines[: number - 1], f"{page}:{number}")))
+            found.append(
+                Block(page, number, language, code, _notes(lines[: number - 1], f"{page}:{number}"))
+            )
             number = end + 1
     return found
 
@@ -83,7 +90,9 @@ def _notes(before: list[str], place: str) -> dict[str, str]:
     while before and before[-1].rstrip().endswith("-->"):
         start = max(number for number, line in enumerate(before) if "<!--" in line)
         comment = _COMMENT.fullmatch("\n".join(before[start:]).strip())
-        assert comment is not None, f"{place}: the comment above this block must read <!-- KIND: WORDS -->"
+        assert comment is not None, (
+            f"{place}: the comment above this block must read <!-- KIND: WORDS -->"
+        )
         assert comment["kind"] in KINDS, (
             f"{place}: a comment above a block is one of {', '.join(KINDS)}, not {comment['kind']!r}"
         )
@@ -98,7 +107,11 @@ def command_lines(code: str) -> Iterator[list[str]]:
         line = line.strip().removeprefix("$ ")
         if re.match(r"(edgnn|torchrun|make|pip|python|curl) ", line):
             words = shlex.split(line, comments=True)
-            ends = [place for place, word in enumerate(words) if word in ("|", ">", ">>", "&&", ";", "&")]
+            ends = [
+                place
+                for place, word in enumerate(words)
+                if word in ("|", ">", ">>", "&&", ";", "&")
+            ]
             yield words[: min(ends, default=len(words))]
 
 

@@ -16,7 +16,15 @@ from types import ModuleType
 
 from documentation_blocks import ROOT, Block
 
-_OF_A_CLONE = ("Makefile", "README.md", "benchmarks", "constraints.txt", "docs", "examples", "pyproject.toml")
+_OF_A_CLONE = (
+    "Makefile",
+    "README.md",
+    "benchmarks",
+    "constraints.txt",
+    "docs",
+    "examples",
+    "pyproject.toml",
+)
 _SECONDS = 300
 
 
@@ -31,7 +39,11 @@ class PageRun:
         self.ports: dict[str, str] = {}
         for name in _OF_A_CLONE:
             if (ROOT / name).is_dir():
-                shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("_build", "__pycache__", "*.ipynb"))
+                shutil.copytree(
+                    ROOT / name,
+                    folder / name,
+                    ignore=shutil.ignore_patterns("_build", "__pycache__", "*.ipynb"),
+                )
             elif (ROOT / name).exists():
                 shutil.copy(ROOT / name, folder / name)
 
@@ -62,7 +74,9 @@ class PageRun:
             _end(server)
 
     def _python(self, block: Block) -> None:
-        code = "\n" * block.line + self._ported(block.code)  # so that an error names the line of the page
+        code = "\n" * block.line + self._ported(
+            block.code
+        )  # so that an error names the line of the page
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             exec(compile(code, str(block.page), "exec", dont_inherit=True), vars(self.module))
         self.printed = printed.getvalue()
@@ -75,7 +89,9 @@ class PageRun:
             _end(process)
             raise AssertionError(f"{place} took more than {_SECONDS} seconds:\n{code}") from None
         self.printed = output.decode()
-        assert process.returncode == 0, f"{place} ended with {process.returncode}:\n{code}\n{self.printed}\n{errors.decode()}"
+        assert process.returncode == 0, (
+            f"{place} ended with {process.returncode}:\n{code}\n{self.printed}\n{errors.decode()}"
+        )
 
     def _serve(self, block: Block) -> None:
         words = shlex.split(block.tested, comments=True)
@@ -87,12 +103,19 @@ class PageRun:
         address = re.search(r"http://[^\s/]+:(\d+)", line)
         if address is None:
             output, errors = server.communicate(timeout=_SECONDS)
-            raise AssertionError(f"{block.place} prints no address:\n{line}{output.decode()}\n{errors.decode()}")
+            raise AssertionError(
+                f"{block.place} prints no address:\n{line}{output.decode()}\n{errors.decode()}"
+            )
         self.ports[block.notes["background"]] = address[1]
 
     def _start(self, words: list[str]) -> subprocess.Popen[bytes]:
         programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        environment = os.environ | {"PATH": programs, "OMP_NUM_THREADS": "1", "NO_COLOR": "1", "COLUMNS": "120"}
+        environment = os.environ | {
+            "PATH": programs,
+            "OMP_NUM_THREADS": "1",
+            "NO_COLOR": "1",
+            "COLUMNS": "120",
+        }
         return subprocess.Popen(
             words,
             cwd=self.folder,
@@ -121,7 +144,9 @@ def dialogue(code: str) -> list[tuple[str, str]]:
         elif found:
             found[-1] = (found[-1][0], found[-1][1] + line + "\n")
         else:
-            raise AssertionError(f"a console block begins with a command behind '$ ', not with {line!r}")
+            raise AssertionError(
+                f"a console block begins with a command behind '$ ', not with {line!r}"
+            )
         going_on = line.endswith("\\") and not found[-1][1]
     return found
 
@@ -137,7 +162,9 @@ def expect(shown: str, printed: str, place: str, *, numbers: bool = True) -> Non
             pattern += r"(?:.*\n)*?"
         else:
             pattern += ".*?".join(re.escape(part) for part in line.rstrip().split("…")) + r"[ ]*\n"
-    assert re.fullmatch(pattern, text), f"{place} shows\n{shown}\nbut this is what is printed:\n{printed}"
+    assert re.fullmatch(pattern, text), (
+        f"{place} shows\n{shown}\nbut this is what is printed:\n{printed}"
+    )
 
 
 def _without_numbers(text: str) -> str:

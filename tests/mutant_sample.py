@@ -24,7 +24,9 @@ def main(words):
         return
     counts = Counter(status_by_exit_code[code] for code in codes.values() if code is not None)
     caught = counts["killed"] + counts["timeout"] + counts["segfault"]
-    print(f"{counts.total():,} of {len(codes):,} mutants run, {caught / counts.total():.1%} caught: {dict(counts)}")
+    print(
+        f"{counts.total():,} of {len(codes):,} mutants run, {caught / counts.total():.1%} caught: {dict(counts)}"
+    )
 
 
 if __name__ == "__main__":

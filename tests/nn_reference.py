@@ -7,7 +7,14 @@ from edgnn.nn import BatchNorm
 
 
 def edges_of(graphs):
-    return list(zip(graphs.edge_source.tolist(), graphs.edge_target.tolist(), graphs.edge_label.tolist(), strict=True))
+    return list(
+        zip(
+            graphs.edge_source.tolist(),
+            graphs.edge_target.tolist(),
+            graphs.edge_label.tolist(),
+            strict=True,
+        )
+    )
 
 
 def neighbors_of(graphs, direction="both", multiplicity="once"):
@@ -27,13 +34,19 @@ def node_inputs(graphs):
     for node, label in enumerate(graphs.node_label.tolist()):
         if label < len(known):
             rows[node, label] = 1
-    return rows if graphs.node_features is None else torch.cat([rows, graphs.node_features.double()], dim=1)
+    return (
+        rows
+        if graphs.node_features is None
+        else torch.cat([rows, graphs.node_features.double()], dim=1)
+    )
 
 
 def eq3(conv, graphs, x):
     """Return f(v) W1 + Σ_{u ∈ N(v)} f(u) W2 + b inside the activation, for every v."""
     neighbors = neighbors_of(graphs, conv.direction, conv.multiplicity)
-    return torch.stack([conv.activation(_own_and_neighbors(conv, v, neighbors[v], x)) for v in range(len(x))])
+    return torch.stack(
+        [conv.activation(_own_and_neighbors(conv, v, neighbors[v], x)) for v in range(len(x))]
+    )
 
 
 def eq4(conv, graphs, x):
@@ -67,7 +80,10 @@ def relational(conv, graphs, x):
                     received.setdefault(label + side * labels, []).append(x[there])
                 if features is not None:
                     width = conv.edge_features
-                    total = total + features[e].double() @ conv.W_features[side * width : (side + 1) * width]
+                    total = (
+                        total
+                        + features[e].double() @ conv.W_features[side * width : (side + 1) * width]
+                    )
         for relation, states in received.items():
             together = sum(states) if conv.aggregate == "sum" else sum(states) / len(states)
             total = total + together @ weights[relation]
@@ -83,8 +99,12 @@ def randomized(module, seed=0):
         parameter.data.copy_(torch.randn(parameter.shape, generator=generator, dtype=torch.float64))
     for part in module.modules():
         if isinstance(part, BatchNorm):
-            part.running_mean.copy_(torch.randn(part.running_mean.shape, generator=generator, dtype=torch.float64))
-            part.running_var.copy_(torch.rand(part.running_var.shape, generator=generator, dtype=torch.float64) + 0.5)
+            part.running_mean.copy_(
+                torch.randn(part.running_mean.shape, generator=generator, dtype=torch.float64)
+            )
+            part.running_var.copy_(
+                torch.rand(part.running_var.shape, generator=generator, dtype=torch.float64) + 0.5
+            )
     return module
 
 
@@ -111,4 +131,8 @@ def _f_E(conv, graphs, e, label):
         of_label = torch.eye(width, dtype=torch.float64)[label]
     else:
         of_label = conv.edge_embedding[label]
-    return of_label if graphs.edge_features is None else torch.cat([of_label, graphs.edge_features[e].double()])
+    return (
+        of_label
+        if graphs.edge_features is None
+        else torch.cat([of_label, graphs.edge_features[e].double()])
+    )

@@ -42,12 +42,30 @@ def random_graphs(sizes, edges, seed=0, labels=3, edge_labels=4):
     )
 
 
-def node_case(*, members=1, sizes=(NODES,), epochs=20, precision="float32", batch_size=None, fanout=None, **config):
+def node_case(
+    *,
+    members=1,
+    sizes=(NODES,),
+    epochs=20,
+    precision="float32",
+    batch_size=None,
+    fanout=None,
+    **config,
+):
     graphs = random_graphs(sizes, EDGES)
-    config = {"node_labels": 3, "edge_labels": 4, "hidden": 7, "direction": "both", "conv": "edgnn"} | config
+    config = {
+        "node_labels": 3,
+        "edge_labels": 4,
+        "hidden": 7,
+        "direction": "both",
+        "conv": "edgnn",
+    } | config
     nodes = graphs.num_nodes
     y = torch.randint(CLASSES, (nodes,), generator=torch.Generator().manual_seed(1))
-    fleet = [Member(np.arange(number, nodes // 2), np.arange(nodes // 2, nodes), seed=number) for number in range(members)]
+    fleet = [
+        Member(np.arange(number, nodes // 2), np.arange(nodes // 2, nodes), seed=number)
+        for number in range(members)
+    ]
     if members > 1:
         fleet[0] = replace(fleet[0], train=range(8), valid=range(8, 14))  # all on one rank
     dtype = torch.float64 if precision == "float64" else torch.float32
@@ -57,13 +75,27 @@ def node_case(*, members=1, sizes=(NODES,), epochs=20, precision="float32", batc
         Inputs.of(graphs, dtype=dtype, **input_options(config)),
         Targets.classes(y, CLASSES, class_weight="balanced"),
         fleet,
-        Settings(max_epochs=epochs, learning_rate=0.01, precision=precision, batch_size=batch_size, fanout=fanout),
+        Settings(
+            max_epochs=epochs,
+            learning_rate=0.01,
+            precision=precision,
+            batch_size=batch_size,
+            fanout=fanout,
+        ),
     )
 
 
-def graph_case(*, members=1, epochs=20, targets="classes", precision="float32", settings=None, **config):
+def graph_case(
+    *, members=1, epochs=20, targets="classes", precision="float32", settings=None, **config
+):
     graphs = random_graphs([3 + number % 5 for number in range(24)], 6)
-    config = {"node_labels": 3, "edge_labels": 4, "hidden": 8, "direction": "both", "conv": "edgnn"} | config
+    config = {
+        "node_labels": 3,
+        "edge_labels": 4,
+        "hidden": 8,
+        "direction": "both",
+        "conv": "edgnn",
+    } | config
     generator = torch.Generator().manual_seed(2)
     if targets == "classes":
         y = Targets.classes(torch.randint(2, (24,), generator=generator), 2)
@@ -71,14 +103,21 @@ def graph_case(*, members=1, epochs=20, targets="classes", precision="float32", 
         numbers = torch.randn(24, 2, generator=generator)
         numbers[3, 1] = numbers[5] = torch.nan
         y = Targets.values(numbers, torch.rand(24, generator=generator))
-    fleet = [Member(np.arange(number, 17), np.arange(17, 24 - number), seed=number) for number in range(members)]
+    fleet = [
+        Member(np.arange(number, 17), np.arange(17, 24 - number), seed=number)
+        for number in range(members)
+    ]
     settings = Settings(max_epochs=epochs, precision=precision, **(settings or {}))
     return "graph", config, Inputs.of(graphs, **input_options(config)), y, fleet, settings
 
 
 _INNER = {"dropout": 0.3, "batch_norm": True, "members": 3}
 _NODES = {
-    f"{conv} {direction}{' with dropout, norm, members' * bool(inner)}": {"conv": conv, "direction": direction} | inner
+    f"{conv} {direction}{' with dropout, norm, members' * bool(inner)}": {
+        "conv": conv,
+        "direction": direction,
+    }
+    | inner
     for conv in ("gnn", "edgnn", "joint", "rgcn", "gine")
     for direction in ("both", "in")
     for inner in ({}, _INNER)
@@ -92,11 +131,24 @@ _NODES = {
 }
 _GRAPHS = {
     "in batches": {},
-    "norm, clipped, members": {"batch_norm": True, "members": 3, "settings": {"batch_size": 5, "clip_norm": 0.5}},
-    "all at once": {"conv": "gine", "batch_norm": True, "readout": "mean", "settings": {"batch_size": None}},
+    "norm, clipped, members": {
+        "batch_norm": True,
+        "members": 3,
+        "settings": {"batch_size": 5, "clip_norm": 0.5},
+    },
+    "all at once": {
+        "conv": "gine",
+        "batch_norm": True,
+        "readout": "mean",
+        "settings": {"batch_size": None},
+    },
     "one a step": {"conv": "joint", "settings": {"batch_size": 1}, "epochs": 4},
     "values, some missing": {"targets": "values", "members": 2, "settings": {"batch_size": 4}},
-    "early stopping": {"members": 3, "settings": {"patience": 2, "learning_rate": 0.05}, "epochs": 30},
+    "early stopping": {
+        "members": 3,
+        "settings": {"patience": 2, "learning_rate": 0.05},
+        "epochs": 30,
+    },
 }
 #: What is trained, by name: the function that makes it, and with which options.
 CASES = {f"nodes: {name}": (node_case, options) for name, options in _NODES.items()} | {
@@ -132,7 +184,14 @@ def run(program, ranks, *words, restarts=0, **environment):
 
 
 def torchrun(program, ranks, *words, restarts=0):
-    start = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks)]
+    start = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node",
+        str(ranks),
+    ]
     return [*start, "--max-restarts", str(restarts), *program, *map(str, words)]
 
 

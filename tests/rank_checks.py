@@ -24,7 +24,9 @@ from rank_cases import EDGES, NODES, digest, graph_case, losses, node_case, rand
 
 def ends(group):
     """Rank 0 ends the training after epoch 3; the others would end it after the first."""
-    trained = train(*node_case(), group=group, on_epoch=lambda epoch: epoch.number == 3 or not group.first)
+    trained = train(
+        *node_case(), group=group, on_epoch=lambda epoch: epoch.number == 3 or not group.first
+    )
     return [int(said) for said in group.texts(str(len(trained.history)))]
 
 
@@ -93,12 +95,21 @@ def too_many(group):
 def costs(group):
     """What a part costs, by formula and as measured."""
     with suppress(AttributeError, OSError):
-        ctypes.CDLL(None).mallopt(-3, 1 << 16)  # freed memory goes back at once, so that peaks are those of what is held
+        ctypes.CDLL(None).mallopt(
+            -3, 1 << 16
+        )  # freed memory goes back at once, so that peaks are those of what is held
     nodes = 160_000  # so many that what systems count in blocks, or late, is little beside it
     graphs, found = random_graphs([nodes], 400_000), []
     inputs, y = Inputs.of(graphs), torch.arange(nodes) % 3
-    members = [Member(np.arange(nodes // 2), np.arange(nodes // 2, nodes), seed=number) for number in range(2)]
-    for config in ({"layers": 3}, {"layers": 2, "batch_norm": True}, {"layers": 2, "dropout": 0.5, "hidden": 32}):
+    members = [
+        Member(np.arange(nodes // 2), np.arange(nodes // 2, nodes), seed=number)
+        for number in range(2)
+    ]
+    for config in (
+        {"layers": 3},
+        {"layers": 2, "batch_norm": True},
+        {"layers": 2, "dropout": 0.5, "hidden": 32},
+    ):
         shape = {"node_labels": 3, "edge_labels": 4} | config
         got = shard_costs(shape, inputs, Targets.classes(y, 3), members, Settings(), group)
         found.append([got.predicted, got.measured])
@@ -107,22 +118,37 @@ def costs(group):
 
 def mapped(group):
     """Train on graphs and a structure that are mapped from files, and on the same in memory."""
-    folder, (kind, config, inputs, targets, members, settings) = Path(os.environ["FOLDER"]), node_case(dropout=0.2, layers=3)
+    folder, (kind, config, inputs, targets, members, settings) = (
+        Path(os.environ["FOLDER"]),
+        node_case(dropout=0.2, layers=3),
+    )
     if group.first:
         graphs = random_graphs((NODES,), EDGES)
         write(graphs, folder / "some.graphs")
         write_structure(graphs, folder / "some.structure")
     group.texts("written")
     large = LargeInputs.of(read(folder / "some.graphs"), open_structure(folder / "some.structure"))
-    found = [train(kind, config, some, targets, members, settings, group=group) for some in (inputs, large)]
-    differences = [(outputs(found[0], some, group=group) - outputs(found[0], inputs)).abs().max() for some in (inputs, large)]
-    return [losses(found[0]) == losses(found[1]), digest(found[0]) == digest(found[1]), float(max(differences))]
+    found = [
+        train(kind, config, some, targets, members, settings, group=group)
+        for some in (inputs, large)
+    ]
+    differences = [
+        (outputs(found[0], some, group=group) - outputs(found[0], inputs)).abs().max()
+        for some in (inputs, large)
+    ]
+    return [
+        losses(found[0]) == losses(found[1]),
+        digest(found[0]) == digest(found[1]),
+        float(max(differences)),
+    ]
 
 
 def bfloat16(group):
     """Mixed precision trains, to the same weights on all ranks."""
     kind, config, inputs, targets, members, settings = node_case(dropout=0.2, layers=3)
-    trained = train(kind, config, inputs, targets, members, replace(settings, precision="bfloat16"), group=group)
+    trained = train(
+        kind, config, inputs, targets, members, replace(settings, precision="bfloat16"), group=group
+    )
     return [len(set(group.texts(digest(trained)))) == 1, bool(np.isfinite(losses(trained)).all())]
 
 
@@ -139,7 +165,18 @@ def lost(group):
         return str(error)
 
 
-CHECKS = [ends, failing_hook, interrupted, resumed, no_state, too_many, costs, mapped, bfloat16, lost]
+CHECKS = [
+    ends,
+    failing_hook,
+    interrupted,
+    resumed,
+    no_state,
+    too_many,
+    costs,
+    mapped,
+    bfloat16,
+    lost,
+]
 
 
 def main(out):

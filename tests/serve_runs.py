@@ -10,7 +10,7 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import edgnn
-from edgnn.estimators import GraphClassifier, NodeClassifier
+from edgnn.models import GraphClassifier, NodeClassifier
 from edgnn.serve import create_app
 from edgnn.training import RunFolder
 
@@ -18,7 +18,15 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # starlette asks for another HTTP library
     from fastapi.testclient import TestClient
 
-_SOURCE = {"task": None, "target": [], "target_file": None, "regression": None, "options": {}, "data_dir": None, "format": None}
+_SOURCE = {
+    "task": None,
+    "target": [],
+    "target_file": None,
+    "regression": None,
+    "options": {},
+    "data_dir": None,
+    "format": None,
+}
 
 
 def error(answer, status=422):
@@ -34,7 +42,9 @@ def upload(client, path, files, **fields):
 
 
 def client_of(run, **options):
-    return TestClient(create_app(run, **options), base_url="http://localhost", raise_server_exceptions=False)
+    return TestClient(
+        create_app(run, **options), base_url="http://localhost", raise_server_exceptions=False
+    )
 
 
 def run_async(main):
@@ -45,8 +55,12 @@ def run_async(main):
 
 def make_mutag_run(path):
     data = edgnn.load_dataset("MUTAG")
-    GraphClassifier(max_epochs=8, members=3, hidden=16, random_state=0).fit(data.graphs, data.targets).save(path)
-    RunFolder.open(path).update_config(class_names=["not mutagenic", "mutagenic"], source=_SOURCE | {"name": "MUTAG"})
+    GraphClassifier(max_epochs=8, members=3, hidden=16, random_state=0).fit(
+        data.graphs, data.targets
+    ).save(path)
+    RunFolder.open(path).update_config(
+        class_names=["not mutagenic", "mutagenic"], source=_SOURCE | {"name": "MUTAG"}
+    )
     return path
 
 
@@ -74,7 +88,9 @@ def served(run, *words):
     code = "from edgnn.cli import run; run()"
     command = [sys.executable, "-c", code, "serve", str(run), "--port", "0", "--json", *words]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as process:
         try:
             line = process.stdout.readline()
             assert line, process.stderr.read()

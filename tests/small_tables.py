@@ -4,22 +4,35 @@ from __future__ import annotations
 
 from typing import Any
 
-from edgnn.experiments import _tables
+from edgnn.studies import _tables
 
 _ROWS: dict[str, Any] = {
     "majority": {"title": "majority", "model": "majority", "says": "the most frequent class"},
     "edgnn": {
-        "title": "edGNN (avg)", "model": "edgnn", "settings": "closest", "paper": "edGNN (avg)", "search": True,
-        "says": "few epochs", "estimator": {"max_epochs": 3, "hidden": 8, "layers": 1},
+        "title": "edGNN (avg)",
+        "model": "edgnn",
+        "settings": "closest",
+        "paper": "edGNN (avg)",
+        "search": True,
+        "says": "few epochs",
+        "estimator": {"max_epochs": 3, "hidden": 8, "layers": 1},
     },
-    "edgnn-max": {"title": "edGNN (max)", "best_of": "edgnn", "paper": "edGNN (max)", "says": "the best run"},
+    "edgnn-max": {
+        "title": "edGNN (max)",
+        "best_of": "edgnn",
+        "paper": "edGNN (max)",
+        "says": "the best run",
+    },
     "wl-subtree": {"title": "WL subtree", "model": "wl-subtree", "says": "color counts"},
     "broken": {"title": "broken", "model": "rdf2vec", "says": "classifies nodes, not graphs"},
-}  # fmt: skip
+}
 _TABLE = {
-    "title": "Small", "says": "a small table", "datasets": ["MUTAG"], "protocol": "cv3",
+    "title": "Small",
+    "says": "a small table",
+    "datasets": ["MUTAG"],
+    "protocol": "cv3",
     "rows": ["majority", "edgnn", "edgnn-max", "wl-subtree", "broken"],
-}  # fmt: skip
+}
 GOOD = "majority,edgnn,edgnn-max,wl-subtree"
 
 

@@ -15,7 +15,9 @@ STRINGS = st.sampled_from(["C", "N", "O", "", "ß", "a b", "\n"])
 INTEGERS = st.sampled_from([0, 1, 2, -1, 7, -(2**40), 2**62])
 TUPLES = st.tuples(st.integers(0, 1), st.sampled_from("xy"))
 #: What a label column may hold: nothing at all, or values of one kind, or of several.
-LABELS = st.sampled_from([None, STRINGS, INTEGERS, TUPLES, st.one_of(st.none(), STRINGS, INTEGERS, TUPLES)])
+LABELS = st.sampled_from(
+    [None, STRINGS, INTEGERS, TUPLES, st.one_of(st.none(), STRINGS, INTEGERS, TUPLES)]
+)
 
 
 @st.composite
@@ -35,7 +37,9 @@ def graphs(
 
     Features are quarters, so that sums of them are exact in any order.
     """
-    sizes = draw(st.lists(st.integers(min_nodes, max_nodes), min_size=min_graphs, max_size=max_graphs))
+    sizes = draw(
+        st.lists(st.integers(min_nodes, max_nodes), min_size=min_graphs, max_size=max_graphs)
+    )
     edges: list[tuple[int, int]] = []
     for start, stop in pairwise(np.cumsum([0, *sizes]).tolist()):
         if start < stop:
@@ -50,7 +54,9 @@ def graphs(
         node_features=_features(draw, nodes) if features else None,
         edge_features=_features(draw, len(edges)) if features else None,
         node_names=_names(draw, nodes) if names else None,
-        graph_names=draw(st.none() | st.just([f"graph {g}" for g in range(len(sizes))])) if names else None,
+        graph_names=draw(st.none() | st.just([f"graph {g}" for g in range(len(sizes))]))
+        if names
+        else None,
     )
 
 
@@ -69,7 +75,9 @@ def contents(collection: Graphs) -> list[dict[str, Any]]:
             "edge labels": [edge_labels[edge] for edge in edges],
             "node features": _rows(collection.node_features, range(start, stop)),
             "edge features": _rows(collection.edge_features, edges),
-            "node names": None if collection.node_names is None else collection.node_names[start:stop].tolist(),
+            "node names": None
+            if collection.node_names is None
+            else collection.node_names[start:stop].tolist(),
             "graph name": None if collection.graph_names is None else collection.graph_names[graph],
         }
         for graph, ((start, stop), edges) in enumerate(zip(pairwise(offset), edges_of, strict=True))
@@ -84,12 +92,20 @@ def _column(draw: st.DrawFn, kinds: st.SearchStrategy[Any], size: int) -> list[A
 def _features(draw: st.DrawFn, rows: int) -> np.ndarray[Any, Any] | None:
     width = draw(st.integers(0, 3))
     seed = draw(st.integers(0, 2**16))
-    return None if width == 0 else np.random.default_rng(seed).integers(-8, 9, (rows, width)).astype(np.float32) / 4
+    return (
+        None
+        if width == 0
+        else np.random.default_rng(seed).integers(-8, 9, (rows, width)).astype(np.float32) / 4
+    )
 
 
 def _names(draw: st.DrawFn, nodes: int) -> list[Any] | None:
     kind = draw(st.sampled_from([None, "number", "text", "tuple"]))
-    make = {"number": lambda node: node * 10, "text": lambda node: f"n{node}", "tuple": lambda node: (node // 2, node % 2)}
+    make = {
+        "number": lambda node: node * 10,
+        "text": lambda node: f"n{node}",
+        "tuple": lambda node: (node // 2, node % 2),
+    }
     return None if kind is None else [make[kind](node) for node in range(nodes)]
 
 

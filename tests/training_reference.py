@@ -6,7 +6,7 @@ import torch
 from edgnn import load_dataset
 from edgnn.graphs import Graphs
 from edgnn.nn import GraphModel, Inputs
-from edgnn.ops import random_order
+from edgnn.nn.ops import random_order
 from edgnn.training import Targets
 
 SHUFFLE = 1  # the purpose of the random numbers that shuffle
@@ -30,12 +30,19 @@ def node_task(nodes=40, edges=160, classes=3):
     entering = np.zeros((nodes, classes))
     np.add.at(entering, (ends[:, 1], kinds % classes), 1)
     config = {"node_labels": len(graphs.node_vocabulary), "edge_labels": 5, "hidden": 6}
-    return config, Inputs.of(graphs, relations=True), Targets.classes(entering.argmax(1), classes), graphs
+    return (
+        config,
+        Inputs.of(graphs, relations=True),
+        Targets.classes(entering.argmax(1), classes),
+        graphs,
+    )
 
 
 def weights_of(trained, member=0):
     """Return all weights and statistics of a member as one vector."""
-    return torch.cat([value[member].flatten().double() for value in trained.model.state_dict().values()])
+    return torch.cat(
+        [value[member].flatten().double() for value in trained.model.state_dict().values()]
+    )
 
 
 def initial_model(config, graphs, member):
@@ -43,8 +50,12 @@ def initial_model(config, graphs, member):
     fleet = GraphModel(**config, members=1)
     fleet.seed([member.seed])
     training = graphs[torch.as_tensor(member.train)]
-    node = torch.tensor([[label not in training.node_label.tolist() for label in range(config["node_labels"])]])
-    edge = torch.tensor([[label not in training.edge_label.tolist() for label in range(config["edge_labels"])]])
+    node = torch.tensor(
+        [[label not in training.node_label.tolist() for label in range(config["node_labels"])]]
+    )
+    edge = torch.tensor(
+        [[label not in training.edge_label.tolist() for label in range(config["edge_labels"])]]
+    )
     fleet.forget(node, edge)
     single = GraphModel(**config)
     single.load_state_dict({name: value[0] for name, value in fleet.state_dict().items()})
@@ -74,8 +85,15 @@ def plain_training(config, graphs, y, member, settings):
             total += float(loss.detach()) * len(batch)
         model.eval()
         with torch.no_grad():
-            valid = float(torch.nn.functional.cross_entropy(model(graphs[torch.as_tensor(member.valid)]), y[member.valid]))
+            valid = float(
+                torch.nn.functional.cross_entropy(
+                    model(graphs[torch.as_tensor(member.valid)]), y[member.valid]
+                )
+            )
         history.append((total / len(train), valid))
         if valid < best_loss:
-            best, best_loss = {name: value.clone() for name, value in model.state_dict().items()}, valid
+            best, best_loss = (
+                {name: value.clone() for name, value in model.state_dict().items()},
+                valid,
+            )
     return torch.cat([value.flatten() for value in best.values()]), history

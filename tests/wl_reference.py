@@ -8,7 +8,10 @@ def reference(graphs, rounds, scheme, multiplicity="once", direction="both"):
     incoming = [[] for _ in range(graphs.num_nodes)]
     outgoing = [[] for _ in range(graphs.num_nodes)]
     for source, target, label in zip(
-        graphs.edge_source.tolist(), graphs.edge_target.tolist(), graphs.edge_label.tolist(), strict=True
+        graphs.edge_source.tolist(),
+        graphs.edge_target.tolist(),
+        graphs.edge_label.tolist(),
+        strict=True,
     ):
         incoming[target].append((source, label))
         if direction == "both":
@@ -37,7 +40,9 @@ def _seen(node, incoming, outgoing, now, scheme, multiplicity):
     seen = frozenset(Counter(now[other] for other in neighbors).items())
     if scheme == "node":
         return seen
-    labels = [frozenset(Counter(label for _, label in edges).items()) for edges in (incoming, outgoing)]
+    labels = [
+        frozenset(Counter(label for _, label in edges).items()) for edges in (incoming, outgoing)
+    ]
     return seen, labels[0], labels[1]
 
 

@@ -16,7 +16,9 @@ PAGES = {
     "benchmarks/README.md": "benchmarks.md",
 }
 TAKEN_OVER = {site: page for page, site in PAGES.items() if site != "index.md"}
-LINK = re.compile(r"(?P<image>!?)\[(?P<text>[^\]\n]*)\]\((?P<target>[^)#\s]+)(?P<anchor>#[^)\s]*)?\)")
+LINK = re.compile(
+    r"(?P<image>!?)\[(?P<text>[^\]\n]*)\]\((?P<target>[^)#\s]+)(?P<anchor>#[^)\s]*)?\)"
+)
 
 HEADING = re.compile(r"^#+ .*$", re.M)
 
@@ -35,8 +37,14 @@ def in_site(text: str, folder: Path, docs: Path) -> str:
         if not path.exists() or path.is_dir():
             return match["text"] if path.is_dir() else match[0]
         name = path.relative_to(docs.parent).as_posix()
-        place = PAGES.get(name, name.removeprefix("docs/") if name.startswith("docs/") else f"../{name}")
-        text = "" if place.endswith(".md") and match["text"].endswith(target.rpartition("/")[2]) else match["text"]
+        place = PAGES.get(
+            name, name.removeprefix("docs/") if name.startswith("docs/") else f"../{name}"
+        )
+        text = (
+            ""
+            if place.endswith(".md") and match["text"].endswith(target.rpartition("/")[2])
+            else match["text"]
+        )
         return f"{match['image']}[{text}]({place}{anchor})"
 
     return LINK.sub(moved, HEADING.sub(lambda heading: LINK.sub(r"\g<text>", heading[0]), text))

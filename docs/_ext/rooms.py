@@ -19,13 +19,14 @@ from sphinx.util.docutils import SphinxDirective
 import edgnn
 
 #: Bases that others wrote: what a class inherits from them is documented by them.
-FOREIGN = (
-    "Module,BaseEstimator,ClassifierMixin,RegressorMixin,TransformerMixin,Sequence,Mapping,Exception,ABC,Generic,tuple,object"
-)
+FOREIGN = "Module,BaseEstimator,ClassifierMixin,RegressorMixin,TransformerMixin,Sequence,Mapping,Exception,ABC,Generic,tuple,object"
 #: What scikit-learn adds to every estimator, and Python to every error.
 ADDED = ",".join(
     [
-        *(f"set_{name}_request" for name in ("fit", "predict", "predict_proba", "score", "transform")),
+        *(
+            f"set_{name}_request"
+            for name in ("fit", "predict", "predict_proba", "score", "transform")
+        ),
         *("get_metadata_routing", "set_output", "add_note", "with_traceback"),
     ]
 )
@@ -37,7 +38,9 @@ def public(module: ModuleType) -> list[str]:
     if hasattr(module, "__all__") and module is not edgnn.errors:
         return list(module.__all__)
     return [
-        name for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__ and name[0] != "_"
+        name
+        for name, value in vars(module).items()
+        if getattr(value, "__module__", "") == module.__name__ and name[0] != "_"
     ]
 
 
@@ -47,7 +50,11 @@ def directive(module: ModuleType, name: str) -> list[str]:
     if inspect.ismodule(value):
         return [f".. automodule:: {value.__name__}", "   :members:"]
     if inspect.isclass(value) and value.__name__ == name:
-        options = ["   :members:", f"   :inherited-members: {FOREIGN}", f"   :exclude-members: {ADDED}"]
+        options = [
+            "   :members:",
+            f"   :inherited-members: {FOREIGN}",
+            f"   :exclude-members: {ADDED}",
+        ]
         return [f".. autoclass:: {module.__name__}.{name}", *options]
     if inspect.isroutine(value):
         return [f".. autofunction:: {module.__name__}.{name}"]
@@ -69,7 +76,9 @@ def described(value: Any) -> bool:
 def read(directive: SphinxDirective, lines: list[str]) -> list[nodes.Node]:
     """Let Sphinx read lines of reStructuredText that a directive has written."""
     holder = nodes.container()
-    directive.state.nested_parse(StringList(lines, source="rooms"), directive.content_offset, holder)
+    directive.state.nested_parse(
+        StringList(lines, source="rooms"), directive.content_offset, holder
+    )
     return holder.children
 
 
@@ -87,7 +96,12 @@ class Room(SphinxDirective):
         module = import_module(self.arguments[0])
         first = self.options.get("first", [])
         names = first + [name for name in public(module) if name not in first]
-        lines = [f".. automodule:: {module.__name__}", "", f".. currentmodule:: {module.__name__}", ""]
+        lines = [
+            f".. automodule:: {module.__name__}",
+            "",
+            f".. currentmodule:: {module.__name__}",
+            "",
+        ]
         lines += [".. autosummary::", "   :nosignatures:", ""]
         lines += [f"   {name}" for name in names if described(getattr(module, name))]
         for name in names:
@@ -103,19 +117,29 @@ class ShortNames(SphinxDirective):
         lines = [".. list-table::", "   :widths: 30 70", ""]
         for name, home in sorted(HOMES.items()):
             value = getattr(edgnn, name)
-            summary = (inspect.getdoc(value) or "").split("\n\n")[0].replace("\n", " ") if described(value) else said(value)
+            summary = (
+                (inspect.getdoc(value) or "").split("\n\n")[0].replace("\n", " ")
+                if described(value)
+                else said(value)
+            )
             lines += [f"   * - :py:obj:`edgnn.{name} <edgnn.{home}.{name}>`", f"     - {summary}"]
         return read(self, lines)
 
 
 def documented(target: str, known: dict[str, Any]) -> str | None:
     """Return the name under which something is documented: ``edgnn.graphs.Graphs`` for ``edgnn.Graphs`` and for ``Graphs``."""
-    parts = [part for part in target.split(".") if not (part.startswith("_") and not part.startswith("__"))]
+    parts = [
+        part
+        for part in target.split(".")
+        if not (part.startswith("_") and not part.startswith("__"))
+    ]
     if len(parts) > 1 and parts[0] == "edgnn" and parts[1] in HOMES:
         parts.insert(1, HOMES[parts[1]])
     if (name := ".".join(parts)) in known:
         return name
-    alike = [name for name in known if name.endswith(f".{'.'.join(parts)}") and name.startswith("edgnn.")]
+    alike = [
+        name for name in known if name.endswith(f".{'.'.join(parts)}") and name.startswith("edgnn.")
+    ]
     homes = [name for name in alike if name.count(".") == 1 + len(parts)]
     return homes[0] if len(homes) == 1 else None
 
@@ -128,17 +152,27 @@ def part_of(target: str, known: dict[str, Any]) -> str | None:
         return None
     room, _, inner = name.rpartition(".")
     value = getattr(import_module(room), inner, None) if room in known else None
-    return name if hasattr(value, field) or field in getattr(value, "__dataclass_fields__", {}) else None
+    return (
+        name
+        if hasattr(value, field) or field in getattr(value, "__dataclass_fields__", {})
+        else None
+    )
 
 
-def resolve(app: Sphinx, env: BuildEnvironment, node: addnodes.pending_xref, text: nodes.TextElement) -> nodes.reference | None:
+def resolve(
+    app: Sphinx, env: BuildEnvironment, node: addnodes.pending_xref, text: nodes.TextElement
+) -> nodes.reference | None:
     """Resolve a reference to one of our names by its other name."""
     if node.get("refdomain") != "py" or node["reftype"] == "mod":
         return None
-    if node["reftype"] in ("attr", "meth") and "." not in node["reftarget"]:  # of the class it stands in, or of none
+    if (
+        node["reftype"] in ("attr", "meth") and "." not in node["reftarget"]
+    ):  # of the class it stands in, or of none
         return None
     domain = env.domains.python_domain
-    name = documented(node["reftarget"], domain.objects) or part_of(node["reftarget"], domain.objects)
+    name = documented(node["reftarget"], domain.objects) or part_of(
+        node["reftarget"], domain.objects
+    )
     if name is None:
         return None
     return domain.resolve_xref(env, node["refdoc"], app.builder, "obj", name, node, text)
@@ -154,10 +188,20 @@ def restore(app: Sphinx, what: str, name: str, value: Any, options: Any, lines: 
     """Put the docstring that :func:`keep` kept back in its place."""
     if what in ("attribute", "data", "property"):
         lines[:] = app.env.temp_data.pop("docstring")
-    lines[:] = [line.replace(" -- ", " – ", 1) if "*" in line else line for line in lines]  # what napoleon writes for a dash
+    lines[:] = [
+        line.replace(" -- ", " – ", 1) if "*" in line else line for line in lines
+    ]  # what napoleon writes for a dash
 
 
-def readable(app: Sphinx, what: str, name: str, value: Any, options: Any, signature: str | None, returns: str | None) -> Any:
+def readable(
+    app: Sphinx,
+    what: str,
+    name: str,
+    value: Any,
+    options: Any,
+    signature: str | None,
+    returns: str | None,
+) -> Any:
     """Write defaults that have no notation, such as ``<factory>``, as three dots, so that the signature can be read."""
     return (re.sub(r"<[^<>]*>", "...", signature), returns) if signature else None
 

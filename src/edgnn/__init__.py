@@ -10,73 +10,86 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from edgnn import (
-        baselines,
-        datasets,
-        draw,
         errors,
-        estimators,
         evaluation,
-        experiments,
         explain,
         graphs,
         io,
-        kernels,
+        models,
         nn,
-        ops,
         report,
         serve,
+        studies,
         theory,
         training,
         wl,
     )
-    from edgnn.datasets import Dataset, load_dataset
-    from edgnn.estimators import GraphClassifier, GraphRegressor, NodeClassifier, NodeRegressor
     from edgnn.graphs import UNKNOWN, Graphs, Nodes, Structure, Vocabulary
     from edgnn.io import (
+        Dataset,
         Labeled,
         from_networkx,
         from_pyg,
         from_sdf,
         from_smiles,
+        load_dataset,
         read,
         read_labeled,
         to_networkx,
         to_pyg,
         write,
     )
-    from edgnn.kernels import RidgeGraphClassifier, RidgeNodeClassifier
+    from edgnn.models import (
+        GraphClassifier,
+        GraphRegressor,
+        NodeClassifier,
+        NodeRegressor,
+        RidgeGraphClassifier,
+        RidgeNodeClassifier,
+    )
 
 __version__ = "0.1.0.dev0"
 
 _HOME = {
     "UNKNOWN": "graphs",
-    "Dataset": "datasets",
-    "GraphClassifier": "estimators",
-    "GraphRegressor": "estimators",
+    "Dataset": "io",
+    "GraphClassifier": "models",
+    "GraphRegressor": "models",
     "Graphs": "graphs",
     "Labeled": "io",
-    "NodeClassifier": "estimators",
-    "NodeRegressor": "estimators",
+    "NodeClassifier": "models",
+    "NodeRegressor": "models",
     "Nodes": "graphs",
-    "RidgeGraphClassifier": "kernels",
-    "RidgeNodeClassifier": "kernels",
+    "RidgeGraphClassifier": "models",
+    "RidgeNodeClassifier": "models",
     "Structure": "graphs",
     "Vocabulary": "graphs",
     "from_networkx": "io",
     "from_pyg": "io",
     "from_sdf": "io",
     "from_smiles": "io",
-    "load_dataset": "datasets",
+    "load_dataset": "io",
     "read": "io",
     "read_labeled": "io",
     "to_networkx": "io",
     "to_pyg": "io",
     "write": "io",
 }
-_ROOMS = (
-    "baselines", "datasets", "draw", "errors", "estimators", "evaluation", "experiments", "explain", "graphs", "io", "kernels",
-    "nn", "ops", "report", "serve", "theory", "training", "wl",
-)  # fmt: skip
+_PACKAGES = (
+    "errors",
+    "evaluation",
+    "explain",
+    "graphs",
+    "io",
+    "models",
+    "nn",
+    "report",
+    "serve",
+    "studies",
+    "theory",
+    "training",
+    "wl",
+)
 
 __all__ = [
     "UNKNOWN",
@@ -93,13 +106,8 @@ __all__ = [
     "Structure",
     "Vocabulary",
     "__version__",
-    "baselines",
-    "datasets",
-    "draw",
     "errors",
-    "estimators",
     "evaluation",
-    "experiments",
     "explain",
     "from_networkx",
     "from_pyg",
@@ -107,14 +115,14 @@ __all__ = [
     "from_smiles",
     "graphs",
     "io",
-    "kernels",
     "load_dataset",
+    "models",
     "nn",
-    "ops",
     "read",
     "read_labeled",
     "report",
     "serve",
+    "studies",
     "theory",
     "to_networkx",
     "to_pyg",
@@ -125,7 +133,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
+    if name in _PACKAGES:
         return import_module(f"edgnn.{name}")
     if name in _HOME:
         value = getattr(import_module(f"edgnn.{_HOME[name]}"), name)

@@ -13,7 +13,9 @@ from edgnn.errors import ModelError, RunError
 
 CONFIG, MODEL, LOCK = "config.json", "model.safetensors", ".edgnn.lock"
 #: What a writer that was killed leaves of a file of a run.
-UNFINISHED = re.compile(r"\.[A-Za-z0-9_][A-Za-z0-9_.-]*\.(json|jsonl|safetensors|csv)\.[a-z0-9_]{8}")
+UNFINISHED = re.compile(
+    r"\.[A-Za-z0-9_][A-Za-z0-9_.-]*\.(json|jsonl|safetensors|csv)\.[a-z0-9_]{8}"
+)
 PROGRAM, LABELS = "model.pt2", "labels.json"
 
 
@@ -53,7 +55,11 @@ def check_no_file(path: Path, folder: Path) -> None:
 
 def check_free(path: Path, overwrite: bool) -> None:
     """Refuse a folder that a new run must not be written into."""
-    there = sorted(entry.name for entry in path.iterdir() if entry.name != LOCK and not UNFINISHED.fullmatch(entry.name))
+    there = sorted(
+        entry.name
+        for entry in path.iterdir()
+        if entry.name != LOCK and not UNFINISHED.fullmatch(entry.name)
+    )
     run = holds_run(path)
     if not there or (overwrite and run):
         return
@@ -62,7 +68,9 @@ def check_free(path: Path, overwrite: bool) -> None:
         raise RunError(
             f"{path} already holds a run: {way_on}choose another folder, or throw it away (--overwrite, overwrite=True)"
         )
-    raise RunError(f"{path} is not empty and no run of edgnn (it holds {preview(there, 3)}); choose another folder")
+    raise RunError(
+        f"{path} is not empty and no run of edgnn (it holds {preview(there, 3)}); choose another folder"
+    )
 
 
 def holds_run(path: Path) -> bool:
@@ -82,4 +90,6 @@ def check_new_export(path: Path, overwrite: bool) -> None:
     if not ours:
         raise ModelError(f"{path} exists and is no exported model: name a new or empty folder")
     if not overwrite:
-        raise ModelError(f"{path} holds an exported model already: choose another folder, or set overwrite=True (--overwrite)")
+        raise ModelError(
+            f"{path} holds an exported model already: choose another folder, or set overwrite=True (--overwrite)"
+        )

@@ -18,7 +18,8 @@ def closest(name: Any, choices: Iterable[Any], *, cutoff: float = 0.6) -> str | 
     name : object
         What was asked for; only text is close to anything.
     choices : iterable
-        What there is; what is no text is passed over. Case, ``-``, ``_`` and space around do not matter.
+        What there is; what is no text is passed over. Case, ``-``, ``_`` and space around do not
+        matter.
     cutoff : float
         How alike two names must be, from 0 to 1.
     """

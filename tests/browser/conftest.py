@@ -28,7 +28,9 @@ def browser():
     except ImportError:
         missing("playwright is not installed; pip install -c constraints.txt -e '.[dev]'")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=place, args=["--no-sandbox"], timeout=_PATIENCE)
+        browser = playwright.chromium.launch(
+            executable_path=place, args=["--no-sandbox"], timeout=_PATIENCE
+        )
         yield browser
         browser.close()
 

@@ -23,15 +23,24 @@ def explanation_page(tmp_path_factory):
     model = edgnn.GraphClassifier(**QUICK).fit(data.graphs[:60], data.targets[:60])
     names = [f"http://example.org/p{number}" for number in range(10)] + [HOSTILE]
     graph = Graphs.from_edges(
-        [(number, 10) for number in range(10)] + [(3, 4)], node_names=names, edge_labels=["works", HOSTILE] * 5 + ["x"]
+        [(number, 10) for number in range(10)] + [(3, 4)],
+        node_names=names,
+        edge_labels=["works", HOSTILE] * 5 + ["x"],
     )
     nodes = edgnn.NodeClassifier(**QUICK).fit(graph.nodes[:10], ["a", HOSTILE] * 5)
     items = []
-    for estimator, item, classes in ((model, data.graphs[0], data.class_names), (nodes, graph.nodes[3], ())):
+    for estimator, item, classes in (
+        (model, data.graphs[0], data.class_names),
+        (nodes, graph.nodes[3], ()),
+    ):
         found = explain(estimator, item)
         faith = fidelity(estimator, found, random_sets=2)
-        items.append(Explained(found, "", faith, counter_example(estimator, item), True, tuple(classes)))
-    return write_explanations(tmp_path_factory.mktemp("pages") / "page.html", items, command="edgnn explain RUN SOURCE")
+        items.append(
+            Explained(found, "", faith, counter_example(estimator, item), True, tuple(classes))
+        )
+    return write_explanations(
+        tmp_path_factory.mktemp("pages") / "page.html", items, command="edgnn explain RUN SOURCE"
+    )
 
 
 def faults(page):
@@ -87,7 +96,11 @@ def test_titles_of_pictures_are_inside_and_whole(explanation_page, visit, viewpo
 def test_pictures_take_the_colors_of_the_page(explanation_page, visit, scheme):
     page = visit(explanation_page, color_scheme=scheme)
     drawing = page.locator("figure svg").first
-    image = np.asarray(Image.open(io.BytesIO(drawing.screenshot())).convert("RGB")).reshape(-1, 3).astype(int)
+    image = (
+        np.asarray(Image.open(io.BytesIO(drawing.screenshot())).convert("RGB"))
+        .reshape(-1, 3)
+        .astype(int)
+    )
     colors, counts = np.unique(image, axis=0, return_counts=True)
     ground = colors[counts.argmax()]
     assert (ground.mean() > 128) == (scheme == "light")

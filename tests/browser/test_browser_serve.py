@@ -25,7 +25,9 @@ def start(run):
     from edgnn.serve._server import listening
 
     ear = listening("127.0.0.1", 0)
-    server = uvicorn.Server(uvicorn.Config(create_app(run), log_level="critical", access_log=False, ws="none"))
+    server = uvicorn.Server(
+        uvicorn.Config(create_app(run), log_level="critical", access_log=False, ws="none")
+    )
     thread = threading.Thread(target=server.run, kwargs={"sockets": [ear]}, daemon=True)
     thread.start()
     while not server.started:
@@ -78,11 +80,15 @@ def visit(browser):
         page.locator("#ask").wait_for()
         return page
 
-    open_page.expected = None  # words of complaints that are right to come, which they do at any time
+    open_page.expected = (
+        None  # words of complaints that are right to come, which they do at any time
+    )
     yield open_page
     for context in contexts:
         context.close()
-    assert [said for said in complaints if open_page.expected is None or open_page.expected not in said] == []
+    assert [
+        said for said in complaints if open_page.expected is None or open_page.expected not in said
+    ] == []
     assert [url for url in requests if not url.startswith((*addresses, "blob:"))] == []
 
 
@@ -105,7 +111,9 @@ def test_pasted_smiles_get_probabilities_and_a_picture(molecules, visit):
     picture = page.locator(".panel .picture svg")
     assert picture.bounding_box()["width"] > 150
     assert picture.locator("circle.atom").count() > 0
-    shown = picture.locator("path").first.evaluate("part => getComputedStyle(part).stroke + getComputedStyle(part).fill")
+    shown = picture.locator("path").first.evaluate(
+        "part => getComputedStyle(part).stroke + getComputedStyle(part).fill"
+    )
     assert "rgb" in shown
 
 
@@ -155,7 +163,9 @@ def test_a_dropped_file_is_predicted_and_its_items_explained(molecules, visit):
 def test_a_chosen_file_is_predicted(molecules, visit):
     page = visit(molecules)
     page.get_by_role("radio", name="File").check()
-    page.locator("#file").set_input_files({"name": "a.smi", "mimeType": "text/plain", "buffer": b"CCO\nCCN\nCCC\n"})
+    page.locator("#file").set_input_files(
+        {"name": "a.smi", "mimeType": "text/plain", "buffer": b"CCO\nCCN\nCCC\n"}
+    )
     page.get_by_role("heading", name="3 graphs").wait_for()
 
 
@@ -178,9 +188,13 @@ def test_mistakes_are_shown_in_place(molecules, visit):
     predict(page, "", "CCO", "", "C((", " ")
     assert "line 4, C((: RDKit cannot read it" in page.locator("#skipped").inner_text()
     page.get_by_role("radio", name="File").check()
-    page.locator("#file").set_input_files({"name": "a.csv", "mimeType": "text/csv", "buffer": b"smiles\nC((\n"})
+    page.locator("#file").set_input_files(
+        {"name": "a.csv", "mimeType": "text/csv", "buffer": b"smiles\nC((\n"}
+    )
     page.locator("#problem").wait_for()
-    assert re.match(r"The molecule .?C\(\(.? cannot be read: RDKit", page.locator("#problem").inner_text())
+    assert re.match(
+        r"The molecule .?C\(\(.? cannot be read: RDKit", page.locator("#problem").inner_text()
+    )
     assert page.locator("#results").is_hidden()
 
 
@@ -302,12 +316,16 @@ def test_a_name_that_looks_like_markup_is_shown_as_it_is(nodes, visit):
     page.get_by_role("radio", name="File").check()
     evil = "<img src=x onerror=alert(1)>"
     table = f'source,target,label\n"{evil}",b,knows\n'
-    page.locator("#file").set_input_files({"name": "edges.csv", "mimeType": "text/csv", "buffer": table.encode()})
+    page.locator("#file").set_input_files(
+        {"name": "edges.csv", "mimeType": "text/csv", "buffer": table.encode()}
+    )
     page.locator("#results, #problem").locator("visible=true").first.wait_for()
     assert page.locator("main img").count() == 0
 
 
-def test_what_is_shown_can_be_asked_about_while_the_next_answer_is_awaited(molecules, visit, tmp_path):
+def test_what_is_shown_can_be_asked_about_while_the_next_answer_is_awaited(
+    molecules, visit, tmp_path
+):
     page = visit(molecules)
     predict(page, TOLUENE, "CCO")
     page.locator(".reasons tr").first.wait_for()
@@ -386,7 +404,10 @@ def test_the_focus_stays_where_an_answer_replaces_what_was_chosen(molecules, vis
     predict(page, TOLUENE)
     page.get_by_label("Explain").focus()
     chosen = page.get_by_label("Explain").input_value()
-    key, other = {"mutagenic": ("ArrowUp", "not mutagenic"), "not mutagenic": ("ArrowDown", "mutagenic")}[chosen]
+    key, other = {
+        "mutagenic": ("ArrowUp", "not mutagenic"),
+        "not mutagenic": ("ArrowDown", "mutagenic"),
+    }[chosen]
     page.get_by_label("Explain").press(key)
     page.get_by_text(f"speaks for {other}, blue").wait_for()
     page.locator("select:focus").wait_for()
@@ -424,7 +445,9 @@ def test_molecules_of_a_file_that_cannot_be_read_are_left_out_everywhere(molecul
     page = visit(molecules)
     page.get_by_role("radio", name="File").check()
     table = f"name,smiles\na,CCO\nb,C((\nc,{TOLUENE}\n"
-    page.locator("#file").set_input_files({"name": "mine.csv", "mimeType": "text/csv", "buffer": table.encode()})
+    page.locator("#file").set_input_files(
+        {"name": "mine.csv", "mimeType": "text/csv", "buffer": table.encode()}
+    )
     page.get_by_role("heading", name="2 graphs").wait_for()
     told = page.locator("#skipped").inner_text()
     assert told.startswith("1 row could not be read and was left out (counted without a header):")
@@ -437,7 +460,9 @@ def test_molecules_of_a_file_that_cannot_be_read_are_left_out_everywhere(molecul
     with page.expect_download() as download:
         page.get_by_role("button", name="Download CSV").click()
     head, *rows = csv.reader(download.value.path().read_text().splitlines())
-    assert [row[head.index("id")] for row in rows[::2]] == page.locator("#rows .item").all_inner_texts()
+    assert [row[head.index("id")] for row in rows[::2]] == page.locator(
+        "#rows .item"
+    ).all_inner_texts()
     assert [bool(row[head.index("error")]) for row in rows] == [False, True, False]
 
 
@@ -457,7 +482,10 @@ def test_a_file_that_has_changed_on_the_disk_is_to_be_chosen_again(molecules, vi
     page.get_by_role("button", name="Predict").click()
     page.locator("#problem").wait_for()
     words = "mine.csv has changed since it was chosen; choose it again."
-    assert [page.locator("#problem").inner_text(), page.locator(".panel .alert").text_content()] == [words, words]
+    assert [
+        page.locator("#problem").inner_text(),
+        page.locator(".panel .alert").text_content(),
+    ] == [words, words]
     page.locator("#file").set_input_files(str(file))
     page.get_by_role("heading", name="2 graphs").wait_for()
 
@@ -484,8 +512,18 @@ def answers_of_labels(route):
     """Predictions of several labels, in the place of the model's own."""
     rows = {"CC": ([0, 0], [0.2, 0.43]), "CCO": ([1, 1], [0.9, 0.7])}
     told = {"uncertainty": {"std": [0.01, 0.02]}, "familiarity": None, "unseen_labels": 0}
-    found = [{"id": name, "prediction": row, "probabilities": shares} | told for name, (row, shares) in rows.items()]
-    route.fulfill(json={"task": "labels", "classes": ["toxic", "soluble"], "predictions": found, "skipped": []})
+    found = [
+        {"id": name, "prediction": row, "probabilities": shares} | told
+        for name, (row, shares) in rows.items()
+    ]
+    route.fulfill(
+        json={
+            "task": "labels",
+            "classes": ["toxic", "soluble"],
+            "predictions": found,
+            "skipped": [],
+        }
+    )
 
 
 def of_labels(route):
@@ -497,8 +535,16 @@ def test_a_probability_of_one_of_several_labels_names_it(molecules, visit):
     page = visit(molecules, answers={"**/model": of_labels, "**/predict": answers_of_labels})
     predict(page, "CC", "CCO")
     rows = page.locator("#rows > tr:not(.detail)")
-    assert rows.nth(0).locator("td").all_inner_texts()[:3] == ["none", "43 % for soluble", "± 2.0 %"]
-    assert rows.nth(1).locator("td").all_inner_texts()[:3] == ["toxic, soluble", "90 % for toxic", "± 1.0 %"]
+    assert rows.nth(0).locator("td").all_inner_texts()[:3] == [
+        "none",
+        "43 % for soluble",
+        "± 2.0 %",
+    ]
+    assert rows.nth(1).locator("td").all_inner_texts()[:3] == [
+        "toxic, soluble",
+        "90 % for toxic",
+        "± 1.0 %",
+    ]
 
 
 WIDE = """<svg xmlns="http://www.w3.org/2000/svg" width="1000" height="300" viewBox="0 0 1000 300" font-size="10">
@@ -507,14 +553,22 @@ WIDE = """<svg xmlns="http://www.w3.org/2000/svg" width="1000" height="300" view
 
 def with_wide_pictures(route):
     told = route.fetch(timeout=PATIENCE).json()
-    change = {"words": ["so"], "prediction": "x", "probabilities": None, "smallest": True, "pictures": [WIDE, WIDE]}
+    change = {
+        "words": ["so"],
+        "prediction": "x",
+        "probabilities": None,
+        "smallest": True,
+        "pictures": [WIDE, WIDE],
+    }
     searched = route.request.post_data_json.get("counter_example")
     route.fulfill(json=told | {"picture": WIDE, "counter_example": change if searched else None})
 
 
 @pytest.mark.parametrize("width", [390, 1280])
 def test_a_wide_picture_is_scrolled_and_not_made_too_small_to_read(molecules, visit, width):
-    page = visit(molecules, answers={"**/explain": with_wide_pictures}, viewport=PHONE | {"width": width})
+    page = visit(
+        molecules, answers={"**/explain": with_wide_pictures}, viewport=PHONE | {"width": width}
+    )
     predict(page, "CCO")
     page.get_by_role("button", name="What would change the prediction?").click()
     page.locator(".pair").wait_for()
@@ -589,12 +643,22 @@ def test_a_search_without_a_match_says_so(nodes, visit):
 
 def test_a_name_of_several_nodes_is_not_guessed(nodes, visit):
     def same(route):
-        route.fulfill(json={"source": "people", "total": 2, "names": ["a/1", "a/2"], "texts": ["Anna", "anna"]})
+        route.fulfill(
+            json={
+                "source": "people",
+                "total": 2,
+                "names": ["a/1", "a/2"],
+                "texts": ["Anna", "anna"],
+            }
+        )
 
     page = visit(nodes, answers={"**/names?*": same})
     paste(page, "Anna\na/2\n")
     page.locator("#problem").wait_for()
-    assert page.locator("#problem").inner_text() == "Several nodes are called so, choose from the list: Anna."
+    assert (
+        page.locator("#problem").inner_text()
+        == "Several nodes are called so, choose from the list: Anna."
+    )
     assert page.locator("#chosen li").all_inner_texts() == ["anna\n×"]
 
 
@@ -615,7 +679,9 @@ def test_cells_have_their_head_beside_them_on_a_phone(molecules, visit):
     page = visit(molecules, viewport=PHONE)
     predict(page, "CCO", "CCN")
     heads = page.locator("#rows > tr").first.locator("td")
-    labels = heads.evaluate_all("cells => cells.map((cell) => getComputedStyle(cell, '::before').content)")
+    labels = heads.evaluate_all(
+        "cells => cells.map((cell) => getComputedStyle(cell, '::before').content)"
+    )
     assert labels == ['"Prediction"', '"Probability"', '"Uncertainty"', '"Like the training data?"']
     page.get_by_role("button", name="Uncertainty").click()  # rows are sorted here as well
     assert page.locator("#columns th").nth(3).get_attribute("aria-sort") == "descending"
@@ -644,7 +710,9 @@ def test_rows_are_sorted_by_column(molecules, visit):
             assert page.locator("#columns th[aria-sort]").count() == 1
             assert head.get_attribute("aria-sort") == order
             assert page.locator("#told").inner_text() == f"Sorted by {name}, {order}"
-            expected = sorted(smiles, key=lambda one, key=key: key(rows[one]), reverse=order == "descending")
+            expected = sorted(
+                smiles, key=lambda one, key=key: key(rows[one]), reverse=order == "descending"
+            )
             assert shown.all_inner_texts() == expected
     page.get_by_role("button", name="Like the training data?").press("Enter")
     assert page.locator("#columns th[aria-sort]").count() == 0

@@ -14,7 +14,10 @@ FIRST = "#table-graphs table.sortable >> nth=0"
 
 
 def column(table, place):
-    return [row.strip() for row in table.locator(f"tbody tr > :nth-child({place + 1})").all_inner_texts()]
+    return [
+        row.strip()
+        for row in table.locator(f"tbody tr > :nth-child({place + 1})").all_inner_texts()
+    ]
 
 
 def numbers(table, place):
@@ -60,7 +63,9 @@ def test_unknown_values_stay_last_either_way(study_page, visit):
 
 
 def test_times_are_sorted_by_their_length_not_their_letters(tmp_path, visit):
-    study = make_study(tmp_path / "study", {"edgnn": 0.9, "gin": 0.8, "rgcn": 0.7}, ("MUTAG",), runs=1)
+    study = make_study(
+        tmp_path / "study", {"edgnn": 0.9, "gin": 0.8, "rgcn": 0.7}, ("MUTAG",), runs=1
+    )
     for row, seconds in (("edgnn", 9.5), ("gin", 80.0), ("rgcn", 4000.0)):
         cell = next(cell for cell in study.cells() if cell.row == row)
         result = study.read(cell)
@@ -68,7 +73,11 @@ def test_times_are_sorted_by_their_length_not_their_letters(tmp_path, visit):
     page = visit(write_report(study.path))
     table = page.locator("table.all")
     table.get_by_role("button", name="time").click()
-    assert [text for text in column(table, 10) if text != "–"] == ["1 h 6 min", "1 min 20 s", "9.5 s"]
+    assert [text for text in column(table, 10) if text != "–"] == [
+        "1 h 6 min",
+        "1 min 20 s",
+        "9.5 s",
+    ]
 
 
 def test_a_curve_can_be_hidden_and_shown(study_page, visit):
@@ -157,7 +166,9 @@ def test_the_keyboard_reaches_the_results_first(study_page, visit):
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the results"
     page.keyboard.press("Enter")
-    page.wait_for_function("location.hash === '#results' && !document.activeElement.matches('.skip')")  # with the next frame
+    page.wait_for_function(
+        "location.hash === '#results' && !document.activeElement.matches('.skip')"
+    )  # with the next frame
     page.keyboard.press("Tab")
     outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
     assert page.evaluate("document.activeElement.tagName") == "A"
@@ -215,7 +226,9 @@ def test_names_headings_and_tables_are_in_order(study_page, visit, viewport):
 def test_texts_stand_out_from_their_ground(study_page, visit):
     for scheme in ("light", "dark"):
         page = visit(study_page, color_scheme=scheme)
-        page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
+        page.evaluate(
+            "document.querySelectorAll('details').forEach((part) => { part.open = true; })"
+        )
         worst = page.evaluate(
             """() => {
             const light = (color) => {
@@ -240,7 +253,9 @@ def test_pages_of_runs_and_evaluations_open_as_quietly(tmp_path, visit):
     run.append_history({"epoch": 1, "train_loss": [1.0], "valid_loss": [1.2]})
     run.append_history({"epoch": 2, "train_loss": [0.5], "valid_loss": [0.9]})
     evaluation = made_evaluation(0.8)
-    write_evaluation_report(tmp_path / "page.html", evaluation, title="a", settings={}, environment={}, seconds=1.0)
+    write_evaluation_report(
+        tmp_path / "page.html", evaluation, title="a", settings={}, environment={}, seconds=1.0
+    )
     for path in (write_run_report(run.path), tmp_path / "page.html"):
         page = visit(path)
         assert basic_faults(page) == []
@@ -250,7 +265,13 @@ def test_pages_of_runs_and_evaluations_open_as_quietly(tmp_path, visit):
 
 def test_hostile_names_do_nothing(tmp_path, visit):
     hostile = '</script><script>console.log("x")</script><img src=x onerror=alert(2)>'
-    study = make_study(tmp_path / "study", {"edgnn": 0.9, "gin": 0.8}, ("MUTAG",), runs=1, class_names=(hostile, "b"))
+    study = make_study(
+        tmp_path / "study",
+        {"edgnn": 0.9, "gin": 0.8},
+        ("MUTAG",),
+        runs=1,
+        class_names=(hostile, "b"),
+    )
     page = visit(write_report(study.path))
     assert page.locator("img").count() == 0
     page.locator(FIRST).get_by_role("button", name="MUTAG").click()

@@ -42,7 +42,9 @@ def molecules(tmp_path_factory) -> Path:
     """Forty graphs of MUTAG with their classes, as a TU folder."""
     data = edgnn.load_dataset("MUTAG")
     folder = tmp_path_factory.mktemp("data") / "SMALL"
-    edgnn.write(data.graphs[:40], folder, format="tu", name="SMALL", targets=2 * data.targets[:40] - 1)
+    edgnn.write(
+        data.graphs[:40], folder, format="tu", name="SMALL", targets=2 * data.targets[:40] - 1
+    )
     return folder
 
 
@@ -50,8 +52,11 @@ def molecules(tmp_path_factory) -> Path:
 def smiles(tmp_path_factory) -> Path:
     """Twenty molecules with a class, a value, a whole number, and two labels of which some are missing."""
     path = tmp_path_factory.mktemp("smiles") / "molecules.csv"
-    rows = [f"{'C' * length}{end},{kind},{length}.5,{length},{length % 2},{'' if length == 3 else 1 - length % 2}"
-            for length in range(1, 11) for end, kind in (("O", "alcohol"), ("N", "amine"))]  # fmt: skip
+    rows = [
+        f"{'C' * length}{end},{kind},{length}.5,{length},{length % 2},{'' if length == 3 else 1 - length % 2}"
+        for length in range(1, 11)
+        for end, kind in (("O", "alcohol"), ("N", "amine"))
+    ]
     path.write_text("smiles,kind,value,length,odd,even\n" + "\n".join(rows) + "\n")
     return path
 
@@ -62,7 +67,12 @@ def people(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("people") / "people"
     folder.mkdir()
     groups = ["" if number % 3 == 0 else "xy"[number % 2] for number in range(30)]
-    (folder / "nodes.csv").write_text("node,label,group\n" + "".join(f"p{n},a,{g}\n" for n, g in enumerate(groups)))
-    edges = [f"p{number},p{(number + 1) % 30},{'knows' if number % 2 else 'likes'}" for number in range(30)]
+    (folder / "nodes.csv").write_text(
+        "node,label,group\n" + "".join(f"p{n},a,{g}\n" for n, g in enumerate(groups))
+    )
+    edges = [
+        f"p{number},p{(number + 1) % 30},{'knows' if number % 2 else 'likes'}"
+        for number in range(30)
+    ]
     (folder / "edges.csv").write_text("source,target,label\n" + "\n".join(edges) + "\n")
     return folder

@@ -27,8 +27,12 @@ def test_training_says_which_columns_it_reads_and_which_not(command, tables, tmp
     ended = command("train", *tables, *ALL.split(), "-t", "team", "--out", tmp_path / "b", *QUICK)
     line = "node labels: type; edge labels: none; features: f1, f2, weight; columns not used: name (nodes.csv)"
     assert ended.out.splitlines()[2] == line
-    graphs = edgnn.estimators.load_estimator(tmp_path / "b")._coder
-    assert (list(graphs.node_vocabulary), graphs.node_features, graphs.edge_features) == (["a", "b"], 2, 1)
+    graphs = edgnn.models.load_estimator(tmp_path / "b")._coder
+    assert (list(graphs.node_vocabulary), graphs.node_features, graphs.edge_features) == (
+        ["a", "b"],
+        2,
+        1,
+    )
 
 
 def test_evaluation_and_show_say_it_too(command, tables):
@@ -36,16 +40,23 @@ def test_evaluation_and_show_say_it_too(command, tables):
     lines = command("evaluate", *tables, "-t", "team", *words).out.splitlines()
     assert lines[2].startswith(f"{NOTHING}columns not used: type, f1, f2, name (nodes.csv)")
     shown = command("datasets", "show", *tables).out
-    assert f"Columns   {NOTHING}columns not used: type, f1, f2, team, name (nodes.csv), weight (links.csv); to use" in shown
+    assert (
+        f"Columns   {NOTHING}columns not used: type, f1, f2, team, name (nodes.csv), weight (links.csv); to use"
+        in shown
+    )
 
 
 def test_programs_and_the_quiet_are_not_told(command, tables, tmp_path, capfd):
     for number, word in enumerate(("--quiet", "--json")):
-        ended = command("train", *tables, "-t", "team", "--out", tmp_path / f"{number}", *QUICK, word)
+        ended = command(
+            "train", *tables, "-t", "team", "--out", tmp_path / f"{number}", *QUICK, word
+        )
         assert ended.code == 0
         assert "not used" not in ended.out + ended.err
     assert "not used" not in command("datasets", "show", *tables, "--json").out
-    edgnn.load_dataset(tables[0], nodes=tables[2].partition("=")[2], node="node_id", node_target="team")
+    edgnn.load_dataset(
+        tables[0], nodes=tables[2].partition("=")[2], node="node_id", node_target="team"
+    )
     assert capfd.readouterr() == ("", "")
 
 
@@ -53,12 +64,26 @@ def test_columns_beside_molecules_are_named(command, smiles, tmp_path):
     words = ("-t", "kind", "--model", "majority", "--protocol", "holdout", "--runs", 1)
     assert "columns not used: value, length, odd, even\n" in command("evaluate", smiles, *words).out
     (tmp_path / "a.csv").write_text("ID,Smiles,kind\na,CO,x\nb,CN,y\nc,CCO,x\nd,CCN,y\n")
-    assert "columns not used" not in command("evaluate", tmp_path / "a.csv", *words, "--test", "0.5").out
+    assert (
+        "columns not used"
+        not in command("evaluate", tmp_path / "a.csv", *words, "--test", "0.5").out
+    )
 
 
 def test_a_column_of_the_table_of_targets_is_used(command, tables, tmp_path):
-    words = (*tables, "--target-file", tmp_path / "nodes.csv", "-t", "team", "--out", tmp_path / "run", *QUICK)
-    assert "columns not used: type, f1, f2, name (nodes.csv), weight" in command("train", *words).out
+    words = (
+        *tables,
+        "--target-file",
+        tmp_path / "nodes.csv",
+        "-t",
+        "team",
+        "--out",
+        tmp_path / "run",
+        *QUICK,
+    )
+    assert (
+        "columns not used: type, f1, f2, name (nodes.csv), weight" in command("train", *words).out
+    )
 
 
 def test_many_columns_are_cut(command, tmp_path):
@@ -70,12 +95,16 @@ def test_many_columns_are_cut(command, tmp_path):
 
 
 def test_show_lists_the_most_frequent_labels(command, tmp_path):
-    triples = [f"<n:{n}> <r:{edge}> <n:{n + 1}> .\n" for edge in range(12) for n in range(20 - edge)]
+    triples = [
+        f"<n:{n}> <r:{edge}> <n:{n + 1}> .\n" for edge in range(12) for n in range(20 - edge)
+    ]
     (tmp_path / "a.nt").write_text("".join(triples))
     lines = command("datasets", "show", tmp_path / "a.nt").out.splitlines()
     assert lines[3].split()[-2:] == ["none", "12"]
     first = lines.index("Edge labels, by how many edges have them") + 1
-    assert lines[first : first + 11] == [f"    {20 - edge}  r:{edge}" for edge in range(10)] + ["    and 2 more"]
+    assert lines[first : first + 11] == [f"    {20 - edge}  r:{edge}" for edge in range(10)] + [
+        "    and 2 more"
+    ]
     assert not any(line.startswith("Node labels,") for line in lines)
     told = json.loads(command("datasets", "show", tmp_path / "a.nt", "--json").out)
     assert told["edge_labels"] == [{"label": f"r:{edge}", "count": 20 - edge} for edge in range(12)]
@@ -86,5 +115,11 @@ def test_show_counts_the_labels_of_nodes(command):
     lines = command("datasets", "show", "MUTAG").out.splitlines()
     first = lines.index("Node labels, by how many nodes have them") + 1
     assert [line.split() for line in lines[first : first + 7]] == [
-        ["2,395", "C"], ["593", "O"], ["345", "N"], ["23", "Cl"], ["12", "F"], ["2", "Br"], ["1", "I"],
-    ]  # fmt: skip
+        ["2,395", "C"],
+        ["593", "O"],
+        ["345", "N"],
+        ["23", "Cl"],
+        ["12", "F"],
+        ["2", "Br"],
+        ["1", "I"],
+    ]

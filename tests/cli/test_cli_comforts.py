@@ -19,13 +19,21 @@ ABOUT_COLOR = ("NO_COLOR", "FORCE_COLOR", "PY_COLORS")
 
 def started(*words, **environment):
     return subprocess.run(
-        [*PROGRAM, *map(str, words)], env=os.environ | environment, capture_output=True, text=True, check=False
+        [*PROGRAM, *map(str, words)],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
 def unfinished(*words):
     """What bash tells of these words, the last of which is not finished."""
-    return {"_EDGNN_COMPLETE": "complete_bash", "COMP_WORDS": " ".join(["edgnn", *words]), "COMP_CWORD": str(len(words))}
+    return {
+        "_EDGNN_COMPLETE": "complete_bash",
+        "COMP_WORDS": " ".join(["edgnn", *words]),
+        "COMP_CWORD": str(len(words)),
+    }
 
 
 @pytest.fixture
@@ -91,24 +99,32 @@ def test_completion_loads_no_library(run_python):
 
 
 def test_words_offered_are_those_of_the_library():
-    from edgnn.bench import QUESTIONS
-    from edgnn.estimators._parameters import check_parameters
+    from benchmarks import QUESTIONS
     from edgnn.evaluation._metrics import METRICS
-    from edgnn.experiments import MODELS
-    from edgnn.experiments._protocol import PROTOCOLS
-    from edgnn.experiments._settings import rows
-    from edgnn.experiments._tables import TABLES
+    from edgnn.models.networks._parameters import check_parameters
     from edgnn.nn import ACTIVATIONS, CONVS
+    from edgnn.studies import MODELS
+    from edgnn.studies._protocol import PROTOCOLS
+    from edgnn.studies._settings import rows
+    from edgnn.studies._tables import TABLES
 
     library = {
-        "activation": ACTIVATIONS, "conv": CONVS, "metric": METRICS, "model": MODELS, "protocol": PROTOCOLS,
-        "question": QUESTIONS, "settings": rows(), "table": TABLES,
-    }  # fmt: skip
-    assert {name: WORDS[name] for name in library} == {name: tuple(words) for name, words in library.items()}
+        "activation": ACTIVATIONS,
+        "conv": CONVS,
+        "metric": METRICS,
+        "model": MODELS,
+        "protocol": PROTOCOLS,
+        "question": QUESTIONS,
+        "settings": rows(),
+        "table": TABLES,
+    }
+    assert {name: WORDS[name] for name in library} == {
+        name: tuple(words) for name, words in library.items()
+    }
     for name in ("degree_labels", "direction", "precision", "readout", "unknown"):
         for word in WORDS[name]:
             check_parameters({name: None if word == "none" else word})
-    assert data_sets("") == list(edgnn.datasets.names())
+    assert data_sets("") == list(edgnn.io.datasets.names())
 
 
 def test_nothing_is_offered_inside_folders(tmp_path, monkeypatch):
@@ -131,7 +147,10 @@ def test_real_bash_completes_by_the_installed_script(tmp_path):
     )
     path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
     ended = subprocess.run(
-        ["bash", "--norc", "-c", script], env=os.environ | environment | {"PATH": path}, capture_output=True, text=True
+        ["bash", "--norc", "-c", script],
+        env=os.environ | environment | {"PATH": path},
+        capture_output=True,
+        text=True,
     )
     *offered, registered = ended.stdout.splitlines()
     assert (offered, ended.stderr) == (["roc_auc", "rmse", "r2"], "")
@@ -152,14 +171,23 @@ def test_version_tells_the_environment_without_importing_torch(command, run_pyth
     [
         (["trian"], "no such command 'trian'; did you mean 'train'? (edgnn --help lists all)"),
         (["frobnicate"], "no such command 'frobnicate' (edgnn --help lists all)"),
-        (["datasets", "sho"], "no such command 'sho'; did you mean 'show'? (edgnn datasets --help lists all)"),
-        (["--versoin"], "no such option '--versoin' of edgnn; did you mean '--version'? (edgnn --help lists all)"),
+        (
+            ["datasets", "sho"],
+            "no such command 'sho'; did you mean 'show'? (edgnn datasets --help lists all)",
+        ),
+        (
+            ["--versoin"],
+            "no such option '--versoin' of edgnn; did you mean '--version'? (edgnn --help lists all)",
+        ),
         (
             ["train", "--layer", 3],
             "no such option '--layer' of edgnn train; did you mean '--layers'? (edgnn train --help lists all)",
         ),
         (["train", "MUTAG"], "missing option '--out' (edgnn train --help tells more)"),
-        (["wl", "compare", "MUTAG"], "missing argument 'second' (edgnn wl compare --help tells more)"),
+        (
+            ["wl", "compare", "MUTAG"],
+            "missing argument 'second' (edgnn wl compare --help tells more)",
+        ),
     ],
 )
 def test_a_wrong_command_line_is_one_line(command, words, line):
@@ -170,7 +198,10 @@ def test_a_wrong_command_line_is_one_line(command, words, line):
 @pytest.mark.parametrize(
     ("words", "parts"),
     [
-        (["train", "MUTAG", "--out", "x", "--task", "grap"], ["'--task'", "'grap' is not one of", "did you mean 'graph'?"]),
+        (
+            ["train", "MUTAG", "--out", "x", "--task", "grap"],
+            ["'--task'", "'grap' is not one of", "did you mean 'graph'?"],
+        ),
         (["train", "MUTAG", "--out", "x", "--seed", "abc"], ["'--seed'", "integer", "'abc'"]),
         (["evaluate", "MUTAG", "--runs", 0], ["'--runs'", "0"]),
         (["train", "MUTAG", "--config", "none.toml", "--out", "x"], ["'--config'", "none.toml"]),
@@ -188,7 +219,12 @@ def test_a_bad_value_is_one_line_that_names_it(command, words, parts):
 
 def test_names_with_control_characters_stay_on_one_line(command):
     ended = command("datasets", "show", "no\r\x1b[31msuch\u2028/file")
-    assert (ended.code, ended.err.count("\n"), ESCAPE in ended.err, "\u2028" in ended.err) == (2, 1, False, False)
+    assert (ended.code, ended.err.count("\n"), ESCAPE in ended.err, "\u2028" in ended.err) == (
+        2,
+        1,
+        False,
+        False,
+    )
 
 
 def test_no_words_at_all_print_the_help(command):
@@ -250,7 +286,10 @@ def test_suggestions_stand_behind_a_complaint_or_give_way():
     assert suggestion_or("zzz", ["color"], "there is color") == "there is color"
 
 
-@pytest.mark.parametrize("words", [["--help"], ["train", "--help"], ["datasets"], ["trian"], ["datasets", "show", "MUTAG"]])
+@pytest.mark.parametrize(
+    "words",
+    [["--help"], ["train", "--help"], ["datasets"], ["trian"], ["datasets", "show", "MUTAG"]],
+)
 def test_a_pipe_gets_no_escapes(command, monkeypatch, words):
     for name in ABOUT_COLOR:
         monkeypatch.delenv(name, raising=False)
@@ -286,9 +325,18 @@ def on_terminal(*runs):
     plain = {name: value for name, value in os.environ.items() if name not in ABOUT_COLOR}
     lead, side = pty.openpty()
     with subprocess.Popen(
-        [sys.executable, "-c", SEVERAL, json.dumps([(list(map(str, words)), environment) for words, environment in runs])],
-        env=plain | {"TERM": "xterm-256color", "COLUMNS": "100"}, stdin=side, stdout=side, stderr=side, close_fds=True,
-    ) as process:  # fmt: skip
+        [
+            sys.executable,
+            "-c",
+            SEVERAL,
+            json.dumps([(list(map(str, words)), environment) for words, environment in runs]),
+        ],
+        env=plain | {"TERM": "xterm-256color", "COLUMNS": "100"},
+        stdin=side,
+        stdout=side,
+        stderr=side,
+        close_fds=True,
+    ) as process:
         os.close(side)
         written = bytearray()
         while True:
@@ -308,7 +356,9 @@ def on_terminal(*runs):
 
 def test_help_on_a_terminal_has_colors_unless_asked_for_none():
     words = ("train", "--help")
-    plain, bare, dumb = on_terminal((words, {}), (words, {"NO_COLOR": "1"}), (words, {"TERM": "dumb"}))
+    plain, bare, dumb = on_terminal(
+        (words, {}), (words, {"NO_COLOR": "1"}), (words, {"TERM": "dumb"})
+    )
     assert COLOR.search(plain)
     assert "layers" in bare
     assert not COLOR.search(bare)
@@ -318,10 +368,24 @@ def test_help_on_a_terminal_has_colors_unless_asked_for_none():
 
 @pytest.mark.slow
 def test_tables_and_progress_keep_to_no_color_and_dumb_terminals(molecules, tmp_path):
-    training = ("train", molecules, "--out", tmp_path / "run", "--overwrite", "--max-epochs", 5, "--hidden", 8)
+    training = (
+        "train",
+        molecules,
+        "--out",
+        tmp_path / "run",
+        "--overwrite",
+        "--max-epochs",
+        5,
+        "--hidden",
+        8,
+    )
     doctor = ("doctor", "--no-self-test")
     plain, bare, dumb, green, examined = on_terminal(
-        (training, {}), (training, {"NO_COLOR": "1"}), (training, {"TERM": "dumb"}), (doctor, {}), (doctor, {"NO_COLOR": "1"})
+        (training, {}),
+        (training, {"NO_COLOR": "1"}),
+        (training, {"TERM": "dumb"}),
+        (doctor, {}),
+        (doctor, {"NO_COLOR": "1"}),
     )
     assert COLOR.search(plain)
     assert ESCAPE in bare, "the line of progress is still drawn anew"

@@ -12,8 +12,13 @@ def test_convert_writes_arrays_that_train_and_show_take(command, molecules, tmp_
     assert "Graphs(40 graphs" in ended.out
     data, original = edgnn.load_dataset(tmp_path / "m.graphs"), edgnn.load_dataset(molecules)
     assert data.graphs.equals(original.graphs)
-    assert (data.class_names, data.targets.tolist()) == (original.class_names, original.targets.tolist())
-    shown = json.loads(command("datasets", "show", tmp_path / "m.graphs", "-o", "verify=true", "--json").out)
+    assert (data.class_names, data.targets.tolist()) == (
+        original.class_names,
+        original.targets.tolist(),
+    )
+    shown = json.loads(
+        command("datasets", "show", tmp_path / "m.graphs", "-o", "verify=true", "--json").out
+    )
     assert shown["statistics"]["graphs"] == 40
     options = ("--max-epochs", "2", "--hidden", "4", "--json", "--out", tmp_path / "run")
     assert command("train", tmp_path / "m.graphs", *options).code == 0
@@ -21,7 +26,9 @@ def test_convert_writes_arrays_that_train_and_show_take(command, molecules, tmp_
 
 
 def test_convert_keeps_the_targets_of_nodes(command, people, tmp_path):
-    ended = command("convert", people, tmp_path / "p.graphs", "--task", "node", "--target", "group", "--json")
+    ended = command(
+        "convert", people, tmp_path / "p.graphs", "--task", "node", "--target", "group", "--json"
+    )
     assert json.loads(ended.out) == {"written": str(tmp_path / "p.graphs"), "format": "arrays"}
     data = edgnn.load_dataset(tmp_path / "p.graphs")
     assert (data.level, len(data.nodes), data.class_names) == ("node", 20, ("x", "y"))
@@ -32,7 +39,10 @@ def test_convert_names_classes_where_the_format_takes_names(command, tmp_path):
     assert command("convert", "MUTAG", tmp_path / "m", "--format", "tables").code == 0
     original = edgnn.load_dataset("MUTAG")
     back = edgnn.load_dataset(tmp_path / "m", graph_target="target")
-    assert np.array(back.class_names)[back.targets].tolist() == np.array(original.class_names)[original.targets].tolist()
+    assert (
+        np.array(back.class_names)[back.targets].tolist()
+        == np.array(original.class_names)[original.targets].tolist()
+    )
     assert command("convert", "MUTAG", tmp_path / "t", "--format", "tu").code == 0
     assert edgnn.read_labeled(tmp_path / "t").targets.tolist() == original.targets.tolist()
 

@@ -32,11 +32,19 @@ def test_show_prints_ours_beside_the_paper():
 
 
 def test_show_json_has_the_columns_of_the_paper(data_dir):
-    told = json.loads(run(app, ["datasets", "show", "AIFB", "--json", "--data-dir", str(data_dir)]).stdout)
+    told = json.loads(
+        run(app, ["datasets", "show", "AIFB", "--json", "--data-dir", str(data_dir)]).stdout
+    )
     assert told["statistics"] == {
-        "classes": 4, "nodes": 8285, "edges": 29043, "node_labels": 1, "edge_labels": 45,
-        "labeled": 176, "train": 140, "test": 36,
-    }  # fmt: skip
+        "classes": 4,
+        "nodes": 8285,
+        "edges": 29043,
+        "node_labels": 1,
+        "edge_labels": 45,
+        "labeled": 176,
+        "train": 140,
+        "test": 36,
+    }
     assert told["paper"] == {"classes": 4, "nodes": 8285, "edges": 29043, "edge_labels": 45}
     assert told["sha256"]
 
@@ -50,7 +58,11 @@ def test_show_reads_a_file(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["datasets", "show", "no such/file.csv"], 2, "neither a data set's name nor an existing file"),
+        (
+            ["datasets", "show", "no such/file.csv"],
+            2,
+            "neither a data set's name nor an existing file",
+        ),
         (["datasets", "show", "MUTAG", "--data-dir", "nowhere"], 2, "'nowhere' does not exist"),
         (["bench", "nonsense"], 2, "choose from io"),
         (["frobnicate"], 2, "frobnicate"),
@@ -83,7 +95,12 @@ def test_a_reader_that_has_gone_is_told_by_the_exit_code_alone(arguments):
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing, "wb") as gone:
-        done = subprocess.run([sys.executable, "-m", "edgnn", *arguments], stdout=gone, stderr=subprocess.PIPE, text=True)
+        done = subprocess.run(
+            [sys.executable, "-m", "edgnn", *arguments],
+            stdout=gone,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
     assert (done.returncode, done.stderr) == (141, "")
 
 
@@ -91,7 +108,7 @@ def test_ctrl_c_is_one_line(monkeypatch, capsys):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("edgnn.datasets.load_dataset", interrupted)
+    monkeypatch.setattr("edgnn.io.datasets.load_dataset", interrupted)
     monkeypatch.setattr("sys.argv", ["edgnn", "datasets", "show", "MUTAG"])
     with pytest.raises(SystemExit) as ended:
         main()
@@ -106,8 +123,12 @@ def test_the_program_leaves_with_the_code_of_its_commands(tmp_path):
     import subprocess
     import sys
 
-    done = subprocess.run([sys.executable, "-m", "edgnn", "datasets", "show", "MUTGA"], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "edgnn", "datasets", "show", "MUTGA"], capture_output=True, text=True
+    )
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "edgnn: there is no data set 'MUTGA'; did you mean MUTAG?\n"
-    done = subprocess.run([sys.executable, "-m", "edgnn", "--version"], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "edgnn", "--version"], capture_output=True, text=True
+    )
     assert (done.returncode, done.stdout[:8]) == (0, "edgnn 0.")

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 import edgnn
-from edgnn._doctor import _packages, _self_test
-from edgnn._doctor._examine import examine, works
-from edgnn._doctor._packages import Package, cuda_of_torch, packages
-from edgnn._doctor._places import places
+from edgnn.cli.doctor import _packages, _self_test
+from edgnn.cli.doctor._examine import examine, works
+from edgnn.cli.doctor._packages import Package, cuda_of_torch, packages
+from edgnn.cli.doctor._places import places
 
 
 def found(findings):
@@ -20,7 +20,13 @@ def test_doctor_finds_the_core_at_work(command):
     ended = command("doctor")
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.splitlines()[-1] == "The core works."
-    for words in ("Installed", "Machine", "Data, in the order it is looked for", "Self-test", "MUTAG (60 graphs)"):
+    for words in (
+        "Installed",
+        "Machine",
+        "Data, in the order it is looked for",
+        "Self-test",
+        "MUTAG (60 graphs)",
+    ):
         assert words in ended.out
 
 
@@ -29,7 +35,9 @@ def test_doctor_tells_json(command, monkeypatch):
     monkeypatch.setattr(_self_test, "_CHECKS", {"refinement": _self_test._refines})
     told = json.loads(command("doctor", "--json").out)
     assert (told["edgnn"], told["works"]) == (edgnn.__version__, True)
-    tests = {finding["name"]: finding for finding in told["findings"] if finding["group"] == "self-test"}
+    tests = {
+        finding["name"]: finding for finding in told["findings"] if finding["group"] == "self-test"
+    }
     assert tests["refinement"]["state"] == "ok"
     assert tests["refinement"]["seconds"] > 0
 
@@ -42,7 +50,9 @@ def test_names_with_control_characters_are_shown_as_text(command, monkeypatch):
 
 
 def test_without_the_self_test_nothing_is_trained(command, monkeypatch):
-    monkeypatch.setattr("edgnn._doctor._self_test.self_test", lambda: pytest.fail("it was tried"))
+    monkeypatch.setattr(
+        "edgnn.cli.doctor._self_test.self_test", lambda: pytest.fail("it was tried")
+    )
     ended = command("doctor", "--no-self-test")
     assert (ended.code, "Self-test" in ended.out) == (0, False)
     assert "it was not tried" in ended.out
@@ -50,12 +60,15 @@ def test_without_the_self_test_nothing_is_trained(command, monkeypatch):
 
 @pytest.mark.slow
 def test_the_built_in_task_takes_the_place_of_mutag(monkeypatch):
-    monkeypatch.setattr("edgnn.datasets._locate.find_spec", lambda name: None)
+    monkeypatch.setattr("edgnn.io.datasets._locate.find_spec", lambda name: None)
     monkeypatch.delenv("EDGNN_DATA", raising=False)
     monkeypatch.setenv("EDGNN_CACHE", "/nonexistent")
     findings = found(_self_test.self_test())
     assert {finding.state for finding in findings.values()} == {"ok"}
-    assert "built-in rings (60 graphs): 100% of them right, 50% by guessing" in findings["training"].told
+    assert (
+        "built-in rings (60 graphs): 100% of them right, 50% by guessing"
+        in findings["training"].told
+    )
 
 
 def test_the_built_in_task_is_balanced_and_needs_edge_labels():
@@ -112,7 +125,7 @@ def test_every_check_can_fail(monkeypatch, check):
     monkeypatch.setattr(_self_test, "_data", _self_test.built_in)
     monkeypatch.setattr(_self_test, "_fitted", Guessing)
     monkeypatch.setattr(_self_test, "_estimator", Guessing)
-    monkeypatch.setattr("edgnn.estimators.load_estimator", lambda path: Guessing())
+    monkeypatch.setattr("edgnn.models.load_estimator", lambda path: Guessing())
     with pytest.raises(_self_test.Wrong):
         getattr(_self_test, check)()
 
@@ -125,12 +138,22 @@ def test_a_broken_torch_is_told_and_ends_the_examination(monkeypatch):
 
 
 def test_extras_are_told_with_the_command_that_adds_them(monkeypatch, command):
-    lines = ["numpy>=2.0", 'rdkit>=2024.9; extra == "molecules"', 'nonesuch>=1; extra == "odd"', 'pytest>=8; extra == "dev"']
+    lines = [
+        "numpy>=2.0",
+        'rdkit>=2024.9; extra == "molecules"',
+        'nonesuch>=1; extra == "odd"',
+        'pytest>=8; extra == "dev"',
+    ]
     monkeypatch.setattr(
-        _packages, "requires", lambda name: [*lines, 'edgnn[odd]; extra == "all"', 'numpy>=99.1; extra == "new"']
+        _packages,
+        "requires",
+        lambda name: [*lines, 'edgnn[odd]; extra == "all"', 'numpy>=99.1; extra == "new"'],
     )
     findings = found(examine(self_test=False))
-    assert (findings["odd"].state, findings["odd"].way_out) == ("absent", "pip install 'edgnn[odd]'")
+    assert (findings["odd"].state, findings["odd"].way_out) == (
+        "absent",
+        "pip install 'edgnn[odd]'",
+    )
     assert (findings["new"].state, findings["molecules"].state) == ("warning", "ok")
     assert "is installed, >=99.1 is needed" in findings["new"].told
     assert not {"dev", "all"} & set(findings)
@@ -178,7 +201,13 @@ def test_places_are_told_in_order(monkeypatch, tmp_path):
     monkeypatch.setenv("EDGNN_CACHE", str(tmp_path / "cache"))
     (tmp_path / "data" / "TUDataset").mkdir(parents=True)
     findings = list(places())
-    assert [finding.name for finding in findings] == ["EDGNN_DATA", "cache", "sets here", "sets away", "temporary files"]
+    assert [finding.name for finding in findings] == [
+        "EDGNN_DATA",
+        "cache",
+        "sets here",
+        "sets away",
+        "temporary files",
+    ]
     assert (findings[0].state, "TUDataset" in findings[0].told) == ("ok", True)
     assert "made when first needed" in findings[1].told
     assert findings[2].told == "MUTAG (installed package)"
@@ -193,7 +222,9 @@ def test_places_are_told_in_order(monkeypatch, tmp_path):
         ("EDGNN_CACHE", "file/cache", "cache", "cannot be written"),
     ],
 )
-def test_a_place_that_is_no_use_is_a_warning_with_a_way_out(monkeypatch, tmp_path, variable, value, name, told):
+def test_a_place_that_is_no_use_is_a_warning_with_a_way_out(
+    monkeypatch, tmp_path, variable, value, name, told
+):
     (tmp_path / "empty").mkdir()
     (tmp_path / "file").touch()
     monkeypatch.setenv(variable, str(tmp_path / value))
@@ -224,4 +255,8 @@ def test_a_device_that_does_not_work_is_a_warning(monkeypatch):
     monkeypatch.setattr(_self_test, "_CHECKS", {})
     monkeypatch.setattr(_self_test, "_cuda_agrees", broken)
     (finding,) = _self_test.self_test()
-    assert (finding.name, finding.state, "--device cpu" in finding.way_out) == ("CUDA", "warning", True)
+    assert (finding.name, finding.state, "--device cpu" in finding.way_out) == (
+        "CUDA",
+        "warning",
+        True,
+    )

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from edgnn.estimators import load_estimator
+from edgnn.models import load_estimator
 from edgnn.training import RunFolder
 
 QUICK = ("--hidden", 8, "--dropout", 0.25, "--members", 2, "--quiet")
@@ -10,8 +10,8 @@ QUICK = ("--hidden", 8, "--dropout", 0.25, "--members", 2, "--quiet")
 
 @pytest.fixture(autouse=True)
 def checkpoints_always(monkeypatch):
-    monkeypatch.setattr("edgnn.estimators._session._SECONDS_BETWEEN_CHECKPOINTS", 0.0)
-    monkeypatch.setattr("edgnn.estimators._session._SHARE_OF_TIME", float("inf"))
+    monkeypatch.setattr("edgnn.models.networks._session._SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    monkeypatch.setattr("edgnn.models.networks._session._SHARE_OF_TIME", float("inf"))
 
 
 @pytest.fixture
@@ -26,7 +26,12 @@ def interrupted(command, molecules, tmp_path, monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr(RunFolder, "append_history", pressed)
-        assert command("train", molecules, "--out", tmp_path / "run", "--max-epochs", 3000, *QUICK).code == 130
+        assert (
+            command(
+                "train", molecules, "--out", tmp_path / "run", "--max-epochs", 3000, *QUICK
+            ).code
+            == 130
+        )
     return tmp_path / "run"
 
 
@@ -43,7 +48,9 @@ def trained(command, molecules, tmp_path):
 
 
 def files_of(run):
-    config, metrics = (json.loads((run / f"{name}.json").read_text()) for name in ("config", "metrics"))
+    config, metrics = (
+        json.loads((run / f"{name}.json").read_text()) for name in ("config", "metrics")
+    )
     history = [row | {"seconds": 0} for row in RunFolder.open(run).history()]
     return (
         (run / "model.safetensors").read_bytes(),
@@ -56,7 +63,9 @@ def files_of(run):
 
 
 @pytest.mark.parametrize(("asked", "epochs"), [(6, 6), (3, 3), (1, 3)])
-def test_another_number_of_epochs_gives_the_run_that_was_started_with_it(command, interrupted, trained, asked, epochs):
+def test_another_number_of_epochs_gives_the_run_that_was_started_with_it(
+    command, interrupted, trained, asked, epochs
+):
     ended = command("train", "--resume", "--out", interrupted, "--max-epochs", asked)
     assert ended.code == 0
     assert f"{'resuming' if asked > 3 else 'ending'} {interrupted} after epoch 3" in ended.err
@@ -94,8 +103,13 @@ def test_a_run_without_a_model_tells_both_ways_to_one(command, interrupted, mole
     ended = command("predict", interrupted, molecules)
     way = f"edgnn train --resume --out {interrupted}"
     assert ended.code == 2
-    assert f"go on with it ({way}), or end it now, with the best epoch so far ({way} --max-epochs 1)" in ended.err
-    assert command("train", "--resume", "--out", interrupted, "--max-epochs", 1, "--quiet").code == 0
+    assert (
+        f"go on with it ({way}), or end it now, with the best epoch so far ({way} --max-epochs 1)"
+        in ended.err
+    )
+    assert (
+        command("train", "--resume", "--out", interrupted, "--max-epochs", 1, "--quiet").code == 0
+    )
     assert command("predict", interrupted, molecules).code == 0
 
 

@@ -21,7 +21,17 @@ def told(ended):
 
 def test_the_table_stands_beside_the_majority(command):
     ended = command(
-        "evaluate", "MUTAG", "--settings", "closest", "--protocol", "cv3x2", *QUICK, "--metric", "accuracy", "--metric", "f1"
+        "evaluate",
+        "MUTAG",
+        "--settings",
+        "closest",
+        "--protocol",
+        "cv3x2",
+        *QUICK,
+        "--metric",
+        "accuracy",
+        "--metric",
+        "f1",
     )
     assert ended.code == 0
     lines = ended.out.splitlines()
@@ -49,25 +59,55 @@ def test_the_table_stands_beside_the_majority(command):
     ],
 )
 def test_the_papers_figure_stands_beside_its_own_protocol_only(command, tmp_path, words, figure):
-    base = ("evaluate", "MUTAG", "--max-epochs", 1, "--hidden", 4, "--layers", 1, "--quiet", "--protocol", *words)
+    base = (
+        "evaluate",
+        "MUTAG",
+        "--max-epochs",
+        1,
+        "--hidden",
+        4,
+        "--layers",
+        1,
+        "--quiet",
+        "--protocol",
+        *words,
+    )
     lines = command(*base, "--report", tmp_path / "a.html").out.splitlines()
     assert (lines[1].endswith(" paper"), lines[2].endswith("86.9 ± 1.0")) == (figure, figure)
     assert ("86.9 ± 1.0" in (tmp_path / "a.html").read_text()) == figure
     summary = told(command(*base, "--json"))
-    assert summary["paper"] == ({"row": "edGNN (avg)", "mean": 86.9, "spread": 1.0} if figure else None)
+    assert summary["paper"] == (
+        {"row": "edGNN (avg)", "mean": 86.9, "spread": 1.0} if figure else None
+    )
 
 
 @pytest.mark.parametrize(
-    ("model", "figure"), [("csm", "85.4 ± 1.2"), ("wlsp", "85.4 ± 1.2"), ("wl-subtree", None), ("majority", None)]
+    ("model", "figure"),
+    [("csm", "85.4 ± 1.2"), ("wlsp", "85.4 ± 1.2"), ("wl-subtree", None), ("majority", None)],
 )
 def test_a_rival_stands_beside_its_own_figure(command, model, figure):
     words = {"csm": ("--set", "k=2", "--set", "C=1"), "wlsp": ("--set", "depths=1", "--set", "C=1")}
-    lines = command("evaluate", "MUTAG", "--model", model, *words.get(model, ()), "--quiet").out.splitlines()
-    assert (lines[1].endswith(" paper"), lines[2].endswith(figure or " 66.5")) == (figure is not None, True)
+    lines = command(
+        "evaluate", "MUTAG", "--model", model, *words.get(model, ()), "--quiet"
+    ).out.splitlines()
+    assert (lines[1].endswith(" paper"), lines[2].endswith(figure or " 66.5")) == (
+        figure is not None,
+        True,
+    )
 
 
 def test_files_hold_everything(command, molecules, tmp_path):
-    words = ("--protocol", "cv4x1", *QUICK, "--quiet", "--json", "--out", tmp_path / "a.json", "--report", tmp_path / "a.html")
+    words = (
+        "--protocol",
+        "cv4x1",
+        *QUICK,
+        "--quiet",
+        "--json",
+        "--out",
+        tmp_path / "a.json",
+        "--report",
+        tmp_path / "a.html",
+    )
     summary = told(command("evaluate", molecules, *words))
     document = json.loads((tmp_path / "a.json").read_text())
     evaluation = Evaluation.from_dict(document["evaluation"])
@@ -80,38 +120,93 @@ def test_files_hold_everything(command, molecules, tmp_path):
 
 
 def test_it_is_the_fleet_of_the_library(command, molecules):
-    summary = told(command("evaluate", molecules, "--protocol", "cv4x2", *QUICK, "--seed", 3, "--quiet", "--json"))
+    summary = told(
+        command(
+            "evaluate", molecules, "--protocol", "cv4x2", *QUICK, "--seed", 3, "--quiet", "--json"
+        )
+    )
     data = edgnn.load_dataset(molecules)
     estimator = edgnn.GraphClassifier(max_epochs=2, hidden=8)
     splits = edgnn.evaluation.kfold(data.targets, 4, 2, seed=3)
     assert (
-        summary["metrics"]["accuracy"]["mean"] == edgnn.evaluation.evaluate(estimator, data.graphs, data.targets, splits).mean
+        summary["metrics"]["accuracy"]["mean"]
+        == edgnn.evaluation.evaluate(estimator, data.graphs, data.targets, splits).mean
     )
 
 
 @pytest.mark.parametrize(
-    "model", ["edgnn", "gnn", "joint", "ridge", "blend", "rgcn", "gin", "majority", "csm", "wlsp", "wl-subtree"]
+    "model",
+    [
+        "edgnn",
+        "gnn",
+        "joint",
+        "ridge",
+        "blend",
+        "rgcn",
+        "gin",
+        "majority",
+        "csm",
+        "wlsp",
+        "wl-subtree",
+    ],
 )
 def test_every_model_is_judged_on_the_same_folds(command, molecules, model, tmp_path):
-    words = {"blend": ("--set", "trees=20"), **dict.fromkeys(("edgnn", "gnn", "joint", "rgcn", "gin"), QUICK)}.get(model, ())
-    base = ("evaluate", molecules, "--protocol", "cv2", "--quiet", "--json", "--out", tmp_path / "a.json")
+    words = {
+        "blend": ("--set", "trees=20"),
+        **dict.fromkeys(("edgnn", "gnn", "joint", "rgcn", "gin"), QUICK),
+    }.get(model, ())
+    base = (
+        "evaluate",
+        molecules,
+        "--protocol",
+        "cv2",
+        "--quiet",
+        "--json",
+        "--out",
+        tmp_path / "a.json",
+    )
     summary = told(command(*base, "--model", model, *words))
     metric = summary["metrics"]["accuracy"]
     assert (summary["model"], summary["splits"]) == (model, 2)
     assert model != "majority" or metric["mean"] == metric["majority"]
     stored = Evaluation.from_dict(json.loads((tmp_path / "a.json").read_text())["evaluation"])
     folds = edgnn.evaluation.kfold(edgnn.load_dataset(molecules).targets, 2, 1, seed=0)
-    assert [split.test.tolist() for split in stored.splits] == [split.test.tolist() for split in folds]
-    assert [split.known.tolist() for split in stored.splits] == [split.known.tolist() for split in folds]
+    assert [split.test.tolist() for split in stored.splits] == [
+        split.test.tolist() for split in folds
+    ]
+    assert [split.known.tolist() for split in stored.splits] == [
+        split.known.tolist() for split in folds
+    ]
     assert model == "majority" or all(outcome.chosen for outcome in stored.outcomes)
 
 
-@pytest.mark.parametrize("model", ["ridge", "rgcn", "gin", "wl-rdf", "rdf2vec", "wl-subtree", "majority"])
+@pytest.mark.parametrize(
+    "model", ["ridge", "rgcn", "gin", "wl-rdf", "rdf2vec", "wl-subtree", "majority"]
+)
 def test_every_model_of_nodes_is_judged_on_the_published_split(command, data_dir, model):
-    words = {"rgcn": ("--max-epochs", 2), "gin": QUICK, "rdf2vec": ("--set", "walks=3", "--set", "dimensions=8")}
-    base = ("evaluate", "AIFB", "--runs", 1, "--data-dir", data_dir, "--quiet", "--json", "--model", model)
+    words = {
+        "rgcn": ("--max-epochs", 2),
+        "gin": QUICK,
+        "rdf2vec": ("--set", "walks=3", "--set", "dimensions=8"),
+    }
+    base = (
+        "evaluate",
+        "AIFB",
+        "--runs",
+        1,
+        "--data-dir",
+        data_dir,
+        "--quiet",
+        "--json",
+        "--model",
+        model,
+    )
     summary = told(command(*base, *words.get(model, ())))
-    assert (summary["protocol"], summary["splits"], np.array(summary["confusion"]).sum()) == ("split", 1, 36)
+    assert (summary["protocol"], summary["splits"], np.array(summary["confusion"]).sum()) == (
+        "split",
+        1,
+        36,
+    )
     rows = {"rgcn": "R-GCN", "wl-rdf": "WL", "rdf2vec": "RDF2Vec"}
     assert (summary["paper"] or {}).get("row") == rows.get(model)
 
@@ -139,19 +234,51 @@ def test_molecules_are_split_by_their_scaffolds(command, smiles):
 
 
 def test_real_values_are_judged_by_their_own_metrics(command, smiles):
-    words = ("--target", "value", "--protocol", "holdout", "--runs", 2, "--metric", "rmse", "--metric", "r2")
+    words = (
+        "--target",
+        "value",
+        "--protocol",
+        "holdout",
+        "--runs",
+        2,
+        "--metric",
+        "rmse",
+        "--metric",
+        "r2",
+    )
     summary = told(command("evaluate", smiles, *words, *QUICK, "--quiet", "--json"))
     assert list(summary["metrics"]) == ["rmse", "r2"]
     assert summary["confusion"] is None
     assert summary["paper"] is None
-    assert told(command("evaluate", smiles, *words, "--model", "majority", "--quiet", "--json"))["metrics"]["rmse"]["mean"] > 0
-    assert "r2" in told(command("evaluate", smiles, *words, *QUICK, "--model", "gin", "--quiet", "--json"))["metrics"]
+    assert (
+        told(command("evaluate", smiles, *words, "--model", "majority", "--quiet", "--json"))[
+            "metrics"
+        ]["rmse"]["mean"]
+        > 0
+    )
+    assert (
+        "r2"
+        in told(command("evaluate", smiles, *words, *QUICK, "--model", "gin", "--quiet", "--json"))[
+            "metrics"
+        ]
+    )
     ended = command("evaluate", smiles, *words, "--model", "csm")
     assert (ended.code, "csm classifies, but the targets of" in ended.err) == (2, True)
 
 
 def test_the_published_split_is_the_default_where_there_is_one(command, data_dir):
-    words = ("--settings", "closest", "--max-epochs", 1, "--runs", 2, "--data-dir", data_dir, "--quiet", "--json")
+    words = (
+        "--settings",
+        "closest",
+        "--max-epochs",
+        1,
+        "--runs",
+        2,
+        "--data-dir",
+        data_dir,
+        "--quiet",
+        "--json",
+    )
     summary = told(command("evaluate", "AIFB", *words))
     assert (summary["protocol"], summary["splits"]) == ("split", 2)
     assert summary["paper"] == {"row": "edGNN (avg)", "mean": 91.1, "spread": 2.4}
@@ -164,15 +291,27 @@ def test_the_published_split_is_the_default_where_there_is_one(command, data_dir
         (["--protocol", "cv"], "there is no protocol 'cv'"),
         (["--protocol", "split"], "has no published split"),
         (["--protocol", "cv50x1"], "50 folds need at least 50 items"),
-        (["--model", "xyz"], "there is no model 'xyz'; choose edgnn, gnn, joint, ridge, blend, majority, csm"),
+        (
+            ["--model", "xyz"],
+            "there is no model 'xyz'; choose edgnn, gnn, joint, ridge, blend, majority, csm",
+        ),
         (["--model", "wl-subtre"], "there is no model 'wl-subtre'; did you mean 'wl-subtree'?"),
         (["--model", "rdf2vec"], "rdf2vec classifies nodes, but the targets are those of graphs"),
         (["--model", "gin", "--set", "conv=gnn"], "conv is what --model chooses here"),
-        (["--model", "gnn", "--settings", "rgcn"], "the settings 'rgcn' are those of rgcn, not of gnn"),
-        (["--model", "CSM", "--settings", "closest"], "the settings 'closest' are those of edgnn, not of csm"),
+        (
+            ["--model", "gnn", "--settings", "rgcn"],
+            "the settings 'rgcn' are those of rgcn, not of gnn",
+        ),
+        (
+            ["--model", "CSM", "--settings", "closest"],
+            "the settings 'closest' are those of edgnn, not of csm",
+        ),
         (["--set", "random_state=1"], "random_state follows from --seed"),
         (["--model", "csm"], "a SubgraphMatchingClassifier has no parameter 'max_epochs'"),
-        (["--model", "majority"], "a MajorityClassifier has no parameter 'max_epochs'; it has none"),
+        (
+            ["--model", "majority"],
+            "a MajorityClassifier has no parameter 'max_epochs'; it has none",
+        ),
         (["--metric", "acuracy"], "did you mean 'accuracy'"),
         (["--metric", "auc"], "did you mean 'roc_auc'"),
         (["--metric", "rmse"], "rmse judges values"),
@@ -181,7 +320,9 @@ def test_the_published_split_is_the_default_where_there_is_one(command, data_dir
         (["--hidden", "0"], "hidden=0: choose a whole number"),
     ],
 )
-def test_mistakes_are_one_line_before_any_training(command, molecules, words, message, tmp_path, monkeypatch):
+def test_mistakes_are_one_line_before_any_training(
+    command, molecules, words, message, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     ended = command("evaluate", molecules, "--max-epochs", 1, "--quiet", *words)
     assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
@@ -189,8 +330,12 @@ def test_mistakes_are_one_line_before_any_training(command, molecules, words, me
 
 
 def test_a_configuration_file_may_hold_the_protocol(command, molecules, tmp_path):
-    (tmp_path / "options.toml").write_text('protocol = "cv2x2"\nmax-epochs = 1\nhidden = 4\nmodel = "gnn"\nmetric = ["f1"]\n')
-    summary = told(command("evaluate", molecules, "--config", tmp_path / "options.toml", "--quiet", "--json"))
+    (tmp_path / "options.toml").write_text(
+        'protocol = "cv2x2"\nmax-epochs = 1\nhidden = 4\nmodel = "gnn"\nmetric = ["f1"]\n'
+    )
+    summary = told(
+        command("evaluate", molecules, "--config", tmp_path / "options.toml", "--quiet", "--json")
+    )
     assert (summary["splits"], summary["model"], list(summary["metrics"])) == (4, "gnn", ["f1"])
 
 
@@ -205,7 +350,9 @@ def test_ctrl_c_ends_with_the_results_so_far(command, molecules, monkeypatch):
             os.kill(os.getpid(), signal.SIGINT)
 
     monkeypatch.setattr(Progress, "epoch", pressed)
-    ended = command("evaluate", molecules, "--protocol", "cv2", "--max-epochs", 50, "--hidden", 4, "--quiet")
+    ended = command(
+        "evaluate", molecules, "--protocol", "cv2", "--max-epochs", 50, "--hidden", 4, "--quiet"
+    )
     assert ended.code == 130
     assert ended.err.splitlines()[1] == "edgnn: interrupted after epoch 3, results so far:"
     assert "accuracy (%)" in ended.out
@@ -220,7 +367,10 @@ def test_ctrl_c_ends_with_the_results_so_far(command, molecules, monkeypatch):
         (["csm", "--set", "n_jobs=0"], "n_jobs=0: give a number of jobs"),
         (["wlsp", "--set", "depths=x"], "depths='x': give a whole number from 0"),
         (["wl-subtree", "--set", "scheme=3"], "scheme=3: choose 'node'"),
-        (["wlsp", "--metric", "roc_auc"], "roc_auc needs probabilities, which WLShortestPathClassifier does not predict"),
+        (
+            ["wlsp", "--metric", "roc_auc"],
+            "roc_auc needs probabilities, which WLShortestPathClassifier does not predict",
+        ),
     ],
 )
 def test_parameters_that_a_rival_cannot_take_are_one_line(command, molecules, words, message):
@@ -230,7 +380,16 @@ def test_parameters_that_a_rival_cannot_take_are_one_line(command, molecules, wo
 
 
 def test_several_values_are_given_with_commas(command, molecules, tmp_path):
-    words = ("--set", "k=1,2", "--set", "C=0.5,5", "--quiet", "--json", "--out", tmp_path / "a.json")
+    words = (
+        "--set",
+        "k=1,2",
+        "--set",
+        "C=0.5,5",
+        "--quiet",
+        "--json",
+        "--out",
+        tmp_path / "a.json",
+    )
     told(command("evaluate", molecules, "--protocol", "cv2", "--model", "csm", *words))
     document = json.loads((tmp_path / "a.json").read_text())
     assert document["evaluation"]["settings"]["parameters"]["k"] == [1, 2]
@@ -238,7 +397,18 @@ def test_several_values_are_given_with_commas(command, molecules, tmp_path):
 
 
 def test_the_program_ends_when_a_rival_is_judged(molecules):
-    words = [sys.executable, "-m", "edgnn", "evaluate", str(molecules), "--protocol", "cv2", "--model", "wlsp", "--quiet"]
+    words = [
+        sys.executable,
+        "-m",
+        "edgnn",
+        "evaluate",
+        str(molecules),
+        "--protocol",
+        "cv2",
+        "--model",
+        "wlsp",
+        "--quiet",
+    ]
     ended = subprocess.run(words, capture_output=True, text=True, timeout=100, check=True)
     assert "2 models trained and judged" in ended.stdout
     assert ended.stderr == ""

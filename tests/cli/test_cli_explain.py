@@ -33,7 +33,9 @@ def smiles_run(command, smiles, tmp_path):
 
 @pytest.fixture
 def node_run(command, people, tmp_path):
-    assert command("train", people, "--out", tmp_path / "run", "--target", "group", *QUICK).code == 0
+    assert (
+        command("train", people, "--out", tmp_path / "run", "--target", "group", *QUICK).code == 0
+    )
     return tmp_path / "run"
 
 
@@ -51,7 +53,11 @@ def test_the_first_item_is_explained_and_others_are_pointed_to(command, run, mol
 
 def test_items_are_named_by_number_range_or_name(command, smiles_run, smiles, tmp_path):
     words = ("--no-counter-example", "--out", tmp_path / "a.html", "--json")
-    told = json.loads(command("explain", smiles_run, smiles, "--item", "CCCO", "--item", "2-3", "-i", 0, *words).out)
+    told = json.loads(
+        command(
+            "explain", smiles_run, smiles, "--item", "CCCO", "--item", "2-3", "-i", 0, *words
+        ).out
+    )
     assert [item["name"] for item in told["items"]] == ["CCCO", "CCO", "CCN", "CO"]
     assert told["page"] == str(tmp_path / "a.html")
     assert {item["explanation"]["classes"][0] for item in told["items"]} == {0}
@@ -72,7 +78,10 @@ def test_the_class_is_named_in_the_users_words(command, smiles_run, smiles):
 
 def test_the_picture_is_a_file_of_its_own(command, run, molecules, tmp_path):
     for by in ("score", "gradient"):
-        assert command("explain", run, molecules, "--picture", tmp_path / f"{by}.svg", "--by", by).code == 0
+        assert (
+            command("explain", run, molecules, "--picture", tmp_path / f"{by}.svg", "--by", by).code
+            == 0
+        )
         assert ET.parse(tmp_path / f"{by}.svg").getroot().get("aria-label").startswith("SMALL 0: ")
     assert (tmp_path / "score.svg").read_text() != (tmp_path / "gradient.svg").read_text()
 
@@ -91,7 +100,9 @@ def test_nodes_without_names_are_chosen_by_their_own_numbers():
     some = graph.nodes[[5, 9, 0, 6]]
     assert _chosen(some, None) == [0]
     assert _chosen(some, ["9", "5-6", "all"]) == [1, 0, 3, 2]
-    with pytest.raises(EdgnnError, match="--item 2: node 2 is none of the 4 nodes with targets; --nodes all"):
+    with pytest.raises(
+        EdgnnError, match="--item 2: node 2 is none of the 4 nodes with targets; --nodes all"
+    ):
         _chosen(some, ["2"])
     named = Graphs.from_edges([(0, 1)], node_names=["b", "a"]).nodes[[1, 0]]
     assert _chosen(named, ["1", "a"]) == [1, 0]
@@ -99,8 +110,12 @@ def test_nodes_without_names_are_chosen_by_their_own_numbers():
 
 def test_names_can_hold_anything_and_the_terminal_obeys_none_of_it(capsys):
     odd = "[/b] \x1b[2J\n[red]"
-    graph = Graphs.from_edges([(0, 1), (2, 1), (2, 3)], node_names=[f"{odd}{n}" for n in range(4)], edge_labels=[odd] * 3)
-    model = edgnn.NodeClassifier(max_epochs=3, hidden=4, random_state=0, validation=None).fit(graph.nodes, [odd, "b"] * 2)
+    graph = Graphs.from_edges(
+        [(0, 1), (2, 1), (2, 3)], node_names=[f"{odd}{n}" for n in range(4)], edge_labels=[odd] * 3
+    )
+    model = edgnn.NodeClassifier(max_epochs=3, hidden=4, random_state=0, validation=None).fit(
+        graph.nodes, [odd, "b"] * 2
+    )
     found = [Explained(explain(model, node)) for node in graph.nodes[[0, 1]]]
     print_explanations([*found, *found, *found], Path("page.html"), 6, False, "node")
     told = capsys.readouterr().out
@@ -112,7 +127,9 @@ def test_labels_never_seen_are_one_warning(command, smiles_run, tmp_path):
     (tmp_path / "new.csv").write_text("smiles\nC[Xe]C\nCBr\nCO\n")
     ended = command("explain", smiles_run, tmp_path / "new.csv", "--item", "all")
     assert (ended.code, ended.err.count("\n")) == (0, 1)
-    assert ended.err.startswith("edgnn: warning: the training part did not contain the labels of 2 nodes")
+    assert ended.err.startswith(
+        "edgnn: warning: the training part did not contain the labels of 2 nodes"
+    )
     assert "e−" not in ended.out
 
 
@@ -128,7 +145,9 @@ def test_regressors_are_explained(command, smiles, tmp_path):
     assert "the model would say" not in ended.out
 
 
-def test_a_regressor_with_several_targets_says_which_is_explained_and_how_to_choose(command, tmp_path):
+def test_a_regressor_with_several_targets_says_which_is_explained_and_how_to_choose(
+    command, tmp_path
+):
     rows = [f"{'C' * length}O,{length}.5,{length}.25,{length}.75\n" for length in range(1, 21)]
     (tmp_path / "three.csv").write_text("smiles,logD,logP,melting point\n" + "".join(rows))
     source, run = tmp_path / "three.csv", tmp_path / "run"
@@ -136,7 +155,9 @@ def test_a_regressor_with_several_targets_says_which_is_explained_and_how_to_cho
     assert command("train", source, "--out", run, *targets, *QUICK).code == 0
     ended = command("explain", run, source, "--item", "0-6")
     page = (run / "explanation.html").read_text()
-    choice = "logD is explained, one of 3 targets; --target chooses another: 'logP', 'melting point'."
+    choice = (
+        "logD is explained, one of 3 targets; --target chooses another: 'logP', 'melting point'."
+    )
     assert re.match(r"CO: logD = [−\d.]+\n", ended.out)
     assert ended.out.count(" logD = ") == 7
     assert ended.out.count(choice) == 1
@@ -147,13 +168,18 @@ def test_a_regressor_with_several_targets_says_which_is_explained_and_how_to_cho
     assert re.match(r"CO: melting point = [−\d.]+\n", other.out)
     assert "the predicted melting point changes by" in other.out
     assert "predicted value" not in other.out
-    assert "there is no target 'logPP'; did you mean 'logP'?" in command("explain", run, source, "-t", "logPP").err
+    assert (
+        "there is no target 'logPP'; did you mean 'logP'?"
+        in command("explain", run, source, "-t", "logPP").err
+    )
 
 
 @pytest.mark.parametrize("words", [(), ("-o", "smiles=structure", "-o", "id=compound")])
 def test_a_molecule_with_a_name_has_its_smiles_beside_it(command, tmp_path, words):
     smiles, name = ("structure", "compound") if words else ("smiles", "id")
-    rows = [f"CMP-{length:04},{'C' * length}{end},{end}\n" for length in range(1, 11) for end in "ON"]
+    rows = [
+        f"CMP-{length:04},{'C' * length}{end},{end}\n" for length in range(1, 11) for end in "ON"
+    ]
     (tmp_path / "named.csv").write_text(f"{name},{smiles},kind\n" + "".join(rows))
     source, run = tmp_path / "named.csv", tmp_path / "run"
     assert command("train", source, "--out", run, "--target", "kind", *words, *QUICK).code == 0
@@ -162,12 +188,23 @@ def test_a_molecule_with_a_name_has_its_smiles_beside_it(command, tmp_path, word
     assert "\nCMP-0004 CCCCO: " in ended.out
     page = (run / "explanation.html").read_text()
     assert "<code>CO</code>" in page
-    assert [item["smiles"] for item in read_report(run / "explanation.html")["items"]][:2] == ["CO", "CN"]
-    for wrong, hint in (("CMP-9999", "; give a number from 0 to 19"), ("cmp-0011", "; did you mean 'CMP-00")):
-        assert f"there is no item '{wrong}'{hint}" in command("explain", run, source, "--item", wrong).err
+    assert [item["smiles"] for item in read_report(run / "explanation.html")["items"]][:2] == [
+        "CO",
+        "CN",
+    ]
+    for wrong, hint in (
+        ("CMP-9999", "; give a number from 0 to 19"),
+        ("cmp-0011", "; did you mean 'CMP-00"),
+    ):
+        assert (
+            f"there is no item '{wrong}'{hint}"
+            in command("explain", run, source, "--item", wrong).err
+        )
 
 
-def test_no_smiles_stands_beside_a_smiles_or_beside_the_wrong_molecule(command, smiles_run, smiles, tmp_path):
+def test_no_smiles_stands_beside_a_smiles_or_beside_the_wrong_molecule(
+    command, smiles_run, smiles, tmp_path
+):
     assert command("explain", smiles_run, smiles).out.startswith("CO: ")
     (tmp_path / "new.csv").write_text("id,smiles\na,C(\nb,CO\n")
     ended = command("explain", smiles_run, tmp_path / "new.csv", "-o", "bad=skip")
@@ -178,17 +215,32 @@ def test_no_smiles_stands_beside_a_smiles_or_beside_the_wrong_molecule(command, 
     ("words", "message"),
     [
         (("--item", "CCCX"), "there is no item 'CCCX'; did you mean 'CCC"),
-        (("--item", "zzz"), "there is no item 'zzz'; give a number from 0 to 19, or a name; they are 'CO', 'CN', 'CCO', …"),
+        (
+            ("--item", "zzz"),
+            "there is no item 'zzz'; give a number from 0 to 19, or a name; they are 'CO', 'CN', 'CCO', …",
+        ),
         (("--item", "20"), "--item 20: there are 20 items, numbered from 0 to 19"),
-        (("--item", "7-3"), "--item 7-3: a range goes from the smaller number to the larger, as in --item 3-7"),
+        (
+            ("--item", "7-3"),
+            "--item 7-3: a range goes from the smaller number to the larger, as in --item 3-7",
+        ),
         (("--item", "9" * 5000), "there is no item '999"),
         (("--item", "0-99999999999"), "there are 20 items, numbered from 0 to 19"),
         (("--target", "amino"), "there is no class 'amino'; did you mean 'amine'?"),
         (("--by", "gradients"), "there is no score 'gradients' for --by; did you mean 'gradient'?"),
         (("--nodes", "all"), "--nodes is for models of nodes; this one is of graphs"),
-        (("--out", "nowhere/a.html"), "--out nowhere/a.html: there is no folder nowhere; make it first"),
-        (("--picture", "nowhere/a.svg"), "--picture nowhere/a.svg: there is no folder nowhere; make it first"),
-        (("--picture", "why.png"), "--picture why.png: the file will be SVG; let its name end in .svg"),
+        (
+            ("--out", "nowhere/a.html"),
+            "--out nowhere/a.html: there is no folder nowhere; make it first",
+        ),
+        (
+            ("--picture", "nowhere/a.svg"),
+            "--picture nowhere/a.svg: there is no folder nowhere; make it first",
+        ),
+        (
+            ("--picture", "why.png"),
+            "--picture why.png: the file will be SVG; let its name end in .svg",
+        ),
         (("--out", "why.svg"), "--out why.svg: the file will be HTML; let its name end in .html"),
     ],
 )
@@ -218,7 +270,11 @@ def test_the_nitro_group_surfaces_on_mutag(command, tmp_path):
             continue
         ends = list(zip(graph.edge_source.tolist(), graph.edge_target.tolist(), strict=True))
         best = explanation["reasons"][0]
-        first.append(not nitro.isdisjoint(best["elements"] if best["kind"] == "node" else ends[best["elements"][0]]))
+        first.append(
+            not nitro.isdisjoint(
+                best["elements"] if best["kind"] == "node" else ends[best["elements"][0]]
+            )
+        )
         inside = len(nitro) + sum(not nitro.isdisjoint(pair) for pair in ends) / 2
         expected.append(inside / (graph.num_nodes + graph.num_edges / 2))
     assert len(first) >= 10

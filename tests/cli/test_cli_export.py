@@ -24,7 +24,9 @@ def test_exported_run_predicts_as_the_run_does(command, run, molecules, tmp_path
     files, checked, hint, way = ended.out.splitlines()
     assert way.endswith(f"edgnn convert NEW graphs.json --for {run}")
     assert files.startswith(f"{tmp_path / 'model'}: model.pt2 (")
-    assert checked.startswith("checked on 32 random graphs of 8 sizes: predictions differ by at most ")
+    assert checked.startswith(
+        "checked on 32 random graphs of 8 sizes: predictions differ by at most "
+    )
     assert hint.endswith("predict.py --check")
     graphs = edgnn.read(molecules)
     program = torch.export.load(tmp_path / "model" / "model.pt2").module()
@@ -40,12 +42,16 @@ def test_exported_run_predicts_as_the_run_does(command, run, molecules, tmp_path
         graph_offset=graphs.graph_offset,
     )
     predicted = json.loads(command("predict", run, molecules, "--json").out)["predictions"]
-    assert found.tolist() == [pytest.approx([row["p(-1)"], row["p(1)"]], abs=1e-5) for row in predicted]
+    assert found.tolist() == [
+        pytest.approx([row["p(-1)"], row["p(1)"]], abs=1e-5) for row in predicted
+    ]
 
     again = command("export", run, "--out", tmp_path / "model")
     assert again.code == 2
     assert "holds an exported model already" in again.err
-    told = json.loads(command("export", run, "--out", tmp_path / "model", "--overwrite", "--json").out)
+    told = json.loads(
+        command("export", run, "--out", tmp_path / "model", "--overwrite", "--json").out
+    )
     assert (told["folder"], told["device"]) == (str(tmp_path / "model"), "cpu")
     assert told["checked"]["difference"] <= told["checked"]["tolerance"] * 10
     assert sorted(told["files"]) == ["check.json", "labels.json", "model.pt2", "predict.py"]
@@ -69,7 +75,10 @@ def test_what_cannot_be_exported_is_told_in_one_line(command, run, tmp_path):
             (damaged(run, tmp_path / "a", 7), "--out", tmp_path / "model"),
             "class_names in the config.json of the run is no list",
         ),
-        ((damaged(run, tmp_path / "b", ["a"]), "--out", tmp_path / "model"), "1 class_names do not name the classes [0, 1]"),
+        (
+            (damaged(run, tmp_path / "b", ["a"]), "--out", tmp_path / "model"),
+            "1 class_names do not name the classes [0, 1]",
+        ),
     ):
         ended = command("export", *words)
         assert (ended.code, len(ended.err.splitlines())) == (2, 1)
@@ -78,7 +87,9 @@ def test_what_cannot_be_exported_is_told_in_one_line(command, run, tmp_path):
 
 
 def answers_of(folder, file):
-    done = subprocess.run([sys.executable, folder / "predict.py", file], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, folder / "predict.py", file], capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()], done.stderr
 
@@ -97,24 +108,35 @@ def test_new_data_for_the_script_gives_what_predict_gives(command, smiles, peopl
     assert command("export", run, "--out", model).code == 0
     ended = command("convert", new, file, "--for", run)
     count = "3 graphs" if level == "graph" else "30 nodes"
-    assert (ended.code, ended.out) == (0, f"{file}: {count} for predict.py of the model from {run}\n")
+    assert (ended.code, ended.out) == (
+        0,
+        f"{file}: {count} for predict.py of the model from {run}\n",
+    )
     rows = json.loads(command("predict", run, new, "--json").out)["predictions"]
     found, warned = answers_of(model, file)
     assert warned == ""
     assert [row["id"] for row in found] == [row["id"] for row in rows]
     assert [row["prediction"] for row in found] == [row["prediction"] for row in rows]
     for answer, row in zip(found, rows, strict=True):
-        assert answer["probability"] == {name: pytest.approx(row[f"p({name})"], abs=1e-5) for name in answer["probability"]}
+        assert answer["probability"] == {
+            name: pytest.approx(row[f"p({name})"], abs=1e-5) for name in answer["probability"]
+        }
 
 
 def test_new_data_for_the_script_is_whole_or_not_there(command, run, molecules, smiles, tmp_path):
     file = tmp_path / "graphs.json"
     for words, rule in (
-        ((smiles, file, "--for", run, "-t", "kind"), "leave --format, --task, --target, --target-file out"),
+        (
+            (smiles, file, "--for", run, "-t", "kind"),
+            "leave --format, --task, --target, --target-file out",
+        ),
         ((smiles, file, "--for", "nowhere"), "there is no folder nowhere"),
         ((smiles, file, "--for", run), "the model has learned none of the labels of these"),
         ((molecules, tmp_path / "no" / "graphs.json", "--for", run), "there is no folder"),
-        ((molecules, file), "node-link JSON holds a single graph, not 40: write a folder of arrays"),
+        (
+            (molecules, file),
+            "node-link JSON holds a single graph, not 40: write a folder of arrays",
+        ),
     ):
         ended = command("convert", *words)
         assert (ended.code, ended.err.count("\n")) == (2, 1)
@@ -127,4 +149,7 @@ def test_new_data_for_the_script_is_whole_or_not_there(command, run, molecules, 
     (tmp_path / "model").mkdir()
     for name in ("model.pt2", "labels.json"):
         (tmp_path / "model" / name).write_text("")
-    assert "name the run that it is from" in command("convert", molecules, file, "--for", tmp_path / "model").err
+    assert (
+        "name the run that it is from"
+        in command("convert", molecules, file, "--for", tmp_path / "model").err
+    )

@@ -11,8 +11,8 @@ import pytest
 import torch
 
 import edgnn
-from edgnn.estimators import load_estimator
-from edgnn.estimators._session import checkpoint_epoch
+from edgnn.models import load_estimator
+from edgnn.models.networks._session import checkpoint_epoch
 from edgnn.training import RunFolder
 
 MODEL = ("--hidden", 8, "--dropout", 0.25, "--members", 2, "--patience", 4)
@@ -29,8 +29,8 @@ def model_of(run):
 
 @pytest.fixture
 def checkpoints_always(monkeypatch):
-    monkeypatch.setattr("edgnn.estimators._session._SECONDS_BETWEEN_CHECKPOINTS", 0.0)
-    monkeypatch.setattr("edgnn.estimators._session._SHARE_OF_TIME", float("inf"))
+    monkeypatch.setattr("edgnn.models.networks._session._SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    monkeypatch.setattr("edgnn.models.networks._session._SHARE_OF_TIME", float("inf"))
 
 
 @pytest.fixture
@@ -56,7 +56,9 @@ def after(monkeypatch, method, count, error):
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["_write", "append_history"])
 @pytest.mark.parametrize("often", [True, False])
-def test_a_run_that_dies_at_any_write_ends_with_the_same_model(command, molecules, tmp_path, request, whole, method, often):
+def test_a_run_that_dies_at_any_write_ends_with_the_same_model(
+    command, molecules, tmp_path, request, whole, method, often
+):
     if often:
         request.getfixturevalue("checkpoints_always")
     words, count, died = ("train", molecules, "--out", tmp_path / "run", *QUICK), 0, True
@@ -95,19 +97,26 @@ def test_kill_9_at_any_moment_then_resume_gives_the_same_model(command, molecule
         process.send_signal(signal.SIGKILL)
         ends.append(process.wait())
         assert command(*words, "--resume").code == 0
-        assert model_of(run) == model_of(tmp_path / "whole"), f"killed at attempt {attempt}, exit {ends[-1]}"
+        assert model_of(run) == model_of(tmp_path / "whole"), (
+            f"killed at attempt {attempt}, exit {ends[-1]}"
+        )
         assert not list(run.glob(".*.????????"))
     assert -signal.SIGKILL in ends
 
 
-def test_ctrl_c_says_how_to_go_on_and_that_works(command, molecules, tmp_path, monkeypatch, whole, checkpoints_always):
+def test_ctrl_c_says_how_to_go_on_and_that_works(
+    command, molecules, tmp_path, monkeypatch, whole, checkpoints_always
+):
     run = tmp_path / "run"
     with monkeypatch.context() as patched:
         after(patched, "append_history", 3, KeyboardInterrupt())
         ended = command("train", molecules, "--out", run, *QUICK)
     way = f"edgnn train --out {run} --resume"
     assert ended.code == 130
-    assert ended.err == f"edgnn: interrupted after epoch 2; go on with: {way}, or end it there with: {way} --max-epochs 2\n"
+    assert (
+        ended.err
+        == f"edgnn: interrupted after epoch 2; go on with: {way}, or end it there with: {way} --max-epochs 2\n"
+    )
     assert "has not ended" in command("predict", run, molecules).err
     ended = command("train", "--out", run, "--resume")
     assert ended.code == 0
@@ -116,7 +125,9 @@ def test_ctrl_c_says_how_to_go_on_and_that_works(command, molecules, tmp_path, m
 
 
 @pytest.mark.parametrize("between", [0.0, 1000.0])
-def test_ctrl_c_keeps_the_last_whole_epoch(command, molecules, tmp_path, monkeypatch, whole, between):
+def test_ctrl_c_keeps_the_last_whole_epoch(
+    command, molecules, tmp_path, monkeypatch, whole, between
+):
     from edgnn.cli._progress import Progress
 
     run, real = tmp_path / "run", Progress.epoch
@@ -127,18 +138,25 @@ def test_ctrl_c_keeps_the_last_whole_epoch(command, molecules, tmp_path, monkeyp
             os.kill(os.getpid(), signal.SIGINT)
 
     with monkeypatch.context() as patched:
-        patched.setattr("edgnn.estimators._session._SECONDS_BETWEEN_CHECKPOINTS", between)
+        patched.setattr("edgnn.models.networks._session._SECONDS_BETWEEN_CHECKPOINTS", between)
         patched.setattr(Progress, "epoch", pressed)
         ended = command("train", molecules, "--out", run, *QUICK)
     stopping, interrupted = ended.err.splitlines()
-    assert (ended.code, stopping) == (130, "edgnn: stopping after this epoch; press Ctrl-C again to stop at once")
-    assert interrupted.startswith(f"edgnn: interrupted after epoch 3; go on with: edgnn train --out {run} --resume, or ")
+    assert (ended.code, stopping) == (
+        130,
+        "edgnn: stopping after this epoch; press Ctrl-C again to stop at once",
+    )
+    assert interrupted.startswith(
+        f"edgnn: interrupted after epoch 3; go on with: edgnn train --out {run} --resume, or "
+    )
     assert checkpoint_epoch(RunFolder.open(run)) == len(RunFolder.open(run).history()) == 3
     assert f"resuming {run} after epoch 3" in command("train", "--out", run, "--resume").err
     assert model_of(run) == model_of(whole)
 
 
-def test_a_second_ctrl_c_stops_at_once_and_says_where(command, molecules, tmp_path, monkeypatch, whole):
+def test_a_second_ctrl_c_stops_at_once_and_says_where(
+    command, molecules, tmp_path, monkeypatch, whole
+):
     run, real, calls = tmp_path / "run", edgnn.training._fleet.Fleet.validate, []
 
     def pressed(self):
@@ -149,7 +167,7 @@ def test_a_second_ctrl_c_stops_at_once_and_says_where(command, molecules, tmp_pa
         return real(self)
 
     with monkeypatch.context() as patched:
-        patched.setattr("edgnn.estimators._session._SECONDS_BETWEEN_CHECKPOINTS", 1000.0)
+        patched.setattr("edgnn.models.networks._session._SECONDS_BETWEEN_CHECKPOINTS", 1000.0)
         patched.setattr("edgnn.training._fleet.Fleet.validate", pressed)
         ended = command("train", molecules, "--out", run, *QUICK)
     assert (ended.code, len(RunFolder.open(run).history())) == (130, 2)
@@ -158,7 +176,9 @@ def test_a_second_ctrl_c_stops_at_once_and_says_where(command, molecules, tmp_pa
     assert model_of(run) == model_of(whole)
 
 
-def test_a_full_disk_leaves_the_folder_intact(command, molecules, tmp_path, monkeypatch, whole, checkpoints_always):
+def test_a_full_disk_leaves_the_folder_intact(
+    command, molecules, tmp_path, monkeypatch, whole, checkpoints_always
+):
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     calls, real = [], os.fsync
 
@@ -172,7 +192,10 @@ def test_a_full_disk_leaves_the_folder_intact(command, molecules, tmp_path, monk
         patched.setattr(os, "fsync", fsync)
         ended = command("train", molecules, "--out", tmp_path / "run", *QUICK)
     assert (ended.code, ended.err.count("\n")) == (2, 1)
-    assert "No space left on device; the folder is intact: free some space and try again (train with --resume)" in ended.err
+    assert (
+        "No space left on device; the folder is intact: free some space and try again (train with --resume)"
+        in ended.err
+    )
     reached = len(RunFolder.open(tmp_path / "run").history())
     assert 0 < reached < 4
     assert command("train", "--out", tmp_path / "run", "--resume").code == 0
@@ -181,9 +204,13 @@ def test_a_full_disk_leaves_the_folder_intact(command, molecules, tmp_path, monk
 
 def test_a_folder_that_cannot_be_written_is_named(command, molecules, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
-    assert "there is a file of that name" in command("train", molecules, "--out", tmp_path / "file", *QUICK).err
     assert (
-        "file is a file; choose another folder" in command("train", molecules, "--out", tmp_path / "file" / "run", *QUICK).err
+        "there is a file of that name"
+        in command("train", molecules, "--out", tmp_path / "file", *QUICK).err
+    )
+    assert (
+        "file is a file; choose another folder"
+        in command("train", molecules, "--out", tmp_path / "file" / "run", *QUICK).err
     )
 
     def denied(*_, **__):
@@ -192,7 +219,9 @@ def test_a_folder_that_cannot_be_written_is_named(command, molecules, tmp_path, 
     monkeypatch.setattr("pathlib.Path.mkdir", denied)
     ended = command("train", molecules, "--out", tmp_path / "run", *QUICK)
     assert (ended.code, ended.err.count("\n")) == (2, 1)
-    assert f"cannot create {tmp_path / 'run'}: Permission denied; choose another folder" in ended.err
+    assert (
+        f"cannot create {tmp_path / 'run'}: Permission denied; choose another folder" in ended.err
+    )
 
 
 def test_a_loss_that_is_no_number_is_one_line(command, molecules, tmp_path):
@@ -208,10 +237,14 @@ def test_a_loss_that_is_no_number_is_one_line(command, molecules, tmp_path):
     [
         torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 80.00 GiB.\nMore about it"),
         MemoryError(),
-        RuntimeError("[enforce fail at alloc_cpu.cpp:117] DefaultCPUAllocator: can't allocate memory: you tried 80 GiB"),
+        RuntimeError(
+            "[enforce fail at alloc_cpu.cpp:117] DefaultCPUAllocator: can't allocate memory: you tried 80 GiB"
+        ),
     ],
 )
-def test_too_little_memory_is_one_line_and_training_goes_on_later(command, molecules, tmp_path, monkeypatch, whole, error):
+def test_too_little_memory_is_one_line_and_training_goes_on_later(
+    command, molecules, tmp_path, monkeypatch, whole, error
+):
     def failing(*_):
         raise error
 
@@ -227,10 +260,14 @@ def test_too_little_memory_is_one_line_and_training_goes_on_later(command, molec
 
 def test_a_single_class_and_an_empty_one_are_told(command, tmp_path):
     data = edgnn.load_dataset("MUTAG")
-    edgnn.write(data.graphs[:10], tmp_path / "ONE", format="tu", name="ONE", targets=np.ones(10, dtype=int))
+    edgnn.write(
+        data.graphs[:10], tmp_path / "ONE", format="tu", name="ONE", targets=np.ones(10, dtype=int)
+    )
     ended = command("train", tmp_path / "ONE", "--out", tmp_path / "run", *QUICK)
     assert (ended.code, ended.err.count("\n")) == (2, 1)
-    assert "all 10 items to train on are of the class '1': there is nothing to tell apart" in ended.err
+    assert (
+        "all 10 items to train on are of the class '1': there is nothing to tell apart" in ended.err
+    )
     assert not (tmp_path / "run").exists()
 
 
@@ -239,17 +276,23 @@ def test_a_class_without_training_items_is_a_warning(command, tmp_path, monkeypa
     targets = np.where(np.arange(30) < 25, data.targets[:30], 2)
     split = {"train": np.arange(25), "test": np.arange(25, 30)}
     rare = edgnn.Dataset("RARE", data.graphs[:30], targets, ("no", "yes", "perhaps"), split=split)
-    monkeypatch.setattr("edgnn.datasets.load_dataset", lambda *_, **__: rare)
+    monkeypatch.setattr("edgnn.io.datasets.load_dataset", lambda *_, **__: rare)
     ended = command("train", "RARE", "--out", tmp_path / "run", *QUICK)
     assert ended.code == 0
-    assert ended.err == "edgnn: warning: no item to train on is of the class 'perhaps', so the model never predicts that\n"
+    assert (
+        ended.err
+        == "edgnn: warning: no item to train on is of the class 'perhaps', so the model never predicts that\n"
+    )
     assert load_estimator(tmp_path / "run").classes_.tolist() == [0, 1]
 
 
 def test_two_trainings_do_not_share_a_folder(command, molecules, tmp_path, whole):
     before = model_of(whole)
     with RunFolder.open(whole).lock():
-        for words in (["--out", whole, "--resume"], [molecules, "--out", whole, "--overwrite", *QUICK]):
+        for words in (
+            ["--out", whole, "--resume"],
+            [molecules, "--out", whole, "--overwrite", *QUICK],
+        ):
             ended = command("train", *words)
             assert (ended.code, ended.err.count("\n")) == (2, 1)
             assert "another training is writing to" in ended.err
@@ -298,7 +341,9 @@ def test_a_run_is_resumed_as_it_was_begun(command, whole, words, message):
     assert f"{message}: leave that out to resume it" in ended.err
 
 
-def test_a_run_is_not_resumed_with_other_data(command, molecules, tmp_path, monkeypatch, checkpoints_always):
+def test_a_run_is_not_resumed_with_other_data(
+    command, molecules, tmp_path, monkeypatch, checkpoints_always
+):
     data = edgnn.load_dataset(molecules)
     place = tmp_path / "SET"
     edgnn.write(data.graphs, place, format="tu", name="SET", targets=data.targets)
@@ -313,7 +358,9 @@ def test_a_run_is_not_resumed_with_other_data(command, molecules, tmp_path, monk
     assert len(RunFolder.open(tmp_path / "run").history()) == 2
 
 
-def test_moved_data_can_be_named_again(command, molecules, tmp_path, monkeypatch, whole, checkpoints_always):
+def test_moved_data_can_be_named_again(
+    command, molecules, tmp_path, monkeypatch, whole, checkpoints_always
+):
     place = tmp_path / "place"
     place.mkdir()
     for file in molecules.iterdir():
@@ -329,6 +376,8 @@ def test_moved_data_can_be_named_again(command, molecules, tmp_path, monkeypatch
 
 def test_a_folder_that_is_no_training_is_not_resumed(command, molecules, tmp_path):
     data = edgnn.load_dataset(molecules)
-    edgnn.GraphClassifier(hidden=4, max_epochs=1, random_state=0).fit(data.graphs, data.targets).save(tmp_path / "saved")
+    edgnn.GraphClassifier(hidden=4, max_epochs=1, random_state=0).fit(
+        data.graphs, data.targets
+    ).save(tmp_path / "saved")
     ended = command("train", "--out", tmp_path / "saved", "--resume")
     assert (ended.code, "was not made by edgnn train" in ended.err) == (2, True)

@@ -25,11 +25,17 @@ print(json.dumps(said))
 NEITHER = "'nosuch.csv' is neither a data set's name nor an existing file; `edgnn datasets` lists the names"
 
 
-def test_paths_that_are_wrong_are_told_before_torch_is_imported(run_python, molecules, smiles, tmp_path):
+def test_paths_that_are_wrong_are_told_before_torch_is_imported(
+    run_python, molecules, smiles, tmp_path
+):
     run, file, full, new = (tmp_path / name for name in ("run", "file", "full", "new"))
     RunFolder.create(run, {})
     file.write_text("")
-    for folder, name in ((full, "mine.txt"), (tmp_path / "model", "model.pt2"), (tmp_path / "model", "labels.json")):
+    for folder, name in (
+        (full, "mine.txt"),
+        (tmp_path / "model", "model.pt2"),
+        (tmp_path / "model", "labels.json"),
+    ):
         folder.mkdir(exist_ok=True)
         (folder / name).write_text("")
     cases = [
@@ -44,17 +50,41 @@ def test_paths_that_are_wrong_are_told_before_torch_is_imported(run_python, mole
         (("serve", "nosuch"), "there is no folder nosuch"),
         (("serve", run, "--source", "nosuch.ttl"), "there is no file or data set 'nosuch.ttl'"),
         (("export", "nosuch", "--out", new), "there is no folder nosuch"),
-        (("export", run, "--out", full), f"{full} exists and is no exported model: name a new or empty folder"),
-        (("export", run, "--out", tmp_path / "model"), "holds an exported model already: choose another folder"),
+        (
+            ("export", run, "--out", full),
+            f"{full} exists and is no exported model: name a new or empty folder",
+        ),
+        (
+            ("export", run, "--out", tmp_path / "model"),
+            "holds an exported model already: choose another folder",
+        ),
         (("train", "nosuch.csv", "--out", new, "-t", "y"), NEITHER),
         (("train", smiles, "-t", "kind", "--out", run), f"{run} already holds a run: "),
-        (("train", smiles, "-t", "kind", "--out", full), f"{full} is not empty and no run of edgnn (it holds 'mine.txt')"),
-        (("train", smiles, "-t", "kind", "--out", file), f"cannot create {file}: there is a file of that name"),
-        (("train", smiles, "-t", "kind", "--out", file / "a"), f"cannot create {file / 'a'}: {file} is a file; choose"),
-        (("train", molecules, "--target-file", "nosuch.tsv", "--out", new), "nosuch.tsv: No such file or directory"),
-        (("train", molecules, "-o", "nodes=nosuch.csv", "--out", new), "nosuch.csv: No such file or directory"),
+        (
+            ("train", smiles, "-t", "kind", "--out", full),
+            f"{full} is not empty and no run of edgnn (it holds 'mine.txt')",
+        ),
+        (
+            ("train", smiles, "-t", "kind", "--out", file),
+            f"cannot create {file}: there is a file of that name",
+        ),
+        (
+            ("train", smiles, "-t", "kind", "--out", file / "a"),
+            f"cannot create {file / 'a'}: {file} is a file; choose",
+        ),
+        (
+            ("train", molecules, "--target-file", "nosuch.tsv", "--out", new),
+            "nosuch.tsv: No such file or directory",
+        ),
+        (
+            ("train", molecules, "-o", "nodes=nosuch.csv", "--out", new),
+            "nosuch.csv: No such file or directory",
+        ),
         (("evaluate", "nosuch.csv"), NEITHER),
-        (("evaluate", molecules, "--target-file", "nosuch.tsv"), "nosuch.tsv: No such file or directory"),
+        (
+            ("evaluate", molecules, "--target-file", "nosuch.tsv"),
+            "nosuch.tsv: No such file or directory",
+        ),
         (("evaluate", molecules, "--out", full), f"--out {full} is a folder; name a file"),
         (("datasets", "show", "nosuch.csv"), NEITHER),
         (("convert", "nosuch.csv", new), NEITHER),
@@ -69,8 +99,8 @@ def test_paths_that_are_wrong_are_told_before_torch_is_imported(run_python, mole
 @pytest.mark.parametrize("words", [("made.csv",), ("new.nt.gz",), ("MUTAG-RDF.nt",)])
 def test_a_word_that_ends_like_a_file_is_told_as_the_library_tells_it(words):
     from edgnn.cli._source import check_exists, check_here
-    from edgnn.datasets._registry import find_or_tu
     from edgnn.errors import DatasetError
+    from edgnn.io.datasets._registry import find_or_tu
 
     for word in words:
         with pytest.raises(DatasetError) as library:

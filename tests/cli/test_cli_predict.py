@@ -8,7 +8,7 @@ import pytest
 
 import edgnn
 from edgnn._text import short
-from edgnn.estimators import load_estimator
+from edgnn.models import load_estimator
 
 QUICK = ("--max-epochs", 3, "--hidden", 8, "--quiet")
 
@@ -32,7 +32,9 @@ def ensemble(command, smiles, tmp_path):
 
 @pytest.fixture
 def node_run(command, people, tmp_path):
-    assert command("train", people, "--out", tmp_path / "run", "--target", "group", *QUICK).code == 0
+    assert (
+        command("train", people, "--out", tmp_path / "run", "--target", "group", *QUICK).code == 0
+    )
     return tmp_path / "run"
 
 
@@ -43,8 +45,14 @@ def test_predictions_are_those_of_the_estimator(command, run, molecules):
     assert list(rows[0]) == ["id", "prediction", "p(-1)", "p(1)"]
     assert [row["id"] for row in rows] == [str(number) for number in range(40)]
     estimator = load_estimator(run)
-    assert np.allclose([[float(row["p(-1)"]), float(row["p(1)"])] for row in rows], estimator.predict_proba(graphs), atol=1e-7)
-    assert [row["prediction"] for row in rows] == np.array(["-1", "1"])[estimator.predict(graphs)].tolist()
+    assert np.allclose(
+        [[float(row["p(-1)"]), float(row["p(1)"])] for row in rows],
+        estimator.predict_proba(graphs),
+        atol=1e-7,
+    )
+    assert [row["prediction"] for row in rows] == np.array(["-1", "1"])[
+        estimator.predict(graphs)
+    ].tolist()
 
 
 def test_files_hold_what_is_printed(command, run, molecules, tmp_path):
@@ -58,20 +66,37 @@ def test_files_hold_what_is_printed(command, run, molecules, tmp_path):
     assert table.column_names == list(rows_of(printed)[0])
     assert table["p(1)"].to_pylist() == [float(row["p(1)"]) for row in rows_of(printed)]
     told = json.loads(command("predict", run, molecules, "--json").out)
-    assert [row["prediction"] for row in told["predictions"]] == [row["prediction"] for row in rows_of(printed)]
+    assert [row["prediction"] for row in told["predictions"]] == [
+        row["prediction"] for row in rows_of(printed)
+    ]
 
 
 def test_an_ensemble_says_how_sure_it_is(command, ensemble, smiles, run_python):
     rows = rows_of(command("predict", ensemble, smiles).out)
     assert list(rows[0]) == [
-        "id", "prediction", "p(alcohol)", "p(amine)", "total_entropy", "mutual_information", "std(alcohol)", "std(amine)",
-    ]  # fmt: skip
+        "id",
+        "prediction",
+        "p(alcohol)",
+        "p(amine)",
+        "total_entropy",
+        "mutual_information",
+        "std(alcohol)",
+        "std(amine)",
+    ]
     assert rows[0]["id"] == "CO"
     assert float(rows[0]["mutual_information"]) > 0
-    assert list(rows_of(command("predict", ensemble, smiles, "--no-uncertainty").out)[0])[-1] == "p(amine)"
-    assert list(rows_of(command("predict", ensemble, smiles, "--no-uncertainty", "--no-probabilities").out)[0]) == [
-        "id", "prediction",
-    ]  # fmt: skip
+    assert (
+        list(rows_of(command("predict", ensemble, smiles, "--no-uncertainty").out)[0])[-1]
+        == "p(amine)"
+    )
+    assert list(
+        rows_of(command("predict", ensemble, smiles, "--no-uncertainty", "--no-probabilities").out)[
+            0
+        ]
+    ) == [
+        "id",
+        "prediction",
+    ]
 
 
 def test_labels_never_seen_are_counted_in_one_warning(command, ensemble, tmp_path):
@@ -91,14 +116,41 @@ def test_values_come_with_names_of_several_targets(command, smiles, tmp_path):
     assert command("train", smiles, "--out", tmp_path / "run", *words).code == 0
     (tmp_path / "new.smi").write_text("CCO\nCCCN\n")
     rows = rows_of(command("predict", tmp_path / "run", tmp_path / "new.smi").out)
-    assert list(rows[0]) == ["id", "prediction(value)", "prediction(length)", "std(value)", "std(length)"]
-    assert command("train", smiles, "--out", tmp_path / "one", "--target", "value", *QUICK).code == 0
-    assert list(rows_of(command("predict", tmp_path / "one", smiles).out)[0]) == ["id", "prediction"]
-    assert "train with --members 5" in command("predict", tmp_path / "one", smiles, "--uncertainty").err
+    assert list(rows[0]) == [
+        "id",
+        "prediction(value)",
+        "prediction(length)",
+        "std(value)",
+        "std(length)",
+    ]
+    assert (
+        command("train", smiles, "--out", tmp_path / "one", "--target", "value", *QUICK).code == 0
+    )
+    assert list(rows_of(command("predict", tmp_path / "one", smiles).out)[0]) == [
+        "id",
+        "prediction",
+    ]
+    assert (
+        "train with --members 5"
+        in command("predict", tmp_path / "one", smiles, "--uncertainty").err
+    )
 
 
 def test_several_labels_have_a_column_each(command, smiles, tmp_path):
-    assert command("train", smiles, "--out", tmp_path / "run", "--target", "odd", "--target", "even", *QUICK).code == 0
+    assert (
+        command(
+            "train",
+            smiles,
+            "--out",
+            tmp_path / "run",
+            "--target",
+            "odd",
+            "--target",
+            "even",
+            *QUICK,
+        ).code
+        == 0
+    )
     rows = rows_of(command("predict", tmp_path / "run", smiles).out)
     assert list(rows[0]) == ["id", "prediction(odd)", "prediction(even)", "p(odd)", "p(even)"]
     assert all((float(row["p(odd)"]) > 0.5) == (row["prediction(odd)"] == "1") for row in rows)
@@ -107,7 +159,10 @@ def test_several_labels_have_a_column_each(command, smiles, tmp_path):
 def test_nodes_are_all_or_those_that_a_file_names(command, node_run, people, tmp_path):
     everything = rows_of(command("predict", node_run, people).out)
     assert [row["id"] for row in everything] == [f"p{number}" for number in range(30)]
-    assert command("predict", node_run, people, "--nodes", "all").out == command("predict", node_run, people).out
+    assert (
+        command("predict", node_run, people, "--nodes", "all").out
+        == command("predict", node_run, people).out
+    )
     (tmp_path / "list.txt").write_text("p7\np3\n")
     (tmp_path / "table.csv").write_text("why,who\nfun,p7\nwork,p3\n")
     for name in ("list.txt", "table.csv"):
@@ -119,20 +174,36 @@ def test_nodes_are_all_or_those_that_a_file_names(command, node_run, people, tmp
     assert len(labeled) == 20
     (tmp_path / "list.txt").write_text("p7\np99\n")
     ended = command("predict", node_run, people, "--nodes", tmp_path / "list.txt")
-    assert "line 2: 'p99' is no node of the data; unknown are 1 of the 2 names in column 1" in ended.err
+    assert (
+        "line 2: 'p99' is no node of the data; unknown are 1 of the 2 names in column 1"
+        in ended.err
+    )
     (tmp_path / "list.txt").write_text("p99\n")
     ended = command("predict", node_run, people, "--nodes", tmp_path / "list.txt")
-    assert "line 1: 'p99' is no node of the data; unknown are 1 of the 1 name in column 1; did you mean 'p9'?" in ended.err
+    assert (
+        "line 1: 'p99' is no node of the data; unknown are 1 of the 1 name in column 1; did you mean 'p9'?"
+        in ended.err
+    )
     (tmp_path / "list.txt").write_text("node\n")
-    assert "no node of the data is named in it" in command("predict", node_run, people, "--nodes", tmp_path / "list.txt").err
+    assert (
+        "no node of the data is named in it"
+        in command("predict", node_run, people, "--nodes", tmp_path / "list.txt").err
+    )
 
 
 def test_nodes_of_several_graphs_are_told_with_their_graph(command, node_run, tmp_path):
-    (tmp_path / "two.csv").write_text("graph,source,target,label\nG,a,b,knows\nG,b,a,likes\nH,a,b,hates\n")
+    (tmp_path / "two.csv").write_text(
+        "graph,source,target,label\nG,a,b,knows\nG,b,a,likes\nH,a,b,hates\n"
+    )
     ended = command("predict", node_run, tmp_path / "two.csv")
     rows = rows_of(ended.out)
     assert list(rows[0])[:3] == ["graph", "id", "prediction"]
-    assert [(row["graph"], row["id"]) for row in rows] == [("G", "a"), ("G", "b"), ("H", "a"), ("H", "b")]
+    assert [(row["graph"], row["id"]) for row in rows] == [
+        ("G", "a"),
+        ("G", "b"),
+        ("H", "a"),
+        ("H", "b"),
+    ]
     assert ended.err.count("\n") == 1
 
 
@@ -144,9 +215,16 @@ def test_data_without_any_known_label_is_refused(command, node_run, molecules):
 
 
 def test_options_of_the_reader_are_remembered(command, tmp_path):
-    (tmp_path / "a.csv").write_text("molecule,toxic\n" + "".join(f"C1{'C' * n}C1,{n % 2}\nC{'C' * n},0\n" for n in range(1, 9)))
+    (tmp_path / "a.csv").write_text(
+        "molecule,toxic\n" + "".join(f"C1{'C' * n}C1,{n % 2}\nC{'C' * n},0\n" for n in range(1, 9))
+    )
     options = ("-o", "smiles=molecule", "-o", "atom_label=symbol,in_ring", "-o", "format=smiles")
-    assert command("train", tmp_path / "a.csv", "--out", tmp_path / "run", "-t", "toxic", *options, *QUICK).code == 0
+    assert (
+        command(
+            "train", tmp_path / "a.csv", "--out", tmp_path / "run", "-t", "toxic", *options, *QUICK
+        ).code
+        == 0
+    )
     (tmp_path / "b.csv").write_text("molecule\nC1CC1\n")
     ended = command("predict", tmp_path / "run", tmp_path / "b.csv")
     assert (ended.code, ended.err, len(rows_of(ended.out))) == (0, "", 1)
@@ -156,14 +234,32 @@ def test_options_of_the_reader_are_remembered(command, tmp_path):
 
 
 def test_the_columns_of_edges_are_remembered(command, tmp_path):
-    (tmp_path / "nodes.csv").write_text("node,group\n" + "".join(f"n{n},{'ab'[n % 2]}\n" for n in range(12)))
+    (tmp_path / "nodes.csv").write_text(
+        "node,group\n" + "".join(f"n{n},{'ab'[n % 2]}\n" for n in range(12))
+    )
     for name, nodes in (("old", 12), ("new", 3)):
         lines = [f"n{n},n{(n + 1) % nodes},{'xy'[n % 2]}" for n in range(nodes)]
         (tmp_path / f"{name}.csv").write_text("from,to,label\n" + "\n".join(lines) + "\n")
-    options = ("-o", "source=from", "-o", "target=to", "-o", f"nodes={tmp_path / 'nodes.csv'}", "-t", "group")
-    assert command("train", tmp_path / "old.csv", "--out", tmp_path / "run", *options, *QUICK).code == 0
+    options = (
+        "-o",
+        "source=from",
+        "-o",
+        "target=to",
+        "-o",
+        f"nodes={tmp_path / 'nodes.csv'}",
+        "-t",
+        "group",
+    )
+    assert (
+        command("train", tmp_path / "old.csv", "--out", tmp_path / "run", *options, *QUICK).code
+        == 0
+    )
     ended = command("predict", tmp_path / "run", tmp_path / "new.csv")
-    assert (ended.code, ended.err, [row["id"] for row in rows_of(ended.out)]) == (0, "", ["n0", "n1", "n2"])
+    assert (ended.code, ended.err, [row["id"] for row in rows_of(ended.out)]) == (
+        0,
+        "",
+        ["n0", "n1", "n2"],
+    )
     assert len(rows_of(command("predict", tmp_path / "run", tmp_path / "old.csv").out)) == 12
     (tmp_path / "old.csv").unlink()
     assert command("predict", tmp_path / "run", tmp_path / "new.csv").out == ended.out
@@ -173,7 +269,10 @@ def test_a_target_column_of_molecules_is_not_asked_for_again(command, tmp_path):
     rows = "".join(f"{'C' * (n + 1)},{n % 2}\n" for n in range(12))
     (tmp_path / "old.csv").write_text("molecule,toxic\n" + rows)
     options = ("-o", "smiles=molecule", "-o", "target=toxic")
-    assert command("train", tmp_path / "old.csv", "--out", tmp_path / "run", *options, *QUICK).code == 0
+    assert (
+        command("train", tmp_path / "old.csv", "--out", tmp_path / "run", *options, *QUICK).code
+        == 0
+    )
     (tmp_path / "new.csv").write_text("molecule\nCC\n")
     ended = command("predict", tmp_path / "run", tmp_path / "new.csv")
     assert (ended.code, ended.err, len(rows_of(ended.out))) == (0, "", 1)
@@ -203,12 +302,16 @@ def test_mistakes_are_one_line(command, run, words, message, tmp_path, monkeypat
 def test_a_saved_estimator_predicts_its_own_classes(command, molecules, tmp_path):
     data = edgnn.load_dataset(molecules)
     names = np.array(["bad", "good"])[data.targets]
-    edgnn.GraphClassifier(hidden=4, max_epochs=1, random_state=0).fit(data.graphs, names).save(tmp_path / "saved")
+    edgnn.GraphClassifier(hidden=4, max_epochs=1, random_state=0).fit(data.graphs, names).save(
+        tmp_path / "saved"
+    )
     rows = rows_of(command("predict", tmp_path / "saved", molecules).out)
     assert list(rows[0]) == ["id", "prediction", "p(bad)", "p(good)"]
 
 
-def test_a_file_that_cannot_be_finished_is_not_begun(command, run, molecules, tmp_path, monkeypatch):
+def test_a_file_that_cannot_be_finished_is_not_begun(
+    command, run, molecules, tmp_path, monkeypatch
+):
     (tmp_path / "a.csv").write_text("old")
 
     def full(*_):
@@ -225,10 +328,13 @@ def test_a_file_that_cannot_be_finished_is_not_begun(command, run, molecules, tm
 @pytest.mark.parametrize("word", ["CCO", "CCOc1ccccc1", "C/C=C/C", "[Na+].[Cl-]", "C" * 300])
 def test_a_molecule_is_never_asked_for_in_the_network(command, run, verb, word, monkeypatch):
     asked = []
-    monkeypatch.setattr("edgnn.datasets._fetch.open_url", lambda url, *_: asked.append(url))
+    monkeypatch.setattr("edgnn.io.datasets._fetch.open_url", lambda url, *_: asked.append(url))
     ended = command(verb, run, word)
     assert (ended.code, ended.out, asked) == (2, "", [])
-    assert ended.err == f"edgnn: there is no file or data set {short(word)}; for molecules, write a file with a column smiles\n"
+    assert (
+        ended.err
+        == f"edgnn: there is no file or data set {short(word)}; for molecules, write a file with a column smiles\n"
+    )
 
 
 def test_a_tu_set_on_this_machine_is_read_by_name(command, run, molecules, tmp_path):
@@ -239,39 +345,59 @@ def test_a_tu_set_on_this_machine_is_read_by_name(command, run, molecules, tmp_p
 
 def test_predicates_dropped_in_training_may_be_lacking_later(command, tmp_path):
     lines = [f"<n:{n}> <r:{n % 2}> <n:{(n + 1) % 12}> .\n" for n in range(12)]
-    (tmp_path / "leak.nt").write_text("".join([*lines, *(f"<n:{n}> <r:leak> <n:{n % 2}> .\n" for n in range(12))]))
-    (tmp_path / "who.tsv").write_text("person\tgroup\n" + "".join(f"<n:{n}>\t{'ab'[n % 2]}\n" for n in range(12)))
+    (tmp_path / "leak.nt").write_text(
+        "".join([*lines, *(f"<n:{n}> <r:leak> <n:{n % 2}> .\n" for n in range(12))])
+    )
+    (tmp_path / "who.tsv").write_text(
+        "person\tgroup\n" + "".join(f"<n:{n}>\t{'ab'[n % 2]}\n" for n in range(12))
+    )
     words = ("--target-file", tmp_path / "who.tsv", "-o", "drop_predicates=r:leak", *QUICK)
     assert command("train", tmp_path / "leak.nt", "--out", tmp_path / "run", *words).code == 0
     (tmp_path / "new.nt").write_text("".join(lines))
     ended = command("predict", tmp_path / "run", tmp_path / "new.nt")
     assert (ended.code, ended.err, len(rows_of(ended.out))) == (0, "", 12)
     assert command("explain", tmp_path / "run", tmp_path / "new.nt").code == 0
-    ended = command("predict", tmp_path / "run", tmp_path / "new.nt", "-o", "drop_predicates=r:leak")
+    ended = command(
+        "predict", tmp_path / "run", tmp_path / "new.nt", "-o", "drop_predicates=r:leak"
+    )
     assert (ended.code, ended.err.count("\n")) == (2, 1)
     assert "drop_predicates names 'r:leak', but no triple has that predicate" in ended.err
 
 
 def test_names_of_molecules_stand_beside_their_predictions(command, ensemble, tmp_path):
     (tmp_path / "new.csv").write_text("Name,smiles\nmethanol,CO\nethanol,CCO\n")
-    assert [row["id"] for row in rows_of(command("predict", ensemble, tmp_path / "new.csv").out)] == ["methanol", "ethanol"]
-    told = json.loads(command("explain", ensemble, tmp_path / "new.csv", "--item", "ethanol", "--json").out)
+    assert [
+        row["id"] for row in rows_of(command("predict", ensemble, tmp_path / "new.csv").out)
+    ] == ["methanol", "ethanol"]
+    told = json.loads(
+        command("explain", ensemble, tmp_path / "new.csv", "--item", "ethanol", "--json").out
+    )
     assert [item["name"] for item in told["items"]] == ["ethanol"]
 
 
 def test_a_column_of_names_that_a_new_file_lacks_is_not_missed(command, tmp_path):
-    (tmp_path / "old.csv").write_text("smiles,code,y\n" + "".join(f"{'C' * (n + 1)},m{n},{n % 2}\n" for n in range(12)))
+    (tmp_path / "old.csv").write_text(
+        "smiles,code,y\n" + "".join(f"{'C' * (n + 1)},m{n},{n % 2}\n" for n in range(12))
+    )
     words = ("-t", "y", "-o", "id=code", *QUICK)
     assert command("train", tmp_path / "old.csv", "--out", tmp_path / "run", *words).code == 0
     (tmp_path / "new.csv").write_text("smiles\nCC\n")
-    assert [row["id"] for row in rows_of(command("predict", tmp_path / "run", tmp_path / "new.csv").out)] == ["CC"]
+    assert [
+        row["id"] for row in rows_of(command("predict", tmp_path / "run", tmp_path / "new.csv").out)
+    ] == ["CC"]
     assert rows_of(command("predict", tmp_path / "run", tmp_path / "old.csv").out)[3]["id"] == "m3"
-    assert "there is no column 'code'" in command("predict", tmp_path / "run", tmp_path / "new.csv", "-o", "id=code").err
+    assert (
+        "there is no column 'code'"
+        in command("predict", tmp_path / "run", tmp_path / "new.csv", "-o", "id=code").err
+    )
 
 
 def test_what_names_nodes_is_a_file(command, node_run, people):
     ended = command("predict", node_run, people, "--nodes", "http://example.org/p1")
-    assert "--nodes takes a file that names nodes, one per line, or all; there is no file 'http://" in ended.err
+    assert (
+        "--nodes takes a file that names nodes, one per line, or all; there is no file 'http://"
+        in ended.err
+    )
 
 
 @pytest.mark.parametrize(

@@ -14,13 +14,18 @@ from edgnn.cli import _ranks
 from edgnn.errors import EdgnnError
 from edgnn.training import RunFolder
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="the processes of ranks are found in /proc")
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/environ").exists(), reason="the processes of ranks are found in /proc"
+)
 
 EPOCHS = 500  # so many that a training is still at work when it is to be disturbed
 
 
 def rows(run):
-    return [{name: value for name, value in row.items() if name != "seconds"} for row in RunFolder.open(run).history()]
+    return [
+        {name: value for name, value in row.items() if name != "seconds"}
+        for row in RunFolder.open(run).history()
+    ]
 
 
 def losses(run):
@@ -30,26 +35,54 @@ def losses(run):
 def results(run):
     metrics = json.loads((run / "metrics.json").read_text())
     metrics.pop("seconds")
-    return rows(run), metrics, (run / "predictions.csv").read_text(), (run / "model.safetensors").read_bytes()
+    return (
+        rows(run),
+        metrics,
+        (run / "predictions.csv").read_text(),
+        (run / "model.safetensors").read_bytes(),
+    )
 
 
 def words(source, out):
     shape = "--hidden", 8, "--no-batch-norm", "--dropout", 0.2
-    return "train", source, "--target", "group", "--out", out, "--max-epochs", EPOCHS, *shape, "--seed", 3
+    return (
+        "train",
+        source,
+        "--target",
+        "group",
+        "--out",
+        out,
+        "--max-epochs",
+        EPOCHS,
+        *shape,
+        "--seed",
+        3,
+    )
 
 
 def started(source, out, restarts=1):
     command = rank_cases.torchrun(["-m", "edgnn"], 2, *words(source, out), restarts=restarts)
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "start_new_session": True}
-    pipes["preexec_fn"] = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # as at a terminal, however the tests run
+    pipes = {
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.PIPE,
+        "text": True,
+        "start_new_session": True,
+    }
+    pipes["preexec_fn"] = partial(
+        signal.signal, signal.SIGINT, signal.SIG_DFL
+    )  # as at a terminal, however the tests run
     return subprocess.Popen(command, env=environment, **pipes)
 
 
 def wait_for_epochs(process, run, count):
     while process.poll() is None:
         history = run / "history.jsonl"
-        if (run / "checkpoint.safetensors").exists() and history.exists() and history.read_bytes().count(b"\n") >= count:
+        if (
+            (run / "checkpoint.safetensors").exists()
+            and history.exists()
+            and history.read_bytes().count(b"\n") >= count
+        ):
             return
         time.sleep(0.02)
     pytest.fail(f"the training ended too early: {process.communicate()[1]}")
@@ -114,7 +147,9 @@ def test_ctrl_c_is_told_once_and_all_ranks_resume(undisturbed, people, tmp_path)
 
 @pytest.mark.slow
 def test_a_mistake_is_told_once_by_all_ranks_and_attempts(people, tmp_path):
-    ended = rank_cases.run(["-m", "edgnn"], 2, *words(people, tmp_path / "run"), "--layers", "two", restarts=1)
+    ended = rank_cases.run(
+        ["-m", "edgnn"], 2, *words(people, tmp_path / "run"), "--layers", "two", restarts=1
+    )
     assert ended.returncode != 0
     assert ended.stderr.count("edgnn: layers='two': choose a whole number") == 1
     assert not (tmp_path / "run").exists()
@@ -141,7 +176,11 @@ def test_only_the_run_of_this_launch_is_resumed_after_a_restart(tmp_path, monkey
     RunFolder.create(tmp_path / "own", {"launch": _ranks.launch()})
     RunFolder.create(tmp_path / "other", {"launch": "job 6"})
     RunFolder.create(tmp_path / "alone", {})
-    assert [_ranks.restarted(tmp_path / name) for name in ("own", "other", "alone")] == [True, False, False]
+    assert [_ranks.restarted(tmp_path / name) for name in ("own", "other", "alone")] == [
+        True,
+        False,
+        False,
+    ]
     monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "0")
     assert not _ranks.restarted(tmp_path / "own")
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "none")

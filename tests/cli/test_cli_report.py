@@ -9,7 +9,9 @@ from study_pages import made_evaluation, make_study
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
-    return make_study(tmp_path_factory.mktemp("studies") / "study", {"edgnn": 0.9, "gin": 0.8}, ("MUTAG",))
+    return make_study(
+        tmp_path_factory.mktemp("studies") / "study", {"edgnn": 0.9, "gin": 0.8}, ("MUTAG",)
+    )
 
 
 def test_the_page_of_a_study_lies_in_it(command, study):
@@ -23,7 +25,19 @@ def test_a_run_and_an_evaluation_have_pages_too(command, tmp_path):
     quick = ("--max-epochs", 1, "--hidden", 4)
     assert command("train", "MUTAG", "--out", tmp_path / "run", *quick).code == 0
     assert command("report", tmp_path / "run").out == f"{tmp_path / 'run' / 'report.html'}\n"
-    assert command("evaluate", "MUTAG", "--protocol", "cv2x1", *quick, "--quiet", "--out", tmp_path / "a.json").code == 0
+    assert (
+        command(
+            "evaluate",
+            "MUTAG",
+            "--protocol",
+            "cv2x1",
+            *quick,
+            "--quiet",
+            "--out",
+            tmp_path / "a.json",
+        ).code
+        == 0
+    )
     ended = command("report", tmp_path / "a.json", "--json")
     assert json.loads(ended.out) == {"report": str(tmp_path / "a.html")}
     data = read_report(tmp_path / "a.html")
@@ -32,7 +46,10 @@ def test_a_run_and_an_evaluation_have_pages_too(command, tmp_path):
 
 
 def test_the_page_can_lie_elsewhere(command, study, tmp_path):
-    assert command("report", study.path, "--out", tmp_path / "page.html").out == f"{tmp_path / 'page.html'}\n"
+    assert (
+        command("report", study.path, "--out", tmp_path / "page.html").out
+        == f"{tmp_path / 'page.html'}\n"
+    )
     ended = command("report", study.path, "--out", tmp_path)
     assert (ended.code, ended.err) == (2, f"edgnn: --out {tmp_path} is a folder; name a file\n")
 
@@ -58,7 +75,11 @@ def evaluations(tmp_path_factory):
     folder = tmp_path_factory.mktemp("evaluations")
     for name, right in (("good", 0.9), ("bad", 0.5), ("alike", 0.9)):
         runs = [made_evaluation(right, run, seed=len(name)) for run in range(2)]
-        document = {"model": name, "data": "mine.csv", "evaluation": Evaluation.joined(runs).to_dict()}
+        document = {
+            "model": name,
+            "data": "mine.csv",
+            "evaluation": Evaluation.joined(runs).to_dict(),
+        }
         (folder / f"{name}.json").write_text(json.dumps(document))
     (folder / "other.json").write_text(json.dumps(made_evaluation(0.9).to_dict()))
     return folder
@@ -77,7 +98,9 @@ def test_several_evaluations_are_compared_with_the_first(command, evaluations):
     assert lines[8].endswith("  real: worse")
     assert lines[9].split()[0] == "alike"
     assert lines[9].endswith("could be luck")
-    assert lines[10].startswith("Compared split by split. Real: p below 0.05 after Holm’s correction for 2 comparisons")
+    assert lines[10].startswith(
+        "Compared split by split. Real: p below 0.05 after Holm’s correction for 2 comparisons"
+    )
     assert lines[-1] == str(evaluations / "comparison.html")
     assert max(map(len, lines[:10])) < 80
     assert read_report(evaluations / "comparison.html")["kind"] == "comparison"
@@ -100,12 +123,26 @@ def test_the_file_that_differs_is_one_clear_line(command, evaluations):
 
 
 def test_two_models_of_ones_own_data_are_evaluated_and_compared(command, tmp_path):
-    rows = "".join(f"{'C' * (n % 7 + 1)}{'N' if n % 2 else 'O'},{'yes' if n % 2 else 'no'}\n" for n in range(40))
+    rows = "".join(
+        f"{'C' * (n % 7 + 1)}{'N' if n % 2 else 'O'},{'yes' if n % 2 else 'no'}\n"
+        for n in range(40)
+    )
     (tmp_path / "my.csv").write_text(f"smiles,active\n{rows}")
-    words = ("evaluate", tmp_path / "my.csv", "--target", "active", "--protocol", "cv4x1", "--quiet")
+    words = (
+        "evaluate",
+        tmp_path / "my.csv",
+        "--target",
+        "active",
+        "--protocol",
+        "cv4x1",
+        "--quiet",
+    )
     assert command(*words, "--model", "ridge", "--out", tmp_path / "a.json").code == 0
     assert command(*words, "--model", "majority", "--out", tmp_path / "b.json").code == 0
     ended = command("report", tmp_path / "a.json", tmp_path / "b.json")
     assert ended.code == 0
     assert "real: worse" in ended.out
-    assert Evaluation.load(tmp_path / "a.json").paired(Evaluation.load(tmp_path / "b.json")).difference > 0.3
+    assert (
+        Evaluation.load(tmp_path / "a.json").paired(Evaluation.load(tmp_path / "b.json")).difference
+        > 0.3
+    )

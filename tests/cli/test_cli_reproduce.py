@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import small_tables
-from edgnn.experiments import Study, _tables
+from edgnn.studies import Study, _tables
 
 BASE = ("reproduce", "graphs", "--models", small_tables.GOOD)
 
@@ -29,9 +29,16 @@ def small(monkeypatch):
 def started(*words, **options):
     """Start the program with the small table, in a group of its own and with Ctrl-C as at a terminal, however the tests run."""
     command = [sys.executable, "-P", small_tables.__file__, *map(str, words)]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "start_new_session": True}
+    pipes = {
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.PIPE,
+        "text": True,
+        "start_new_session": True,
+    }
     pipes["preexec_fn"] = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-    return subprocess.Popen(command, **{"env": os.environ | {"OMP_NUM_THREADS": "1"}} | pipes | options)
+    return subprocess.Popen(
+        command, **{"env": os.environ | {"OMP_NUM_THREADS": "1"}} | pipes | options
+    )
 
 
 def wait_for_cells(folder, count, seconds=120):
@@ -73,7 +80,9 @@ def gone(pids, seconds=60):
 def content(folder):
     """Return all tables and predictions, without times, memory, dates and commands."""
     found = {}
-    for path in sorted((folder / "tables").glob("*.*")) + sorted((folder / "predictions").rglob("*.csv")):
+    for path in sorted((folder / "tables").glob("*.*")) + sorted(
+        (folder / "predictions").rglob("*.csv")
+    ):
         text = path.read_text()
         if path.suffix == ".json":
             document = json.loads(text)
@@ -82,8 +91,15 @@ def content(folder):
                 entry.pop("cost")
             text = json.dumps(document)
         elif path.parent.name == "tables":
-            lines = [line.rsplit("|", 3)[0] if line.count("|") == 14 else line for line in text.splitlines()]
-            text = "\n".join(line.rsplit(",", 2)[0] for line in lines) if path.suffix == ".csv" else "\n".join(lines)
+            lines = [
+                line.rsplit("|", 3)[0] if line.count("|") == 14 else line
+                for line in text.splitlines()
+            ]
+            text = (
+                "\n".join(line.rsplit(",", 2)[0] for line in lines)
+                if path.suffix == ".csv"
+                else "\n".join(lines)
+            )
         found[str(path.relative_to(folder))] = text
     assert len(found) == 4
     return found
@@ -95,7 +111,12 @@ def test_tables_are_filled_in_beside_the_paper(command, small, tmp_path):
     lines = ended.out.splitlines()
     assert lines[0] == "Small  accuracy (%), 2 runs"
     assert lines[1].split() == ["ours", "(paper)", "MUTAG"]
-    assert [line.split("  ")[0] for line in lines[2:6]] == ["majority", "edGNN (avg)", "edGNN (max)", "WL subtree"]
+    assert [line.split("  ")[0] for line in lines[2:6]] == [
+        "majority",
+        "edGNN (avg)",
+        "edGNN (max)",
+        "WL subtree",
+    ]
     assert lines[3].endswith("(86.9 ± 1.0)")
     assert lines[4].endswith("(88.8)")
     assert lines[7].startswith("6 cells computed in ")
@@ -105,39 +126,81 @@ def test_tables_are_filled_in_beside_the_paper(command, small, tmp_path):
     assert len(study.cells()) == 6
     (call,) = study.calls
     assert call["command"].startswith("edgnn reproduce graphs --models majority,")
-    assert (call["runs"], call["models"], call["protocol"], call["jobs"]) == (2, small_tables.GOOD.split(","), "paper", 1)
+    assert (call["runs"], call["models"], call["protocol"], call["jobs"]) == (
+        2,
+        small_tables.GOOD.split(","),
+        "paper",
+        1,
+    )
 
 
 def test_a_second_command_goes_on_with_the_first(command, small, tmp_path):
     words = ("--out", tmp_path / "out", "--quiet", "--jobs", 1)
     command("reproduce", "graphs", "--models", "majority", "--runs", 1, *words)
-    ended = command("reproduce", "graphs", "--models", "majority", "--models", "wl-subtree,", "--runs", 2, *words)
+    ended = command(
+        "reproduce",
+        "graphs",
+        "--models",
+        "majority",
+        "--models",
+        "wl-subtree,",
+        "--runs",
+        2,
+        *words,
+    )
     assert (ended.code, "with single commas" in ended.err) == (2, True)
-    ended = command("reproduce", "graphs", "--models", "majority", "--models", "wl-subtree", "--runs", 2, "--json", *words)
+    ended = command(
+        "reproduce",
+        "graphs",
+        "--models",
+        "majority",
+        "--models",
+        "wl-subtree",
+        "--runs",
+        2,
+        "--json",
+        *words,
+    )
     assert (ended.code, ended.err) == (0, "")
     document = json.loads(ended.out)
-    assert [(entry["row"], entry["runs"]) for entry in document["tables"][0]["entries"]] == [("majority", 2), ("wl-subtree", 2)]
+    assert [(entry["row"], entry["runs"]) for entry in document["tables"][0]["entries"]] == [
+        ("majority", 2),
+        ("wl-subtree", 2),
+    ]
     assert document["tables"][0] == json.loads((tmp_path / "out/tables/graphs.json").read_text())
     assert document["failures"] == []
     assert len(document["tables"][0]["made"]["commands"]) == 2
-    assert "0 cells computed in 0.0 s, 4 were there" in command(
-        "reproduce", "graphs", "--models", "majority,wl-subtree", "--runs", 2, *words
-    ).out  # fmt: skip
+    assert (
+        "0 cells computed in 0.0 s, 4 were there"
+        in command(
+            "reproduce", "graphs", "--models", "majority,wl-subtree", "--runs", 2, *words
+        ).out
+    )
 
 
 def test_the_data_sets_are_tables_without_cells(command, data_dir, tmp_path):
-    ended = command("reproduce", "node-datasets", "graph-datasets", "--out", tmp_path / "out", "--data-dir", data_dir)
+    ended = command(
+        "reproduce",
+        "node-datasets",
+        "graph-datasets",
+        "--out",
+        tmp_path / "out",
+        "--data-dir",
+        data_dir,
+    )
     assert (ended.code, ended.err) == (0, "")
     assert "8,285 (8,285)" in ended.out
     assert "* MUTAG: the paper counts 6 node and 3 edge labels" in ended.out
-    rows = list(csv.DictReader((tmp_path / "out/tables/node-datasets.csv").read_text().splitlines()))
+    rows = list(
+        csv.DictReader((tmp_path / "out/tables/node-datasets.csv").read_text().splitlines())
+    )
     assert {row["dataset"] for row in rows} == {"AIFB", "MUTAG-RDF"}
     assert not (tmp_path / "out/cells").exists()
 
 
 def test_data_that_is_not_to_be_had_is_told_and_the_rest_is_written(command, tmp_path, monkeypatch):
     from edgnn.errors import FetchError
-    from edgnn.experiments import _cells
+    from edgnn.studies import _cells
 
     real = _cells.load_dataset
 
@@ -148,7 +211,17 @@ def test_data_that_is_not_to_be_had_is_told_and_the_rest_is_written(command, tmp
 
     monkeypatch.setattr(_cells, "load_dataset", offline)
     _cells.loaded.cache_clear()
-    words = ("--datasets", "mutag,PTC_FM", "--models", "majority", "--runs", 1, "--jobs", 1, "--quiet")
+    words = (
+        "--datasets",
+        "mutag,PTC_FM",
+        "--models",
+        "majority",
+        "--runs",
+        1,
+        "--jobs",
+        1,
+        "--quiet",
+    )
     ended = command("reproduce", "graph-datasets", "graphs", *words, "--out", tmp_path / "out")
     assert ended.code == 2
     assert ended.err.splitlines() == [
@@ -168,7 +241,7 @@ def test_a_row_that_fails_is_told_once_and_the_others_are_written(command, small
 
 
 def test_the_nested_protocol_writes_its_search(command, small, tmp_path, monkeypatch):
-    from edgnn.experiments import _cells
+    from edgnn.studies import _cells
 
     monkeypatch.setattr(_cells, "search_grid", lambda level: [{"hidden": 4}, {"hidden": 6}])
     words = ("--runs", 1, "--out", tmp_path / "out", "--quiet", "--jobs", 1, "--protocol", "nested")
@@ -178,15 +251,24 @@ def test_the_nested_protocol_writes_its_search(command, small, tmp_path, monkeyp
     document = json.loads((tmp_path / "out/tables/search-graphs.json").read_text())
     assert [entry["candidate"] for entry in document["entries"]] == ["hidden=4", "hidden=6"]
     assert sum(entry["chosen"] for entry in document["entries"]) == 3
-    assert sorted(path.name for path in (tmp_path / "out/cells/graphs/MUTAG").iterdir()) == ["edgnn.nested", "majority"]
+    assert sorted(path.name for path in (tmp_path / "out/cells/graphs/MUTAG").iterdir()) == [
+        "edgnn.nested",
+        "majority",
+    ]
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["graph"], "there is no table 'graph'; did you mean 'graphs'?"),
-        (["graphs", "--models", "egnn"], "there is no model 'egnn' in the table graphs; did you mean 'edgnn'?"),
-        (["graphs", "--datasets", "MUTAG,AIDS"], "there is no data set 'AIDS' in the table graphs; there are MUTAG, PTC_FM"),
+        (
+            ["graphs", "--models", "egnn"],
+            "there is no model 'egnn' in the table graphs; did you mean 'edgnn'?",
+        ),
+        (
+            ["graphs", "--datasets", "MUTAG,AIDS"],
+            "there is no data set 'AIDS' in the table graphs; there are MUTAG, PTC_FM",
+        ),
         (["nodes", "--device", "abacus"], "device='abacus': choose 'cpu'"),
         (["graphs", "--out", "nowhere/out"], "there is no folder nowhere"),
         (["graphs", "--out", "file.txt"], "file.txt is a file"),
@@ -210,7 +292,7 @@ def test_a_folder_is_worked_in_by_one_command(command, small, tmp_path):
 
 
 def test_a_full_disk_is_one_line(command, small, tmp_path, monkeypatch):
-    from edgnn.experiments import _study_files
+    from edgnn.studies import _study_files
 
     real = _study_files.atomic_file
 
@@ -223,13 +305,18 @@ def test_a_full_disk_is_one_line(command, small, tmp_path, monkeypatch):
     words = (*BASE, "--runs", 2, "--out", tmp_path / "out", "--quiet", "--jobs", 1)
     ended = command(*words)
     assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
-    assert "No space left on device; what is done is safe: free some space and repeat the command" in ended.err
+    assert (
+        "No space left on device; what is done is safe: free some space and repeat the command"
+        in ended.err
+    )
     monkeypatch.setattr(_study_files, "atomic_file", real)
     assert "3 cells computed" in command(*words).out
 
 
-def test_ctrl_c_in_one_process_leaves_the_tables_of_what_is_done(command, small, tmp_path, monkeypatch):
-    from edgnn.experiments import _workers
+def test_ctrl_c_in_one_process_leaves_the_tables_of_what_is_done(
+    command, small, tmp_path, monkeypatch
+):
+    from edgnn.studies import _workers
 
     real, done = _workers.compute_together, []
 
@@ -240,7 +327,9 @@ def test_ctrl_c_in_one_process_leaves_the_tables_of_what_is_done(command, small,
         return real(tasks)
 
     monkeypatch.setattr(_workers, "compute_together", pressed)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a program in the background may not hear of it
+    before = signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a program in the background may not hear of it
     try:
         ended = command(*BASE, "--runs", 2, "--out", tmp_path / "out", "--quiet", "--jobs", 1)
     finally:
@@ -252,8 +341,22 @@ def test_ctrl_c_in_one_process_leaves_the_tables_of_what_is_done(command, small,
 
 
 def test_a_terminal_that_knows_few_letters_is_shown_what_it_can(tmp_path):
-    words = ("reproduce", "graphs", "--models", "majority", "--runs", 2, "--jobs", 1, "--quiet", "--out", tmp_path / "out")
-    process = started(*words, env=os.environ | {"PYTHONIOENCODING": "ascii", "OMP_NUM_THREADS": "1"})
+    words = (
+        "reproduce",
+        "graphs",
+        "--models",
+        "majority",
+        "--runs",
+        2,
+        "--jobs",
+        1,
+        "--quiet",
+        "--out",
+        tmp_path / "out",
+    )
+    process = started(
+        *words, env=os.environ | {"PYTHONIOENCODING": "ascii", "OMP_NUM_THREADS": "1"}
+    )
     out, err = process.communicate(timeout=120)
     assert (process.returncode, err) == (0, "")
     assert "majority  66.5 ? " in out

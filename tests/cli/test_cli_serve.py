@@ -73,9 +73,19 @@ def test_a_signal_ends_it_without_a_fuss(mutag_run, number, code):
 
 @pytest.mark.slow
 def test_other_machines_are_warned_of_and_names_allowed(mutag_run):
-    with served(mutag_run, "--host", "0.0.0.0", "--allow-host", "models.example.org") as (process, address):
-        for host, status in (("models.example.org", 200), ("localhost", 200), ("other.example.org", 403)):
-            assert httpx.get(f"{address}/health", headers={"host": host}, timeout=60).status_code == status
+    with served(mutag_run, "--host", "0.0.0.0", "--allow-host", "models.example.org") as (
+        process,
+        address,
+    ):
+        for host, status in (
+            ("models.example.org", 200),
+            ("localhost", 200),
+            ("other.example.org", 403),
+        ):
+            assert (
+                httpx.get(f"{address}/health", headers={"host": host}, timeout=60).status_code
+                == status
+            )
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 0
         assert process.stderr.read() == (
@@ -94,7 +104,9 @@ def test_data_of_the_training_that_is_gone_is_one_line(mutag_run, tmp_path):
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 0
         said = process.stderr.read()
-    assert said.startswith("edgnn: warning: nothing can be picked by name: the data of the training cannot be used (gone.csv ")
+    assert said.startswith(
+        "edgnn: warning: nothing can be picked by name: the data of the training cannot be used (gone.csv "
+    )
     assert said.endswith("; name it with --source\n")
     assert said.count("\n") == 1
 
@@ -116,7 +128,9 @@ def test_opening_the_page_does_not_wait_for_the_browser(monkeypatch):
 @contextlib.contextmanager
 def asked_for_minutes(address):
     """Send a table of molecules that takes minutes to find out about; give what will be the answer."""
-    content = ("smiles\n" + ("c1" + "c" * 999 + "c1\n") * 9_990).encode()  # rings that no double bonds fit into
+    content = (
+        "smiles\n" + ("c1" + "c" * 999 + "c1\n") * 9_990
+    ).encode()  # rings that no double bonds fit into
     sent = {"files": {"files": ("a.csv", content)}, "data": {"bad": "skip"}}
     with ThreadPoolExecutor(1) as pool:
         yield len(content), pool.submit(httpx.post, f"{address}/predict/file", **sent, timeout=280)
@@ -125,12 +139,17 @@ def asked_for_minutes(address):
 def is_given_up(asked):
     if asked.exception() is not None:
         return True
-    return asked.result().status_code == 503 and asked.result().json()["error"].startswith("the server is being ended")
+    return asked.result().status_code == 503 and asked.result().json()["error"].startswith(
+        "the server is being ended"
+    )
 
 
 @pytest.mark.slow
 def test_ctrl_c_does_not_wait_for_work_that_takes_long(mutag_run):
-    with served(mutag_run, "--seconds", "600") as (process, address), asked_for_minutes(address) as (_, asked):
+    with (
+        served(mutag_run, "--seconds", "600") as (process, address),
+        asked_for_minutes(address) as (_, asked),
+    ):
         while httpx.get(f"{address}/health", timeout=60).json()["waiting"] == 0:
             assert not asked.done()
         process.send_signal(signal.SIGINT)
@@ -151,7 +170,9 @@ def connect_and_ask(address):
     """Return a connection that has been answered once, so that there is time for the next request to begin."""
     while True:
         connection, told = connect(address), b""
-        with contextlib.suppress(ConnectionError):  # it is closed where we are slower than the server allows
+        with contextlib.suppress(
+            ConnectionError
+        ):  # it is closed where we are slower than the server allows
             connection.sendall(HEAD + b"\r\n")
             while part := connection.recv(4096):
                 told += part
@@ -180,7 +201,10 @@ def ask_without_end(connection):
 
 @pytest.mark.slow
 def test_a_connection_whose_answers_are_not_read_is_dropped(mutag_run):
-    with served(mutag_run, "--seconds", "1") as (_, address), connect_and_ask(address) as connection:
+    with (
+        served(mutag_run, "--seconds", "1") as (_, address),
+        connect_and_ask(address) as connection,
+    ):
         with pytest.raises(ConnectionError):
             ask_without_end(connection)
         assert httpx.get(f"{address}/health", timeout=60).status_code == 200
@@ -190,7 +214,10 @@ def test_a_connection_whose_answers_are_not_read_is_dropped(mutag_run):
 @pytest.mark.parametrize("framing", ["Content-Length: 8000000", "Transfer-Encoding: chunked"])
 def test_an_upload_that_takes_too_long_is_answered_and_not_read_on(mutag_run, framing):
     head = f"POST /predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n{framing}\r\n\r\n"
-    with served(mutag_run, "--seconds", "1") as (_, address), connect_and_ask(address) as connection:
+    with (
+        served(mutag_run, "--seconds", "1") as (_, address),
+        connect_and_ask(address) as connection,
+    ):
         connection.sendall(head.encode())
         told = b""
         with contextlib.suppress(ConnectionError):  # it is closed while we still send
@@ -207,7 +234,10 @@ def test_an_upload_that_takes_too_long_is_answered_and_not_read_on(mutag_run, fr
 @pytest.mark.slow
 def test_nothing_uploaded_stays_where_the_server_is_ended_at_work(mutag_run, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    with served(mutag_run, "--seconds", "600") as (process, address), asked_for_minutes(address) as (size, asked):
+    with (
+        served(mutag_run, "--seconds", "600") as (process, address),
+        asked_for_minutes(address) as (size, asked),
+    ):
         while [path.stat().st_size for path in tmp_path.glob("edgnn-serve-*/a.csv")] != [size]:
             assert not asked.done()
             time.sleep(0.01)

@@ -25,7 +25,8 @@ with open("/proc/self/smaps") as lines:
 print(wanted, os.environ.get("THP_MEM_ALLOC_ENABLE"))
 """
 asked = pytest.mark.skipif(
-    platform.libc_ver()[0] != "glibc" or not HUGE.exists(), reason="huge pages are asked for with glibc on Linux"
+    platform.libc_ver()[0] != "glibc" or not HUGE.exists(),
+    reason="huge pages are asked for with glibc on Linux",
 )
 
 
@@ -38,7 +39,9 @@ def test_large_arrays_are_to_be_laid_out_in_huge_pages(run_python):
 
 @asked
 def test_what_the_user_set_is_left_alone(run_python):
-    assert run_python(LARGE, "kept", THP_MEM_ALLOC_ENABLE="0", MALLOC_MMAP_THRESHOLD_="65536").split() == ["False", "0"]
+    assert run_python(
+        LARGE, "kept", THP_MEM_ALLOC_ENABLE="0", MALLOC_MMAP_THRESHOLD_="65536"
+    ).split() == ["False", "0"]
 
 
 def test_systems_without_the_setting_go_on(run_python):

@@ -7,11 +7,18 @@ import numpy as np
 import pytest
 
 import edgnn
-from edgnn.estimators import load_estimator
+from edgnn.models import load_estimator
 from edgnn.training import RunFolder
 
 QUICK = ("--max-epochs", 3, "--hidden", 8, "--quiet")
-FILES = {"config.json", "history.jsonl", "model.safetensors", "metrics.json", "predictions.csv", "environment.json"}
+FILES = {
+    "config.json",
+    "history.jsonl",
+    "model.safetensors",
+    "metrics.json",
+    "predictions.csv",
+    "environment.json",
+}
 
 
 def config_of(run):
@@ -37,11 +44,19 @@ def test_a_run_folder_holds_all_that_is_needed_to_predict_and_repeat(command, mo
     graphs = data.graphs[[int(row["id"]) for row in rows]]
     probability = load_estimator(run).predict_proba(graphs)
     assert list(rows[0]) == ["id", "part", "target", "prediction", "p(-1)", "p(1)"]
-    assert np.allclose(probability, [[float(row["p(-1)"]), float(row["p(1)"])] for row in rows], atol=1e-7)
-    assert [row["target"] for row in rows] == [data.class_names[data.targets[int(row["id"])]] for row in rows]
+    assert np.allclose(
+        probability, [[float(row["p(-1)"]), float(row["p(1)"])] for row in rows], atol=1e-7
+    )
+    assert [row["target"] for row in rows] == [
+        data.class_names[data.targets[int(row["id"])]] for row in rows
+    ]
     assert {row["part"] for row in rows} == {"validation"}
     metrics = json.loads((run / "metrics.json").read_text())
-    assert (metrics["part"], metrics["items"], metrics["trained_on"]) == ("validation", len(rows), 40 - len(rows))
+    assert (metrics["part"], metrics["items"], metrics["trained_on"]) == (
+        "validation",
+        len(rows),
+        40 - len(rows),
+    )
     right = np.mean([row["target"] == row["prediction"] for row in rows])
     assert metrics["metrics"]["accuracy"] == right
     assert [row["epoch"] for row in RunFolder.open(run).history()] == [1, 2, 3]
@@ -51,47 +66,133 @@ def test_a_run_folder_holds_all_that_is_needed_to_predict_and_repeat(command, mo
     assert (config["parameters"]["random_state"], config["parameters"]["hidden"]) == (5, 8)
 
 
-def test_the_same_command_gives_the_same_bits_and_another_seed_does_not(command, molecules, tmp_path):
+def test_the_same_command_gives_the_same_bits_and_another_seed_does_not(
+    command, molecules, tmp_path
+):
     for name, seed in (("a", 0), ("b", 0), ("c", 1)):
         command("train", molecules, "--out", tmp_path / name, *QUICK, "--seed", seed)
     models = [(tmp_path / name / "model.safetensors").read_bytes() for name in "abc"]
     assert models[0] == models[1] != models[2]
 
 
-def test_defaults_give_way_to_settings_these_to_a_file_and_that_to_flags(command, molecules, tmp_path):
+def test_defaults_give_way_to_settings_these_to_a_file_and_that_to_flags(
+    command, molecules, tmp_path
+):
     file = tmp_path / "options.toml"
-    file.write_text('learning-rate = 0.25\nweight_decay = 0.5\nsettings = "paper"\nseed = 7\nvalidation = 0.2\n')
+    file.write_text(
+        'learning-rate = 0.25\nweight_decay = 0.5\nsettings = "paper"\nseed = 7\nvalidation = 0.2\n'
+    )
     command("train", molecules, "--out", tmp_path / "a", *QUICK, "--settings", "paper")
-    assert (parameters_of(tmp_path / "a")["learning_rate"], parameters_of(tmp_path / "a")["batch_norm"]) == (1e-4, False)
-    command("train", molecules, "--out", tmp_path / "b", *QUICK, "--config", file, "--weight-decay", "0.125", "--batch-norm")
+    assert (
+        parameters_of(tmp_path / "a")["learning_rate"],
+        parameters_of(tmp_path / "a")["batch_norm"],
+    ) == (1e-4, False)
+    command(
+        "train",
+        molecules,
+        "--out",
+        tmp_path / "b",
+        *QUICK,
+        "--config",
+        file,
+        "--weight-decay",
+        "0.125",
+        "--batch-norm",
+    )
     found = parameters_of(tmp_path / "b")
-    assert (found["learning_rate"], found["weight_decay"], found["batch_norm"]) == (0.25, 0.125, True)
+    assert (found["learning_rate"], found["weight_decay"], found["batch_norm"]) == (
+        0.25,
+        0.125,
+        True,
+    )
     assert (found["random_state"], found["validation"], found["batch_size"]) == (7, 0.2, 8)
     command(
-        "train", molecules, "--out", tmp_path / "c", *QUICK, "--set", "clip_norm=2", "--set", "bias=true", "--patience", "none"
+        "train",
+        molecules,
+        "--out",
+        tmp_path / "c",
+        *QUICK,
+        "--set",
+        "clip_norm=2",
+        "--set",
+        "bias=true",
+        "--patience",
+        "none",
     )
     found = parameters_of(tmp_path / "c")
-    assert (found["clip_norm"], found["bias"], found["patience"], found["batch_norm"]) == (2, True, None, True)
+    assert (found["clip_norm"], found["bias"], found["patience"], found["batch_norm"]) == (
+        2,
+        True,
+        None,
+        True,
+    )
 
 
 def test_flags_of_every_kind_reach_the_estimator(command, molecules, tmp_path):
-    words = ["--layers", 1, "--conv", "joint", "--activation", "tanh", "--dropout", "0.25", "--no-batch-norm", "--bias",
-             "--embedding", 3, "--readout", "mean", "--direction", "in", "--degree-labels", "both", "--batch-size", "none",
-             "--patience", 2, "--class-weight", "-1=2,1=0.5", "--calibrate", "--members", 2, "--precision", "float64",
-             "--unknown", "error"]  # fmt: skip
+    words = [
+        "--layers",
+        1,
+        "--conv",
+        "joint",
+        "--activation",
+        "tanh",
+        "--dropout",
+        "0.25",
+        "--no-batch-norm",
+        "--bias",
+        "--embedding",
+        3,
+        "--readout",
+        "mean",
+        "--direction",
+        "in",
+        "--degree-labels",
+        "both",
+        "--batch-size",
+        "none",
+        "--patience",
+        2,
+        "--class-weight",
+        "-1=2,1=0.5",
+        "--calibrate",
+        "--members",
+        2,
+        "--precision",
+        "float64",
+        "--unknown",
+        "error",
+    ]
     assert command("train", molecules, "--out", tmp_path / "run", *QUICK, *words).code == 0
     found = load_estimator(tmp_path / "run").get_params()
-    expected = {"layers": 1, "conv": "joint", "activation": "tanh", "dropout": 0.25, "batch_norm": False, "bias": True,
-                "embedding": 3, "readout": "mean", "direction": "in", "degree_labels": "both", "batch_size": None,
-                "patience": 2, "class_weight": {0: 2.0, 1: 0.5}, "calibrate": True, "members": 2, "precision": "float64",
-                "unknown": "error"}  # fmt: skip
+    expected = {
+        "layers": 1,
+        "conv": "joint",
+        "activation": "tanh",
+        "dropout": 0.25,
+        "batch_norm": False,
+        "bias": True,
+        "embedding": 3,
+        "readout": "mean",
+        "direction": "in",
+        "degree_labels": "both",
+        "batch_size": None,
+        "patience": 2,
+        "class_weight": {0: 2.0, 1: 0.5},
+        "calibrate": True,
+        "members": 2,
+        "precision": "float64",
+        "unknown": "error",
+    }
     assert {name: found[name] for name in expected} == expected
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--set", "learnig_rate=1"], "has no parameter 'learnig_rate'; did you mean 'learning_rate'?"),
+        (
+            ["--set", "learnig_rate=1"],
+            "has no parameter 'learnig_rate'; did you mean 'learning_rate'?",
+        ),
         (["--set", "clip_norm"], "--set takes NAME=VALUE"),
         (["--layers", "two"], "layers='two': choose a whole number, 1 or more"),
         (["--settings", "papr"], "there are no settings named 'papr'"),
@@ -123,7 +224,9 @@ def test_wrong_words_are_one_line_and_leave_no_folder(command, molecules, tmp_pa
 )
 def test_a_wrong_configuration_file_is_explained(command, molecules, tmp_path, text, message):
     (tmp_path / "options.toml").write_text(text)
-    ended = command("train", molecules, "--out", tmp_path / "run", "--config", tmp_path / "options.toml")
+    ended = command(
+        "train", molecules, "--out", tmp_path / "run", "--config", tmp_path / "options.toml"
+    )
     assert ended.code == 2
     assert message in ended.err
 
@@ -141,12 +244,19 @@ def test_what_to_train_on_must_be_said(command, tmp_path):
         (["--target", "kind"], "GraphClassifier", "target", {"alcohol", "amine"}),
         (["--target", "value"], "GraphRegressor", "target", None),
         (["--target", "length", "--regression"], "GraphRegressor", "target", None),
-        (["--target", "length"], "GraphClassifier", "target", {str(length) for length in range(1, 11)}),
+        (
+            ["--target", "length"],
+            "GraphClassifier",
+            "target",
+            {str(length) for length in range(1, 11)},
+        ),
         (["--target", "odd", "--target", "even"], "GraphClassifier", "target(odd)", {"0", "1"}),
         (["--target", "value", "--target", "length"], "GraphRegressor", "target(value)", None),
     ],
 )
-def test_targets_of_a_table_of_molecules(command, smiles, tmp_path, words, kind, target, prediction):
+def test_targets_of_a_table_of_molecules(
+    command, smiles, tmp_path, words, kind, target, prediction
+):
     ended = command("train", smiles, "--out", tmp_path / "run", *QUICK, *words, "--test", "0.4")
     assert (ended.code, ended.err) == (0, "")
     assert config_of(tmp_path / "run")["estimator"] == kind
@@ -158,7 +268,9 @@ def test_targets_of_a_table_of_molecules(command, smiles, tmp_path, words, kind,
 
 
 def test_whole_numbers_with_gaps_can_be_taken_as_classes(command, smiles, tmp_path):
-    ended = command("train", smiles, "--out", tmp_path / "a", *QUICK, "--target", "even", "--classification")
+    ended = command(
+        "train", smiles, "--out", tmp_path / "a", *QUICK, "--target", "even", "--classification"
+    )
     assert ended.code == 0
     assert ended.err == "edgnn: warning: 2 of 20 graphs have no target and are left out\n"
     config = config_of(tmp_path / "a")
@@ -169,7 +281,9 @@ def test_whole_numbers_with_gaps_can_be_taken_as_classes(command, smiles, tmp_pa
     assert "2 of 20 targets are missing, so whole numbers are taken as real values" in ended.err
     assert "(--classification in a command does that)" in ended.err
     assert config_of(tmp_path / "b")["estimator"] == "GraphRegressor"
-    ended = command("train", smiles, "--out", tmp_path / "c", *QUICK, "--target", "value", "--classification")
+    ended = command(
+        "train", smiles, "--out", tmp_path / "c", *QUICK, "--target", "value", "--classification"
+    )
     assert "--classification needs whole numbers or names" in ended.err
 
 
@@ -177,8 +291,19 @@ def test_whole_numbers_with_gaps_in_a_table_of_graphs_can_be_classes(command, tm
     (tmp_path / "edges.csv").write_text(
         "graph,source,target\n" + "".join(f"g{n},a,b\ng{n},b,{'ac'[n % 2]}\n" for n in range(12))
     )
-    (tmp_path / "graphs.csv").write_text("graph,active\n" + "".join(f"g{n},{n % 2 if n else ''}\n" for n in range(12)))
-    words = ("train", tmp_path, "--out", tmp_path / "run", *QUICK, "--target", "active", "--classification")
+    (tmp_path / "graphs.csv").write_text(
+        "graph,active\n" + "".join(f"g{n},{n % 2 if n else ''}\n" for n in range(12))
+    )
+    words = (
+        "train",
+        tmp_path,
+        "--out",
+        tmp_path / "run",
+        *QUICK,
+        "--target",
+        "active",
+        "--classification",
+    )
     assert command(*words).err == "edgnn: warning: 1 of 12 graphs has no target and is left out\n"
     assert config_of(tmp_path / "run")["estimator"] == "GraphClassifier"
 
@@ -188,7 +313,10 @@ def test_a_file_that_is_not_there_is_told(command, tmp_path, words):
     ended = command("train", "molz.csv", "--out", tmp_path / "run", *words)
     assert (ended.code, ended.err.count("\n")) == (2, 1)
     assert "'molz.csv' is neither a data set's name nor an existing file" in ended.err
-    assert "there is no file molz; if you mean" in command("train", "molz", "--out", tmp_path / "run", "-t", "active").err
+    assert (
+        "there is no file molz; if you mean"
+        in command("train", "molz", "--out", tmp_path / "run", "-t", "active").err
+    )
 
 
 def test_a_wrong_option_of_a_reader_is_one_line(command, smiles, tmp_path):
@@ -206,30 +334,51 @@ def test_a_column_of_smiles_can_have_any_name(command, smiles, tmp_path):
 
 
 def test_nodes_of_tables_have_targets_in_a_column(command, people, tmp_path):
-    assert command("train", people, "--out", tmp_path / "run", *QUICK, "--target", "group").code == 0
+    assert (
+        command("train", people, "--out", tmp_path / "run", *QUICK, "--target", "group").code == 0
+    )
     config = config_of(tmp_path / "run")
-    assert (config["estimator"], config["level"], config["class_names"]) == ("NodeClassifier", "node", ["x", "y"])
+    assert (config["estimator"], config["level"], config["class_names"]) == (
+        "NodeClassifier",
+        "node",
+        ["x", "y"],
+    )
     assert {row["id"][0] for row in rows_of(tmp_path / "run")} == {"p"}
 
 
 def test_targets_come_from_a_table_of_their_own(command, tmp_path):
-    (tmp_path / "who.nt").write_text("".join(f"<n:{n}> <r:{n % 2}> <n:{(n + 1) % 12}> .\n" for n in range(12)))
-    (tmp_path / "who.tsv").write_text("id\tperson\tgroup\n" + "".join(f"{n}\tn:{n}\t{'ab'[n % 2]}\n" for n in range(10)))
+    (tmp_path / "who.nt").write_text(
+        "".join(f"<n:{n}> <r:{n % 2}> <n:{(n + 1) % 12}> .\n" for n in range(12))
+    )
+    (tmp_path / "who.tsv").write_text(
+        "id\tperson\tgroup\n" + "".join(f"{n}\tn:{n}\t{'ab'[n % 2]}\n" for n in range(10))
+    )
     words = ("train", tmp_path / "who.nt", "--out", tmp_path / "run", *QUICK)
     assert "no targets: name its column" in command(*words).err
     assert "RDF, which has no target columns" in command(*words, "--target", "group").err
-    assert "which column holds the targets?" in command(*words, "--target-file", tmp_path / "who.tsv").err
+    assert (
+        "which column holds the targets?"
+        in command(*words, "--target-file", tmp_path / "who.tsv").err
+    )
     assert command(*words, "--target-file", tmp_path / "who.tsv", "--target", "group").code == 0
     assert config_of(tmp_path / "run")["class_names"] == ["a", "b"]
     words = (*words, "--overwrite")
     (tmp_path / "wrong.csv").write_text("person,group\nn:1,a\nn:99,b\n")
     ended = command(*words, "--target-file", tmp_path / "wrong.csv")
-    assert "line 3: 'n:99' is no node of the data; unknown are 1 of the 2 names in column 1" in ended.err
+    assert (
+        "line 3: 'n:99' is no node of the data; unknown are 1 of the 2 names in column 1"
+        in ended.err
+    )
     (tmp_path / "wrong.csv").write_text("person,group,none\nn:1,a,\nn:2,,\n")
     words = (*words, "--target-file", tmp_path / "wrong.csv", "--target")
-    assert "the text target 'group' has no value here; fill it in or drop the node" in command(*words, "group").err
+    assert (
+        "the text target 'group' has no value here; fill it in or drop the node"
+        in command(*words, "group").err
+    )
     assert "no node has a value for 'none'" in command(*words, "none").err
-    assert command(*words, "kind").err.endswith("there is no column 'kind'; the header line has 'person', 'group', 'none'\n")
+    assert command(*words, "kind").err.endswith(
+        "there is no column 'kind'; the header line has 'person', 'group', 'none'\n"
+    )
 
 
 def test_a_published_split_is_trained_and_judged_on(command, tmp_path, data_dir):
@@ -241,18 +390,27 @@ def test_a_published_split_is_trained_and_judged_on(command, tmp_path, data_dir)
     assert {row["part"] for row in rows_of(tmp_path / "run")} == {"test"}
     assert command("train", "AIFB", "--out", tmp_path / "all", *words, "--test", "none").code == 0
     metrics = json.loads((tmp_path / "all" / "metrics.json").read_text())
-    assert (metrics["part"], metrics["trained_on"], metrics["validated_on"]) == ("validation", 141, 35)
+    assert (metrics["part"], metrics["trained_on"], metrics["validated_on"]) == (
+        "validation",
+        141,
+        35,
+    )
 
 
 def test_without_any_part_apart_the_training_part_is_judged(command, molecules, tmp_path):
-    assert command("train", molecules, "--out", tmp_path / "run", *QUICK, "--validation", "none").code == 0
+    assert (
+        command("train", molecules, "--out", tmp_path / "run", *QUICK, "--validation", "none").code
+        == 0
+    )
     metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
     assert (metrics["part"], metrics["items"], metrics["best_epoch"]) == ("training", 40, [3])
 
 
 def test_a_pipe_gets_a_few_plain_lines(command, molecules, tmp_path, monkeypatch):
     monkeypatch.setattr("edgnn.cli._progress._SECONDS_AT_LEAST", 0.0)
-    ended = command("train", molecules, "--out", tmp_path / "run", "--hidden", 4, "--max-epochs", 47)
+    ended = command(
+        "train", molecules, "--out", tmp_path / "run", "--hidden", 4, "--max-epochs", 47
+    )
     lines = ended.err.splitlines()
     assert 10 <= len(lines) <= 21
     assert lines[-1].startswith("epoch 47 of 47: training loss 0.")
@@ -262,11 +420,33 @@ def test_a_pipe_gets_a_few_plain_lines(command, molecules, tmp_path, monkeypatch
 
 
 def test_scores_have_three_decimals_and_say_of_which_class(command, molecules, tmp_path):
-    ended = command("train", molecules, "--out", tmp_path / "run", "--hidden", 4, "--max-epochs", 2, "--test", "0.5")
+    ended = command(
+        "train",
+        molecules,
+        "--out",
+        tmp_path / "run",
+        "--hidden",
+        4,
+        "--max-epochs",
+        2,
+        "--test",
+        "0.5",
+    )
     assert "On the 20 items of the test part:" in ended.out
     assert re.search(r"^f1 \(1\) +\d\.\d{3} +\d\.\d{3}$", ended.out, re.MULTILINE)
     assert re.search(r"^roc auc +\d\.\d{3} +0\.500$", ended.out, re.MULTILINE)
-    ended = command("train", molecules, "--out", tmp_path / "one", "--hidden", 4, "--max-epochs", 2, "--validation", "0.02")
+    ended = command(
+        "train",
+        molecules,
+        "--out",
+        tmp_path / "one",
+        "--hidden",
+        4,
+        "--max-epochs",
+        2,
+        "--validation",
+        "0.02",
+    )
     assert "On the 1 item of the validation part" in ended.out
 
 
@@ -281,7 +461,11 @@ def test_a_terminal_gets_a_bar_that_goes_away(command, molecules, tmp_path, monk
 def test_json_is_all_that_is_printed(command, molecules, tmp_path):
     ended = command("train", molecules, "--out", tmp_path / "run", *QUICK, "--json")
     told = json.loads(ended.out)
-    assert (told["run"], told["part"], told["estimator"]) == (str(tmp_path / "run"), "validation", "GraphClassifier")
+    assert (told["run"], told["part"], told["estimator"]) == (
+        str(tmp_path / "run"),
+        "validation",
+        "GraphClassifier",
+    )
     assert set(told["metrics"]) == {"accuracy", "balanced_accuracy", "roc_auc", "pr_auc", "f1"}
 
 
@@ -303,15 +487,27 @@ def test_help_needs_neither_torch_nor_numpy(run_python):
 
 def test_regression_names_the_first_target_that_is_no_number(command, tmp_path):
     (tmp_path / "a.csv").write_text("smiles,y\nC,1.5\nCC,2\nCCC,n/a\nCCCC,-\n")
-    ended = command("train", tmp_path / "a.csv", "--out", tmp_path / "run", "-t", "y", "--regression")
+    ended = command(
+        "train", tmp_path / "a.csv", "--out", tmp_path / "run", "-t", "y", "--regression"
+    )
     assert (ended.code, ended.err.count("\n")) == (2, 1)
     assert "--regression needs numbers" in ended.err
     assert "has the target 'n/a' (graph 2, counted from 0)" in ended.err
 
 
 def test_an_unknown_node_of_the_targets_names_the_way_out(command, tmp_path):
-    (tmp_path / "who.nt").write_text("".join(f"<n:node{n}> <r:0> <n:node{n + 1}> .\n" for n in range(12)))
-    words = ("train", tmp_path / "who.nt", "--out", tmp_path / "run", "--target-file", tmp_path / "who.csv", *QUICK)
+    (tmp_path / "who.nt").write_text(
+        "".join(f"<n:node{n}> <r:0> <n:node{n + 1}> .\n" for n in range(12))
+    )
+    words = (
+        "train",
+        tmp_path / "who.nt",
+        "--out",
+        tmp_path / "run",
+        "--target-file",
+        tmp_path / "who.csv",
+        *QUICK,
+    )
     (tmp_path / "who.csv").write_text("who,group\n<n:node1>,a\n<n:noode2>,b\n")
     assert "line 3: '<n:noode2>' is no node of the data" in (ended := command(*words)).err
     assert "did you mean 'n:node2'?" in ended.err

@@ -16,7 +16,9 @@ def run(*arguments):
 @pytest.fixture
 def triangles(tmp_path):
     for name, edges in (("one", [(0, 1), (1, 2), (2, 0)]), ("other", [(0, 2), (2, 1), (1, 0)])):
-        edgnn.write(edgnn.Graphs.from_edges(edges, node_labels=list("ABC")), tmp_path / f"{name}.json")
+        edgnn.write(
+            edgnn.Graphs.from_edges(edges, node_labels=list("ABC")), tmp_path / f"{name}.json"
+        )
     return tmp_path / "one.json", tmp_path / "other.json"
 
 
@@ -31,17 +33,42 @@ def test_nodes_that_see_entering_edges_alone_are_told_apart_by_less_or_by_more(t
     assert json.loads(run("wl", "compare", *triangles, "--direction", "in", "--json"))["round"] == 1
     fork = edgnn.Graphs.from_edges([(0, 1), (0, 2), (3, 4)], sizes=[3, 2])
     edgnn.write(fork, tmp_path / "fork", format="tu")
-    told = {way: run("wl", "color", tmp_path / "fork", "--scheme", "joint", "--direction", way) for way in ("both", "in")}
+    told = {
+        way: run("wl", "color", tmp_path / "fork", "--scheme", "joint", "--direction", way)
+        for way in ("both", "in")
+    }
     assert "Coloring(4 colors" in told["both"]
     assert "Coloring(2 colors" in told["in"]
     paths = edgnn.Graphs.from_edges([(0, 1), (3, 2)], sizes=[2, 2], node_labels=list("abab"))
     edgnn.write(paths, tmp_path / "paths", format="tu")
-    assert "into 2 classes" in run("wl", "classes", tmp_path / "paths", "--direction", "in", "--rounds", 1)
-    assert "into 1 class " in run("wl", "classes", tmp_path / "paths", "--direction", "both", "--rounds", 1, "--scheme", "node")
+    assert "into 2 classes" in run(
+        "wl", "classes", tmp_path / "paths", "--direction", "in", "--rounds", 1
+    )
+    assert "into 1 class " in run(
+        "wl",
+        "classes",
+        tmp_path / "paths",
+        "--direction",
+        "both",
+        "--rounds",
+        1,
+        "--scheme",
+        "node",
+    )
 
 
 def test_color_prints_rounds_and_draws_them(tmp_path):
-    text = run("wl", "color", "MUTAG:0", "--rounds", 2, "--svg", tmp_path / "a.svg", "--html", tmp_path / "a.html")
+    text = run(
+        "wl",
+        "color",
+        "MUTAG:0",
+        "--rounds",
+        2,
+        "--svg",
+        tmp_path / "a.svg",
+        "--html",
+        tmp_path / "a.html",
+    )
     assert "round 2: " in text
     assert (tmp_path / "a.svg").read_text().startswith("<svg")
     assert "<input" in (tmp_path / "a.html").read_text()
@@ -50,7 +77,9 @@ def test_color_prints_rounds_and_draws_them(tmp_path):
 
 
 def test_classes_list_what_cannot_be_told_apart(tmp_path):
-    graphs = edgnn.Graphs.from_edges([(0, 1), (2, 3), (4, 5)], sizes=[2, 2, 2], node_labels=[0, 1, 0, 1, 1, 1])
+    graphs = edgnn.Graphs.from_edges(
+        [(0, 1), (2, 3), (4, 5)], sizes=[2, 2, 2], node_labels=[0, 1, 0, 1, 1, 1]
+    )
     edgnn.write(graphs, tmp_path / "set", format="tu")
     assert "cannot be told apart: 0, 1" in run("wl", "classes", tmp_path / "set")
     assert json.loads(run("wl", "classes", tmp_path / "set", "--json"))["groups"] == [[0, 1], [2]]
@@ -84,7 +113,10 @@ def test_power_needs_targets(triangles, monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["edgnn", "wl", "power", str(triangles[0])])
     with pytest.raises(SystemExit):
         main()
-    assert "has no targets: name its column with --target, or a table with --target-file" in capsys.readouterr().err
+    assert (
+        "has no targets: name its column with --target, or a table with --target-file"
+        in capsys.readouterr().err
+    )
 
 
 def test_power_takes_targets_as_training_does(tmp_path):
@@ -92,17 +124,22 @@ def test_power_takes_targets_as_training_does(tmp_path):
     molecules.write_text("smiles,toxic,weight\nCC,0,1.5\nCO,1,2.5\nCC,1,3.5\n")
     ceilings = json.loads(run("wl", "power", molecules, "--target", "toxic", "--json"))["rounds"]
     assert ceilings[-1]["best_accuracy"] == pytest.approx(2 / 3)
-    assert "best_rmse" in json.loads(run("wl", "power", molecules, "--target", "weight", "--json"))["rounds"][0]
+    assert (
+        "best_rmse"
+        in json.loads(run("wl", "power", molecules, "--target", "weight", "--json"))["rounds"][0]
+    )
     edges.write_text("source,target\na,b\nc,d\n")
     roles.write_text("node,role\na,x\nb,y\nc,x\n")
-    told = json.loads(run("wl", "power", edges, "--target-file", roles, "--direction", "in", "--json"))
+    told = json.loads(
+        run("wl", "power", edges, "--target-file", roles, "--direction", "in", "--json")
+    )
     assert (told["level"], told["items"], told["rounds"][-1]["best_accuracy"]) == ("node", 3, 1.0)
     edges.write_text("source,target\na,b\na,c\nd,e\n")
     roles.write_text("node,role\na,x\nb,y\nc,y\nd,x\ne,y\n")
     distinct = {
-        way: json.loads(run("wl", "power", edges, "--target-file", roles, "--direction", way, "--json"))["rounds"][-1][
-            "distinct"
-        ]
+        way: json.loads(
+            run("wl", "power", edges, "--target-file", roles, "--direction", way, "--json")
+        )["rounds"][-1]["distinct"]
         for way in ("both", "in")
     }
     assert distinct == {"both": 4, "in": 2}
@@ -114,16 +151,24 @@ def test_reader_options_reach_the_reader(tmp_path):
     told = json.loads(run("datasets", "show", tmp_path / "people.csv", *options, "--json"))
     assert told["statistics"]["edge_labels"] == 2
     (tmp_path / "mol.csv").write_text("smiles,toxic\nCC,0\nCO,1\n")
-    rows = json.loads(run("wl", "power", tmp_path / "mol.csv", "-o", "target=toxic", "--json"))["rounds"]
+    rows = json.loads(run("wl", "power", tmp_path / "mol.csv", "-o", "target=toxic", "--json"))[
+        "rounds"
+    ]
     assert rows[-1]["best_accuracy"] == 1.0
 
 
 @pytest.mark.parametrize(
-    ("option", "message"), [("sorce=from", "has no option 'sorce'; it has nodes, graphs, source"), ("source", "NAME=VALUE")]
+    ("option", "message"),
+    [
+        ("sorce=from", "has no option 'sorce'; it has nodes, graphs, source"),
+        ("source", "NAME=VALUE"),
+    ],
 )
 def test_wrong_reader_options_are_explained(option, message, tmp_path, monkeypatch, capsys):
     (tmp_path / "people.csv").write_text("from,to\na,b\n")
-    monkeypatch.setattr("sys.argv", ["edgnn", "datasets", "show", str(tmp_path / "people.csv"), "-o", option])
+    monkeypatch.setattr(
+        "sys.argv", ["edgnn", "datasets", "show", str(tmp_path / "people.csv"), "-o", option]
+    )
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 2

@@ -18,7 +18,16 @@ from sklearn.svm import SVC
 
 import edgnn
 from edgnn.errors import GraphError
-from edgnn.evaluation import Evaluation, EvaluationError, Split, evaluate, holdout, kfold, published, score
+from edgnn.evaluation import (
+    Evaluation,
+    EvaluationError,
+    Split,
+    evaluate,
+    holdout,
+    kfold,
+    published,
+    score,
+)
 from edgnn.evaluation._evaluation import Outcome
 from edgnn.wl import WLVectorizer
 
@@ -46,7 +55,11 @@ class Fleet(BaseEstimator):
         if self.always is None:
             return {"prediction": np.asarray(X)[split.test, 0]}
         size = len(split.test)
-        return {"prediction": np.full(size, self.always), "probability": np.ones((size, 1)), "classes": np.array([self.always])}
+        return {
+            "prediction": np.full(size, self.always),
+            "probability": np.ones((size, 1)),
+            "classes": np.array([self.always]),
+        }
 
 
 class FixedClassifier(ClassifierMixin, BaseEstimator):
@@ -69,7 +82,10 @@ def _forget():
 
 
 def by_hand(model, X, y, splits):
-    return [model.fit(X[split.known], y[split.known]).score(X[split.test], y[split.test]) for split in splits]
+    return [
+        model.fit(X[split.known], y[split.known]).score(X[split.test], y[split.test])
+        for split in splits
+    ]
 
 
 def test_scores_are_those_of_fitting_split_by_split():
@@ -86,7 +102,9 @@ def test_scores_are_those_of_fitting_split_by_split():
 def test_the_interval_of_repeated_folds_is_corrected():
     result = evaluate(GaussianNB(), X, Y, SPLITS)
     scores = result.scores["accuracy"]
-    half = 2.1447866879169273 * math.sqrt((1 / 15 + 12 / 48) * scores.var(ddof=1))  # t of 14 degrees of freedom
+    half = 2.1447866879169273 * math.sqrt(
+        (1 / 15 + 12 / 48) * scores.var(ddof=1)
+    )  # t of 14 degrees of freedom
     assert result["accuracy"].interval_kind == "corrected-t"
     assert result.interval == pytest.approx((scores.mean() - half, min(1, scores.mean() + half)))
 
@@ -102,14 +120,18 @@ def test_the_interval_stays_within_the_bounds_of_the_metric():
     guess = np.c_[Y]
     guess[SPLITS[0].test] = 1 - guess[SPLITS[0].test]
     result = evaluate(FixedClassifier(), guess, Y, SPLITS[:5])
-    half = 2.7764451051977987 * math.sqrt((1 / 5 + 12 / 48) * 0.2)  # t of 4 degrees of freedom; the scores are 0, 1, 1, 1, 1
+    half = 2.7764451051977987 * math.sqrt(
+        (1 / 5 + 12 / 48) * 0.2
+    )  # t of 4 degrees of freedom; the scores are 0, 1, 1, 1, 1
     assert result.interval == pytest.approx((max(0, 0.8 - half), 1))
 
 
 def test_the_majority_is_that_of_the_training_part():
     y = np.array([0] * 20 + [1] * 10)
     splits = [Split([0, 1, 2, 20], [3, 21, 22, 23]), Split([20, 21, 0], [1, 22], [23], fold=1)]
-    result = evaluate(DummyClassifier(), np.zeros((30, 1)), y, splits, metrics=("accuracy", "roc_auc"))
+    result = evaluate(
+        DummyClassifier(), np.zeros((30, 1)), y, splits, metrics=("accuracy", "roc_auc")
+    )
     assert result["accuracy"].majority_scores.tolist() == [0.25, 0.5]
     assert result.majority == pytest.approx(0.375)
     assert result["roc_auc"].majority == 0.5
@@ -117,7 +139,12 @@ def test_the_majority_is_that_of_the_training_part():
 
 def test_the_majority_of_real_values_is_their_mean():
     y = np.array([1.0, 3.0, 5.0, 7.0])
-    result = evaluate(DummyRegressor(strategy="constant", constant=4.0), np.zeros((4, 1)), y, [Split([0, 1], [2, 3])])
+    result = evaluate(
+        DummyRegressor(strategy="constant", constant=4.0),
+        np.zeros((4, 1)),
+        y,
+        [Split([0, 1], [2, 3])],
+    )
     assert result.metrics == ("rmse",)
     assert result.majority == pytest.approx(math.sqrt((3**2 + 5**2) / 2))
     assert result.mean == pytest.approx(math.sqrt((1**2 + 3**2) / 2))
@@ -133,7 +160,9 @@ def test_a_confusion_matrix_counts_all_splits():
 
 def test_class_names_of_a_whole_data_set_fit_a_part_of_its_classes():
     y = np.array([0, 2, 0, 2])
-    result = evaluate(DummyClassifier(), np.zeros((4, 1)), y, [Split([0, 1], [2, 3])], class_names=("x", "y", "z"))
+    result = evaluate(
+        DummyClassifier(), np.zeros((4, 1)), y, [Split([0, 1], [2, 3])], class_names=("x", "y", "z")
+    )
     assert result.class_names == ("x", "z")
 
 
@@ -165,7 +194,9 @@ def test_validation_is_given_to_an_estimator_that_takes_it_and_trained_on_otherw
     assert np.array_equal(weight, np.arange(5, 40))
     assert np.array_equal(validation[0][:, 0], Y[:5])
     assert np.array_equal(validation[1], Y[:5])
-    assert evaluate(GaussianNB(), X, Y, splits).mean == GaussianNB().fit(X[:40], Y[:40]).score(X[40:], Y[40:])
+    assert evaluate(GaussianNB(), X, Y, splits).mean == GaussianNB().fit(X[:40], Y[:40]).score(
+        X[40:], Y[40:]
+    )
 
 
 def test_an_estimator_never_sees_the_targets_of_its_test_part():
@@ -183,40 +214,63 @@ def test_a_fleet_trains_all_splits_at_once():
     assert len(model.asked.splits) == 15
     assert model.asked.sample_weight.tolist() == [1] * 60
     assert result.mean == pytest.approx(np.mean([Y[split.test].mean() for split in SPLITS]))
-    assert [(step.done, step.total, step.unit) for step in told] == [(1, 3, "epoch"), (2, 3, "epoch"), (3, 3, "epoch")]
-    assert result.settings == {"estimator": "Fleet", "parameters": {"always": 1, "max_epochs": 3}, "fleet": True}
+    assert [(step.done, step.total, step.unit) for step in told] == [
+        (1, 3, "epoch"),
+        (2, 3, "epoch"),
+        (3, 3, "epoch"),
+    ]
+    assert result.settings == {
+        "estimator": "Fleet",
+        "parameters": {"always": 1, "max_epochs": 3},
+        "fleet": True,
+    }
 
 
 def test_a_fleet_stops_when_progress_says_so():
     told = []
-    evaluate(Fleet(always=1), X, Y, SPLITS, on_progress=lambda step: told.append(step) or step.done == 2)
+    evaluate(
+        Fleet(always=1), X, Y, SPLITS, on_progress=lambda step: told.append(step) or step.done == 2
+    )
     assert len(told) == 2
 
 
 def test_a_fleet_of_a_kind_that_is_not_told_is_judged_by_the_targets():
     values = X[:, 0] + 1
-    assert evaluate(Fleet(), X, values, holdout(values, 0.2), metrics="mae").mean == pytest.approx(1)
+    assert evaluate(Fleet(), X, values, holdout(values, 0.2), metrics="mae").mean == pytest.approx(
+        1
+    )
 
 
 def test_a_class_that_was_not_trained_on_has_probability_zero():
     result = evaluate(Fleet(always=1), X, Y, SPLITS[:1], metrics=("roc_auc", "accuracy"))
     assert result.outcomes[0].probability[0].tolist() == [0, 1]
     y = np.array(["a", "b", "c"] * 4)
-    result = evaluate(GaussianNB(), X[:12], y, [Split([0, 1, 3, 4], [2, 5, 6])], metrics=("accuracy", "pr_auc"))
+    result = evaluate(
+        GaussianNB(), X[:12], y, [Split([0, 1, 3, 4], [2, 5, 6])], metrics=("accuracy", "pr_auc")
+    )
     assert result.outcomes[0].probability[:, 2].tolist() == [0, 0, 0]
 
 
 def test_progress_counts_splits():
     told = []
     evaluate(GaussianNB(), X, Y, SPLITS, on_progress=told.append)
-    assert [(step.done, step.total, step.unit) for step in told] == [(number, 15, "split") for number in range(1, 16)]
+    assert [(step.done, step.total, step.unit) for step in told] == [
+        (number, 15, "split") for number in range(1, 16)
+    ]
 
 
 def test_graphs_and_nodes_and_lists_of_them_are_items():
     data = edgnn.load_dataset("MUTAG")
     model = make_pipeline(WLVectorizer(2), LogisticRegression(max_iter=1000))
     splits = kfold(data.targets, 3, 1)
-    result = evaluate(model, data.graphs, data.targets, splits, class_names=data.class_names, metrics=("accuracy", "roc-auc"))
+    result = evaluate(
+        model,
+        data.graphs,
+        data.targets,
+        splits,
+        class_names=data.class_names,
+        metrics=("accuracy", "roc-auc"),
+    )
     assert result.mean > 0.75 > result.majority > 0.6
     assert result.confusion.sum() == 188
     assert evaluate(model, list(data.graphs), data.targets, splits).mean == result.mean
@@ -231,7 +285,9 @@ def test_sparse_rows_are_items():
 
 def test_labels_in_columns_are_evaluated():
     y = np.stack([Y, 1 - Y, X[:, 1] > 0], axis=1).astype(int)
-    result = evaluate(KNeighborsClassifier(3), X, y, kfold(y, 5, 1), metrics=("roc_auc", "accuracy", "f1"))
+    result = evaluate(
+        KNeighborsClassifier(3), X, y, kfold(y, 5, 1), metrics=("roc_auc", "accuracy", "f1")
+    )
     assert result.task == "labels"
     assert result.outcomes[0].probability.shape == (12, 3)
     assert result.confusion is None
@@ -248,7 +304,9 @@ def test_several_real_targets_with_gaps_are_evaluated():
     y[splits[0].test, 1] = np.nan
     fitted = evaluate(LinearRegression(), X, y, splits[:1], metrics="rmse")
     assert fitted.mean == pytest.approx(0, abs=1e-9)
-    assert fitted.majority == pytest.approx(score("rmse", y[splits[0].test, 0], np.full(12, y[splits[0].known, 0].mean())))
+    assert fitted.majority == pytest.approx(
+        score("rmse", y[splits[0].test, 0], np.full(12, y[splits[0].known, 0].mean()))
+    )
 
 
 def test_missing_classes_are_neither_trained_on_nor_counted():
@@ -272,7 +330,12 @@ def test_a_missing_class_that_a_fleet_would_learn_from_stays_missing():
     graphs = edgnn.Graphs.from_edges([(0, 1)], sizes=[2] * 6)
     split = Split(np.arange(4), np.array([5]))
     with pytest.raises(edgnn.errors.EstimatorError, match="item 3 has the class nan"):
-        evaluate(edgnn.GraphClassifier(max_epochs=1), graphs, np.array([0, 1, 0, math.nan, 1, 0]), [split])
+        evaluate(
+            edgnn.GraphClassifier(max_epochs=1),
+            graphs,
+            np.array([0, 1, 0, math.nan, 1, 0]),
+            [split],
+        )
 
 
 def test_splits_may_come_one_by_one():
@@ -283,7 +346,9 @@ def test_splits_may_come_one_by_one():
 def test_undefined_scores_are_left_out_of_the_mean():
     y = np.array([0, 1] * 10)
     splits = [Split(range(10), [10, 12]), Split(range(10), [11, 13, 14], fold=1)]
-    result = evaluate(GaussianNB(), np.c_[y + 0.1 * RNG.normal(size=20)], y, splits, metrics="roc_auc")
+    result = evaluate(
+        GaussianNB(), np.c_[y + 0.1 * RNG.normal(size=20)], y, splits, metrics="roc_auc"
+    )
     assert math.isnan(result.scores["roc_auc"][0])
     assert result.mean == 1
     assert math.isnan(result.spread)
@@ -321,7 +386,9 @@ def test_parameters_of_any_kind_and_endless_predictions_survive_json():
     endless = evaluate(Fleet(), np.c_[[np.inf] * 6], y, [Split([0, 1, 2], [3, 4])])
     back = Evaluation.from_dict(json.loads(json.dumps(endless.to_dict(), allow_nan=False)))
     assert back.outcomes[0].prediction.tolist() == [np.inf, np.inf]
-    kept = evaluate(DummyClassifier(random_state=np.random.RandomState(0)), X, Y, SPLITS).to_dict()["settings"]["parameters"]
+    kept = evaluate(DummyClassifier(random_state=np.random.RandomState(0)), X, Y, SPLITS).to_dict()[
+        "settings"
+    ]["parameters"]
     assert kept["random_state"] == "RandomState(MT19937)"
 
 
@@ -344,7 +411,10 @@ def test_models_are_compared_by_the_items_of_a_test_part_that_all_splits_share()
     splits[1] = replace(splits[1], test=splits[1].test[::-1])
     worse = X.copy()
     worse[30] = 1 - worse[30]
-    one, two = (evaluate(FixedClassifier(), items, X[:, 0], splits, metrics=("accuracy", "f1")) for items in (X, worse))
+    one, two = (
+        evaluate(FixedClassifier(), items, X[:, 0], splits, metrics=("accuracy", "f1"))
+        for items in (X, worse)
+    )
     found = one.paired(two)
     assert (found.kind, found.difference) == ("test-set", pytest.approx(1 / 36))
     assert found.p_value == pytest.approx(0.324, abs=1e-3)
@@ -369,7 +439,9 @@ def test_evaluations_of_other_splits_or_targets_are_not_compared():
 
 def test_tables_show_percent_for_accuracies():
     y = np.array([0] * 8 + [1] * 4)
-    result = evaluate(DummyClassifier(), np.zeros((12, 1)), y, kfold(y, 4, 2), metrics=("accuracy", "roc_auc"))
+    result = evaluate(
+        DummyClassifier(), np.zeros((12, 1)), y, kfold(y, 4, 2), metrics=("accuracy", "roc_auc")
+    )
     assert result.table() == [
         {
             "metric": "accuracy (%)",
@@ -390,14 +462,24 @@ def test_tables_show_percent_for_accuracies():
             "majority": "0.5",
         },
     ]
-    assert repr(result) == "Evaluation(accuracy (%) 66.7 ± 0.0, roc auc 0.5 ± 0; 8 splits in 2 repeats)"
+    assert (
+        repr(result)
+        == "Evaluation(accuracy (%) 66.7 ± 0.0, roc auc 0.5 ± 0; 8 splits in 2 repeats)"
+    )
 
 
 def test_tables_say_which_of_two_classes_a_metric_is_of():
     y = np.array([0] * 8 + [1] * 4)
     metrics, names = ("f1", "pr_auc", "roc_auc", "accuracy"), ("off", "on")
-    result = evaluate(DummyClassifier(), np.zeros((12, 1)), y, kfold(y, 4), metrics=metrics, class_names=names)
-    assert [row["metric"] for row in result.table()] == ["f1 (on)", "pr auc (on)", "roc auc", "accuracy (%)"]
+    result = evaluate(
+        DummyClassifier(), np.zeros((12, 1)), y, kfold(y, 4), metrics=metrics, class_names=names
+    )
+    assert [row["metric"] for row in result.table()] == [
+        "f1 (on)",
+        "pr auc (on)",
+        "roc auc",
+        "accuracy (%)",
+    ]
     three = np.arange(12) % 3
     result = evaluate(DummyClassifier(), np.zeros((12, 1)), three, kfold(three, 4), metrics="f1")
     assert result.table()[0]["metric"] == "f1"
@@ -411,19 +493,46 @@ class Refusing(FixedClassifier):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: evaluate(SVC(), X, Y, SPLITS, metrics="roc_auc"), "roc_auc needs probabilities, which SVC does not predict"),
-        (lambda: evaluate(GaussianNB(), X, Y, SPLITS, metrics="rmse"), "rmse judges values, but the targets are classes"),
+        (
+            lambda: evaluate(SVC(), X, Y, SPLITS, metrics="roc_auc"),
+            "roc_auc needs probabilities, which SVC does not predict",
+        ),
+        (
+            lambda: evaluate(GaussianNB(), X, Y, SPLITS, metrics="rmse"),
+            "rmse judges values, but the targets are classes",
+        ),
         (lambda: evaluate(GaussianNB(), X, Y, SPLITS, metrics=()), "no metric was named"),
         (lambda: evaluate(GaussianNB(), X, Y, []), "no splits were given"),
         (lambda: evaluate(GaussianNB(), X[:5], Y, SPLITS), "60 targets were given for 5 items"),
         (lambda: evaluate(GaussianNB(), X, Y, SPLITS, sample_weight=[1, 2]), "one number per item"),
-        (lambda: evaluate(KNeighborsClassifier(), X, Y, SPLITS, sample_weight=[1] * 60), "fit takes no sample_weight"),
-        (lambda: evaluate(GaussianNB(), X, Y, SPLITS, class_names=["a"]), "1 class names were given for 2 classes: 0, 1"),
-        (lambda: evaluate(object(), X, Y, SPLITS), "object has no get_params; give a scikit-learn estimator"),
-        (lambda: evaluate(LinearRegression(), X, np.array(["a"] * 60), SPLITS), "a regressor needs numbers as targets"),
-        (lambda: evaluate(GaussianNB(), X, np.full((60, 2), 3), SPLITS), "item 0 has 3 in column 0"),
-        (lambda: evaluate(SVC(), X, Y * 0, kfold(Y * 0, 5, 1)), "repeat 0, fold 0: SVC failed: The number of classes"),
-        (lambda: evaluate(Fleet(always=7), X, Y, SPLITS), "repeat 0, fold 0: prediction 0 has the class 7"),
+        (
+            lambda: evaluate(KNeighborsClassifier(), X, Y, SPLITS, sample_weight=[1] * 60),
+            "fit takes no sample_weight",
+        ),
+        (
+            lambda: evaluate(GaussianNB(), X, Y, SPLITS, class_names=["a"]),
+            "1 class names were given for 2 classes: 0, 1",
+        ),
+        (
+            lambda: evaluate(object(), X, Y, SPLITS),
+            "object has no get_params; give a scikit-learn estimator",
+        ),
+        (
+            lambda: evaluate(LinearRegression(), X, np.array(["a"] * 60), SPLITS),
+            "a regressor needs numbers as targets",
+        ),
+        (
+            lambda: evaluate(GaussianNB(), X, np.full((60, 2), 3), SPLITS),
+            "item 0 has 3 in column 0",
+        ),
+        (
+            lambda: evaluate(SVC(), X, Y * 0, kfold(Y * 0, 5, 1)),
+            "repeat 0, fold 0: SVC failed: The number of classes",
+        ),
+        (
+            lambda: evaluate(Fleet(always=7), X, Y, SPLITS),
+            "repeat 0, fold 0: prediction 0 has the class 7",
+        ),
     ],
 )
 def test_what_cannot_be_evaluated_is_explained(call, message):
@@ -432,7 +541,9 @@ def test_what_cannot_be_evaluated_is_explained(call, message):
 
 
 def test_a_fleet_without_probabilities_is_refused_where_they_are_needed():
-    with pytest.raises(EvaluationError, match="roc_auc needs probabilities, which Fleet does not predict"):
+    with pytest.raises(
+        EvaluationError, match="roc_auc needs probabilities, which Fleet does not predict"
+    ):
         evaluate(Fleet(), np.c_[Y], Y, SPLITS, metrics="roc_auc")
 
 
@@ -448,7 +559,10 @@ def test_the_pairs_of_scikit_learns_splitters_are_splits():
     pairs = list(StratifiedKFold(3).split(X, Y))
     result = evaluate(DummyClassifier(), X, Y, pairs)
     assert [split.test.tolist() for split in result.splits] == [test.tolist() for _, test in pairs]
-    for wrong, message in ((5, "splits=5 is no list of splits"), (["a"], "split 0 is a str; make splits with kfold")):
+    for wrong, message in (
+        (5, "splits=5 is no list of splits"),
+        (["a"], "split 0 is a str; make splits with kfold"),
+    ):
         with pytest.raises(EvaluationError, match=message):
             evaluate(DummyClassifier(), X, Y, wrong)
     with pytest.raises(EvaluationError, match="compared with another one, not with a str"):
@@ -457,7 +571,11 @@ def test_the_pairs_of_scikit_learns_splitters_are_splits():
 
 class Telling(Fleet):
     def _answer(self, X, split):
-        told = {"best_epoch": [2, 3], "valid_loss": [0.5, 0.25], "training_accuracy": 0.5 + 0.1 * split.fold}
+        told = {
+            "best_epoch": [2, 3],
+            "valid_loss": [0.5, 0.25],
+            "training_accuracy": 0.5 + 0.1 * split.fold,
+        }
         return super()._answer(X, split) | told
 
 
@@ -467,7 +585,9 @@ def test_what_a_fleet_tells_of_its_training_is_kept():
     assert result.outcomes[0].chosen == {"best_epoch": [2, 3], "valid_loss": [0.5, 0.25]}
     written = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     back = Evaluation.from_dict(written)
-    assert [outcome.training_accuracy for outcome in back.outcomes] == pytest.approx([0.5, 0.6, 0.7, 0.8, 0.9])
+    assert [outcome.training_accuracy for outcome in back.outcomes] == pytest.approx(
+        [0.5, 0.6, 0.7, 0.8, 0.9]
+    )
     for row in written["splits"]:
         del row["training_accuracy"]
     assert Evaluation.from_dict(written).training_accuracy is None
@@ -483,7 +603,13 @@ def test_accuracy_on_the_training_part_is_unknown_unless_every_split_tells_it():
 def test_runs_that_are_joined_are_what_one_evaluation_gives():
     whole = evaluate(GaussianNB(), X, Y, SPLITS, metrics=("accuracy", "roc_auc"))
     runs = [
-        evaluate(GaussianNB(), X, Y, [split for split in SPLITS if split.repeat == repeat], metrics=whole.metrics)
+        evaluate(
+            GaussianNB(),
+            X,
+            Y,
+            [split for split in SPLITS if split.repeat == repeat],
+            metrics=whole.metrics,
+        )
         for repeat in range(3)
     ]
     assert Evaluation.joined(runs).to_dict() == whole.to_dict()
@@ -496,7 +622,10 @@ def test_only_evaluations_of_the_same_targets_are_joined():
     other[:2] = 1 - other[:2]
     with pytest.raises(EvaluationError, match="evaluation 1 has other targets"):
         Evaluation.joined([one, evaluate(GaussianNB(), X, other, SPLITS[:5])])
-    with pytest.raises(EvaluationError, match=r"evaluation 1 has the metrics \('roc_auc',\), the first one \('accuracy',\)"):
+    with pytest.raises(
+        EvaluationError,
+        match=r"evaluation 1 has the metrics \('roc_auc',\), the first one \('accuracy',\)",
+    ):
         Evaluation.joined([one, evaluate(GaussianNB(), X, Y, SPLITS[:5], metrics="roc_auc")])
     with pytest.raises(EvaluationError, match="no evaluation was given"):
         Evaluation.joined([])
@@ -506,11 +635,18 @@ def test_each_of_several_targets_has_an_evaluation_of_its_own():
     random = np.random.default_rng(0)
     truth, chances = random.integers(0, 2, (12, 2)), random.random((12, 2))
     splits = (Split(np.arange(6, 12), np.arange(6)), Split(np.arange(6), np.arange(6, 12)))
-    outcomes = tuple(Outcome((chances[split.test] > 0.5).astype(int), chances[split.test]) for split in splits)
+    outcomes = tuple(
+        Outcome((chances[split.test] > 0.5).astype(int), chances[split.test]) for split in splits
+    )
     both = Evaluation("labels", ("roc_auc", "accuracy"), splits, truth.astype(float), outcomes)
     first, second = both.by_target
     for column, one in enumerate((first, second)):
-        expected = [roc_auc_score(truth[split.test, column], chances[split.test, column]) for split in splits]
+        expected = [
+            roc_auc_score(truth[split.test, column], chances[split.test, column])
+            for split in splits
+        ]
         assert one.scores["roc_auc"] == pytest.approx(expected)
-    assert both["accuracy"].mean == pytest.approx((first["accuracy"].mean + second["accuracy"].mean) / 2)
+    assert both["accuracy"].mean == pytest.approx(
+        (first["accuracy"].mean + second["accuracy"].mean) / 2
+    )
     assert first.by_target == ()

@@ -23,7 +23,9 @@ def test_areas_of_two_classes_by_hand():
     probability = np.stack([1 - chance, chance], axis=1)
     # pairs (positive, negative) in the right order: 3 of 4; precision 1 at recall 1/2, then 2/3
     assert score("roc_auc", [0, 0, 1, 1], probability=probability) == pytest.approx(3 / 4)
-    assert score("pr_auc", [0, 0, 1, 1], probability=probability) == pytest.approx(1 / 2 * 1 + 1 / 2 * 2 / 3)
+    assert score("pr_auc", [0, 0, 1, 1], probability=probability) == pytest.approx(
+        1 / 2 * 1 + 1 / 2 * 2 / 3
+    )
 
 
 def test_the_second_class_is_the_positive_one():
@@ -50,18 +52,27 @@ def test_several_real_targets_are_averaged_over_their_columns():
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=30))
 def test_three_classes_agree_with_scikit_learn(pairs):
     truth, guess = (np.array(column) for column in zip(*pairs, strict=True))
-    assert score("accuracy", truth, guess, classes=[0, 1, 2]) == pytest.approx(sk.accuracy_score(truth, guess))
+    assert score("accuracy", truth, guess, classes=[0, 1, 2]) == pytest.approx(
+        sk.accuracy_score(truth, guess)
+    )
     assert score("f1", truth, guess, classes=[0, 1, 2]) == pytest.approx(
         sk.f1_score(truth, guess, average="macro", labels=sorted({*truth, *guess}))
     )
-    recall = sk.recall_score(truth, guess, average="macro", labels=np.unique(truth), zero_division=0)
+    recall = sk.recall_score(
+        truth, guess, average="macro", labels=np.unique(truth), zero_division=0
+    )
     assert score("balanced-accuracy", truth, guess, classes=[0, 1, 2]) == pytest.approx(recall)
 
 
 @given(st.lists(st.tuples(st.booleans(), st.floats(0, 1, width=16)), min_size=1, max_size=40))
 def test_roc_auc_agrees_with_scikit_learn_on_tied_scores(pairs):
     truth, chance = (np.array(column) for column in zip(*pairs, strict=True))
-    found = score("roc_auc", truth.astype(int), probability=np.stack([1 - chance, chance], axis=1), classes=[0, 1])
+    found = score(
+        "roc_auc",
+        truth.astype(int),
+        probability=np.stack([1 - chance, chance], axis=1),
+        classes=[0, 1],
+    )
     if truth.all() or not truth.any():
         assert math.isnan(found)
     else:
@@ -73,8 +84,13 @@ def test_labels_in_columns_agree_with_scikit_learn(seed, items, columns):
     rng = np.random.default_rng(seed)
     truth, guess = rng.integers(0, 2, (2, items, columns))
     pairs = list(zip(truth.T, guess.T, strict=True))
-    recalls = [sk.recall_score(one, two, average="macro", labels=np.unique(one), zero_division=0) for one, two in pairs]
-    assert score("balanced_accuracy", truth, guess, task="labels") == pytest.approx(np.mean(recalls), abs=1e-12)
+    recalls = [
+        sk.recall_score(one, two, average="macro", labels=np.unique(one), zero_division=0)
+        for one, two in pairs
+    ]
+    assert score("balanced_accuracy", truth, guess, task="labels") == pytest.approx(
+        np.mean(recalls), abs=1e-12
+    )
     areas = [sk.roc_auc_score(one, two) for one, two in pairs if len(set(one)) == 2]
     found = score("roc_auc", truth, probability=guess, task="labels")
     assert found == pytest.approx(np.mean(areas), abs=1e-12) if areas else math.isnan(found)
@@ -85,14 +101,23 @@ def test_areas_of_three_classes_are_those_of_each_against_the_rest():
     truth, probability = rng.integers(0, 3, 50), rng.dirichlet([1, 1, 1], 50)
     expected = sk.roc_auc_score(truth, probability, multi_class="ovr", average="macro")
     assert score("roc_auc", truth, probability=probability) == pytest.approx(expected)
-    each = [sk.average_precision_score(truth == number, probability[:, number]) for number in range(3)]
+    each = [
+        sk.average_precision_score(truth == number, probability[:, number]) for number in range(3)
+    ]
     assert score("PR-AUC", truth, probability=probability) == pytest.approx(np.mean(each))
 
 
 def test_a_class_that_is_not_in_the_part_is_left_out_of_the_mean():
-    truth, probability = np.array([0, 1, 0, 1]), np.array([[0.9, 0.1, 0], [0.2, 0.8, 0], [0.6, 0.4, 0], [0.7, 0.2, 0.1]])
-    expected = np.mean([sk.roc_auc_score(truth == number, probability[:, number]) for number in (0, 1)])
-    assert score("roc_auc", truth, probability=probability, classes=[0, 1, 2]) == pytest.approx(expected)
+    truth, probability = (
+        np.array([0, 1, 0, 1]),
+        np.array([[0.9, 0.1, 0], [0.2, 0.8, 0], [0.6, 0.4, 0], [0.7, 0.2, 0.1]]),
+    )
+    expected = np.mean(
+        [sk.roc_auc_score(truth == number, probability[:, number]) for number in (0, 1)]
+    )
+    assert score("roc_auc", truth, probability=probability, classes=[0, 1, 2]) == pytest.approx(
+        expected
+    )
 
 
 def test_labels_in_columns_are_averaged_where_the_metric_is_defined():
@@ -109,10 +134,14 @@ def test_missing_targets_are_ignored():
     assert score("accuracy", ["a", None, "b"], ["a", "b", "b"]) == 1
     assert score("mae", [1.0, NAN, 3.0], [2.0, 9.0, 3.0]) == 0.5
     chance = np.array([[0.9, 0.1], [0.2, 0.8], [0.0, 1.0]])
-    assert score("roc_auc", [0.0, 1.0, NAN], probability=chance, classes=[0, 1], task="classes") == 1
+    assert (
+        score("roc_auc", [0.0, 1.0, NAN], probability=chance, classes=[0, 1], task="classes") == 1
+    )
 
 
-@pytest.mark.parametrize("metric", [name for name, metric in METRICS.items() if "classes" in metric.tasks])
+@pytest.mark.parametrize(
+    "metric", [name for name, metric in METRICS.items() if "classes" in metric.tasks]
+)
 def test_a_part_of_one_class_gives_a_number_or_nan_without_warning(metric):
     probability = np.array([[0.9, 0.1], [0.4, 0.6]])
     value = score(metric, [0, 0], [0, 0], probability=probability, classes=[0, 1])
@@ -122,7 +151,9 @@ def test_a_part_of_one_class_gives_a_number_or_nan_without_warning(metric):
 @pytest.mark.parametrize("metric", METRICS)
 def test_a_part_without_known_targets_gives_nan(metric):
     task = METRICS[metric].tasks[0]
-    assert math.isnan(score(metric, [NAN, NAN], [0.0, 1.0], probability=np.eye(2), classes=[0, 1], task=task))
+    assert math.isnan(
+        score(metric, [NAN, NAN], [0.0, 1.0], probability=np.eye(2), classes=[0, 1], task=task)
+    )
 
 
 def test_r2_of_constant_targets_and_scores_of_broken_predictions_are_nan():
@@ -141,19 +172,40 @@ def test_names_are_found_however_they_are_written():
 
 
 def test_only_errors_are_better_when_lower():
-    assert {name for name, metric in METRICS.items() if not metric.higher_is_better} == {"rmse", "mae"}
+    assert {name for name, metric in METRICS.items() if not metric.higher_is_better} == {
+        "rmse",
+        "mae",
+    }
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: score("rmse", ["a", "b"], ["a", "b"], task="classes"), "rmse is not a metric for classes; choose among acc"),
-        (lambda: score("accuracy", [0.5, 1.0], [0.5, 1.0]), "accuracy is not a metric for real values"),
-        (lambda: score("roc_auc", [0, 1], [0, 1]), "roc_auc needs probabilities, and none were given"),
-        (lambda: score("accuracy", [0, 1], [0, 1, 1]), r"have the shape \(3,\), but \(2,\) is needed"),
-        (lambda: score("roc_auc", [0, 1], probability=np.eye(3)), r"the shape \(3, 3\), but \(2, 2\) is needed"),
+        (
+            lambda: score("rmse", ["a", "b"], ["a", "b"], task="classes"),
+            "rmse is not a metric for classes; choose among acc",
+        ),
+        (
+            lambda: score("accuracy", [0.5, 1.0], [0.5, 1.0]),
+            "accuracy is not a metric for real values",
+        ),
+        (
+            lambda: score("roc_auc", [0, 1], [0, 1]),
+            "roc_auc needs probabilities, and none were given",
+        ),
+        (
+            lambda: score("accuracy", [0, 1], [0, 1, 1]),
+            r"have the shape \(3,\), but \(2,\) is needed",
+        ),
+        (
+            lambda: score("roc_auc", [0, 1], probability=np.eye(3)),
+            r"the shape \(3, 3\), but \(2, 2\) is needed",
+        ),
         (lambda: score("accuracy", [0, 7], [0, 0], classes=[0, 1]), "item 1 has the class 7"),
-        (lambda: score("accuracy", [[0, 1]], [[0, 0.5]]), "predicted labels must be 0 or 1, got 0.5"),
+        (
+            lambda: score("accuracy", [[0, 1]], [[0, 0.5]]),
+            "predicted labels must be 0 or 1, got 0.5",
+        ),
         (lambda: score("accuracy", [["a", "b"]], [["a", "b"]]), "several columns must be numbers"),
     ],
 )
@@ -162,7 +214,9 @@ def test_what_cannot_be_scored_is_explained(call, message):
         call()
 
 
-@pytest.mark.parametrize(("name", "meant"), [("auc", "roc_auc"), ("AUROC", "roc_auc"), ("AP", "pr_auc"), ("mse", "rmse")])
+@pytest.mark.parametrize(
+    ("name", "meant"), [("auc", "roc_auc"), ("AUROC", "roc_auc"), ("AP", "pr_auc"), ("mse", "rmse")]
+)
 def test_other_names_of_a_metric_suggest_ours(name, meant):
     with pytest.raises(EvaluationError, match=f"did you mean '{meant}'"):
         find_metric(name)

@@ -31,7 +31,10 @@ def test_graphs_have_the_groups_of_their_molecules():
 
 
 def test_graphs_with_other_labels_are_read_by_their_names():
-    assert scaffold_groups(edgnn.from_smiles(SMILES, atom_label=("symbol", "charge"))).tolist() == GROUPS
+    assert (
+        scaffold_groups(edgnn.from_smiles(SMILES, atom_label=("symbol", "charge"))).tolist()
+        == GROUPS
+    )
     with pytest.raises(EvaluationError, match="nodes need element symbols as labels"):
         scaffold_groups(edgnn.Graphs.from_edges([(0, 1)]))
 

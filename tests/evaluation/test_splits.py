@@ -24,7 +24,9 @@ def share(split, part, y=CLASSES):
     seed=st.integers(0, 2**40),
     stratify=st.booleans(),
 )
-def test_no_item_is_in_two_parts_and_each_is_tested_once_per_repeat(y, folds, validation, seed, stratify):
+def test_no_item_is_in_two_parts_and_each_is_tested_once_per_repeat(
+    y, folds, validation, seed, stratify
+):
     splits = kfold(y, folds, 2, seed=seed, stratify=stratify, validation=validation)
     for split in splits:
         together = np.concatenate(parts(split))
@@ -36,7 +38,11 @@ def test_no_item_is_in_two_parts_and_each_is_tested_once_per_repeat(y, folds, va
     assert len({split.seed for split in splits}) == 2 * folds
 
 
-@given(st.lists(st.sampled_from("aaaaaabbc"), min_size=10, max_size=60), st.integers(2, 10), st.integers(0, 99))
+@given(
+    st.lists(st.sampled_from("aaaaaabbc"), min_size=10, max_size=60),
+    st.integers(2, 10),
+    st.integers(0, 99),
+)
 def test_folds_and_their_classes_differ_by_at_most_one_item(y, folds, seed):
     splits = kfold(y, folds, 1, seed=seed, validation=None)
     sizes = [len(split.test) for split in splits]
@@ -85,7 +91,9 @@ def test_repeat_r_of_a_seed_is_repeat_0_of_the_seed_r_higher():
         assert one.seed == two.seed
         assert all(np.array_equal(a, b) for a, b in zip(parts(one), parts(two), strict=True))
     other = kfold(CLASSES, 5, 1, seed=5)
-    assert not all(np.array_equal(one.test, two.test) for one, two in zip(first, other, strict=True))
+    assert not all(
+        np.array_equal(one.test, two.test) for one, two in zip(first, other, strict=True)
+    )
 
 
 def test_a_class_smaller_than_the_folds_is_in_as_many_folds_as_it_has_items():
@@ -135,7 +143,10 @@ def test_classes_written_as_floats_are_balanced_and_fractions_are_not():
 def test_groups_stay_together_and_folds_stay_even():
     rng = np.random.default_rng(0)
     groups, y = rng.integers(0, 40, 300), rng.integers(0, 2, 300)
-    for split in [*kfold(y, 5, 2, groups=groups), *holdout(y, 0.2, repeats=3, groups=[f"group {g}" for g in groups])]:
+    for split in [
+        *kfold(y, 5, 2, groups=groups),
+        *holdout(y, 0.2, repeats=3, groups=[f"group {g}" for g in groups]),
+    ]:
         seen = [set(groups[part].tolist()) for part in parts(split)]
         assert not seen[0] & seen[1]
         assert not (seen[0] | seen[1]) & seen[2]
@@ -143,12 +154,17 @@ def test_groups_stay_together_and_folds_stay_even():
         assert 15 <= len(split.valid) <= 30
 
 
-@given(st.lists(st.tuples(st.integers(0, 9), st.booleans()), min_size=10, max_size=50), st.integers(0, 9))
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.booleans()), min_size=10, max_size=50),
+    st.integers(0, 9),
+)
 def test_every_fold_of_groups_has_items(items, seed):
     groups, y = zip(*items, strict=True)
     if (folds := len(set(groups))) >= 2:
         splits = kfold(y, folds, 1, seed=seed, groups=groups, validation=None)
-        assert sorted(np.concatenate([split.test for split in splits]).tolist()) == list(range(len(y)))
+        assert sorted(np.concatenate([split.test for split in splits]).tolist()) == list(
+            range(len(y))
+        )
 
 
 def test_holdout_draws_anew_for_each_repeat():
@@ -195,12 +211,18 @@ def test_the_published_split_of_a_data_set_is_used_as_it_is(data_dir):
     ("make", "message"),
     [
         (lambda: kfold([0, 1] * 3, 10), "10 folds need at least 10 items, but there are 6"),
-        (lambda: kfold([0, 1] * 9, 3, groups=[0, 1] * 9), "3 folds need at least 3 groups, but there are 2"),
+        (
+            lambda: kfold([0, 1] * 9, 3, groups=[0, 1] * 9),
+            "3 folds need at least 3 groups, but there are 2",
+        ),
         (lambda: kfold([0, 1], 1), "folds=1: give a whole number, 2 or more"),
         (lambda: kfold([0, 1], 2.5), "folds=2.5"),
         (lambda: kfold([0, 1] * 9, 2, 0), "repeats=0: give a whole number, 1 or more"),
         (lambda: kfold([0, 1] * 9, 2, seed=-1), "seed=-1"),
-        (lambda: kfold([0, 1] * 9, 2, validation=0.5), "asks for 9 of 9 items, which leaves none to train on"),
+        (
+            lambda: kfold([0, 1] * 9, 2, validation=0.5),
+            "asks for 9 of 9 items, which leaves none to train on",
+        ),
         (lambda: kfold([0, 1] * 9, 2, validation=1), "validation=1: give a share"),
         (lambda: kfold([0, 1] * 9, 2, validation=[0.1]), "validation=.0.1.: give a share"),
         (lambda: kfold([0, 1] * 9, 2, groups=[1]), "1 groups were given for 18 items"),
@@ -210,9 +232,18 @@ def test_the_published_split_of_a_data_set_is_used_as_it_is(data_dir):
         (lambda: holdout([0, 1] * 9, None), "leaves nothing to judge on"),
         (lambda: published({"train": [1]}), "the split has no 'test' part, only 'train'"),
         (lambda: published({"train": [0, 1], "test": [1]}), "item 1 occurs twice"),
-        (lambda: published({"train": [0, 1], "test": [9]}, [0, 1]), "names item 9, but there are 2 targets"),
-        (lambda: published({"train": [0, 1], "test": [2]}, validation="tenth"), "validation='tenth'"),
-        (lambda: published({"train": [True, False], "test": [2]}), "must be item numbers, got bool"),
+        (
+            lambda: published({"train": [0, 1], "test": [9]}, [0, 1]),
+            "names item 9, but there are 2 targets",
+        ),
+        (
+            lambda: published({"train": [0, 1], "test": [2]}, validation="tenth"),
+            "validation='tenth'",
+        ),
+        (
+            lambda: published({"train": [True, False], "test": [2]}),
+            "must be item numbers, got bool",
+        ),
         (lambda: Split([0, 1], []), "repeat 0, fold 0: the test part is empty"),
         (lambda: Split([-1, 1], [2]), "names item -1"),
         (lambda: Split([0, 1], [2], [1], 3, 4), "repeat 3, fold 4: item 1 occurs twice"),
@@ -226,5 +257,7 @@ def test_what_cannot_be_split_is_explained(make, message):
 def test_a_split_beyond_the_items_is_refused():
     from sklearn.dummy import DummyClassifier
 
-    with pytest.raises(EvaluationError, match="repeat 0, fold 0 names item 7, but there are 4 items"):
+    with pytest.raises(
+        EvaluationError, match="repeat 0, fold 0 names item 7, but there are 4 items"
+    ):
         evaluate(DummyClassifier(), np.zeros((4, 1)), [0, 1, 0, 1], [Split([0, 1], [7])])

@@ -25,8 +25,12 @@ def test_without_correction_it_is_the_t_interval():
 
 def test_the_uncorrected_test_is_the_paired_t_test():
     one, two = np.array([0.8, 0.9, 0.7, 0.85]), np.array([0.7, 0.75, 0.72, 0.8])
-    assert statistics.corrected_p_value(one - two, 0) == pytest.approx(stats.ttest_rel(one, two).pvalue)
-    assert statistics.corrected_p_value(one - two, 1 / 9) > statistics.corrected_p_value(one - two, 0)
+    assert statistics.corrected_p_value(one - two, 0) == pytest.approx(
+        stats.ttest_rel(one, two).pvalue
+    )
+    assert statistics.corrected_p_value(one - two, 1 / 9) > statistics.corrected_p_value(
+        one - two, 0
+    )
 
 
 def test_equal_models_have_p_value_one_and_constantly_different_ones_zero():
@@ -37,7 +41,9 @@ def test_equal_models_have_p_value_one_and_constantly_different_ones_zero():
 @pytest.mark.parametrize(("right", "size"), [(33, 36), (0, 10), (10, 10), (1, 1)])
 def test_wilsons_interval_is_scipys(right, size):
     expected = binomtest(right, size).proportion_ci(method="wilson")
-    assert statistics.wilson_interval(right / size, size) == pytest.approx((expected.low, expected.high))
+    assert statistics.wilson_interval(right / size, size) == pytest.approx(
+        (expected.low, expected.high)
+    )
 
 
 def test_one_test_set_adds_the_squares_of_test_and_seed_uncertainty():
@@ -47,7 +53,9 @@ def test_one_test_set_adds_the_squares_of_test_and_seed_uncertainty():
     half = seeds[1] - 0.9
     assert low == pytest.approx(0.9 - math.sqrt((0.9 - wilson[0]) ** 2 + half**2))
     assert high == pytest.approx(0.9 + math.sqrt((wilson[1] - 0.9) ** 2 + half**2))
-    assert statistics.single_test_interval(scores[1:2], 20) == pytest.approx(statistics.wilson_interval(0.9, 20))
+    assert statistics.single_test_interval(scores[1:2], 20) == pytest.approx(
+        statistics.wilson_interval(0.9, 20)
+    )
 
 
 def test_repeats_are_averaged_over_their_known_folds():

@@ -17,13 +17,22 @@ def write(path, evaluation, **about):
 
 def of_values(truth):
     splits = tuple(kfold(truth, 4, 1, seed=0))
-    return Evaluation("values", ("rmse",), splits, truth, tuple(Outcome(truth[split.test] + 0.1) for split in splits))
+    return Evaluation(
+        "values",
+        ("rmse",),
+        splits,
+        truth,
+        tuple(Outcome(truth[split.test] + 0.1) for split in splits),
+    )
 
 
 @pytest.mark.parametrize("about", [{}, {"model": "edgnn", "data": "mine.csv", "seconds": 1.0}])
 def test_two_stored_evaluations_are_compared_as_those_in_memory(tmp_path, about):
     one, two = made_evaluation(0.9), made_evaluation(0.7, seed=1)
-    files = [write(tmp_path / name, evaluation, **about) for name, evaluation in (("a.json", one), ("b.json", two))]
+    files = [
+        write(tmp_path / name, evaluation, **about)
+        for name, evaluation in (("a.json", one), ("b.json", two))
+    ]
     loaded = [Evaluation.load(file) for file in files]
     assert loaded[0].paired(loaded[1]) == one.paired(two)
     assert loaded[0].paired(two) == one.paired(two)
@@ -54,7 +63,10 @@ def test_another_file_is_named_with_what_it_is(tmp_path, content, said):
 
 def test_no_file_and_a_folder_are_told(tmp_path):
     for place in (tmp_path / "none.json", tmp_path):
-        with pytest.raises(EvaluationError, match=rf"there is no file {place}; expected what `edgnn evaluate --out`"):
+        with pytest.raises(
+            EvaluationError,
+            match=rf"there is no file {place}; expected what `edgnn evaluate --out`",
+        ):
             Evaluation.load(place)
 
 

@@ -24,13 +24,23 @@ def run(path, folder):
     warnings = [word for rule in ("error", *THEIRS) for word in ("-W", rule)]
     command = [sys.executable, *warnings, str(path)]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=280)
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=280,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", [path for path in EXAMPLES if path.stem not in CHECKED], ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", [path for path in EXAMPLES if path.stem not in CHECKED], ids=lambda path: path.stem
+)
 def test_example_runs_without_a_warning(path, tmp_path):
     assert run(path, tmp_path) or any(tmp_path.iterdir())
 
@@ -46,6 +56,8 @@ def test_models_of_the_examples_learn(name, tmp_path):
 @pytest.mark.slow
 def test_pairs_are_told_apart_and_drawn(tmp_path):
     (path,) = [path for path in EXAMPLES if path.stem == "tell_apart"]
-    done = subprocess.run([sys.executable, str(path), "."], cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, str(path), "."], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
     assert done.stdout.count("isomorphic: False") == 3
     assert len(list(tmp_path.glob("*.svg"))) == 6

@@ -33,7 +33,9 @@ def chain(labels, bonds):
 def chains():
     random = np.random.default_rng(1)
     drawn = [
-        chain("".join(random.choice(list("CNO"), size)), "".join(random.choice(list("sd"), size - 1)))
+        chain(
+            "".join(random.choice(list("CNO"), size)), "".join(random.choice(list("sd"), size - 1))
+        )
         for size in random.integers(2, 5, 40)
     ]
     targets = [sum(label == "N" for label in graph.node_labels) for graph in drawn]
@@ -43,7 +45,13 @@ def chains():
 @cache
 def model(**options):
     data, targets = chains()
-    options = {"max_epochs": 40, "hidden": 8, "learning_rate": 0.02, "random_state": 0, "validation": None} | options
+    options = {
+        "max_epochs": 40,
+        "hidden": 8,
+        "learning_rate": 0.02,
+        "random_state": 0,
+        "validation": None,
+    } | options
     return edgnn.GraphClassifier(**options).fit(data, targets)
 
 
@@ -53,7 +61,13 @@ def many():
     random = np.random.default_rng(2)
     data = Graphs.concat([chain("".join(random.choice(list("CNN"), 4)), "sds") for _ in range(60)])
     targets = [int(data[number].node_labels.count("N") >= 3) for number in range(60)]
-    options = {"max_epochs": 60, "hidden": 8, "learning_rate": 0.02, "random_state": 0, "validation": None}
+    options = {
+        "max_epochs": 60,
+        "hidden": 8,
+        "learning_rate": 0.02,
+        "random_state": 0,
+        "validation": None,
+    }
     estimator = edgnn.GraphClassifier(layers=1, activation="identity", **options).fit(data, targets)
     return estimator, chain("CNCC", "sds")
 
@@ -129,7 +143,9 @@ def test_search_within_a_small_allowance_grows_from_the_best():
 
 def test_what_cannot_flip_gives_none():
     lonely = Graphs.from_edges([(0, 1)], num_nodes=2)
-    blind = edgnn.GraphClassifier(max_epochs=1, hidden=4, degree_labels=None, random_state=0, validation=None)
+    blind = edgnn.GraphClassifier(
+        max_epochs=1, hidden=4, degree_labels=None, random_state=0, validation=None
+    )
     blind.fit(Graphs.concat([lonely] * 6), [0] * 5 + [1])
     assert counter_example(blind, Graphs.from_edges([], num_nodes=2)) is None
     assert counter_example(model(), chain("CC", "s"), target=0) is None
@@ -137,7 +153,9 @@ def test_what_cannot_flip_gives_none():
 
 def test_links_are_changed_as_one():
     data = Graphs.concat([chain("CC", bond) for bond in "sd" * 10])
-    by_bond = edgnn.GraphClassifier(max_epochs=40, hidden=4, learning_rate=0.05, random_state=0, validation=None)
+    by_bond = edgnn.GraphClassifier(
+        max_epochs=40, hidden=4, learning_rate=0.05, random_state=0, validation=None
+    )
     by_bond.fit(data, np.arange(20) % 2)
     found = counter_example(by_bond, data[0])
     (change,) = found.changes
@@ -158,9 +176,18 @@ def test_nodes_are_verified_in_their_whole_graph(unknown):
         node_names=[f"n{place}" for place in range(16)],
     )
     targets = [int(label == "N") for label in ring.node_labels]
-    options = {"max_epochs": 60, "hidden": 8, "learning_rate": 0.05, "random_state": 0, "validation": None, "unknown": unknown}
+    options = {
+        "max_epochs": 60,
+        "hidden": 8,
+        "learning_rate": 0.05,
+        "random_state": 0,
+        "validation": None,
+        "unknown": unknown,
+    }
     for degree_labels in (None, "both"):
-        estimator = edgnn.NodeClassifier(degree_labels=degree_labels, **options).fit(ring.nodes, targets)
+        estimator = edgnn.NodeClassifier(degree_labels=degree_labels, **options).fit(
+            ring.nodes, targets
+        )
         for node in (3, 4):
             found = counter_example(estimator, ring.nodes[node], largest=2)
             if degree_labels is None:
@@ -174,7 +201,9 @@ def test_nodes_are_verified_in_their_whole_graph(unknown):
 
 def test_labels_of_several_flip_one_by_one():
     data, targets = chains()
-    several = edgnn.GraphClassifier(max_epochs=40, hidden=8, learning_rate=0.02, random_state=0, validation=None)
+    several = edgnn.GraphClassifier(
+        max_epochs=40, hidden=8, learning_rate=0.02, random_state=0, validation=None
+    )
     several.fit(data, np.stack([targets > 0, targets > 1], axis=1).astype(float))
     graph = chain("CCC", "ss")
     found = counter_example(several, graph, target=0)
@@ -184,8 +213,12 @@ def test_labels_of_several_flip_one_by_one():
 
 
 def test_changes_number_nodes_as_the_whole_graph_does():
-    graph = Graphs.from_edges([(0, 1), (2, 3)], node_labels=["a", "a", "b", "a"], edge_labels=["e", "e"])
-    classifier = edgnn.NodeClassifier(layers=1, max_epochs=60, learning_rate=0.1, dropout=0.0, validation=None, random_state=0)
+    graph = Graphs.from_edges(
+        [(0, 1), (2, 3)], node_labels=["a", "a", "b", "a"], edge_labels=["e", "e"]
+    )
+    classifier = edgnn.NodeClassifier(
+        layers=1, max_epochs=60, learning_rate=0.1, dropout=0.0, validation=None, random_state=0
+    )
     classifier.fit(graph.nodes, [0, 0, 1, 0])
     found = counter_example(classifier, graph.nodes[2])
     assert found.node == 0
@@ -208,19 +241,34 @@ def test_bad_options_of_counter_examples_are_named(option):
 
 def test_only_labels_of_the_training_part_are_tried():
     data = Graphs.concat([chain("CN", "s"), chain("NN", "d"), chain("CC", "s"), chain("XX", "s")])
-    estimator = edgnn.GraphClassifier(max_epochs=2, hidden=4, random_state=0, validation=None).fit(data[:3], [0, 1, 0])
+    estimator = edgnn.GraphClassifier(max_epochs=2, hidden=4, random_state=0, validation=None).fit(
+        data[:3], [0, 1, 0]
+    )
     steps = single_steps(Subject.of(estimator, data[0]))
-    labels = {list(estimator._coder.node_vocabulary)[step.label] for step in steps if step.kind == "node label"}
+    labels = {
+        list(estimator._coder.node_vocabulary)[step.label]
+        for step in steps
+        if step.kind == "node label"
+    }
     assert labels == {"C", "N"}
 
 
-@pytest.mark.filterwarnings("ignore::edgnn.estimators.UnknownLabelWarning")
+@pytest.mark.filterwarnings("ignore::edgnn.models.UnknownLabelWarning")
 def test_where_links_beyond_the_part_count_for_degrees_several_changes_are_not_called_the_smallest():
     random = np.random.default_rng(8)
     graph = Graphs.from_edges(random.integers(0, 12, (30, 2)), num_nodes=12)
     targets = np.bincount(graph.edge_source.numpy(), minlength=12) > 2
-    options = {"max_epochs": 60, "hidden": 8, "learning_rate": 0.05, "random_state": 0, "validation": None, "dropout": 0.0}
-    estimator = edgnn.NodeClassifier(layers=1, direction="in", degree_labels="both", **options).fit(graph.nodes, targets)
+    options = {
+        "max_epochs": 60,
+        "hidden": 8,
+        "learning_rate": 0.05,
+        "random_state": 0,
+        "validation": None,
+        "dropout": 0.0,
+    }
+    estimator = edgnn.NodeClassifier(layers=1, direction="in", degree_labels="both", **options).fit(
+        graph.nodes, targets
+    )
     smaller = 0
     for node in range(12):
         found = counter_example(estimator, graph.nodes[node])

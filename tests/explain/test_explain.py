@@ -14,14 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import edgnn
-from edgnn.baselines import RGCNNodeClassifier
 from edgnn.errors import EstimatorError
-from edgnn.estimators import UnknownLabelWarning
 from edgnn.explain import counter_example, explain
 from edgnn.explain._links import links_of
 from edgnn.explain._subject import Subject
 from edgnn.explain._values import copies_allowed
 from edgnn.graphs import Graphs, Nodes
+from edgnn.models import RGCNNodeClassifier, UnknownLabelWarning
 from strategies import graphs
 
 CONVS = ("edgnn", "gnn", "joint", "rgcn", "gine")
@@ -31,24 +30,45 @@ def path(labels="CNO", bonds="sd", both=True):
     ends = [(place, place + 1) for place in range(len(labels) - 1)]
     pairs = [pair for end in ends for pair in ([end, end[::-1]] if both else [end])]
     repeated = [bond for bond in bonds for _ in range(2 if both else 1)]
-    return Graphs.from_edges(pairs, num_nodes=len(labels), node_labels=list(labels), edge_labels=repeated)
+    return Graphs.from_edges(
+        pairs, num_nodes=len(labels), node_labels=list(labels), edge_labels=repeated
+    )
 
 
 def training_set():
     return Graphs.concat(
-        [path("CNO"), path("CCC", "ss"), path("NOC", "ds"), path("OON", "dd"), path("CCN", "sd"), path("NNN", "ss")]
+        [
+            path("CNO"),
+            path("CCC", "ss"),
+            path("NOC", "ds"),
+            path("OON", "dd"),
+            path("CCN", "sd"),
+            path("NNN", "ss"),
+        ]
     )
 
 
 @cache
 def fitted(kind=edgnn.GraphClassifier, y=(0, 1, 0, 1, 1, 0), **options):
-    options = {"max_epochs": 3, "hidden": 8, "random_state": 0, "learning_rate": 0.05, "validation": None} | options
+    options = {
+        "max_epochs": 3,
+        "hidden": 8,
+        "random_state": 0,
+        "learning_rate": 0.05,
+        "validation": None,
+    } | options
     return kind(**options).fit(training_set(), np.array(y))
 
 
 @cache
 def fitted_nodes(kind=edgnn.NodeClassifier, **options):
-    options = {"max_epochs": 3, "hidden": 8, "random_state": 0, "learning_rate": 0.05, "validation": None} | options
+    options = {
+        "max_epochs": 3,
+        "hidden": 8,
+        "random_state": 0,
+        "learning_rate": 0.05,
+        "validation": None,
+    } | options
     nodes = training_set().nodes
     return kind(**options).fit(nodes, np.arange(len(nodes)) % 2)
 
@@ -59,14 +79,19 @@ def log_odds(estimator, item, column):
         outputs = torch.from_numpy(estimator._outputs(item))
     logs = torch.log_softmax(outputs / estimator.temperature_, dim=-1)
     others = [place for place in range(logs.shape[-1]) if place != column]
-    return float(torch.logsumexp(logs[..., column], 0) - torch.logsumexp(torch.logsumexp(logs[..., others], -1), 0))
+    return float(
+        torch.logsumexp(logs[..., column], 0)
+        - torch.logsumexp(torch.logsumexp(logs[..., others], -1), 0)
+    )
 
 
 def without_edges(graph, edges):
     keep = torch.ones(graph.num_edges, dtype=torch.bool)
     keep[list(edges)] = False
     return graph._with(
-        edge_source=graph.edge_source[keep], edge_target=graph.edge_target[keep], edge_label=graph.edge_label[keep]
+        edge_source=graph.edge_source[keep],
+        edge_target=graph.edge_target[keep],
+        edge_label=graph.edge_label[keep],
     )
 
 
@@ -77,8 +102,19 @@ def with_strange_label(graph, what, element):
 
 
 def small_graphs():
-    drawn = graphs(min_graphs=1, max_graphs=1, min_nodes=1, labels=st.just(st.sampled_from("CNO")), features=False, names=False)
-    return drawn.map(lambda graph: graph.with_edge_labels([("s", "d")[edge % 2] for edge in range(graph.num_edges)]))
+    drawn = graphs(
+        min_graphs=1,
+        max_graphs=1,
+        min_nodes=1,
+        labels=st.just(st.sampled_from("CNO")),
+        features=False,
+        names=False,
+    )
+    return drawn.map(
+        lambda graph: graph.with_edge_labels(
+            [("s", "d")[edge % 2] for edge in range(graph.num_edges)]
+        )
+    )
 
 
 def check_against_one_by_one(estimator, graph, found, item_of):
@@ -99,14 +135,18 @@ def check_against_one_by_one(estimator, graph, found, item_of):
         assert found.link_removal[link] == pytest.approx(value - left, abs=1e-3)
     for node in range(graph.num_nodes):
         if estimator._coder.degree_labels is None:
-            left = log_odds(estimator, item_of(with_strange_label(graph, "node", node), None), column)
+            left = log_odds(
+                estimator, item_of(with_strange_label(graph, "node", node), None), column
+            )
             assert found.node_label_removal[node] == pytest.approx(value - left, abs=1e-3)
         kept = [other for other in range(graph.num_nodes) if other != node]
         item = item_of(graph.induced(kept), node)
         if item is None:
             assert np.isnan(found.node_removal[node])
         else:
-            assert found.node_removal[node] == pytest.approx(value - log_odds(estimator, item, column), abs=1e-3)
+            assert found.node_removal[node] == pytest.approx(
+                value - log_odds(estimator, item, column), abs=1e-3
+            )
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +154,9 @@ def graph_models():
     models = {conv: fitted(conv=conv) for conv in CONVS}
     models["ensemble"] = fitted(members=3, batch_norm=True, bias=True)
     models["degrees"] = fitted(degree_labels="both")
-    models["in, per edge"] = fitted(direction="in", multiplicity="per-edge", readout="mean", embedding=4)
+    models["in, per edge"] = fitted(
+        direction="in", multiplicity="per-edge", readout="mean", embedding=4
+    )
     return models
 
 
@@ -142,7 +184,9 @@ def test_removals_equal_predictions_of_graphs_one_by_one(graph_models, model, gr
 
 
 @settings(max_examples=5)
-@pytest.mark.parametrize("model", [*CONVS, "ensemble", "degrees", "in", "out-degrees", "degrees, in"])
+@pytest.mark.parametrize(
+    "model", [*CONVS, "ensemble", "degrees", "in", "out-degrees", "degrees, in"]
+)
 @given(graph=small_graphs(), pick=st.integers(0, 4))
 def test_removals_equal_predictions_of_nodes_one_by_one(node_models, model, graph, pick):
     estimator, node = node_models[model], pick % graph.num_nodes
@@ -169,7 +213,9 @@ def test_removals_equal_predictions_of_nodes_one_by_one(node_models, model, grap
 def test_part_of_a_node_predicts_as_the_whole_graph(node_models, model):
     estimator = node_models[model]
     ring = Graphs.from_edges(
-        [(place, (place + 1) % 12) for place in range(12)], node_labels=list("CNOCNOCNOCNO"), edge_labels=list("sd" * 6)
+        [(place, (place + 1) % 12) for place in range(12)],
+        node_labels=list("CNOCNOCNOCNO"),
+        edge_labels=list("sd" * 6),
     )
     found = explain(estimator, ring.nodes[5], steps=2)
     assert found.original_nodes.tolist() == [3, 4, 5, 6, 7]
@@ -179,7 +225,9 @@ def test_part_of_a_node_predicts_as_the_whole_graph(node_models, model):
 
 
 def test_twins_get_the_value_of_each_alone():
-    star = Graphs.from_edges([(0, 1), (0, 2), (0, 3), (4, 0)], node_labels=list("CNNON"), edge_labels=list("ssss"))
+    star = Graphs.from_edges(
+        [(0, 1), (0, 2), (0, 3), (4, 0)], node_labels=list("CNNON"), edge_labels=list("ssss")
+    )
     estimator = fitted()
     found = explain(estimator, star)
     check_against_one_by_one(estimator, star, found, lambda changed, _: changed)
@@ -188,7 +236,8 @@ def test_twins_get_the_value_of_each_alone():
 
 def test_links_join_an_edge_with_one_reverse_of_the_same_label():
     graph = Graphs.from_edges(
-        [(0, 1), (1, 0), (0, 1), (1, 0), (2, 2), (2, 2), (1, 2), (0, 1)], edge_labels=["s", "s", "s", "d", "s", "s", "s", "s"]
+        [(0, 1), (1, 0), (0, 1), (1, 0), (2, 2), (2, 2), (1, 2), (0, 1)],
+        edge_labels=["s", "s", "s", "d", "s", "s", "s", "s"],
     )
     assert links_of(graph).tolist() == [0, 0, 1, 2, 3, 4, 5, 6]
 
@@ -197,7 +246,11 @@ def test_labels_are_taken_out_everywhere_at_once():
     estimator, graph = fitted(), path("CCN", "ss")
     found = explain(estimator, graph)
     effects = {(effect.kind, effect.value): effect for effect in found.labels}
-    assert {key: effect.count for key, effect in effects.items()} == {("node", "C"): 2, ("node", "N"): 1, ("edge", "s"): 4}
+    assert {key: effect.count for key, effect in effects.items()} == {
+        ("node", "C"): 2,
+        ("node", "N"): 1,
+        ("edge", "s"): 4,
+    }
     bare = graph.with_node_labels(["?", "?", "N"])
     assert effects["node", "C"].contribution == pytest.approx(
         found.value - log_odds(estimator, bare, found.target_index), abs=1e-4
@@ -212,7 +265,9 @@ def test_labels_are_taken_out_everywhere_at_once():
 def test_gradients_add_up_to_the_value_above_the_baseline(conv):
     options = {"conv": conv, "activation": "cosine", "bias": True, "members": 2}
     found = explain(fitted(**options), path(), steps=48)
-    total = found.node_gradient.sum() + (0 if found.edge_gradient is None else found.edge_gradient.sum())
+    total = found.node_gradient.sum() + (
+        0 if found.edge_gradient is None else found.edge_gradient.sum()
+    )
     assert total == pytest.approx(found.value - found.baseline, abs=1e-3)
     assert (found.edge_gradient is None) == (conv in ("joint", "rgcn", "gine"))
 
@@ -236,11 +291,19 @@ def test_features_are_part_of_the_gradients(of):
         node_features=torch.from_numpy(random.normal(size=(18, 2)).astype(np.float32)),
         edge_features=torch.from_numpy(random.normal(size=(24, 3)).astype(np.float32)),
     )
-    options = {"max_epochs": 2, "hidden": 8, "random_state": 0, "validation": None, "activation": "tanh"}
+    options = {
+        "max_epochs": 2,
+        "hidden": 8,
+        "random_state": 0,
+        "validation": None,
+        "activation": "tanh",
+    }
     if of == "graphs":
         found = explain(edgnn.GraphClassifier(**options).fit(data, [0, 1] * 3), data[0])
     else:
-        found = explain(edgnn.NodeClassifier(**options).fit(data.nodes, np.arange(18) % 2), data.nodes[1])
+        found = explain(
+            edgnn.NodeClassifier(**options).fit(data.nodes, np.arange(18) % 2), data.nodes[1]
+        )
     assert found.completeness < 1e-6
     assert np.abs(found.edge_gradient).min() > 0
 
@@ -256,7 +319,11 @@ def test_target_chooses_what_is_explained():
     estimator = fitted(y=("a", "b", "c", "a", "b", "c"))
     found = [explain(estimator, path(), target=name, steps=2) for name in "abc"]
     for column, each in enumerate(found):
-        assert (each.target, each.target_index, each.classes) == ("abc"[column], column, ("a", "b", "c"))
+        assert (each.target, each.target_index, each.classes) == (
+            "abc"[column],
+            column,
+            ("a", "b", "c"),
+        )
         assert each.value == pytest.approx(log_odds(estimator, path(), column), abs=1e-5)
     best = explain(estimator, path(), steps=2)
     assert best.target == best.prediction == estimator.predict(path())[0]
@@ -278,9 +345,13 @@ def test_regressors_are_explained_in_the_users_units():
     assert found.value == pytest.approx(estimator.predict(path())[0], rel=1e-5)
     assert found.probability is None
     shorter = path().induced([0, 1])
-    assert found.node_removal[2] == pytest.approx(found.value - estimator.predict(shorter)[0], abs=1e-3)
+    assert found.node_removal[2] == pytest.approx(
+        found.value - estimator.predict(shorter)[0], abs=1e-3
+    )
     several = fitted(edgnn.GraphRegressor, y=((1.0, 2),) * 3 + ((3.0, 5),) * 3)
-    assert explain(several, path(), target=1, steps=2).value == pytest.approx(several.predict(path())[0, 1], rel=1e-5)
+    assert explain(several, path(), target=1, steps=2).value == pytest.approx(
+        several.predict(path())[0, 1], rel=1e-5
+    )
 
 
 def test_calibrated_temperature_scales_the_log_odds():
@@ -291,8 +362,12 @@ def test_calibrated_temperature_scales_the_log_odds():
 
 
 def test_featureless_models_know_nodes_by_name():
-    graph = Graphs.from_edges([(0, 1), (1, 2), (2, 0), (3, 0)], edge_labels=list("abab"), node_names=list("wxyz"))
-    estimator = RGCNNodeClassifier(max_epochs=3, hidden=4, random_state=0).fit(graph.nodes, [0, 1, 0, 1])
+    graph = Graphs.from_edges(
+        [(0, 1), (1, 2), (2, 0), (3, 0)], edge_labels=list("abab"), node_names=list("wxyz")
+    )
+    estimator = RGCNNodeClassifier(max_epochs=3, hidden=4, random_state=0).fit(
+        graph.nodes, [0, 1, 0, 1]
+    )
     found = explain(estimator, graph.nodes[1], steps=4)
     assert found.node_label_kind == "name"
     assert np.isfinite(found.node_label_removal).all()
@@ -325,7 +400,10 @@ def test_most_limits_what_is_tried_and_says_so():
     everything = explain(estimator, graph)
     tried = np.isfinite(found.node_removal)
     assert found.node_removal[tried] == pytest.approx(everything.node_removal[tried], abs=1e-5)
-    assert np.abs(everything.node_gradient[tried]).min() >= np.abs(everything.node_gradient[~tried]).max() - 1e-9
+    assert (
+        np.abs(everything.node_gradient[tried]).min()
+        >= np.abs(everything.node_gradient[~tried]).max() - 1e-9
+    )
     assert np.isfinite(found.node_score).all()
     assert np.isfinite(found.edge_score).all()
 
@@ -359,7 +437,9 @@ def test_everything_goes_into_json():
 
 
 def test_reasons_speak_the_users_terms():
-    named = path()._with(node_names=np.array(["http://x.org/a#first", "second", "third"], dtype=object))
+    named = path()._with(
+        node_names=np.array(["http://x.org/a#first", "second", "third"], dtype=object)
+    )
     reasons = explain(fitted(), named).reasons(20)
     words = {reason.words for reason in reasons}
     assert "first (C)" in words
@@ -368,7 +448,10 @@ def test_reasons_speak_the_users_terms():
     assert amounts == sorted(amounts, reverse=True)
     assert len(explain(fitted(), named).reasons(2)) == 2
     labels = explain(fitted(), path("CCN", "ss")).reasons(kinds=["node label"])
-    assert {reason.words for reason in labels} == {"the label C of all 2 nodes", "the label N of 1 node"}
+    assert {reason.words for reason in labels} == {
+        "the label C of all 2 nodes",
+        "the label N of 1 node",
+    }
 
 
 def test_reasons_number_nodes_as_the_whole_graph_does():
@@ -382,7 +465,9 @@ def test_reasons_number_nodes_as_the_whole_graph_does():
 
 
 def test_members_share_what_may_be_tried():
-    one, four = (copies_allowed(Subject.of(fitted(members=members), path()), 10**9) for members in (1, 4))
+    one, four = (
+        copies_allowed(Subject.of(fitted(members=members), path()), 10**9) for members in (1, 4)
+    )
     assert one // 4 == four
 
 
@@ -407,7 +492,9 @@ def test_unfitted_and_foreign_estimators_are_refused():
         explain(object(), path())
 
 
-@pytest.mark.parametrize("option", [{"target": "z"}, {"most": 0}, {"steps": 0}, {"steps": 1.5}, {"memory": True}])
+@pytest.mark.parametrize(
+    "option", [{"target": "z"}, {"most": 0}, {"steps": 0}, {"steps": 1.5}, {"memory": True}]
+)
 def test_bad_options_are_named(option):
     (name,) = option
     with pytest.raises(EstimatorError, match=name):
@@ -418,12 +505,21 @@ def test_nodes_of_several_graphs_find_their_own():
     data, estimator = training_set(), fitted_nodes()
     found = explain(estimator, Nodes(data, [7]))
     assert found.original_nodes.tolist() == [6, 7, 8]
-    assert found.value == pytest.approx(log_odds(estimator, data.nodes[7], found.target_index), abs=1e-5)
+    assert found.value == pytest.approx(
+        log_odds(estimator, data.nodes[7], found.target_index), abs=1e-5
+    )
 
 
 def test_names_and_labels_are_of_any_kind():
-    drawn = Graphs.from_edges([(0, 1), (1, 0)], node_labels=[(1, "x"), 7], edge_labels=[None, None], node_names=[(0, 1), 5])
-    estimator = edgnn.GraphClassifier(max_epochs=1, validation=None).fit(Graphs.concat([drawn, drawn]), [0, 1])
+    drawn = Graphs.from_edges(
+        [(0, 1), (1, 0)],
+        node_labels=[(1, "x"), 7],
+        edge_labels=[None, None],
+        node_names=[(0, 1), 5],
+    )
+    estimator = edgnn.GraphClassifier(max_epochs=1, validation=None).fit(
+        Graphs.concat([drawn, drawn]), [0, 1]
+    )
     found = explain(estimator, drawn, steps=2)
     assert json.dumps(found.to_dict(), allow_nan=False)
     assert found.reasons()
@@ -431,7 +527,9 @@ def test_names_and_labels_are_of_any_kind():
 
 def test_edges_between_outermost_nodes_count_for_their_degrees():
     wheel = Graphs.from_edges([(0, 1), (0, 2), (0, 3), (1, 2), (2, 1), (2, 3), (3, 4), (4, 2)])
-    estimator = edgnn.NodeClassifier(layers=1, degree_labels="both", max_epochs=3, hidden=8, validation=None, random_state=0)
+    estimator = edgnn.NodeClassifier(
+        layers=1, degree_labels="both", max_epochs=3, hidden=8, validation=None, random_state=0
+    )
     estimator.fit(wheel.nodes, [0, 1, 0, 1, 0])
     found = explain(estimator, wheel.nodes[0], steps=2)
     assert found.original_edges.tolist() == [0, 1, 2, 3, 4, 5]
@@ -447,7 +545,9 @@ def test_edges_between_outermost_nodes_count_for_their_degrees():
 
 def test_where_edges_beyond_count_for_degrees_not_everything_was_tried():
     wheel = Graphs.from_edges([(0, 1), (0, 2), (1, 2), (2, 3), (3, 4)])
-    estimator = edgnn.NodeClassifier(layers=1, degree_labels="both", max_epochs=3, hidden=8, validation=None, random_state=0)
+    estimator = edgnn.NodeClassifier(
+        layers=1, degree_labels="both", max_epochs=3, hidden=8, validation=None, random_state=0
+    )
     estimator.fit(wheel.nodes, [0, 1, 0, 1, 0])
     found = explain(estimator, wheel.nodes[0], steps=2)
     assert (found.links_beyond, found.complete) == (True, False)
@@ -481,9 +581,13 @@ def test_what_is_rounding_beside_others_is_no_reason():
 
 
 def test_a_model_of_one_class_has_nothing_to_explain():
-    alone = edgnn.GraphClassifier(max_epochs=1, hidden=4, validation=None, random_state=0).fit([path(), path()], ["yes", "yes"])
+    alone = edgnn.GraphClassifier(max_epochs=1, hidden=4, validation=None, random_state=0).fit(
+        [path(), path()], ["yes", "yes"]
+    )
     for work in (explain, counter_example):
-        with pytest.raises(EstimatorError, match="knows one class, 'yes': nothing speaks for or against it"):
+        with pytest.raises(
+            EstimatorError, match="knows one class, 'yes': nothing speaks for or against it"
+        ):
             work(alone, path())
 
 

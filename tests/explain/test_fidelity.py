@@ -24,10 +24,20 @@ def decided_by_one_label():
         if number % 2:
             labels[int(random.integers(10))] = "X"
         ends = [(int(random.integers(node)), node) for node in range(1, 10)]
-        trees.append(Graphs.from_edges(ends, node_labels=labels, edge_labels=random.choice(list("sd"), 9).tolist()))
+        trees.append(
+            Graphs.from_edges(
+                ends, node_labels=labels, edge_labels=random.choice(list("sd"), 9).tolist()
+            )
+        )
         targets.append(number % 2)
     data = Graphs.concat(trees)
-    options = {"max_epochs": 80, "hidden": 8, "learning_rate": 0.05, "random_state": 0, "validation": None}
+    options = {
+        "max_epochs": 80,
+        "hidden": 8,
+        "learning_rate": 0.05,
+        "random_state": 0,
+        "validation": None,
+    }
     model = edgnn.GraphClassifier(**options).fit(data, targets)
     assert model.score(data, targets) == 1
     return model, data
@@ -53,7 +63,9 @@ def test_whole_share_takes_everything_out_and_leaves_everything_in():
     for kind in ("node", "link"):
         measured = fidelity(model, found, shares=(1.0,), random_sets=2, kind=kind)
         assert measured.sufficiency[0] == pytest.approx(0, abs=1e-6)
-        assert measured.random_comprehensiveness[0] == pytest.approx(measured.comprehensiveness[0], abs=1e-6)
+        assert measured.random_comprehensiveness[0] == pytest.approx(
+            measured.comprehensiveness[0], abs=1e-6
+        )
         assert measured.random_comprehensiveness_std[0] == pytest.approx(0, abs=1e-6)
 
 
@@ -65,7 +77,10 @@ def test_values_are_those_of_the_reduced_graphs():
     assert measured.sizes == (3,)
     first = np.argsort(-found.node_removal, kind="stable")[:3].tolist()
     rest = [node for node in range(10) if node not in first]
-    whole, kept, left = (model.predict_proba(part)[0, 1] for part in (graph, graph.induced(sorted(first)), graph.induced(rest)))
+    whole, kept, left = (
+        model.predict_proba(part)[0, 1]
+        for part in (graph, graph.induced(sorted(first)), graph.induced(rest))
+    )
     assert measured.sufficiency[0] == pytest.approx(whole - kept, abs=1e-5)
     assert measured.comprehensiveness[0] == pytest.approx(whole - left, abs=1e-5)
 
@@ -80,7 +95,9 @@ def test_same_seed_draws_the_same_sets():
 
 def test_explained_node_always_stays():
     _, data = decided_by_one_label()
-    nodes = edgnn.NodeClassifier(max_epochs=2, hidden=4, random_state=0).fit(data.nodes, np.arange(len(data.nodes)) % 2)
+    nodes = edgnn.NodeClassifier(max_epochs=2, hidden=4, random_state=0).fit(
+        data.nodes, np.arange(len(data.nodes)) % 2
+    )
     found = explain(nodes, data.nodes[0])
     measured = fidelity(nodes, found, shares=(0.5, 1.0), random_sets=2)
     assert measured.sizes[1] == found.graph.num_nodes - 1
@@ -106,7 +123,15 @@ def test_regressors_are_measured_by_absolute_changes():
 
 @pytest.mark.parametrize(
     "option",
-    [{"shares": (0.0,)}, {"shares": ()}, {"shares": (2,)}, {"random_sets": 0}, {"kind": "edge"}, {"by": "x"}, {"take": "x"}],
+    [
+        {"shares": (0.0,)},
+        {"shares": ()},
+        {"shares": (2,)},
+        {"random_sets": 0},
+        {"kind": "edge"},
+        {"by": "x"},
+        {"take": "x"},
+    ],
 )
 def test_bad_options_of_fidelity_are_named(option):
     model, data = decided_by_one_label()
@@ -117,7 +142,9 @@ def test_bad_options_of_fidelity_are_named(option):
 
 def test_ranking_by_gradients_needs_them():
     _, data = decided_by_one_label()
-    model = edgnn.GraphClassifier(conv="joint", max_epochs=1, hidden=4, random_state=0).fit(data, np.arange(60) % 2)
+    model = edgnn.GraphClassifier(conv="joint", max_epochs=1, hidden=4, random_state=0).fit(
+        data, np.arange(60) % 2
+    )
     with pytest.raises(EstimatorError, match="no gradients of links"):
         fidelity(model, explain(model, data[0], steps=1), kind="link", by="gradient")
 
@@ -126,5 +153,7 @@ def test_nothing_known_to_rank_by_is_told():
     graph = Graphs.from_edges([(0, 1), (1, 2)])
     model = edgnn.GraphClassifier(max_epochs=1, hidden=4, validation=None, random_state=0)
     model.fit(Graphs.concat([graph, graph.reverse()]), [0, 1])
-    with pytest.raises(EstimatorError, match="by='label': that is not known of any node here; choose by='score'"):
+    with pytest.raises(
+        EstimatorError, match="by='label': that is not known of any node here; choose by='score'"
+    ):
         fidelity(model, explain(model, graph), by="label")

@@ -23,22 +23,115 @@ from edgnn.errors import EdgnnError
 CAMPAIGN = float(os.environ.get("EDGNN_FUZZ", "0"))
 
 _ODD = [
-    b"\0", b"\r\n", b"\r", b"\n\n", b"\xef\xbb\xbf", b"\xff\xfe", b"\x80", b"\xc3", b"\xed\xa0\x80", "\u202e".encode(),
-    "\u0085".encode(), "\u2028".encode(), "e\u0301".encode(), "\U0001f4a9".encode(), "\u0663".encode(), b"\x1b[31m",
-    b"\x0b", b"\x1c",
-    b"-1", b"0", b"1e999", b"-0.0", b"nan", b"inf", b"9" * 25, b"9" * 5000, b"2147483648", b"9223372036854775808",
-    b"-9223372036854775809", b"1_000", b"0x10", b"1e-400", b"\"", b"'", b",", b";", b"\t", b"<", b">", b"&", b"&lt;", b"]]>",
-    b"\\", b"\\u0000", b"\\ud800", b"{", b"}", b"[", b"]", b"null", b"true", b"_:", b"@", b"^^", b"#", b"%", b"=",
-    b"*", b" ", b".",
-    b"[" * 3000, b"(" * 400, b"C" * 300, b"a" * 70_000, b"\x00\x00\x00\x80", b"\xff\xff\xff\xff", b"\xff\xff\xff\x7f",
-]  # fmt: skip
+    b"\0",
+    b"\r\n",
+    b"\r",
+    b"\n\n",
+    b"\xef\xbb\xbf",
+    b"\xff\xfe",
+    b"\x80",
+    b"\xc3",
+    b"\xed\xa0\x80",
+    "\u202e".encode(),
+    "\u0085".encode(),
+    "\u2028".encode(),
+    "e\u0301".encode(),
+    "\U0001f4a9".encode(),
+    "\u0663".encode(),
+    b"\x1b[31m",
+    b"\x0b",
+    b"\x1c",
+    b"-1",
+    b"0",
+    b"1e999",
+    b"-0.0",
+    b"nan",
+    b"inf",
+    b"9" * 25,
+    b"9" * 5000,
+    b"2147483648",
+    b"9223372036854775808",
+    b"-9223372036854775809",
+    b"1_000",
+    b"0x10",
+    b"1e-400",
+    b'"',
+    b"'",
+    b",",
+    b";",
+    b"\t",
+    b"<",
+    b">",
+    b"&",
+    b"&lt;",
+    b"]]>",
+    b"\\",
+    b"\\u0000",
+    b"\\ud800",
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b"null",
+    b"true",
+    b"_:",
+    b"@",
+    b"^^",
+    b"#",
+    b"%",
+    b"=",
+    b"*",
+    b" ",
+    b".",
+    b"[" * 3000,
+    b"(" * 400,
+    b"C" * 300,
+    b"a" * 70_000,
+    b"\x00\x00\x00\x80",
+    b"\xff\xff\xff\xff",
+    b"\xff\xff\xff\x7f",
+]
 _ODD_VALUES: list[Any] = [
-    None, True, False, 0, -1, 1, 2, 3.5, -0.0, 1e308, 2**31, 2**63, 2**64, -(2**63) - 1, 10**30, 10**400, "", "0", "a",
-    "NaN", "Infinity",
-    "~NaN", "\ud800", "\0", "../../x", "os.system", [], {}, [[]], [None], [0], [1, 2], {"a": 1}, [[1, 2], [3]],
-    {"edgnn": 1}, [-1], "x" * 5000,
-    [[[[[[[]]]]]]], [1e400],
-]  # fmt: skip
+    None,
+    True,
+    False,
+    0,
+    -1,
+    1,
+    2,
+    3.5,
+    -0.0,
+    1e308,
+    2**31,
+    2**63,
+    2**64,
+    -(2**63) - 1,
+    10**30,
+    10**400,
+    "",
+    "0",
+    "a",
+    "NaN",
+    "Infinity",
+    "~NaN",
+    "\ud800",
+    "\0",
+    "../../x",
+    "os.system",
+    [],
+    {},
+    [[]],
+    [None],
+    [0],
+    [1, 2],
+    {"a": 1},
+    [[1, 2], [3]],
+    {"edgnn": 1},
+    [-1],
+    "x" * 5000,
+    [[[[[[[]]]]]]],
+    [1e400],
+]
 
 
 def mutated(data: bytes, source: random.Random) -> bytes:
@@ -107,16 +200,28 @@ def no_longer_than(seconds: float) -> Iterator[None]:
 def check_line(text: str) -> None:
     """Raise where a message is no single line that a terminal shows as it is."""
     assert 10 <= len(text) <= 2_000, f"a message of {len(text)} characters: {text[:300]!r}"
-    strange = {letter for letter in text if unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") or letter == "\u202e"}
+    strange = {
+        letter
+        for letter in text
+        if unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") or letter == "\u202e"
+    }
     assert not strange, f"a message with {strange}: {text!r}"
 
 
-def explore(check: Callable[[random.Random], None], examples: int = 25, share: float = 1.0, seed: int = 0) -> int:
+def explore(
+    check: Callable[[random.Random], None], examples: int = 25, share: float = 1.0, seed: int = 0
+) -> int:
     """Call ``check`` with sources of randomness: a few by Hypothesis, which shrinks; or many, for a share of the campaign."""
     if CAMPAIGN:
         return _campaign(check, 60 * CAMPAIGN * share, seed)
 
-    @settings(max_examples=examples, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=examples,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
     @given(st.randoms(use_true_random=False))
     def try_it(source: random.Random) -> None:
         check(source)
@@ -132,12 +237,16 @@ def _campaign(check: Callable[[random.Random], None], seconds: float, seed: int)
         try:
             check(random.Random(start + tried))
         except (Exception, HangError) as error:
-            found.setdefault(_where(error), (start + tried, f"{type(error).__name__}: {str(error)[:300]}"))
+            found.setdefault(
+                _where(error), (start + tried, f"{type(error).__name__}: {str(error)[:300]}")
+            )
         tried += 1
     print(f"\nCAMPAIGN {os.environ.get('PYTEST_CURRENT_TEST')} tried {tried} failures {len(found)}")  # noqa: T201
     for where, (number, text) in found.items():
         print(f"  FOUND seed {number} {where}: {text}")  # noqa: T201
-    assert not found, f"{len(found)} kinds of failures in {tried} inputs: {list(found.values())[:5]}"
+    assert not found, (
+        f"{len(found)} kinds of failures in {tried} inputs: {list(found.values())[:5]}"
+    )
     return tried
 
 
@@ -222,19 +331,48 @@ def _number(data: bytes, source: random.Random) -> bytes:
         return data
     place = source.choice(places)
     odd = source.choice(
-        (b"99999999999999999999", b"-1", b"1e9", b"4294967296", b"0", b"1000000000", b"3.5", "٣".encode(), b"9" * 4500)
+        (
+            b"99999999999999999999",
+            b"-1",
+            b"1e9",
+            b"4294967296",
+            b"0",
+            b"1000000000",
+            b"3.5",
+            "٣".encode(),
+            b"9" * 4500,
+        )
     )
     return data[:place] + odd + data[place + 1 :]
 
 
 def _places(document: Any) -> Any:
     """Yield every place in a document: what holds it, and under which key."""
-    items = document.items() if isinstance(document, dict) else enumerate(document) if isinstance(document, list) else ()
+    items = (
+        document.items()
+        if isinstance(document, dict)
+        else enumerate(document)
+        if isinstance(document, list)
+        else ()
+    )
     for key, value in list(items):
         yield document, key
         yield from _places(value)
 
 
 _KINDS = (
-    _flip, _flip, _insert, _insert, _replace, _replace, _delete, _truncate, _repeat, _splice, _lines, _line_ends, _number, _number,
-)  # fmt: skip
+    _flip,
+    _flip,
+    _insert,
+    _insert,
+    _replace,
+    _replace,
+    _delete,
+    _truncate,
+    _repeat,
+    _splice,
+    _lines,
+    _line_ends,
+    _number,
+    _number,
+)

@@ -84,9 +84,7 @@ amine
 
 $$$$
 """
-SMILES = (
-    b'smiles,kind,value\nCCO,alcohol,1.5\n"c1ccccc1[N+](=O)[O-]",nitro,2\nCC(=O)Oc1ccccc1C(=O)O,acid,-3e2\n[Na+].[Cl-],salt,0\n'
-)
+SMILES = b'smiles,kind,value\nCCO,alcohol,1.5\n"c1ccccc1[N+](=O)[O-]",nitro,2\nCC(=O)Oc1ccccc1C(=O)O,acid,-3e2\n[Na+].[Cl-],salt,0\n'
 EDGES = b'source,target,label,w\na,b,x,1\nb,c,y,2.5\nc,a,"x,y",-3\nb,b,,0\n'
 TABLES = {
     "edges.csv": b"graph,source,target,label,w\n1,a,b,x,1\n1,b,c,y,2.5\n2,a,b,x,-3\n",
@@ -108,7 +106,7 @@ FILES: dict[str, tuple[bytes, dict[str, object]]] = {
     "x.nt": (NT, {}),
     "x.ttl": (TTL, {}),
     "x.nq": (NQ, {}),
-    "x.trig": (b"@prefix x: <http://x/> .\nx:g { x:a x:knows x:b . }\n{ x:b x:knows \"c\" . }\n", {}),
+    "x.trig": (b'@prefix x: <http://x/> .\nx:g { x:a x:knows x:b . }\n{ x:b x:knows "c" . }\n', {}),
     "x.n3": (TTL, {}),
     "x.rdf": (XML, {}),
     "x.graphml": (GRAPHML, {"node_features": ["weight"]}),
@@ -125,7 +123,7 @@ FILES: dict[str, tuple[bytes, dict[str, object]]] = {
     "edges.tsv": (EDGES.replace(b",", b"\t"), {}),
     "edges.txt": (EDGES.replace(b",", b";"), {}),
     "unknown": (NT, {}),
-}  # fmt: skip
+}
 
 
 def packed(data: bytes) -> bytes:
@@ -148,7 +146,12 @@ def parquet_file() -> bytes:
     import pyarrow.parquet as pq
 
     stream = io.BytesIO()
-    columns = {"source": ["a", "b", "c"] * 5, "target": ["b", "c", "a"] * 5, "label": [1, 2, 1] * 5, "w": [1.0, 2.0, 3.0] * 5}
+    columns = {
+        "source": ["a", "b", "c"] * 5,
+        "target": ["b", "c", "a"] * 5,
+        "label": [1, 2, 1] * 5,
+        "w": [1.0, 2.0, 3.0] * 5,
+    }
     pq.write_table(pa.table(columns), stream)
     return stream.getvalue()
 
@@ -169,7 +172,9 @@ def small_graphs() -> edgnn.Graphs:
 
 def content_of(folder: Path) -> dict[str, bytes]:
     """Return all files of a folder, by their place in it; locks are left out."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
+    files = sorted(
+        path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")
+    )
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
@@ -203,7 +208,9 @@ def signed(files: dict[str, bytes], header: str) -> dict[str, bytes]:
             for name, entry in content.get(kind, {}).items():
                 if isinstance(entry, dict) and f"{name}.{suffix}" in files:
                     entry["crc32"] = zlib.crc32(files[f"{name}.{suffix}"][skip:])
-        document["crc32"] = zlib.crc32(json.dumps(content, sort_keys=True, separators=(",", ":")).encode())
+        document["crc32"] = zlib.crc32(
+            json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
+        )
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return files
     return files | {header: json.dumps(document).encode()}

@@ -15,7 +15,7 @@ import pytest
 
 import edgnn
 from edgnn.errors import EdgnnError, FormatError, RunError
-from edgnn.estimators import load_estimator
+from edgnn.models import load_estimator
 from edgnn.report import write_report
 from edgnn.training import RunFolder
 from fuzz import samples
@@ -28,7 +28,7 @@ LAUGHING = f'<!DOCTYPE x [<!ENTITY l0 "ha">{LAUGHS}]>'
 READ = """
 import re, resource, sys
 import edgnn, edgnn.io._read, edgnn.io._molecules
-from edgnn.estimators import load_estimator
+from edgnn.models import load_estimator
 for module in ("pyarrow.csv", "pyarrow.parquet", "pyoxigraph"):
     __import__(module)
 used = int(re.search(r"VmData:\\s+(\\d+)", open("/proc/self/status").read())[1]) * 1024
@@ -57,19 +57,34 @@ def test_files_that_ask_for_gigabytes_are_refused_in_little_memory(tmp_path):
     with gzip.open(tmp_path / "bomb.nt.gz", "wb", compresslevel=1) as stream:
         for _ in range(100):
             stream.write(zeros)
-    with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+    with zipfile.ZipFile(
+        tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=1
+    ) as archive:
         for name, data in samples.TU.items():
             archive.writestr(f"S/{name}", data if name != "S_A.txt" else b"1, 2\n" * 20_000_000)
     (tmp_path / "laughs.graphml").write_text(
         samples.GRAPHML.decode().replace("<graphml", f"{LAUGHING}<graphml").replace("N<", "&l11;<")
     )
     rdf = samples.XML.decode().replace('<!DOCTYPE rdf:RDF [<!ENTITY x "http://x/">]>', LAUGHING)
-    (tmp_path / "laughs.rdf").write_text(rdf.replace("&x;b", "http://x/b").replace(">Zo<", ">&l11;<"))
+    (tmp_path / "laughs.rdf").write_text(
+        rdf.replace("&x;b", "http://x/b").replace(">Zo<", ">&l11;<")
+    )
     (tmp_path / "deep.json").write_bytes(b'{"nodes": ' + b"[" * 2_000_000)
     (tmp_path / "deep.ttl").write_bytes(b"<http://x/a> <http://x/b> " + b"(" * 2_000_000)
-    (tmp_path / "digits.json").write_bytes(b'{"nodes": [{"id": ' + b"9" * 3_000_000 + b'}], "links": []}')
+    (tmp_path / "digits.json").write_bytes(
+        b'{"nodes": [{"id": ' + b"9" * 3_000_000 + b'}], "links": []}'
+    )
     (tmp_path / "digits.csv").write_bytes(b"source,target\n1," + b"9" * 3_000_000 + b"\n")
-    names = ["bomb.nt.gz", "bomb.zip", "laughs.graphml", "laughs.rdf", "deep.json", "deep.ttl", "digits.json", "digits.csv"]
+    names = [
+        "bomb.nt.gz",
+        "bomb.zip",
+        "laughs.graphml",
+        "laughs.rdf",
+        "deep.json",
+        "deep.ttl",
+        "digits.json",
+        "digits.csv",
+    ]
     told = dict(zip(names, answers("read", *(tmp_path / name for name in names)), strict=True))
     for name, line in told.items():
         if line == "fine":
@@ -105,7 +120,10 @@ def header(description) -> bytes:
 HUGE = {
     "length": (2**62).to_bytes(8, "little") + b"{}",
     "shape": header({"model.x": {"dtype": "F32", "shape": [2**40], "data_offsets": [0, 2**42]}}),
-    "overflow": header({"model.x": {"dtype": "F32", "shape": [2**62, 2**62], "data_offsets": [0, 8]}}) + bytes(8),
+    "overflow": header(
+        {"model.x": {"dtype": "F32", "shape": [2**62, 2**62], "data_offsets": [0, 8]}}
+    )
+    + bytes(8),
     "nothing": b"",
 }
 
@@ -122,7 +140,9 @@ def test_runs_that_ask_for_gigabytes_are_refused_in_little_memory(run, tmp_path)
         config["fitted"]["class_type"] = "<U500000000"
 
     hostile = {name: run | {"model.safetensors": data} for name, data in HUGE.items()}
-    hostile |= {change.__name__: changed_config(run, change) for change in (wide, crowded, long_classes)}
+    hostile |= {
+        change.__name__: changed_config(run, change) for change in (wide, crowded, long_classes)
+    }
     places = [samples.put(tmp_path / name, files) for name, files in hostile.items()]
     for line in answers("load", *places):
         assert line.startswith("RunError: "), line
@@ -146,7 +166,9 @@ def test_deep_nesting_in_an_evaluation_is_told(tmp_path):
 def test_a_class_that_would_need_a_table_of_billions_is_no_class(tmp_path):
     from study_pages import made_evaluation
 
-    document = json.loads(json.dumps(made_evaluation(0.8, items=20, folds=3).to_dict(), default=np.ndarray.tolist))
+    document = json.loads(
+        json.dumps(made_evaluation(0.8, items=20, folds=3).to_dict(), default=np.ndarray.tolist)
+    )
     document["truth"][0] = 2**31
     (tmp_path / "x.json").write_text(json.dumps(document))
     with pytest.raises(FormatError, match="a target is no class"):
@@ -158,7 +180,8 @@ def test_a_mapped_array_of_a_size_that_is_not_there_is_told(tmp_path):
     document = json.loads(files["graphs.json"])
     document["content"]["nodes"] = document["content"]["arrays"]["node_label"]["shape"][0] = 2**40
     place = samples.put(
-        tmp_path / "x.graphs", samples.signed(files | {"graphs.json": json.dumps(document).encode()}, "graphs.json")
+        tmp_path / "x.graphs",
+        samples.signed(files | {"graphs.json": json.dumps(document).encode()}, "graphs.json"),
     )
     with pytest.raises(FormatError, match="but the folder's header asks for 8,796,093,022,336"):
         edgnn.read(place)
@@ -169,7 +192,9 @@ def test_a_parquet_file_with_many_rows_of_nothing_is_read_or_told(tmp_path):
     import pyarrow.parquet as pq
 
     stream = io.BytesIO()
-    pq.write_table(pa.table({"source": pa.array(["a"] * 10**6), "target": pa.array(["b"] * 10**6)}), stream)
+    pq.write_table(
+        pa.table({"source": pa.array(["a"] * 10**6), "target": pa.array(["b"] * 10**6)}), stream
+    )
     assert len(stream.getvalue()) < 20_000
     Path(tmp_path / "edges.parquet").write_bytes(stream.getvalue())
     assert edgnn.read(tmp_path / "edges.parquet").num_edges == 10**6

@@ -11,7 +11,7 @@ import pytest
 
 import edgnn
 from edgnn.errors import RunError
-from edgnn.estimators import load_estimator
+from edgnn.models import load_estimator
 from edgnn.report import write_report
 from edgnn.training import RunFolder
 
@@ -22,13 +22,17 @@ LONG = ("--hidden", "8", "--layers", "2", "--max-epochs", "100000", "--patience"
 def place(tmp_path_factory):
     place = tmp_path_factory.mktemp("concurrent")
     data = edgnn.load_dataset("MUTAG")
-    edgnn.write(data.graphs[:40], place / "SMALL", format="tu", name="SMALL", targets=data.targets[:40])
+    edgnn.write(
+        data.graphs[:40], place / "SMALL", format="tu", name="SMALL", targets=data.targets[:40]
+    )
     return place
 
 
 def start(place, *words):
     command = [sys.executable, "-m", "edgnn", *map(str, words)]
-    return subprocess.Popen(command, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
 
 
 def result(place, *words):
@@ -72,7 +76,9 @@ def test_two_trainings_refuse_each_other_and_a_killed_one_leaves_no_lock(place):
 def test_an_evaluation_that_is_killed_leaves_nothing_half_written(place):
     (place / "e.json").write_text("before")
     before = sorted(place.iterdir())
-    process = start(place, "evaluate", "SMALL", "--protocol", "cv2x1", "--out", "e.json", *LONG[:-1])
+    process = start(
+        place, "evaluate", "SMALL", "--protocol", "cv2x1", "--out", "e.json", *LONG[:-1]
+    )
     assert process.stderr.readline().startswith("epoch"), process.stderr.read()
     process.kill()
     process.communicate()

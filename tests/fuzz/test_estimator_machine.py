@@ -15,18 +15,27 @@ from sklearn.base import clone
 
 import edgnn
 from edgnn.errors import EdgnnError
-from edgnn.estimators import load_estimator
+from edgnn.models import load_estimator
 from fuzz.mutations import CAMPAIGN, check_line, no_longer_than, no_waiting_for_the_disk
 
 DATA = edgnn.load_dataset("MUTAG")
 GRAPHS, TARGETS = DATA.graphs[:12], DATA.targets[:12]
 GOOD = {
-    "layers": [1, 2], "hidden": [1, 3], "conv": ["edgnn", "gnn"], "activation": ["relu", "tanh"], "dropout": [0.0,
-    0.5], "batch_norm": [True],
-    "batch_size": [None, 1, 5], "learning_rate": [0.01], "members": [1, 2], "direction": ["both", "in"],
+    "layers": [1, 2],
+    "hidden": [1, 3],
+    "conv": ["edgnn", "gnn"],
+    "activation": ["relu", "tanh"],
+    "dropout": [0.0, 0.5],
+    "batch_norm": [True],
+    "batch_size": [None, 1, 5],
+    "learning_rate": [0.01],
+    "members": [1, 2],
+    "direction": ["both", "in"],
     "validation": [None, 0.25],
-    "warm_start": [True, False], "readout": ["sum", "mean"], "precision": ["float32", "float64"],
-}  # fmt: skip
+    "warm_start": [True, False],
+    "readout": ["sum", "mean"],
+    "precision": ["float32", "float64"],
+}
 ODD = [
     None,
     -1,
@@ -47,10 +56,20 @@ ODD = [
     np.int64(2),
 ]
 TARGET_KINDS = [
-    TARGETS, TARGETS.tolist(), TARGETS.astype(str), TARGETS[:5], np.full(12, 7), TARGETS.astype(float), np.full(12,
-    np.nan), None, "x",
-    np.stack([TARGETS, TARGETS], 1), np.array([None] * 12), [[1], [2]], TARGETS.astype(object),
-]  # fmt: skip
+    TARGETS,
+    TARGETS.tolist(),
+    TARGETS.astype(str),
+    TARGETS[:5],
+    np.full(12, 7),
+    TARGETS.astype(float),
+    np.full(12, np.nan),
+    None,
+    "x",
+    np.stack([TARGETS, TARGETS], 1),
+    np.array([None] * 12),
+    [[1], [2]],
+    TARGETS.astype(object),
+]
 
 
 def tried(call):
@@ -69,14 +88,20 @@ def tried(call):
 class EstimatorMachine(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
-        self.model, self.fitted = edgnn.GraphClassifier(hidden=2, layers=1, max_epochs=2, random_state=0), None
+        self.model, self.fitted = (
+            edgnn.GraphClassifier(hidden=2, layers=1, max_epochs=2, random_state=0),
+            None,
+        )
 
     @rule(data=st.data())
     def set_good(self, data):
         name = data.draw(st.sampled_from(sorted(GOOD)))
         tried(lambda: self.model.set_params(**{name: data.draw(st.sampled_from(GOOD[name]))}))
 
-    @rule(name=st.sampled_from(sorted(set(GOOD) - {"hidden", "layers", "members"})), value=st.sampled_from(ODD))
+    @rule(
+        name=st.sampled_from(sorted(set(GOOD) - {"hidden", "layers", "members"})),
+        value=st.sampled_from(ODD),
+    )
     def try_odd(self, name, value):
         odd = clone(self.model).set_params(**{name: value})
         tried(lambda: odd.fit(GRAPHS, TARGETS))

@@ -29,7 +29,11 @@ LONG = "x" * 70_000
         ("x.ttl", "\u2028".encode(), {}),
         ("x.rdf", samples.XML.replace(b"22-rdf", b"22\r\n-rdf", 1), {}),
         ("x.graphml", f'<?xml version="1.0" encoding="{LONG}"?><graphml/>'.encode(), {}),
-        ("x.graphml", samples.GRAPHML.replace(b'"weight"', f'"{LONG}"'.encode()), {"node_features": ["weight"]}),
+        (
+            "x.graphml",
+            samples.GRAPHML.replace(b'"weight"', f'"{LONG}"'.encode()),
+            {"node_features": ["weight"]},
+        ),
         ("x.json", f'{{"{LONG}" 1}}'.encode(), {}),
         ("x.csv", f"{LONG},b\n1,2\n".encode(), {}),
         ("x.csv", f"source,target,{LONG},{LONG}\n1,2,3,4\n".encode(), {}),
@@ -47,7 +51,9 @@ def test_a_message_is_one_short_line_without_what_a_terminal_obeys(tmp_path, nam
 def test_a_strange_name_in_an_archive_is_shown_harmlessly(tmp_path):
     with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
         archive.writestr("\x1b[31mS_A.txt", "1, 2\n")
-    with pytest.raises(FormatError, match=r"\\x1b\[31mS_graph_indicator\.txt: the file is missing") as told:
+    with pytest.raises(
+        FormatError, match=r"\\x1b\[31mS_graph_indicator\.txt: the file is missing"
+    ) as told:
         edgnn.read(tmp_path / "x.zip")
     check_line(str(told.value))
 
@@ -66,7 +72,14 @@ def test_words_of_other_libraries_become_one_line():
 
 def test_brackets_in_texts_names_and_comments_do_not_nest():
     deep = DEEPEST_BRACKET + 1
-    for harmless in (b'"%s"', b"'%s'", b'"""%s\n"x"\n"""', b"'''%s'''", b"# %s\n", b"<http://x/%s>"):
+    for harmless in (
+        b'"%s"',
+        b"'%s'",
+        b'"""%s\n"x"\n"""',
+        b"'''%s'''",
+        b"# %s\n",
+        b"<http://x/%s>",
+    ):
         refuse_deep_brackets(harmless % (b"(" * deep), "x.ttl")
     refuse_deep_brackets(b"( )" * deep + rb"\(" * deep + b'"\\""', "x.ttl")
     for bomb in (b"(", b"[ ", b"{\n", b'[ <http://x/a> ")" '):
@@ -75,12 +88,18 @@ def test_brackets_in_texts_names_and_comments_do_not_nest():
 
 
 def test_many_brackets_side_by_side_are_read(tmp_path):
-    (tmp_path / "x.ttl").write_text("@prefix x: <http://x/> .\nx:a x:b " + " , ".join(["[ x:c x:d ]"] * 11_000) + " .\n")
+    (tmp_path / "x.ttl").write_text(
+        "@prefix x: <http://x/> .\nx:a x:b " + " , ".join(["[ x:c x:d ]"] * 11_000) + " .\n"
+    )
     assert edgnn.read(tmp_path / "x.ttl").num_edges == 22_000
 
 
 def damaged_evaluation(change):
-    document = json.loads(json.dumps(made_evaluation(0.8, items=20, folds=3).to_dict(), default=lambda array: array.tolist()))
+    document = json.loads(
+        json.dumps(
+            made_evaluation(0.8, items=20, folds=3).to_dict(), default=lambda array: array.tolist()
+        )
+    )
     change(document)
     return json.dumps(document)
 
@@ -111,15 +130,21 @@ def test_an_evaluation_whose_parts_do_not_fit_is_told(tmp_path, change):
 
 def test_a_score_too_large_for_a_page_is_told(tmp_path):
     place = samples.put(
-        tmp_path / "run", {"config.json": b'{"format": 1}', "metrics.json": b'{"metrics": {"accuracy": 1%s}}' % (b"0" * 400)}
+        tmp_path / "run",
+        {
+            "config.json": b'{"format": 1}',
+            "metrics.json": b'{"metrics": {"accuracy": 1%s}}' % (b"0" * 400),
+        },
     )
     with pytest.raises(FormatError, match=r"what it holds is damaged .OverflowError"):
         write_report(place)
 
 
-@pytest.mark.parametrize("field", ["seconds", "memory", "history", "settings", "environment", "ceiling"])
+@pytest.mark.parametrize(
+    "field", ["seconds", "memory", "history", "settings", "environment", "ceiling"]
+)
 def test_a_signed_cell_with_a_field_of_another_type_is_left_out_and_named(tmp_path, field):
-    from edgnn.experiments._study_files import read_signed, write_signed
+    from edgnn.studies._study_files import read_signed, write_signed
 
     study = make_study(tmp_path / "study", {"majority": 0.6}, ("MUTAG",), runs=2, items=20, folds=3)
     path = study.path / study.cells()[0].path
@@ -131,10 +156,17 @@ def test_a_signed_cell_with_a_field_of_another_type_is_left_out_and_named(tmp_pa
 
 
 @pytest.mark.parametrize(
-    "source", ["x", {"name": 7, "options": {}}, {"name": "a\0b", "options": {}}, {"name": "x"}, {"name": "x", "options": []}]
+    "source",
+    [
+        "x",
+        {"name": 7, "options": {}},
+        {"name": "a\0b", "options": {}},
+        {"name": "x"},
+        {"name": "x", "options": []},
+    ],
 )
 def test_a_run_that_says_nonsense_about_its_data_still_predicts(source):
-    from edgnn.datasets._origin import is_origin
+    from edgnn.io.datasets._origin import is_origin
 
     assert not is_origin(source)
     assert is_origin({"name": "x.csv", "options": {}, "format": "tables"})
@@ -145,7 +177,9 @@ def test_a_run_that_says_nonsense_about_its_data_is_not_resumed(tmp_path):
     from edgnn.errors import RunError
     from edgnn.training import RunFolder
 
-    for number, config in enumerate([{}, {"source": 1, "parts": {}}, {"source": {"name": "x"}, "parts": {"test": None}}]):
+    for number, config in enumerate(
+        [{}, {"source": 1, "parts": {}}, {"source": {"name": "x"}, "parts": {"test": None}}]
+    ):
         run = RunFolder.create(tmp_path / str(number), config)
         with pytest.raises(RunError, match="does not say what the run was trained on"):
             stored_choices(run)

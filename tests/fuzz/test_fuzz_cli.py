@@ -21,13 +21,54 @@ from fuzz.mutations import explore, mutated, mutated_json, no_longer_than, no_wa
 
 SHARE = 1 / 8
 ODD = [
-    "", " ", "-", "--", "-1", "0", "1e9", "nan", "inf", "none", "true", "x=", "=", "a=b", "source=0", "\u202e",
-    "\x1b[31m", "a\nb", "é",
-    "/", "/dev/null", ".", "..", "~", "no/such/place", "99999999999999999999", "0x10", "1_0", "{}", "[]", "x" * 300,
-    "--help", "-q",
-    "cuda", "cuda:7", "meta", "float16", "MUTAG ", "mutga", "2GiB", "-5MB", "1e400", "all", "paper", "cv0x1",
-    "cv99999999999x9", "cv2x1",
-]  # fmt: skip
+    "",
+    " ",
+    "-",
+    "--",
+    "-1",
+    "0",
+    "1e9",
+    "nan",
+    "inf",
+    "none",
+    "true",
+    "x=",
+    "=",
+    "a=b",
+    "source=0",
+    "\u202e",
+    "\x1b[31m",
+    "a\nb",
+    "é",
+    "/",
+    "/dev/null",
+    ".",
+    "..",
+    "~",
+    "no/such/place",
+    "99999999999999999999",
+    "0x10",
+    "1_0",
+    "{}",
+    "[]",
+    "x" * 300,
+    "--help",
+    "-q",
+    "cuda",
+    "cuda:7",
+    "meta",
+    "float16",
+    "MUTAG ",
+    "mutga",
+    "2GiB",
+    "-5MB",
+    "1e400",
+    "all",
+    "paper",
+    "cv0x1",
+    "cv99999999999x9",
+    "cv2x1",
+]
 SLOW = ("bench", "reproduce", "serve", "doctor")
 
 
@@ -36,7 +77,9 @@ def world(tmp_path_factory):
     """A folder with small data, a run and an evaluation."""
     place = tmp_path_factory.mktemp("world")
     data = edgnn.load_dataset("MUTAG")
-    edgnn.write(data.graphs[:12], place / "SMALL", format="tu", name="SMALL", targets=data.targets[:12])
+    edgnn.write(
+        data.graphs[:12], place / "SMALL", format="tu", name="SMALL", targets=data.targets[:12]
+    )
     edgnn.write(data.graphs[0], place / "one.json")
     for name in ("x.nt", "molecules.csv", "edges.csv"):
         (place / name).write_bytes(samples.FILES[name][0])
@@ -55,7 +98,12 @@ def ended(words, place) -> tuple[int, str, str]:
     try:
         os.chdir(place)
         sys.argv = ["edgnn", *words]
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), warnings.catch_warnings(), no_longer_than(60):
+        with (
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+            warnings.catch_warnings(),
+            no_longer_than(60),
+        ):
             main()
     except SystemExit as exit_:
         code = exit_.code or 0
@@ -73,7 +121,10 @@ def check_ended(words, code, err):
     ]
     assert code in (0, 2), (words, code, err)
     if code == 2 and told and not told[0].startswith("edgnn: "):
-        assert told[0].strip().startswith("Usage:"), (words, err)  # a command without any word shows its help
+        assert told[0].strip().startswith("Usage:"), (
+            words,
+            err,
+        )  # a command without any word shows its help
         return
     assert len(told) == (1 if code else 0), (words, code, err)
     assert "Traceback" not in err
@@ -89,13 +140,28 @@ def commands(group=None, path=()):
             found |= commands(command, (*path, name))
         elif name not in SLOW:
             found[(*path, name)] = [
-                word for one in command.params if one.param_type_name == "option" for word in (*one.opts, *one.secondary_opts)
+                word
+                for one in command.params
+                if one.param_type_name == "option"
+                for word in (*one.opts, *one.secondary_opts)
             ]
-    return found  # fmt: skip
+    return found
 
 
 COMMANDS = commands()
-PLACES = ["SMALL", "one.json", "x.nt", "molecules.csv", "edges.csv", "saved", "run", "config.toml", "MUTAG", "AIFBB", "new"]
+PLACES = [
+    "SMALL",
+    "one.json",
+    "x.nt",
+    "molecules.csv",
+    "edges.csv",
+    "saved",
+    "run",
+    "config.toml",
+    "MUTAG",
+    "AIFBB",
+    "new",
+]
 QUICK = {
     "train": ["--max-epochs", "1", "--hidden", "4"],
     "evaluate": ["--max-epochs", "1", "--hidden", "4", "--protocol", "cv2x1"],
@@ -119,12 +185,19 @@ def random_words(command, source):
 
 
 def test_every_command_is_tried():
-    assert {("train",), ("predict",), ("evaluate",), ("report",), ("convert",), ("wl", "compare")} <= set(COMMANDS)
+    assert {
+        ("train",),
+        ("predict",),
+        ("evaluate",),
+        ("report",),
+        ("convert",),
+        ("wl", "compare"),
+    } <= set(COMMANDS)
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_a_random_command_line_works_or_is_told_in_one_line(world, command, monkeypatch):
-    monkeypatch.setattr("edgnn.datasets._load.ensure", no_network)
+    monkeypatch.setattr("edgnn.io.datasets._load.ensure", no_network)
 
     def check(source):
         words = random_words(command, source)
@@ -142,11 +215,15 @@ def no_network(*_, **__):
 
 
 @pytest.mark.parametrize(
-    "words", [["predict", "run", "SMALL"], ["report", "run"], ["train", "--out", "run", "--resume"]], ids=" ".join
+    "words",
+    [["predict", "run", "SMALL"], ["report", "run"], ["train", "--out", "run", "--resume"]],
+    ids=" ".join,
 )
 def test_commands_on_a_damaged_run_work_or_are_told_in_one_line(world, words, monkeypatch):
-    monkeypatch.setattr("edgnn.datasets._load.ensure", no_network)
-    monkeypatch.setattr("edgnn.cli._train._train", lambda *_: None)  # a run may well ask for billions of epochs
+    monkeypatch.setattr("edgnn.io.datasets._load.ensure", no_network)
+    monkeypatch.setattr(
+        "edgnn.cli._train._train", lambda *_: None
+    )  # a run may well ask for billions of epochs
     files = samples.content_of(world / "run")
 
     def check(source):
@@ -166,6 +243,8 @@ def test_commands_on_a_damaged_run_work_or_are_told_in_one_line(world, words, mo
 def test_a_mistake_is_one_line_of_a_real_process(world):
     words = ["train", "SMALL\x1b[31m", "--ouT"]
     command = [sys.executable, "-m", "edgnn", *words]
-    done = subprocess.run(command, cwd=world, capture_output=True, text=True, timeout=100, check=False)
+    done = subprocess.run(
+        command, cwd=world, capture_output=True, text=True, timeout=100, check=False
+    )
     assert (done.returncode, done.stdout) == (2, "")
     check_ended(words, done.returncode, done.stderr)

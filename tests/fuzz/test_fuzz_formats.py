@@ -53,7 +53,11 @@ def test_a_damaged_compressed_file_is_read_or_told(name):
 
     def check(source):
         outside = source.random() < 0.5
-        changed = mutated(samples.packed(data), source) if outside else samples.packed(mutated(data, source))
+        changed = (
+            mutated(samples.packed(data), source)
+            if outside
+            else samples.packed(mutated(data, source))
+        )
         try_bytes(f"{name}.gz", changed, options)
 
     explore(check, 15, SHARE, seed=hash_of(name) + 1)
@@ -80,10 +84,13 @@ def test_a_damaged_parquet_file_is_read_or_told():
 
 @pytest.mark.parametrize(
     ("files", "options"),
-    [(samples.TU, {}), (samples.TABLES, {}), (samples.TABLES, {"node_features": ["v"], "edge_features": ["w"],
-    "graph_target": "kind"})],
+    [
+        (samples.TU, {}),
+        (samples.TABLES, {}),
+        (samples.TABLES, {"node_features": ["v"], "edge_features": ["w"], "graph_target": "kind"}),
+    ],
     ids=["tu", "tables", "tables with features"],
-)  # fmt: skip
+)
 def test_a_folder_with_a_damaged_file_is_read_or_told(files, options):
     def check(source):
         changed = dict(files)
@@ -114,7 +121,9 @@ def test_a_damaged_folder_of_arrays_is_read_or_told_when_verified(tmp_path):
 
     def check(source):
         with TemporaryDirectory() as folder:
-            place = samples.put(Path(folder) / "x.graphs", damaged_folder(files, "graphs.json", source))
+            place = samples.put(
+                Path(folder) / "x.graphs", damaged_folder(files, "graphs.json", source)
+            )
             check_told(lambda: used(read_labeled(place, verify=True)))
             check_told(lambda: edgnn.read(place))
 
@@ -135,7 +144,7 @@ def test_a_damaged_structure_is_opened_or_told_when_verified(tmp_path, options):
 
 
 def test_a_damaged_table_of_targets_is_read_or_told():
-    from edgnn.datasets._target_file import named_nodes, with_target_file
+    from edgnn.io.datasets._target_file import named_nodes, with_target_file
 
     table = b"node,kind\nn0,good\nn1,bad\nn2,good\nn5,bad\n"
     data = edgnn.Dataset("small", samples.small_graphs())

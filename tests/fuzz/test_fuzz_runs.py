@@ -13,10 +13,10 @@ import pytest
 from safetensors.torch import load, save
 
 import edgnn
-from edgnn.estimators import load_estimator
-from edgnn.estimators._session import checkpoint_epoch, estimator_of
-from edgnn.experiments import Study
+from edgnn.models import load_estimator
+from edgnn.models.networks._session import checkpoint_epoch, estimator_of
 from edgnn.report import write_report
+from edgnn.studies import Study
 from edgnn.training import RunFolder
 from edgnn.training._values import pack_tensors
 from fuzz import samples
@@ -45,13 +45,31 @@ def run_files(tmp_path_factory, small):
 
     place = tmp_path_factory.mktemp("runs")
     edgnn.write(small[0], place / "SMALL", format="tu", name="SMALL", targets=2 * small[1] - 1)
-    words = ["train", place / "SMALL", "--out", place / "run", "--max-epochs", 2, "--hidden", 4, "--members", 2, "-q"]
+    words = [
+        "train",
+        place / "SMALL",
+        "--out",
+        place / "run",
+        "--max-epochs",
+        2,
+        "--hidden",
+        4,
+        "--members",
+        2,
+        "-q",
+    ]
     with pytest.MonkeyPatch.context() as patch, suppress(SystemExit):
         patch.setattr("sys.argv", ["edgnn", *map(str, words)])
         main()
     files = samples.content_of(place / "run")
-    state = {name: value for name, value in load(files["model.safetensors"]).items() if name.startswith("model.")}
-    files["checkpoint.safetensors"] = pack_tensors(state | {"losses": next(iter(state.values())).new_zeros(2, 2)})
+    state = {
+        name: value
+        for name, value in load(files["model.safetensors"]).items()
+        if name.startswith("model.")
+    }
+    files["checkpoint.safetensors"] = pack_tensors(
+        state | {"losses": next(iter(state.values())).new_zeros(2, 2)}
+    )
     return files
 
 
@@ -79,7 +97,17 @@ def reshaped(data, source):
     tensors = dict(load(data))
     name = source.choice(sorted(tensors))
     value = tensors.pop(name)
-    other = source.choice((value[:0], value.flatten(), value.double(), value.long(), value * float("nan"), value.bool(), None))
+    other = source.choice(
+        (
+            value[:0],
+            value.flatten(),
+            value.double(),
+            value.long(),
+            value * float("nan"),
+            value.bool(),
+            None,
+        )
+    )
     if other is not None:
         tensors[source.choice((name, "model.x", "x", name))] = other.contiguous()
     return save(tensors) if source.random() < 0.5 else pack_tensors(tensors)
@@ -127,9 +155,13 @@ def test_a_page_about_a_damaged_run_is_written_or_told(run_files):
 
 def test_a_page_about_a_damaged_evaluation_is_written_or_told():
     document = {
-        "model": "edgnn", "data": "MUTAG", "seconds": 1.5, "paper": {"row": "edgnn", "mean": 0.8, "spread": 0.1},
-        "environment": {"packages": {"torch": "9"}}, "evaluation": made_evaluation(0.8, items=20, folds=3).to_dict(),
-    }  # fmt: skip
+        "model": "edgnn",
+        "data": "MUTAG",
+        "seconds": 1.5,
+        "paper": {"row": "edgnn", "mean": 0.8, "spread": 0.1},
+        "environment": {"packages": {"torch": "9"}},
+        "evaluation": made_evaluation(0.8, items=20, folds=3).to_dict(),
+    }
     data = json.dumps(document, default=lambda value: value.tolist()).encode()
 
     def check(source):
@@ -156,7 +188,9 @@ def test_a_page_about_a_damaged_study_is_written_or_told(study_files):
             document = json.loads(mutated_json(changed[name], source))
             if isinstance(document, dict) and document.pop("sha256", None) is not None:
                 body = json.dumps(document).encode()[1:]
-                changed[name] = b'{"sha256": "%s",\n' % hashlib.sha256(body).hexdigest().encode() + body
+                changed[name] = (
+                    b'{"sha256": "%s",\n' % hashlib.sha256(body).hexdigest().encode() + body
+                )
             else:
                 changed[name] = json.dumps(document).encode()
         else:

@@ -40,7 +40,13 @@ class GraphsMachine(RuleBasedStateMachine):
     def join(self, one, other):
         return Graphs.concat([one[0], other[0]]), one[1] + other[1]
 
-    @rule(target=kept, one=kept, start=st.integers(-4, 4), stop=st.integers(-4, 4), step=st.sampled_from([1, 2, -1]))
+    @rule(
+        target=kept,
+        one=kept,
+        start=st.integers(-4, 4),
+        stop=st.integers(-4, 4),
+        step=st.sampled_from([1, 2, -1]),
+    )
     def slice(self, one, start, stop, step):
         return one[0][start:stop:step], one[1][start:stop:step]
 
@@ -54,13 +60,17 @@ class GraphsMachine(RuleBasedStateMachine):
     @rule(target=kept, one=kept)
     def reverse(self, one):
         return one[0].reverse(), [
-            (nodes, [(target, source, label) for source, target, label in edges]) for nodes, edges in one[1]
+            (nodes, [(target, source, label) for source, target, label in edges])
+            for nodes, edges in one[1]
         ]
 
     @rule(target=kept, one=kept, label=LABELS)
     def relabel(self, one, label):
         found = one[0].with_edge_labels([label] * one[0].num_edges)
-        return found, [(nodes, [(source, target, label) for source, target, _ in edges]) for nodes, edges in one[1]]
+        return found, [
+            (nodes, [(source, target, label) for source, target, _ in edges])
+            for nodes, edges in one[1]
+        ]
 
     @rule(target=kept, one=kept)
     def pickled(self, one):
@@ -104,7 +114,9 @@ class GraphsMachine(RuleBasedStateMachine):
     def refine(self, one, scheme):
         coloring = wl.refine(one[0], rounds=2, scheme=scheme)
         reversed_order = wl.refine(one[0][::-1], rounds=2, scheme=scheme)
-        assert sorted(map(len, histograms(coloring, one[0]))) == sorted(map(len, histograms(reversed_order, one[0][::-1])))
+        assert sorted(map(len, histograms(coloring, one[0]))) == sorted(
+            map(len, histograms(reversed_order, one[0][::-1]))
+        )
 
     @rule(one=kept)
     def compare(self, one):
@@ -137,16 +149,20 @@ def made(model):
         labels += [label for _, _, label in own]
         start += len(nodes)
     return Graphs.from_edges(
-        edges, sizes=[len(nodes) for nodes, _ in model],
-        node_labels=[label for nodes, _ in model for label in nodes], edge_labels=labels
-    )  # fmt: skip
+        edges,
+        sizes=[len(nodes) for nodes, _ in model],
+        node_labels=[label for nodes, _ in model for label in nodes],
+        edge_labels=labels,
+    )
 
 
 def check_same(graphs, model):
     assert len(graphs) == len(model)
     for graph, (nodes, edges) in zip(graphs, model, strict=True):
         assert graph.node_labels == nodes
-        found = zip(graph.edge_source.tolist(), graph.edge_target.tolist(), graph.edge_labels, strict=True)
+        found = zip(
+            graph.edge_source.tolist(), graph.edge_target.tolist(), graph.edge_labels, strict=True
+        )
         assert list(found) == edges
 
 

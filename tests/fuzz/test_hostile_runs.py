@@ -15,7 +15,7 @@ import torch
 
 import edgnn
 from edgnn.errors import RunError
-from edgnn.estimators import load_estimator
+from edgnn.models import load_estimator
 from edgnn.report import write_report
 from edgnn.training import RunFolder
 from fuzz import samples
@@ -25,7 +25,7 @@ WATCHED = """
 import json, pickle, sys, warnings
 warnings.simplefilter("ignore")
 import edgnn
-from edgnn.estimators import load_estimator
+from edgnn.models import load_estimator
 from edgnn.report import write_report
 graphs = edgnn.load_dataset("MUTAG").graphs[:2]
 
@@ -67,7 +67,10 @@ def run(tmp_path_factory):
     model = edgnn.GraphClassifier(hidden=4, layers=1, max_epochs=1, random_state=0)
     model.fit(data.graphs[:20], data.targets[:20]).save(place)
     files = samples.content_of(place)
-    return files | {"metrics.json": b'{"metrics": {"accuracy": 0.5}}', "predictions.csv": b"item,target,prediction\n0,a,b\n"}
+    return files | {
+        "metrics.json": b'{"metrics": {"accuracy": 0.5}}',
+        "predictions.csv": b"item,target,prediction\n0,a,b\n",
+    }
 
 
 class Payload:
@@ -90,45 +93,90 @@ def hostile_folders(run, pwned):
     fitted = json.loads(run["config.json"])["fitted"]
     command = f"__import__('os').system('touch {pwned}')"
     yield run | {"model.safetensors": payload}
-    yield run | {"model.safetensors": b"\x80\x04" + payload, "predictions.csv": payload, "config.json": run["config.json"]}
+    yield run | {
+        "model.safetensors": b"\x80\x04" + payload,
+        "predictions.csv": payload,
+        "config.json": run["config.json"],
+    }
     yield run | {"metrics.json": payload, "environment.json": payload, "history.jsonl": payload}
-    for name in ("os.system", "../../x", "edgnn.cli.main", command, "Estimator", "__import__", None, ["os", "system"], 7):
+    for name in (
+        "os.system",
+        "../../x",
+        "edgnn.cli.main",
+        command,
+        "Estimator",
+        "__import__",
+        None,
+        ["os", "system"],
+        7,
+    ):
         yield config(run, estimator=name)
     yield config(run, parameters=parameters | {"device": command})
     yield config(
-        run, parameters=parameters | {"activation": command, "conv": "os.system", "class_weight": [[{"py/object": "os"}, 1]]}
+        run,
+        parameters=parameters
+        | {"activation": command, "conv": "os.system", "class_weight": [[{"py/object": "os"}, 1]]},
     )
     yield config(run, parameters=parameters | {"__class__": "os.system", "self": 1})
-    yield config(run, fitted=fitted | {"class_type": "O", "classes": [{"__reduce__": ["os.system", [f"touch {pwned}"]]}] * 2})
+    yield config(
+        run,
+        fitted=fitted
+        | {"class_type": "O", "classes": [{"__reduce__": ["os.system", [f"touch {pwned}"]]}] * 2},
+    )
     yield config(run, fitted=fitted | {"class_type": "V1000000000"})
     yield config(run, fitted=fitted | {"model": fitted["model"] | {"activation": command}})
-    yield config(run, fitted=fitted | {"node_labels": [{"!!python/object/apply:os.system": [f"touch {pwned}"]}]})
-    yield config(run, command=f"`touch {pwned}`; $(touch {pwned})", class_names=[f"<script>{command}</script>"] * 2)
+    yield config(
+        run,
+        fitted=fitted | {"node_labels": [{"!!python/object/apply:os.system": [f"touch {pwned}"]}]},
+    )
+    yield config(
+        run,
+        command=f"`touch {pwned}`; $(touch {pwned})",
+        class_names=[f"<script>{command}</script>"] * 2,
+    )
 
 
 def test_nothing_of_a_hostile_run_is_executed(run, tmp_path):
     sound = samples.put(tmp_path / "sound", run)
-    other = samples.put(tmp_path / "other", run | {"model.safetensors": b"x", "metrics.json": b"x", "predictions.csv": b"\xff"})
+    other = samples.put(
+        tmp_path / "other",
+        run | {"model.safetensors": b"x", "metrics.json": b"x", "predictions.csv": b"\xff"},
+    )
     pwned, control = tmp_path / "pwned", tmp_path / "control"
     control.write_bytes(pickle.dumps(Payload(tmp_path / "seen")))
-    places = [samples.put(tmp_path / f"run{number}", files) for number, files in enumerate(hostile_folders(run, pwned))]
+    places = [
+        samples.put(tmp_path / f"run{number}", files)
+        for number, files in enumerate(hostile_folders(run, pwned))
+    ]
     torch.save({"x": Payload(pwned)}, places[0] / "checkpoint.safetensors")
     done = subprocess.run(
         [sys.executable, "-c", WATCHED, *map(str, (sound, other, control, *places))],
-        capture_output=True, text=True, timeout=200, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     watched, by_pickle = map(json.loads, done.stdout.splitlines())
     assert watched == []
     assert not pwned.exists()
-    assert {event for event, _ in by_pickle} >= {"pickle.find_class", "os.system"}, "the watch itself does not work"
+    assert {event for event, _ in by_pickle} >= {"pickle.find_class", "os.system"}, (
+        "the watch itself does not work"
+    )
     assert (tmp_path / "seen").exists()
 
 
-@pytest.mark.parametrize("name", ["../x.json", "/etc/passwd", "a/b.json", "..", "", "x\0.json", "C:\\x.json"])
+@pytest.mark.parametrize(
+    "name", ["../x.json", "/etc/passwd", "a/b.json", "..", "", "x\0.json", "C:\\x.json"]
+)
 def test_names_of_files_do_not_leave_the_folder(run, tmp_path, name):
     folder = RunFolder.open(samples.put(tmp_path / "run", run))
-    for call in (folder.read_json, folder.has, folder.remove, lambda name: folder.write_json(name, 1)):
+    for call in (
+        folder.read_json,
+        folder.has,
+        folder.remove,
+        lambda name: folder.write_json(name, 1),
+    ):
         with pytest.raises(RunError, match="is no name of a file in a run folder"):
             call(name)
 
@@ -179,9 +227,13 @@ def test_a_pipe_as_the_data_that_a_run_remembers_does_not_block(run, tmp_path, m
 def test_markup_in_names_is_text_on_the_page(run, tmp_path):
     attack = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"' onclick='x"
     table = f'item,target,prediction\n0,"{attack.replace(chr(34), chr(34) * 2)}",b\n'
-    files = config(run, class_names=[attack, "b"], command=attack, task=attack, settings={attack: attack})
+    files = config(
+        run, class_names=[attack, "b"], command=attack, task=attack, settings={attack: attack}
+    )
     place = samples.put(
-        tmp_path / "run", files | {"predictions.csv": table.encode(), "metrics.json": json.dumps({attack: 1}).encode()}
+        tmp_path / "run",
+        files
+        | {"predictions.csv": table.encode(), "metrics.json": json.dumps({attack: 1}).encode()},
     )
     page = write_report(place).read_text()
     assert "alert(1)" in page

@@ -55,7 +55,9 @@ def test_packing_both_ways_adds_the_transpose(pairs):
 def test_packing_leaves_its_input_alone_and_orders_large_numbers():
     row, column = torch.tensor([2**31 - 1, 0, 2**31 - 1]), torch.tensor([0, 2**31 - 1, 2**31 - 1])
     keys = pack(row, column)
-    assert keys.tolist() == [r << 32 | c for r, c in zip(row.tolist(), column.tolist(), strict=True)]
+    assert keys.tolist() == [
+        r << 32 | c for r, c in zip(row.tolist(), column.tolist(), strict=True)
+    ]
     assert torch.argsort(keys).tolist() == [1, 0, 2]
     from_keys(pack(torch.tensor([1, 0]), torch.tensor([0, 1])), 2, 2, distinct=False)
     assert row.tolist() == [2**31 - 1, 0, 2**31 - 1]
@@ -63,9 +65,19 @@ def test_packing_leaves_its_input_alone_and_orders_large_numbers():
 
 @given(PAIRS, st.integers(1, 4), st.booleans())
 def test_a_repeated_matrix_has_its_blocks_along_the_diagonal(pairs, blocks, with_values):
-    matrix = from_keys(pack(*columns_of(pairs)), 5, 4, distinct=with_values, count=torch.float64 if with_values else None)
+    matrix = from_keys(
+        pack(*columns_of(pairs)),
+        5,
+        4,
+        distinct=with_values,
+        count=torch.float64 if with_values else None,
+    )
     many = matrix.repeated(blocks)
-    assert (many.blocks, many.shape, many.nnz) == (blocks, (5 * blocks, 4 * blocks), matrix.nnz * blocks)
+    assert (many.blocks, many.shape, many.nnz) == (
+        blocks,
+        (5 * blocks, 4 * blocks),
+        matrix.nnz * blocks,
+    )
     assert torch.equal(many.to_dense(), torch.block_diag(*[counted(pairs)] * blocks))
     assert (many.values is not None) == with_values
     assert many.indptr.dtype == many.indices.dtype == torch.int32
@@ -96,25 +108,52 @@ def test_scipy_gets_its_own_copy_with_duplicates_added_up(pairs):
 
 
 def test_moving_changes_values_only_in_type():
-    matrix = CSR(torch.tensor([0, 1], dtype=torch.int32), torch.tensor([0], dtype=torch.int32), torch.tensor([2.0]), (1, 1))
+    matrix = CSR(
+        torch.tensor([0, 1], dtype=torch.int32),
+        torch.tensor([0], dtype=torch.int32),
+        torch.tensor([2.0]),
+        (1, 1),
+    )
     moved = matrix.to("cpu", torch.float64)
-    assert (moved.values.dtype, moved.indices.dtype, moved.shape) == (torch.float64, torch.int32, (1, 1))
+    assert (moved.values.dtype, moved.indices.dtype, moved.shape) == (
+        torch.float64,
+        torch.int32,
+        (1, 1),
+    )
     assert matrix.to(dtype=None).values.dtype == torch.float32
     assert matrix.nbytes == 8 + 4 + 4
 
 
 def test_moving_takes_every_array_along_and_keeps_what_is_known():
-    matrix = CSR(torch.tensor([0, 1, 2]), torch.tensor([0, 1]), torch.tensor([2.0, 3.0]), (2, 2), blocks=2, short=True)
+    matrix = CSR(
+        torch.tensor([0, 1, 2]),
+        torch.tensor([0, 1]),
+        torch.tensor([2.0, 3.0]),
+        (2, 2),
+        blocks=2,
+        short=True,
+    )
     moved = matrix.to("meta", torch.float64)
-    assert {part.device.type for part in (moved.indptr, moved.indices, moved.values, moved.to_dense())} == {"meta"}
-    assert (moved.values.dtype, moved.shape, moved.blocks, moved.short) == (torch.float64, (2, 2), 2, True)
+    assert {
+        part.device.type for part in (moved.indptr, moved.indices, moved.values, moved.to_dense())
+    } == {"meta"}
+    assert (moved.values.dtype, moved.shape, moved.blocks, moved.short) == (
+        torch.float64,
+        (2, 2),
+        2,
+        True,
+    )
 
 
 @pytest.mark.gpu
 def test_cuda_agrees_with_the_cpu():
     generator = torch.Generator().manual_seed(0)
     row, column = torch.randint(0, 50, (2, 1000), generator=generator)
-    for options in ({"distinct": True}, {"distinct": False}, {"distinct": True, "count": torch.float32}):
+    for options in (
+        {"distinct": True},
+        {"distinct": False},
+        {"distinct": True, "count": torch.float32},
+    ):
         ours = from_keys(pack(row.cuda(), column.cuda()), 50, 50, **options)
         expected = from_keys(pack(row, column), 50, 50, **options)
         for name in ("indptr", "indices", "values"):

@@ -36,7 +36,9 @@ def as_networkx(collection: Graphs) -> nx.MultiDiGraph:
     graph = nx.MultiDiGraph()
     graph.add_nodes_from(range(collection.num_nodes))
     ends = zip(collection.edge_source.tolist(), collection.edge_target.tolist(), strict=True)
-    graph.add_edges_from((source, target, {"edge": edge}) for edge, (source, target) in enumerate(ends))
+    graph.add_edges_from(
+        (source, target, {"edge": edge}) for edge, (source, target) in enumerate(ends)
+    )
     return graph
 
 
@@ -46,11 +48,19 @@ def as_networkx(collection: Graphs) -> nx.MultiDiGraph:
 @pytest.mark.parametrize(
     ("edges", "options", "message"),
     [
-        (torch.zeros(2, 5, dtype=torch.int64), {}, r"shape \(E, 2\), got \(2, 5\); transpose it: edge_index\.T"),
+        (
+            torch.zeros(2, 5, dtype=torch.int64),
+            {},
+            r"shape \(E, 2\), got \(2, 5\); transpose it: edge_index\.T",
+        ),
         ([(0, 1, 2)], {}, r"shape \(E, 2\), got \(1, 3\)$"),
         ([0, 1], {}, r"shape \(E, 2\), got \(2,\)$"),
         ([(0, 1), (2,)], {}, "edges cannot be read as an array of numbers"),
-        ([("a", "b")], {}, r"edges cannot be read .*; nodes are numbered from 0, for named ones use from_networkx or a table$"),
+        (
+            [("a", "b")],
+            {},
+            r"edges cannot be read .*; nodes are numbered from 0, for named ones use from_networkx or a table$",
+        ),
         (PAIR, {"sizes": ["a", "b"]}, r"sizes cannot be read as an array of numbers \([^;]*\)$"),
         ([(0, 2**70)], {}, "edges cannot be read as an array of numbers"),
         (None, {}, "edges cannot be read as an array of numbers"),
@@ -62,25 +72,65 @@ def as_networkx(collection: Graphs) -> nx.MultiDiGraph:
         (PAIR, {"num_nodes": 0}, "edge 0 starts at node 0, but there are 0 nodes"),
         (PAIR, {"num_nodes": -1}, "graph 0 has the size -1; a size is 0 or more"),
         (PAIR, {"num_nodes": 3, "sizes": [1, 1]}, "num_nodes is 3, but the sizes add up to 2"),
-        (PAIR, {"num_nodes": 2**50}, "num_nodes is 1,125,899,906,842,624; a graph in memory has at most"),
+        (
+            PAIR,
+            {"num_nodes": 2**50},
+            "num_nodes is 1,125,899,906,842,624; a graph in memory has at most",
+        ),
         (PAIR, {"num_nodes": 10**30}, "a graph in memory has at most 2,147,483,648 nodes"),
-        ([(0, 2**40)], {}, "an edge names node 1099511627776, so there would be 1,099,511,627,777 nodes: number nodes from 0"),
-        (PAIR, {"sizes": [1, 1]}, "edge 0 joins node 0 of graph 0 to node 1 of graph 1; an edge stays within one graph"),
+        (
+            [(0, 2**40)],
+            {},
+            "an edge names node 1099511627776, so there would be 1,099,511,627,777 nodes: number nodes from 0",
+        ),
+        (
+            PAIR,
+            {"sizes": [1, 1]},
+            "edge 0 joins node 0 of graph 0 to node 1 of graph 1; an edge stays within one graph",
+        ),
         (PAIR, {"sizes": [4, -2]}, "graph 1 has the size -2"),
-        (PAIR, {"sizes": [1.5, 0.5]}, "sizes must be one whole number per graph, got torch.float64"),
-        (PAIR, {"sizes": [[2]]}, r"sizes must be one whole number per graph, got torch.int64 of shape \(1, 1\)"),
+        (
+            PAIR,
+            {"sizes": [1.5, 0.5]},
+            "sizes must be one whole number per graph, got torch.float64",
+        ),
+        (
+            PAIR,
+            {"sizes": [[2]]},
+            r"sizes must be one whole number per graph, got torch.int64 of shape \(1, 1\)",
+        ),
         (PAIR, {"sizes": ["2"]}, "sizes cannot be read as an array of numbers"),
         (PAIR, {"num_nodes": 2, "node_labels": "abc"}, "3 node labels were given for 2 nodes"),
-        (PAIR, {"node_labels": "ab", "node_features": [[1.0]]}, "1 node features were given for 2 nodes"),
+        (
+            PAIR,
+            {"node_labels": "ab", "node_features": [[1.0]]},
+            "1 node features were given for 2 nodes",
+        ),
         (PAIR, {"node_labels": "ab", "node_names": ["a"]}, "1 node names were given for 2 nodes"),
         (PAIR, {"sizes": [2], "graph_names": ["a", "b"]}, "2 graph names were given for 1 graphs"),
         (PAIR, {"edge_labels": "ab"}, "2 edge labels were given for 1 edges"),
         (PAIR, {"edge_features": [[1.0], [2.0]]}, "2 rows of edge features were given for 1 edges"),
-        (PAIR, {"node_features": [[1, 2], [3, NAN]]}, "feature 1 of node 1 is nan; features must be finite"),
+        (
+            PAIR,
+            {"node_features": [[1, 2], [3, NAN]]},
+            "feature 1 of node 1 is nan; features must be finite",
+        ),
         (PAIR, {"edge_features": [[-INF]]}, "feature 0 of edge 0 is -inf; features must be finite"),
-        (PAIR, {"node_features": np.zeros((2, 1, 1))}, r"one row per node, got an array of shape \(2, 1, 1\)"),
-        (PAIR, {"node_features": np.zeros((2, 1), complex)}, "node features must be real numbers, got torch.complex128"),
-        (PAIR, {"edge_features": [["high"]]}, "edge features cannot be read as an array of numbers"),
+        (
+            PAIR,
+            {"node_features": np.zeros((2, 1, 1))},
+            r"one row per node, got an array of shape \(2, 1, 1\)",
+        ),
+        (
+            PAIR,
+            {"node_features": np.zeros((2, 1), complex)},
+            "node features must be real numbers, got torch.complex128",
+        ),
+        (
+            PAIR,
+            {"edge_features": [["high"]]},
+            "edge features cannot be read as an array of numbers",
+        ),
         (PAIR, {"node_labels": [1, [2]]}, "the label of node 1 is a list, which cannot be hashed"),
         (PAIR, {"edge_labels": [NAN]}, "the label of edge 0 is NaN"),
         (PAIR, {"node_labels": {"a", "b"}}, "node labels are a set, not one value per node"),
@@ -88,7 +138,11 @@ def as_networkx(collection: Graphs) -> nx.MultiDiGraph:
         (PAIR, {"node_names": {"a", "b"}}, "node names are a set, not one value per node"),
         ([], {"sizes": [1, 2], "node_names": "abb"}, "the node name 'b' stands twice in graph 1"),
         (PAIR, {"node_names": ["a", ["b"]]}, "a node name in graph 0 cannot be hashed"),
-        (PAIR, {"like": Graphs.from_edges([]), "unknown": "ignore"}, "unknown='ignore': choose 'error' or 'map'"),
+        (
+            PAIR,
+            {"like": Graphs.from_edges([]), "unknown": "ignore"},
+            "unknown='ignore': choose 'error' or 'map'",
+        ),
     ],
 )
 def test_from_edges_names_what_is_wrong(edges, options, message):
@@ -100,7 +154,10 @@ def test_from_edges_names_what_is_wrong(edges, options, message):
     ("changes", "message"),
     [
         ({"node_label": [0, 0]}, "node_label must be a 1-d int64 tensor, got a list"),
-        ({"edge_label": int64(0, 0).int()}, r"edge_label must be a 1-d int64 tensor, got \(2,\) of torch.int32"),
+        (
+            {"edge_label": int64(0, 0).int()},
+            r"edge_label must be a 1-d int64 tensor, got \(2,\) of torch.int32",
+        ),
         ({"edge_source": int64(0, 0)[None]}, "edge_source must be a 1-d int64 tensor"),
         ({"graph_offset": int64()}, "graph_offset must rise from 0 to the number of nodes, 2"),
         ({"graph_offset": int64(0, 3)}, "graph_offset must rise from 0 to the number of nodes, 2"),
@@ -111,14 +168,24 @@ def test_from_edges_names_what_is_wrong(edges, options, message):
         ({"edge_target": int64(0, 2)}, "edge 1 points to node 2, but there are 2 nodes"),
         ({"graph_offset": int64(0, 1, 2)}, "edge 0 joins node 0 of graph 0 to node 1 of graph 1"),
         (
-            {"graph_offset": int64(0, 1, 2), "edge_source": int64(1, 0), "edge_target": int64(1, 0)},
+            {
+                "graph_offset": int64(0, 1, 2),
+                "edge_source": int64(1, 0),
+                "edge_target": int64(1, 0),
+            },
             "edge 1 belongs to an earlier graph than the edge before it: group edges by graph",
         ),
         ({"node_label": int64(0, 1)}, "node 1 has the label number 1, but the vocabulary has 1"),
         ({"edge_label": int64(-1, 0)}, "edge 0 has the label number -1, but the vocabulary has 1"),
         ({"node_vocabulary": ["a"]}, "node_vocabulary must be a Vocabulary, got a list"),
-        ({"node_features": np.zeros((2, 1))}, "node_features must be a float matrix, a tensor, got a ndarray"),
-        ({"node_features": torch.zeros(2, 1, dtype=torch.float16)}, "node features must be a float matrix, got torch.float16"),
+        (
+            {"node_features": np.zeros((2, 1))},
+            "node_features must be a float matrix, a tensor, got a ndarray",
+        ),
+        (
+            {"node_features": torch.zeros(2, 1, dtype=torch.float16)},
+            "node features must be a float matrix, got torch.float16",
+        ),
         ({"edge_features": torch.zeros(3, 1)}, "3 rows of edge features were given for 2 edges"),
         ({"edge_features": torch.tensor([[0.0], [NAN]])}, "feature 0 of edge 1 is nan"),
         ({"node_names": ["a", "b"]}, "node_names must be a 1-d numpy array of objects"),
@@ -191,14 +258,23 @@ def test_edges_in_any_order_are_grouped_by_graph_with_labels_and_features(collec
     graph_of_edge = collection.graph_of_node[collection.edge_source].tolist()
     expected = sorted(order, key=lambda edge: graph_of_edge[edge])
     ends = zip(made.edge_source.tolist(), made.edge_target.tolist(), strict=True)
-    assert list(ends) == [(int(collection.edge_source[e]), int(collection.edge_target[e])) for e in expected]
+    assert list(ends) == [
+        (int(collection.edge_source[e]), int(collection.edge_target[e])) for e in expected
+    ]
     assert made.edge_labels == [collection.edge_labels[edge] for edge in expected]
     assert features is None or torch.equal(made.edge_features, features[expected])
 
 
 def test_features_keep_their_float_type_and_other_numbers_become_float32():
-    for dtype, expected in (("f4", torch.float32), ("f8", torch.float64), ("i8", torch.float32), ("?", torch.float32)):
-        made = Graphs.from_edges(PAIR, node_features=np.ones(2, dtype), edge_features=np.ones((1, 3), dtype))
+    for dtype, expected in (
+        ("f4", torch.float32),
+        ("f8", torch.float64),
+        ("i8", torch.float32),
+        ("?", torch.float32),
+    ):
+        made = Graphs.from_edges(
+            PAIR, node_features=np.ones(2, dtype), edge_features=np.ones((1, 3), dtype)
+        )
         assert (made.node_features.dtype, tuple(made.node_features.shape)) == (expected, (2, 1))
         assert (made.edge_features.dtype, tuple(made.edge_features.shape)) == (expected, (1, 3))
 
@@ -217,7 +293,9 @@ def test_fields_cannot_be_assigned():
 def test_changing_the_arrays_afterwards_changes_nothing():
     index, rows, names = torch.tensor([[0], [1]]), np.ones((2, 1), np.float32), ["a", "b"]
     labels, single, column = np.array([3, 4]), np.array([[0, 1]]), torch.ones(1)
-    made = Graphs.from_edges(index.T, node_features=rows, edge_features=column, node_names=names, node_labels=labels)
+    made = Graphs.from_edges(
+        index.T, node_features=rows, edge_features=column, node_names=names, node_labels=labels
+    )
     other = Graphs.from_edges(single)
     before = contents(made), contents(other)
     index.fill_(0)
@@ -297,7 +375,9 @@ def test_offsets_and_graph_numbers_agree_with_the_sizes(collection, cut):
     plain = contents(part)
     assert part.sizes.tolist() == [len(graph["node labels"]) for graph in plain]
     assert part.edge_offset.diff().tolist() == [len(graph["edges"]) for graph in plain]
-    assert part.graph_of_node.tolist() == [number for number, graph in enumerate(plain) for _ in graph["node labels"]]
+    assert part.graph_of_node.tolist() == [
+        number for number, graph in enumerate(plain) for _ in graph["node labels"]
+    ]
 
 
 @pytest.mark.parametrize(
@@ -334,14 +414,19 @@ def test_a_slice_of_a_huge_index_tensor_beyond_64_bits_is_refused():
 @given(st.lists(graphs(features=False), max_size=4))
 def test_concatenation_is_that_of_the_lists_with_vocabularies_merged(parts):
     whole = Graphs.concat(iter(parts))
-    named = {name: all(getattr(part, name) is not None for part in parts) for name in ("node_names", "graph_names")}
+    named = {
+        name: all(getattr(part, name) is not None for part in parts)
+        for name in ("node_names", "graph_names")
+    }
     expected = [plain for part in parts for plain in contents(part)]
     for plain in expected:
         plain["node names"] = plain["node names"] if named["node_names"] else None
         plain["graph name"] = plain["graph name"] if named["graph_names"] else None
     assert contents(whole) == expected
     for what in ("node_vocabulary", "edge_vocabulary"):
-        assert list(getattr(whole, what)) == list(dict.fromkeys(value for part in parts for value in getattr(part, what)))
+        assert list(getattr(whole, what)) == list(
+            dict.fromkeys(value for part in parts for value in getattr(part, what))
+        )
     Graphs(**{name: getattr(whole, name) for name in Graphs.__dataclass_fields__})
 
 
@@ -369,7 +454,9 @@ def test_concatenation_of_nothing_is_no_graphs():
     nothing = Graphs.concat([])
     assert (len(nothing), nothing.num_nodes, nothing.num_edges) == (0, 0, 0)
     assert list(nothing) == []
-    assert contents(Graphs.concat([nothing, Graphs.from_edges(PAIR)])) == contents(Graphs.from_edges(PAIR))
+    assert contents(Graphs.concat([nothing, Graphs.from_edges(PAIR)])) == contents(
+        Graphs.from_edges(PAIR)
+    )
 
 
 def test_concatenation_of_thousands_of_vocabularies_takes_linear_time():
@@ -384,7 +471,9 @@ def test_concatenation_of_thousands_of_vocabularies_takes_linear_time():
 # Vocabularies of other graphs
 
 
-REFERENCE = Graphs.from_edges([(0, 1), (1, 2)], node_labels=["C", "N", "O"], edge_labels=["single", "double"])
+REFERENCE = Graphs.from_edges(
+    [(0, 1), (1, 2)], node_labels=["C", "N", "O"], edge_labels=["single", "double"]
+)
 
 
 def test_like_numbers_labels_as_the_reference_does():
@@ -395,7 +484,8 @@ def test_like_numbers_labels_as_the_reference_does():
 
 def test_an_unseen_label_is_an_error_that_names_the_element():
     with pytest.raises(
-        UnknownLabelError, match="node 1 has the label 'Xe', which is not among the 3 known ones: 'C', 'N', 'O'"
+        UnknownLabelError,
+        match="node 1 has the label 'Xe', which is not among the 3 known ones: 'C', 'N', 'O'",
     ):
         Graphs.from_edges(PAIR, node_labels=["O", "Xe"], edge_labels=["single"], like=REFERENCE)
     with pytest.raises(UnknownLabelError, match="edge 0 has the label None"):
@@ -403,7 +493,9 @@ def test_an_unseen_label_is_an_error_that_names_the_element():
 
 
 def test_unseen_labels_map_to_one_reserved_label():
-    made = Graphs.from_edges(PAIR, node_labels=["Xe", "Kr"], edge_labels=["single"], like=REFERENCE, unknown="map")
+    made = Graphs.from_edges(
+        PAIR, node_labels=["Xe", "Kr"], edge_labels=["single"], like=REFERENCE, unknown="map"
+    )
     assert made.node_labels == [UNKNOWN, UNKNOWN]
     assert made.node_label.tolist() == [3, 3]
     assert list(made.node_vocabulary) == ["C", "N", "O", UNKNOWN]
@@ -423,7 +515,11 @@ def test_with_labels_replaces_them_and_checks_their_number():
     made = REFERENCE.with_node_labels([1, 2, 1]).with_edge_labels(None)
     assert made.node_labels == [1, 2, 1]
     assert made.edge_vocabulary.constant
-    assert REFERENCE.with_node_labels(["O", "O", "C"], like=REFERENCE).node_label.tolist() == [2, 2, 0]
+    assert REFERENCE.with_node_labels(["O", "O", "C"], like=REFERENCE).node_label.tolist() == [
+        2,
+        2,
+        0,
+    ]
     with pytest.raises(GraphError, match="2 node labels were given for 3 nodes"):
         REFERENCE.with_node_labels([1, 2])
     with pytest.raises(GraphError, match="3 edge labels were given for 2 edges"):
@@ -431,7 +527,9 @@ def test_with_labels_replaces_them_and_checks_their_number():
 
 
 def test_renamed_changes_values_and_no_integers():
-    made = REFERENCE.renamed(node_labels={"C": "carbon", "H": "hydrogen"}, edge_labels={"single": 1})
+    made = REFERENCE.renamed(
+        node_labels={"C": "carbon", "H": "hydrogen"}, edge_labels={"single": 1}
+    )
     assert made.node_labels == ["carbon", "N", "O"]
     assert made.edge_labels == [1, "double"]
     assert torch.equal(made.node_label, REFERENCE.node_label)
@@ -444,7 +542,11 @@ def test_renamed_changes_values_and_no_integers():
 
 @given(graphs())
 def test_pickles_copies_and_moves_are_equal(collection):
-    for other in (pickle.loads(pickle.dumps(collection)), copy.deepcopy(collection), collection.to("cpu")):
+    for other in (
+        pickle.loads(pickle.dumps(collection)),
+        copy.deepcopy(collection),
+        collection.to("cpu"),
+    ):
         assert other.equals(collection)
         assert contents(other) == contents(collection)
         assert other.device == collection.device
@@ -457,14 +559,18 @@ def test_unknown_survives_pickling_as_the_same_object():
 
 
 def test_one_graph_of_a_huge_collection_pickles_small():
-    many = Graphs.from_edges([], sizes=[10] * 20_000, node_features=np.zeros((200_000, 8)), node_names=range(200_000))
+    many = Graphs.from_edges(
+        [], sizes=[10] * 20_000, node_features=np.zeros((200_000, 8)), node_names=range(200_000)
+    )
     whole, part = len(pickle.dumps(many)), len(pickle.dumps(many[7]))
     assert whole > 10_000_000
     assert part < 5_000
 
 
 def test_joblib_memory_maps_give_equal_graphs(tmp_path):
-    collection = Graphs.from_edges(PAIR, node_labels="ab", node_features=np.arange(4.0).reshape(2, 2))
+    collection = Graphs.from_edges(
+        PAIR, node_labels="ab", node_features=np.arange(4.0).reshape(2, 2)
+    )
     joblib.dump(collection, tmp_path / "graphs")
     loaded = joblib.load(tmp_path / "graphs", mmap_mode="r")
     assert loaded.equals(collection)
@@ -476,9 +582,14 @@ def test_cuda_graphs_agree_with_the_cpu():
     rng = np.random.default_rng(0)
     edges = np.concatenate([rng.integers(0, 5, (9, 2)) + 5 * graph for graph in range(4)])
     collection = Graphs.from_edges(
-        edges, sizes=[5] * 4, node_labels=rng.integers(0, 3, 20), edge_labels=list("abc" * 12), node_features=rng.random((20, 2)),
-        edge_features=rng.random((36, 1)), node_names=range(20),
-    )  # fmt: skip
+        edges,
+        sizes=[5] * 4,
+        node_labels=rng.integers(0, 3, 20),
+        edge_labels=list("abc" * 12),
+        node_features=rng.random((20, 2)),
+        edge_features=rng.random((36, 1)),
+        node_names=range(20),
+    )
     moved = collection.to("cuda")
     assert moved.device.type == "cuda"
     assert repr(moved).endswith("cuda:0)")
@@ -493,7 +604,10 @@ def test_cuda_graphs_agree_with_the_cpu():
         (moved.with_degree_labels("both"), collection.with_degree_labels("both")),
         (Graphs.concat([moved[:1], moved[1:]]), collection),
         (pickle.loads(pickle.dumps(moved)), collection),
-        (Graphs.from_edges(torch.from_numpy(edges).cuda(), sizes=[5] * 4), Graphs.from_edges(edges, sizes=[5] * 4)),
+        (
+            Graphs.from_edges(torch.from_numpy(edges).cuda(), sizes=[5] * 4),
+            Graphs.from_edges(edges, sizes=[5] * 4),
+        ),
     ]
     for ours, expected in pairs:
         assert ours.device.type == "cuda"
@@ -501,7 +615,10 @@ def test_cuda_graphs_agree_with_the_cpu():
     with pytest.raises(GraphError, match=r"different devices cannot be joined.*\.to\(device\)"):
         Graphs.concat([moved, collection])
     with pytest.raises(GraphError, match="edge_label is on cpu, but node_label is on cuda:0"):
-        Graphs(**{name: getattr(moved, name) for name in Graphs.__dataclass_fields__} | {"edge_label": collection.edge_label})
+        Graphs(
+            **{name: getattr(moved, name) for name in Graphs.__dataclass_fields__}
+            | {"edge_label": collection.edge_label}
+        )
 
 
 # Looks
@@ -509,10 +626,20 @@ def test_cuda_graphs_agree_with_the_cpu():
 
 def test_repr_says_what_is_here():
     assert repr(REFERENCE) == "Graphs(1 graph, 3 nodes, 2 edges, 3 node labels, 2 edge labels)"
-    assert repr(Graphs.from_edges([])) == "Graphs(1 graph, 0 nodes, 0 edges, no node labels, no edge labels)"
-    many = Graphs.from_edges([], sizes=[1] * 1000, node_labels=["a"] * 1000, node_features=np.zeros((1000, 2)))
-    assert repr(many) == "Graphs(1,000 graphs, 1,000 nodes, 0 edges, 1 node label, no edge labels, 2 node features)"
-    assert repr(Graphs.from_edges([(0, 1)], edge_features=[[0.5]])).endswith("no edge labels, 1 edge feature)")
+    assert (
+        repr(Graphs.from_edges([]))
+        == "Graphs(1 graph, 0 nodes, 0 edges, no node labels, no edge labels)"
+    )
+    many = Graphs.from_edges(
+        [], sizes=[1] * 1000, node_labels=["a"] * 1000, node_features=np.zeros((1000, 2))
+    )
+    assert (
+        repr(many)
+        == "Graphs(1,000 graphs, 1,000 nodes, 0 edges, 1 node label, no edge labels, 2 node features)"
+    )
+    assert repr(Graphs.from_edges([(0, 1)], edge_features=[[0.5]])).endswith(
+        "no edge labels, 1 edge feature)"
+    )
 
 
 CHANGES = {
@@ -532,12 +659,23 @@ CHANGES = {
 @pytest.mark.parametrize("changed", CHANGES)
 def test_equals_sees_every_difference(changed):
     base = {
-        "edges": PAIR, "sizes": [2], "node_labels": "ab", "edge_labels": "x", "node_features": [[1.0], [2.0]],
-        "edge_features": [[5.0]], "node_names": [(0, 0), (0, 1)], "graph_names": ["g"],
-    }  # fmt: skip
+        "edges": PAIR,
+        "sizes": [2],
+        "node_labels": "ab",
+        "edge_labels": "x",
+        "node_features": [[1.0], [2.0]],
+        "edge_features": [[5.0]],
+        "node_names": [(0, 0), (0, 1)],
+        "graph_names": ["g"],
+    }
     options = base | CHANGES[changed]
     if changed == "a size":
-        options |= {"node_labels": "abb", "node_features": [[1.0], [2.0], [2.0]], "node_names": "abc", "graph_names": "gh"}
+        options |= {
+            "node_labels": "abb",
+            "node_features": [[1.0], [2.0], [2.0]],
+            "node_names": "abc",
+            "graph_names": "gh",
+        }
     one, same, other = (Graphs.from_edges(**kept) for kept in (base, base, options))
     assert one.equals(same)
     assert not one.equals(other)
@@ -559,7 +697,9 @@ def test_reversing_turns_edges_and_twice_is_the_identity(collection):
 
 @given(graphs(), st.data())
 def test_induced_subgraphs_are_those_of_networkx(collection, data):
-    mask = data.draw(st.lists(st.booleans(), min_size=collection.num_nodes, max_size=collection.num_nodes))
+    mask = data.draw(
+        st.lists(st.booleans(), min_size=collection.num_nodes, max_size=collection.num_nodes)
+    )
     kept = [node for node, keep in enumerate(mask) if keep]
     shuffled = data.draw(st.permutations(kept))
     part = collection.induced(torch.tensor(mask, dtype=torch.bool))
@@ -571,10 +711,19 @@ def test_induced_subgraphs_are_those_of_networkx(collection, data):
         (s, t, repr(collection.edge_labels[edge])) for s, t, edge in expected.edges(data="edge")
     )
     assert part.node_labels == [collection.node_labels[node] for node in kept]
-    assert part.sizes.tolist() == [sum(mask[start:stop]) for start, stop in zip(*_bounds(collection), strict=True)]
-    assert collection.node_names is None or part.node_names.tolist() == [collection.node_names[node] for node in kept]
-    assert collection.node_features is None or torch.equal(part.node_features, collection.node_features[kept])
-    assert collection.graph_names is None or part.graph_names.tolist() == collection.graph_names.tolist()
+    assert part.sizes.tolist() == [
+        sum(mask[start:stop]) for start, stop in zip(*_bounds(collection), strict=True)
+    ]
+    assert collection.node_names is None or part.node_names.tolist() == [
+        collection.node_names[node] for node in kept
+    ]
+    assert collection.node_features is None or torch.equal(
+        part.node_features, collection.node_features[kept]
+    )
+    assert (
+        collection.graph_names is None
+        or part.graph_names.tolist() == collection.graph_names.tolist()
+    )
     Graphs(**{name: getattr(part, name) for name in Graphs.__dataclass_fields__})
 
 
@@ -612,7 +761,9 @@ def test_degree_labels_are_the_degrees_of_networkx(collection):
     for (direction, multiplicity), degrees in expected.items():
         labeled = collection.with_degree_labels(direction, multiplicity=multiplicity)
         assert labeled.node_labels == degrees
-        assert labeled.with_node_labels(collection.node_labels).node_labels == collection.node_labels
+        assert (
+            labeled.with_node_labels(collection.node_labels).node_labels == collection.node_labels
+        )
         assert all(type(label) is int for label in labeled.node_vocabulary)
 
 
@@ -627,7 +778,12 @@ def test_degree_labels_can_follow_other_graphs_and_name_wrong_choices():
     star = Graphs.from_edges([(0, 1), (0, 2), (0, 3)])
     with pytest.raises(UnknownLabelError, match="node 0 has the label 3"):
         star.with_degree_labels("both", like=path)
-    assert star.with_degree_labels("both", like=path, unknown="map").node_labels == [UNKNOWN, 1, 1, 1]
+    assert star.with_degree_labels("both", like=path, unknown="map").node_labels == [
+        UNKNOWN,
+        1,
+        1,
+        1,
+    ]
     with pytest.raises(GraphError, match="direction='up': choose 'in' or 'out' or 'both'"):
         star.with_degree_labels("up")
     with pytest.raises(GraphError, match="multiplicity='twice': choose 'once' or 'per-edge'"):
@@ -637,7 +793,9 @@ def test_degree_labels_can_follow_other_graphs_and_name_wrong_choices():
 @given(graphs(min_graphs=1, labels=LABELS))
 def test_everything_that_makes_new_graphs_carries_the_rest_along(collection):
     whole = contents(collection)
-    relabeled = contents(collection.with_node_labels(range(collection.num_nodes)).with_edge_labels(None))
+    relabeled = contents(
+        collection.with_node_labels(range(collection.num_nodes)).with_edge_labels(None)
+    )
     for plain, other in zip(whole, relabeled, strict=True):
         assert {key: value for key, value in plain.items() if "labels" not in key} == {
             key: value for key, value in other.items() if "labels" not in key
@@ -652,7 +810,10 @@ def test_a_hundred_thousand_molecules_are_handled_in_bulk():
     nodes = np.arange(count * size).reshape(count, size)
     bonds = np.stack([nodes, np.roll(nodes, 1, axis=1)], -1).reshape(-1, 2)
     edges = np.concatenate([bonds, bonds[:, ::-1]])
-    labels = {"node_labels": (nodes % 7).ravel(), "edge_labels": np.tile(np.arange(count * size) % 4, 2)}
+    labels = {
+        "node_labels": (nodes % 7).ravel(),
+        "edge_labels": np.tile(np.arange(count * size) % 4, 2),
+    }
     calls = 0
 
     def counted(frame, event, argument):

@@ -14,7 +14,9 @@ from edgnn.errors import GraphError
 from edgnn.graphs import Graphs, Nodes
 from strategies import graphs
 
-COLLECTION = Graphs.from_edges([(0, 1), (1, 2), (3, 4)], sizes=[3, 2], node_labels=list("abcab"), node_names=list("vwxyz"))
+COLLECTION = Graphs.from_edges(
+    [(0, 1), (1, 2), (3, 4)], sizes=[3, 2], node_labels=list("abcab"), node_names=list("vwxyz")
+)
 
 
 @given(graphs(), st.data())
@@ -24,13 +26,17 @@ def test_indexing_agrees_with_a_list_of_node_numbers(collection, data):
     nodes, plain = Nodes(collection, chosen), [node % size for node in chosen]
     assert nodes.index.tolist() == plain
     assert nodes.labels == [collection.node_labels[node] for node in plain]
-    assert nodes.names == (None if collection.node_names is None else [collection.node_names[node] for node in plain])
+    assert nodes.names == (
+        None if collection.node_names is None else [collection.node_names[node] for node in plain]
+    )
     key = data.draw(st.slices(len(plain)))
     mask = data.draw(st.lists(st.booleans(), min_size=len(plain), max_size=len(plain)))
     assert nodes[key].index.tolist() == plain[key]
     for as_mask in (mask, np.array(mask, bool), torch.tensor(mask, dtype=torch.bool)):
         if as_mask is not mask or mask:
-            assert nodes[as_mask].index.tolist() == [node for node, keep in zip(plain, mask, strict=True) if keep]
+            assert nodes[as_mask].index.tolist() == [
+                node for node, keep in zip(plain, mask, strict=True) if keep
+            ]
     assert [node.index.tolist() for node in nodes] == [[node] for node in plain]
     assert nodes[key].graphs is collection
     if plain:
@@ -65,12 +71,17 @@ def test_changing_the_index_afterwards_changes_nothing():
 
 
 def test_repr_says_how_many_of_what():
-    assert repr(COLLECTION.nodes[:2]) == "Nodes(2 of Graphs(2 graphs, 5 nodes, 3 edges, 3 node labels, no edge labels))"
+    assert (
+        repr(COLLECTION.nodes[:2])
+        == "Nodes(2 of Graphs(2 graphs, 5 nodes, 3 edges, 3 node labels, no edge labels))"
+    )
 
 
 def test_scikit_learn_splits_nodes_and_graphs():
     targets = [0, 1, 0, 1, 1]
-    train, test, y_train, y_test = train_test_split(COLLECTION.nodes, targets, test_size=2, random_state=0)
+    train, test, y_train, y_test = train_test_split(
+        COLLECTION.nodes, targets, test_size=2, random_state=0
+    )
     joined = Nodes.concat([*train, *test])
     assert sorted(joined.index.tolist()) == [0, 1, 2, 3, 4]
     assert [targets[node] for node in joined.index.tolist()] == [*y_train, *y_test]
@@ -108,10 +119,14 @@ def test_named_finds_nodes_in_the_order_asked():
     assert Nodes.named(single, ["x", "v", "x"]).index.tolist() == [2, 0, 2]
     assert Nodes.named(single, []).index.tolist() == []
     assert Nodes.named(single, iter(["w", "v"])).index.tolist() == [1, 0]
-    with pytest.raises(GraphError, match="entry 1 names the node 'nobody', which the graph does not have"):
+    with pytest.raises(
+        GraphError, match="entry 1 names the node 'nobody', which the graph does not have"
+    ):
         Nodes.named(single, ["v", "nobody"])
     for wrong in (COLLECTION, Graphs.from_edges([(0, 1)])):
-        with pytest.raises(GraphError, match="found by name in a single graph whose nodes have names"):
+        with pytest.raises(
+            GraphError, match="found by name in a single graph whose nodes have names"
+        ):
             Nodes.named(wrong, ["v"])
 
 

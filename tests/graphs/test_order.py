@@ -11,7 +11,7 @@ import edgnn
 from edgnn.errors import GraphError
 from edgnn.graphs import Graphs, Structure, _order
 from edgnn.nn import GraphModel, Inputs, NodeModel
-from edgnn.ops import neighbor_sum
+from edgnn.nn.ops import neighbor_sum
 from nn_reference import randomized
 from strategies import contents
 from strategies import graphs as random_graphs
@@ -25,7 +25,9 @@ def shuffled_grid(side, seed=0):
     number = torch.arange(side * side).view(side, side)
     right, down = (number[:, :-1], number[:, 1:]), (number[:-1], number[1:])
     ends = torch.cat([torch.stack([a.flatten(), b.flatten()], 1) for a, b in (right, down)])
-    return Graphs.from_edges(torch.randperm(side * side, generator=torch.Generator().manual_seed(seed))[ends])
+    return Graphs.from_edges(
+        torch.randperm(side * side, generator=torch.Generator().manual_seed(seed))[ends]
+    )
 
 
 @given(random_graphs())
@@ -71,7 +73,9 @@ def test_components_stand_together_by_rising_distance(collection):
 @given(random_graphs(names=False))
 def test_sums_over_neighbors_are_the_same_after_mapping_back(collection):
     close = collection.reordered()
-    x = torch.randint(-8, 8, (collection.num_nodes, 3), generator=torch.Generator().manual_seed(0)).double()
+    x = torch.randint(
+        -8, 8, (collection.num_nodes, 3), generator=torch.Generator().manual_seed(0)
+    ).double()
     result = neighbor_sum(x[close.old_number], Structure.of(close.graphs))
     assert torch.equal(result[close.new_number], neighbor_sum(x, Structure.of(collection)))
 
@@ -97,7 +101,9 @@ def test_neighbors_in_a_shuffled_grid_come_close():
 
 def test_the_order_depends_on_the_graphs_alone():
     grid = shuffled_grid(20)
-    turned = grid.reverse()._with(edge_source=grid.edge_source.flip(0), edge_target=grid.edge_target.flip(0))
+    turned = grid.reverse()._with(
+        edge_source=grid.edge_source.flip(0), edge_target=grid.edge_target.flip(0)
+    )
     assert torch.equal(grid.reordered().old_number, turned.reordered().old_number)
 
 

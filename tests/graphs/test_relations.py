@@ -26,7 +26,9 @@ def received(relations: Relations) -> dict[tuple[int, int], list[int]]:
     }
     bounds = relations.gather.indptr.tolist()
     return {
-        (relation, node_of_pair[pair]): relations.gather.indices[bounds[pair] : bounds[pair + 1]].tolist()
+        (relation, node_of_pair[pair]): relations.gather.indices[
+            bounds[pair] : bounds[pair + 1]
+        ].tolist()
         for relation, (start, stop) in enumerate(pairwise(relations.offset))
         for pair in range(start, stop)
     }
@@ -34,7 +36,12 @@ def received(relations: Relations) -> dict[tuple[int, int], list[int]]:
 
 def received_by_hand(collection, labels, direction):
     listed: dict[tuple[int, int], list[int]] = {}
-    triples = zip(collection.edge_source.tolist(), collection.edge_target.tolist(), collection.edge_label.tolist(), strict=True)
+    triples = zip(
+        collection.edge_source.tolist(),
+        collection.edge_target.tolist(),
+        collection.edge_label.tolist(),
+        strict=True,
+    )
     for source, target, label in triples:
         if label < labels:
             listed.setdefault((label, target), []).append(source)
@@ -69,7 +76,11 @@ def cells_by_hand(collection, labels, direction, mean):
     """Return how often each node meets each (relation, neighbor's label), or its share of the node's edges of the relation."""
     edge_labels = len(collection.edge_vocabulary)
     received = received_by_hand(collection, edge_labels, direction)
-    counts = torch.zeros(collection.num_nodes, edge_labels * (1 + (direction == "both")) * labels, dtype=torch.float64)
+    counts = torch.zeros(
+        collection.num_nodes,
+        edge_labels * (1 + (direction == "both")) * labels,
+        dtype=torch.float64,
+    )
     for (relation, node), neighbors in received.items():
         for neighbor in neighbors:
             label = int(collection.node_label[neighbor])
@@ -92,15 +103,25 @@ def test_every_edge_stands_in_the_row_of_its_relation_and_node(collection, direc
 
 
 def test_parallel_edges_and_self_loops_are_counted_one_by_one():
-    collection = Graphs.from_edges([(0, 1), (0, 1), (1, 1), (1, 0)], edge_labels="xxxy", num_nodes=3)
+    collection = Graphs.from_edges(
+        [(0, 1), (0, 1), (1, 1), (1, 0)], edge_labels="xxxy", num_nodes=3
+    )
     relations = Structure.of(collection, relations=True).relations
-    assert received(relations) == {(0, 1): [0, 0, 1], (1, 0): [1], (2, 0): [1, 1], (2, 1): [1], (3, 1): [0]}
+    assert received(relations) == {
+        (0, 1): [0, 0, 1],
+        (1, 0): [1],
+        (2, 0): [1, 1],
+        (2, 1): [1],
+        (3, 1): [0],
+    }
     assert relations.offset == (0, 1, 2, 4, 5)
 
 
 def test_edges_with_the_reserved_label_belong_to_no_relation():
     known = Graphs.from_edges([(0, 1)], edge_labels=["x"])
-    collection = Graphs.from_edges([(0, 1), (1, 2)], edge_labels=["x", "new"], like=known.with_node_labels(None), unknown="map")
+    collection = Graphs.from_edges(
+        [(0, 1), (1, 2)], edge_labels=["x", "new"], like=known.with_node_labels(None), unknown="map"
+    )
     assert collection.edge_vocabulary == Vocabulary(["x", UNKNOWN])
     relations = Structure.of(collection, relations=True).relations
     assert received(relations) == {(0, 1): [0], (1, 0): [1]}
@@ -113,11 +134,19 @@ def test_relations_are_left_out_unless_asked_for_and_count_as_memory():
     assert plain.relations is None
     assert plain.sources is None
     assert listed.nbytes == plain.nbytes + listed.relations.nbytes + listed.sources.nbytes
-    assert listed.relations.nbytes == listed.relations.gather.nbytes + listed.relations.spread.nbytes > 0
-    assert listed.sources.nbytes == listed.sources.gather.nbytes + listed.sources.spread.nbytes + 4 * 4
+    assert (
+        listed.relations.nbytes
+        == listed.relations.gather.nbytes + listed.relations.spread.nbytes
+        > 0
+    )
+    assert (
+        listed.sources.nbytes == listed.sources.gather.nbytes + listed.sources.spread.nbytes + 4 * 4
+    )
     assert Structure.of(collection, relations="targets").sources is None
     assert Structure.of(collection, relations="sources").relations is None
-    with pytest.raises(ValueError, match="relations='edges': choose False, True, 'targets' or 'sources'"):
+    with pytest.raises(
+        ValueError, match="relations='edges': choose False, True, 'targets' or 'sources'"
+    ):
         Structure.of(collection, relations="edges")
 
 
@@ -128,15 +157,27 @@ def test_moving_keeps_relations():
     assert received(moved.relations) == received(structure.relations)
     assert sent(moved.sources) == sent(structure.sources)
     assert moved.sources.features.dtype == torch.float64
-    assert moved.sources.features.tolist() == structure.sources.features.tolist() == [[1.0], [2.0], [1.0], [2.0]]
+    assert (
+        moved.sources.features.tolist()
+        == structure.sources.features.tolist()
+        == [[1.0], [2.0], [1.0], [2.0]]
+    )
 
 
 @given(graphs(labels=LABELED, names=False), st.sampled_from(["both", "in"]))
-def test_every_edge_stands_in_the_row_of_its_receiver_with_what_its_source_sends(collection, direction):
+def test_every_edge_stands_in_the_row_of_its_receiver_with_what_its_source_sends(
+    collection, direction
+):
     labels = len(collection.edge_vocabulary)
     sources = Structure.of(collection, direction=direction, relations="sources").sources
-    assert {pair: sorted(nodes) for pair, nodes in sent(sources).items()} == sent_by_hand(collection, labels, direction)
-    assert sources.gather.shape == sources.spread.shape[::-1] == (sources.offset[-1], collection.num_nodes)
+    assert {pair: sorted(nodes) for pair, nodes in sent(sources).items()} == sent_by_hand(
+        collection, labels, direction
+    )
+    assert (
+        sources.gather.shape
+        == sources.spread.shape[::-1]
+        == (sources.offset[-1], collection.num_nodes)
+    )
     assert sources.num_relations == (labels + 1) * (2 if direction == "both" else 1)
     assert (sources.features is None) == (collection.edge_features is None)
     if collection.edge_features is None:
@@ -147,20 +188,35 @@ def test_every_edge_stands_in_the_row_of_its_receiver_with_what_its_source_sends
 
 def test_features_of_edges_stand_beside_their_sources():
     collection = Graphs.from_edges(
-        [(0, 1), (2, 1), (0, 1)], edge_labels="bab", edge_features=[[1.0], [2.0], [3.0]], num_nodes=3
+        [(0, 1), (2, 1), (0, 1)],
+        edge_labels="bab",
+        edge_features=[[1.0], [2.0], [3.0]],
+        num_nodes=3,
     )
     sources = Structure.of(collection, relations="sources").sources
     where = zip(
-        sources.relation_of_pair.tolist(), sources.gather.indices.tolist(), sources.features[:, 0].tolist(), strict=True
+        sources.relation_of_pair.tolist(),
+        sources.gather.indices.tolist(),
+        sources.features[:, 0].tolist(),
+        strict=True,
     )
     first = collection.edge_vocabulary.index("b")
     assert sorted(where) == sorted(
-        [(first, 0, 1.0), (first, 0, 3.0), (1 - first, 2, 2.0), (3 + first, 1, 1.0), (3 + first, 1, 3.0), (4 - first, 1, 2.0)]
+        [
+            (first, 0, 1.0),
+            (first, 0, 3.0),
+            (1 - first, 2, 2.0),
+            (3 + first, 1, 1.0),
+            (3 + first, 1, 3.0),
+            (4 - first, 1, 2.0),
+        ]
     )
 
 
 def test_loops_at_a_single_node_are_told_apart_by_their_label():
-    collection = Graphs.from_edges([(0, 0), (0, 0), (0, 0)], edge_labels="aab", edge_features=[[1.0], [2.0], [3.0]])
+    collection = Graphs.from_edges(
+        [(0, 0), (0, 0), (0, 0)], edge_labels="aab", edge_features=[[1.0], [2.0], [3.0]]
+    )
     for graphs_ in (collection, collection._with(edge_features=None)):
         sources = Structure.of(graphs_, relations="sources").sources
         assert sent(sources) == {(0, 0): [0, 0], (1, 0): [0], (3, 0): [0, 0], (4, 0): [0]}
@@ -168,12 +224,18 @@ def test_loops_at_a_single_node_are_told_apart_by_their_label():
 
 def test_edges_with_the_reserved_label_are_a_relation_of_their_own_by_source():
     known = Graphs.from_edges([(0, 1)], edge_labels=["x"])
-    collection = Graphs.from_edges([(0, 1), (1, 2)], edge_labels=["x", "new"], like=known.with_node_labels(None), unknown="map")
+    collection = Graphs.from_edges(
+        [(0, 1), (1, 2)], edge_labels=["x", "new"], like=known.with_node_labels(None), unknown="map"
+    )
     sources = Structure.of(collection, relations="sources").sources
     assert sent(sources) == {(0, 0): [1], (1, 1): [2], (2, 1): [0], (3, 2): [1]}
 
 
-@given(graphs(labels=LABELED, features=False, names=False), st.sampled_from(["both", "in"]), st.booleans())
+@given(
+    graphs(labels=LABELED, features=False, names=False),
+    st.sampled_from(["both", "in"]),
+    st.booleans(),
+)
 def test_cells_count_the_labels_of_neighbors_per_relation(collection, direction, dense):
     labels = len(collection.node_vocabulary)
     relations = Structure.of(collection, direction=direction, relations="targets").relations
@@ -189,7 +251,9 @@ def test_cells_count_the_labels_of_neighbors_per_relation(collection, direction,
 
 
 def test_only_the_cells_asked_for_are_counted():
-    collection = Graphs.from_edges([(0, 1), (2, 1), (1, 0), (0, 1)], edge_labels="xxyx", node_labels="abc")
+    collection = Graphs.from_edges(
+        [(0, 1), (2, 1), (1, 0), (0, 1)], edge_labels="xxyx", node_labels="abc"
+    )
     relations = Structure.of(collection, direction="in", relations="targets").relations
     every = Cells.of(relations, collection.node_label, 3)
     assert every.keys.tolist() == [0, 2, 4]
@@ -197,19 +261,29 @@ def test_only_the_cells_asked_for_are_counted():
     some = Cells.of(relations, collection.node_label, 3, keys=[1, 2, 4])
     assert some.keys.tolist() == [1, 2, 4]
     assert some.sums.to_dense().tolist() == [[0, 0, 1], [0, 1, 0], [0, 0, 0]]
-    torch.testing.assert_close(some.means.to_dense(), torch.tensor([[0, 0, 1], [0, 1 / 3, 0], [0, 0, 0]]))
+    torch.testing.assert_close(
+        some.means.to_dense(), torch.tensor([[0, 0, 1], [0, 1 / 3, 0], [0, 0, 0]])
+    )
     one = Cells.of(relations, collection.node_label, 3, keys=[0])
     assert isinstance(one.sums, CSR)
     assert isinstance(one.means, CSR)
     assert one.sums.to_dense().tolist() == [[0], [2], [0]]
     none = Cells.of(relations, collection.node_label, 3, keys=[])
-    assert (none.sums.shape, none.keys.dtype, none.index.dtype) == ((3, 0), torch.int64, torch.int64)
+    assert (none.sums.shape, none.keys.dtype, none.index.dtype) == (
+        (3, 0),
+        torch.int64,
+        torch.int64,
+    )
 
 
 def test_a_cell_beyond_the_last_one_asked_for_is_not_counted_as_that():
     collection = Graphs.from_edges([(0, 2), (1, 2)], node_labels="abc")
     relations = Structure.of(collection, direction="in", relations="targets").relations
-    assert Cells.of(relations, collection.node_label, 3, keys=[0]).sums.to_dense().tolist() == [[0], [0], [1]]
+    assert Cells.of(relations, collection.node_label, 3, keys=[0]).sums.to_dense().tolist() == [
+        [0],
+        [0],
+        [1],
+    ]
 
 
 def test_means_are_as_exact_as_their_type():
@@ -251,7 +325,10 @@ def test_turned_relations_list_who_receives(collection, direction):
     listed = received(turned)
     if direction == "both":
         assert turned is relations
-        listed = {((relation + groups // 2) % groups, node): nodes for (relation, node), nodes in listed.items()}
+        listed = {
+            ((relation + groups // 2) % groups, node): nodes
+            for (relation, node), nodes in listed.items()
+        }
     assert listed == reversed_by_hand(relations)
     assert received(_pairs.turned(relations)) == reversed_by_hand(relations)
     assert turned.spread.shape == (collection.num_nodes, turned.offset[-1])
@@ -265,13 +342,19 @@ def assert_fits(relations: Relations, senders: int, receivers: int) -> None:
     assert gather.blocks == spread.blocks
     pairs = relations.offset[-1] * gather.blocks
     assert (gather.shape, spread.shape) == ((pairs, senders), (receivers, pairs))
-    assert {part.dtype for part in (gather.indptr, gather.indices, spread.indptr, spread.indices)} == {torch.int32}
+    assert {
+        part.dtype for part in (gather.indptr, gather.indices, spread.indptr, spread.indices)
+    } == {torch.int32}
     for matrix, transpose in ((gather, relations.gather_t), (spread, relations.spread_t)):
         assert transpose is None or torch.equal(transpose.to_dense(), matrix.to_dense().T)
 
 
 def in_blocks(relations: Relations, blocks: int) -> Relations:
-    return replace(relations, gather=relations.gather.repeated(blocks), spread=relations.spread.repeated(blocks))
+    return replace(
+        relations,
+        gather=relations.gather.repeated(blocks),
+        spread=relations.spread.repeated(blocks),
+    )
 
 
 def received_in_blocks(relations: Relations) -> dict[tuple[int, int, int], list[int]]:
@@ -283,8 +366,14 @@ def received_in_blocks(relations: Relations) -> dict[tuple[int, int, int], list[
             row = member * relations.offset[-1] + pair
             start, stop = relations.gather.indptr[row : row + 2].tolist()
             if start < stop:
-                key = member, int(relations.relation_of_pair[pair]), int(relations.owner[row]) - member * nodes
-                listed[key] = [node - member * nodes for node in relations.gather.indices[start:stop].tolist()]
+                key = (
+                    member,
+                    int(relations.relation_of_pair[pair]),
+                    int(relations.owner[row]) - member * nodes,
+                )
+                listed[key] = [
+                    node - member * nodes for node in relations.gather.indices[start:stop].tolist()
+                ]
     return listed
 
 
@@ -294,12 +383,16 @@ def test_members_blocks_are_turned_each_by_itself(collection, blocks):
     turned = _pairs.turned(in_blocks(relations, blocks))
     assert_fits(turned, blocks * collection.num_nodes, blocks * collection.num_nodes)
     expected = reversed_by_hand(relations)
-    assert received_in_blocks(turned) == {(m, *pair): nodes for m in range(blocks) for pair, nodes in expected.items()}
+    assert received_in_blocks(turned) == {
+        (m, *pair): nodes for m in range(blocks) for pair, nodes in expected.items()
+    }
 
 
 @pytest.mark.parametrize("edges", [[(0, 1)], [(0, 0)], [(0, 0), (0, 0)]])
 def test_the_smallest_blocks_are_turned(edges):
-    relations = Structure.of(Graphs.from_edges(edges), direction="in", relations="targets").relations
+    relations = Structure.of(
+        Graphs.from_edges(edges), direction="in", relations="targets"
+    ).relations
     turned = _pairs.turned(in_blocks(relations, 2))
     source, target = edges[0]
     assert received_in_blocks(turned) == {(m, 0, source): [target] * len(edges) for m in range(2)}
@@ -310,14 +403,19 @@ def test_no_relations_turned_are_none():
     assert (turned.offset, turned.gather.shape, turned.spread.shape) == ((0,), (0, 2), (2, 0))
 
 
-@given(graphs(labels=LABELED, features=False, names=False), st.sampled_from([torch.float32, torch.float64]))
+@given(
+    graphs(labels=LABELED, features=False, names=False),
+    st.sampled_from([torch.float32, torch.float64]),
+)
 def test_averaged_relations_give_every_neighbor_its_share(collection, dtype):
     relations = Structure.of(collection, relations="targets").relations
     averaged = relations.averaged(dtype)
     assert received(averaged) == received(relations)
     assert averaged.gather.values.dtype == dtype
     assert averaged.gather.values.tolist() == [
-        torch.tensor(1 / len(neighbors), dtype=dtype).item() for neighbors in received(relations).values() for _ in neighbors
+        torch.tensor(1 / len(neighbors), dtype=dtype).item()
+        for neighbors in received(relations).values()
+        for _ in neighbors
     ]
     assert relations.gather.values is None
     assert not averaged.mirrored
@@ -331,7 +429,9 @@ def test_averages_reversed_are_not_those_of_the_mirrored_edges():
     assert back.gather.values.tolist() == [0.5, 0.5, 1.0, 1.0]
 
 
-@given(graphs(labels=LABELED, features=False, names=False, max_nodes=12), st.sampled_from([1, 3, 8]))
+@given(
+    graphs(labels=LABELED, features=False, names=False, max_nodes=12), st.sampled_from([1, 3, 8])
+)
 def test_pieces_hold_every_pair_once_and_no_more_than_asked_for_but_a_node(collection, size):
     relations = Structure.of(collection, relations="targets").relations
     found, rows = {}, 0
@@ -340,7 +440,10 @@ def test_pieces_hold_every_pair_once_and_no_more_than_asked_for_but_a_node(colle
         rows += piece.spread.shape[0]
         assert piece.gather.shape[0] == piece.offset[-1] < size + relations.num_relations
         assert piece.num_relations == relations.num_relations
-        found |= {(relation, node + first): neighbors for (relation, node), neighbors in received(piece).items()}
+        found |= {
+            (relation, node + first): neighbors
+            for (relation, node), neighbors in received(piece).items()
+        }
         assert piece.owner.tolist() == [node for _, node in received(piece)]
         assert_fits(piece, collection.num_nodes, piece.spread.shape[0])
     assert rows == collection.num_nodes
@@ -348,8 +451,12 @@ def test_pieces_hold_every_pair_once_and_no_more_than_asked_for_but_a_node(colle
 
 
 def test_pieces_keep_values_and_no_foreign_transposes():
-    collection = Graphs.from_edges([(0, 1), (2, 1), (1, 0), (0, 3), (3, 2), (0, 2)], edge_labels="xxyxyx")
-    relations = Structure.of(collection, direction="in", relations="targets").relations.averaged(torch.float64)
+    collection = Graphs.from_edges(
+        [(0, 1), (2, 1), (1, 0), (0, 3), (3, 2), (0, 2)], edge_labels="xxyxyx"
+    )
+    relations = Structure.of(collection, direction="in", relations="targets").relations.averaged(
+        torch.float64
+    )
     listed = replace(relations, gather_t=relations.gather.T, spread_t=relations.spread.T)
     pieces = listed.in_pieces(2)
     assert len(pieces) > 1
@@ -371,20 +478,26 @@ def test_what_fits_is_left_in_one_piece_and_no_piece_is_without_pairs():
     (first, piece), *others = relations.in_pieces(relations.offset[-1])
     assert (first, others) == (0, [])
     assert piece is relations
-    assert [(first, piece.offset[-1], piece.spread.shape[0]) for first, piece in relations.in_pieces(2)] == [
+    assert [
+        (first, piece.offset[-1], piece.spread.shape[0]) for first, piece in relations.in_pieces(2)
+    ] == [
         (0, 2, 2),
         (2, 1, 7),
     ]
     assert [piece.offset[-1] for _, piece in relations.in_pieces(1)] == [1, 1, 1]
     last = Graphs.from_edges([(0, 1), (1, 0), (0, 1), (0, 1)], edge_labels="xxyz", num_nodes=5)
     pieces = Structure.of(last, direction="in", relations="targets").relations.in_pieces(2)
-    assert [(first, piece.offset[-1], piece.spread.shape[0]) for first, piece in pieces] == [(0, 4, 5)]
+    assert [(first, piece.offset[-1], piece.spread.shape[0]) for first, piece in pieces] == [
+        (0, 4, 5)
+    ]
     twice = in_blocks(relations, 2)
     assert twice.in_pieces(1) == ((0, twice),)
 
 
 def test_tiles_cover_each_relation_of_each_member():
-    collection = Graphs.from_edges([(n, n + 1) for n in range(9)], edge_labels="aaaaaaabb", num_nodes=10)
+    collection = Graphs.from_edges(
+        [(n, n + 1) for n in range(9)], edge_labels="aaaaaaabb", num_nodes=10
+    )
     relations = Structure.of(collection, direction="in", relations="targets").relations
     table, sums = relations.tiles(3)
     assert table.tolist() == [[0, 0, 3], [0, 3, 6], [0, 6, 7], [1, 7, 9]]
@@ -396,7 +509,9 @@ def test_tiles_cover_each_relation_of_each_member():
 
 
 def test_what_was_derived_is_kept_but_not_pickled():
-    relations = Structure.of(Graphs.from_edges([(0, 1), (1, 0)]), direction="in", relations="targets").relations
+    relations = Structure.of(
+        Graphs.from_edges([(0, 1), (1, 0)]), direction="in", relations="targets"
+    ).relations
     assert relations.averaged(torch.float64) is relations.averaged(torch.float64)
     assert relations.averaged(torch.float32).gather.values.dtype == torch.float32
     assert relations.tiles(2) is relations.tiles(2)
@@ -425,5 +540,7 @@ def test_cuda_relations_agree_with_the_cpu(direction):
     cells, on_host = Cells.of(ours, label.cuda(), 7), Cells.of(theirs, label, 7)
     assert torch.equal(cells.keys, on_host.keys)
     for name in ("sums", "means"):
-        torch.testing.assert_close(getattr(cells, name).to("cpu").to_dense(), getattr(on_host, name).to_dense())
+        torch.testing.assert_close(
+            getattr(cells, name).to("cpu").to_dense(), getattr(on_host, name).to_dense()
+        )
     assert received(theirs.to("cuda").to("cpu")) == received(theirs)

@@ -18,7 +18,9 @@ def cycle(*nodes: int) -> list[tuple[int, int]]:
     return list(zip(nodes, (*nodes[1:], nodes[0]), strict=True))
 
 
-def rings(edges: list[tuple[int, int]], limit: int = 8, **options: int) -> tuple[list[int], list[int]]:
+def rings(
+    edges: list[tuple[int, int]], limit: int = 8, **options: int
+) -> tuple[list[int], list[int]]:
     nodes, found = ring_sizes(Graphs.from_edges(edges, **options), limit)
     return nodes.tolist(), found.tolist()
 
@@ -31,9 +33,14 @@ def by_networkx(graphs: Graphs, limit: int) -> tuple[list[int], list[int]]:
         rest = simple.copy()
         if a != b:
             rest.remove_edge(a, b)
-        length = nx.shortest_path_length(rest, a, b) + 1 if a != b and nx.has_path(rest, a, b) else 0
+        length = (
+            nx.shortest_path_length(rest, a, b) + 1 if a != b and nx.has_path(rest, a, b) else 0
+        )
         found.append(min(length, limit))
-    at = [[ring for ring, pair in zip(found, ends, strict=True) if node in pair and ring] for node in range(graphs.num_nodes)]
+    at = [
+        [ring for ring, pair in zip(found, ends, strict=True) if node in pair and ring]
+        for node in range(graphs.num_nodes)
+    ]
     return [min(sizes, default=0) for sizes in at], found
 
 
@@ -63,7 +70,10 @@ def test_a_diagonal_cuts_a_square_into_triangles():
 
 
 def test_a_bridge_between_two_rings_is_in_none_though_its_ends_are():
-    assert rings([*cycle(0, 1, 2), (2, 3), *cycle(3, 4, 5, 6)]) == ([3, 3, 3, 4, 4, 4, 4], [3, 3, 3, 0, 4, 4, 4, 4])
+    assert rings([*cycle(0, 1, 2), (2, 3), *cycle(3, 4, 5, 6)]) == (
+        [3, 3, 3, 4, 4, 4, 4],
+        [3, 3, 3, 0, 4, 4, 4, 4],
+    )
 
 
 def test_a_tree_has_no_rings():
@@ -118,7 +128,10 @@ def test_roots_searched_one_by_one_find_the_same(seed, limit):
 
 def test_labels_become_pairs_in_order_of_first_appearance():
     graphs = Graphs.from_edges(
-        [(3, 0), *cycle(0, 1, 2)], node_labels=["C", "N", "C", "C"], edge_labels=["-", "-", "=", "-"], node_names="abcd"
+        [(3, 0), *cycle(0, 1, 2)],
+        node_labels=["C", "N", "C", "C"],
+        edge_labels=["-", "-", "=", "-"],
+        node_names="abcd",
     )
     ringed = graphs.with_ring_sizes()
     assert ringed.node_labels == [("C", 3), ("N", 3), ("C", 3), ("C", 0)]
@@ -151,11 +164,15 @@ def test_rings_of_a_graph_do_not_depend_on_the_others(graphs):
 
 
 def test_labels_are_numbered_as_others_on_demand():
-    known = Graphs.from_edges(cycle(0, 1, 2), node_labels="CCC", edge_labels="---").with_ring_sizes()
+    known = Graphs.from_edges(
+        cycle(0, 1, 2), node_labels="CCC", edge_labels="---"
+    ).with_ring_sizes()
     path = Graphs.from_edges([(0, 1)], node_labels="CC", edge_labels="-")
     with pytest.raises(UnknownLabelError, match=r"^node 0 has the label \('C', 0\)"):
         path.with_ring_sizes(like=known)
-    joined = Graphs.from_edges([*cycle(0, 1, 2), *cycle(3, 4, 5), (2, 3)], node_labels="CCCCCC", edge_labels="-------")
+    joined = Graphs.from_edges(
+        [*cycle(0, 1, 2), *cycle(3, 4, 5), (2, 3)], node_labels="CCCCCC", edge_labels="-------"
+    )
     with pytest.raises(UnknownLabelError, match=r"^edge 6 has the label \('-', 0\)"):
         joined.with_ring_sizes(like=known)
     assert path.with_ring_sizes(like=known, unknown="map").node_labels == [UNKNOWN, UNKNOWN]
@@ -163,7 +180,9 @@ def test_labels_are_numbered_as_others_on_demand():
 
 def test_the_reserved_unknown_label_stays_as_it_is_and_stays_last():
     known = Graphs.from_edges([(0, 1)], node_labels="CN", edge_labels="-")
-    graphs = Graphs.from_edges(cycle(0, 1, 2), node_labels="XCY", edge_labels="-=-", like=known, unknown="map")
+    graphs = Graphs.from_edges(
+        cycle(0, 1, 2), node_labels="XCY", edge_labels="-=-", like=known, unknown="map"
+    )
     ringed = graphs.with_ring_sizes()
     assert ringed.node_labels == [UNKNOWN, ("C", 3), UNKNOWN]
     assert list(ringed.node_vocabulary) == [("C", 3), UNKNOWN]
@@ -184,7 +203,16 @@ def test_mutag_has_rings_of_five_and_six_only():
 
 def test_a_large_ring_and_a_large_star_take_no_more_than_their_size():
     size = 100_000
-    assert (ring_sizes(Graphs.from_edges(torch.stack([torch.arange(size), torch.arange(1, size + 1) % size], 1)))[1] == 8).all()
-    assert not ring_sizes(Graphs.from_edges(torch.stack([torch.zeros(size, dtype=torch.int64), torch.arange(size) + 1], 1)))[
-        1
-    ].any()
+    assert (
+        ring_sizes(
+            Graphs.from_edges(
+                torch.stack([torch.arange(size), torch.arange(1, size + 1) % size], 1)
+            )
+        )[1]
+        == 8
+    ).all()
+    assert not ring_sizes(
+        Graphs.from_edges(
+            torch.stack([torch.zeros(size, dtype=torch.int64), torch.arange(size) + 1], 1)
+        )
+    )[1].any()

@@ -15,7 +15,9 @@ from edgnn.graphs import CSR, Graphs, Structure, _structure
 from edgnn.graphs._halo import Halo
 from strategies import INTEGERS, STRINGS, graphs
 
-OPTIONS = [{"direction": d, "multiplicity": m} for d in ("both", "in") for m in ("once", "per-edge")]
+OPTIONS = [
+    {"direction": d, "multiplicity": m} for d in ("both", "in") for m in ("once", "per-edge")
+]
 INDEX = torch.tensor([[0, 1], [1, 0]])
 LABELED = st.sampled_from([None, STRINGS, INTEGERS])
 
@@ -76,7 +78,10 @@ def test_every_entry_is_what_counting_by_hand_gives(collection):
     for options in OPTIONS:
         structure = Structure.of(collection, **options)
         neighbors, sums = counted_by_hand(collection, **options)
-        transposed = [[v for v, row in enumerate(neighbors) for u in row if u == w] for w in range(len(neighbors))]
+        transposed = [
+            [v for v, row in enumerate(neighbors) for u in row if u == w]
+            for w in range(len(neighbors))
+        ]
         assert rows(structure.neighbors) == neighbors
         assert rows(structure.neighbors_t) == transposed
         assert (structure.neighbors_t is structure.neighbors) == (options["direction"] == "both")
@@ -99,7 +104,11 @@ def test_every_entry_is_what_counting_by_hand_gives(collection):
 def test_neighbors_of_a_small_multigraph_as_the_paper_has_them():
     collection = Graphs.from_edges([(0, 0), (0, 1), (0, 1), (1, 0), (2, 1)], edge_labels="xxyxy")
     assert rows(Structure.of(collection).neighbors) == [[0, 1], [0, 2], [1]]
-    assert rows(Structure.of(collection, multiplicity="per-edge").neighbors) == [[0, 0, 1, 1, 1], [0, 0, 0, 2], [1]]
+    assert rows(Structure.of(collection, multiplicity="per-edge").neighbors) == [
+        [0, 0, 1, 1, 1],
+        [0, 0, 0, 2],
+        [1],
+    ]
     assert rows(Structure.of(collection, direction="in").neighbors) == [[0, 1], [0, 2], []]
     assert rows(Structure.of(collection, direction="in").neighbors_t) == [[0, 1], [0], [1]]
     assert dense(Structure.of(collection).C_in).tolist() == [[2, 0], [1, 2], [0, 0]]
@@ -115,10 +124,16 @@ def test_a_disjoint_union_has_the_blocks_of_its_graphs(collection, options):
         assert torch.equal(whole.neighbors.to_dense(), blocks.reshape(whole.neighbors.shape))
         for name in ("C_in", "C_out", "F_in", "F_out"):
             if getattr(whole, name) is not None:
-                assert torch.equal(dense(getattr(whole, name)), torch.cat([dense(getattr(part, name)) for part in parts]))
+                assert torch.equal(
+                    dense(getattr(whole, name)),
+                    torch.cat([dense(getattr(part, name)) for part in parts]),
+                )
 
 
-@pytest.mark.parametrize(("nodes", "labels", "kind"), [(8, 2, torch.Tensor), (16, 1, torch.Tensor), (17, 1, CSR), (6, 3, CSR)])
+@pytest.mark.parametrize(
+    ("nodes", "labels", "kind"),
+    [(8, 2, torch.Tensor), (16, 1, torch.Tensor), (17, 1, CSR), (6, 3, CSR)],
+)
 def test_counts_are_dense_up_to_eight_entries_per_edge(nodes, labels, kind):
     structure = Structure.from_edge_index(INDEX, num_nodes=nodes, num_edge_labels=labels)
     assert isinstance(structure.C_in, kind)
@@ -140,7 +155,9 @@ def test_dense_and_sparse_counts_are_equal(collection):
         assert getattr(sparse, name).values.dtype == torch.float32
 
 
-@given(graphs(labels=LABELED, names=False), st.sampled_from(OPTIONS), st.randoms(use_true_random=False))
+@given(
+    graphs(labels=LABELED, names=False), st.sampled_from(OPTIONS), st.randoms(use_true_random=False)
+)
 def test_edge_index_gives_the_same_structure_in_any_edge_order(collection, options, random):
     order = list(range(collection.num_edges))
     random.shuffle(order)
@@ -153,7 +170,9 @@ def test_edge_index_gives_the_same_structure_in_any_edge_order(collection, optio
         "num_edge_labels": len(collection.edge_vocabulary),
     }
     made = Structure.from_edge_index(index, **arrays, **options)
-    batched = Structure.from_edge_index(index.int(), **arrays, batch=collection.graph_of_node, **options)
+    batched = Structure.from_edge_index(
+        index.int(), **arrays, batch=collection.graph_of_node, **options
+    )
     expected = Structure.of(collection, **options)
     for structure in (made, batched):
         assert rows(structure.neighbors) == rows(expected.neighbors)
@@ -170,7 +189,11 @@ def test_edges_with_the_reserved_label_join_neighbors_but_are_not_counted(nodes)
     known = Graphs.from_edges([(0, 1), (1, 2)], edge_labels="xy")
     like = known.with_node_labels(None)
     collection = Graphs.from_edges(
-        [(0, 1), (2, 1), (0, 2), (0, 1)], edge_labels="xzyx", num_nodes=nodes, like=like, unknown="map"
+        [(0, 1), (2, 1), (0, 2), (0, 1)],
+        edge_labels="xzyx",
+        num_nodes=nodes,
+        like=like,
+        unknown="map",
     )
     structure = Structure.of(collection)
     assert isinstance(structure.C_in, CSR) == (nodes == 99)
@@ -196,31 +219,63 @@ def test_edge_index_alone_settles_nodes_and_labels():
     [
         ([[0], [1]], {}, r"edge_index must be a tensor of shape \(2, E\), got a list"),
         (INDEX[0], {}, r"edge_index must have the shape \(2, E\), got \(2,\)"),
-        (torch.zeros(5, 2, dtype=torch.int64), {}, r"edge_index must have the shape \(2, E\), got \(5, 2\)"),
+        (
+            torch.zeros(5, 2, dtype=torch.int64),
+            {},
+            r"edge_index must have the shape \(2, E\), got \(5, 2\)",
+        ),
         (INDEX + 0.5, {}, "edge_index must hold whole numbers, got torch.float32"),
         (INDEX, {"edge_type": torch.zeros(2)}, "edge_type must hold whole numbers"),
         (INDEX, {"edge_type": torch.tensor([0])}, "1 edge labels were given for 2 edges"),
-        (INDEX, {"edge_type": torch.tensor([0]), "batch": torch.tensor([0, 0])}, "1 edge labels were given for 2 edges"),
-        (INDEX, {"edge_type": torch.tensor([0, 3]), "num_edge_labels": 3}, "edge 1 has the label number 3"),
+        (
+            INDEX,
+            {"edge_type": torch.tensor([0]), "batch": torch.tensor([0, 0])},
+            "1 edge labels were given for 2 edges",
+        ),
+        (
+            INDEX,
+            {"edge_type": torch.tensor([0, 3]), "num_edge_labels": 3},
+            "edge 1 has the label number 3",
+        ),
         (INDEX, {"edge_type": torch.tensor([0, -1])}, "edge 1 has the label number -1"),
-        (INDEX, {"edge_features": torch.zeros(3, 1)}, "3 rows of edge features were given for 2 edges"),
-        (INDEX, {"edge_features": torch.zeros(3, 1), "batch": torch.tensor([0, 0])}, "3 rows of edge features were given"),
+        (
+            INDEX,
+            {"edge_features": torch.zeros(3, 1)},
+            "3 rows of edge features were given for 2 edges",
+        ),
+        (
+            INDEX,
+            {"edge_features": torch.zeros(3, 1), "batch": torch.tensor([0, 0])},
+            "3 rows of edge features were given",
+        ),
         (INDEX, {"edge_features": torch.zeros(2)}, "edge features must be a float matrix"),
         (INDEX, {"num_nodes": 1}, "edge 1 starts at node 1, but there are 1 nodes"),
         (INDEX - 1, {}, "edge 0 starts at node -1"),
-        (INDEX + 1, {"batch": torch.tensor([0, 0])}, "edge 1 starts at node 2, but there are 2 nodes"),
-        (INDEX, {"batch": torch.tensor([0, 0, 0]), "num_nodes": 2}, "batch must give one graph number per node, 2 of them"),
+        (
+            INDEX + 1,
+            {"batch": torch.tensor([0, 0])},
+            "edge 1 starts at node 2, but there are 2 nodes",
+        ),
+        (
+            INDEX,
+            {"batch": torch.tensor([0, 0, 0]), "num_nodes": 2},
+            "batch must give one graph number per node, 2 of them",
+        ),
         (INDEX, {"batch": torch.tensor([[0, 0]])}, "batch must give one graph number per node"),
         (INDEX, {"batch": torch.tensor([-1, 0])}, "node 0 has the graph number -1"),
         (INDEX, {"batch": torch.tensor([1, 0])}, "batch must rise"),
         (INDEX, {"batch": torch.tensor([0.0, 0.0])}, "batch must hold whole numbers"),
-        (INDEX, {"batch": torch.tensor([0, 1])}, "edge 0 joins node 0 of graph 0 to node 1 of graph 1"),
+        (
+            INDEX,
+            {"batch": torch.tensor([0, 1])},
+            "edge 0 joins node 0 of graph 0 to node 1 of graph 1",
+        ),
         (INDEX, {"direction": "out"}, "direction='out': choose 'both' or 'in'"),
         (INDEX, {"multiplicity": "twice"}, "multiplicity='twice': choose 'once' or 'per-edge'"),
         (INDEX, {"dtype": torch.float16}, "dtype=torch.float16 does not count exactly"),
         (INDEX, {"dtype": torch.int64}, "dtype=torch.int64 does not count exactly"),
     ],
-)  # fmt: skip
+)
 def test_wrong_arrays_and_choices_are_named(index, options, message):
     with pytest.raises(GraphError, match=message):
         Structure.from_edge_index(index, **options)
@@ -230,7 +285,9 @@ def test_counts_and_sums_come_in_double_precision_when_asked():
     third = torch.full((3, 1), 1 / 3, dtype=torch.float64)
     collection = Graphs.from_edges([(0, 1)] * 3, edge_features=third)
     double, single = Structure.of(collection, dtype=torch.float64), Structure.of(collection)
-    assert {double.C_in.dtype, double.C_out.dtype, double.F_in.dtype, double.F_out.dtype} == {torch.float64}
+    assert {double.C_in.dtype, double.C_out.dtype, double.F_in.dtype, double.F_out.dtype} == {
+        torch.float64
+    }
     assert single.F_in.dtype == torch.float32
     assert double.F_in[1].item() == third.sum().item()
     listed = Structure.of(collection, dtype=torch.float64, relations="sources").sources
@@ -245,7 +302,8 @@ def test_counts_beyond_what_float32_holds_exactly_are_refused(monkeypatch, nodes
     Structure.of(Graphs.from_edges([(0, 1)] * 3 + [(1, 0)] * 3, num_nodes=nodes))
     collection = Graphs.from_edges([(0, 1)] * 4, num_nodes=nodes)
     with pytest.raises(
-        GraphError, match=r"a node has 4 or more edges of one label.*exactly: build the structure with dtype=torch\.float64$"
+        GraphError,
+        match=r"a node has 4 or more edges of one label.*exactly: build the structure with dtype=torch\.float64$",
     ):
         Structure.of(collection)
     assert dense(Structure.of(collection, dtype=torch.float64).C_in)[1, 0] == 4
@@ -280,7 +338,10 @@ def test_feature_sums_have_the_same_bits_every_time():
 @pytest.mark.parametrize("options", OPTIONS)
 def test_moving_and_pickling_keep_everything(options):
     collection = Graphs.from_edges(
-        [(0, 1), (1, 2), (1, 2)], num_nodes=4, edge_labels="xyx", edge_features=[[1.0], [2.0], [4.0]]
+        [(0, 1), (1, 2), (1, 2)],
+        num_nodes=4,
+        edge_labels="xyx",
+        edge_features=[[1.0], [2.0], [4.0]],
     )
     structure = Structure.of(collection, **options)
     for other in (
@@ -290,7 +351,10 @@ def test_moving_and_pickling_keep_everything(options):
     ):
         assert_same(structure, other)
         assert (other.neighbors is other.neighbors_t) == (options["direction"] == "both")
-        assert (other.direction, other.multiplicity) == (options["direction"], options["multiplicity"])
+        assert (other.direction, other.multiplicity) == (
+            options["direction"],
+            options["multiplicity"],
+        )
     half = structure.to(dtype=torch.float16)
     assert half.F_in.dtype == half.C_in.dtype == torch.float16
     assert half.neighbors.indices.dtype == torch.int32
@@ -300,7 +364,11 @@ def devices(part) -> set[str]:
     """Return where all arrays of a structure, a matrix, or a list of pairs are."""
     if isinstance(part, torch.Tensor):
         return {part.device.type}
-    return set().union(*(devices(getattr(part, field.name)) for field in fields(part))) if is_dataclass(part) else set()
+    return (
+        set().union(*(devices(getattr(part, field.name)) for field in fields(part)))
+        if is_dataclass(part)
+        else set()
+    )
 
 
 @pytest.mark.parametrize("nodes", [3, 99])
@@ -320,7 +388,9 @@ def test_moving_takes_every_array_along(nodes, direction):
 
 
 @given(
-    graphs(labels=LABELED, names=False, min_nodes=1, min_graphs=1), st.sampled_from(OPTIONS), st.randoms(use_true_random=False)
+    graphs(labels=LABELED, names=False, min_nodes=1, min_graphs=1),
+    st.sampled_from(OPTIONS),
+    st.randoms(use_true_random=False),
 )
 def test_a_part_has_the_rows_of_its_nodes_with_columns_numbered_anew(collection, options, random):
     whole = Structure.of(collection, **options)
@@ -362,11 +432,17 @@ def test_repr_and_size_in_memory():
 def test_cuda_structures_agree_with_the_cpu(options, labels):
     generator = torch.Generator().manual_seed(1)
     graph = torch.arange(400) // 4
-    index = torch.randint(0, 4, (2, 2000), generator=generator) + torch.randint(0, 100, (2000,), generator=generator) * 4
+    index = (
+        torch.randint(0, 4, (2, 2000), generator=generator)
+        + torch.randint(0, 100, (2000,), generator=generator) * 4
+    )
     kinds = torch.randint(0, labels, (2000,), generator=generator)
     features = torch.randint(-8, 9, (2000, 3), generator=generator) / 4
     arrays = {"edge_type": kinds, "edge_features": features, "batch": graph, "num_nodes": 400}
-    moved = {name: value.cuda() if isinstance(value, torch.Tensor) else value for name, value in arrays.items()}
+    moved = {
+        name: value.cuda() if isinstance(value, torch.Tensor) else value
+        for name, value in arrays.items()
+    }
     ours = Structure.from_edge_index(index.cuda(), **moved, num_edge_labels=labels, **options)
     expected = Structure.from_edge_index(index, **arrays, num_edge_labels=labels, **options)
     assert ours.device.type == "cuda"
@@ -382,7 +458,10 @@ def test_cuda_feature_sums_have_the_same_bits_every_time():
     index = torch.randint(0, 50, (2, 200_000), generator=generator, device="cuda")
     features = torch.randn(200_000, 3, generator=generator, device="cuda")
     first, *others = (Structure.from_edge_index(index, edge_features=features) for _ in range(4))
-    assert all(torch.equal(first.F_in, other.F_in) and torch.equal(first.F_out, other.F_out) for other in others)
+    assert all(
+        torch.equal(first.F_in, other.F_in) and torch.equal(first.F_out, other.F_out)
+        for other in others
+    )
 
 
 MEASURED = """

@@ -24,7 +24,19 @@ SCALARS = st.one_of(
     st.tuples(st.integers(0, 2), st.text(max_size=1)),
 )
 NUMBERS = st.sampled_from(
-    [np.bool_, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64, np.float32, np.float64]
+    [
+        np.bool_,
+        np.int8,
+        np.uint8,
+        np.int16,
+        np.uint16,
+        np.int32,
+        np.uint32,
+        np.int64,
+        np.uint64,
+        np.float32,
+        np.float64,
+    ]
 )
 
 
@@ -45,7 +57,11 @@ def test_lists_are_numbered_in_order_of_first_appearance(values):
 
 @given(
     NUMBERS.flatmap(
-        lambda kind: npst.arrays(kind, st.integers(0, 20), elements={"allow_nan": False} if kind(0).dtype.kind == "f" else None)
+        lambda kind: npst.arrays(
+            kind,
+            st.integers(0, 20),
+            elements={"allow_nan": False} if kind(0).dtype.kind == "f" else None,
+        )
     )
 )
 @example(np.array([2**63 - 1, -(2**63), 0, -(2**63)]))
@@ -62,7 +78,10 @@ def test_arrays_and_tensors_are_numbered_as_their_lists(values):
         assert all(type(value) in (bool, int, float) for value in vocabulary)
 
 
-@pytest.mark.parametrize("labels", [np.array(["b", "a", "b"]), np.array(["b", "a", "b"], dtype=object), ("b", "a", "b"), "bab"])
+@pytest.mark.parametrize(
+    "labels",
+    [np.array(["b", "a", "b"]), np.array(["b", "a", "b"], dtype=object), ("b", "a", "b"), "bab"],
+)
 def test_text_gives_plain_strings(labels):
     ids, vocabulary = factorize(labels)
     assert (ids.tolist(), list(vocabulary)) == ([0, 1, 0], ["b", "a"])
@@ -88,12 +107,21 @@ def test_equal_values_of_different_types_are_one_label():
         (np.array([1.0, 2.0, NAN, NAN]), "the label of edge 2 is NaN"),
         (torch.tensor([NAN]), "the label of edge 0 is NaN"),
         (["a", Decimal("nan")], "the label of edge 1 is NaN"),
-        (["a", [1]], "the label of edge 1 is a list, which cannot be hashed: use a string, a number or a tuple"),
+        (
+            ["a", [1]],
+            "the label of edge 1 is a list, which cannot be hashed: use a string, a number or a tuple",
+        ),
         ([(1, [2])], "the label of edge 0 is a tuple, which cannot be hashed"),
         (["a", {}], "the label of edge 1 is a dict"),
         ([np.zeros(2), 1], "the label of edge 0 is a ndarray"),
-        (["a", torch.tensor(1)], r"the label of edge 1 is a tensor, which compares by identity.*\.tolist\(\)"),
-        (torch.zeros(2, 2), r"edge labels must be one value per edge, got an array of shape \(2, 2\)"),
+        (
+            ["a", torch.tensor(1)],
+            r"the label of edge 1 is a tensor, which compares by identity.*\.tolist\(\)",
+        ),
+        (
+            torch.zeros(2, 2),
+            r"edge labels must be one value per edge, got an array of shape \(2, 2\)",
+        ),
         (np.array(1), r"edge labels must be one value per edge, got an array of shape \(\)"),
         ({"a", "b"}, "edge labels are a set, not one value per edge"),
         ({"a": 1}, "edge labels are a dict, not one value per edge"),
@@ -120,12 +148,20 @@ def test_a_vocabulary_holds_distinct_hashable_values(values, message):
 
 def test_a_vocabulary_is_a_sequence():
     letters = Vocabulary("abc")
-    assert (len(letters), list(letters), letters[1], letters[-1], letters[1:]) == (3, ["a", "b", "c"], "b", "c", ("b", "c"))
+    assert (len(letters), list(letters), letters[1], letters[-1], letters[1:]) == (
+        3,
+        ["a", "b", "c"],
+        "b",
+        "c",
+        ("b", "c"),
+    )
     assert "a" in letters
     assert "d" not in letters
     assert (letters.index("c"), letters.index("b", 1, 2), letters.count("a")) == (2, 1, 1)
     assert list(reversed(letters)) == ["c", "b", "a"]
-    with pytest.raises(UnknownLabelError, match="label 'd' is not among the 3 known ones: 'a', 'b', 'c'"):
+    with pytest.raises(
+        UnknownLabelError, match="label 'd' is not among the 3 known ones: 'a', 'b', 'c'"
+    ):
         letters.index("d")
     with pytest.raises(UnknownLabelError):
         letters.index("a", 1)
@@ -165,12 +201,18 @@ def test_repr_of_a_long_vocabulary_is_short():
     assert preview([]) == ""
 
 
-@given(st.lists(st.sampled_from("abcd")), st.lists(st.sampled_from("abcdef"), unique=True), st.sampled_from(["error", "map"]))
+@given(
+    st.lists(st.sampled_from("abcd")),
+    st.lists(st.sampled_from("abcdef"), unique=True),
+    st.sampled_from(["error", "map"]),
+)
 def test_encoding_follows_the_reference(labels, known, unknown):
     like = Vocabulary(known)
     unseen = [label for label in labels if label not in known]
     if unseen and unknown == "error":
-        with pytest.raises(UnknownLabelError, match=f"graph {labels.index(unseen[0])} has the label '{unseen[0]}'"):
+        with pytest.raises(
+            UnknownLabelError, match=f"graph {labels.index(unseen[0])} has the label '{unseen[0]}'"
+        ):
             encode(labels, like, unknown, "graph")
         return
     ids, vocabulary = encode(labels, like, unknown, "graph")
@@ -179,7 +221,9 @@ def test_encoding_follows_the_reference(labels, known, unknown):
 
 
 def test_recoding_ignores_values_that_no_element_has():
-    ids, vocabulary = recode(torch.tensor([1, 1]), Vocabulary(["gone", "a"]), Vocabulary(["z", "a"]))
+    ids, vocabulary = recode(
+        torch.tensor([1, 1]), Vocabulary(["gone", "a"]), Vocabulary(["z", "a"])
+    )
     assert ids.tolist() == [1, 1]
     assert list(vocabulary) == ["z", "a"]
 
@@ -187,7 +231,10 @@ def test_recoding_ignores_values_that_no_element_has():
 def test_encoding_and_recoding_name_the_owner_of_a_wrong_label():
     with pytest.raises(GraphError, match="the label of edge 1 is a list"):
         encode(["a", []], Vocabulary("a"), what="edge")
-    with pytest.raises(UnknownLabelError, match=r"^node 1 has the label 'b', which is not among the 1 known ones: 'a'"):
+    with pytest.raises(
+        UnknownLabelError,
+        match=r"^node 1 has the label 'b', which is not among the 1 known ones: 'a'",
+    ):
         recode(torch.tensor([0, 1]), Vocabulary("ab"), Vocabulary("a"))
 
 

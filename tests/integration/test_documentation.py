@@ -61,7 +61,9 @@ def needs_real_data(found):
 
 def test_a_newcomer_needs_no_data_but_what_is_installed():
     for page in ("README.md", "docs/quickstart.md", "docs/molecules.md", "docs/tables.md"):
-        assert not needs_real_data(blocks(ROOT / page)), f"{page} names data that may have to be fetched"
+        assert not needs_real_data(blocks(ROOT / page)), (
+            f"{page} names data that may have to be fetched"
+        )
     assert needs_real_data(blocks(ROOT / "docs" / "nodes.md"))
 
 
@@ -88,9 +90,13 @@ def test_every_block_of_a_page_runs(page, tmp_path, monkeypatch, request):
 @pytest.mark.parametrize("page", PAGES, ids=names)
 def test_every_block_has_a_language_that_is_run_or_only_shown(page):
     for block in blocks(page):
-        assert block.language in {"python", *SHELL} | SHOWN_ONLY, f"{block.place}: what language is {block.language!r}?"
+        assert block.language in {"python", *SHELL} | SHOWN_ONLY, (
+            f"{block.place}: what language is {block.language!r}?"
+        )
         if block.language in SHOWN_ONLY and "prints" not in block.notes:
-            assert not list(command_lines(block.code)), f"{block.place}: commands belong in a block of sh or console"
+            assert not list(command_lines(block.code)), (
+                f"{block.place}: commands belong in a block of sh or console"
+            )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=names)
@@ -98,7 +104,9 @@ def test_no_block_is_left_out_without_a_reason_and_the_count(page):
     left = [block for block in blocks(page) if "not run" in block.notes]
     for block in left:
         assert len(block.notes["not run"].split()) > 1, f"{block.place}: say why it is not run"
-    assert len(left) == NOT_RUN.get(names(page), 0), f"not run: {[block.place for block in left]}; NOT_RUN has their number"
+    assert len(left) == NOT_RUN.get(names(page), 0), (
+        f"not run: {[block.place for block in left]}; NOT_RUN has their number"
+    )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=names)
@@ -108,7 +116,9 @@ def test_a_shortened_form_has_all_commands_of_its_block(page):
             assert block.language in SHELL, f"{block.place}: only commands have a shortened form"
             tested = {command_of(words) for words in command_lines(block.notes["tested as"])}
             for words in command_lines(block.code):
-                assert command_of(words) in tested, f"{block.place}: {' '.join(words)} is not in what is tested"
+                assert command_of(words) in tested, (
+                    f"{block.place}: {' '.join(words)} is not in what is tested"
+                )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=names)
@@ -117,7 +127,9 @@ def test_files_that_a_page_shows_are_used_by_it(page):
     for place, block in enumerate(found):
         if "file" in block.notes:
             file = Path(block.notes["file"])
-            later = "".join(other.tested for other in found[place + 1 :] if other.runs or "file" in other.notes)
+            later = "".join(
+                other.tested for other in found[place + 1 :] if other.runs or "file" in other.notes
+            )
             assert any(str(name) in later for name in (file, *file.parents[:-1])), (
                 f"{block.place}: no later block uses this file"
             )
@@ -141,9 +153,15 @@ def test_no_page_writes_into_the_folders_of_another():
     for page in PAGES:
         for block in blocks(page):
             for words in command_lines(block.code) if block.language == "sh" else ():
-                if words[:1] == ["edgnn"] and words[1:2] in (["train"], ["export"]) and "--out" in words:
+                if (
+                    words[:1] == ["edgnn"]
+                    and words[1:2] in (["train"], ["export"])
+                    and "--out" in words
+                ):
                     folder = words[words.index("--out") + 1]
-                    assert owners.setdefault(folder, page) == page, f"{folder} is a folder of {owners[folder]} and of {page}"
+                    assert owners.setdefault(folder, page) == page, (
+                        f"{folder} is a folder of {owners[folder]} and of {page}"
+                    )
     assert len(owners) > 10
 
 
@@ -161,7 +179,11 @@ def check_command(words, place):
     while words and hasattr(command, "commands") and words[0] in command.commands:
         command = command.commands[words[0]]
         words = words[1:]
-    options = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)} | {"--help"}
+    options = {
+        name
+        for parameter in command.params
+        for name in (*parameter.opts, *parameter.secondary_opts)
+    } | {"--help"}
     for word in words:
         if word.startswith("--"):
             assert word.split("=")[0] in options, f"{place}: {command.name} has no option {word}"
@@ -169,7 +191,9 @@ def check_command(words, place):
 
 @pytest.mark.parametrize("page", PAGES, ids=names)
 def test_links_within_the_repository_exist(page):
-    prose = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.S)  # SMILES look like links
+    prose = re.sub(
+        r"```.*?```|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.S
+    )  # SMILES look like links
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", prose):
         if not re.match(r"[a-z]+:", target):
             assert (page.parent / target).exists(), f"{target} does not exist"
@@ -184,16 +208,29 @@ def test_make_targets_named_in_the_pages_exist():
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 def test_the_demo_of_the_makefile_runs_when_shortened(tmp_path):
-    recipe = subprocess.run(["make", "-n", "demo"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    commands = [line.replace(".venv/bin/edgnn", "edgnn") for line in recipe.splitlines() if line.startswith(".venv/bin/edgnn")]
-    assert [command_of(words) for words in command_lines("\n".join(commands))] == [("edgnn", "reproduce"), ("edgnn", "report")]
-    PageRun(tmp_path)._shell("\n".join([commands[0] + " --models majority,ridge --runs 1", *commands[1:]]), "Makefile")
+    recipe = subprocess.run(
+        ["make", "-n", "demo"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    commands = [
+        line.replace(".venv/bin/edgnn", "edgnn")
+        for line in recipe.splitlines()
+        if line.startswith(".venv/bin/edgnn")
+    ]
+    assert [command_of(words) for words in command_lines("\n".join(commands))] == [
+        ("edgnn", "reproduce"),
+        ("edgnn", "report"),
+    ]
+    PageRun(tmp_path)._shell(
+        "\n".join([commands[0] + " --models majority,ridge --runs 1", *commands[1:]]), "Makefile"
+    )
     assert (tmp_path / "demo" / "report.html").is_file()
 
 
 def test_pages_in_restructured_text_have_no_code():
     for page in ROOT.glob("docs/**/*.rst"):
-        assert not re.search(r"(code-block|doctest|literalinclude)::|::\n\n ", page.read_text(encoding="utf-8")), names(page)
+        assert not re.search(
+            r"(code-block|doctest|literalinclude)::|::\n\n ", page.read_text(encoding="utf-8")
+        ), names(page)
 
 
 def test_no_page_names_a_path_of_one_machine():
@@ -219,7 +256,10 @@ def test_numbers_may_differ_where_the_page_says_so():
 
 
 def test_a_console_block_is_commands_and_what_they_print():
-    assert dialogue("$ one \\\n  --more\nprinted\n$ two\n") == [("one \\\n  --more\n", "printed\n"), ("two\n", "")]
+    assert dialogue("$ one \\\n  --more\nprinted\n$ two\n") == [
+        ("one \\\n  --more\n", "printed\n"),
+        ("two\n", ""),
+    ]
     with pytest.raises(AssertionError, match="begins with a command"):
         dialogue("printed\n")
 
@@ -237,7 +277,10 @@ def run_all(text, folder):
 def test_blocks_of_a_page_build_on_each_other(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     told = "<!-- tested as: echo $(cat a.txt) b -->\n```sh\nsleep 1000\n```\n<!-- prints -->\n```text\na b\n```\n"
-    run = run_all(f"<!-- file: a.txt -->\n```text\na\n```\n{told}```python\nx = 1\n```\n\n```python\nprint(x)\n```\n", tmp_path)
+    run = run_all(
+        f"<!-- file: a.txt -->\n```text\na\n```\n{told}```python\nx = 1\n```\n\n```python\nprint(x)\n```\n",
+        tmp_path,
+    )
     assert run.printed == "1\n"
 
 
@@ -262,6 +305,11 @@ def test_comments_above_a_block_are_known_and_blocks_are_closed(tmp_path):
 
 def test_blocks_inside_directives_and_lists_are_found(tmp_path):
     page = tmp_path / "page.md"
-    page.write_text("````{note}\n```python\n1\n```\n````\n\n- item\n  <!-- not run: no\n  device -->\n  ```sh\n  ls\n  ```\n")
-    assert [(block.language, block.code, block.line) for block in blocks(page)] == [("python", "1\n", 2), ("sh", "ls\n", 10)]
+    page.write_text(
+        "````{note}\n```python\n1\n```\n````\n\n- item\n  <!-- not run: no\n  device -->\n  ```sh\n  ls\n  ```\n"
+    )
+    assert [(block.language, block.code, block.line) for block in blocks(page)] == [
+        ("python", "1\n", 2),
+        ("sh", "ls\n", 10),
+    ]
     assert blocks(page)[1].notes == {"not run": "no\n  device"}

@@ -26,7 +26,13 @@ def seconds_of(*commands):
     """Run commands one after another; return the seconds they take, or take where no other process wants the cores."""
     before, start = processor_time(), time.perf_counter()
     for words in commands:
-        done = subprocess.run([EDGNN, *words], env=os.environ | {"NO_COLOR": "1"}, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [EDGNN, *words],
+            env=os.environ | {"NO_COLOR": "1"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert done.returncode == 0, done.stderr
     return min(time.perf_counter() - start, 1.2 * (processor_time() - before))
 
@@ -55,7 +61,9 @@ def share_of_the_most_frequent(truth):
 def test_two_hundred_smiles_with_classes_are_a_minute_from_predictions(samples):
     assert len(Path("molecules.csv").read_text(encoding="utf-8").splitlines()) == 201
     truth = dict(samples["molecules"](samples["RINGS"], ["CCCC", "CCCCC", "CC(C)(C)"]))
-    Path("new.csv").write_text("smiles\n" + "".join(f"{smiles}\n" for smiles in truth), encoding="utf-8")
+    Path("new.csv").write_text(
+        "smiles\n" + "".join(f"{smiles}\n" for smiles in truth), encoding="utf-8"
+    )
     seconds = seconds_of(
         ["train", "molecules.csv", "--target", "active", "--out", "run"],
         ["predict", "run", "new.csv", "--out", "predictions.csv"],

@@ -5,9 +5,19 @@ import sys
 import edgnn
 
 OPTIONAL = (
-    "gensim", "grakel", "matplotlib", "networkx", "numba", "pandas", "plotly", "pyarrow", "pyoxigraph", "rdflib", "rdkit",
+    "gensim",
+    "grakel",
+    "matplotlib",
+    "networkx",
+    "numba",
+    "pandas",
+    "plotly",
+    "pyarrow",
+    "pyoxigraph",
+    "rdflib",
+    "rdkit",
     "torch_geometric",
-)  # fmt: skip
+)
 
 CORE_ONLY = """
 import sys
@@ -27,7 +37,7 @@ assert edgnn.read(sys.argv[1] + "/g.json").num_edges == 3
 edgnn.write(graphs, sys.argv[1] + "/g.graphml")
 assert edgnn.read(sys.argv[1] + "/g.graphml").num_edges == 3
 assert edgnn.read(sys.argv[1] + "/x.nt").num_edges == 1
-import edgnn.cli, edgnn.bench, edgnn.draw, edgnn.wl
+import edgnn.cli, benchmarks, edgnn.report.draw, edgnn.wl
 assert edgnn.wl.refine(graphs).num_colors() == 3
 for call in (lambda: edgnn.to_networkx(graphs), lambda: edgnn.to_pyg(graphs), lambda: edgnn.from_smiles("C"),
              lambda: edgnn.read(sys.argv[1] + "/x.ttl"), lambda: edgnn.read(sys.argv[1] + "/x.csv")):
@@ -70,4 +80,6 @@ def test_importing_edgnn_loads_nothing_but_itself():
 def test_every_public_name_exists():
     for name in edgnn.__all__:
         assert getattr(edgnn, name) is not None
-    assert {name for name in dir(edgnn) if not name.startswith("__")} == set(edgnn.__all__) - {"__version__"}
+    assert {name for name in dir(edgnn) if not name.startswith("__")} == set(edgnn.__all__) - {
+        "__version__"
+    }

@@ -12,16 +12,38 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-NO_INDEX = ("No matching distribution", "Could not find a version", "Could not fetch", "ConnectionError", "NewConnectionError")
-OURS = ("EDGNN_DATA", "EDGNN_CACHE", "PYTHONPATH", "VIRTUAL_ENV", "COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG")
+NO_INDEX = (
+    "No matching distribution",
+    "Could not find a version",
+    "Could not fetch",
+    "ConnectionError",
+    "NewConnectionError",
+)
+OURS = (
+    "EDGNN_DATA",
+    "EDGNN_CACHE",
+    "PYTHONPATH",
+    "VIRTUAL_ENV",
+    "COVERAGE_PROCESS_START",
+    "COVERAGE_PROCESS_CONFIG",
+)
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
 
 def done(*command, **options):
     """Run a command; where it needs an index of packages that cannot be reached, skip."""
-    environment = {name: value for name, value in os.environ.items() if name not in OURS} | options.pop("env", {})
-    ended = subprocess.run(list(map(str, command)), env=environment, capture_output=True, text=True, check=False, **options)
+    environment = {
+        name: value for name, value in os.environ.items() if name not in OURS
+    } | options.pop("env", {})
+    ended = subprocess.run(
+        list(map(str, command)),
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        **options,
+    )
     told = ended.stdout + ended.stderr
     if ended.returncode and any(words in told for words in NO_INDEX):
         pytest.skip(f"no index of packages can be reached: {told.strip().splitlines()[-1]}")
@@ -33,8 +55,12 @@ def done(*command, **options):
 def copy(tmp_path_factory) -> Path:
     """The files of the repository, as a fresh clone would have them."""
     if shutil.which("git") is None or not (REPOSITORY / ".git").exists():
-        pytest.skip("this is no checkout of git, so nothing tells which files belong to the repository")
-    listed = done("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", cwd=REPOSITORY)
+        pytest.skip(
+            "this is no checkout of git, so nothing tells which files belong to the repository"
+        )
+    listed = done(
+        "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", cwd=REPOSITORY
+    )
     place = tmp_path_factory.mktemp("packaging") / "edgnn"
     for name in filter(None, listed.split("\0")):
         if (REPOSITORY / name).is_file():
@@ -58,7 +84,15 @@ def only_core(built, copy) -> Path:
     venv.create(place)
     programs = place / ("Scripts" if os.name == "nt" else "bin")
     into = (sys.executable, "-m", "pip", "--python", programs / "python")
-    done(*into, "install", "--quiet", "--no-compile", "-c", REPOSITORY / "constraints.txt", *built.glob("*.whl"))
+    done(
+        *into,
+        "install",
+        "--quiet",
+        "--no-compile",
+        "-c",
+        REPOSITORY / "constraints.txt",
+        *built.glob("*.whl"),
+    )
     return programs
 
 
@@ -71,9 +105,17 @@ def test_the_wheel_holds_every_file_of_the_package_and_nothing_else(built, copy)
     (wheel,) = built.glob("*.whl")
     names = members(wheel)
     package = copy / "src"
-    wanted = {str(path.relative_to(package).as_posix()) for path in (package / "edgnn").rglob("*") if path.is_file()}
+    wanted = {
+        str(path.relative_to(package).as_posix())
+        for path in (package / "edgnn").rglob("*")
+        if path.is_file()
+    }
     assert {name for name in names if ".dist-info/" not in name} == wanted
-    assert {"edgnn/py.typed", "edgnn/datasets/registry.toml", "edgnn/experiments/settings.toml"} <= names
+    assert {
+        "edgnn/py.typed",
+        "edgnn/datasets/registry.toml",
+        "edgnn/experiments/settings.toml",
+    } <= names
 
 
 def test_the_wheel_says_what_it_is(built):
@@ -104,9 +146,13 @@ def test_the_wheel_works_in_an_empty_environment(only_core, tmp_path):
     states = {finding["name"]: finding["state"] for finding in told["findings"]}
     assert told["works"] is True
     assert any("trained on built-in rings" in finding["told"] for finding in told["findings"])
-    assert {states[extra] for extra in ("rdf", "molecules", "tables", "kernels", "serve")} == {"absent"}
+    assert {states[extra] for extra in ("rdf", "molecules", "tables", "kernels", "serve")} == {
+        "absent"
+    }
     code = "import edgnn; print(edgnn.__file__); [getattr(edgnn, name) for name in edgnn.__all__]"
-    where = Path(done(only_core / "python", "-W", "error", "-c", code, env=alone, cwd=tmp_path).strip())
+    where = Path(
+        done(only_core / "python", "-W", "error", "-c", code, env=alone, cwd=tmp_path).strip()
+    )
     assert only_core.parent in where.parents
     version = done(only_core / "edgnn", "--version", env=alone, cwd=tmp_path)
     assert version.startswith("edgnn ")

@@ -14,8 +14,19 @@ import edgnn
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-ROOMS = [*(name for name in edgnn.__all__ if name not in edgnn._HOME and not name.startswith("_")), "bench"]
-LOADED = {"script": "src", "img": "src", "source": "src", "iframe": "src", "video": "src", "object": "data", "embed": "src"}
+ROOMS = [
+    *(name for name in edgnn.__all__ if name not in edgnn._HOME and not name.startswith("_")),
+    "bench",
+]
+LOADED = {
+    "script": "src",
+    "img": "src",
+    "source": "src",
+    "iframe": "src",
+    "video": "src",
+    "object": "data",
+    "embed": "src",
+}
 
 pytestmark = [
     pytest.mark.slow,
@@ -37,7 +48,13 @@ class Page(HTMLParser):
         self.ids |= {given[name] for name in ("id", "name") if given.get(name)}
         if tag == "a" and given.get("href"):
             self.links.append(given["href"])
-        if tag == "link" and given.get("rel") not in ("index", "search", "next", "prev", "canonical"):
+        if tag == "link" and given.get("rel") not in (
+            "index",
+            "search",
+            "next",
+            "prev",
+            "canonical",
+        ):
             self.loads.append(given["href"])
         if given.get(LOADED.get(tag, "")):
             self.loads.append(given[LOADED[tag]])
@@ -46,8 +63,22 @@ class Page(HTMLParser):
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     out = tmp_path_factory.mktemp("site") / "html"
-    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-n", "-q", "-b", "html", str(DOCS), str(out)]
-    built = subprocess.run(command, cwd=ROOT, env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True)
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-W",
+        "--keep-going",
+        "-n",
+        "-q",
+        "-b",
+        "html",
+        str(DOCS),
+        str(out),
+    ]
+    built = subprocess.run(
+        command, cwd=ROOT, env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True
+    )
     assert built.returncode == 0, built.stderr[-5000:]
     assert not built.stderr.strip()
     return out
@@ -73,7 +104,9 @@ def test_nothing_is_loaded_from_elsewhere(site, pages):
         for address in page.loads:
             assert not re.match(r"([a-z]+:)?//", address), f"{page.path.name} loads {address}"
     for path in site.rglob("*.css"):
-        for address in re.findall(r"url\(\s*[\"']?([^)\"']+)|@import\s+[\"']([^\"']+)", path.read_text(encoding="utf-8")):
+        for address in re.findall(
+            r"url\(\s*[\"']?([^)\"']+)|@import\s+[\"']([^\"']+)", path.read_text(encoding="utf-8")
+        ):
             assert not re.match(r"(https?:)?//", "".join(address)), f"{path.name} loads {address}"
 
 
@@ -83,7 +116,11 @@ def test_the_reference_has_every_public_name(room, pages):
     module = importlib.import_module(f"edgnn.{room}")
     for name in module.__all__:
         value = getattr(module, name)
-        anchor = f"module-edgnn.{room}.{name}" if isinstance(value, type(edgnn)) else f"edgnn.{room}.{name}"
+        anchor = (
+            f"module-edgnn.{room}.{name}"
+            if isinstance(value, type(edgnn))
+            else f"edgnn.{room}.{name}"
+        )
         assert anchor in anchors, f"edgnn.{room}.{name} is not in the reference"
 
 

@@ -22,7 +22,13 @@ from edgnn.io import _array_files, _arrays, _graph_writer, _growing, _piece_chec
 from edgnn.io._array_files import Entry, map_array, npy_header
 
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary() | st.just(edgnn.UNKNOWN),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text()
+    | st.binary()
+    | st.just(edgnn.UNKNOWN),
     lambda inner: st.tuples(inner, inner),
     max_leaves=4,
 )
@@ -59,23 +65,40 @@ def test_graphs_come_back_as_they_were(graphs):
 
 @given(st.lists(VALUES, min_size=1, max_size=6, unique=True))
 def test_label_values_and_names_of_all_types_come_back_with_their_types(values):
-    graphs = edgnn.Graphs.from_edges([], node_labels=values, node_names=values, graph_names=[values[0]])
+    graphs = edgnn.Graphs.from_edges(
+        [], node_labels=values, node_names=values, graph_names=[values[0]]
+    )
     back = reread(graphs).graphs
-    for one, other in ((back.node_labels, graphs.node_labels), (back.node_names, graphs.node_names)):
-        assert [(type(value), repr(value)) for value in one] == [(type(value), repr(value)) for value in other]
+    for one, other in (
+        (back.node_labels, graphs.node_labels),
+        (back.node_names, graphs.node_names),
+    ):
+        assert [(type(value), repr(value)) for value in one] == [
+            (type(value), repr(value)) for value in other
+        ]
     assert repr(back.graph_names[0]) == repr(values[0])
 
 
 def test_the_reserved_label_comes_back_as_the_one_there_is():
     known = edgnn.Graphs.from_edges([(0, 1)], node_labels=["a", "b"], edge_labels=["x"])
-    graphs = edgnn.Graphs.from_edges([(0, 1)], node_labels=["a", "c"], edge_labels=["y"], like=known, unknown="map")
+    graphs = edgnn.Graphs.from_edges(
+        [(0, 1)], node_labels=["a", "c"], edge_labels=["y"], like=known, unknown="map"
+    )
     back = reread(graphs).graphs
     assert back.node_labels[1] is edgnn.UNKNOWN
     assert edgnn.Structure.of(back).num_edge_labels == 1
 
 
 @pytest.mark.parametrize(
-    "targets", [[1, 0], [0.5, float("nan")], [True, False], ["yes", "no"], [[1.0, 2.0], [3.0, 4.0]], [("a", 1), None]]
+    "targets",
+    [
+        [1, 0],
+        [0.5, float("nan")],
+        [True, False],
+        ["yes", "no"],
+        [[1.0, 2.0], [3.0, 4.0]],
+        [("a", 1), None],
+    ],
 )
 def test_targets_of_graphs_come_back(targets):
     graphs = edgnn.Graphs.from_edges([(0, 1), (2, 3)], sizes=[2, 2])
@@ -105,7 +128,11 @@ def test_targets_of_nodes_come_back_with_their_nodes(tmp_path):
 )
 def test_targets_that_do_not_fit_are_refused(options, rule, tmp_path):
     with pytest.raises(GraphError, match=rule):
-        edgnn.write(edgnn.Graphs.from_edges([(0, 1), (2, 3)], sizes=[2, 2]), tmp_path / "g.graphs", **options)
+        edgnn.write(
+            edgnn.Graphs.from_edges([(0, 1), (2, 3)], sizes=[2, 2]),
+            tmp_path / "g.graphs",
+            **options,
+        )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -118,7 +145,8 @@ def test_names_can_be_left_on_disk(tmp_path):
 def test_a_label_that_json_cannot_hold_is_refused_and_nothing_is_left(tmp_path):
     graphs = edgnn.Graphs.from_edges([], node_labels=["a", frozenset("b")])
     with pytest.raises(
-        GraphError, match=r"node label 1 cannot be written: the label frozenset.* a file of arrays cannot store"
+        GraphError,
+        match=r"node label 1 cannot be written: the label frozenset.* a file of arrays cannot store",
     ):
         edgnn.write(graphs, tmp_path / "g.graphs")
     assert list(tmp_path.iterdir()) == []
@@ -128,7 +156,10 @@ def test_numpy_reads_the_arrays_too(tmp_path):
     graphs = edgnn.load_dataset("MUTAG").graphs
     edgnn.write(graphs, tmp_path / "g.graphs")
     for name in ("node_label", "edge_source", "graph_offset"):
-        assert np.array_equal(np.load(tmp_path / "g.graphs" / f"{name}.npy", allow_pickle=False), getattr(graphs, name).numpy())
+        assert np.array_equal(
+            np.load(tmp_path / "g.graphs" / f"{name}.npy", allow_pickle=False),
+            getattr(graphs, name).numpy(),
+        )
     entry = Entry("<f4", (12, 3), 0)
     np.save(tmp_path / "own.npy", np.zeros((12, 3), np.float32))
     assert (tmp_path / "own.npy").read_bytes()[:128] == npy_header(entry)
@@ -148,18 +179,34 @@ def test_same_graphs_give_the_same_bytes(tmp_path):
 @pytest.fixture
 def folder(tmp_path):
     place = tmp_path / "g.graphs"
-    edgnn.write(edgnn.load_dataset("MUTAG").graphs, place, targets=edgnn.load_dataset("MUTAG").targets)
+    edgnn.write(
+        edgnn.load_dataset("MUTAG").graphs, place, targets=edgnn.load_dataset("MUTAG").targets
+    )
     return place
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
 def test_arrays_are_mapped_not_read(folder):
     graphs = edgnn.read(folder)
-    places = [line.split() for line in Path("/proc/self/maps").read_text().splitlines() if str(folder) in line]
-    for name in ("node_label", "edge_source", "edge_target", "edge_label", "graph_offset", "edge_offset"):
+    places = [
+        line.split()
+        for line in Path("/proc/self/maps").read_text().splitlines()
+        if str(folder) in line
+    ]
+    for name in (
+        "node_label",
+        "edge_source",
+        "edge_target",
+        "edge_label",
+        "graph_offset",
+        "edge_offset",
+    ):
         address = getattr(graphs, name).data_ptr()
         found = [words for words in places if words[-1].endswith(f"/{name}.npy")]
-        assert any(int(start, 16) <= address < int(stop, 16) for start, stop in (words[0].split("-") for words in found)), name
+        assert any(
+            int(start, 16) <= address < int(stop, 16)
+            for start, stop in (words[0].split("-") for words in found)
+        ), name
 
 
 def test_changes_of_a_mapped_array_do_not_reach_the_file(folder):
@@ -168,7 +215,9 @@ def test_changes_of_a_mapped_array_do_not_reach_the_file(folder):
     assert edgnn.read(folder).node_label[0] != 6
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="files with holes, and the memory that there is")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="files with holes, and the memory that there is"
+)
 def test_an_array_may_be_larger_than_the_memory_of_the_machine(tmp_path):
     size = 2 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 8
     entry = Entry("<i8", (size,), 0)
@@ -214,8 +263,12 @@ def test_writing_in_pieces_and_reading_a_part_take_little_memory(run_python, tmp
     wrote, part, graph = map(float, run_python(MEASURE, tmp_path, OMP_NUM_THREADS="1").split())
     assert sum(file.stat().st_size for file in (tmp_path / "big.graphs").iterdir()) > 300e6
     assert wrote < 60
-    assert part < 40  # of 100 MB of sources; some systems are tens of megabytes behind in their counting
-    assert graph < 100  # a tenth of the ends, on disk and counted anew from the graph's first node: 40 of 200 MB, and 20
+    assert (
+        part < 40
+    )  # of 100 MB of sources; some systems are tens of megabytes behind in their counting
+    assert (
+        graph < 100
+    )  # a tenth of the ends, on disk and counted anew from the graph's first node: 40 of 200 MB, and 20
 
 
 def test_mapped_graphs_can_be_pickled(folder):
@@ -227,7 +280,10 @@ def test_mapped_graphs_can_be_pickled(folder):
 
 def test_mapped_graphs_are_refined_and_learned_from_as_others_are(folder):
     data, original = edgnn.load_dataset(folder), edgnn.load_dataset("MUTAG")
-    assert torch.equal(edgnn.wl.refine(data.graphs, rounds=3).at(3), edgnn.wl.refine(original.graphs, rounds=3).at(3))
+    assert torch.equal(
+        edgnn.wl.refine(data.graphs, rounds=3).at(3),
+        edgnn.wl.refine(original.graphs, rounds=3).at(3),
+    )
     options = {"layers": 1, "hidden": 8, "max_epochs": 3, "random_state": 0}
     one = edgnn.GraphClassifier(**options).fit(data.graphs[:60], data.targets[:60])
     other = edgnn.GraphClassifier(**options).fit(original.graphs[:60], original.targets[:60])
@@ -241,7 +297,9 @@ def change_header(folder, change):
     header = json.loads((folder / "graphs.json").read_text())
     change(header)
     canonical = json.dumps(header["content"], sort_keys=True, separators=(",", ":"))
-    (folder / "graphs.json").write_text(json.dumps(header | {"crc32": zlib.crc32(canonical.encode())}))
+    (folder / "graphs.json").write_text(
+        json.dumps(header | {"crc32": zlib.crc32(canonical.encode())})
+    )
 
 
 @pytest.mark.parametrize("name", ["edge_source.npy", "node_vocabulary.jsonl"])
@@ -265,13 +323,18 @@ def test_a_changed_number_is_found_when_asked_for(folder):
     data[-8] ^= 1
     path.write_bytes(data)
     edgnn.read(folder)
-    with pytest.raises(FormatError, match=r"edge_source.npy: the content has changed since it was written"):
+    with pytest.raises(
+        FormatError, match=r"edge_source.npy: the content has changed since it was written"
+    ):
         edgnn.read(folder, verify=True)
 
 
 def test_another_array_of_the_same_size_is_told(folder):
     np.save(folder / "edge_source.npy", np.zeros(7442, np.float64))
-    with pytest.raises(FormatError, match=r"edge_source.npy: the file does not begin as .* 7442 numbers of type <i8"):
+    with pytest.raises(
+        FormatError,
+        match=r"edge_source.npy: the file does not begin as .* 7442 numbers of type <i8",
+    ):
         edgnn.read(folder)
 
 
@@ -293,7 +356,9 @@ def test_a_header_that_is_none_is_told(folder, text, rule):
 def test_a_header_that_was_changed_is_told(folder):
     text = (folder / "graphs.json").read_text()
     (folder / "graphs.json").write_text(text.replace("7442", "7443"))
-    with pytest.raises(FormatError, match=r"graphs.json: the header has changed since it was written"):
+    with pytest.raises(
+        FormatError, match=r"graphs.json: the header has changed since it was written"
+    ):
         edgnn.read(folder)
 
 
@@ -301,19 +366,40 @@ def test_a_header_that_was_changed_is_told(folder):
     ("change", "rule"),
     [
         (lambda header: header.update(version=2), "update edgnn"),
-        (lambda header: header.update(format="edgnn structure"), "holds 'edgnn structure', not 'edgnn graphs'"),
-        (lambda header: header["content"].update(nodes=1), "'node_label' has the type <i8 and the shape"),
+        (
+            lambda header: header.update(format="edgnn structure"),
+            "holds 'edgnn structure', not 'edgnn graphs'",
+        ),
+        (
+            lambda header: header["content"].update(nodes=1),
+            "'node_label' has the type <i8 and the shape",
+        ),
         (lambda header: header["content"].update(nodes=1), "and 1 rows: copy"),
         (lambda header: header["content"].update(nodes=float("inf")), "lacks what it must tell"),
         (lambda header: header["content"].update(nodes=3371.5), "lacks what it must tell"),
         (lambda header: header["content"].pop("nodes"), "lacks what it must tell"),
         (lambda header: header["content"].pop("values"), "lacks what it must tell"),
         (lambda header: header["content"].update(values=3), "lacks what it must tell"),
-        (lambda header: header["content"]["values"].update(edge_vocabulary=[]), "lacks what it must tell"),
-        (lambda header: header["content"]["arrays"].pop("edge_label"), "lacks the array 'edge_label'"),
-        (lambda header: header["content"]["values"].pop("edge_vocabulary"), "lacks the values 'edge_vocabulary'"),
-        (lambda header: header["content"]["arrays"]["edge_label"].update(dtype="|O"), "'edge_label' in a way"),
-        (lambda header: header["content"]["arrays"]["edge_label"].update(shape=[-1]), "'edge_label' in a way"),
+        (
+            lambda header: header["content"]["values"].update(edge_vocabulary=[]),
+            "lacks what it must tell",
+        ),
+        (
+            lambda header: header["content"]["arrays"].pop("edge_label"),
+            "lacks the array 'edge_label'",
+        ),
+        (
+            lambda header: header["content"]["values"].pop("edge_vocabulary"),
+            "lacks the values 'edge_vocabulary'",
+        ),
+        (
+            lambda header: header["content"]["arrays"]["edge_label"].update(dtype="|O"),
+            "'edge_label' in a way",
+        ),
+        (
+            lambda header: header["content"]["arrays"]["edge_label"].update(shape=[-1]),
+            "'edge_label' in a way",
+        ),
         (lambda header: header["content"]["arrays"].update(edge_label=3), "'edge_label' in a way"),
     ],
 )
@@ -335,7 +421,12 @@ def put(folder, name, place, value):
 @pytest.mark.parametrize(
     ("name", "place", "value", "rule"),
     [
-        ("edge_source", 17, -1, "edge 17 starts at node -1, but its graph has the nodes from 0 to 16"),
+        (
+            "edge_source",
+            17,
+            -1,
+            "edge 17 starts at node -1, but its graph has the nodes from 0 to 16",
+        ),
         ("edge_target", 30, 20, "edge 30 points to node 20, but its graph"),
         ("node_label", 5, 7, "node 5 has the label number 7, but the vocabulary has 7"),
         ("edge_label", 9, 4, "edge 9 has the label number 4"),
@@ -343,7 +434,9 @@ def put(folder, name, place, value):
         ("edge_offset", 3, 0, "edge_offset must rise"),
     ],
 )
-def test_verifying_finds_what_makes_no_graphs_whatever_the_checksums_say(folder, name, place, value, rule):
+def test_verifying_finds_what_makes_no_graphs_whatever_the_checksums_say(
+    folder, name, place, value, rule
+):
     put(folder, name, place, value)
     edgnn.read(folder)
     with pytest.raises(FormatError, match=rule):
@@ -353,7 +446,12 @@ def test_verifying_finds_what_makes_no_graphs_whatever_the_checksums_say(folder,
 @pytest.mark.parametrize(
     ("name", "place", "value", "rule"),
     [
-        ("edge_source", 17, -1, "edge 17 starts at node -1, but its graph has the nodes from 0 to 16"),
+        (
+            "edge_source",
+            17,
+            -1,
+            "edge 17 starts at node -1, but its graph has the nodes from 0 to 16",
+        ),
         ("edge_target", 30, 20, "edge 30 points to node 20, but its graph"),
         ("node_label", 5, -1, "node 5 has the label number -1"),
         ("edge_label", 9, 4, "edge 9 has the label number 4"),
@@ -369,17 +467,23 @@ def test_damage_that_was_not_looked_for_is_not_written_on(folder, name, place, v
 
 
 def test_features_that_are_no_numbers_are_not_written_on(tmp_path):
-    edgnn.write(edgnn.Graphs.from_edges([(0, 1)], node_features=[[1.0], [2.0]]), tmp_path / "g.graphs")
+    edgnn.write(
+        edgnn.Graphs.from_edges([(0, 1)], node_features=[[1.0], [2.0]]), tmp_path / "g.graphs"
+    )
     put(tmp_path / "g.graphs", "node_features", (1, 0), np.nan)
     with pytest.raises(GraphError, match="feature 0 of node 1 is nan"):
         edgnn.write(edgnn.read(tmp_path / "g.graphs"), tmp_path / "copy.graphs")
 
 
 def test_nodes_of_targets_are_looked_at_only_when_asked_for(tmp_path):
-    edgnn.write(edgnn.Graphs.from_edges([(0, 1)]), tmp_path / "g.graphs", targets=[1, 2], nodes=[0, 1])
+    edgnn.write(
+        edgnn.Graphs.from_edges([(0, 1)]), tmp_path / "g.graphs", targets=[1, 2], nodes=[0, 1]
+    )
     put(tmp_path / "g.graphs", "target_nodes", 1, 2)
     assert edgnn.read_labeled(tmp_path / "g.graphs").nodes.index.tolist() == [0, 2]
-    with pytest.raises(FormatError, match=r"target_nodes.npy: it names nodes that are not among the 2"):
+    with pytest.raises(
+        FormatError, match=r"target_nodes.npy: it names nodes that are not among the 2"
+    ):
         edgnn.read(tmp_path / "g.graphs", verify=True)
 
 
@@ -398,7 +502,9 @@ def test_offsets_are_verified_in_bounded_memory():
 
 
 def test_verifying_finds_features_that_are_no_numbers(tmp_path):
-    edgnn.write(edgnn.Graphs.from_edges([(0, 1)], node_features=[[1.0], [2.0]]), tmp_path / "g.graphs")
+    edgnn.write(
+        edgnn.Graphs.from_edges([(0, 1)], node_features=[[1.0], [2.0]]), tmp_path / "g.graphs"
+    )
     put(tmp_path / "g.graphs", "node_features", (1, 0), np.nan)
     with pytest.raises(FormatError, match="feature 0 of node 1 is nan"):
         edgnn.read(tmp_path / "g.graphs", verify=True)
@@ -406,7 +512,9 @@ def test_verifying_finds_features_that_are_no_numbers(tmp_path):
 
 def test_a_file_in_the_place_of_the_folder_is_told(tmp_path):
     (tmp_path / "x.graphs").write_text("")
-    with pytest.raises(FormatError, match="this is a file, but the format 'edgnn graphs' is a folder"):
+    with pytest.raises(
+        FormatError, match="this is a file, but the format 'edgnn graphs' is a folder"
+    ):
         edgnn.read(tmp_path / "x.graphs")
     with pytest.raises(FileNotFoundError):
         edgnn.read(tmp_path / "y.graphs", format="arrays")

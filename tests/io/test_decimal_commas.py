@@ -33,9 +33,7 @@ def test_few_values_that_come_again_may_be_names():
 
 
 def test_a_table_of_molecules_names_the_line_and_the_comma(tmp_path):
-    rule = (
-        "the target 'logD' is '-0,405', a number with a decimal comma; write the numbers of the column with points, as -0.405"
-    )
+    rule = "the target 'logD' is '-0,405', a number with a decimal comma; write the numbers of the column with points, as -0.405"
     for gap in ("1,5", ""):
         (tmp_path / "a.csv").write_text(f"smiles;logD\nC;3\nCC;-0,405\nCCC;{gap}\n")
         with pytest.raises(FormatError) as error:
@@ -45,7 +43,9 @@ def test_a_table_of_molecules_names_the_line_and_the_comma(tmp_path):
 
 def test_a_gap_among_few_decimal_commas_is_not_asked_to_be_filled(tmp_path):
     (tmp_path / "a.csv").write_text("smiles;y\nC;0,5\nCC;0,5\nCCC;\nCCCC;1,5\nCCCCC;1,5\n")
-    with pytest.raises(FormatError, match="line 2: the target 'y' is '0,5', a number with a decimal comma"):
+    with pytest.raises(
+        FormatError, match="line 2: the target 'y' is '0,5', a number with a decimal comma"
+    ):
         read_smiles_table(tmp_path / "a.csv", target="y")
 
 
@@ -58,24 +58,42 @@ def test_tables_of_nodes_and_graphs_name_the_line(tmp_path):
     (tmp_path / "edges.csv").write_text("graph;source;target\ng;a;b\nh;a;c\n")
     (tmp_path / "nodes.csv").write_text("graph;node;age\ng;a;3\ng;b;4,5\nh;a;\nh;c;5,5\n")
     (tmp_path / "graphs.csv").write_text("graph;size\ng;2,5\nh;3\n")
-    with pytest.raises(FormatError, match=r"nodes.csv, line 3: the target 'age' is '4,5', a number with a decimal comma"):
+    with pytest.raises(
+        FormatError,
+        match=r"nodes.csv, line 3: the target 'age' is '4,5', a number with a decimal comma",
+    ):
         read_labeled(tmp_path, node_target="age")
-    with pytest.raises(FormatError, match=r"graphs.csv, line 2: the target 'size' is '2,5', a number with a decimal comma"):
+    with pytest.raises(
+        FormatError,
+        match=r"graphs.csv, line 2: the target 'size' is '2,5', a number with a decimal comma",
+    ):
         read_labeled(tmp_path, graph_target="size")
 
 
 def test_graphml_and_json_name_the_node(tmp_path):
     values = {"a": "1,5", "b": "2,5", "c": "3,5"}
     nodes = [{"id": name, "age": value} for name, value in values.items()]
-    (tmp_path / "a.json").write_text(json.dumps({"directed": True, "graph": {}, "nodes": nodes, "edges": []}))
-    data = "".join(f'<node id="{name}"><data key="age">{value}</data></node>' for name, value in values.items())
+    (tmp_path / "a.json").write_text(
+        json.dumps({"directed": True, "graph": {}, "nodes": nodes, "edges": []})
+    )
+    data = "".join(
+        f'<node id="{name}"><data key="age">{value}</data></node>' for name, value in values.items()
+    )
     key = '<key id="age" for="node" attr.name="age" attr.type="string"/>'
-    (tmp_path / "a.graphml").write_text(f'<graphml>{key}<graph edgedefault="directed">{data}</graph></graphml>')
+    (tmp_path / "a.graphml").write_text(
+        f'<graphml>{key}<graph edgedefault="directed">{data}</graph></graphml>'
+    )
     for name in ("a.json", "a.graphml"):
-        with pytest.raises(FormatError, match="the target 'age' of node 'a' is '1,5', a number with a decimal comma"):
+        with pytest.raises(
+            FormatError,
+            match="the target 'age' of node 'a' is '1,5', a number with a decimal comma",
+        ):
             read_labeled(tmp_path / name, node_target="age")
 
 
 def test_numbers_with_points_are_read_as_before(tmp_path):
     (tmp_path / "a.csv").write_text("smiles;y\nC;0.5\nCC;\n")
-    assert np.isnan(read_smiles_table(tmp_path / "a.csv", target="y").targets).tolist() == [False, True]
+    assert np.isnan(read_smiles_table(tmp_path / "a.csv", target="y").targets).tolist() == [
+        False,
+        True,
+    ]

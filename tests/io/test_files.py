@@ -39,7 +39,10 @@ def archive_of(path, members, method=zipfile.ZIP_DEFLATED):
 
 
 def read_member(path, name="a.txt", **options):
-    with open_zip(path) as archive, open_member(archive, zip_members(archive, path)[name], path, **options) as stream:
+    with (
+        open_zip(path) as archive,
+        open_member(archive, zip_members(archive, path)[name], path, **options) as stream,
+    ):
         return stream.read()
 
 
@@ -63,12 +66,20 @@ def test_files_of_no_or_one_byte_are_plain(tmp_path, data):
 
 
 @pytest.mark.parametrize(
-    "damage", [lambda data: data[:-9], lambda data: data[:12], lambda data: data[:200] + b"\0" * 50 + data[250:]]
+    "damage",
+    [
+        lambda data: data[:-9],
+        lambda data: data[:12],
+        lambda data: data[:200] + b"\0" * 50 + data[250:],
+    ],
 )
 def test_damaged_gzip_is_a_format_error_that_names_the_file(tmp_path, damage):
     path = tmp_path / "edges.gz"
     path.write_bytes(damage(gzip.compress(os.urandom(5000))))
-    with open_binary(path) as stream, pytest.raises(FormatError, match="damaged or cut off") as caught:
+    with (
+        open_binary(path) as stream,
+        pytest.raises(FormatError, match="damaged or cut off") as caught,
+    ):
         stream.read()
     assert caught.value.path == str(path)
 
@@ -78,7 +89,10 @@ def test_a_gzip_bomb_stops_at_the_limit(tmp_path, monkeypatch):
     path.write_bytes(gzip.compress(b"1\n" * 2_000_000))
     with open_binary(path) as stream:
         assert len(stream.read()) == 4_000_000
-    with open_binary(path, max_bytes=10_000) as stream, pytest.raises(FormatError, match=r"more than 10,000 bytes.*max_bytes="):
+    with (
+        open_binary(path, max_bytes=10_000) as stream,
+        pytest.raises(FormatError, match=r"more than 10,000 bytes.*max_bytes="),
+    ):
         stream.read(20_000)
     monkeypatch.setattr(_files, "BOMB_FLOOR", 1_000_000)
     with open_binary(path) as stream, pytest.raises(FormatError, match="decompression bomb"):
@@ -118,20 +132,34 @@ def test_closing_closes_the_file_underneath(tmp_path):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_members_read_whole(tmp_path, method):
-    path = archive_of(tmp_path / "z.zip", {"a.txt": b"1\n" * 5000, "folder/b.txt": b"2", "folder/": b""}, method)
+    path = archive_of(
+        tmp_path / "z.zip", {"a.txt": b"1\n" * 5000, "folder/b.txt": b"2", "folder/": b""}, method
+    )
     assert read_member(path) == b"1\n" * 5000
     assert read_member(path, "folder/b.txt") == b"2"
     with open_zip(path) as archive:
         assert set(zip_members(archive, path)) == {"a.txt", "folder/b.txt"}
 
 
-OUTSIDE = ["../e.txt", "a/../../e.txt", "/etc/e.txt", "\\e.txt", "..\\e.txt", "C:/e.txt", "C:e.txt", "c:\\e.txt"]
+OUTSIDE = [
+    "../e.txt",
+    "a/../../e.txt",
+    "/etc/e.txt",
+    "\\e.txt",
+    "..\\e.txt",
+    "C:/e.txt",
+    "C:e.txt",
+    "c:\\e.txt",
+]
 
 
 @pytest.mark.parametrize("name", OUTSIDE)
 def test_members_that_leave_the_folder_are_refused(tmp_path, name):
     path = archive_of(tmp_path / "z.zip", {"a.txt": b"1", name: b"evil"})
-    with open_zip(path) as archive, pytest.raises(FormatError, match="would land outside its folder") as caught:
+    with (
+        open_zip(path) as archive,
+        pytest.raises(FormatError, match="would land outside its folder") as caught,
+    ):
         zip_members(archive, path)
     assert repr(name) in str(caught.value)
 
@@ -170,21 +198,28 @@ def test_a_zip_bomb_stops_at_the_limit_even_if_it_lies_about_its_size(tmp_path, 
     central = data.index(b"PK\1\2")
     data[central + 20 : central + 24] = struct.pack("<I", 2**31)
     path.write_bytes(data)
-    with pytest.raises(FormatError, match=r"decompression bomb|zip bomb"):  # some releases of Python notice it themselves
+    with pytest.raises(
+        FormatError, match=r"decompression bomb|zip bomb"
+    ):  # some releases of Python notice it themselves
         read_member(path)
 
 
 @pytest.mark.parametrize("method", METHODS)
 @given(st.data())
 def test_damaged_archives_are_format_errors_or_read(tmp_path_factory, method, data):
-    path = archive_of(tmp_path_factory.mktemp("zip") / "z.zip", {"a.txt": b"1, 2\n" * 20, "é.txt": b"3"}, method)
+    path = archive_of(
+        tmp_path_factory.mktemp("zip") / "z.zip", {"a.txt": b"1, 2\n" * 20, "é.txt": b"3"}, method
+    )
     raw = bytearray(path.read_bytes())
     for _ in range(data.draw(st.integers(1, 4))):
         raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
     path.write_bytes(raw[: data.draw(st.none() | st.integers(0, len(raw)))])
     with suppress(FormatError), open_zip(path) as archive:
         for info in zip_members(archive, path).values():
-            with suppress(FormatError), open_member(archive, info, path, max_bytes=10_000) as stream:
+            with (
+                suppress(FormatError),
+                open_member(archive, info, path, max_bytes=10_000) as stream,
+            ):
                 stream.read()
 
 
@@ -263,7 +298,10 @@ def test_a_folder_appears_complete_or_not_at_all(tmp_path):
 def test_what_is_there_is_not_overwritten_by_a_folder(tmp_path):
     (tmp_path / "file").write_text("1")
     for path in (tmp_path, tmp_path / "file"):
-        with pytest.raises(FileExistsError, match="exists and is not an empty folder"), atomic_folder(path):
+        with (
+            pytest.raises(FileExistsError, match="exists and is not an empty folder"),
+            atomic_folder(path),
+        ):
             pass
     assert (tmp_path / "file").read_text() == "1"
 
@@ -275,4 +313,6 @@ def test_new_files_and_folders_have_the_permissions_of_ordinary_ones(tmp_path):
     with atomic_folder(tmp_path / "ours") as unfinished, atomic_file(unfinished / "file") as stream:
         stream.write(b"")
     for name in ("", "file"):
-        assert (tmp_path / "ours" / name).stat().st_mode == (tmp_path / "ordinary" / name).stat().st_mode
+        assert (tmp_path / "ours" / name).stat().st_mode == (
+            tmp_path / "ordinary" / name
+        ).stat().st_mode

@@ -55,7 +55,9 @@ def test_pieces_make_the_graphs_that_they_are_pieces_of(tmp_path_factory, graphs
             in_pieces(writer, graph, size)
 
     back = written(tmp_path_factory.mktemp("w") / "g.graphs", fill)
-    assert strategies.contents(back) == strategies.contents(graphs if graphs.num_edges else graphs._with(edge_features=None))
+    assert strategies.contents(back) == strategies.contents(
+        graphs if graphs.num_edges else graphs._with(edge_features=None)
+    )
     assert back.node_vocabulary == graphs.node_vocabulary
     if graphs.num_edges:
         assert back.equals(graphs)
@@ -124,7 +126,9 @@ def test_label_numbers_of_a_given_vocabulary(tmp_path):
         writer.add_nodes(numbers=np.array([2, 0], np.int32))
         writer.add_edges(torch.tensor([0]), torch.tensor([1]), numbers=[1])
 
-    back = written(tmp_path / "g.graphs", fill, node_vocabulary=["a", "b", "c"], edge_vocabulary=range(2))
+    back = written(
+        tmp_path / "g.graphs", fill, node_vocabulary=["a", "b", "c"], edge_vocabulary=range(2)
+    )
     assert (back.node_labels, back.edge_labels) == (["c", "a"], [1])
     assert (len(back.node_vocabulary), len(back.edge_vocabulary)) == (3, 2)
 
@@ -148,7 +152,8 @@ def test_labels_are_numbered_as_other_graphs_do(tmp_path):
         writer.add_edges([0], [1], labels=["x"])
 
     with pytest.raises(
-        UnknownLabelError, match=r"node 3 has the label 'z', which is not among the 2 known ones.*unknown=\"map\""
+        UnknownLabelError,
+        match=r"node 3 has the label 'z', which is not among the 2 known ones.*unknown=\"map\"",
     ):
         written(tmp_path / "g.graphs", fill, like=known)
     back = written(tmp_path / "g.graphs", fill, like=known, unknown="map")
@@ -159,7 +164,9 @@ def test_labels_are_numbered_as_other_graphs_do(tmp_path):
     with pytest.raises(UnknownLabelError, match="node 1 has the label 'q'"):
         written(tmp_path / "h.graphs", lambda writer: writer.add(other), like=known)
     unused = other._with(node_label=torch.zeros(2, dtype=torch.int64))
-    assert written(tmp_path / "i.graphs", lambda writer: writer.add(unused), like=known).node_labels == ["a", "a"]
+    assert written(
+        tmp_path / "i.graphs", lambda writer: writer.add(unused), like=known
+    ).node_labels == ["a", "a"]
 
 
 def refuse(fill, rule, folder, error=GraphError, **options):
@@ -173,9 +180,15 @@ def refuse(fill, rule, folder, error=GraphError, **options):
     [
         ([{"count": None}], r"how many nodes\? Give a count"),
         ([{"count": -1}], "-1 nodes cannot be added"),
-        *[([{"count": count}], "nodes cannot be added; a count is a whole number") for count in ("3", 2.5, True)],
+        *[
+            ([{"count": count}], "nodes cannot be added; a count is a whole number")
+            for count in ("3", 2.5, True)
+        ],
         ([{"labels": 5}], "node labels must be a list or another sequence, got a int"),
-        ([{"labels": (label for label in "ab")}], "node labels must be a list or another sequence, got a generator"),
+        (
+            [{"labels": (label for label in "ab")}],
+            "node labels must be a list or another sequence, got a generator",
+        ),
         ([{"numbers": 3}], "node label numbers must be a list"),
         ([{"features": 3.0}], "node features must be a list"),
         ([{"names": 3}], "node names must be a list"),
@@ -183,20 +196,34 @@ def refuse(fill, rule, folder, error=GraphError, **options):
         ([{"labels": "ab", "names": ["x"]}], "1 node names were given for 2 nodes"),
         ([{"labels": "ab", "numbers": [0, 0]}], "either as values .* or as numbers"),
         ([{"numbers": [0.5]}], "node label numbers must be a vector of whole numbers"),
-        ([{"labels": "abc"}, {"numbers": [0, 3]}], "node 4 has the label number 3, but the vocabulary has 3"),
-        ([{"labels": "abc"}, {"labels": ["a", float("nan")]}], "piece that begins with node 3: the label of node 1 is NaN"),
+        (
+            [{"labels": "abc"}, {"numbers": [0, 3]}],
+            "node 4 has the label number 3, but the vocabulary has 3",
+        ),
+        (
+            [{"labels": "abc"}, {"labels": ["a", float("nan")]}],
+            "piece that begins with node 3: the label of node 1 is NaN",
+        ),
         ([{"features": [[1.0]]}, {"features": [[2.0], [np.inf]]}], "feature 0 of node 2 is inf"),
-        ([{"features": [[1.0]]}, {"features": [[2.0, 1.0]]}], "node 1 has 2 features of type float64, those before have 1"),
+        (
+            [{"features": [[1.0]]}, {"features": [[2.0, 1.0]]}],
+            "node 1 has 2 features of type float64, those before have 1",
+        ),
         ([{"features": [[1.0]]}, {"count": 1}], "node 1 has no features, unlike those before"),
         ([{"count": 1}, {"features": [[1.0]]}], "node 1 has features, unlike those before"),
         ([{"names": ["a"]}, {"count": 1}], "node 1 has no name, unlike those before"),
         ([{"count": 1}, {"names": ["a"]}], "node 1 has a name, unlike those before"),
-        ([{"names": ["a"]}, {"names": ["b", "a"]}], "node 2 has the name 'a', as another one of its graph"),
+        (
+            [{"names": ["a"]}, {"names": ["b", "a"]}],
+            "node 2 has the name 'a', as another one of its graph",
+        ),
         ([{"names": [["a"]]}], "the name of node 0 cannot be hashed"),
     ],
 )
 def test_nodes_that_cannot_be_are_refused_by_their_number(pieces, rule, tmp_path):
-    refuse(lambda writer: [writer.add_nodes(**piece) for piece in pieces], rule, tmp_path / "g.graphs")
+    refuse(
+        lambda writer: [writer.add_nodes(**piece) for piece in pieces], rule, tmp_path / "g.graphs"
+    )
 
 
 @pytest.mark.parametrize(
@@ -224,7 +251,9 @@ def test_edges_that_cannot_be_are_refused_by_their_number(ends, rule, tmp_path):
 
 def test_edges_of_a_graph_without_nodes_are_refused(tmp_path):
     refuse(
-        lambda writer: writer.add_edges([0], [0]), "edge 0 starts at node 0, but its graph has no nodes", tmp_path / "g.graphs"
+        lambda writer: writer.add_edges([0], [0]),
+        "edge 0 starts at node 0, but its graph has no nodes",
+        tmp_path / "g.graphs",
     )
 
 
@@ -233,7 +262,10 @@ def test_a_new_label_behind_the_reserved_one_is_refused(tmp_path):
         writer.add_nodes(labels=["b"])
 
     refuse(
-        fill, "the node label 'b' is new, but the vocabulary ends with", tmp_path / "g", node_vocabulary=["a", edgnn.UNKNOWN]
+        fill,
+        "the node label 'b' is new, but the vocabulary ends with",
+        tmp_path / "g",
+        node_vocabulary=["a", edgnn.UNKNOWN],
     )
 
 
@@ -274,8 +306,15 @@ def test_targets_of_short_floats_are_kept_and_ragged_ones_refused(tmp_path):
         writer.add_nodes(1)
         writer.add_targets(targets)
 
-    refuse(lambda writer: fill(writer, [[1], [2, 3]]), "targets cannot be read as an array", tmp_path / "g.graphs")
-    written(tmp_path / "g.graphs", lambda writer: fill(writer, torch.tensor([0.5], dtype=torch.bfloat16)))
+    refuse(
+        lambda writer: fill(writer, [[1], [2, 3]]),
+        "targets cannot be read as an array",
+        tmp_path / "g.graphs",
+    )
+    written(
+        tmp_path / "g.graphs",
+        lambda writer: fill(writer, torch.tensor([0.5], dtype=torch.bfloat16)),
+    )
     assert edgnn.read_labeled(tmp_path / "g.graphs").targets.tolist() == [0.5]
 
 
@@ -324,7 +363,9 @@ def test_the_second_of_two_writers_to_one_place_is_told(tmp_path):
         written(place, lambda first: first.add_nodes(3))
         second.add_nodes(1)
 
-    with pytest.raises(FileExistsError, match="exists and is not an empty folder; choose another place"):
+    with pytest.raises(
+        FileExistsError, match="exists and is not an empty folder; choose another place"
+    ):
         written(place, while_another_writes)
     assert edgnn.read(place).num_nodes == 3
     assert list(tmp_path.iterdir()) == [place]

@@ -55,7 +55,9 @@ def pairs(collection):
 # What is read
 
 
-@pytest.mark.parametrize("namespace", ["", ' xmlns="http://graphml.graphdrawing.org/xmlns"', ' xmlns="urn:other"'])
+@pytest.mark.parametrize(
+    "namespace", ["", ' xmlns="http://graphml.graphdrawing.org/xmlns"', ' xmlns="urn:other"']
+)
 def test_nodes_edges_and_labels_with_or_without_namespace(put, namespace):
     graph = (
         '<graph id="mine" edgedefault="directed"><desc>x <b/> y</desc><edge source="b" target="a"><data key="d1"> 7 </data></edge>'
@@ -88,7 +90,9 @@ def test_what_networkx_writes_reads_as_networkx_reads_it(tmp_path, kind, label):
     theirs = from_networkx(nx.read_graphml(tmp_path / "g.graphml"))
     assert ours.node_names.tolist() == theirs.node_names.tolist() == [str(node) for node in graph]
     assert ours.node_labels == theirs.node_labels
-    assert [type(value) for value in ours.edge_vocabulary] == [type(ours.edge_vocabulary[0])] * len(ours.edge_vocabulary)
+    assert [type(value) for value in ours.edge_vocabulary] == [type(ours.edge_vocabulary[0])] * len(
+        ours.edge_vocabulary
+    )
     assert Counter(zip(pairs(ours), ours.edge_labels, strict=True)) == Counter(
         zip(pairs(theirs), theirs.edge_labels, strict=True)
     )
@@ -107,10 +111,14 @@ def test_undirected_edges_become_two_and_single_edges_decide_for_themselves(put)
         '<edge source="a" target="a"><data key="d1">2</data></edge>'
         '<edge source="b" target="a" directed="{}"><data key="d1">3</data></edge>'
     )
-    read = read_graphml(put(graphml(f'<graph edgedefault="undirected">{edges.format("true")}</graph>'))).graphs
+    read = read_graphml(
+        put(graphml(f'<graph edgedefault="undirected">{edges.format("true")}</graph>'))
+    ).graphs
     assert pairs(read) == [("a", "b"), ("b", "a"), ("a", "a"), ("b", "a")]
     assert read.edge_labels == [1, 1, 2, 3]
-    read = read_graphml(put(graphml(f'<graph edgedefault="directed">{edges.format("false")}</graph>'))).graphs
+    read = read_graphml(
+        put(graphml(f'<graph edgedefault="directed">{edges.format("false")}</graph>'))
+    ).graphs
     assert pairs(read) == [("a", "b"), ("a", "a"), ("b", "a"), ("a", "b")]
     assert read.edge_labels == [1, 2, 3, 3]
 
@@ -141,15 +149,27 @@ def test_attributes_are_found_by_name_or_else_by_key(put):
     assert (flagged.nodes.names, flagged.targets.tolist()) == (["a"], [True])
     assert read_graphml(path, node_label=None).graphs.node_vocabulary.constant
     labeled = read_graphml(path, node_target="weight", node_label="weight")
-    assert (labeled.nodes.names, labeled.targets.tolist(), labeled.graphs.node_labels) == (["a", "b"], [0.001, 2], [0.001, 2])
+    assert (labeled.nodes.names, labeled.targets.tolist(), labeled.graphs.node_labels) == (
+        ["a", "b"],
+        [0.001, 2],
+        [0.001, 2],
+    )
 
 
 def test_values_nested_in_foreign_elements_are_skipped_unless_wanted(put):
     keys = '<key id="g" for="node" yfiles.type="nodegraphics"/><key id="n" for="port"/>'
     data = '<data key="g"><y:Shape xmlns:y="urn:y"><y:Label>text<data/></y:Label></y:Shape></data>'
-    path = put(graphml(f'<graph edgedefault="directed"><data key="n">x</data><node id="a">{data}</node></graph>', keys))
+    path = put(
+        graphml(
+            f'<graph edgedefault="directed"><data key="n">x</data><node id="a">{data}</node></graph>',
+            keys,
+        )
+    )
     assert read_graphml(path).graphs.node_names.tolist() == ["a"]
-    assert wrong(path, node_label="g") == "g.graphml, line 2: the attribute 'g' holds XML elements; it must hold a plain value"
+    assert (
+        wrong(path, node_label="g")
+        == "g.graphml, line 2: the attribute 'g' holds XML elements; it must hold a plain value"
+    )
 
 
 def test_encodings_that_xml_declares_are_understood(put):
@@ -158,7 +178,9 @@ def test_encodings_that_xml_declares_are_understood(put):
         text = f'<?xml version="1.0" encoding="{encoding}"?><graphml>{graph}</graphml>'
         assert read_graphml(put(text.encode(encoding))).graphs.node_names.tolist() == ["ä"]
     assert read_graphml(put(gzip.compress(graphml(ONE).encode()))).graphs.num_nodes == 1
-    assert "unpacks to more than 10 bytes" in wrong(put(gzip.compress(graphml(ONE).encode())), max_bytes=10)
+    assert "unpacks to more than 10 bytes" in wrong(
+        put(gzip.compress(graphml(ONE).encode())), max_bytes=10
+    )
 
 
 def test_labels_are_numbered_as_other_graphs_have_them(put):
@@ -171,7 +193,10 @@ def test_labels_are_numbered_as_other_graphs_have_them(put):
 
 
 @given(
-    graph=graphs(min_graphs=1, max_graphs=1, labels=st.sampled_from([None, st.text("ab", max_size=3)])), size=st.integers(1, 40)
+    graph=graphs(
+        min_graphs=1, max_graphs=1, labels=st.sampled_from([None, st.text("ab", max_size=3)])
+    ),
+    size=st.integers(1, 40),
 )
 def test_pieces_of_any_size_give_the_same_graph(graph, size):
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
@@ -194,55 +219,131 @@ def inside(text, keys=KEYS):
         ("", "line 1: this is not well-formed XML: no element found"),
         ("<graphml>\n<graph", "line 2: this is not well-formed XML: unclosed token"),
         ("<graphml>\n</graph>", "line 2: this is not well-formed XML: mismatched tag"),
-        (b"<graphml>\n\xff</graphml>", "line 2: this is not well-formed XML: not well-formed (invalid token)"),
-        ("<graphml></graphml>\n<x/>", "line 2: this is not well-formed XML: junk after document element"),
+        (
+            b"<graphml>\n\xff</graphml>",
+            "line 2: this is not well-formed XML: not well-formed (invalid token)",
+        ),
+        (
+            "<graphml></graphml>\n<x/>",
+            "line 2: this is not well-formed XML: junk after document element",
+        ),
         ("<graphml/>", "there is no graph in this GraphML document"),
         ("<html/>", "line 1: the element <html> does not belong here"),
-        ("<graphml>\n<node id='a'/></graphml>", "line 2: the element <node> does not belong inside <graphml>"),
-        (graphml('<graph edgedefault="directed"/>\n<graph edgedefault="directed"/>'),
-         "line 5: the file holds several or nested graphs; only GraphML with a single graph can be read"),
-        (inside('<node id="a"><graph edgedefault="directed"/></node>'),
-         "line 5: the file holds several or nested graphs; only GraphML with a single graph can be read"),
-        (inside("<hyperedge/>"), "line 5: GraphML with hyperedges (edges of more than two nodes) cannot be read"),
-        (inside('<node id="a"><port name="p"/></node>'), "line 5: GraphML with ports cannot be read"),
-        (inside('<node id="a"/><edge source="a" target="a" sourceport="p"/>'), "line 5: GraphML with ports cannot be read"),
-        (inside("<locator/>"), "line 5: GraphML with parts of a graph that are kept elsewhere cannot be read"),
+        (
+            "<graphml>\n<node id='a'/></graphml>",
+            "line 2: the element <node> does not belong inside <graphml>",
+        ),
+        (
+            graphml('<graph edgedefault="directed"/>\n<graph edgedefault="directed"/>'),
+            "line 5: the file holds several or nested graphs; only GraphML with a single graph can be read",
+        ),
+        (
+            inside('<node id="a"><graph edgedefault="directed"/></node>'),
+            "line 5: the file holds several or nested graphs; only GraphML with a single graph can be read",
+        ),
+        (
+            inside("<hyperedge/>"),
+            "line 5: GraphML with hyperedges (edges of more than two nodes) cannot be read",
+        ),
+        (
+            inside('<node id="a"><port name="p"/></node>'),
+            "line 5: GraphML with ports cannot be read",
+        ),
+        (
+            inside('<node id="a"/><edge source="a" target="a" sourceport="p"/>'),
+            "line 5: GraphML with ports cannot be read",
+        ),
+        (
+            inside("<locator/>"),
+            "line 5: GraphML with parts of a graph that are kept elsewhere cannot be read",
+        ),
         (graphml("<graph/>"), "line 4: the <graph> has no 'edgedefault', which it needs"),
-        (graphml('<graph edgedefault="both"/>'), "line 4: edgedefault is 'both'; it must be 'directed' or 'undirected'"),
+        (
+            graphml('<graph edgedefault="both"/>'),
+            "line 4: edgedefault is 'both'; it must be 'directed' or 'undirected'",
+        ),
         (inside("<node/>"), "line 5: the <node> has no 'id', which it needs"),
-        (inside('<node id="a"/>\n<node id="a"/>'), "line 6: the node 'a' stands twice; node ids are unique"),
-        (inside('<node id="a"/><edge target="a"/>'), "line 5: the <edge> has no 'source', which it needs"),
-        (inside('<edge source="a" target="b"/>\n<node id="a"/>'),
-         "line 5: the edge names the node 'b', which is not among the nodes; edges name nodes by their ids"),
-        (inside('<node id="a"/><edge source="a" target="a" directed="maybe"/>'),
-         "line 5: an edge has directed='maybe'; it must be 'true' or 'false'"),
+        (
+            inside('<node id="a"/>\n<node id="a"/>'),
+            "line 6: the node 'a' stands twice; node ids are unique",
+        ),
+        (
+            inside('<node id="a"/><edge target="a"/>'),
+            "line 5: the <edge> has no 'source', which it needs",
+        ),
+        (
+            inside('<edge source="a" target="b"/>\n<node id="a"/>'),
+            "line 5: the edge names the node 'b', which is not among the nodes; edges name nodes by their ids",
+        ),
+        (
+            inside('<node id="a"/><edge source="a" target="a" directed="maybe"/>'),
+            "line 5: an edge has directed='maybe'; it must be 'true' or 'false'",
+        ),
         (inside('<node id="a"><data key="d9"/></node>'), "line 5: the key 'd9' is not declared"),
         (inside('<node id="a"><data/></node>'), "line 5: the <data> has no 'key', which it needs"),
-        (inside('<node id="a"><data key="d1">1</data></node>'),
-         "line 5: the key 'd1' is declared for 'edge', but stands in a 'node'"),
-        (inside('<node id="a"><data key="d0">x</data></node>\n<node id="b"/>'),
-         "line 6: node 'b' has no attribute 'label', but others have; label all of them, "
-         "or pass node_label=None to ignore labels"),
-        (inside('<node id="a"/><edge source="a" target="a">\n<data key="d1">1.5</data></edge>'),
-         "line 6: the attribute 'label' is '1.5', which is no value of type int"),
-        (inside('<node id="a"/><edge source="a" target="a"><data key="d1">1_0</data></edge>'),
-         "line 5: the attribute 'label' is '1_0', which is no value of type int"),
-        (inside('<node id="a"><data key="d0">nan</data></node>', '<key id="d0" attr.name="label" attr.type="double"/>\n\n'),
-         "line 5: the label of node 'a' is nan; a label is text, a number or a list of them"),
-        (inside('<node id="a"><data key="f">inf</data></node>', '<key id="f" attr.name="feature_0" attr.type="double"/>\n\n'),
-         "line 5: the features of node 'a' are [inf]; features must be finite"),
-        (inside('<node id="a"><data key="f">x</data></node>', '<key id="f" attr.name="feature_0"/>\n\n'),
-         "line 5: the features of node 'a' are ['x']; features are numbers"),
-        (inside("", '\n<key id="k" attr.name="label" attr.type="int">\n<default>x</default></key>'),
-         "line 3: the attribute 'label' is 'x', which is no value of type int"),
-        (inside("", '<key id="k"/>\n<key id="k"/>'), "line 3: the key 'k' is declared twice, here and on line 2"),
+        (
+            inside('<node id="a"><data key="d1">1</data></node>'),
+            "line 5: the key 'd1' is declared for 'edge', but stands in a 'node'",
+        ),
+        (
+            inside('<node id="a"><data key="d0">x</data></node>\n<node id="b"/>'),
+            "line 6: node 'b' has no attribute 'label', but others have; label all of them, "
+            "or pass node_label=None to ignore labels",
+        ),
+        (
+            inside('<node id="a"/><edge source="a" target="a">\n<data key="d1">1.5</data></edge>'),
+            "line 6: the attribute 'label' is '1.5', which is no value of type int",
+        ),
+        (
+            inside('<node id="a"/><edge source="a" target="a"><data key="d1">1_0</data></edge>'),
+            "line 5: the attribute 'label' is '1_0', which is no value of type int",
+        ),
+        (
+            inside(
+                '<node id="a"><data key="d0">nan</data></node>',
+                '<key id="d0" attr.name="label" attr.type="double"/>\n\n',
+            ),
+            "line 5: the label of node 'a' is nan; a label is text, a number or a list of them",
+        ),
+        (
+            inside(
+                '<node id="a"><data key="f">inf</data></node>',
+                '<key id="f" attr.name="feature_0" attr.type="double"/>\n\n',
+            ),
+            "line 5: the features of node 'a' are [inf]; features must be finite",
+        ),
+        (
+            inside(
+                '<node id="a"><data key="f">x</data></node>',
+                '<key id="f" attr.name="feature_0"/>\n\n',
+            ),
+            "line 5: the features of node 'a' are ['x']; features are numbers",
+        ),
+        (
+            inside(
+                "", '\n<key id="k" attr.name="label" attr.type="int">\n<default>x</default></key>'
+            ),
+            "line 3: the attribute 'label' is 'x', which is no value of type int",
+        ),
+        (
+            inside("", '<key id="k"/>\n<key id="k"/>'),
+            "line 3: the key 'k' is declared twice, here and on line 2",
+        ),
         (inside("", "<key/>"), "line 2: the <key> has no 'id', which it needs"),
-        (inside("", '<key id="k" attr.type="date"/>'),
-         "line 2: the key 'k' has the type 'date'; types are int, integer, long, float, double, boolean, string"),
-        (graphml(ONE + '\n<key id="k"/>'), "line 5: a key is declared behind the graph; keys come first"),
-        ('<?xml version="1.0" encoding="klingon"?><graphml/>', "line 1: the encoding cannot be read (unknown encoding: klingon)"),
+        (
+            inside("", '<key id="k" attr.type="date"/>'),
+            "line 2: the key 'k' has the type 'date'; types are int, integer, long, float, double, boolean, string",
+        ),
+        (
+            graphml(ONE + '\n<key id="k"/>'),
+            "line 5: a key is declared behind the graph; keys come first",
+        ),
+        (
+            '<?xml version="1.0" encoding="klingon"?><graphml/>',
+            "line 1: the encoding cannot be read (unknown encoding: klingon)",
+        ),
     ],
-)  # fmt: skip
+)
 def test_broken_files_name_line_and_rule(put, text, said):
     said = f"g.graphml, {said}" if said.startswith("line") else f"g.graphml: {said}"
     assert wrong(put(text)) == said
@@ -252,29 +353,48 @@ def test_attributes_that_are_asked_for_must_be_declared(put):
     path = put(graphml(ONE))
     for option in ("node_label", "node_features", "node_target"):
         said = wrong(path, **{option: "kind"})
-        assert said == f"g.graphml: no key declares the node attribute 'kind', which {option} asks for; declared are 'label'"
-    assert "no key declares the edge attribute 'kind', which edge_label asks for" in wrong(path, edge_label="kind")
+        assert (
+            said
+            == f"g.graphml: no key declares the node attribute 'kind', which {option} asks for; declared are 'label'"
+        )
+    assert "no key declares the edge attribute 'kind', which edge_label asks for" in wrong(
+        path, edge_label="kind"
+    )
 
 
 def test_entities_that_would_explode_are_refused(put):
     laughs = "".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 30))
-    path = put(f'<?xml version="1.0"?>\n<!DOCTYPE graphml [<!ENTITY a0 "ha">{laughs}]>\n<graphml>&a29;</graphml>')
-    assert wrong(path).startswith("g.graphml, line 2: a document type declaration (<!DOCTYPE …>) is refused")
+    path = put(
+        f'<?xml version="1.0"?>\n<!DOCTYPE graphml [<!ENTITY a0 "ha">{laughs}]>\n<graphml>&a29;</graphml>'
+    )
+    assert wrong(path).startswith(
+        "g.graphml, line 2: a document type declaration (<!DOCTYPE …>) is refused"
+    )
     outside = put('<!DOCTYPE graphml SYSTEM "file:///etc/passwd"><graphml/>')
     assert "is refused" in wrong(outside)
 
 
 def test_deep_nesting_does_no_harm(put):
     deep = "<x>" * 100_000 + "</x>" * 100_000
-    assert read_graphml(put(graphml(f'<graph edgedefault="directed"><desc>{deep}</desc></graph>'))).graphs.num_nodes == 0
+    assert (
+        read_graphml(
+            put(graphml(f'<graph edgedefault="directed"><desc>{deep}</desc></graph>'))
+        ).graphs.num_nodes
+        == 0
+    )
 
 
 # Round trips
 
 ONE_TYPE = st.sampled_from(
-    [None, st.sampled_from(["C", "", "a b", "\n", "\r", "\t<&>\"'", "]]>", "ß"]), st.integers(-(2**63), 2**63 - 1),
-     st.floats(allow_nan=False), st.booleans()]
-)  # fmt: skip
+    [
+        None,
+        st.sampled_from(["C", "", "a b", "\n", "\r", "\t<&>\"'", "]]>", "ß"]),
+        st.integers(-(2**63), 2**63 - 1),
+        st.floats(allow_nan=False),
+        st.booleans(),
+    ]
+)
 
 
 def as_written(graph: Graphs):
@@ -293,13 +413,19 @@ def test_what_is_written_reads_back(graph):
         in_networkx = nx.read_graphml(path, force_multigraph=True)
     assert replace(read).equals(read)
     assert contents(read) == [as_written(graph)]
-    assert [type(label) for label in read.edge_labels] == [type(label) for label in graph.edge_labels]
+    assert [type(label) for label in read.edge_labels] == [
+        type(label) for label in graph.edge_labels
+    ]
     assert list(in_networkx) == read.node_names.tolist()
     assert Counter(in_networkx.edges()) == Counter(pairs(read))
 
 
 def forbidden(letter: str) -> bool:
-    return letter in "\ufffe\uffff" or "\ud800" <= letter <= "\udfff" or (letter < " " and letter not in "\t\n\r")
+    return (
+        letter in "\ufffe\uffff"
+        or "\ud800" <= letter <= "\udfff"
+        or (letter < " " and letter not in "\t\n\r")
+    )
 
 
 @given(texts=st.lists(st.text(st.characters(), max_size=4), min_size=1, max_size=5, unique=True))
@@ -322,15 +448,22 @@ def test_single_precision_survives(tmp_path):
     write_graphml(graph, tmp_path / "g.graphml")
     read = read_graphml(tmp_path / "g.graphml").graphs
     assert torch.equal(read.node_features.to(torch.float32), graph.node_features)
-    assert read_graphml(tmp_path / "g.graphml", node_features=["feature_1"]).graphs.node_features.tolist() == [[1.0], [2.0]]
+    assert read_graphml(
+        tmp_path / "g.graphml", node_features=["feature_1"]
+    ).graphs.node_features.tolist() == [[1.0], [2.0]]
 
 
 def test_networkx_reads_labels_and_features(tmp_path):
-    graph = Graphs.from_edges([(0, 1), (0, 1)], node_labels=["C", "N"], edge_labels=[1, 2], edge_features=[[0.5], [1.5]])
+    graph = Graphs.from_edges(
+        [(0, 1), (0, 1)], node_labels=["C", "N"], edge_labels=[1, 2], edge_features=[[0.5], [1.5]]
+    )
     write_graphml(graph, tmp_path / "g.graphml")
     read = nx.read_graphml(tmp_path / "g.graphml")
     assert dict(read.nodes(data=True)) == {"0": {"label": "C"}, "1": {"label": "N"}}
-    assert [data for _, _, data in read.edges(data=True)] == [{"label": 1, "feature_0": 0.5}, {"label": 2, "feature_0": 1.5}]
+    assert [data for _, _, data in read.edges(data=True)] == [
+        {"label": 1, "feature_0": 0.5},
+        {"label": 2, "feature_0": 1.5},
+    ]
 
 
 def test_what_cannot_be_written_is_an_error_and_leaves_nothing(tmp_path):
@@ -342,11 +475,26 @@ def test_what_cannot_be_written_is_an_error_and_leaves_nothing(tmp_path):
             "the node labels are of type int, str; GraphML holds labels of one type",
         ),
         (Graphs.from_edges(edge, edge_labels=[(1,)]), "the edge labels are of type tuple"),
-        (Graphs.from_edges(edge, edge_labels=[2**63]), "the edge label 9223372036854775808 does not fit into 64 bits"),
-        (Graphs.from_edges(edge, node_labels=["x", "\x00"]), "the node label '\\x00' holds the character '\\x00', which XML"),
-        (Graphs.from_edges(edge, node_names=["a", "\ud800"]), "the name of node 1 holds the character '\\ud800', which XML"),
-        (Graphs.from_edges(edge, graph_names=["\x01"]), "the graph name holds the character '\\x01'"),
-        (Graphs.from_edges(edge, node_names=["1", 1]), "the names '1' and 1 of nodes 0 and 1 are the same text; rename one"),
+        (
+            Graphs.from_edges(edge, edge_labels=[2**63]),
+            "the edge label 9223372036854775808 does not fit into 64 bits",
+        ),
+        (
+            Graphs.from_edges(edge, node_labels=["x", "\x00"]),
+            "the node label '\\x00' holds the character '\\x00', which XML",
+        ),
+        (
+            Graphs.from_edges(edge, node_names=["a", "\ud800"]),
+            "the name of node 1 holds the character '\\ud800', which XML",
+        ),
+        (
+            Graphs.from_edges(edge, graph_names=["\x01"]),
+            "the graph name holds the character '\\x01'",
+        ),
+        (
+            Graphs.from_edges(edge, node_names=["1", 1]),
+            "the names '1' and 1 of nodes 0 and 1 are the same text; rename one",
+        ),
     ):
         with pytest.raises(GraphError) as caught:
             write_graphml(graph, tmp_path / "g.graphml")
@@ -389,7 +537,10 @@ PIECES = [
 ]
 
 
-@given(content=st.binary(max_size=100) | st.lists(st.sampled_from([*PIECES, b"<graphml>", b"</graphml>"])).map(b"".join))
+@given(
+    content=st.binary(max_size=100)
+    | st.lists(st.sampled_from([*PIECES, b"<graphml>", b"</graphml>"])).map(b"".join)
+)
 def test_any_bytes_are_read_or_refused(content):
     try_to_read(content)
 
@@ -399,6 +550,8 @@ def test_damaged_documents_are_read_or_refused(data):
     made = bytearray(WHOLE)
     for _ in range(data.draw(st.integers(1, 3))):
         place = data.draw(st.integers(0, len(made)))
-        made[place : place + data.draw(st.integers(0, 6))] = data.draw(st.binary(max_size=3) | st.sampled_from(PIECES))
+        made[place : place + data.draw(st.integers(0, 6))] = data.draw(
+            st.binary(max_size=3) | st.sampled_from(PIECES)
+        )
     assume(bytes(made) != WHOLE)
     try_to_read(bytes(made))

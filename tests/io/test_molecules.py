@@ -28,7 +28,12 @@ CAFFEINE = "Cn1c(=O)c2c(ncn2C)n(C)c1=O"
 
 def test_bonds_become_two_edges_in_their_order():
     graphs = from_smiles("C=CO")
-    assert list(zip(graphs.edge_source.tolist(), graphs.edge_target.tolist(), strict=True)) == [(0, 1), (1, 0), (1, 2), (2, 1)]
+    assert list(zip(graphs.edge_source.tolist(), graphs.edge_target.tolist(), strict=True)) == [
+        (0, 1),
+        (1, 0),
+        (1, 2),
+        (2, 1),
+    ]
     assert graphs.edge_labels == ["double", "double", "single", "single"]
     assert graphs.node_labels == ["C", "C", "O"]
 
@@ -45,7 +50,10 @@ def test_lines_of_a_file_are_read_with_their_ends():
 
 
 def test_names_replace_the_strings():
-    assert from_smiles(["C", "O"], names=["methane", "water"]).graph_names.tolist() == ["methane", "water"]
+    assert from_smiles(["C", "O"], names=["methane", "water"]).graph_names.tolist() == [
+        "methane",
+        "water",
+    ]
     with pytest.raises(GraphError, match="1 names were given for 2 molecules"):
         from_smiles(["C", "O"], names=["methane"])
 
@@ -66,7 +74,11 @@ def test_nothing_makes_no_graphs():
         ("valence", "CN", [4, 3]),
         ("radicals", "[CH2]C", [1, 0]),
         ("hybridization", "C=C-C#N", ["sp2", "sp2", "sp", "sp"]),
-        ("chirality", "N[C@@H](C)C(=O)O", ["none", "S", "none", "none", "none", "none"]),  # L-alanine
+        (
+            "chirality",
+            "N[C@@H](C)C(=O)O",
+            ["none", "S", "none", "none", "none", "none"],
+        ),  # L-alanine
         ("chirality", "N[C@H](C)C(=O)O", ["none", "R", "none", "none", "none", "none"]),
         ("in_ring", "CC1CC1", [False, True, True, True]),
         ("ring_size", "CC1CC1", [0, 3, 3, 3]),
@@ -159,7 +171,10 @@ def test_cdk_aromaticity_leaves_out_rings_with_outward_double_bonds():
         (["c1cccc1"], "Can't kekulize mol"),
         (["C", ""], r"SMILES 1 \(''\): the SMILES is empty"),
         (["  "], "the SMILES is empty"),
-        (["CC", "C\nC"], r"SMILES 1 \('C\\nC'\): it has a newline in the middle.* give each molecule a string of its own"),
+        (
+            ["CC", "C\nC"],
+            r"SMILES 1 \('C\\nC'\): it has a newline in the middle.* give each molecule a string of its own",
+        ),
         (["C", None], r"SMILES 1 is missing \(None\)"),
         ([float("nan")], r"SMILES 0 is missing \(nan\)"),
         ([b"C"], "SMILES 0 is a bytes, not a string"),
@@ -206,7 +221,11 @@ SMILES_LETTERS = "CNOPSFIcnos()[]=#-+@/\\%.:123456789HBrl*$~>|{} \x00é"
 
 @given(st.text(SMILES_LETTERS, max_size=25))
 def test_anything_like_smiles_is_a_molecule_or_a_graph_error(text):
-    _graphs_or_error(lambda: from_smiles(text, atom_label=("symbol", "chirality", "ring_size"), bond_label=("type", "stereo")))
+    _graphs_or_error(
+        lambda: from_smiles(
+            text, atom_label=("symbol", "chirality", "ring_size"), bond_label=("type", "stereo")
+        )
+    )
 
 
 @given(
@@ -217,7 +236,9 @@ def test_anything_like_smiles_is_a_molecule_or_a_graph_error(text):
     st.booleans(),
     st.sampled_from(["rdkit", "cdk"]),
 )
-def test_damaged_smiles_is_a_molecule_or_a_graph_error(smiles, start, cut, put, hydrogens, aromaticity):
+def test_damaged_smiles_is_a_molecule_or_a_graph_error(
+    smiles, start, cut, put, hydrogens, aromaticity
+):
     damaged = smiles[:start] + put + smiles[start + cut :]
     _graphs_or_error(lambda: from_smiles(damaged, hydrogens=hydrogens, aromaticity=aromaticity))
 
@@ -234,7 +255,9 @@ def test_like_numbers_labels_as_the_other_graphs_do():
 
 def test_unknown_atom_is_named_or_mapped():
     reference = from_smiles(["CCO"])
-    with pytest.raises(UnknownLabelError, match=r"SMILES 1 \('\[Xe\]'\): atom 0 has the label 'Xe'"):
+    with pytest.raises(
+        UnknownLabelError, match=r"SMILES 1 \('\[Xe\]'\): atom 0 has the label 'Xe'"
+    ):
         from_smiles(["C", "[Xe]"], like=reference)
     with pytest.raises(UnknownLabelError, match="bond 0 has the label 'triple'"):
         from_smiles(["C#C"], like=reference)
@@ -279,7 +302,9 @@ def test_mol_without_sanitization_is_completed():
 
 def test_mol_that_cannot_be_kekulized_is_named():
     mol = Chem.MolFromSmiles("c1cccc1", sanitize=False)
-    with pytest.raises(GraphError, match="molecule 0: RDKit cannot prepare the molecule: Can't kekulize"):
+    with pytest.raises(
+        GraphError, match="molecule 0: RDKit cannot prepare the molecule: Can't kekulize"
+    ):
         from_mols(mol, kekulize=True)
 
 
@@ -293,7 +318,11 @@ def test_mol_without_atoms_is_a_graph_without_nodes():
 def _record(smiles, title="", **properties):
     mol = Chem.MolFromSmiles(smiles)
     mol.SetProp("_Name", title)
-    return Chem.MolToMolBlock(mol) + "".join(f"> <{name}>\n{value}\n\n" for name, value in properties.items()) + "$$$$\n"
+    return (
+        Chem.MolToMolBlock(mol)
+        + "".join(f"> <{name}>\n{value}\n\n" for name, value in properties.items())
+        + "$$$$\n"
+    )
 
 
 def _sdf(folder, *records, name="some.sdf"):
@@ -329,7 +358,9 @@ def test_sdf_properties_become_targets(tmp_path):
     )
     path = _sdf(tmp_path, *records)
     assert read_sdf(path).targets is None
-    assert np.array_equal(read_sdf(path, target="energy").targets, [1.5, np.nan, -2000], equal_nan=True)
+    assert np.array_equal(
+        read_sdf(path, target="energy").targets, [1.5, np.nan, -2000], equal_nan=True
+    )
     assert read_sdf(path, target="kind").targets.tolist() == ["a", "b", "a"]
     assert read_sdf(path, target="note").targets.tolist() == ["two\nlines", "x", "x"]
     toxic = read_sdf(path, target="toxic").targets
@@ -370,7 +401,9 @@ def test_bad_record_names_number_title_and_line(old, new, reason, tmp_path):
         read_sdf(path)
     assert caught.value.line == good.count("\n") + 1 == 8
     assert len(str(caught.value)) < 400
-    with pytest.warns(UserWarning, match="1 of 3 molecules were skipped; the first: line 8: record 2"):
+    with pytest.warns(
+        UserWarning, match="1 of 3 molecules were skipped; the first: line 8: record 2"
+    ):
         assert read_sdf(path, bad="skip").graphs.sizes.tolist() == [1, 1]
 
 
@@ -429,7 +462,10 @@ def test_damaged_sdf_is_molecules_or_a_format_error(tmp_path_factory, data):
     text = (_record("C[C@H](F)/C=C/Cl", title="a", y=1) + _record(CAFFEINE, y=2)).encode()
     for _ in range(data.draw(st.integers(1, 4))):
         start = data.draw(st.integers(0, len(text)))
-        put = data.draw(st.binary(max_size=4) | st.sampled_from([b"\n", b"$$$$\n", b"V3000", b"-1", b"999", b"M  END\n"]))
+        put = data.draw(
+            st.binary(max_size=4)
+            | st.sampled_from([b"\n", b"$$$$\n", b"V3000", b"-1", b"999", b"M  END\n"])
+        )
         text = text[:start] + put + text[start + data.draw(st.integers(0, 6)) :]
     path = tmp_path_factory.getbasetemp() / "damaged.sdf"
     path.write_bytes(text)
@@ -460,7 +496,9 @@ def test_table_gives_graphs_and_targets(name, text, tmp_path):
 @pytest.mark.parametrize("name", ["a.smi", "a.smiles.gz"])
 def test_smi_file_may_lack_a_header(name, tmp_path):
     path = _sdf(tmp_path, "CCO ethyl alcohol\n\nC\tmethane\nO\n", name=name)
-    assert read_smiles_table(path).graphs.equals(from_smiles(["CCO", "C", "O"], names=["ethyl", "methane", "O"]))
+    assert read_smiles_table(path).graphs.equals(
+        from_smiles(["CCO", "C", "O"], names=["ethyl", "methane", "O"])
+    )
 
 
 @pytest.mark.parametrize(
@@ -480,7 +518,9 @@ def test_molecules_are_called_as_a_column_says(header, options, names, tmp_path)
 
 
 def test_a_missing_column_of_names_is_an_error(tmp_path):
-    with pytest.raises(FormatError, match="there is no column 'code'; the header line has 'smiles', 'id'"):
+    with pytest.raises(
+        FormatError, match="there is no column 'code'; the header line has 'smiles', 'id'"
+    ):
         read_smiles_table(_sdf(tmp_path, "smiles,id\nC,a\n", name="a.csv"), id="code")
 
 
@@ -490,27 +530,38 @@ def test_names_of_smi_lines_are_their_second_fields(tmp_path):
 
 
 def test_a_missing_column_of_smiles_names_the_way_out(tmp_path):
-    with pytest.raises(FormatError, match=r"the header line has 'mol', 'y'; choose .* \(-o smiles=NAME in a command\)"):
+    with pytest.raises(
+        FormatError,
+        match=r"the header line has 'mol', 'y'; choose .* \(-o smiles=NAME in a command\)",
+    ):
         read_smiles_table(_sdf(tmp_path, "mol,y\nC,1\n", name="a.csv"))
 
 
 def test_a_word_among_numbers_with_gaps_is_named(tmp_path):
     path = _sdf(tmp_path, "smiles,y\nC,1.5\nCC,\nCCC,n/a\n", name="a.csv")
     with pytest.raises(
-        FormatError, match=r"'y' has no value here.* Without 'n/a' in line 4 it would be one of numbers"
+        FormatError,
+        match=r"'y' has no value here.* Without 'n/a' in line 4 it would be one of numbers",
     ) as caught:
         read_smiles_table(path, target="y")
     assert caught.value.line == 3
 
 
 def test_table_targets_keep_their_kind(tmp_path):
-    path = _sdf(tmp_path, "smiles,whole,text,long,odd\nC,1,a,99999999999999999999,1_0\nO,-2,b,1,2\n", name="a.csv")
+    path = _sdf(
+        tmp_path,
+        "smiles,whole,text,long,odd\nC,1,a,99999999999999999999,1_0\nO,-2,b,1,2\n",
+        name="a.csv",
+    )
     assert read_smiles_table(path).targets is None
     assert read_smiles_table(path, target="whole").targets.dtype == np.int64
     assert read_smiles_table(path, target="text").targets.tolist() == ["a", "b"]
     assert read_smiles_table(path, target="long").targets.tolist() == [1e20, 1]
     assert read_smiles_table(path, target="odd").targets.tolist() == ["1_0", "2"]
-    assert read_smiles_table(path, target=["Whole", "long"]).targets.tolist() == [[1, 1e20], [-2, 1]]
+    assert read_smiles_table(path, target=["Whole", "long"]).targets.tolist() == [
+        [1, 1e20],
+        [-2, 1],
+    ]
 
 
 def test_smiles_column_can_be_named(tmp_path):
@@ -554,13 +605,17 @@ def test_bad_table_names_its_line(content, line, rule, tmp_path):
 
 def test_bad_smiles_say_how_to_skip_them(tmp_path):
     (tmp_path / "a.csv").write_text("smiles\nCX\n")
-    with pytest.raises(FormatError, match=r"line 2: SMILES 'CX': .*; to leave such molecules out, .*-o bad=skip"):
+    with pytest.raises(
+        FormatError, match=r"line 2: SMILES 'CX': .*; to leave such molecules out, .*-o bad=skip"
+    ):
         read_smiles_table(tmp_path / "a.csv")
 
 
 def test_bad_smiles_can_be_skipped(tmp_path):
     path = _sdf(tmp_path, "smiles,y\nC,1\nCX,2\n,3\nO,4\n", name="a.csv")
-    with pytest.warns(UserWarning, match="2 of 4 molecules were skipped; the first: line 3: SMILES 'CX'") as warned:
+    with pytest.warns(
+        UserWarning, match="2 of 4 molecules were skipped; the first: line 3: SMILES 'CX'"
+    ) as warned:
         data = read_smiles_table(path, target="y", bad="skip")
     assert len(warned) == 1
     assert data.targets.tolist() == [1, 4]
@@ -572,7 +627,11 @@ def test_table_without_rows_has_no_graphs(tmp_path):
     assert (len(data.graphs), data.targets.shape) == (0, (0,))
 
 
-@given(st.lists(st.text('C1(,";\t \n\ré=#', max_size=12).map(str.encode) | st.binary(max_size=8), max_size=8))
+@given(
+    st.lists(
+        st.text('C1(,";\t \n\ré=#', max_size=12).map(str.encode) | st.binary(max_size=8), max_size=8
+    )
+)
 def test_any_table_is_molecules_or_a_format_error(tmp_path_factory, cells):
     path = tmp_path_factory.getbasetemp() / "any.csv"
     path.write_bytes(b"smiles,y\n" + b",".join(cells))
@@ -631,7 +690,9 @@ def test_all_of_mutag_but_two_come_back_from_their_smiles(aromaticity, mutag):
     assert lost == [82, 187]  # carbon 10 of both has five bonds in the set itself
 
 
-PTC_BONDS = {name: ["triple", "double", "single", "aromatic"] for name in ("PTC_FR", "PTC_MM", "PTC_MR")}
+PTC_BONDS = {
+    name: ["triple", "double", "single", "aromatic"] for name in ("PTC_FR", "PTC_MM", "PTC_MR")
+}
 PTC_BONDS["PTC_FM"] = ["triple", "single", "double", "aromatic"]
 PTC_ATOMS = {
     "PTC_FM": "In P C O N Cl S Br Na F As K Cu I Ba Sn Pb Ca",
@@ -642,10 +703,14 @@ PTC_ATOMS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "lost_to_rdkit"), [("PTC_FM", 7), ("PTC_FR", 7), ("PTC_MM", 5), ("PTC_MR", 7)])
+@pytest.mark.parametrize(
+    ("name", "lost_to_rdkit"), [("PTC_FM", 7), ("PTC_FR", 7), ("PTC_MM", 5), ("PTC_MR", 7)]
+)
 def test_all_of_ptc_come_back_from_their_smiles_with_cdk_aromaticity(name, lost_to_rdkit, data_dir):
     atoms, bonds = dict(enumerate(PTC_ATOMS[name].split())), dict(enumerate(PTC_BONDS[name]))
-    graphs = read_tu(data_dir / "TUDataset" / name).graphs.renamed(node_labels=atoms, edge_labels=bonds)
+    graphs = read_tu(data_dir / "TUDataset" / name).graphs.renamed(
+        node_labels=atoms, edge_labels=bonds
+    )
     assert all(_comes_back(graph, "cdk") for graph in graphs)
     assert sum(not _comes_back(graph, "rdkit") for graph in graphs) == lost_to_rdkit
 
@@ -653,7 +718,9 @@ def test_all_of_ptc_come_back_from_their_smiles_with_cdk_aromaticity(name, lost_
 def _places(made: Graphs, collection: Graphs) -> list[int]:
     sizes = (made.num_nodes, made.num_edges)
     return [
-        place for place, graph in enumerate(collection) if (graph.num_nodes, graph.num_edges) == sizes and _same(made, graph)
+        place
+        for place, graph in enumerate(collection)
+        if (graph.num_nodes, graph.num_edges) == sizes and _same(made, graph)
     ]
 
 
@@ -666,7 +733,9 @@ def _same(one: Graphs, other: Graphs) -> bool:
 def _comes_back(graph: Graphs, aromaticity: str) -> bool:
     with rdBase.BlockLogs():
         mol = _molecule(graph)
-    return mol is not None and _same(from_smiles(Chem.MolToSmiles(mol), aromaticity=aromaticity), graph)
+    return mol is not None and _same(
+        from_smiles(Chem.MolToSmiles(mol), aromaticity=aromaticity), graph
+    )
 
 
 def _molecule(graph: Graphs) -> Chem.Mol | None:
@@ -674,20 +743,40 @@ def _molecule(graph: Graphs) -> Chem.Mol | None:
     mol = Chem.RWMol()
     for symbol in graph.node_labels:
         mol.AddAtom(Chem.Atom(symbol))
-    for source, target, label in zip(graph.edge_source.tolist(), graph.edge_target.tolist(), graph.edge_labels, strict=True):
+    for source, target, label in zip(
+        graph.edge_source.tolist(), graph.edge_target.tolist(), graph.edge_labels, strict=True
+    ):
         if source < target:
             mol.AddBond(source, target, Chem.BondType.names[label.upper()])
             for end in (source, target):
-                mol.GetAtomWithIdx(end).SetIsAromatic(label == "aromatic" or mol.GetAtomWithIdx(end).GetIsAromatic())
+                mol.GetAtomWithIdx(end).SetIsAromatic(
+                    label == "aromatic" or mol.GetAtomWithIdx(end).GetIsAromatic()
+                )
             mol.GetBondBetweenAtoms(source, target).SetIsAromatic(label == "aromatic")
     for atom in mol.GetAtoms():
-        if atom.GetSymbol() == "N" and not atom.GetIsAromatic() and sum(b.GetBondTypeAsDouble() for b in atom.GetBonds()) == 4:
+        if (
+            atom.GetSymbol() == "N"
+            and not atom.GetIsAromatic()
+            and sum(b.GetBondTypeAsDouble() for b in atom.GetBonds()) == 4
+        ):
             atom.SetFormalCharge(1)
-            oxides = [other for other in atom.GetNeighbors() if other.GetSymbol() == "O" and other.GetDegree() == 1]
-            single = [o for o in oxides if mol.GetBondBetweenAtoms(o.GetIdx(), atom.GetIdx()).GetBondTypeAsDouble() == 1]
+            oxides = [
+                other
+                for other in atom.GetNeighbors()
+                if other.GetSymbol() == "O" and other.GetDegree() == 1
+            ]
+            single = [
+                o
+                for o in oxides
+                if mol.GetBondBetweenAtoms(o.GetIdx(), atom.GetIdx()).GetBondTypeAsDouble() == 1
+            ]
             if single:
                 single[0].SetFormalCharge(-1)
-    pyrrolic = [a.GetIdx() for a in mol.GetAtoms() if a.GetSymbol() == "N" and a.GetIsAromatic() and a.GetDegree() == 2]
+    pyrrolic = [
+        a.GetIdx()
+        for a in mol.GetAtoms()
+        if a.GetSymbol() == "N" and a.GetIsAromatic() and a.GetDegree() == 2
+    ]
     for count in range(3):
         for chosen in combinations(pyrrolic, count):
             tried = Chem.RWMol(mol)

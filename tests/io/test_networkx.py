@@ -20,7 +20,10 @@ def edges_by_name(plain):
     names = plain["node names"] or range(len(plain["node labels"]))
     rows = plain["edge features"] or [[]] * len(plain["edges"])
     ends = [(names[source], names[target]) for source, target in plain["edges"]]
-    return Counter((*end, label, tuple(row)) for end, label, row in zip(ends, plain["edge labels"], rows, strict=True))
+    return Counter(
+        (*end, label, tuple(row))
+        for end, label, row in zip(ends, plain["edge labels"], rows, strict=True)
+    )
 
 
 @given(graphs())
@@ -34,7 +37,9 @@ def test_there_and_back_again_is_the_same_up_to_the_order_of_edges(collection):
     )
     assert len(back) == len(collection)
     for ours, theirs in zip(contents(back), contents(collection), strict=True):
-        assert ours["node names"] == (theirs["node names"] or list(range(len(theirs["node labels"]))))
+        assert ours["node names"] == (
+            theirs["node names"] or list(range(len(theirs["node labels"])))
+        )
         assert ours["node labels"] == theirs["node labels"]
         assert ours["node features"] == theirs["node features"]
         assert ours["graph name"] == theirs["graph name"]
@@ -46,7 +51,9 @@ def test_converted_graphs_hold_what_ours_hold(collection):
     for plain, graph in zip(contents(collection), to_networkx(collection), strict=True):
         names = plain["node names"] or list(range(len(plain["node labels"])))
         assert list(graph.nodes) == names
-        assert Counter(graph.edges()) == Counter((names[source], names[target]) for source, target in plain["edges"])
+        assert Counter(graph.edges()) == Counter(
+            (names[source], names[target]) for source, target in plain["edges"]
+        )
         if not collection.node_vocabulary.constant:
             assert [graph.nodes[name]["label"] for name in names] == plain["node labels"]
         if collection.edge_vocabulary.constant:
@@ -58,7 +65,10 @@ def test_converted_graphs_hold_what_ours_hold(collection):
     [
         (nx.DiGraph, [("a", "b", "x"), ("b", "b", "y"), ("b", "c", "z")]),
         (nx.MultiDiGraph, [("a", "b", "x"), ("b", "b", "y"), ("b", "c", "x"), ("b", "c", "z")]),
-        (nx.Graph, [("a", "b", "x"), ("b", "a", "x"), ("b", "b", "y"), ("b", "c", "z"), ("c", "b", "z")]),
+        (
+            nx.Graph,
+            [("a", "b", "x"), ("b", "a", "x"), ("b", "b", "y"), ("b", "c", "z"), ("c", "b", "z")],
+        ),
         (
             nx.MultiGraph,
             [
@@ -76,11 +86,20 @@ def test_converted_graphs_hold_what_ours_hold(collection):
 def test_edges_of_every_kind_of_graph(kind, expected):
     graph = kind()
     graph.add_nodes_from("abc", label="node")
-    for source, target, label in [("a", "b", "x"), ("b", "b", "y"), ("b", "c", "x"), ("b", "c", "z")]:
+    for source, target, label in [
+        ("a", "b", "x"),
+        ("b", "b", "y"),
+        ("b", "c", "x"),
+        ("b", "c", "z"),
+    ]:
         graph.add_edge(source, target, label=label)
     made = from_networkx(graph)
     assert (
-        sorted((source, target, label) for source, target, label, _ in edges_by_name(contents(made)[0]).elements()) == expected
+        sorted(
+            (source, target, label)
+            for source, target, label, _ in edges_by_name(contents(made)[0]).elements()
+        )
+        == expected
     )
     assert made.node_labels == ["node"] * 3
     assert made.node_names.tolist() == ["a", "b", "c"]
@@ -98,12 +117,21 @@ def test_labels_and_features_come_from_the_named_attributes():
     graph.add_node("a", atom="C", x=1.0, y=2, position=[0.5, 1.5])
     graph.add_node("b", atom="N", x=3.0, y=4, position=np.array([2.5, 3.5]))
     graph.add_edge("a", "b", bond=2, length=1.25)
-    made = from_networkx(graph, node_label="atom", edge_label="bond", node_features=("x", "y"), edge_features="length")
+    made = from_networkx(
+        graph,
+        node_label="atom",
+        edge_label="bond",
+        node_features=("x", "y"),
+        edge_features="length",
+    )
     assert (made.node_labels, made.edge_labels) == (["C", "N"], [2])
     assert made.node_features.tolist() == [[1.0, 2.0], [3.0, 4.0]]
     assert made.edge_features.tolist() == [[1.25]]
     assert made.graph_names.tolist() == ["one"]
-    assert from_networkx(graph, node_features="position").node_features.tolist() == [[0.5, 1.5], [2.5, 3.5]]
+    assert from_networkx(graph, node_features="position").node_features.tolist() == [
+        [0.5, 1.5],
+        [2.5, 3.5],
+    ]
     bare = from_networkx([graph, nx.DiGraph()])
     assert bare.node_vocabulary.constant
     assert bare.graph_names is None
@@ -118,7 +146,9 @@ def test_what_does_not_fit_is_named():
         from_networkx(graph)
     with pytest.raises(GraphError, match="the label of edge 0 is a list, which cannot be hashed"):
         from_networkx(graph, node_label=None)
-    with pytest.raises(GraphError, match=r"edge \('a', 'b'\) has no attribute 'w', which edge_features asks for"):
+    with pytest.raises(
+        GraphError, match=r"edge \('a', 'b'\) has no attribute 'w', which edge_features asks for"
+    ):
         from_networkx(graph, node_label=None, edge_label=None, edge_features="w")
     with pytest.raises(GraphError, match="node features cannot be read as an array of numbers"):
         from_networkx(graph, node_label=None, edge_label=None, node_features="x")
@@ -145,18 +175,32 @@ def test_no_graphs_and_empty_graphs_are_fine():
 
 
 def test_attribute_names_can_be_chosen_on_the_way_out():
-    made = Graphs.from_edges([(0, 1)], node_labels="ab", edge_labels="x", node_features=[1.0, 2.0], edge_features=[[3.0]])
-    options = {"node_label": "kind", "edge_label": "bond", "node_features": "x", "edge_features": "w"}
+    made = Graphs.from_edges(
+        [(0, 1)], node_labels="ab", edge_labels="x", node_features=[1.0, 2.0], edge_features=[[3.0]]
+    )
+    options = {
+        "node_label": "kind",
+        "edge_label": "bond",
+        "node_features": "x",
+        "edge_features": "w",
+    }
     graph = to_networkx(made, **options)[0]
-    assert dict(graph.nodes(data=True)) == {0: {"kind": "a", "x": [1.0]}, 1: {"kind": "b", "x": [2.0]}}
+    assert dict(graph.nodes(data=True)) == {
+        0: {"kind": "a", "x": [1.0]},
+        1: {"kind": "b", "x": [2.0]},
+    }
     assert list(graph.edges(data=True)) == [(0, 1, {"bond": "x", "w": [3.0]})]
-    assert torch.equal(from_networkx(graph, **options).node_features, torch.tensor([[1.0], [2.0]], dtype=torch.float64))
+    assert torch.equal(
+        from_networkx(graph, **options).node_features,
+        torch.tensor([[1.0], [2.0]], dtype=torch.float64),
+    )
 
 
 def test_without_networkx_the_error_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "networkx", None)
     with pytest.raises(
-        MissingDependencyError, match=r"from_networkx needs the package 'networkx'.*pip install 'edgnn\[networkx\]'"
+        MissingDependencyError,
+        match=r"from_networkx needs the package 'networkx'.*pip install 'edgnn\[networkx\]'",
     ):
         from_networkx([])
 
@@ -191,5 +235,7 @@ def test_a_graph_may_be_called_zero():
 def test_a_label_attribute_that_nothing_has_is_named():
     graph = nx.path_graph(3, create_using=nx.DiGraph)
     assert from_networkx(graph).node_vocabulary.constant
-    with pytest.raises(GraphError, match="no node has the attribute 'clbu', which node_label asks for"):
+    with pytest.raises(
+        GraphError, match="no node has the attribute 'clbu', which node_label asks for"
+    ):
         from_networkx(graph, node_label="clbu")

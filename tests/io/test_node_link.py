@@ -66,7 +66,9 @@ def test_a_directed_graph_keeps_ids_labels_and_order(put):
 
 def test_edges_may_come_before_nodes_and_direction_after_both(put):
     edges = '[{"source": "b", "target": "a"}]'
-    assert pairs(read_node_link(put(f'{{"edges": {edges}, {TWO}, "directed": true}}')).graphs) == [("b", "a")]
+    assert pairs(read_node_link(put(f'{{"edges": {edges}, {TWO}, "directed": true}}')).graphs) == [
+        ("b", "a")
+    ]
     read = read_node_link(put(f'{{"links": {edges}, {TWO}, "directed": false}}')).graphs
     assert pairs(read) == [("b", "a"), ("a", "b")]
     assert read.node_names.tolist() == ["a", "b"]
@@ -74,7 +76,9 @@ def test_edges_may_come_before_nodes_and_direction_after_both(put):
 
 def test_without_a_direction_edges_have_none_as_in_networkx(put):
     ends = [("a", "b", 1), ("b", "b", 2), ("b", "a", 3)]
-    edges = json.dumps([{"source": source, "target": target, "label": label} for source, target, label in ends])
+    edges = json.dumps(
+        [{"source": source, "target": target, "label": label} for source, target, label in ends]
+    )
     read = read_node_link(put(f'{{{TWO}, "edges": {edges}}}')).graphs
     assert pairs(read) == [("a", "b"), ("b", "a"), ("b", "b"), ("b", "a"), ("a", "b")]
     assert read.edge_labels == [1, 1, 2, 3, 3]
@@ -95,9 +99,14 @@ def test_what_networkx_writes_reads_as_the_graph_itself(put, kind, edges):
 
 def test_nodes_without_ids_are_named_by_position(put):
     links = '"links": [{"source": 1, "target": 0}]'
-    assert read_node_link(put(f'{{"nodes": [{{"name": "x"}}, {{}}], {links}}}')).graphs.node_names.tolist() == [0, 1]
+    assert read_node_link(
+        put(f'{{"nodes": [{{"name": "x"}}, {{}}], {links}}}')
+    ).graphs.node_names.tolist() == [0, 1]
     for nodes, line in (('[{},\n{"id": 1}]', 1), ('[{"id": 1},\n{}]', 2)):
-        assert wrong(put(f'{{"nodes": {nodes}, {links}}}')) == f"g.json, line {line}: a node has no 'id'; give it to all nodes"
+        assert (
+            wrong(put(f'{{"nodes": {nodes}, {links}}}'))
+            == f"g.json, line {line}: a node has no 'id'; give it to all nodes"
+        )
     assert "a node has no 'key'" in wrong(put(f'{{"nodes": [{{}}], {links}}}'), node_id="key")
 
 
@@ -117,20 +126,31 @@ def test_attribute_names_are_options(put):
     }
     read = read_node_link(path, **options, node_features=["w", "v"], node_target="y")
     assert (read.graphs.node_labels, read.graphs.edge_labels) == (["x", "z"], ["r"])
-    assert (read.graphs.node_features.tolist(), read.graphs.edge_features.tolist()) == ([[1, 2], [3, 4]], [[0.5]])
+    assert (read.graphs.node_features.tolist(), read.graphs.edge_features.tolist()) == (
+        [[1, 2], [3, 4]],
+        [[0.5]],
+    )
     assert (read.nodes.names, read.targets.tolist()) == ([1], [5])
 
 
-@pytest.mark.parametrize("targets", [[1, 2], [1, 0.5], ["a", "b"], [True, False], ["a", 1], [2**70, 1.5], [2**70, 1]])
+@pytest.mark.parametrize(
+    "targets", [[1, 2], [1, 0.5], ["a", "b"], [True, False], ["a", 1], [2**70, 1.5], [2**70, 1]]
+)
 def test_targets_keep_their_type(put, targets):
-    nodes = [{"id": "none"}, *({"id": number, "y": target} for number, target in enumerate(targets)), {"id": "null", "y": None}]
+    nodes = [
+        {"id": "none"},
+        *({"id": number, "y": target} for number, target in enumerate(targets)),
+        {"id": "null", "y": None},
+    ]
     read = read_node_link(put(json.dumps({"nodes": nodes, "edges": []})), node_target="y")
     assert read.nodes.names == [0, 1]
     assert read.targets.tolist() == targets
 
 
 def test_features_are_found_without_being_named(put):
-    path = put('{"nodes": [{"id": 1, "features": [1, 2.5]}, {"id": 2, "features": [0, true]}], "edges": []}')
+    path = put(
+        '{"nodes": [{"id": 1, "features": [1, 2.5]}, {"id": 2, "features": [0, true]}], "edges": []}'
+    )
     assert read_node_link(path).graphs.node_features.tolist() == [[1, 2.5], [0, 1]]
     assert read_node_link(path, node_features=()).graphs.node_features is None
 
@@ -150,7 +170,11 @@ def test_gzip_and_byte_order_mark_are_understood(put):
     assert "unpacks to more than 10 bytes" in wrong(put(gzip.compress(text)), max_bytes=10)
 
 
-@given(graph=graphs(min_graphs=1, max_graphs=1), indent=st.sampled_from([None, 1]), size=st.integers(1, 40))
+@given(
+    graph=graphs(min_graphs=1, max_graphs=1),
+    indent=st.sampled_from([None, 1]),
+    size=st.integers(1, 40),
+)
 def test_pieces_of_any_size_give_the_same_graph(graph, indent, size):
     document = nx.node_link_data(to_networkx(graph)[0], edges="edges")
     document["about"] = {"long": ['é\\"\n', -1.5e-3, 10**30, True, None, {}]}
@@ -173,14 +197,32 @@ def test_pieces_of_any_size_give_the_same_graph(graph, indent, size):
         ('{"nodes": []}', "there is no list 'edges'; a node-link document has 'nodes' and 'edges'"),
         ('{"edges": []}', "there is no list 'nodes'; a node-link document has 'nodes' and 'edges'"),
         ('{"nodes": {}, "edges": []}', "line 1: expected a list: […]"),
-        ('{"nodes": [],\n"nodes": []}', "line 2: 'nodes' comes again; 'nodes' was on line 1 already"),
-        ('{"links": [],\n"edges": []}', "line 2: 'edges' comes again; 'edges' was on line 1 already"),
+        (
+            '{"nodes": [],\n"nodes": []}',
+            "line 2: 'nodes' comes again; 'nodes' was on line 1 already",
+        ),
+        (
+            '{"links": [],\n"edges": []}',
+            "line 2: 'edges' comes again; 'edges' was on line 1 already",
+        ),
         ('{"nodes": [1], "edges": []}', "line 1: a node is 1; it must be an object: {…}"),
         ('{"nodes": [],\n "edges": [[]]}', "line 2: an edge is []; it must be an object: {…}"),
-        (f'{{{TWO}, "edges": [{{"source": "a"}}]}}', "line 1: an edge has no 'target': {'source': 'a'}"),
-        (f'{{{TWO}, "edges": [{{"target": "a"}}]}}', "line 1: an edge has no 'source': {'target': 'a'}"),
-        ('{"nodes": [{"id": 1},\n{"id": 1.0}], "edges": []}', "line 2: the node 1.0 stands twice; node ids are unique"),
-        ('{"nodes": [{"id": null}], "edges": []}', "line 1: a node id is null; it must be text or a number"),
+        (
+            f'{{{TWO}, "edges": [{{"source": "a"}}]}}',
+            "line 1: an edge has no 'target': {'source': 'a'}",
+        ),
+        (
+            f'{{{TWO}, "edges": [{{"target": "a"}}]}}',
+            "line 1: an edge has no 'source': {'target': 'a'}",
+        ),
+        (
+            '{"nodes": [{"id": 1},\n{"id": 1.0}], "edges": []}',
+            "line 2: the node 1.0 stands twice; node ids are unique",
+        ),
+        (
+            '{"nodes": [{"id": null}], "edges": []}',
+            "line 1: a node id is null; it must be text or a number",
+        ),
         (
             '{"nodes": [{"id": {"a": 1}}], "edges": []}',
             "line 1: a node id is {'a': 1}; it must be text, a number or a list of them",
@@ -207,20 +249,36 @@ def test_pieces_of_any_size_give_the_same_graph(graph, indent, size):
             "line 1: the label of node 1 is [[{}]]; a label is text, a number or a list of them",
         ),
         ('{"directed": 1}', "line 1: 'directed' is 1; it must be true or false"),
-        ('{"nodes": [{"id": NaN}], "edges": []}', "line 1: a value cannot be read: NaN is no number that JSON knows; "
-         "use null, or leave the attribute out"),
-        ('{"x": -Infinity}', "line 1: a value cannot be read: -Infinity is no number that JSON knows; "
-         "use null, or leave the attribute out"),
-        ('{"nodes": [{"id": 1, "features": [1]},\n{"id": 2, "features": [1, 2]}], "edges": []}',
-         "line 2: node 2 has 2 features, but others have 1"),
-        ('{"nodes": [{"id": 1, "features": ["1"]}], "edges": []}',
-         "line 1: the features of node 1 are ['1']; features are numbers"),
-        ('{"nodes": [{"id": 1, "features": [1e999]}], "edges": []}',
-         "line 1: the features of node 1 are [inf]; features must be finite"),
-        (f'{{"nodes": [{{"id": 1, "features": [1{"0" * 400}]}}], "edges": []}}',
-         "line 1: the features of node 1 hold a number beyond what floating point can hold"),
-        ('{"nodes": [{"id": 1},\n{"id": 2, "features": [1]}], "edges": []}',
-         "line 1: node 1 has no features, but others have; give all of them some, or pass node_features=() to ignore them"),
+        (
+            '{"nodes": [{"id": NaN}], "edges": []}',
+            "line 1: a value cannot be read: NaN is no number that JSON knows; "
+            "use null, or leave the attribute out",
+        ),
+        (
+            '{"x": -Infinity}',
+            "line 1: a value cannot be read: -Infinity is no number that JSON knows; "
+            "use null, or leave the attribute out",
+        ),
+        (
+            '{"nodes": [{"id": 1, "features": [1]},\n{"id": 2, "features": [1, 2]}], "edges": []}',
+            "line 2: node 2 has 2 features, but others have 1",
+        ),
+        (
+            '{"nodes": [{"id": 1, "features": ["1"]}], "edges": []}',
+            "line 1: the features of node 1 are ['1']; features are numbers",
+        ),
+        (
+            '{"nodes": [{"id": 1, "features": [1e999]}], "edges": []}',
+            "line 1: the features of node 1 are [inf]; features must be finite",
+        ),
+        (
+            f'{{"nodes": [{{"id": 1, "features": [1{"0" * 400}]}}], "edges": []}}',
+            "line 1: the features of node 1 hold a number beyond what floating point can hold",
+        ),
+        (
+            '{"nodes": [{"id": 1},\n{"id": 2, "features": [1]}], "edges": []}',
+            "line 1: node 1 has no features, but others have; give all of them some, or pass node_features=() to ignore them",
+        ),
         ('{"a": 1\n', "line 2: the file ends too early; expected ',' or '}'"),
         ('{"a": 1}\nx', "line 2: there is more text behind the end of the JSON object"),
         ('{"a": 1}{', "line 1: there is more text behind the end of the JSON object"),
@@ -233,7 +291,7 @@ def test_pieces_of_any_size_give_the_same_graph(graph, indent, size):
         (b'{"a":\n\n "\xc3', "line 3: the text is not UTF-8; convert it first"),
         ('{"a": 1}'.encode("utf-16"), "line 1: the text is not UTF-8; convert it first"),
     ],
-)  # fmt: skip
+)
 def test_broken_files_name_line_and_rule(put, text, said):
     said = f"g.json, {said}" if said.startswith("line") else f"g.json: {said}"
     assert wrong(put(text)) == said
@@ -241,27 +299,48 @@ def test_broken_files_name_line_and_rule(put, text, said):
 
 def test_explicit_features_and_targets_must_be_there(put):
     path = put('{"nodes": [{"id": 1}], "edges": []}')
-    assert "node 1 has no attribute 'w', which node_features asks for" in wrong(path, node_features="w")
-    assert wrong(path, node_target="y") == "g.json: no node has the attribute 'y', which node_target asks for"
+    assert "node 1 has no attribute 'w', which node_features asks for" in wrong(
+        path, node_features="w"
+    )
+    assert (
+        wrong(path, node_target="y")
+        == "g.json: no node has the attribute 'y', which node_target asks for"
+    )
 
 
 def test_long_numbers_deep_nesting_and_huge_values_are_refused(put, monkeypatch):
     assert "a value cannot be read: Exceeds the limit" in wrong(put(f'{{"a": 1{"0" * 5000}}}'))
-    assert wrong(put('{"a":\n' + "[" * 200_000)) == "g.json, line 2: lists and objects are nested too deep"
+    assert (
+        wrong(put('{"a":\n' + "[" * 200_000))
+        == "g.json, line 2: lists and objects are nested too deep"
+    )
     deep = "[" * 65 + "1" + "]" * 65
-    assert "it must be text, a number or a list of them" in wrong(put(f'{{"nodes": [{{"id": {deep}}}], "edges": []}}'))
-    assert "a label is text" in wrong(put(f'{{"nodes": [{{"id": 1, "label": {deep}}}], "edges": []}}'))
-    assert read_node_link(put(f'{{"nodes": [{{"id": {deep[1:-1]}}}], "edges": []}}')).graphs.num_nodes == 1
+    assert "it must be text, a number or a list of them" in wrong(
+        put(f'{{"nodes": [{{"id": {deep}}}], "edges": []}}')
+    )
+    assert "a label is text" in wrong(
+        put(f'{{"nodes": [{{"id": 1, "label": {deep}}}], "edges": []}}')
+    )
+    assert (
+        read_node_link(put(f'{{"nodes": [{{"id": {deep[1:-1]}}}], "edges": []}}')).graphs.num_nodes
+        == 1
+    )
     monkeypatch.setattr(json_stream, "_LONGEST_VALUE", 2**19)
-    assert "a single value is longer than 524,288 characters" in wrong(put(f'{{"a": "{"x" * 2**21}"}}'))
-    assert "a single value is longer than 524,288 characters" in wrong(put('{"a": [' + "1," * 2**20))
+    assert "a single value is longer than 524,288 characters" in wrong(
+        put(f'{{"a": "{"x" * 2**21}"}}')
+    )
+    assert "a single value is longer than 524,288 characters" in wrong(
+        put('{"a": [' + "1," * 2**20)
+    )
 
 
 def test_an_error_far_from_the_end_is_found_without_reading_on(put, monkeypatch):
     monkeypatch.setattr(json_stream, "_CHUNK", 64)
     pieces = []
     grow = json_stream.JsonStream._grow
-    monkeypatch.setattr(json_stream.JsonStream, "_grow", lambda self: (pieces.append(1), grow(self)))
+    monkeypatch.setattr(
+        json_stream.JsonStream, "_grow", lambda self: (pieces.append(1), grow(self))
+    )
     assert "expecting ':' delimiter" in wrong(put('{"nodes": [{"id" 1}' + ", {}" * 10_000))
     assert len(pieces) < 5
 
@@ -271,7 +350,9 @@ def test_an_error_far_from_the_end_is_found_without_reading_on(put, monkeypatch)
 
 def as_written(graph: Graphs):
     (expected,) = contents(graph)
-    expected["node names"] = list(range(graph.num_nodes)) if graph.node_names is None else expected["node names"]
+    expected["node names"] = (
+        list(range(graph.num_nodes)) if graph.node_names is None else expected["node names"]
+    )
     for key in ("node features", "edge features"):
         expected[key] = expected[key] or None
     return expected
@@ -291,26 +372,40 @@ def test_what_is_written_reads_back(graph):
 
 
 PLAIN = (
-    st.none() | st.booleans() | st.integers(-(10**30), 10**30) | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**30), 10**30)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text()
 )
 VALUES = st.recursive(PLAIN, lambda inner: st.tuples(inner) | st.tuples(inner, inner), max_leaves=4)
 
 
 @given(
-    labels=st.lists(VALUES, min_size=1, max_size=4), names=st.lists(VALUES.filter(lambda value: value is not None), max_size=4)
+    labels=st.lists(VALUES, min_size=1, max_size=4),
+    names=st.lists(VALUES.filter(lambda value: value is not None), max_size=4),
 )
 def test_any_plain_value_survives_as_label_and_name(labels, names):
     graph = Graphs.from_edges([], node_labels=labels)
-    named = Graphs.from_edges([], node_names=list(dict.fromkeys(names)), num_nodes=len(dict.fromkeys(names)))
+    named = Graphs.from_edges(
+        [], node_names=list(dict.fromkeys(names)), num_nodes=len(dict.fromkeys(names))
+    )
     with TemporaryDirectory() as folder:
         write_node_link(graph, Path(folder, "l.json"))
         write_node_link(named, Path(folder, "n.json"))
         assert read_node_link(Path(folder, "l.json")).graphs.node_labels == graph.node_labels
-        assert read_node_link(Path(folder, "n.json")).graphs.node_names.tolist() == named.node_names.tolist()
+        assert (
+            read_node_link(Path(folder, "n.json")).graphs.node_names.tolist()
+            == named.node_names.tolist()
+        )
 
 
 def test_single_precision_survives(tmp_path):
-    graph = Graphs.from_edges([(0, 1)], node_features=torch.tensor([[0.1], [1e-30]]), edge_features=torch.tensor([[1 / 3]]))
+    graph = Graphs.from_edges(
+        [(0, 1)],
+        node_features=torch.tensor([[0.1], [1e-30]]),
+        edge_features=torch.tensor([[1 / 3]]),
+    )
     write_node_link(graph, tmp_path / "g.json")
     read = read_node_link(tmp_path / "g.json").graphs
     assert torch.equal(read.node_features.to(torch.float32), graph.node_features)
@@ -337,7 +432,9 @@ def test_networkx_reads_names_labels_and_features(tmp_path):
 
 
 def test_numpy_names_are_written_as_numbers(tmp_path):
-    write_node_link(Graphs.from_edges([(0, 1)], node_names=[np.int64(5), np.float32(0.5)]), tmp_path / "g.json")
+    write_node_link(
+        Graphs.from_edges([(0, 1)], node_names=[np.int64(5), np.float32(0.5)]), tmp_path / "g.json"
+    )
     assert read_node_link(tmp_path / "g.json").graphs.node_names.tolist() == [5, 0.5]
 
 
@@ -345,9 +442,18 @@ def test_what_cannot_be_written_is_an_error_and_leaves_nothing(tmp_path):
     edge = [(0, 1)]
     for graph, said in (
         (Graphs.from_edges(edge, sizes=[2, 0]), "node-link JSON holds a single graph, not 2"),
-        (Graphs.from_edges(edge, node_labels=[b"x", 1]), "the node label b'x' cannot be written as JSON"),
-        (Graphs.from_edges(edge, edge_labels=[float("inf")]), "the edge label inf cannot be written as JSON"),
-        (Graphs.from_edges(edge, node_names=["a", frozenset()]), "the name of node 1 cannot be written as JSON"),
+        (
+            Graphs.from_edges(edge, node_labels=[b"x", 1]),
+            "the node label b'x' cannot be written as JSON",
+        ),
+        (
+            Graphs.from_edges(edge, edge_labels=[float("inf")]),
+            "the edge label inf cannot be written as JSON",
+        ),
+        (
+            Graphs.from_edges(edge, node_names=["a", frozenset()]),
+            "the name of node 1 cannot be written as JSON",
+        ),
         (Graphs.from_edges(edge, node_names=["a", None]), "the name of node 1 is None"),
         (Graphs.from_edges(edge, graph_names=[b"x"]), "the name of the graph cannot be written"),
     ):
@@ -374,14 +480,23 @@ def try_to_read(content: bytes) -> None:
 WHOLE = json.dumps(
     {
         "directed": True,
-        "nodes": [{"id": 1, "label": "a\u00e9", "features": [1, 2.5]}, {"id": "x", "label": None, "features": [1, 2]}],
-        "edges": [{"source": 1, "target": "x", "label": [1]}, {"source": "x", "target": 1, "label": True}],
+        "nodes": [
+            {"id": 1, "label": "a\u00e9", "features": [1, 2.5]},
+            {"id": "x", "label": None, "features": [1, 2]},
+        ],
+        "edges": [
+            {"source": 1, "target": "x", "label": [1]},
+            {"source": "x", "target": 1, "label": True},
+        ],
     },
     indent=0,
 ).encode()
 
 
-@given(content=st.binary(max_size=100) | st.text('{}[]",: \n01e-nulltrefas\\', max_size=60).map(str.encode))
+@given(
+    content=st.binary(max_size=100)
+    | st.text('{}[]",: \n01e-nulltrefas\\', max_size=60).map(str.encode)
+)
 def test_any_bytes_are_read_or_refused(content):
     try_to_read(content)
 
@@ -391,15 +506,23 @@ def test_damaged_documents_are_read_or_refused(data):
     made = bytearray(WHOLE)
     for _ in range(data.draw(st.integers(1, 3))):
         place = data.draw(st.integers(0, len(made)))
-        piece = data.draw(st.binary(max_size=3) | st.sampled_from([b'"', b",", b"{", b"]", b"null", b"1e9", b"\\u"]))
+        piece = data.draw(
+            st.binary(max_size=3)
+            | st.sampled_from([b'"', b",", b"{", b"]", b"null", b"1e9", b"\\u"])
+        )
         made[place : place + data.draw(st.integers(0, 6))] = piece
     try_to_read(bytes(made))
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-2, 2) | st.floats(allow_nan=False) | st.sampled_from(["a", "b", ""]),
+    st.none()
+    | st.booleans()
+    | st.integers(-2, 2)
+    | st.floats(allow_nan=False)
+    | st.sampled_from(["a", "b", ""]),
     lambda inner: (
-        st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["id", "source", "target", "label", "features"]), inner)
+        st.lists(inner, max_size=2)
+        | st.dictionaries(st.sampled_from(["id", "source", "target", "label", "features"]), inner)
     ),
     max_leaves=6,
 )
@@ -407,7 +530,9 @@ JSON = st.recursive(
 
 @given(
     document=st.dictionaries(
-        st.sampled_from(["nodes", "edges", "links", "directed", "graph"]), JSON | st.lists(JSON, max_size=4), min_size=1
+        st.sampled_from(["nodes", "edges", "links", "directed", "graph"]),
+        JSON | st.lists(JSON, max_size=4),
+        min_size=1,
     )
 )
 def test_documents_of_any_shape_are_read_or_refused(document):
@@ -443,10 +568,17 @@ print(read.num_edges, grown / Path(large).stat().st_size)
 def test_reading_takes_a_small_multiple_of_the_file_in_memory(tmp_path, run_python):
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 20, 50_000).tolist()
-    nodes = ",\n".join(f'{{"id": {node}, "label": "label {label}"}}' for node, label in enumerate(labels))
+    nodes = ",\n".join(
+        f'{{"id": {node}, "label": "label {label}"}}' for node, label in enumerate(labels)
+    )
     ends = rng.integers(0, 50_000, (400_000, 2)).tolist()
-    edges = ",\n".join(f'{{"source": {source}, "target": {target}, "label": {source % 7}}}' for source, target in ends)
-    (tmp_path / "large.json").write_text(f'{{"directed": true, "edges": [{edges}], "nodes": [{nodes}]}}')
+    edges = ",\n".join(
+        f'{{"source": {source}, "target": {target}, "label": {source % 7}}}'
+        for source, target in ends
+    )
+    (tmp_path / "large.json").write_text(
+        f'{{"directed": true, "edges": [{edges}], "nodes": [{nodes}]}}'
+    )
     (tmp_path / "small.json").write_text(f'{{{TWO}, "edges": []}}')
     places = tmp_path / "small.json", tmp_path / "large.json"
     edges_read, multiple = run_python(MEASURE, *places, OMP_NUM_THREADS="1").split()
@@ -458,5 +590,7 @@ def test_a_label_attribute_that_nothing_has_is_named(tmp_path):
     (tmp_path / "g.json").write_text(
         '{"directed": true, "nodes": [{"id": 1}, {"id": 2}], "edges": [{"source": 1, "target": 2}]}'
     )
-    with pytest.raises(FormatError, match="no edge has the attribute 'lable', which edge_label asks for"):
+    with pytest.raises(
+        FormatError, match="no edge has the attribute 'lable', which edge_label asks for"
+    ):
         read_node_link(tmp_path / "g.json", edge_label="lable")

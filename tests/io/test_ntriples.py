@@ -20,7 +20,11 @@ def file(tmp_path_factory):
 
 
 def text(term):
-    return f"<<( {text(term.subject)} {term.predicate} {text(term.object)} )>>" if isinstance(term, ox.Triple) else str(term)
+    return (
+        f"<<( {text(term.subject)} {term.predicate} {text(term.object)} )>>"
+        if isinstance(term, ox.Triple)
+        else str(term)
+    )
 
 
 def reference(document):
@@ -29,14 +33,21 @@ def reference(document):
     for subject, predicate, object_, _ in ox.parse(document, format=ox.RdfFormat.N_TRIPLES):
         source, target = (nodes.setdefault(text(term), len(nodes)) for term in (subject, object_))
         edges[source, labels.setdefault(predicate.value, len(labels)), target] = None
-    names = [name[1:-1] if name.startswith("<") and not name.startswith("<<") else name for name in nodes]
+    names = [
+        name[1:-1] if name.startswith("<") and not name.startswith("<<") else name for name in nodes
+    ]
     return names, list(labels), list(edges)
 
 
 def read(document, file):
     file.write_bytes(document)
     graphs = read_rdf(file).graphs
-    edges = zip(graphs.edge_source.tolist(), graphs.edge_label.tolist(), graphs.edge_target.tolist(), strict=True)
+    edges = zip(
+        graphs.edge_source.tolist(),
+        graphs.edge_label.tolist(),
+        graphs.edge_target.tolist(),
+        strict=True,
+    )
     return graphs.node_names.tolist(), list(graphs.edge_vocabulary), list(edges)
 
 
@@ -46,7 +57,9 @@ def spellings(draw, plain, reserved):
     pieces = []
     for character in plain:
         ways = (
-            [rf"\u{ord(character):04x}", rf"\U{ord(character):08X}"] if ord(character) < 2**16 else [rf"\U{ord(character):08x}"]
+            [rf"\u{ord(character):04x}", rf"\U{ord(character):08X}"]
+            if ord(character) < 2**16
+            else [rf"\U{ord(character):08x}"]
         )
         if character not in reserved:
             ways += 4 * [character]
@@ -62,7 +75,16 @@ STRINGS = st.text(st.sampled_from('ab .<>@#"\\\n\r\t_:é😀\x00\x85\u2028'), ma
     lambda plain: spellings(plain, '"\\\n\r')
 )
 SUFFIXES = st.sampled_from(
-    ["", "@en", "@EN", "@de-AT", f"^^<{XSD}string>", f"^^<{XSD}integer>", r"^^<urn:\u0061>", "^^<urn:a>"]
+    [
+        "",
+        "@en",
+        "@EN",
+        "@de-AT",
+        f"^^<{XSD}string>",
+        f"^^<{XSD}integer>",
+        r"^^<urn:\u0061>",
+        "^^<urn:a>",
+    ]
 )
 LITERALS = st.builds('"{}"{}'.format, STRINGS, SUFFIXES)
 SUBJECTS = st.builds("<{}>".format, IRIS) | BLANKS
@@ -73,11 +95,18 @@ GAPS = st.sampled_from(["", " ", "\t", "  "])
 ODD = st.one_of(
     st.builds(
         "{}{}{}{}{}{}{}.{}{}".format,
-        GAPS, SUBJECTS, st.sampled_from([" ", "\t"]), PREDICATES, GAPS, SUBJECTS | LITERALS | TRIPLE_TERMS, st.just(" "), GAPS,
+        GAPS,
+        SUBJECTS,
+        st.sampled_from([" ", "\t"]),
+        PREDICATES,
+        GAPS,
+        SUBJECTS | LITERALS | TRIPLE_TERMS,
+        st.just(" "),
+        GAPS,
         st.sampled_from(["", "# <http://a> <http://p> <http://b> ."]),
     ),
     st.sampled_from(["", " ", "# a comment .", '<urn:a> <urn:p> "x" . # "y" .']),
-)  # fmt: skip
+)
 LINES = st.lists(ORDINARY, max_size=8) | st.lists(ORDINARY | ODD, max_size=8)
 DOCUMENTS = st.builds(
     lambda lines, end, last: (end.join(lines) + last).encode(),
@@ -105,7 +134,24 @@ def test_a_document_is_read_as_pyoxigraph_reads_it(document, chunk, file):
 def test_exactly_what_pyoxigraph_refuses_is_refused(document, chunk, data, file):
     place = data.draw(st.integers(0, len(document)))
     new = data.draw(
-        st.sampled_from([b"", b" ", b".", b'"', b"\\", b"<", b">", b"#", b"_:", b"\n", b"\r", b" .\n", b"\xff", b"@"])
+        st.sampled_from(
+            [
+                b"",
+                b" ",
+                b".",
+                b'"',
+                b"\\",
+                b"<",
+                b">",
+                b"#",
+                b"_:",
+                b"\n",
+                b"\r",
+                b" .\n",
+                b"\xff",
+                b"@",
+            ]
+        )
     )
     document = document[:place] + new + document[place + data.draw(st.integers(0, 3)) :]
     try:
@@ -120,7 +166,9 @@ def test_exactly_what_pyoxigraph_refuses_is_refused(document, chunk, data, file)
                 read(document, file)
 
 
-@pytest.mark.parametrize("document", [LINE, LINE * 2, LINE[:-1], LINE + b"\n\n", LINE.replace(b"\n", b"\r\n") * 2])
+@pytest.mark.parametrize(
+    "document", [LINE, LINE * 2, LINE[:-1], LINE + b"\n\n", LINE.replace(b"\n", b"\r\n") * 2]
+)
 def test_ordinary_lines_are_taken_at_once(document):
     builder = TripleBuilder()
     assert builder.add_lines(document, ox)
@@ -156,7 +204,11 @@ def test_a_chunk_with_an_odd_line_leaves_no_trace(odd, order):
     new = b"<urn:new> <urn:q> _:new .\n"
     assert not builder.add_lines(odd + new if order == "first" else new + odd, ox)
     triples = builder.build()
-    assert (triples.nodes, triples.predicates, len(triples)) == (["<http://a>", "<http://b>"], ["<http://p>"], 1)
+    assert (triples.nodes, triples.predicates, len(triples)) == (
+        ["<http://a>", "<http://b>"],
+        ["<http://p>"],
+        1,
+    )
 
 
 def test_spellings_of_one_term_are_one_node_wherever_they_first_appear(file):
@@ -191,7 +243,10 @@ def test_spellings_of_one_term_are_one_node_wherever_they_first_appear(file):
 def test_an_error_names_the_line_in_the_file_and_the_reason_alone(line, reason, file):
     for chunk in (1, 50, 2**20):
         file.write_bytes(LINE * 4 + line + b"\n" + LINE)
-        with mock.patch.object(_files, "_CHUNK", chunk), pytest.raises(FormatError, match=reason) as caught:
+        with (
+            mock.patch.object(_files, "_CHUNK", chunk),
+            pytest.raises(FormatError, match=reason) as caught,
+        ):
             read_rdf(file)
         assert caught.value.line == 5
         assert "Parser error" not in caught.value.rule
@@ -239,7 +294,9 @@ def test_what_does_not_nest_is_not_refused(hidden):
     refuse_deep_terms(2 * DEEPEST_TERM * hidden, "f", 1)
 
 
-@pytest.mark.parametrize("filler", [b"", b"# )>>\n", b'")>>" ', b"a:b\\# ", b"a:b\\' ", b"<a:#)'> ", b"\n"])
+@pytest.mark.parametrize(
+    "filler", [b"", b"# )>>\n", b'")>>" ', b"a:b\\# ", b"a:b\\' ", b"<a:#)'> ", b"\n"]
+)
 def test_what_nests_is_refused_whatever_stands_between(filler):
     refuse_deep_terms(b"<a:a> <a:b> " + (OPEN + filler) * DEEPEST_TERM, "f", 1)
     with pytest.raises(FormatError, match=r"f, line \d+: triple terms nest more than 100 deep"):

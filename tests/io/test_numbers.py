@@ -13,7 +13,9 @@ from edgnn.io import _files, _numbers
 from edgnn.io._numbers import read_columns
 
 WHOLE = re.compile(rb"[+-]?[0-9]+")
-REAL = re.compile(rb"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|nan|inf(inity)?)", re.IGNORECASE)
+REAL = re.compile(
+    rb"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|nan|inf(inity)?)", re.IGNORECASE
+)
 
 
 def read(data, kind="int", columns=None):
@@ -30,7 +32,11 @@ def read_slowly(data, kind, columns):
         fields = [field.strip(b" \t\r") for field in line.split(b",")]
         columns = len(fields) if columns is None else columns
         pattern, convert = (WHOLE, int) if kind == "int" else (REAL, float)
-        if not line or len(fields) != columns or not all(pattern.fullmatch(field) for field in fields):
+        if (
+            not line
+            or len(fields) != columns
+            or not all(pattern.fullmatch(field) for field in fields)
+        ):
             return number
         row = [convert(field) for field in fields]
         if kind == "int" and not all(-(2**63) <= value < 2**63 for value in row):
@@ -46,9 +52,38 @@ LARGE = [
     b"123456789012345678",
     b"00000000000000000001",
 ]
-UNUSUAL = [b"+1", b" 2\t", b"1.5", b"-.5e-3", b"nan", b"-Inf", b"1e999", b"infinity", b"-0.0", b"0.1", b"1."]
-WRONG = [b"", b"-", b"1-2", b"1 2", b"1e", b"1_0", b"0x1", b"a", b"\xc2\xb2", b"\0", b"\x0c", b"infinit", b"naninf", b"1.2.3"]
-FIELDS = st.integers(-20, 20).map(lambda value: b"%d" % value) | st.sampled_from(LARGE + UNUSUAL + WRONG)
+UNUSUAL = [
+    b"+1",
+    b" 2\t",
+    b"1.5",
+    b"-.5e-3",
+    b"nan",
+    b"-Inf",
+    b"1e999",
+    b"infinity",
+    b"-0.0",
+    b"0.1",
+    b"1.",
+]
+WRONG = [
+    b"",
+    b"-",
+    b"1-2",
+    b"1 2",
+    b"1e",
+    b"1_0",
+    b"0x1",
+    b"a",
+    b"\xc2\xb2",
+    b"\0",
+    b"\x0c",
+    b"infinit",
+    b"naninf",
+    b"1.2.3",
+]
+FIELDS = st.integers(-20, 20).map(lambda value: b"%d" % value) | st.sampled_from(
+    LARGE + UNUSUAL + WRONG
+)
 GOOD = st.integers(-(10**6), 10**6).map(lambda value: b"%d" % value)
 ENDS = st.sampled_from([b"\n", b"\n", b"\n", b"\r\n", b" \n", b"\n\n"])
 
@@ -64,7 +99,9 @@ def texts(draw):
 
 @settings(max_examples=300)
 @given(
-    texts() | st.text("012,-+ .eE\n\n\r\tnaif", max_size=30).map(str.encode) | st.binary(max_size=12),
+    texts()
+    | st.text("012,-+ .eE\n\n\r\tnaif", max_size=30).map(str.encode)
+    | st.binary(max_size=12),
     st.sampled_from(["int", "float"]),
     st.none() | st.integers(1, 3),
     st.integers(1, 12) | st.just(2**20),
@@ -91,7 +128,11 @@ def test_numbers_are_what_reading_line_by_line_gives(data, kind, columns, size):
     np.testing.assert_array_equal(found, np.array(expected, found.dtype).reshape(found.shape))
 
 
-@given(st.lists(st.lists(st.integers(-(10**16), 10**16), min_size=2, max_size=2), min_size=1, max_size=30))
+@given(
+    st.lists(
+        st.lists(st.integers(-(10**16), 10**16), min_size=2, max_size=2), min_size=1, max_size=30
+    )
+)
 def test_ordinary_columns_take_the_fast_way(rows):
     body = "\n".join(f"{a}, {b}" for a, b in rows).encode()
     parsed = _numbers._parse(body, "int", None)

@@ -59,7 +59,9 @@ def test_round_trip_survives_the_data_loader(graphs, size):
 
 @given(some_graphs)
 def test_round_trip_survives_a_move_and_a_pickle(graphs):
-    moved = [item.to("cpu") for item in to_pyg(graphs)]  # turns tuples among the label values into lists
+    moved = [
+        item.to("cpu") for item in to_pyg(graphs)
+    ]  # turns tuples among the label values into lists
     assert from_pyg(pickle.loads(pickle.dumps(moved))).equals(graphs)
 
 
@@ -73,7 +75,9 @@ def test_data_has_what_pyg_expects():
     first, second, last = to_pyg(graphs)
     assert second.edge_index.tolist() == [[0, 0, 1], [1, 1, 0]]
     assert second.edge_index.is_contiguous()
-    assert (second.edge_index.dtype, second.node_type.dtype, second.edge_type.dtype) == (torch.int64,) * 3
+    assert (second.edge_index.dtype, second.node_type.dtype, second.edge_type.dtype) == (
+        torch.int64,
+    ) * 3
     assert (first.num_nodes, second.num_nodes, last.num_nodes) == (2, 2, 0)
     assert second.node_type.tolist() == [1, 2]
     assert second.edge_type.tolist() == [1, 0, 1]
@@ -97,7 +101,11 @@ def test_one_hot_columns_follow_the_features():
     assert second.edge_attr.dtype == torch.float64
 
 
-@given(any_graphs(min_graphs=1, labels=st.sampled_from([STRINGS, INTEGERS]), features=False, names=False))
+@given(
+    any_graphs(
+        min_graphs=1, labels=st.sampled_from([STRINGS, INTEGERS]), features=False, names=False
+    )
+)
 def test_one_hot_matrices_hold_the_label_numbers(graphs):
     items = to_pyg(graphs, one_hot=True)
     found = from_pyg(items, x="one-hot", edge_attr="one-hot")
@@ -120,7 +128,9 @@ def test_changing_the_data_leaves_the_graphs_alone():
 
 
 def test_subgraph_of_as_many_nodes_as_labels_keeps_its_labels():
-    graphs = Graphs.from_edges([(0, 1), (1, 2)], node_labels=["C", "N", "O"], edge_labels=["a", "b"])
+    graphs = Graphs.from_edges(
+        [(0, 1), (1, 2)], node_labels=["C", "N", "O"], edge_labels=["a", "b"]
+    )
     part = to_pyg(graphs)[0].subgraph(torch.tensor([1, 2]))
     assert from_pyg(part).node_labels == ["N", "O"]
     assert from_pyg(part).edge_labels == ["b"]
@@ -130,15 +140,23 @@ def test_subgraph_of_as_many_nodes_as_labels_keeps_its_labels():
 
 
 def test_numbers_without_values_are_the_labels():
-    graphs = from_pyg([_path(node_type=torch.tensor([7, 5, 7]), edge_type=torch.tensor([1, 0])), _path(
-        node_type=torch.tensor([5, 6, 5]), edge_type=torch.tensor([[0], [0]]))])  # fmt: skip
+    graphs = from_pyg(
+        [
+            _path(node_type=torch.tensor([7, 5, 7]), edge_type=torch.tensor([1, 0])),
+            _path(node_type=torch.tensor([5, 6, 5]), edge_type=torch.tensor([[0], [0]])),
+        ]
+    )
     assert graphs.node_labels == [7, 5, 7, 5, 6, 5]
     assert list(graphs.node_vocabulary) == [7, 5, 6]
     assert graphs.edge_labels == [1, 0, 0, 0]
 
 
 def test_labels_can_come_from_other_attributes():
-    item = _path(z=torch.tensor([6, 8, 6]), node_type=torch.tensor([0, 0, 0]), bond=torch.tensor([2, 1], dtype=torch.uint8))
+    item = _path(
+        z=torch.tensor([6, 8, 6]),
+        node_type=torch.tensor([0, 0, 0]),
+        bond=torch.tensor([2, 1], dtype=torch.uint8),
+    )
     graphs = from_pyg(item, node_label="z", edge_label="bond")
     assert graphs.node_labels == [6, 8, 6]
     assert graphs.edge_labels == [2, 1]
@@ -167,20 +185,35 @@ def test_like_numbers_labels_as_the_other_graphs_do():
 @pytest.mark.parametrize(
     ("items", "rule"),
     [
-        ([_path(node_type=torch.tensor([0, 1, 2])), _path()], "item 1 has no node labels, but others have"),
-        ([_path(edge_type=torch.tensor([0.0, 1.0]))], "item 0: edge_type holds torch.float32; labels must be whole numbers"),
+        (
+            [_path(node_type=torch.tensor([0, 1, 2])), _path()],
+            "item 1 has no node labels, but others have",
+        ),
+        (
+            [_path(edge_type=torch.tensor([0.0, 1.0]))],
+            "item 0: edge_type holds torch.float32; labels must be whole numbers",
+        ),
         ([_path(node_type=["C", "C", "N"])], "item 0: node_type holds list"),
-        ([_path(node_type=torch.tensor([0, 1]))], r"item 0: node_type has the shape \(2,\); expected one number .* 3 nodes"),
+        (
+            [_path(node_type=torch.tensor([0, 1]))],
+            r"item 0: node_type has the shape \(2,\); expected one number .* 3 nodes",
+        ),
         ([_path(node_type=torch.tensor([[0, 1, 2]]))], r"has the shape \(1, 3\)"),
         (
             [_path(), _path(edge_type=torch.tensor([0, 2]), label_values={"edge": ["a", "b"]})],
             "item 1: edge 1 has the label number 2, but label_values lists 2",
         ),
         (
-            [_path(edge_type=torch.tensor([0, 1]), label_values={"edge": ["a", "b"]}), _path(edge_type=torch.tensor([0, 1]))],
+            [
+                _path(edge_type=torch.tensor([0, 1]), label_values={"edge": ["a", "b"]}),
+                _path(edge_type=torch.tensor([0, 1])),
+            ],
             "item 1 has no label_values for its edges",
         ),
-        ([_path(edge_type=torch.tensor([0, 1]), label_values={"edge": ["a", {}]})], "cannot be hashed"),
+        (
+            [_path(edge_type=torch.tensor([0, 1]), label_values={"edge": ["a", {}]})],
+            "cannot be hashed",
+        ),
     ],
 )
 def test_wrong_labels_are_named(items, rule):
@@ -192,12 +225,18 @@ def test_wrong_labels_are_named(items, rule):
 
 
 def test_matrices_become_features():
-    graphs = from_pyg(_path(x=torch.tensor([[1], [2], [3]]), edge_attr=torch.tensor([0.5, 1.5], dtype=torch.float64)))
+    graphs = from_pyg(
+        _path(
+            x=torch.tensor([[1], [2], [3]]), edge_attr=torch.tensor([0.5, 1.5], dtype=torch.float64)
+        )
+    )
     assert graphs.node_features.tolist() == [[1], [2], [3]]
     assert graphs.node_features.dtype == torch.float32
     assert graphs.edge_features.tolist() == [[0.5], [1.5]]
     assert graphs.edge_features.dtype == torch.float64
-    ignored = from_pyg(_path(x=torch.ones(3, 2), edge_attr=torch.ones(2, 1)), x="ignore", edge_attr="ignore")
+    ignored = from_pyg(
+        _path(x=torch.ones(3, 2), edge_attr=torch.ones(2, 1)), x="ignore", edge_attr="ignore"
+    )
     assert ignored.node_features is None
     assert ignored.edge_features is None
 
@@ -210,7 +249,10 @@ def test_features_carry_no_gradient():
 @pytest.mark.parametrize(
     ("item", "rule"),
     [
-        (_path(x=torch.ones(2, 1)), r"x has the shape \(2, 1\); expected a row for each of 3 nodes"),
+        (
+            _path(x=torch.ones(2, 1)),
+            r"x has the shape \(2, 1\); expected a row for each of 3 nodes",
+        ),
         (_path(edge_attr=torch.ones(2, 1, 1)), r"edge_attr has the shape \(2, 1, 1\)"),
         (_path(x=np.ones((3, 1))), "x is a ndarray; make it a dense tensor"),
         (_path(x=torch.eye(3).to_sparse()), "x is a torch.sparse_coo tensor"),
@@ -224,23 +266,31 @@ def test_wrong_features_are_named(item, rule):
 
 
 def test_features_must_be_in_all_data_and_of_one_width():
-    with pytest.raises(GraphError, match=r"item 1 has no x, but other data have; .* pass x='ignore'"):
+    with pytest.raises(
+        GraphError, match=r"item 1 has no x, but other data have; .* pass x='ignore'"
+    ):
         from_pyg([_path(x=torch.ones(3, 1)), _path()])
-    with pytest.raises(GraphError, match="item 1 has 2 columns in edge_attr, but item 0 has 1; pass edge_attr='ignore'"):
+    with pytest.raises(
+        GraphError,
+        match="item 1 has 2 columns in edge_attr, but item 0 has 1; pass edge_attr='ignore'",
+    ):
         from_pyg([_path(edge_attr=torch.ones(2, 1)), _path(edge_attr=torch.ones(2, 2))])
 
 
 @pytest.mark.parametrize("row", [[0.5, 0.5, 0], [0, 0, 0], [1, 1, 0], [2, 0, -1], [np.nan, 1, 0]])
 def test_row_that_is_not_one_hot_is_named(row):
     rows = torch.tensor([[0, 1, 0], row, [1, 0, 0]])
-    with pytest.raises(GraphError, match=r"item 1: node 1 has the row \[.*\] in x, which is not one-hot"):
+    with pytest.raises(
+        GraphError, match=r"item 1: node 1 has the row \[.*\] in x, which is not one-hot"
+    ):
         from_pyg([_path(x=torch.eye(3)), _path(x=rows)], x="one-hot")
     assert from_pyg(_path(x=torch.eye(3)), x="one-hot").node_labels == [0, 1, 2]
 
 
 def test_one_hot_labels_keep_the_numbers_of_their_columns():
     graphs = from_pyg(
-        _path(edge_attr=torch.tensor([[0, 0, 1], [1, 0, 0]]), edge_type=torch.tensor([5, 5])), edge_attr="one-hot"
+        _path(edge_attr=torch.tensor([[0, 0, 1], [1, 0, 0]]), edge_type=torch.tensor([5, 5])),
+        edge_attr="one-hot",
     )
     assert graphs.edge_label.tolist() == graphs.edge_labels == [2, 0]
     assert list(graphs.edge_vocabulary) == [0, 1, 2]
@@ -251,7 +301,9 @@ def test_contradictory_options_are_refused():
         from_pyg(_path(), node_label="z", x="one-hot")
     with pytest.raises(GraphError, match="item 0 has no x, which x='one-hot' asks for"):
         from_pyg(_path(), x="one-hot")
-    with pytest.raises(GraphError, match="edge_attr='onehot': choose 'features', 'one-hot' or 'ignore'"):
+    with pytest.raises(
+        GraphError, match="edge_attr='onehot': choose 'features', 'one-hot' or 'ignore'"
+    ):
         from_pyg(_path(), edge_attr="onehot")
 
 
@@ -259,7 +311,9 @@ def test_contradictory_options_are_refused():
 
 
 def test_edges_stay_as_they_are():
-    item = Data(edge_index=torch.tensor([[2, 0, 0, 1], [2, 1, 1, 0]], dtype=torch.int32), num_nodes=4)
+    item = Data(
+        edge_index=torch.tensor([[2, 0, 0, 1], [2, 1, 1, 0]], dtype=torch.int32), num_nodes=4
+    )
     graphs = from_pyg([_path(), item])
     assert graphs.edge_source.tolist() == [0, 1, 5, 3, 3, 4]
     assert graphs.edge_target.tolist() == [1, 2, 5, 4, 4, 3]
@@ -267,7 +321,9 @@ def test_edges_stay_as_they_are():
 
 
 def test_data_without_edges_has_none():
-    assert from_pyg([Data(num_nodes=2), Data(num_nodes=1, edge_index=torch.tensor([[], []]))]).sizes.tolist() == [2, 1]
+    assert from_pyg(
+        [Data(num_nodes=2), Data(num_nodes=1, edge_index=torch.tensor([[], []]))]
+    ).sizes.tolist() == [2, 1]
 
 
 def test_missing_node_count_is_pygs_guess():
@@ -287,8 +343,14 @@ def test_missing_node_count_is_pygs_guess():
     [
         (torch.tensor([[0, 1], [1, 3]]), "item 1: edge 1 points to node 3, but there are 3 nodes"),
         (torch.tensor([[0, -1], [1, 0]]), "item 1: edge 1 starts at node -1"),
-        (torch.tensor([[0.0], [1.0]]), "item 1: edge_index must hold whole node numbers, got torch.float32"),
-        (torch.tensor([[0, 1], [1, 2], [2, 0]]), r"item 1: edge_index must be a tensor of shape \(2, E\), got shape \(3, 2\)"),
+        (
+            torch.tensor([[0.0], [1.0]]),
+            "item 1: edge_index must hold whole node numbers, got torch.float32",
+        ),
+        (
+            torch.tensor([[0, 1], [1, 2], [2, 0]]),
+            r"item 1: edge_index must be a tensor of shape \(2, E\), got shape \(3, 2\)",
+        ),
         ([[0], [1]], "got type list"),
     ],
 )
@@ -302,7 +364,9 @@ def test_sparse_adjacency_is_refused():
         from_pyg(Data(adj_t=torch.eye(3).to_sparse(), num_nodes=3))
 
 
-@pytest.mark.parametrize(("thing", "rule"), [(7, "got a int"), (["x"], "item 0 is a str, not PyG data")])
+@pytest.mark.parametrize(
+    ("thing", "rule"), [(7, "got a int"), (["x"], "item 0 is a str, not PyG data")]
+)
 def test_other_things_are_refused(thing, rule):
     with pytest.raises(GraphError, match=rule):
         from_pyg(thing)
@@ -310,7 +374,9 @@ def test_other_things_are_refused(thing, rule):
 
 def test_batch_without_its_slices_is_refused():
     with pytest.raises(GraphError, match="the batch cannot be taken apart"):
-        from_pyg(Batch(edge_index=torch.tensor([[0], [1]]), num_nodes=2, batch=torch.tensor([0, 0])))
+        from_pyg(
+            Batch(edge_index=torch.tensor([[0], [1]]), num_nodes=2, batch=torch.tensor([0, 0]))
+        )
 
 
 # Heterogeneous data
@@ -350,11 +416,16 @@ def test_several_heterogeneous_data_share_their_labels():
 def test_features_of_types_must_fit_together():
     narrow, bare = _library(), _library()
     narrow["paper"].x = torch.ones(3, 2)
-    with pytest.raises(GraphError, match=r"node type 'paper' has 2 columns in x, but .*'author' has 1; pass x='ignore'"):
+    with pytest.raises(
+        GraphError,
+        match=r"node type 'paper' has 2 columns in x, but .*'author' has 1; pass x='ignore'",
+    ):
         from_pyg(narrow)
     del bare["author"].x
     bare["author"].num_nodes = 2
-    with pytest.raises(GraphError, match=r"node type 'author' has no x, but other types have; .*x='ignore'"):
+    with pytest.raises(
+        GraphError, match=r"node type 'author' has no x, but other types have; .*x='ignore'"
+    ):
         from_pyg(bare)
     assert from_pyg(bare, x="ignore").node_features is None
 
@@ -362,7 +433,10 @@ def test_features_of_types_must_fit_together():
 def test_wrong_heterogeneous_data_is_named():
     outside, nowhere, unknown = _library(), _library(), _library()
     outside["paper", "cites", "paper"].edge_index = torch.tensor([[3], [0]])
-    with pytest.raises(GraphError, match=r"edge type \('paper', 'cites', 'paper'\): edge 0 starts at node 3, .* 3 nodes"):
+    with pytest.raises(
+        GraphError,
+        match=r"edge type \('paper', 'cites', 'paper'\): edge 0 starts at node 3, .* 3 nodes",
+    ):
         from_pyg(outside)
     nowhere["paper", "in", "venue"].edge_index = torch.tensor([[0], [0]])
     with pytest.raises(GraphError, match="joins 'venue' nodes, but there is no such node type"):
@@ -409,12 +483,19 @@ def test_pygs_own_reading_of_mutag_has_the_same_statistics():
 
 
 def _labeled_edges(graphs):
-    return zip(graphs.edge_source.tolist(), graphs.edge_target.tolist(), graphs.edge_labels, strict=True)
+    return zip(
+        graphs.edge_source.tolist(), graphs.edge_target.tolist(), graphs.edge_labels, strict=True
+    )
 
 
 def test_data_on_two_devices_are_refused():
     with pytest.raises(GraphError, match="on different devices"):
-        from_pyg([_path(), Data(num_nodes=0, edge_index=torch.zeros(2, 0, dtype=torch.int64, device="meta"))])
+        from_pyg(
+            [
+                _path(),
+                Data(num_nodes=0, edge_index=torch.zeros(2, 0, dtype=torch.int64, device="meta")),
+            ]
+        )
 
 
 @pytest.mark.gpu

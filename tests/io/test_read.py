@@ -33,7 +33,11 @@ SDF_MARK = b"\n  made\n\n  0  0  0  0  0  0  0  0  0  0999 V2000\nM  END\n$$$$\n
         ("noname", b"PREFIX a: <http://a>\na:a a:b a:c .", "rdf"),
         ("a.xml", b'<?xml version="1.0"?>\n<rdf:RDF xmlns:rdf="x">', "rdf"),
         ("a.xml", b'<?xml version="1.0"?>\n<graphml>', "graphml"),
-        ("a.xml", b'<?xml version="1.0"?><!-- c --><RDF xmlns="http://www.w3.org/1999/02/22-rdf-syntax-ns#">', "rdf"),
+        (
+            "a.xml",
+            b'<?xml version="1.0"?><!-- c --><RDF xmlns="http://www.w3.org/1999/02/22-rdf-syntax-ns#">',
+            "rdf",
+        ),
         ("noname", b"# a comment first\n" + NT, "rdf"),
         ("noname", b' {"nodes": []}', "node-link"),
         ("noname", b"PK\x03\x04", "tu"),
@@ -69,7 +73,9 @@ def test_what_is_not_recognized_names_the_choices(tmp_path):
         edgnn.read(tmp_path / "empty")
     with pytest.raises(GraphError, match="cannot tell the format"):
         edgnn.write(edgnn.Graphs.from_edges([(0, 1)]), tmp_path / "folder")
-    with pytest.raises(GraphError, match="cannot tell the format"):  # tables are a folder, which this is no name of
+    with pytest.raises(
+        GraphError, match="cannot tell the format"
+    ):  # tables are a folder, which this is no name of
         edgnn.write(edgnn.Graphs.from_edges([(0, 1)]), tmp_path / "edges.parquet")
 
 
@@ -86,15 +92,21 @@ def test_a_missing_file_is_a_plain_file_error(tmp_path):
         edgnn.read(tmp_path / "nothing.csv")
 
 
-@pytest.mark.parametrize("kind", ["tu", "rdf", "nt", "tables", "graphml", "node-link", "sdf", "smiles"])
+@pytest.mark.parametrize(
+    "kind", ["tu", "rdf", "nt", "tables", "graphml", "node-link", "sdf", "smiles"]
+)
 def test_an_unknown_option_names_those_of_the_format(kind, tmp_path):
-    with pytest.raises(GraphError, match=rf"the format '{kind}' has no option 'targt'; it has .*max_bytes") as caught:
+    with pytest.raises(
+        GraphError, match=rf"the format '{kind}' has no option 'targt'; it has .*max_bytes"
+    ) as caught:
         edgnn.load_dataset(tmp_path, format=kind, targt="active")
     assert (", hydrogens, " in str(caught.value)) == (kind in ("sdf", "smiles"))
 
 
 def test_an_unknown_option_of_a_writer_is_told(tmp_path):
-    with pytest.raises(GraphError, match="the format 'tu' has no option 'target'; it has name, targets"):
+    with pytest.raises(
+        GraphError, match="the format 'tu' has no option 'target'; it has name, targets"
+    ):
         edgnn.write(edgnn.Graphs.from_edges([(0, 1)]), tmp_path / "a", format="tu", target=[1])
 
 
@@ -115,7 +127,10 @@ def test_a_named_column_of_smiles_makes_a_table_one_of_molecules(tmp_path):
 def test_a_table_of_neither_edges_nor_molecules_names_both_ways_out(tmp_path, options):
     path = tmp_path / "a.csv"
     path.write_text("canonical_smiles,active\nCCO,1\n")
-    with pytest.raises(FormatError, match=r"columns are 'canonical_smiles', 'active': .*source= .*smiles= \(-o smiles=NAME"):
+    with pytest.raises(
+        FormatError,
+        match=r"columns are 'canonical_smiles', 'active': .*source= .*smiles= \(-o smiles=NAME",
+    ):
         edgnn.read(path, **options)
     with pytest.raises(FormatError, match=r"there is no column 'from'; .* choose one with source="):
         edgnn.read(path, source="from", **options)

@@ -30,13 +30,17 @@ def test_numbers_come_back_sorted_and_counted(place, pieces, run):
     found = merged(place, pieces, run, distinct=False)
     expected = Counter(number for piece in pieces for number in piece)
     assert [number for keys, _ in found for number in keys.tolist()] == sorted(expected)
-    assert [count for _, counts in found for count in counts.tolist()] == [expected[number] for number in sorted(expected)]
+    assert [count for _, counts in found for count in counts.tolist()] == [
+        expected[number] for number in sorted(expected)
+    ]
 
 
 @given(pieces=numbers, run=st.integers(1, 30))
 def test_distinct_numbers_come_back_once(place, pieces, run):
     found = merged(place, pieces, run, distinct=True)
-    assert [number for keys, _ in found for number in keys.tolist()] == sorted({number for piece in pieces for number in piece})
+    assert [number for keys, _ in found for number in keys.tolist()] == sorted(
+        {number for piece in pieces for number in piece}
+    )
     assert all(counts is None for _, counts in found)
 
 

@@ -36,9 +36,11 @@ def assert_same_bits(one, other):
     for field in FIELDS:
         a, b = getattr(one, field), getattr(other, field)
         assert type(a) is type(b), field
-        parts = [(a, b)] if not isinstance(a, edgnn.graphs.CSR) else [
-            (a.indptr, b.indptr), (a.indices, b.indices), (a.values, b.values)
-        ]  # fmt: skip
+        parts = (
+            [(a, b)]
+            if not isinstance(a, edgnn.graphs.CSR)
+            else [(a.indptr, b.indptr), (a.indices, b.indices), (a.values, b.values)]
+        )
         assert getattr(a, "shape", None) == getattr(b, "shape", None), field
         for x, y in parts:
             assert (x is None) == (y is None), field
@@ -68,11 +70,15 @@ def test_structure_built_on_disk_is_the_one_built_in_memory_bit_by_bit(graphs, k
     with tempfile.TemporaryDirectory() as folder:
         found = build(graphs, Path(folder) / "s", keys, **chosen)
         assert_same_bits(found, edgnn.Structure.of(graphs, **chosen))
-        assert sorted(file.suffix for file in (Path(folder) / "s").iterdir() if file.suffix != ".npy") == [".json"]
+        assert sorted(
+            file.suffix for file in (Path(folder) / "s").iterdir() if file.suffix != ".npy"
+        ) == [".json"]
 
 
 @given(
-    graphs=strategies.graphs(min_graphs=1, min_nodes=2, max_edges=20, labels=st.just(strategies.STRINGS)),
+    graphs=strategies.graphs(
+        min_graphs=1, min_nodes=2, max_edges=20, labels=st.just(strategies.STRINGS)
+    ),
     keys=st.integers(1, 20),
 )
 def test_edges_of_the_reserved_label_are_not_counted(graphs, keys):
@@ -92,7 +98,9 @@ def random_graph(nodes, edges, labels=3, seed=0, **more):
     rng = np.random.default_rng(seed)
     ends = rng.integers(0, nodes, (edges, 2))
     ends[: edges // 10, 0] = 7  # a hub
-    return edgnn.Graphs.from_edges(ends, num_nodes=nodes, edge_labels=rng.integers(0, labels, edges), **more)
+    return edgnn.Graphs.from_edges(
+        ends, num_nodes=nodes, edge_labels=rng.integers(0, labels, edges), **more
+    )
 
 
 def test_sums_of_features_have_the_same_bits_in_any_number_of_passes(tmp_path):
@@ -112,7 +120,10 @@ def test_index_arrays_are_wide_only_where_the_entries_need_it(tmp_path, monkeypa
     many = build(graphs, tmp_path / "many", 3, multiplicity="per-edge").neighbors
     assert (many.indptr.dtype, many.indices.dtype) == (torch.int64, torch.int64)
     expected = edgnn.Structure.of(graphs, multiplicity="per-edge").neighbors
-    assert (many.indptr.tolist(), many.indices.tolist()) == (expected.indptr.tolist(), expected.indices.tolist())
+    assert (many.indptr.tolist(), many.indices.tolist()) == (
+        expected.indptr.tolist(),
+        expected.indices.tolist(),
+    )
 
 
 def test_memory_stays_within_what_was_given(tmp_path):
@@ -143,7 +154,10 @@ def test_counts_that_float32_cannot_hold_are_refused(tmp_path, monkeypatch):
         ({"multiplicity": "twice"}, "choose 'once' or 'per-edge'"),
         ({"dtype": torch.float16}, "choose torch.float32 or torch.float64"),
         ({"memory": 1000}, "whole number of bytes to sort in, at least 1,048,576"),
-        *[({"memory": memory}, "whole number of bytes") for memory in ("1", None, 2.5e6, float("nan"), True)],
+        *[
+            ({"memory": memory}, "whole number of bytes")
+            for memory in ("1", None, 2.5e6, float("nan"), True)
+        ],
     ],
 )
 def test_options_that_cannot_be_are_refused(option, rule, tmp_path):
@@ -156,8 +170,11 @@ def test_matrices_are_mapped_not_read(tmp_path):
     found = build(random_graph(200, 900), tmp_path / "s", 100)
     maps = [line.split() for line in Path("/proc/self/maps").read_text().splitlines()]
     ranges = {words[-1]: [int(end, 16) for end in words[0].split("-")] for words in maps}
-    for name, array in (("neighbors_indptr", found.neighbors.indptr), ("neighbors_indices", found.neighbors.indices[50:70]),
-                        ("C_in", found.C_in[3:5])):  # fmt: skip
+    for name, array in (
+        ("neighbors_indptr", found.neighbors.indptr),
+        ("neighbors_indices", found.neighbors.indices[50:70]),
+        ("C_in", found.C_in[3:5]),
+    ):
         start, stop = ranges[str(tmp_path / "s" / f"{name}.npy")]
         assert start <= array.data_ptr() < stop
 
@@ -188,7 +205,10 @@ def test_a_damaged_structure_names_the_file(tmp_path):
     indices.unlink()
     with pytest.raises(FormatError, match=r"neighbors_indices.npy: the file is missing"):
         open_structure(tmp_path / "s")
-    with pytest.raises(FormatError, match=r"structure.json: the folder has no such header.*: copy the whole folder again"):
+    with pytest.raises(
+        FormatError,
+        match=r"structure.json: the folder has no such header.*: copy the whole folder again",
+    ):
         open_structure(tmp_path)
 
 
@@ -196,7 +216,9 @@ def change_header(folder, change):
     header = json.loads((folder / "structure.json").read_text())
     change(header["content"])
     canonical = json.dumps(header["content"], sort_keys=True, separators=(",", ":"))
-    (folder / "structure.json").write_text(json.dumps(header | {"crc32": zlib.crc32(canonical.encode())}))
+    (folder / "structure.json").write_text(
+        json.dumps(header | {"crc32": zlib.crc32(canonical.encode())})
+    )
 
 
 def put(folder, name, place, value):
@@ -204,7 +226,9 @@ def put(folder, name, place, value):
     array = np.load(folder / f"{name}.npy")
     array[place] = value
     np.save(folder / f"{name}.npy", array)
-    change_header(folder, lambda content: content["arrays"][name].update(crc32=zlib.crc32(array.tobytes())))
+    change_header(
+        folder, lambda content: content["arrays"][name].update(crc32=zlib.crc32(array.tobytes()))
+    )
 
 
 @pytest.mark.parametrize(
@@ -217,7 +241,9 @@ def put(folder, name, place, value):
         ("graph_offset", 0, 3, "graph_offset must rise from 0 to 50"),
     ],
 )
-def test_verifying_finds_what_makes_no_structure_whatever_the_checksums_say(tmp_path, name, place, value, rule):
+def test_verifying_finds_what_makes_no_structure_whatever_the_checksums_say(
+    tmp_path, name, place, value, rule
+):
     build(random_graph(50, 100, labels=200), tmp_path / "s", 30)
     put(tmp_path / "s", name, place, value)
     open_structure(tmp_path / "s")
@@ -258,13 +284,22 @@ def test_structures_and_graphs_taken_for_each_other_name_what_opens_them(tmp_pat
     graphs = random_graph(50, 100)
     edgnn.write(graphs, tmp_path / "x.graphs")
     write_structure(graphs, tmp_path / "x.structure")
-    with pytest.raises(FormatError, match=r"x.structure: the folder holds a structure, .* edgnn.io.open_structure"):
+    with pytest.raises(
+        FormatError, match=r"x.structure: the folder holds a structure, .* edgnn.io.open_structure"
+    ):
         edgnn.read(tmp_path / "x.structure")
-    with pytest.raises(FormatError, match=r"structure.json: the folder has no such header.* open it with edgnn.read"):
+    with pytest.raises(
+        FormatError,
+        match=r"structure.json: the folder has no such header.* open it with edgnn.read",
+    ):
         open_structure(tmp_path / "x.graphs")
-    with pytest.raises(FormatError, match=r"graphs.json: the folder has no such header.* edgnn.io.open_structure"):
+    with pytest.raises(
+        FormatError, match=r"graphs.json: the folder has no such header.* edgnn.io.open_structure"
+    ):
         edgnn.read(tmp_path / "x.structure", format="arrays")
-    with pytest.raises(FormatError, match="this is a file, but the format 'edgnn structure' is a folder"):
+    with pytest.raises(
+        FormatError, match="this is a file, but the format 'edgnn structure' is a folder"
+    ):
         open_structure(tmp_path / "x.graphs" / "graphs.json")
 
 

@@ -55,7 +55,9 @@ def wrong(place, **options):
 
 
 def test_nodes_are_numbered_by_first_appearance_source_before_target(tmp_path):
-    read = read_tables(put(tmp_path, edges="source,target,label\nb,a,x\nc,b,y\na,a,x\n") / "edges.csv")
+    read = read_tables(
+        put(tmp_path, edges="source,target,label\nb,a,x\nc,b,y\na,a,x\n") / "edges.csv"
+    )
     assert read.graphs.node_names.tolist() == ["b", "a", "c"]
     assert read.graphs.edge_source.tolist() == [0, 2, 1]
     assert read.graphs.edge_target.tolist() == [1, 0, 1]
@@ -84,7 +86,10 @@ def test_nodes_are_numbered_by_first_appearance_source_before_target(tmp_path):
 )
 def test_text_ids_become_whole_numbers_only_where_all_are_plainly_written(tmp_path, cells, names):
     lines = "".join(f"{cell},{cell}\n" for cell in cells)
-    assert read_tables(put(tmp_path, edges=f"source,target\n{lines}")).graphs.node_names.tolist() == names
+    assert (
+        read_tables(put(tmp_path, edges=f"source,target\n{lines}")).graphs.node_names.tolist()
+        == names
+    )
 
 
 def test_one_id_that_is_text_keeps_all_of_a_long_table_text(tmp_path, monkeypatch):
@@ -92,7 +97,9 @@ def test_one_id_that_is_text_keeps_all_of_a_long_table_text(tmp_path, monkeypatc
     lines = [f"{number},{number + 1}\n" for number in range(200)]
     read = read_tables(put(tmp_path, edges="".join(["source,target\n", *lines, "x,1\n"])))
     assert read.graphs.node_names.tolist() == [*map(str, range(201)), "x"]
-    assert pairs(read.graphs) == [(str(number), str(number + 1)) for number in range(200)] + [("x", "1")]
+    assert pairs(read.graphs) == [(str(number), str(number + 1)) for number in range(200)] + [
+        ("x", "1")
+    ]
 
 
 @pytest.mark.parametrize("name", ["e.csv", "e.tsv", "e.txt", "E.CSV", "e.csv.gz", "e.tsv.gz"])
@@ -108,7 +115,10 @@ def test_the_delimiter_is_found_in_the_first_line_or_given(tmp_path, name, delim
 
 def test_quotation_marks_line_ends_and_blank_lines(tmp_path):
     text = '\ufeff"source",target\r\n"a,1","b\nc"\r\n\r\n"say ""hi""",d\n\n'
-    assert pairs(read_tables(put(tmp_path, edges=text)).graphs) == [("a,1", "b\nc"), ('say "hi"', "d")]
+    assert pairs(read_tables(put(tmp_path, edges=text)).graphs) == [
+        ("a,1", "b\nc"),
+        ('say "hi"', "d"),
+    ]
 
 
 def test_a_table_without_rows_is_a_graph_without_nodes(tmp_path):
@@ -120,7 +130,13 @@ def test_a_table_without_rows_is_a_graph_without_nodes(tmp_path):
 
 def test_column_names_are_options(tmp_path):
     put(tmp_path, edges="from,to,kind,w\na,b,x,0.5\n", nodes="name,color,mass\na,red,1\nb,blue,2\n")
-    options = {"source": "from", "target": "to", "edge_label": "kind", "edge_features": ["w"], "node": "name"}
+    options = {
+        "source": "from",
+        "target": "to",
+        "edge_label": "kind",
+        "edge_features": ["w"],
+        "node": "name",
+    }
     read = read_tables(tmp_path, **options, node_label="color", node_features="mass").graphs
     assert (read.edge_labels, read.node_labels) == (["x"], ["red", "blue"])
     assert (read.edge_features.tolist(), read.node_features.tolist()) == ([[0.5]], [[1.0], [2.0]])
@@ -130,10 +146,14 @@ def test_a_named_column_that_is_not_there_is_an_error_that_lists_the_columns(tmp
     put(tmp_path, edges="source,target\na,b\n", nodes="node\na\nb\n", graphs="graph\n")
     for option in ("source", "target", "edge_label", "edge_graph", "edge_features"):
         said = wrong(tmp_path, **{option: "kind"})
-        assert said == f"edges.csv: there is no column 'kind'; the columns are 'source', 'target': choose one with {option}="
+        assert (
+            said
+            == f"edges.csv: there is no column 'kind'; the columns are 'source', 'target': choose one with {option}="
+        )
     for option in ("node", "node_label", "node_graph", "node_features", "node_target"):
-        assert f"nodes.csv: there is no column 'kind'; the columns are 'node': choose one with {option}=" in wrong(
-            tmp_path, **{option: "kind"}
+        assert (
+            f"nodes.csv: there is no column 'kind'; the columns are 'node': choose one with {option}="
+            in wrong(tmp_path, **{option: "kind"})
         )
     for option in ("graph", "graph_target"):
         assert "graphs.csv: there is no column 'kind'" in wrong(tmp_path, **{option: "kind"})
@@ -150,22 +170,34 @@ def test_labels_and_graphs_can_be_ignored(tmp_path):
 
 
 def test_labels_are_there_for_all_rows_or_for_none(tmp_path):
-    assert read_tables(put(tmp_path, edges="source,target,label\na,b,\nc,d,\n")).graphs.edge_vocabulary.constant
+    assert read_tables(
+        put(tmp_path, edges="source,target,label\na,b,\nc,d,\n")
+    ).graphs.edge_vocabulary.constant
     said = wrong(put(tmp_path, edges="source,target,label\na,b,x\nc,d,\n"))
-    assert said.startswith("edges.csv, line 3: the column 'label' is empty here, but not everywhere; label all rows, or none")
-    assert wrong(put(tmp_path, edges="source,target,label\na,b,\nc,d,x\n")).startswith("edges.csv, line 2: the column 'label'")
+    assert said.startswith(
+        "edges.csv, line 3: the column 'label' is empty here, but not everywhere; label all rows, or none"
+    )
+    assert wrong(put(tmp_path, edges="source,target,label\na,b,\nc,d,x\n")).startswith(
+        "edges.csv, line 2: the column 'label'"
+    )
 
 
 def test_a_missing_label_is_found_in_a_later_batch_too(tmp_path, monkeypatch):
     monkeypatch.setattr(table_files, "_BLOCKS", (64, 4096))
     given_late = "source,target,label\n" + "a,b,\n" * 99 + "a,b,x\n"
     missing_late = "source,target,label\n" + "a,b,x\n" * 99 + "a,b,\n"
-    assert wrong(put(tmp_path, edges=given_late)).startswith("edges.csv, line 2: the column 'label' is empty")
-    assert wrong(put(tmp_path, edges=missing_late)).startswith("edges.csv, line 101: the column 'label' is empty")
+    assert wrong(put(tmp_path, edges=given_late)).startswith(
+        "edges.csv, line 2: the column 'label' is empty"
+    )
+    assert wrong(put(tmp_path, edges=missing_late)).startswith(
+        "edges.csv, line 101: the column 'label' is empty"
+    )
 
 
 def test_the_empty_text_in_quotation_marks_is_a_label(tmp_path):
-    assert read_tables(put(tmp_path, edges='source,target,label\na,b,""\nc,d,x\n')).graphs.edge_labels == ["", "x"]
+    assert read_tables(
+        put(tmp_path, edges='source,target,label\na,b,""\nc,d,x\n')
+    ).graphs.edge_labels == ["", "x"]
 
 
 def test_labels_of_parquet_keep_their_types(tmp_path):
@@ -175,13 +207,17 @@ def test_labels_of_parquet_keep_their_types(tmp_path):
         assert read.edge_labels == labels
         assert list(map(type, read.edge_labels)) == list(map(type, labels))
     categories = pa.array(["x", "y", "x"]).dictionary_encode()
-    assert read_tables(put_parquet(tmp_path / "e.parquet", **ends, label=categories)).graphs.edge_labels == ["x", "y", "x"]
+    assert read_tables(
+        put_parquet(tmp_path / "e.parquet", **ends, label=categories)
+    ).graphs.edge_labels == ["x", "y", "x"]
     zeros = read_tables(put_parquet(tmp_path / "e.parquet", **ends, label=[0.0, -0.0, 1.0])).graphs
     assert len(zeros.edge_vocabulary) == 2
     assert wrong(put_parquet(tmp_path / "e.parquet", **ends, label=[1.0, NAN, 1.0])).startswith(
         "e.parquet, line 2: the column 'label' holds nan"
     )
-    assert "holds list<" in wrong(put_parquet(tmp_path / "e.parquet", **ends, label=[[1], [2], [3]]))
+    assert "holds list<" in wrong(
+        put_parquet(tmp_path / "e.parquet", **ends, label=[[1], [2], [3]])
+    )
 
 
 def test_labels_are_numbered_as_other_graphs_have_them(tmp_path):
@@ -210,7 +246,9 @@ def test_the_node_table_orders_nodes_and_holds_labels_features_and_isolated_node
 
 
 def test_ids_are_whole_numbers_only_where_both_tables_have_them(tmp_path):
-    assert read_tables(put(tmp_path, edges="source,target\n1,2\n", nodes="node\n2\n1\n")).graphs.node_names.tolist() == [2, 1]
+    assert read_tables(
+        put(tmp_path, edges="source,target\n1,2\n", nodes="node\n2\n1\n")
+    ).graphs.node_names.tolist() == [2, 1]
     put(tmp_path, edges="source,target\n1,2\n", nodes="node\n2\n1\nx\n")
     assert read_tables(tmp_path).graphs.node_names.tolist() == ["2", "1", "x"]
 
@@ -225,7 +263,9 @@ def test_text_and_parquet_tables_understand_each_other(tmp_path):
 
 def test_an_edge_to_a_node_that_the_table_lacks_names_node_and_line(tmp_path):
     put(tmp_path, edges="source,target\n\na,b\n\na,c\n", nodes="node\na\nb\n")
-    assert wrong(tmp_path) == "edges.csv, line 5: the target 'c' is not among the nodes of nodes.csv"
+    assert (
+        wrong(tmp_path) == "edges.csv, line 5: the target 'c' is not among the nodes of nodes.csv"
+    )
 
 
 def test_a_node_listed_twice_names_its_line(tmp_path):
@@ -234,9 +274,17 @@ def test_a_node_listed_twice_names_its_line(tmp_path):
 
 
 def test_node_targets_leave_out_nodes_without_one(tmp_path):
-    put(tmp_path, edges="source,target\na,b\n", nodes="node,y,z,t,graph\nb,1,,u,2\na,,0.5,,1\nc,3,nan,w,2\n")
+    put(
+        tmp_path,
+        edges="source,target\na,b\n",
+        nodes="node,y,z,t,graph\nb,1,,u,2\na,,0.5,,1\nc,3,nan,w,2\n",
+    )
     put(tmp_path, edges="source,target,graph\na,a,1\n")
-    for column, names, targets in (("y", ["b", "c"], [1, 3]), ("z", ["a"], [0.5]), ("t", ["b", "c"], ["u", "w"])):
+    for column, names, targets in (
+        ("y", ["b", "c"], [1, 3]),
+        ("z", ["a"], [0.5]),
+        ("t", ["b", "c"], ["u", "w"]),
+    ):
         read = read_tables(tmp_path, node_target=column)
         assert read.level == "node"
         assert (read.nodes.names, read.targets.tolist()) == (names, targets)
@@ -268,13 +316,34 @@ def test_the_graph_table_orders_graphs_and_lists_empty_ones(tmp_path):
     assert replace(read.graphs) is not None
     assert read.targets.tolist() == [1, 0, 1]
     assert contents(read.graphs) == [
-        {"edges": [], "node labels": [], "edge labels": [], "node features": None, "edge features": [], "node names": [],
-         "graph name": "empty"},
-        {"edges": [(0, 1)], "node labels": ["B", "D"], "edge labels": [2], "node features": None, "edge features": [[2.0]],
-         "node names": ["a", "b"], "graph name": "h"},
-        {"edges": [(0, 1), (1, 0)], "node labels": ["A", "C"], "edge labels": [1, 3], "node features": None,
-         "edge features": [[1.0], [3.0]], "node names": ["a", "b"], "graph name": "g"},
-    ]  # fmt: skip
+        {
+            "edges": [],
+            "node labels": [],
+            "edge labels": [],
+            "node features": None,
+            "edge features": [],
+            "node names": [],
+            "graph name": "empty",
+        },
+        {
+            "edges": [(0, 1)],
+            "node labels": ["B", "D"],
+            "edge labels": [2],
+            "node features": None,
+            "edge features": [[2.0]],
+            "node names": ["a", "b"],
+            "graph name": "h",
+        },
+        {
+            "edges": [(0, 1), (1, 0)],
+            "node labels": ["A", "C"],
+            "edge labels": [1, 3],
+            "node features": None,
+            "edge features": [[1.0], [3.0]],
+            "node names": ["a", "b"],
+            "graph name": "g",
+        },
+    ]
 
 
 @pytest.mark.parametrize(
@@ -296,7 +365,9 @@ def test_graph_targets_come_as_they_are(tmp_path, cells, targets):
 
 def test_several_targets_make_rows(tmp_path):
     put(tmp_path, edges="source,target,graph\n", graphs="graph,y,z,t\n0,1,0.5,a\n1,2,,b\n")
-    np.testing.assert_equal(read_tables(tmp_path, graph_target=["y", "z"]).targets, [[1, 0.5], [2, NAN]])
+    np.testing.assert_equal(
+        read_tables(tmp_path, graph_target=["y", "z"]).targets, [[1, 0.5], [2, NAN]]
+    )
     assert "the column 't' holds text; several targets" in wrong(tmp_path, graph_target=["y", "t"])
     assert read_tables(tmp_path).targets is None
     put(tmp_path, graphs="graph,target\n0,a\n1,\n")
@@ -321,16 +392,26 @@ def test_graph_columns_that_do_not_fit_together_are_errors(tmp_path):
     assert "nodes.csv: the edge table has graphs in its column 'graph'" in wrong(tmp_path)
     put(tmp_path, edges="source,target\na,b\n", graphs="graph\n1\n")
     assert "graphs.csv lists graphs, but no column says" in wrong(tmp_path)
-    put(tmp_path, edges="source,target,graph\na,b,1\na,b,2\n", nodes="node,graph\na,1\nb,1\na,2\nb,2\n", graphs="graph\n1\n")
+    put(
+        tmp_path,
+        edges="source,target,graph\na,b,1\na,b,2\n",
+        nodes="node,graph\na,1\nb,1\na,2\nb,2\n",
+        graphs="graph\n1\n",
+    )
     assert wrong(tmp_path) == "nodes.csv, line 4: the graph 2 is not in graphs.csv"
     put(tmp_path, graphs="graph\n1\n2\n1\n")
     assert wrong(tmp_path) == "graphs.csv, line 4: the id 1 stands twice; ids are unique"
     put(tmp_path, graphs="graph\n1\n2\n", nodes="node,graph\na,1\nb,1\nb,2\n")
-    assert wrong(tmp_path) == "edges.csv, line 3: the source 'a' is not among the nodes of nodes.csv in this graph"
+    assert (
+        wrong(tmp_path)
+        == "edges.csv, line 3: the source 'a' is not among the nodes of nodes.csv in this graph"
+    )
 
 
 def test_a_folder_needs_exactly_one_edge_table(tmp_path):
-    assert wrong(tmp_path).endswith("there is no table edges.csv or edges.parquet here, so this is no folder of tables")
+    assert wrong(tmp_path).endswith(
+        "there is no table edges.csv or edges.parquet here, so this is no folder of tables"
+    )
     put(tmp_path, edges="source,target\n")
     put_parquet(tmp_path / "edges.parquet", source=[1], target=[2])
     assert "edges.csv and edges.parquet are both here" in wrong(tmp_path)
@@ -346,22 +427,55 @@ def test_a_folder_needs_exactly_one_edge_table(tmp_path):
     [
         (b"", "edges.csv: the file is empty; its first line must name the columns"),
         (b"\n\n", "edges.csv, line 1: the first line is blank; it must name the columns"),
-        (b"a,b\n1,2\n", "edges.csv: there is no column 'source'; the columns are 'a', 'b': choose one with source="),
-        (b"source,target,source\n", "edges.csv, line 1: the column 'source' stands twice; give each column its own name"),
-        (b"source,target\n1,2\n1,2,3\n", "edges.csv, line 3: the row has 3 values, but the header names 2 columns"),
-        (b"source,target\n\"1\n\",2\n\n1\n", "edges.csv, line 5: the row has 1 values, but the header names 2 columns"),
-        (b"source,target\n1,\n", "edges.csv, line 2: the column 'target' is empty; the target of an edge is needed in every row"),
-        (b"source,target,graph\n1,2,\n", "edges.csv, line 2: the column 'graph' is empty; a graph id is needed in every row"),
-        (b"source,target\n1,2\n1,\xe4\n", "edges.csv, line 3: the text is not UTF-8; convert it first"),
+        (
+            b"a,b\n1,2\n",
+            "edges.csv: there is no column 'source'; the columns are 'a', 'b': choose one with source=",
+        ),
+        (
+            b"source,target,source\n",
+            "edges.csv, line 1: the column 'source' stands twice; give each column its own name",
+        ),
+        (
+            b"source,target\n1,2\n1,2,3\n",
+            "edges.csv, line 3: the row has 3 values, but the header names 2 columns",
+        ),
+        (
+            b'source,target\n"1\n",2\n\n1\n',
+            "edges.csv, line 5: the row has 1 values, but the header names 2 columns",
+        ),
+        (
+            b"source,target\n1,\n",
+            "edges.csv, line 2: the column 'target' is empty; the target of an edge is needed in every row",
+        ),
+        (
+            b"source,target,graph\n1,2,\n",
+            "edges.csv, line 2: the column 'graph' is empty; a graph id is needed in every row",
+        ),
+        (
+            b"source,target\n1,2\n1,\xe4\n",
+            "edges.csv, line 3: the text is not UTF-8; convert it first",
+        ),
         (b"\xff\xfes\x00o\x00", "edges.csv, line 1: the text is not UTF-8; convert it first"),
-        (b'source,target\n1,2\n3,"4\n5,6\n', "edges.csv, line 3: a quotation mark that is opened here is not closed"),
+        (
+            b'source,target\n1,2\n3,"4\n5,6\n',
+            "edges.csv, line 3: a quotation mark that is opened here is not closed",
+        ),
         (
             b'source,target\n1,2\n"3,4\n5,6\n',
             "edges.csv, line 3: the row has 1 values, but the header names 2 columns; is a quotation mark left open?",
         ),
-        (b'"source,target\n1,2\n', "edges.csv, line 1: the column names cannot be read (unexpected end of data)"),
-        (b"source,target\r1,2\r", "edges.csv, line 1: lines end with a bare carriage return; they must end with a newline"),
-        (b"source,target,feature_0\n1,2,0\n1,2,x\n", "edges.csv, line 3: the column 'feature_0' holds 'x'; a feature is a number"),
+        (
+            b'"source,target\n1,2\n',
+            "edges.csv, line 1: the column names cannot be read (unexpected end of data)",
+        ),
+        (
+            b"source,target\r1,2\r",
+            "edges.csv, line 1: lines end with a bare carriage return; they must end with a newline",
+        ),
+        (
+            b"source,target,feature_0\n1,2,0\n1,2,x\n",
+            "edges.csv, line 3: the column 'feature_0' holds 'x'; a feature is a number",
+        ),
         (
             b"source,target,feature_0\n1,2,\n",
             "edges.csv, line 2: the column 'feature_0' is empty; a feature is a finite number; "
@@ -373,7 +487,7 @@ def test_a_folder_needs_exactly_one_edge_table(tmp_path):
             "fill in or drop missing values first",
         ),
     ],
-)  # fmt: skip
+)
 def test_broken_text_names_file_line_and_rule(tmp_path, content, said):
     assert wrong(put(tmp_path, edges=content)) == said
 
@@ -381,9 +495,15 @@ def test_broken_text_names_file_line_and_rule(tmp_path, content, said):
 def test_lines_are_counted_across_blocks(tmp_path, monkeypatch):
     monkeypatch.setattr(table_files, "_BLOCKS", (64, 4096))
     good = "source,target,feature_0\n" + '1,2,3\n\n"4\n5",6,7\n' * 50
-    assert wrong(put(tmp_path, edges=good + "1,2,x\n")).startswith("edges.csv, line 202: the column 'feature_0' holds 'x'")
-    assert wrong(put(tmp_path, edges=good + "1,2\n")).startswith("edges.csv, line 202: the row has 2 values")
-    assert wrong(put(tmp_path, edges=good + '1,"2,3\n')).startswith("edges.csv, line 202: the row has 2 values")
+    assert wrong(put(tmp_path, edges=good + "1,2,x\n")).startswith(
+        "edges.csv, line 202: the column 'feature_0' holds 'x'"
+    )
+    assert wrong(put(tmp_path, edges=good + "1,2\n")).startswith(
+        "edges.csv, line 202: the row has 2 values"
+    )
+    assert wrong(put(tmp_path, edges=good + '1,"2,3\n')).startswith(
+        "edges.csv, line 202: the row has 2 values"
+    )
 
 
 def test_rows_longer_than_a_block_are_read_up_to_a_limit(tmp_path, monkeypatch):
@@ -392,7 +512,10 @@ def test_rows_longer_than_a_block_are_read_up_to_a_limit(tmp_path, monkeypatch):
     read = read_tables(put(tmp_path, edges=f"source,target\na,b\n{long},b\n" + "a,b\n" * 30))
     assert pairs(read.graphs) == [("a", "b"), (long, "b"), *[("a", "b")] * 30]
     said = wrong(put(tmp_path, edges="source,target\na,b\n" + "y" * 5000 + ",b\n"))
-    assert said == "edges.csv, line 2: a row is longer than 1,024 bytes; is a quotation mark not closed?"
+    assert (
+        said
+        == "edges.csv, line 2: a row is longer than 1,024 bytes; is a quotation mark not closed?"
+    )
 
 
 def test_damaged_gzip_and_bombs_are_refused(tmp_path):
@@ -413,11 +536,16 @@ def test_wrong_delimiters_are_refused(tmp_path):
 
 def test_broken_parquet_names_file_and_rule(tmp_path):
     path = put_parquet(tmp_path / "e.parquet", source=[1, 2], target=[2, None])
-    assert wrong(path) == "e.parquet, line 2: the column 'target' is empty; the target of an edge is needed in every row"
+    assert (
+        wrong(path)
+        == "e.parquet, line 2: the column 'target' is empty; the target of an edge is needed in every row"
+    )
     whole = path.read_bytes()
     for content in (b"", b"PAR1", whole[:-9], whole[:-1], b"PAR1" + b"\xff" * 200 + b"PAR1"):
         path.write_bytes(content)
-        assert wrong(path).startswith("e.parquet: the Parquet data is damaged, cut off or of an unknown kind")
+        assert wrong(path).startswith(
+            "e.parquet: the Parquet data is damaged, cut off or of an unknown kind"
+        )
     assert "holds double, but the source of an edge is text or a whole number" in wrong(
         put_parquet(path, source=[1.0], target=[1])
     )
@@ -430,13 +558,19 @@ def test_broken_parquet_names_file_and_rule(tmp_path):
     assert wrong(put_parquet(path, source=[1, 1], target=[1, 1], feature_0=["1", "x"])).startswith(
         "e.parquet, line 2: the column 'feature_0' holds 'x'"
     )
-    pq.write_table(pa.Table.from_arrays([pa.array([1])] * 3, names=["source", "target", "target"]), path)
+    pq.write_table(
+        pa.Table.from_arrays([pa.array([1])] * 3, names=["source", "target", "target"]), path
+    )
     assert "the column 'target' stands twice" in wrong(path)
 
 
 def test_text_in_parquet_must_be_utf8(tmp_path):
-    bad = pa.Array.from_buffers(pa.string(), 1, [None, pa.array([0, 1], pa.int32()).buffers()[1], pa.py_buffer(b"\xff")])
-    assert "Parquet data is damaged" in wrong(put_parquet(tmp_path / "e.parquet", source=bad, target=["a"]))
+    bad = pa.Array.from_buffers(
+        pa.string(), 1, [None, pa.array([0, 1], pa.int32()).buffers()[1], pa.py_buffer(b"\xff")]
+    )
+    assert "Parquet data is damaged" in wrong(
+        put_parquet(tmp_path / "e.parquet", source=bad, target=["a"])
+    )
 
 
 def test_parquet_that_unpacks_without_bound_is_refused(tmp_path):
@@ -447,11 +581,20 @@ def test_parquet_that_unpacks_without_bound_is_refused(tmp_path):
 
 
 def test_parquet_columns_may_be_large_or_half_empty_types(tmp_path):
-    path = put_parquet(tmp_path / "e.parquet", source=pa.array(["a"], pa.large_string()), target=["b"], label=pa.nulls(1))
+    path = put_parquet(
+        tmp_path / "e.parquet",
+        source=pa.array(["a"], pa.large_string()),
+        target=["b"],
+        label=pa.nulls(1),
+    )
     assert read_tables(path).graphs.edge_vocabulary.constant
-    path = put_parquet(tmp_path / "e.parquet", source=pa.array([], pa.null()), target=pa.array([], pa.null()))
+    path = put_parquet(
+        tmp_path / "e.parquet", source=pa.array([], pa.null()), target=pa.array([], pa.null())
+    )
     assert read_tables(path).graphs.num_edges == 0
-    read = read_tables(put_parquet(path, source=[0], target=[0], feature_0=pa.array([0.1], pa.float32())))
+    read = read_tables(
+        put_parquet(path, source=[0], target=[0], feature_0=pa.array([0.1], pa.float32()))
+    )
     assert read.graphs.edge_features.dtype == torch.float32
 
 
@@ -469,12 +612,20 @@ def as_written(collection: Graphs, form: str):
 
     several = len(collection) != 1 or collection.graph_names is not None
     node_names = None if collection.node_names is None else forced(collection.node_names.tolist())
-    node_labels = None if collection.node_vocabulary.constant else forced(list(collection.node_vocabulary))
-    edge_labels = None if collection.edge_vocabulary.constant else forced(list(collection.edge_vocabulary))
+    node_labels = (
+        None if collection.node_vocabulary.constant else forced(list(collection.node_vocabulary))
+    )
+    edge_labels = (
+        None if collection.edge_vocabulary.constant else forced(list(collection.edge_vocabulary))
+    )
     expected = contents(collection)
-    for number, (graph, start) in enumerate(zip(expected, collection.graph_offset.tolist(), strict=False)):
+    for number, (graph, start) in enumerate(
+        zip(expected, collection.graph_offset.tolist(), strict=False)
+    ):
         size = len(graph["node labels"])
-        graph["node names"] = list(range(size)) if node_names is None else node_names[start : start + size]
+        graph["node names"] = (
+            list(range(size)) if node_names is None else node_names[start : start + size]
+        )
         if several and graph["graph name"] is None:
             graph["graph name"] = number
         for key, old, new in (
@@ -498,13 +649,23 @@ def test_what_is_written_reads_back(form, collection):
 
 
 @pytest.mark.parametrize("form", ["parquet", "csv"])
-@given(names=st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=4), min_size=1, max_size=6, unique=True))
+@given(
+    names=st.lists(
+        st.text(st.characters(exclude_categories=["Cs"]), max_size=4),
+        min_size=1,
+        max_size=6,
+        unique=True,
+    )
+)
 @example(names=["", "\r", "\n", '"', ",", "\x00", " ", "NULL", "-1"])
 @example(names=["-1", "0", "12"])
 def test_any_text_survives_as_name_and_label(form, names):
     count = len(names)
     collection = Graphs.from_edges(
-        [(node, (node + 1) % count) for node in range(count)], node_labels=names, edge_labels=names, node_names=names
+        [(node, (node + 1) % count) for node in range(count)],
+        node_labels=names,
+        edge_labels=names,
+        node_names=names,
     )
     with TemporaryDirectory() as folder:
         write_tables(collection, Path(folder, "t"), format=form)
@@ -516,7 +677,11 @@ def test_any_text_survives_as_name_and_label(form, names):
     assert read.node_labels == names
 
 
-@given(values=st.lists(st.floats(allow_nan=False, allow_infinity=False, width=32), min_size=1, max_size=5))
+@given(
+    values=st.lists(
+        st.floats(allow_nan=False, allow_infinity=False, width=32), min_size=1, max_size=5
+    )
+)
 def test_features_survive_to_the_last_bit(values):
     features = torch.tensor(values, dtype=torch.float32)[:, None]
     collection = Graphs.from_edges([], num_nodes=len(values), node_features=features)
@@ -530,12 +695,22 @@ def test_features_survive_to_the_last_bit(values):
 
 @pytest.mark.parametrize("form", ["parquet", "csv"])
 @pytest.mark.parametrize(
-    "targets", [[1, 2], [0.5, NAN], ["a", "b"], [[1.0, 2.0], [3.0, NAN]], np.array([1, 2], np.int8), torch.tensor([1.5, 2.5])]
+    "targets",
+    [
+        [1, 2],
+        [0.5, NAN],
+        ["a", "b"],
+        [[1.0, 2.0], [3.0, NAN]],
+        np.array([1, 2], np.int8),
+        torch.tensor([1.5, 2.5]),
+    ],
 )
 def test_targets_are_written_and_read_without_options(tmp_path, form, targets):
     collection = Graphs.from_edges([(0, 1)], sizes=[2, 0])
     write_tables(collection, tmp_path / "t", format=form, targets=targets)
-    np.testing.assert_equal(read_tables(tmp_path / "t").targets.tolist(), np.asarray(targets).tolist())
+    np.testing.assert_equal(
+        read_tables(tmp_path / "t").targets.tolist(), np.asarray(targets).tolist()
+    )
 
 
 def test_a_single_graph_with_a_target_keeps_it(tmp_path):
@@ -543,19 +718,46 @@ def test_a_single_graph_with_a_target_keeps_it(tmp_path):
     read = read_tables(tmp_path / "t")
     assert (read.targets.tolist(), read.graphs.graph_names.tolist()) == ([3], [0])
     write_tables(Graphs.from_edges([(0, 1)]), tmp_path / "u")
-    assert sorted(path.name for path in (tmp_path / "u").iterdir()) == ["edges.parquet", "nodes.parquet"]
+    assert sorted(path.name for path in (tmp_path / "u").iterdir()) == [
+        "edges.parquet",
+        "nodes.parquet",
+    ]
 
 
 def test_what_cannot_be_written_is_an_error_and_leaves_nothing(tmp_path):
     edge = [(0, 1)]
     cases = [
-        (Graphs.from_edges(edge, node_labels=[1, "1"]), {}, "the node labels 1 and '1' would both be written as '1'"),
-        (Graphs.from_edges(edge, node_names=[(1,), "(1,)"]), {}, "the node names (1,) and '(1,)' would both be written"),
-        (Graphs.from_edges(edge, edge_labels=["\ud800"]), {}, "the edge label '\\ud800' is no valid text"),
-        (Graphs.from_edges([], sizes=[0, 0], graph_names=["g", "g"]), {}, "the graph name 'g' stands twice"),
+        (
+            Graphs.from_edges(edge, node_labels=[1, "1"]),
+            {},
+            "the node labels 1 and '1' would both be written as '1'",
+        ),
+        (
+            Graphs.from_edges(edge, node_names=[(1,), "(1,)"]),
+            {},
+            "the node names (1,) and '(1,)' would both be written",
+        ),
+        (
+            Graphs.from_edges(edge, edge_labels=["\ud800"]),
+            {},
+            "the edge label '\\ud800' is no valid text",
+        ),
+        (
+            Graphs.from_edges([], sizes=[0, 0], graph_names=["g", "g"]),
+            {},
+            "the graph name 'g' stands twice",
+        ),
         (Graphs.from_edges(edge), {"format": "xlsx"}, "format='xlsx': choose 'parquet' or 'csv'"),
-        (Graphs.from_edges(edge), {"targets": [1, 2]}, "targets must be one value, or one row, per graph: 1 of them"),
-        (Graphs.from_edges(edge), {"targets": np.array([{}], object)}, "targets must be numbers, truth values or text"),
+        (
+            Graphs.from_edges(edge),
+            {"targets": [1, 2]},
+            "targets must be one value, or one row, per graph: 1 of them",
+        ),
+        (
+            Graphs.from_edges(edge),
+            {"targets": np.array([{}], object)},
+            "targets must be numbers, truth values or text",
+        ),
     ]
     for collection, options, said in cases:
         with pytest.raises(GraphError) as caught:
@@ -601,16 +803,22 @@ def damaged(draw: st.DrawFn, whole: bytes) -> bytes:
     made = bytearray(whole)
     for _ in range(draw(st.integers(1, 3))):
         place = draw(st.integers(0, len(made)))
-        made[place : place + draw(st.integers(0, 6))] = draw(st.binary(max_size=4) | st.sampled_from([b'"', b",", b"\n", b"1"]))
+        made[place : place + draw(st.integers(0, 6))] = draw(
+            st.binary(max_size=4) | st.sampled_from([b'"', b",", b"\n", b"1"])
+        )
     return bytes(made)
 
 
 @cache
 def example_tables(form: str) -> dict[str, bytes]:
     collection = Graphs.from_edges(
-        [(0, 1), (1, 0), (2, 3)], sizes=[2, 2], node_labels=["a", "b", "a", "c"], edge_labels=[1, 2, 3],
-        edge_features=[[0.5], [1.5], [2.5]], graph_names=["g", "h"],
-    )  # fmt: skip
+        [(0, 1), (1, 0), (2, 3)],
+        sizes=[2, 2],
+        node_labels=["a", "b", "a", "c"],
+        edge_labels=[1, 2, 3],
+        edge_features=[[0.5], [1.5], [2.5]],
+        graph_names=["g", "h"],
+    )
     with TemporaryDirectory() as folder:
         write_tables(collection, Path(folder, "t"), format=form, targets=[1, 0])
         return {path.name: path.read_bytes() for path in Path(folder, "t").iterdir()}
@@ -631,7 +839,9 @@ def test_damaged_tables_are_read_or_refused(form, data):
     name = data.draw(st.sampled_from(sorted(tables)))
     with TemporaryDirectory() as folder:
         for other, content in tables.items():
-            Path(folder, other).write_bytes(data.draw(damaged(content)) if other == name else content)
+            Path(folder, other).write_bytes(
+                data.draw(damaged(content)) if other == name else content
+            )
         try_to_read(Path(folder))
 
 
@@ -661,7 +871,10 @@ def test_reading_takes_a_small_multiple_of_the_file_in_memory(tmp_path, run_pyth
         stream.write("source,target,label\n")
         stream.writelines(f"{source},{target},r{source % 20}\n" for source, target in ends)
     (tmp_path / "small.csv").write_text("source,target,label\n1,2,x\n")
-    code, places = MEASURE.format(read="read_tables"), (tmp_path / "small.csv", tmp_path / "large.csv")
+    code, places = (
+        MEASURE.format(read="read_tables"),
+        (tmp_path / "small.csv", tmp_path / "large.csv"),
+    )
     edges, multiple = run_python(code, *places, OMP_NUM_THREADS="1").split()
     assert int(edges) == 1_250_000
     assert float(multiple) < 10
@@ -675,4 +888,6 @@ def test_numbers_do_not_depend_on_the_hash_seed(tmp_path, run_python):
     )
     rows = "".join(f"n{i * 7 % 31},n{i * 5 % 29},l{i % 13},g{i % 3}\n" for i in range(100))
     place = put(tmp_path, edges=f"source,target,label,graph\n{rows}")
-    assert run_python(code, place, PYTHONHASHSEED="1") == run_python(code, place, PYTHONHASHSEED="2")
+    assert run_python(code, place, PYTHONHASHSEED="1") == run_python(
+        code, place, PYTHONHASHSEED="2"
+    )

@@ -12,7 +12,9 @@ from edgnn.nn import CONVS, Inputs, NodeModel, Noise
 from edgnn.nn._model import input_options
 from strategies import STRINGS, graphs
 
-ODD = graphs(labels=st.just(STRINGS), names=False, min_graphs=1, min_nodes=1, max_nodes=8, max_edges=12)
+ODD = graphs(
+    labels=st.just(STRINGS), names=False, min_graphs=1, min_nodes=1, max_nodes=8, max_edges=12
+)
 
 
 def model_of(collection, **options):
@@ -20,9 +22,14 @@ def model_of(collection, **options):
     edge_features = 0 if collection.edge_features is None else collection.edge_features.shape[1]
     torch.manual_seed(0)
     return NodeModel(
-        known_labels(collection.node_vocabulary), known_labels(collection.edge_vocabulary), 3, hidden=4,
-        node_features=features, edge_features=edge_features, **options,
-    ).double()  # fmt: skip
+        known_labels(collection.node_vocabulary),
+        known_labels(collection.edge_vocabulary),
+        3,
+        hidden=4,
+        node_features=features,
+        edge_features=edge_features,
+        **options,
+    ).double()
 
 
 def inputs_of(model, collection):
@@ -49,15 +56,27 @@ def close(left, right):
     input_dropout=st.sampled_from([0.0, 0.4]),
     data=st.data(),
 )
-def test_some_nodes_come_out_as_among_all(conv, collection, layers, direction, embedding, dropout, input_dropout, data):
-    options = {"direction": direction, "embedding": embedding, "dropout": dropout, "input_dropout": input_dropout}
+def test_some_nodes_come_out_as_among_all(
+    conv, collection, layers, direction, embedding, dropout, input_dropout, data
+):
+    options = {
+        "direction": direction,
+        "embedding": embedding,
+        "dropout": dropout,
+        "input_dropout": input_dropout,
+    }
     model = model_of(collection, conv=conv, layers=layers, **options)
     whole = inputs_of(model, collection)
     count = collection.num_nodes
-    nodes = torch.tensor(data.draw(st.lists(st.integers(0, count - 1), unique=True, max_size=count)), dtype=torch.int64)
+    nodes = torch.tensor(
+        data.draw(st.lists(st.integers(0, count - 1), unique=True, max_size=count)),
+        dtype=torch.int64,
+    )
     part = whole.around(nodes, layers, constant_first=model.constant_first(whole))
     for mode in (model.train(), model.eval()):
-        expected = mode(whole, Noise(torch.tensor([7]), 1) if mode.training else None)[..., nodes, :]
+        expected = mode(whole, Noise(torch.tensor([7]), 1) if mode.training else None)[
+            ..., nodes, :
+        ]
         found = mode(part, Noise(torch.tensor([7]), 1) if mode.training else None)
         assert found.shape == expected.shape
         assert torch.allclose(found, expected, rtol=1e-9, atol=1e-9)
@@ -65,7 +84,9 @@ def test_some_nodes_come_out_as_among_all(conv, collection, layers, direction, e
 
 
 def test_the_first_layer_of_edgnn_reads_no_neighbors():
-    path = Graphs.from_edges([(node, node + 1) for node in range(9)], sizes=[10], node_labels="abcdefghij")
+    path = Graphs.from_edges(
+        [(node, node + 1) for node in range(9)], sizes=[10], node_labels="abcdefghij"
+    )
     whole = Inputs.of(path)
     one, two = (whole.around(torch.tensor([4]), layers) for layers in (1, 2))
     assert one.hops is not None
@@ -93,13 +114,17 @@ def test_what_there_is_nothing_around_is_refused(nodes, layers, text):
 
 def test_a_part_has_no_parts():
     part = Inputs.of(Graphs.from_edges([(0, 1), (1, 2)], sizes=[3])).around(torch.tensor([0]), 2)
-    with pytest.raises(EdgnnError, match="inputs of some nodes already: call around on those of the whole graphs"):
+    with pytest.raises(
+        EdgnnError, match="inputs of some nodes already: call around on those of the whole graphs"
+    ):
         part.around(torch.tensor([0]), 2)
 
 
 def test_inputs_of_some_nodes_move_as_a_whole():
     path = Graphs.from_edges([(0, 1), (1, 2)], sizes=[3])
-    part = Inputs.of(path).around(torch.tensor([0]), 2, constant_first=False).to(dtype=torch.float64)
+    part = (
+        Inputs.of(path).around(torch.tensor([0]), 2, constant_first=False).to(dtype=torch.float64)
+    )
     assert part.hops is not None
     assert part.structure is part.hops[-1]
     assert part.dtype == torch.float64

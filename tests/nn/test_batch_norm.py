@@ -11,7 +11,10 @@ from nn_reference import normal, randomized
 
 def pair(dim, **options):
     """Return our layer and torch's, in float64 with the same parameters."""
-    ours, theirs = randomized(BatchNorm(dim, **options)), torch.nn.BatchNorm1d(dim, **options).double()
+    ours, theirs = (
+        randomized(BatchNorm(dim, **options)),
+        torch.nn.BatchNorm1d(dim, **options).double(),
+    )
     theirs.load_state_dict(ours.state_dict(), strict=False)
     return ours, theirs
 
@@ -50,12 +53,17 @@ def test_members_have_statistics_of_their_own():
         torch.testing.assert_close(fleet.running_mean[member], single.running_mean)
         torch.testing.assert_close(fleet.running_var[member], single.running_var)
     apart = fleet.eval()(x)
-    assert all(torch.allclose(apart[member], single.eval()(x[member])) for member, single in enumerate(singles))
+    assert all(
+        torch.allclose(apart[member], single.eval()(x[member]))
+        for member, single in enumerate(singles)
+    )
 
 
 def test_padding_counts_for_nothing():
     padded, short = randomized(BatchNorm(4, members=1)), randomized(BatchNorm(4, members=1))
-    x = torch.cat([normal(1, 7, 4), 1e6 * torch.ones(1, 5, 4, dtype=torch.float64)], dim=1).requires_grad_()
+    x = torch.cat(
+        [normal(1, 7, 4), 1e6 * torch.ones(1, 5, 4, dtype=torch.float64)], dim=1
+    ).requires_grad_()
     mask = (torch.arange(12) < 7).double()[None]
     result, expected = padded(x, mask)[:, :7], short(x[:, :7])
     torch.testing.assert_close(result, expected)
@@ -108,5 +116,8 @@ def test_starting_anew_forgets_everything():
     layer = randomized(BatchNorm(3))
     layer.reset_parameters()
     assert {name: value.tolist() for name, value in layer.state_dict().items()} == {
-        "weight": [1, 1, 1], "bias": [0, 0, 0], "running_mean": [0, 0, 0], "running_var": [1, 1, 1],
-    }  # fmt: skip
+        "weight": [1, 1, 1],
+        "bias": [0, 0, 0],
+        "running_mean": [0, 0, 0],
+        "running_var": [1, 1, 1],
+    }

@@ -15,7 +15,9 @@ from nn_reference import eq3, eq4, node_inputs, normal, randomized, states
 from strategies import INTEGERS, STRINGS, graphs
 
 LABELED = st.sampled_from([None, STRINGS, INTEGERS])
-SMALL = Graphs.from_edges([(0, 0), (0, 1), (0, 1), (1, 0), (2, 1), (4, 2)], edge_labels="xxyxyz", num_nodes=6)
+SMALL = Graphs.from_edges(
+    [(0, 0), (0, 1), (0, 1), (1, 0), (2, 1), (4, 2)], edge_labels="xxyxyz", num_nodes=6
+)
 ODD = graphs(labels=LABELED, names=False, min_graphs=1)
 OPTIONS = st.fixed_dictionaries(
     {
@@ -25,16 +27,28 @@ OPTIONS = st.fixed_dictionaries(
         "bias": st.booleans(),
     }
 )
-WIDTHS = st.sampled_from([(3, 2), (2, 5), (3, 3)])  # sums run over the narrower side, so both orders must be right
+WIDTHS = st.sampled_from(
+    [(3, 2), (2, 5), (3, 3)]
+)  # sums run over the narrower side, so both orders must be right
 
 
 def structure_of(collection, conv):
-    return Structure.of(collection, direction=conv.direction, multiplicity=conv.multiplicity, dtype=torch.float64)
+    return Structure.of(
+        collection, direction=conv.direction, multiplicity=conv.multiplicity, dtype=torch.float64
+    )
 
 
 def edgnn(collection, in_dim, out_dim, **options):
     features = 0 if collection.edge_features is None else collection.edge_features.shape[1]
-    return randomized(EdGNNConv(in_dim, out_dim, known_labels(collection.edge_vocabulary), edge_features=features, **options))
+    return randomized(
+        EdGNNConv(
+            in_dim,
+            out_dim,
+            known_labels(collection.edge_vocabulary),
+            edge_features=features,
+            **options,
+        )
+    )
 
 
 @given(ODD, WIDTHS, OPTIONS)
@@ -57,12 +71,19 @@ def test_eq_4_entry_by_entry(collection, widths, options, edge_embedding):
 
 
 @given(ODD, OPTIONS, st.booleans())
-def test_the_first_layer_reads_counted_inputs_as_it_would_read_their_states(collection, options, sparse):
+def test_the_first_layer_reads_counted_inputs_as_it_would_read_their_states(
+    collection, options, sparse
+):
     x = node_inputs(collection)
     conv = edgnn(collection, x.shape[1], 4, **options)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_inputs, "DENSE_LABELS", -1 if sparse else 64)
-        read = Inputs.of(collection, direction=conv.direction, multiplicity=conv.multiplicity, dtype=torch.float64)
+        read = Inputs.of(
+            collection,
+            direction=conv.direction,
+            multiplicity=conv.multiplicity,
+            dtype=torch.float64,
+        )
     assert isinstance(read.H0, CSR) == sparse
     result = conv(Known(read.H0, read.AH0), read.structure)
     if collection.num_nodes:
@@ -70,7 +91,9 @@ def test_the_first_layer_reads_counted_inputs_as_it_would_read_their_states(coll
 
 
 @given(ODD, OPTIONS, st.sampled_from([None, 2]))
-def test_dense_and_sparse_counts_give_the_same_values_and_gradients(collection, options, edge_embedding):
+def test_dense_and_sparse_counts_give_the_same_values_and_gradients(
+    collection, options, edge_embedding
+):
     results = []
     for entries in (10**6, -1):
         conv = edgnn(collection, 3, 2, edge_embedding=edge_embedding, **options)
@@ -113,16 +136,29 @@ def test_every_member_is_a_layer_of_its_own(collection, options, edge_embedding)
 @pytest.mark.parametrize("direction", ["both", "in"])
 @pytest.mark.parametrize("embedding", [None, 2])
 @pytest.mark.parametrize("widths", [(2, 3), (3, 2)])
-def test_gradients_by_states_and_all_weights_are_those_of_finite_differences(direction, embedding, widths):
+def test_gradients_by_states_and_all_weights_are_those_of_finite_differences(
+    direction, embedding, widths
+):
     featured = SMALL._with(edge_features=normal(6, 2))
-    conv = edgnn(featured, *widths, direction=direction, edge_embedding=embedding, activation="tanh", batch_norm=True)
+    conv = edgnn(
+        featured,
+        *widths,
+        direction=direction,
+        edge_embedding=embedding,
+        activation="tanh",
+        batch_norm=True,
+    )
     structure, x = structure_of(featured, conv), normal(6, widths[0]).requires_grad_()
     names = [name for name, _ in conv.named_parameters()]
 
     def call(x, *weights):
-        return torch.func.functional_call(conv.eval(), dict(zip(names, weights, strict=True)), (x, structure))
+        return torch.func.functional_call(
+            conv.eval(), dict(zip(names, weights, strict=True)), (x, structure)
+        )
 
-    assert gradcheck(call, (x, *(weight.detach().clone().requires_grad_() for weight in conv.parameters())))
+    assert gradcheck(
+        call, (x, *(weight.detach().clone().requires_grad_() for weight in conv.parameters()))
+    )
 
 
 def test_reg_sees_incoming_edges_only():
@@ -137,7 +173,10 @@ def test_reg_sees_incoming_edges_only():
 
 def test_edge_labels_and_directions_matter_in_eq_4_and_not_in_eq_3():
     turned, renamed = SMALL.reverse(), SMALL.with_edge_labels(list("zyxyxx"), like=SMALL)
-    for conv, matters in ((randomized(EdGNNConv(2, 3, 3)), True), (randomized(GNNConv(2, 3)), False)):
+    for conv, matters in (
+        (randomized(EdGNNConv(2, 3, 3)), True),
+        (randomized(GNNConv(2, 3)), False),
+    ):
         x = normal(6, 2)
         same = conv(x, structure_of(SMALL, conv))
         for other in (turned, renamed):
@@ -145,16 +184,22 @@ def test_edge_labels_and_directions_matter_in_eq_4_and_not_in_eq_3():
 
 
 def test_edges_with_the_reserved_label_join_neighbors_but_are_not_counted():
-    new = Graphs.from_edges([(0, 1), (1, 2)], edge_labels=["x", "new"], like=SMALL.with_node_labels(None), unknown="map")
+    new = Graphs.from_edges(
+        [(0, 1), (1, 2)], edge_labels=["x", "new"], like=SMALL.with_node_labels(None), unknown="map"
+    )
     conv = edgnn(new, 2, 3)
     assert conv.num_edge_labels == 3
-    torch.testing.assert_close(conv(states(new, 2), structure_of(new, conv)), eq4(conv, new, states(new, 2)))
+    torch.testing.assert_close(
+        conv(states(new, 2), structure_of(new, conv)), eq4(conv, new, states(new, 2))
+    )
 
 
 def test_functions_serve_as_activations_and_wrong_names_are_refused():
     conv, x = randomized(GNNConv(2, 3, activation=torch.square)), normal(6, 2)
     torch.testing.assert_close(conv(x, structure_of(SMALL, conv)), eq3(conv, SMALL, x))
-    with pytest.raises(ValueError, match=r"activation='relo': choose a function or one of 'relu', 'cosine'"):
+    with pytest.raises(
+        ValueError, match=r"activation='relo': choose a function or one of 'relu', 'cosine'"
+    ):
         GNNConv(2, 3, activation="relo")
 
 
@@ -168,9 +213,21 @@ def test_rates_outside_zero_and_one_are_refused(name, rate):
 @pytest.mark.parametrize(
     ("conv", "structure", "message"),
     [
-        (GNNConv(2, 3, direction="in"), Structure.of(SMALL), "the layer has direction='in', the structure 'both'"),
-        (EdGNNConv(2, 3, 2), Structure.of(SMALL), "made for 2 edge labels, the structure has 3: read the graphs with like="),
-        (EdGNNConv(2, 3, 3, edge_features=1), Structure.of(SMALL), "made for 1 edge features, the structure has 0"),
+        (
+            GNNConv(2, 3, direction="in"),
+            Structure.of(SMALL),
+            "the layer has direction='in', the structure 'both'",
+        ),
+        (
+            EdGNNConv(2, 3, 2),
+            Structure.of(SMALL),
+            "made for 2 edge labels, the structure has 3: read the graphs with like=",
+        ),
+        (
+            EdGNNConv(2, 3, 3, edge_features=1),
+            Structure.of(SMALL),
+            "made for 1 edge features, the structure has 0",
+        ),
         (
             EdGNNConv(2, 3, 3),
             Structure.of(SMALL._with(edge_features=torch.zeros(6, 2))),
@@ -185,27 +242,41 @@ def test_structures_that_do_not_fit_are_refused(conv, structure, message):
 
 def test_nothing_is_dropped_outside_training():
     conv = randomized(EdGNNConv(4, 8, 3, dropout=0.5, input_dropout=0.5)).eval()
-    structure, x, noise = structure_of(SMALL, conv), normal(6, 4), Noise(torch.tensor([1]), 1, rate=torch.tensor([0.9]))
+    structure, x, noise = (
+        structure_of(SMALL, conv),
+        normal(6, 4),
+        Noise(torch.tensor([1]), 1, rate=torch.tensor([0.9])),
+    )
     assert torch.equal(conv(x, structure), conv(x, structure, noise=noise))
     torch.testing.assert_close(conv(x, structure), eq4(conv, SMALL, x))
     assert not torch.equal(conv.train()(x, structure), conv.eval()(x, structure))
 
 
 def test_dropout_drops_results_at_its_rate_and_keeps_their_mean():
-    ring = Structure.from_edge_index(torch.stack([torch.arange(400), (torch.arange(400) + 1) % 400]))
-    conv = randomized(EdGNNConv(2, 64, 1, dropout=0.3, activation="identity", members=2)).float().train()
+    ring = Structure.from_edge_index(
+        torch.stack([torch.arange(400), (torch.arange(400) + 1) % 400])
+    )
+    conv = (
+        randomized(EdGNNConv(2, 64, 1, dropout=0.3, activation="identity", members=2))
+        .float()
+        .train()
+    )
     x = torch.ones(2, 400, 2)
     dropped = conv(x, ring, noise=Noise(torch.tensor([0, 1]), 5))
     whole = conv.eval()(x, ring)
     kept = dropped != 0
-    torch.testing.assert_close(kept.float().mean(dim=(1, 2)), torch.full((2,), 0.7), atol=0.015, rtol=0)
+    torch.testing.assert_close(
+        kept.float().mean(dim=(1, 2)), torch.full((2,), 0.7), atol=0.015, rtol=0
+    )
     torch.testing.assert_close(dropped[kept], (whole / 0.7)[kept])
 
 
 def test_dropping_one_hot_inputs_drops_nodes_from_themselves_and_their_neighbors():
     collection = Graphs.from_edges([(0, 1), (1, 2)] * 1, sizes=[3], node_labels="abc")
     read = Inputs.of(collection, dtype=torch.float64)
-    conv = randomized(GNNConv(3, 5, input_dropout=0.4, activation="identity", bias=False, members=400)).train()
+    conv = randomized(
+        GNNConv(3, 5, input_dropout=0.4, activation="identity", bias=False, members=400)
+    ).train()
     dropped = conv(Known(read.H0, read.AH0), read.structure, noise=Noise(torch.arange(400), 1))
     eye = torch.eye(3, dtype=torch.float64)
     kept = torch.zeros(400, 3, dtype=torch.bool)
@@ -213,7 +284,9 @@ def test_dropping_one_hot_inputs_drops_nodes_from_themselves_and_their_neighbors
         x = eye * pattern[:, None] / 0.6
         expected = x @ conv.W1 + read.structure.neighbors.to_dense(torch.float64) @ (x @ conv.W2)
         kept[(dropped - expected).abs().amax(dim=(1, 2)) < 1e-9] = pattern
-    torch.testing.assert_close(kept.double().mean(0), torch.full((3,), 0.6, dtype=torch.float64), atol=0.08, rtol=0)
+    torch.testing.assert_close(
+        kept.double().mean(0), torch.full((3,), 0.6, dtype=torch.float64), atol=0.08, rtol=0
+    )
 
 
 def test_dropping_states_drops_single_entries():
@@ -231,7 +304,9 @@ def test_a_layer_saves_nothing_of_the_size_of_edges_times_width():
     kinds = torch.randint(0, 5, (edges,), generator=torch.Generator().manual_seed(1))
     structure = Structure.from_edge_index(index, kinds)
     conv, saved = EdGNNConv(width, width, 5), []
-    with torch.autograd.graph.saved_tensors_hooks(lambda t: saved.append(t.numel()) or t, lambda t: t):
+    with torch.autograd.graph.saved_tensors_hooks(
+        lambda t: saved.append(t.numel()) or t, lambda t: t
+    ):
         conv(normal(nodes, width).float().requires_grad_(), structure).sum().backward()
     assert 0 < max(saved) <= nodes * width < edges
 
@@ -243,7 +318,10 @@ def test_bfloat16_layers_have_values_and_gradients(monkeypatch, entries):
     structure = structure_of(SMALL, exact)
     rough = EdGNNConv(3, 4, 3, activation="tanh").bfloat16()
     rough.load_state_dict(exact.state_dict())
-    expected, result = exact(normal(6, 3), structure), rough(normal(6, 3).bfloat16(), structure.to(dtype=torch.bfloat16))
+    expected, result = (
+        exact(normal(6, 3), structure),
+        rough(normal(6, 3).bfloat16(), structure.to(dtype=torch.bfloat16)),
+    )
     assert result.dtype == torch.bfloat16
     torch.testing.assert_close(result.double(), expected, rtol=0.05, atol=0.2)
     expected.sum().backward()
@@ -262,12 +340,21 @@ def test_new_weights_are_those_of_one_linear_map_of_all_that_is_added_up():
 
 
 def test_a_layer_says_its_sizes():
-    assert "EdGNNConv(2, 3, num_edge_labels=4, direction='in')" in repr(EdGNNConv(2, 3, 4, direction="in"))
+    assert "EdGNNConv(2, 3, num_edge_labels=4, direction='in')" in repr(
+        EdGNNConv(2, 3, 4, direction="in")
+    )
 
 
 def test_an_edge_index_may_be_given_by_name():
-    conv, x, edge_index, edge_type = EdGNNConv(3, 4, 2), torch.randn(3, 3), torch.tensor([[0, 1], [1, 2]]), torch.tensor([0, 1])
-    assert torch.equal(conv(x=x, edge_index=edge_index, edge_type=edge_type), conv(x, edge_index, edge_type))
+    conv, x, edge_index, edge_type = (
+        EdGNNConv(3, 4, 2),
+        torch.randn(3, 3),
+        torch.tensor([[0, 1], [1, 2]]),
+        torch.tensor([0, 1]),
+    )
+    assert torch.equal(
+        conv(x=x, edge_index=edge_index, edge_type=edge_type), conv(x, edge_index, edge_type)
+    )
     for wrong in ({}, {"structure": edge_index, "edge_index": edge_index}):
         with pytest.raises(ModelError, match="one of them"):
             conv(x, **wrong)
@@ -276,7 +363,10 @@ def test_an_edge_index_may_be_given_by_name():
 @pytest.mark.parametrize("conv", [EdGNNConv(3, 4, 2), RelationalConv(3, 4, 2)])
 def test_forgotten_edge_types_are_told(conv):
     edges = torch.tensor([[0, 1], [1, 2]])
-    with pytest.raises(ModelError, match=r"edge_type is missing: the layer has 2 edge labels; call conv\(x, edge_index, e"):
+    with pytest.raises(
+        ModelError,
+        match=r"edge_type is missing: the layer has 2 edge labels; call conv\(x, edge_index, e",
+    ):
         conv(torch.randn(3, 3), edges)
 
 
@@ -296,5 +386,7 @@ def test_edge_types_may_be_left_out_where_there_is_one_label_or_none_is_read():
     ],
 )
 def test_states_that_do_not_fit_are_told(x, said):
-    with pytest.raises(ModelError, match=f"the layer takes states of 2 real numbers per node, {said}"):
+    with pytest.raises(
+        ModelError, match=f"the layer takes states of 2 real numbers per node, {said}"
+    ):
         EdGNNConv(2, 3, 1)(x, torch.tensor([[0], [1]]))

@@ -17,16 +17,22 @@ def test_kept_entries_are_scaled_so_that_means_stay():
     x = torch.ones(3, 500, 40, dtype=torch.float64)
     result = dropout(x, 0.2, True, Noise(SEEDS, 1))
     assert set(result.unique().tolist()) == {0.0, 1.25}
-    torch.testing.assert_close(result.mean(dim=(1, 2)), torch.ones(3, dtype=torch.float64), atol=0.02, rtol=0)
+    torch.testing.assert_close(
+        result.mean(dim=(1, 2)), torch.ones(3, dtype=torch.float64), atol=0.02, rtol=0
+    )
 
 
 def test_every_member_has_its_own_rate_where_the_noise_has_rates():
     rates = torch.tensor([0.0, 0.5, 0.9], dtype=torch.float64)
     x = torch.ones(3, 500, 40, dtype=torch.float64)
     noise = Noise(SEEDS, 1, rate=rates)
-    torch.testing.assert_close(kept(x, rate=0.2, noise=noise).mean(dim=(1, 2)), 1 - rates, atol=0.02, rtol=0)
+    torch.testing.assert_close(
+        kept(x, rate=0.2, noise=noise).mean(dim=(1, 2)), 1 - rates, atol=0.02, rtol=0
+    )
     shared = kept(x, rate=0.2, noise=noise, own_rate=False).mean(dim=(1, 2))
-    torch.testing.assert_close(shared, torch.full((3,), 0.8, dtype=torch.float64), atol=0.02, rtol=0)
+    torch.testing.assert_close(
+        shared, torch.full((3,), 0.8, dtype=torch.float64), atol=0.02, rtol=0
+    )
 
 
 def test_a_member_drops_the_same_entries_alone_in_a_fleet_and_before_padding():
@@ -52,7 +58,10 @@ def test_calls_that_drop_nothing_count_too():
     quiet, loud = Noise(SEEDS[:1], 1), Noise(SEEDS[:1], 1, rate=torch.tensor([0.5]))
     dropout(x, 0.0, True, quiet)
     dropout(x, 0.0, True, loud)
-    assert torch.equal(kept(x, rate=0.3, noise=quiet, own_rate=False), kept(x, rate=0.3, noise=loud, own_rate=False))
+    assert torch.equal(
+        kept(x, rate=0.3, noise=quiet, own_rate=False),
+        kept(x, rate=0.3, noise=loud, own_rate=False),
+    )
 
 
 def test_nothing_is_dropped_outside_training():

@@ -16,7 +16,9 @@ from nn_reference import edges_of, node_inputs, normal, randomized, states
 from strategies import INTEGERS, STRINGS, graphs
 
 ODD = graphs(labels=st.sampled_from([None, STRINGS, INTEGERS]), names=False, min_graphs=1)
-SMALL = Graphs.from_edges([(0, 0), (0, 1), (0, 1), (1, 0), (2, 1), (4, 2)], edge_labels="xxyxyz", num_nodes=6)
+SMALL = Graphs.from_edges(
+    [(0, 0), (0, 1), (0, 1), (1, 0), (2, 1), (4, 2)], edge_labels="xxyxyz", num_nodes=6
+)
 OPTIONS = st.fixed_dictionaries(
     {
         "direction": st.sampled_from(["both", "in"]),
@@ -34,7 +36,9 @@ def conv_of(collection, in_dim=3, out_dim=2, **options):
 
 
 def structure_of(collection, conv):
-    return Structure.of(collection, direction=conv.direction, relations="sources", dtype=torch.float64)
+    return Structure.of(
+        collection, direction=conv.direction, relations="sources", dtype=torch.float64
+    )
 
 
 def by_hand(conv, collection, x):
@@ -51,7 +55,10 @@ def by_hand(conv, collection, x):
                 if label < labels:
                     message = message + conv.E[side * labels + label]
                 if features is not None:
-                    message = message + features[e].double() @ conv.W_features[side * width : (side + 1) * width]
+                    message = (
+                        message
+                        + features[e].double() @ conv.W_features[side * width : (side + 1) * width]
+                    )
                 total = total + torch.relu(message)
         rows.append(total)
     return conv.activation(_mapped(conv, torch.stack(rows)))
@@ -60,7 +67,9 @@ def by_hand(conv, collection, x):
 def _mapped(conv, total):
     inner = total @ conv.first.weight + (0 if conv.first.bias is None else conv.first.bias)
     inner = inner if conv.inner_norm is None else conv.inner_norm(inner)
-    return torch.relu(inner) @ conv.second.weight + (0 if conv.second.bias is None else conv.second.bias)
+    return torch.relu(inner) @ conv.second.weight + (
+        0 if conv.second.bias is None else conv.second.bias
+    )
 
 
 @given(ODD, OPTIONS)
@@ -85,7 +94,9 @@ def test_edges_with_an_unknown_label_send_the_state_alone(collection, options):
         conv.E.view(sides, labels, 3)[:, -1] = 0
         kept = conv.E.view(sides, labels, 3)[:, :-1].flatten(0, 1)
         fewer.load_state_dict(conv.state_dict() | {"E": kept})
-    torch.testing.assert_close(fewer(x, structure_of(unseen, fewer)), conv(x, structure_of(collection, conv)))
+    torch.testing.assert_close(
+        fewer(x, structure_of(unseen, fewer)), conv(x, structure_of(collection, conv))
+    )
 
 
 @pytest.mark.parametrize("direction", ["both", "in"])
@@ -95,7 +106,9 @@ def test_it_is_the_gine_of_pyg_forward_and_backward(direction, edges, batch_norm
     peer = pytest.importorskip("torch_geometric.nn").GINEConv
     index = torch.randint(0, 20, (2, edges), generator=torch.Generator().manual_seed(edges))
     kinds = torch.randint(0, 4, (edges,), generator=torch.Generator().manual_seed(1))
-    ours = randomized(GINEConv(5, 3, 4, direction=direction, batch_norm=batch_norm, activation="identity")).train()
+    ours = randomized(
+        GINEConv(5, 3, 4, direction=direction, batch_norm=batch_norm, activation="identity")
+    ).train()
     ours.norm = None
     first, second = nn.Linear(5, 3), nn.Linear(3, 3)
     norm = [nn.BatchNorm1d(3)] if batch_norm else []
@@ -103,13 +116,22 @@ def test_it_is_the_gine_of_pyg_forward_and_backward(direction, edges, batch_norm
     theirs = peer(nn.Sequential(first, *norm, nn.ReLU(), second), train_eps=True).double()
     theirs.eps.data = ours.eps.detach().clone()
     for linear, own in ((first, ours.first), (second, ours.second)):
-        linear.weight.data, linear.bias.data = own.weight.detach().T.clone(), own.bias.detach().clone()
+        linear.weight.data, linear.bias.data = (
+            own.weight.detach().T.clone(),
+            own.bias.detach().clone(),
+        )
     if batch_norm:
-        norm[0].weight.data, norm[0].bias.data = ours.inner_norm.weight.data.clone(), ours.inner_norm.bias.data.clone()
+        norm[0].weight.data, norm[0].bias.data = (
+            ours.inner_norm.weight.data.clone(),
+            ours.inner_norm.bias.data.clone(),
+        )
     x, y = (normal(20, 5).requires_grad_() for _ in range(2))
     all_index, all_kinds = index, kinds
     if direction == "both":
-        all_index, all_kinds = torch.cat([index, index.flip(0)], dim=1), torch.cat([kinds, kinds + 4])
+        all_index, all_kinds = (
+            torch.cat([index, index.flip(0)], dim=1),
+            torch.cat([kinds, kinds + 4]),
+        )
     result, expected = ours(x, index, kinds), theirs(y, all_index, table[all_kinds])
     torch.testing.assert_close(result, expected)
     for outputs in (result, expected):
@@ -117,7 +139,9 @@ def test_it_is_the_gine_of_pyg_forward_and_backward(direction, edges, batch_norm
     torch.testing.assert_close(x.grad, y.grad)
     torch.testing.assert_close(ours.eps.grad, theirs.eps.grad)
     torch.testing.assert_close(ours.first.weight.grad, first.weight.grad.T)
-    torch.testing.assert_close(torch.zeros_like(ours.E) if ours.E.grad is None else ours.E.grad, table.grad)
+    torch.testing.assert_close(
+        torch.zeros_like(ours.E) if ours.E.grad is None else ours.E.grad, table.grad
+    )
 
 
 @given(ODD, OPTIONS)
@@ -139,7 +163,9 @@ def test_gradients_are_those_of_finite_differences(direction, features):
     structure, names = structure_of(collection, conv), [name for name, _ in conv.named_parameters()]
 
     def call(x, *weights):
-        return torch.func.functional_call(conv, dict(zip(names, weights, strict=True)), (x, structure))
+        return torch.func.functional_call(
+            conv, dict(zip(names, weights, strict=True)), (x, structure)
+        )
 
     weights = (weight.detach().clone().requires_grad_() for weight in conv.parameters())
     assert gradcheck(call, (normal(6, 3).requires_grad_(), *weights))
@@ -150,7 +176,9 @@ def test_counted_inputs_are_read_as_their_states(collection):
     x = node_inputs(collection)
     conv = conv_of(collection, x.shape[1])
     read = Inputs.of(collection, relations="sources", dtype=torch.float64)
-    torch.testing.assert_close(conv(Known(read.H0, read.AH0), read.structure), conv(x, read.structure))
+    torch.testing.assert_close(
+        conv(Known(read.H0, read.AH0), read.structure), conv(x, read.structure)
+    )
 
 
 def test_a_message_is_made_once_for_all_edges_of_a_source_and_a_label():
@@ -169,10 +197,17 @@ def test_new_layers_start_with_the_plain_sum():
 
 
 def test_members_drop_by_their_own_seeds():
-    conv, x = conv_of(SMALL, 20, 4, input_dropout=0.5, members=2).train(), normal(6, 20).expand(2, -1, -1)
-    conv.load_state_dict({name: value[:1].expand_as(value).clone() for name, value in conv.state_dict().items()})
+    conv, x = (
+        conv_of(SMALL, 20, 4, input_dropout=0.5, members=2).train(),
+        normal(6, 20).expand(2, -1, -1),
+    )
+    conv.load_state_dict(
+        {name: value[:1].expand_as(value).clone() for name, value in conv.state_dict().items()}
+    )
     structure = structure_of(SMALL, conv)
-    one, other = (conv(x, structure, noise=Noise(torch.tensor(seeds), 1)) for seeds in ([1, 2], [2, 1]))
+    one, other = (
+        conv(x, structure, noise=Noise(torch.tensor(seeds), 1)) for seeds in ([1, 2], [2, 1])
+    )
     torch.testing.assert_close(one, other.flip(0))
     assert not torch.allclose(one[0], one[1])
 
@@ -180,9 +215,21 @@ def test_members_drop_by_their_own_seeds():
 @pytest.mark.parametrize(
     ("conv", "structure", "message"),
     [
-        (GINEConv(2, 3, 3), Structure.of(SMALL, relations="targets"), r'not list edges by source: build .*relations="sources"'),
-        (GINEConv(2, 3, 2), Structure.of(SMALL, relations=True), "made for 2 edge labels, the structure has 3"),
-        (GINEConv(2, 3, 3, direction="in"), Structure.of(SMALL, relations=True), "direction='in', the structure 'both'"),
+        (
+            GINEConv(2, 3, 3),
+            Structure.of(SMALL, relations="targets"),
+            r'not list edges by source: build .*relations="sources"',
+        ),
+        (
+            GINEConv(2, 3, 2),
+            Structure.of(SMALL, relations=True),
+            "made for 2 edge labels, the structure has 3",
+        ),
+        (
+            GINEConv(2, 3, 3, direction="in"),
+            Structure.of(SMALL, relations=True),
+            "direction='in', the structure 'both'",
+        ),
         (
             GINEConv(2, 3, 3, edge_features=1),
             Structure.of(SMALL, relations=True),
@@ -204,10 +251,16 @@ def test_cuda_agrees_with_the_cpu_and_repeats_itself(direction, features, member
     ends = torch.randint(0, 50, (300, 2), generator=generator)
     kinds = torch.randint(0, 5, (300,), generator=generator)
     collection = Graphs.from_edges(
-        ends, num_nodes=50, edge_labels=kinds, edge_features=torch.rand(300, 2, generator=generator) if features else None
+        ends,
+        num_nodes=50,
+        edge_labels=kinds,
+        edge_features=torch.rand(300, 2, generator=generator) if features else None,
     )
     conv = conv_of(collection, direction=direction, members=members, batch_norm=True).train()
-    structure, x = structure_of(collection, conv), normal(*([] if members is None else [members]), 50, 3)
+    structure, x = (
+        structure_of(collection, conv),
+        normal(*([] if members is None else [members]), 50, 3),
+    )
     expected = conv(x, structure)
     expected.pow(2).sum().backward()
     gradients = [parameter.grad.clone() for parameter in conv.parameters()]

@@ -13,7 +13,9 @@ from nn_reference import neighbors_of, node_inputs
 from strategies import INTEGERS, STRINGS, graphs
 
 ODD = graphs(labels=st.sampled_from([None, STRINGS, INTEGERS]), names=False)
-OPTIONS = [{"direction": d, "multiplicity": m} for d in ("both", "in") for m in ("once", "per-edge")]
+OPTIONS = [
+    {"direction": d, "multiplicity": m} for d in ("both", "in") for m in ("once", "per-edge")
+]
 
 
 def dense(matrix):
@@ -35,7 +37,11 @@ def test_everything_is_counted_as_by_hand_dense_or_sparse(collection, options, s
     assert torch.equal(dense(read.graph_H0), torch.stack([*totals, zero[0]])[:-1])
     assert read.sizes.tolist() == collection.sizes.tolist()
     assert torch.equal(read.pool.to_dense(), read.pool_t.to_dense().T)
-    owner = torch.nn.functional.one_hot(collection.graph_of_node, len(collection)) if len(collection) else torch.zeros(0, 0)
+    owner = (
+        torch.nn.functional.one_hot(collection.graph_of_node, len(collection))
+        if len(collection)
+        else torch.zeros(0, 0)
+    )
     assert torch.equal(read.pool_t.to_dense(), owner.float())
     assert (read.num_graphs, read.num_nodes) == (len(collection), collection.num_nodes)
     assert read.dtype == torch.float64
@@ -55,7 +61,9 @@ def test_one_hot_rows_are_sparse_above_64_labels(labels, sparse):
 def test_the_reserved_label_is_a_zero_row_beside_the_features(monkeypatch, sparse):
     monkeypatch.setattr(_inputs, "DENSE_LABELS", -1 if sparse else 64)
     known = Graphs.from_edges([(0, 1)], node_labels="ab")
-    new = Graphs.from_edges([(0, 1)], node_labels="zb", node_features=[[2.0], [3.0]], like=known, unknown="map")
+    new = Graphs.from_edges(
+        [(0, 1)], node_labels="zb", node_features=[[2.0], [3.0]], like=known, unknown="map"
+    )
     read = Inputs.of(new)
     assert dense(read.H0).tolist() == [[0, 0, 2], [0, 1, 3]]
     assert dense(read.AH0).tolist() == [[0, 1, 3], [0, 0, 2]]
@@ -65,17 +73,23 @@ def test_the_reserved_label_is_a_zero_row_beside_the_features(monkeypatch, spars
 @pytest.mark.parametrize("sparse", [False, True])
 def test_moving_changes_the_numbers_and_keeps_the_lists(monkeypatch, sparse):
     monkeypatch.setattr(_inputs, "DENSE_LABELS", -1 if sparse else 64)
-    collection = Graphs.from_edges([(0, 1), (2, 1)], sizes=[3, 0, 1], node_labels="abab", edge_labels="xy")
+    collection = Graphs.from_edges(
+        [(0, 1), (2, 1)], sizes=[3, 0, 1], node_labels="abab", edge_labels="xy"
+    )
     read = Inputs.of(collection, relations=True)
     moved = read.to("cpu", torch.float64)
     assert moved.dtype == torch.float64
     assert moved.structure.C_in.dtype == torch.float64
     for name in ("H0", "AH0", "graph_H0", "pool"):
-        assert torch.equal(dense(getattr(moved, name)).double(), dense(getattr(read, name)).double())
+        assert torch.equal(
+            dense(getattr(moved, name)).double(), dense(getattr(read, name)).double()
+        )
     assert moved.structure.relations.offset == read.structure.relations.offset
     assert torch.equal(moved.cells.keys, read.cells.keys)
     for name in ("sums", "means"):
-        assert torch.equal(dense(getattr(moved.cells, name)).double(), dense(getattr(read.cells, name)).double())
+        assert torch.equal(
+            dense(getattr(moved.cells, name)).double(), dense(getattr(read.cells, name)).double()
+        )
     assert read.to().dtype == torch.float32
 
 
@@ -83,7 +97,10 @@ def test_cells_are_counted_where_edges_are_listed_by_target_and_nodes_have_label
     collection = Graphs.from_edges([(0, 1), (2, 1)], node_labels="aba", edge_labels="xy")
     assert Inputs.of(collection).cells is None
     assert Inputs.of(collection, relations="sources").cells is None
-    assert Inputs.of(collection._with(node_features=torch.ones(3, 1)), relations="targets").cells is None
+    assert (
+        Inputs.of(collection._with(node_features=torch.ones(3, 1)), relations="targets").cells
+        is None
+    )
     read = Inputs.of(collection, direction="in", relations="targets")
     assert read.cells.keys.tolist() == [0, 2]
     assert read.cells.sums.tolist() == [[0, 0], [1, 1], [0, 0]]
@@ -106,5 +123,10 @@ def test_cuda_inputs_agree_with_the_cpu(monkeypatch, sparse):
     ours, theirs = Inputs.of(collection, device="cuda"), Inputs.of(collection)
     assert ours.device.type == "cuda"
     for name in ("H0", "AH0", "graph_H0", "pool", "pool_t"):
-        assert torch.equal(dense(getattr(ours, name)).cpu().double(), dense(getattr(theirs, name)).double())
-        assert torch.equal(dense(getattr(theirs.to("cuda"), name)).cpu().double(), dense(getattr(theirs, name)).double())
+        assert torch.equal(
+            dense(getattr(ours, name)).cpu().double(), dense(getattr(theirs, name)).double()
+        )
+        assert torch.equal(
+            dense(getattr(theirs.to("cuda"), name)).cpu().double(),
+            dense(getattr(theirs, name)).double(),
+        )

@@ -13,7 +13,14 @@ from edgnn.nn._large_inputs import input_bytes
 from edgnn.training._tasks import NodeTask
 from strategies import STRINGS, graphs
 
-ODD = graphs(labels=st.sampled_from([None, STRINGS]), names=False, min_graphs=1, min_nodes=1, max_nodes=8, max_edges=12)
+ODD = graphs(
+    labels=st.sampled_from([None, STRINGS]),
+    names=False,
+    min_graphs=1,
+    min_nodes=1,
+    max_nodes=8,
+    max_edges=12,
+)
 
 
 def dense(matrix):
@@ -38,7 +45,9 @@ def test_rows_are_those_of_everything_counted(collection, sparse, hub, data):
 @given(ODD, st.integers(1, 3), st.data())
 def test_labels_of_graphs_with_training_nodes_are_seen(collection, some, data):
     count = collection.num_nodes
-    members = data.draw(st.lists(st.lists(st.integers(0, count - 1), min_size=1), min_size=1, max_size=3))
+    members = data.draw(
+        st.lists(st.lists(st.integers(0, count - 1), min_size=1), min_size=1, max_size=3)
+    )
     whole, large = Inputs.of(collection), LargeInputs.of(collection)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_large_inputs, "_NODES_AT_ONCE", some)
@@ -55,9 +64,15 @@ def test_the_neighbors_of_a_hub_are_counted_once(monkeypatch, sparse):
     monkeypatch.setattr(_large_inputs, "_HUB", 4)
     monkeypatch.setattr(_large_inputs, "DENSE_LABELS", -1 if sparse else 64)
     inputs, counted, sums = LargeInputs.of(star), [], LargeInputs._sums
-    monkeypatch.setattr(LargeInputs, "_sums", lambda self, lists: counted.append(lists.nnz) or sums(self, lists))
+    monkeypatch.setattr(
+        LargeInputs, "_sums", lambda self, lists: counted.append(lists.nnz) or sums(self, lists)
+    )
     for _ in range(3):
-        assert dense(inputs.neighbor_inputs(torch.tensor([2, 0, 1]))).flatten().tolist() == [1, 8, 1]
+        assert dense(inputs.neighbor_inputs(torch.tensor([2, 0, 1]))).flatten().tolist() == [
+            1,
+            8,
+            1,
+        ]
     assert counted == [2, 8, 2, 2]
 
 
@@ -68,12 +83,15 @@ def test_a_structure_of_other_graphs_is_refused():
 
 
 @pytest.mark.parametrize(
-    "options", [{"direction": "in"}, {"direction": "both"}, {"multiplicity": "once"}, {"relations": False}]
+    "options",
+    [{"direction": "in"}, {"direction": "both"}, {"multiplicity": "once"}, {"relations": False}],
 )
 def test_options_beside_a_structure_are_refused(options):
     pair = Graphs.from_edges([(0, 1)], num_nodes=2)
     (name,) = options
-    with pytest.raises(ModelError, match=f"the structure that is given decides about {name}: leave that out"):
+    with pytest.raises(
+        ModelError, match=f"the structure that is given decides about {name}: leave that out"
+    ):
         LargeInputs.of(pair, Structure.of(pair), **options)
 
 

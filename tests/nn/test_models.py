@@ -34,22 +34,30 @@ ALL = st.fixed_dictionaries(
         "bias": st.booleans(),
     }
 )
-READOUTS = st.fixed_dictionaries({"readout": st.sampled_from(["sum", "mean", "max"]), "include_input": st.booleans()})
+READOUTS = st.fixed_dictionaries(
+    {"readout": st.sampled_from(["sum", "mean", "max"]), "include_input": st.booleans()}
+)
 
 
 def model_of(kind, collection, seed=0, **options):
     sizes = {
         "node_labels": known_labels(collection.node_vocabulary),
         "edge_labels": known_labels(collection.edge_vocabulary),
-        "node_features": 0 if collection.node_features is None else collection.node_features.shape[1],
-        "edge_features": 0 if collection.edge_features is None else collection.edge_features.shape[1],
+        "node_features": 0
+        if collection.node_features is None
+        else collection.node_features.shape[1],
+        "edge_features": 0
+        if collection.edge_features is None
+        else collection.edge_features.shape[1],
     }
     return randomized(kind(**{"outputs": 2, "hidden": 4, **sizes, **options}), seed).eval()
 
 
 def gine(conv, graphs, x):
     """Return what the layer itself gives before batch norm; ``test_gine_conv.py`` compares that to a loop over edges."""
-    structure = Structure.of(graphs, direction=conv.direction, relations="sources", dtype=torch.float64)
+    structure = Structure.of(
+        graphs, direction=conv.direction, relations="sources", dtype=torch.float64
+    )
     return conv.activation(conv._sum(x, structure, None, None))
 
 
@@ -71,8 +79,13 @@ def shuffled(collection, random):
         nodes["node_features"] = collection.node_features[order]
     if collection.edge_features is not None:
         nodes["edge_features"] = collection.edge_features[edges]
-    ends = {name: place[getattr(collection, name)][edges] for name in ("edge_source", "edge_target")}
-    fields = {name: getattr(collection, name) for name in ("graph_offset", "node_vocabulary", "edge_vocabulary")}
+    ends = {
+        name: place[getattr(collection, name)][edges] for name in ("edge_source", "edge_target")
+    }
+    fields = {
+        name: getattr(collection, name)
+        for name in ("graph_offset", "node_vocabulary", "edge_vocabulary")
+    }
     return Graphs(**fields, **nodes, **ends, edge_label=collection.edge_label[edges]), place
 
 
@@ -90,7 +103,9 @@ def test_a_graph_model_is_layers_readouts_and_a_linear_map(collection, options, 
         all_states.append(x)
     offset = collection.graph_offset.tolist()
     joined = torch.cat(all_states, dim=1)
-    reduce = {"sum": lambda x: x.sum(0), "mean": lambda x: x.mean(0), "max": lambda x: x.amax(0)}[ways["readout"]]
+    reduce = {"sum": lambda x: x.sum(0), "mean": lambda x: x.mean(0), "max": lambda x: x.amax(0)}[
+        ways["readout"]
+    ]
     zero = torch.zeros(joined.shape[1], dtype=torch.float64)
     pooled = [reduce(joined[a:b]) if a < b else zero for a, b in pairwise(offset)]
     expected = torch.stack(pooled)
@@ -110,7 +125,11 @@ def test_a_node_model_is_layers_and_a_linear_map_or_one_layer_more(collection, o
             if head == "conv" and number == 1:
                 torch.testing.assert_close(model.embed(collection), x)
                 assert conv.norm is None
-            x = layer(conv, collection, x) if len(x) else torch.zeros(0, conv.out_dim, dtype=torch.float64)
+            x = (
+                layer(conv, collection, x)
+                if len(x)
+                else torch.zeros(0, conv.out_dim, dtype=torch.float64)
+            )
             x = x if conv.norm is None else conv.norm(x)
         if head == "linear":
             torch.testing.assert_close(model.embed(collection), x)
@@ -139,7 +158,9 @@ def test_graphs_do_not_see_each_other(collection, options, ways):
 
 
 @given(ODD, ALL, READOUTS, st.booleans())
-def test_inputs_counted_before_give_the_same_outputs_dense_or_sparse(collection, options, ways, sparse):
+def test_inputs_counted_before_give_the_same_outputs_dense_or_sparse(
+    collection, options, ways, sparse
+):
     model = model_of(GraphModel, collection, **options, **ways)
     needs = {"direction": options["direction"], "relations": True, "dtype": torch.float64}
     with pytest.MonkeyPatch.context() as patch:
@@ -163,7 +184,9 @@ def test_every_member_is_a_model_of_its_own(collection, options, kind, sparse):
         assert together.shape == (3, items, 2)
         for member in range(3):
             single = fleet.with_members(None).double().eval()
-            single.load_state_dict({name: value[member] for name, value in fleet.state_dict().items()})
+            single.load_state_dict(
+                {name: value[member] for name, value in fleet.state_dict().items()}
+            )
             torch.testing.assert_close(together[member], single(collection))
             torch.testing.assert_close(embedded[member], single.embed(collection))
 
@@ -177,10 +200,20 @@ def test_a_conv_head_behind_the_input_embeds_for_every_member():
 
 @pytest.mark.parametrize("kind", [GraphModel, NodeModel])
 def test_the_configuration_rebuilds_the_model_and_is_plain(kind):
-    options = {"layers": 3, "conv": "rgcn", "bases": 2, "dropout": 0.1, "activation": "tanh", "scaled": True, "embedding": 5}
+    options = {
+        "layers": 3,
+        "conv": "rgcn",
+        "bases": 2,
+        "dropout": 0.1,
+        "activation": "tanh",
+        "scaled": True,
+        "embedding": 5,
+    }
     model = model_of(kind, SMALL, **options)
     again = kind(**model.config).double().eval()
-    assert all(isinstance(value, int | float | str | bool | type(None)) for value in model.config.values())
+    assert all(
+        isinstance(value, int | float | str | bool | type(None)) for value in model.config.values()
+    )
     again.load_state_dict(model.state_dict())
     torch.testing.assert_close(again(SMALL), model(SMALL))
     assert kind(**again.config).config == model.config
@@ -192,9 +225,16 @@ def test_the_defaults_are_those_of_the_paper():
     model = GraphModel(7, 4, 2)
     assert [(conv.in_dim, conv.out_dim) for conv in model.convs] == [(7, 64), (64, 64)]
     assert model.head.in_dim == 7 + 64 + 64
-    assert {name: model.config[name] for name in ("conv", "activation", "readout", "include_input", "direction")} == {
-        "conv": "edgnn", "activation": "relu", "readout": "sum", "include_input": True, "direction": "both",
-    }  # fmt: skip
+    assert {
+        name: model.config[name]
+        for name in ("conv", "activation", "readout", "include_input", "direction")
+    } == {
+        "conv": "edgnn",
+        "activation": "relu",
+        "readout": "sum",
+        "include_input": True,
+        "direction": "both",
+    }
     assert GraphModel(7, 4, 2, include_input=False).head.in_dim == 128
 
 
@@ -213,12 +253,16 @@ def test_scaled_outputs_come_in_the_users_units():
     plain = model(SMALL)
     model.output_mean.copy_(torch.tensor([[1.0, 2], [3, 4]]))
     model.output_std.copy_(torch.tensor([[10.0, 20], [30, 40]]))
-    torch.testing.assert_close(model(SMALL), plain * model.output_std[:, None] + model.output_mean[:, None])
+    torch.testing.assert_close(
+        model(SMALL), plain * model.output_std[:, None] + model.output_mean[:, None]
+    )
 
 
 @pytest.mark.parametrize("kind", [GraphModel, NodeModel])
 @pytest.mark.parametrize("conv", CONVS)
-@pytest.mark.parametrize("options", [{}, {"embedding": 3}, {"edge_embedding": 3}, {"bases": 2}, {"direction": "in"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"embedding": 3}, {"edge_embedding": 3}, {"bases": 2}, {"direction": "in"}]
+)
 def test_forgotten_labels_count_as_no_labels(kind, conv, options):
     model = model_of(kind, SMALL, conv=conv, members=2, **options)
     node, edge = torch.tensor([[False, True, False]] * 2), torch.tensor([[True, False, False]] * 2)
@@ -236,7 +280,9 @@ def test_forgotten_labels_count_as_no_labels(kind, conv, options):
 
 @pytest.mark.parametrize("conv", ["joint", "rgcn"])
 @pytest.mark.parametrize("direction", ["both", "in"])
-def test_a_model_with_weights_for_all_cells_that_occur_is_the_model_with_all_weights(conv, direction):
+def test_a_model_with_weights_for_all_cells_that_occur_is_the_model_with_all_weights(
+    conv, direction
+):
     bare = SMALL._with(node_features=None)
     read = Inputs.of(bare, direction=direction, relations="targets", dtype=torch.float64)
     keys = read.cells.keys.tolist()
@@ -247,7 +293,10 @@ def test_a_model_with_weights_for_all_cells_that_occur_is_the_model_with_all_wei
     torch.testing.assert_close(few(read), full(read))
     assert few.config["cells"] == keys
     assert few.with_members(1).convs[0].W.shape == (1, len(keys), 4)
-    node, edge = torch.tensor([[False, True, False], [True, False, False]]), torch.tensor([[True, False, False], [False] * 3])
+    node, edge = (
+        torch.tensor([[False, True, False], [True, False, False]]),
+        torch.tensor([[True, False, False], [False] * 3]),
+    )
     few.forget(node, edge)
     full.forget(node, edge)
     torch.testing.assert_close(few(bare), full(bare))
@@ -256,7 +305,9 @@ def test_a_model_with_weights_for_all_cells_that_occur_is_the_model_with_all_wei
 
 def test_cells_of_other_models_are_refused():
     for options in ({"conv": "edgnn"}, {"conv": "rgcn", "embedding": 3}, {"conv": "gine"}):
-        with pytest.raises(ModelError, match="cells are weights of the first layer of 'joint' and 'rgcn'"):
+        with pytest.raises(
+            ModelError, match="cells are weights of the first layer of 'joint' and 'rgcn'"
+        ):
             GraphModel(3, 2, 2, cells=[0], **options)
 
 
@@ -270,7 +321,9 @@ def test_nodes_of_gine_are_embedded_as_wide_as_its_layers():
 def test_forgetting_is_each_members_own():
     model = model_of(GraphModel, SMALL, members=2)
     before = model(SMALL)
-    model.forget(torch.tensor([[True, True, True], [False] * 3]), torch.zeros(2, 3, dtype=torch.bool))
+    model.forget(
+        torch.tensor([[True, True, True], [False] * 3]), torch.zeros(2, 3, dtype=torch.bool)
+    )
     after = model(SMALL)
     assert torch.equal(after[1], before[1])
     assert not torch.allclose(after[0], before[0])
@@ -278,7 +331,9 @@ def test_forgetting_is_each_members_own():
 
 def test_dropout_of_a_member_does_not_depend_on_the_others():
     model = model_of(GraphModel, SMALL, dropout=0.5, input_dropout=0.2, members=3).train()
-    model.load_state_dict({name: value[:1].expand_as(value).clone() for name, value in model.state_dict().items()})
+    model.load_state_dict(
+        {name: value[:1].expand_as(value).clone() for name, value in model.state_dict().items()}
+    )
     first = model(SMALL, Noise(torch.tensor([1, 2, 3]), 4))
     second = model(SMALL, Noise(torch.tensor([2, 9, 1]), 4))
     torch.testing.assert_close(first[0], second[2])
@@ -291,12 +346,25 @@ def test_dropout_of_a_member_does_not_depend_on_the_others():
 def test_input_dropout_drops_features_one_by_one(sparse, monkeypatch):
     monkeypatch.setattr(_inputs, "DENSE_LABELS", 0 if sparse else 64)
     collection = Graphs.from_edges([], sizes=[400], node_features=torch.ones(400, 2))
-    model = NodeModel(1, 1, 2, node_features=2, hidden=2, layers=1, input_dropout=0.5, dropout=0.0, activation="identity")
+    model = NodeModel(
+        1,
+        1,
+        2,
+        node_features=2,
+        hidden=2,
+        layers=1,
+        input_dropout=0.5,
+        dropout=0.0,
+        activation="identity",
+    )
     with torch.no_grad():
         model.convs[0].W1.copy_(torch.tensor([[0.0, 0], [1, 0], [0, 1]]))
     model.head = torch.nn.Identity()
     kept = model.train()(Inputs.of(collection)) > 0
-    shares = [(kept == torch.tensor(pair)).all(1).double().mean().item() for pair in ([0, 0], [0, 1], [1, 0], [1, 1])]
+    shares = [
+        (kept == torch.tensor(pair)).all(1).double().mean().item()
+        for pair in ([0, 0], [0, 1], [1, 0], [1, 1])
+    ]
     assert shares == pytest.approx([0.25] * 4, abs=0.1)
 
 
@@ -306,8 +374,12 @@ def test_a_members_own_rate_acts_where_the_models_rate_does():
         rated = model_of(kind, SMALL, dropout=0.5, input_dropout=0.2, members=1, **options).train()
         plain = model_of(kind, SMALL, dropout=0.0, input_dropout=0.2, members=1, **options).train()
         rate = torch.tensor([0.5], dtype=torch.float64)
-        torch.testing.assert_close(plain(SMALL, Noise(seeds, 3, rate=rate)), rated(SMALL, Noise(seeds, 3)))
-        torch.testing.assert_close(rated(SMALL, Noise(seeds, 3, rate=0 * rate)), plain(SMALL, Noise(seeds, 3)))
+        torch.testing.assert_close(
+            plain(SMALL, Noise(seeds, 3, rate=rate)), rated(SMALL, Noise(seeds, 3))
+        )
+        torch.testing.assert_close(
+            rated(SMALL, Noise(seeds, 3, rate=0 * rate)), plain(SMALL, Noise(seeds, 3))
+        )
 
 
 @pytest.mark.parametrize(
@@ -352,4 +424,7 @@ def test_a_plain_torch_loop_trains_a_model():
         optimizer.step()
         losses.append(float(loss.detach()))
     assert losses[-1] < 0.5 < losses[0]
-    assert all(parameter.grad is not None and parameter.grad.abs().sum() > 0 for parameter in model.parameters())
+    assert all(
+        parameter.grad is not None and parameter.grad.abs().sum() > 0
+        for parameter in model.parameters()
+    )

@@ -15,7 +15,9 @@ def generators(*seeds):
 
 def sparse(matrix):
     rows, columns = matrix.nonzero(as_tuple=True)
-    indptr = torch.cat([torch.zeros(1, dtype=torch.int64), torch.bincount(rows, minlength=len(matrix)).cumsum(0)])
+    indptr = torch.cat(
+        [torch.zeros(1, dtype=torch.int64), torch.bincount(rows, minlength=len(matrix)).cumsum(0)]
+    )
     return CSR(indptr.int(), columns.int(), matrix[rows, columns], tuple(matrix.shape))
 
 
@@ -45,7 +47,10 @@ def test_products_are_added_to_what_is_there_in_every_shape():
             torch.testing.assert_close(plus_product(None, form, weight), product)
             torch.testing.assert_close(plus_product(total.clone(), form, weight), total + product)
     apart = normal(5, 4, 3)
-    torch.testing.assert_close(plus_product(normal(5, 4, 2), apart, normal(5, 3, 2)), normal(5, 4, 2) + apart @ normal(5, 3, 2))
+    torch.testing.assert_close(
+        plus_product(normal(5, 4, 2), apart, normal(5, 3, 2)),
+        normal(5, 4, 2) + apart @ normal(5, 3, 2),
+    )
 
 
 @pytest.mark.parametrize("members", [None, 2])

@@ -15,7 +15,9 @@ from strategies import graphs
 
 ODD = graphs(names=False)
 KINDS = {"sum": lambda x: x.sum(0), "mean": lambda x: x.mean(0), "max": lambda x: x.amax(0)}
-SMALL = Graphs.from_edges([(0, 1)], sizes=[3, 0, 2], node_labels="abacc", node_features=normal(5, 2))
+SMALL = Graphs.from_edges(
+    [(0, 1)], sizes=[3, 0, 2], node_labels="abacc", node_features=normal(5, 2)
+)
 
 
 def by_hand(x, collection, kind):
@@ -34,7 +36,10 @@ def test_every_kind_is_that_of_a_loop_over_graphs(collection):
 
 @given(ODD)
 def test_members_are_read_out_each_on_its_own(collection):
-    read, x = Inputs.of(collection, dtype=torch.float64), torch.stack([states(collection, 3, seed) for seed in range(2)])
+    read, x = (
+        Inputs.of(collection, dtype=torch.float64),
+        torch.stack([states(collection, 3, seed) for seed in range(2)]),
+    )
     for kind in KINDS:
         result = readout(x, read, kind)
         assert result.shape == (2, len(collection), 3)
@@ -45,7 +50,9 @@ def test_members_are_read_out_each_on_its_own(collection):
 def test_the_input_itself_is_read_out_as_its_states_are(collection):
     read = Inputs.of(collection, dtype=torch.float64)
     for kind in KINDS:
-        torch.testing.assert_close(input_readout(read, kind), by_hand(node_inputs(collection), collection, kind))
+        torch.testing.assert_close(
+            input_readout(read, kind), by_hand(node_inputs(collection), collection, kind)
+        )
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
@@ -60,8 +67,11 @@ def test_sparse_inputs_are_read_out_by_sum_and_mean(monkeypatch):
     for kind in ("sum", "mean"):
         result = input_readout(read, kind)
         assert isinstance(result, CSR)
-        torch.testing.assert_close(result.to_dense(torch.float64), by_hand(node_inputs(SMALL), SMALL, kind))
+        torch.testing.assert_close(
+            result.to_dense(torch.float64), by_hand(node_inputs(SMALL), SMALL, kind)
+        )
     with pytest.raises(
-        ValueError, match=r"readout='max' of so many one-hot labels is not offered: give the model an embedding"
+        ValueError,
+        match=r"readout='max' of so many one-hot labels is not offered: give the model an embedding",
     ):
         input_readout(read, "max")

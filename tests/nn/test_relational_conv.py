@@ -15,7 +15,9 @@ from nn_reference import node_inputs, normal, randomized, relational, states
 from strategies import INTEGERS, STRINGS, graphs
 
 ODD = graphs(labels=st.sampled_from([None, STRINGS, INTEGERS]), names=False, min_graphs=1)
-SMALL = Graphs.from_edges([(0, 0), (0, 1), (0, 1), (1, 0), (2, 1), (4, 2)], edge_labels="xxyxyz", num_nodes=6)
+SMALL = Graphs.from_edges(
+    [(0, 0), (0, 1), (0, 1), (1, 0), (2, 1), (4, 2)], edge_labels="xxyxyz", num_nodes=6
+)
 OPTIONS = st.fixed_dictionaries(
     {
         "direction": st.sampled_from(["both", "in"]),
@@ -59,10 +61,14 @@ def test_counted_inputs_are_read_as_their_states(collection, options, sparse):
 
 
 @given(ODD, OPTIONS, st.booleans())
-def test_weights_for_some_cells_are_those_weights_with_zeros_for_all_others(collection, options, sparse):
+def test_weights_for_some_cells_are_those_weights_with_zeros_for_all_others(
+    collection, options, sparse
+):
     collection, options = collection._with(node_features=None), options | {"bases": None}
     x = node_inputs(collection)
-    relations = known_labels(collection.edge_vocabulary) * (2 if options["direction"] == "both" else 1)
+    relations = known_labels(collection.edge_vocabulary) * (
+        2 if options["direction"] == "both" else 1
+    )
     keys = list(range(0, relations * x.shape[1], 2))
     few = conv_of(collection, x.shape[1], cells=keys, **options)
     full = conv_of(collection, x.shape[1], **options)
@@ -72,8 +78,16 @@ def test_weights_for_some_cells_are_those_weights_with_zeros_for_all_others(coll
     assert not full.W.flatten(0, 1)[1::2].any()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_inputs, "DENSE_LABELS", -1 if sparse else 64)
-        read = Inputs.of(collection, direction=few.direction, relations="targets", cells=keys, dtype=torch.float64)
-    torch.testing.assert_close(few(Known(read.H0, read.AH0, cells=read.cells), read.structure), full(x, read.structure))
+        read = Inputs.of(
+            collection,
+            direction=few.direction,
+            relations="targets",
+            cells=keys,
+            dtype=torch.float64,
+        )
+    torch.testing.assert_close(
+        few(Known(read.H0, read.AH0, cells=read.cells), read.structure), full(x, read.structure)
+    )
     torch.testing.assert_close(few(x, read.structure), full(x, read.structure))
 
 
@@ -88,7 +102,10 @@ def test_inputs_with_other_cells_are_refused():
     labeled = SMALL.with_node_labels("abcabc")
     read = Inputs.of(labeled, relations="targets")
     conv = RelationalConv(3, 2, 3, cells=[key + 1 for key in read.cells.keys.tolist()])
-    with pytest.raises(GraphError, match=r"has weights for \d+ pairs of relation and label, the inputs count other ones"):
+    with pytest.raises(
+        GraphError,
+        match=r"has weights for \d+ pairs of relation and label, the inputs count other ones",
+    ):
         conv(Known(read.H0, read.AH0, cells=read.cells), read.structure)
     with pytest.raises(ValueError, match="with bases there are none"):
         RelationalConv(3, 2, 3, cells=[1], bases=2)
@@ -100,11 +117,15 @@ def test_one_hot_inputs_are_dropped_as_their_states_are(monkeypatch, cells):
     labeled = SMALL.with_node_labels(range(6))
     read = Inputs.of(labeled, relations="targets", dtype=torch.float64)
     keys = read.cells.keys.tolist() if cells else None
-    conv = conv_of(labeled, 6, input_dropout=0.5, members=2, cells=keys, activation="identity").train()
+    conv = conv_of(
+        labeled, 6, input_dropout=0.5, members=2, cells=keys, activation="identity"
+    ).train()
     known = Known(read.H0, read.AH0, cells=read.cells)
     dropped = conv(known, read.structure, noise=Noise(torch.tensor([1, 2]), 1))
     states = torch.eye(6, dtype=torch.float64).expand(2, 6, 6)
-    torch.testing.assert_close(dropped, conv(states, read.structure, noise=Noise(torch.tensor([1, 2]), 1)))
+    torch.testing.assert_close(
+        dropped, conv(states, read.structure, noise=Noise(torch.tensor([1, 2]), 1))
+    )
     assert not torch.allclose(dropped, conv.eval()(known, read.structure))
 
 
@@ -113,7 +134,9 @@ def test_structure_and_edge_index_give_the_same_states(collection, options):
     collection = collection._with(edge_features=None)
     conv, x = conv_of(collection, **options), states(collection, 3)
     index = torch.stack([collection.edge_source, collection.edge_target])
-    assert torch.equal(conv(x, index, collection.edge_label), conv(x, structure_of(collection, conv)))
+    assert torch.equal(
+        conv(x, index, collection.edge_label), conv(x, structure_of(collection, conv))
+    )
 
 
 @given(ODD, OPTIONS)
@@ -132,11 +155,15 @@ def test_every_member_is_a_layer_of_its_own(collection, options):
 @pytest.mark.parametrize("bases", [None, 2])
 def test_gradients_are_those_of_finite_differences(direction, aggregate, bases):
     featured = SMALL._with(edge_features=normal(6, 2))
-    conv = conv_of(featured, direction=direction, aggregate=aggregate, bases=bases, activation="tanh")
+    conv = conv_of(
+        featured, direction=direction, aggregate=aggregate, bases=bases, activation="tanh"
+    )
     structure, names = structure_of(featured, conv), [name for name, _ in conv.named_parameters()]
 
     def call(x, *weights):
-        return torch.func.functional_call(conv, dict(zip(names, weights, strict=True)), (x, structure))
+        return torch.func.functional_call(
+            conv, dict(zip(names, weights, strict=True)), (x, structure)
+        )
 
     weights = (weight.detach().clone().requires_grad_() for weight in conv.parameters())
     assert gradcheck(call, (normal(6, 3).requires_grad_(), *weights))
@@ -150,16 +177,32 @@ def test_it_is_the_r_gcn_of_pyg_with_inverse_relations(direction, aggregate, pee
     index = torch.randint(0, 20, (2, 90), generator=torch.Generator().manual_seed(0))
     kinds = torch.randint(0, 4, (90,), generator=torch.Generator().manual_seed(1))
     ours = randomized(
-        RelationalConv(5, 3, 4, direction=direction, aggregate=aggregate, bases=bases, activation="identity", bias=True)
+        RelationalConv(
+            5,
+            3,
+            4,
+            direction=direction,
+            aggregate=aggregate,
+            bases=bases,
+            activation="identity",
+            bias=True,
+        )
     )
     theirs = peer(5, 3, ours.num_relations, num_bases=bases, aggr=peers).double()
-    theirs.weight.data, theirs.root.data, theirs.bias.data = ours.W.data, ours.W1.data, ours.bias.data
+    theirs.weight.data, theirs.root.data, theirs.bias.data = (
+        ours.W.data,
+        ours.W1.data,
+        ours.bias.data,
+    )
     if bases is not None:
         theirs.comp.data = ours.coefficients.data
     x = normal(20, 5)
     all_index, all_kinds = index, kinds
     if direction == "both":
-        all_index, all_kinds = torch.cat([index, index.flip(0)], dim=1), torch.cat([kinds, kinds + 4])
+        all_index, all_kinds = (
+            torch.cat([index, index.flip(0)], dim=1),
+            torch.cat([kinds, kinds + 4]),
+        )
     result, expected = ours(x, index, kinds), theirs(x, all_index, all_kinds)
     torch.testing.assert_close(result, expected)
     for outputs in (result, expected):
@@ -175,21 +218,35 @@ def peer_of(conv, in_dim, bases, peers):
     theirs = pytest.importorskip("torch_geometric.nn").RGCNConv(
         in_dim, conv.out_dim, conv.num_relations, num_bases=bases, aggr=peers, bias=False
     )
-    theirs.double().weight.data, theirs.root.data = conv.relation_weights().detach(), conv.W1.detach().clone()
+    theirs.double().weight.data, theirs.root.data = (
+        conv.relation_weights().detach(),
+        conv.W1.detach().clone(),
+    )
     if bases is not None:
-        theirs.weight.data, theirs.comp.data = conv.W.detach().clone(), conv.coefficients.detach().clone()
+        theirs.weight.data, theirs.comp.data = (
+            conv.W.detach().clone(),
+            conv.coefficients.detach().clone(),
+        )
     return theirs
 
 
 @given(
-    graphs(labels=st.sampled_from([None, STRINGS]), features=False, names=False, min_graphs=1, min_nodes=1),
+    graphs(
+        labels=st.sampled_from([None, STRINGS]),
+        features=False,
+        names=False,
+        min_graphs=1,
+        min_nodes=1,
+    ),
     st.sampled_from(["both", "in"]),
     st.sampled_from([("sum", "add"), ("mean", "mean")]),
     st.sampled_from([None, 2]),
     st.sampled_from(["dense", "sparse", "cells"]),
 )
 @settings(max_examples=40)
-def test_featureless_it_is_the_r_gcn_of_pyg_forward_and_backward(collection, direction, ways, bases, kind):
+def test_featureless_it_is_the_r_gcn_of_pyg_forward_and_backward(
+    collection, direction, ways, bases, kind
+):
     pytest.importorskip("torch_geometric.nn")
     nodes, kinds = collection.num_nodes, len(collection.edge_vocabulary)
     assume(kinds)
@@ -198,12 +255,29 @@ def test_featureless_it_is_the_r_gcn_of_pyg_forward_and_backward(collection, dir
         patch.setattr(_inputs, "DENSE_LABELS", 64 if kind == "dense" else -1)
         read = Inputs.of(collection, direction=direction, relations="targets", dtype=torch.float64)
     cells = read.cells.keys.tolist() if kind == "cells" and bases is None else None
-    ours = conv_of(collection, nodes, direction=direction, aggregate=ways[0], bases=bases, cells=cells, activation="identity")
+    ours = conv_of(
+        collection,
+        nodes,
+        direction=direction,
+        aggregate=ways[0],
+        bases=bases,
+        cells=cells,
+        activation="identity",
+    )
     theirs = peer_of(ours, nodes, bases, ways[1])
-    index, labels = torch.stack([collection.edge_source, collection.edge_target]), collection.edge_label
+    index, labels = (
+        torch.stack([collection.edge_source, collection.edge_target]),
+        collection.edge_label,
+    )
     if direction == "both":
-        index, labels = torch.cat([index, index.flip(0)], dim=1), torch.cat([labels, labels + kinds])
-    result, expected = ours(Known(read.H0, read.AH0, cells=read.cells), read.structure), theirs(None, index, labels)
+        index, labels = (
+            torch.cat([index, index.flip(0)], dim=1),
+            torch.cat([labels, labels + kinds]),
+        )
+    result, expected = (
+        ours(Known(read.H0, read.AH0, cells=read.cells), read.structure),
+        theirs(None, index, labels),
+    )
     torch.testing.assert_close(result, expected)
     for outputs in (result, expected):
         (outputs * normal(nodes, 2)).sum().backward()
@@ -221,13 +295,17 @@ def test_few_bases_make_all_weights():
     assert conv.W.shape == (2, 3, 2)
     weights = conv.relation_weights()
     assert weights.shape == (10, 3, 2)
-    torch.testing.assert_close(weights[7], conv.coefficients[7, 0] * conv.W[0] + conv.coefficients[7, 1] * conv.W[1])
+    torch.testing.assert_close(
+        weights[7], conv.coefficients[7, 0] * conv.W[0] + conv.coefficients[7, 1] * conv.W[1]
+    )
 
 
 def test_graphs_without_edges_keep_their_own_states():
     lonely = Graphs.from_edges([], sizes=[2, 0, 1])
     conv = conv_of(lonely, activation="identity", bias=True)
-    torch.testing.assert_close(conv(states(lonely, 3), structure_of(lonely, conv)), states(lonely, 3) @ conv.W1 + conv.bias)
+    torch.testing.assert_close(
+        conv(states(lonely, 3), structure_of(lonely, conv)), states(lonely, 3) @ conv.W1 + conv.bias
+    )
 
 
 def test_states_that_enter_are_dropped_while_training_only():
@@ -239,8 +317,13 @@ def test_states_that_enter_are_dropped_while_training_only():
 
 
 def test_members_drop_by_their_own_seeds():
-    conv, x = conv_of(SMALL, 20, 4, input_dropout=0.5, members=2).train(), normal(6, 20).expand(2, -1, -1)
-    conv.load_state_dict({name: value[:1].expand_as(value).clone() for name, value in conv.state_dict().items()})
+    conv, x = (
+        conv_of(SMALL, 20, 4, input_dropout=0.5, members=2).train(),
+        normal(6, 20).expand(2, -1, -1),
+    )
+    conv.load_state_dict(
+        {name: value[:1].expand_as(value).clone() for name, value in conv.state_dict().items()}
+    )
     structure = structure_of(SMALL, conv)
     one, other = (
         conv(x, structure, noise=Noise(torch.tensor([1, 2]), 1)),
@@ -253,9 +336,21 @@ def test_members_drop_by_their_own_seeds():
 @pytest.mark.parametrize(
     ("conv", "structure", "message"),
     [
-        (RelationalConv(2, 3, 3), Structure.of(SMALL), r"does not list neighbors per relation: build it with .*relations=True"),
-        (RelationalConv(2, 3, 2), Structure.of(SMALL, relations=True), "made for 4 relations, the structure has 6"),
-        (RelationalConv(2, 3, 3, direction="in"), Structure.of(SMALL, relations=True), "direction='in', the structure 'both'"),
+        (
+            RelationalConv(2, 3, 3),
+            Structure.of(SMALL),
+            r"does not list neighbors per relation: build it with .*relations=True",
+        ),
+        (
+            RelationalConv(2, 3, 2),
+            Structure.of(SMALL, relations=True),
+            "made for 4 relations, the structure has 6",
+        ),
+        (
+            RelationalConv(2, 3, 3, direction="in"),
+            Structure.of(SMALL, relations=True),
+            "direction='in', the structure 'both'",
+        ),
         (
             RelationalConv(2, 3, 3, edge_features=1),
             Structure.of(SMALL, relations=True),
@@ -294,12 +389,22 @@ def test_one_hot_inputs_on_cuda_agree_with_the_cpu(monkeypatch, aggregate, kind,
     read = Inputs.of(collection, relations="targets", dtype=torch.float64)
     cells = read.cells.keys.tolist() if kind == "cells" else None
     bases = 3 if kind == "bases" else None
-    conv = conv_of(collection, 60, aggregate=aggregate, cells=cells, bases=bases, members=members, activation="tanh")
+    conv = conv_of(
+        collection,
+        60,
+        aggregate=aggregate,
+        cells=cells,
+        bases=bases,
+        members=members,
+        activation="tanh",
+    )
     expected = conv(Known(read.H0, read.AH0, cells=read.cells), read.structure)
     expected.pow(2).sum().backward()
     gradients = [parameter.grad.clone() for parameter in conv.parameters()]
     conv.zero_grad()
-    there = Inputs.of(collection, relations="targets", dtype=torch.float64, cells=cells, device="cuda")
+    there = Inputs.of(
+        collection, relations="targets", dtype=torch.float64, cells=cells, device="cuda"
+    )
     result = conv.cuda()(Known(there.H0, there.AH0, cells=there.cells), there.structure)
     result.pow(2).sum().backward()
     torch.testing.assert_close(result.cpu(), expected)

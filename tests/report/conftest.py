@@ -32,7 +32,9 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data):
-        (self.scripts if self.open and self.open[-1] in ("script", "style") else self.texts).append(data)
+        (self.scripts if self.open and self.open[-1] in ("script", "style") else self.texts).append(
+            data
+        )
 
     def attributes(self, tag):
         return [attributes for name, attributes in self.elements if name == tag]
@@ -42,12 +44,18 @@ def check_alone(page):
     scripts = [attributes for tag, attributes in page.elements if tag == "script"]
     assert scripts[0] == {"type": "application/json", "id": "edgnn-data"}
     assert scripts[1:] in ([], [{}])
-    policy = next(attributes["content"] for attributes in page.attributes("meta") if "http-equiv" in attributes)
+    policy = next(
+        attributes["content"]
+        for attributes in page.attributes("meta")
+        if "http-equiv" in attributes
+    )
     assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'")
     if len(scripts) == 2:
         digest = base64.b64encode(hashlib.sha256(page.scripts[-1].encode()).digest()).decode()
         assert policy.endswith(f"; script-src 'sha256-{digest}'")
-    assert not {"link", "img", "iframe", "object", "embed", "base", "form"} & {tag for tag, _ in page.elements}
+    assert not {"link", "img", "iframe", "object", "embed", "base", "form"} & {
+        tag for tag, _ in page.elements
+    }
     for tag, attributes in page.elements:
         for name, value in attributes.items():
             assert not name.startswith("on")

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgnn.draw import (
+from edgnn.report.draw import (
     Band,
     Estimate,
     Series,
@@ -20,7 +20,7 @@ from edgnn.draw import (
     draw_strips,
     draw_swarms,
 )
-from edgnn.draw._axes import FIRST, SECOND, SERIES
+from edgnn.report.draw._axes import FIRST, SECOND, SERIES
 
 SVG = "{http://www.w3.org/2000/svg}"
 NUMBERS = st.lists(st.floats(), min_size=1, max_size=6)
@@ -36,9 +36,20 @@ def texts(picture):
 
 def coordinates(picture):
     names = ("x", "y", "x1", "y1", "x2", "y2", "cx", "cy")
-    given = [float(element.get(name)) for element in ET.fromstring(picture).iter() for name in names if element.get(name)]
-    lines = [element.get("points") for kind in ("polyline", "polygon") for element in elements(picture, kind)]
-    return given + [float(number) for line in lines for pair in line.split() for number in pair.split(",")]
+    given = [
+        float(element.get(name))
+        for element in ET.fromstring(picture).iter()
+        for name in names
+        if element.get(name)
+    ]
+    lines = [
+        element.get("points")
+        for kind in ("polyline", "polygon")
+        for element in elements(picture, kind)
+    ]
+    return given + [
+        float(number) for line in lines for pair in line.split() for number in pair.split(",")
+    ]
 
 
 def inside(picture):
@@ -50,14 +61,28 @@ def inside(picture):
 @given(NUMBERS, st.floats(min_value=0), st.sampled_from([330, 680]))
 def test_any_numbers_give_a_picture_within_its_frame(values, spread, width):
     curve = Band(values, [value - spread for value in values], [value + spread for value in values])
-    rows = [Estimate("a", "text", value, spread, (value - spread, value + spread), main=True) for value in values]
+    rows = [
+        Estimate("a", "text", value, spread, (value - spread, value + spread), main=True)
+        for value in values
+    ]
     for picture in (
         draw_estimates(rows, "x", width=width),
         draw_estimates(rows, "x", width=width, bounds=(0, 1)),
-        draw_strips([Strip("a", values, ["text"] * len(values), values[0])], "x", line=values[-1], width=width),
+        draw_strips(
+            [Strip("a", values, ["text"] * len(values), values[0])],
+            "x",
+            line=values[-1],
+            width=width,
+        ),
         draw_bands(list(range(len(values))), {"one": curve}, "x", "y", width=width),
         draw_points(values, values[::-1], "x", "y", width=width),
-        draw_estimates([Estimate("a", "text", math.nan, mark=values[0])], "x", width=width, line=values[-1], title="t"),
+        draw_estimates(
+            [Estimate("a", "text", math.nan, mark=values[0])],
+            "x",
+            width=width,
+            line=values[-1],
+            title="t",
+        ),
         draw_swarms([Swarm("a", values, values[0])], "x", title="t", line=values[-1], width=width),
         draw_costs({"a": values[0], "b": 2.0}, ["text", "text"], "x", title="t", width=width),
     ):
@@ -65,28 +90,44 @@ def test_any_numbers_give_a_picture_within_its_frame(values, spread, width):
 
 
 def test_estimates_stand_in_the_order_of_their_means_with_their_texts():
-    rows = [Estimate("this", "85 ± 2", 85, 2, (80, 90), main=True), Estimate("paper", "87", 87), Estimate("none", "66", 66)]
+    rows = [
+        Estimate("this", "85 ± 2", 85, 2, (80, 90), main=True),
+        Estimate("paper", "87", 87),
+        Estimate("none", "66", 66),
+    ]
     picture = draw_estimates(rows, "accuracy (%)", bounds=(0, 100))
     places = [float(circle.get("cx")) for circle in elements(picture, "circle")]
     assert places[2] < places[0] < places[1]
-    assert {"this", "85 ± 2", "paper", "87", "none", "66", "accuracy (%)", "70", "80", "90"} <= set(texts(picture))
+    assert {"this", "85 ± 2", "paper", "87", "none", "66", "accuracy (%)", "70", "80", "90"} <= set(
+        texts(picture)
+    )
     interval = next(line for line in elements(picture, "line") if line.get("stroke-width") == "1.5")
     assert float(interval.get("x1")) < places[0] < float(interval.get("x2"))
 
 
 def test_an_axis_ends_where_the_metric_does():
     row = Estimate("a", "100", 100, 3, (90, 100))
-    bounded, free = (draw_estimates([row], "accuracy (%)", bounds=bounds) for bounds in ((0, 100), (0, 1000)))
+    bounded, free = (
+        draw_estimates([row], "accuracy (%)", bounds=bounds) for bounds in ((0, 100), (0, 1000))
+    )
     axis = next(line for line in elements(bounded, "line") if line.get("stroke-width") == "1.5")
     assert float(axis.get("x2")) == pytest.approx(640 - 6.8 * len("100") - 14, abs=0.1)
-    assert float(elements(free, "circle")[0].get("cx")) < float(elements(bounded, "circle")[0].get("cx"))
+    assert float(elements(free, "circle")[0].get("cx")) < float(
+        elements(bounded, "circle")[0].get("cx")
+    )
 
 
 def test_dots_of_equal_scores_do_not_cover_each_other():
     picture = draw_strips([Strip("", [0.5, 0.5, 0.5, 0.7], ["a", "b", "c", "d"], 0.55)], "score")
     dots = {(circle.get("cx"), circle.get("cy")) for circle in elements(picture, "circle")}
     assert len(dots) == 4
-    assert [title.text for title in elements(picture, "title")] == ["score, one dot per split", "a", "b", "c", "d"]
+    assert [title.text for title in elements(picture, "title")] == [
+        "score, one dot per split",
+        "a",
+        "b",
+        "c",
+        "d",
+    ]
 
 
 def test_scores_that_are_not_known_have_no_dot():
@@ -96,8 +137,12 @@ def test_scores_that_are_not_known_have_no_dot():
 
 def test_epochs_are_marked_at_whole_numbers():
     curve = [3.0, 2.0, 1.0]
-    picture = draw_bands([1, 2, 3], {"training": Band(curve, curve, curve)}, "epoch", "loss", width=680)
-    marks = [element.text for element in elements(picture, "text") if float(element.get("y")) == 276]
+    picture = draw_bands(
+        [1, 2, 3], {"training": Band(curve, curve, curve)}, "epoch", "loss", width=680
+    )
+    marks = [
+        element.text for element in elements(picture, "text") if float(element.get("y")) == 276
+    ]
     assert marks == ["1", "2", "3"]
 
 
@@ -109,7 +154,9 @@ def test_a_band_is_drawn_only_where_there_is_one():
 
 def test_equal_values_lie_on_the_diagonal():
     picture = draw_points([1.0, 2.0, math.nan], [1.0, 2.0, 3.0], "true", "said")
-    dots = [(float(circle.get("cx")), float(circle.get("cy"))) for circle in elements(picture, "circle")]
+    dots = [
+        (float(circle.get("cx")), float(circle.get("cy"))) for circle in elements(picture, "circle")
+    ]
     line = next(line for line in elements(picture, "line") if line.get("stroke-dasharray"))
     x1, y1, x2, y2 = (float(line.get(name)) for name in ("x1", "y1", "x2", "y2"))
     assert len(dots) == 2
@@ -129,7 +176,11 @@ def test_curves_of_any_numbers_give_a_picture(values):
 
 
 def test_curves_that_belong_together_are_one_group():
-    curves = [Series(0, [1, 2], [3.0, 2.0], dashed=True), Series(0, [1, 2], [2.0, 1.0]), Series(4, [1, 2], [2.0, math.nan])]
+    curves = [
+        Series(0, [1, 2], [3.0, 2.0], dashed=True),
+        Series(0, [1, 2], [2.0, 1.0]),
+        Series(4, [1, 2], [2.0, math.nan]),
+    ]
     picture = draw_series(curves, "epoch", "loss", title="losses", about="two rows")
     assert [group.get("data-series") for group in elements(picture, "g")] == ["0", "4"]
     assert len(elements(elements_text(elements(picture, "g")[0]), "polyline")) == 2
@@ -142,26 +193,36 @@ def elements_text(element):
 
 def test_a_high_first_loss_leaves_room_for_the_rest():
     losses = [100.0, *([2.0, 1.0] * 20)]
-    picture = draw_series([Series(0, list(range(41)), losses, dashed=True)], "epoch", "loss", title="t")
-    heights = [float(pair.split(",")[1]) for pair in elements(picture, "polyline")[0].get("points").split()]
+    picture = draw_series(
+        [Series(0, list(range(41)), losses, dashed=True)], "epoch", "loss", title="t"
+    )
+    heights = [
+        float(pair.split(",")[1]) for pair in elements(picture, "polyline")[0].get("points").split()
+    ]
     assert heights[0] < 0
     assert heights[2] - heights[1] > 100
 
 
 def test_every_value_of_a_swarm_is_a_dot_of_its_own():
-    picture = draw_swarms([Swarm("a", [50.0] * 30 + [60.0, math.nan], 51.0)], "accuracy", title="t", line=40.0)
+    picture = draw_swarms(
+        [Swarm("a", [50.0] * 30 + [60.0, math.nan], 51.0)], "accuracy", title="t", line=40.0
+    )
     dots = elements(picture, "path")[0].get("d").split("M")[1:]
     assert len(dots) == len(set(dots)) == 31
 
 
 def test_the_papers_figure_is_a_diamond():
-    with_mark, without = (draw_estimates([Estimate("a", "x", 1.0, mark=mark)], "x") for mark in (2.0, math.nan))
+    with_mark, without = (
+        draw_estimates([Estimate("a", "x", 1.0, mark=mark)], "x") for mark in (2.0, math.nan)
+    )
     assert len(elements(with_mark, "path")) == 1
     assert not elements(without, "path")
 
 
 def test_bars_grow_by_powers_of_ten():
-    picture = draw_costs({"a": 2.0, "b": 20.0, "c": 200.0, "d": 0.0}, ["2", "20", "200", "0"], "seconds", title="t")
+    picture = draw_costs(
+        {"a": 2.0, "b": 20.0, "c": 200.0, "d": 0.0}, ["2", "20", "200", "0"], "seconds", title="t"
+    )
     first, second, third = (float(bar.get("width")) for bar in elements(picture, "rect"))
     assert second - first == pytest.approx(third - second, abs=0.2)
 
@@ -182,5 +243,7 @@ def test_colors_stand_out_on_light_and_on_dark_ground(color, ground):
 
 def luminance(color):
     parts = [int(color[place : place + 2], 16) / 255 for place in (1, 3, 5)]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    ]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

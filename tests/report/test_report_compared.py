@@ -14,8 +14,15 @@ from study_pages import ENVIRONMENT, made_evaluation
 @pytest.fixture
 def store(tmp_path):
     def write(name, evaluation, **more):
-        about = {"command": f"edgnn evaluate mine.csv --out {name}", "data": "data/mine.csv", "model": "gin", "seconds": 3.0}
-        document = about | {"environment": ENVIRONMENT} | more | {"evaluation": evaluation.to_dict()}
+        about = {
+            "command": f"edgnn evaluate mine.csv --out {name}",
+            "data": "data/mine.csv",
+            "model": "gin",
+            "seconds": 3.0,
+        }
+        document = (
+            about | {"environment": ENVIRONMENT} | more | {"evaluation": evaluation.to_dict()}
+        )
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps(document))
@@ -38,7 +45,13 @@ def values(error, **more):
 
 def test_differences_to_the_first_are_those_of_the_evaluations(store):
     one, two, three = runs(0.9), runs(0.5, 1), runs(0.88, 2)
-    found = compare_files([store("a.json", one), store("b.json", two, model="edgnn"), store("c.json", three, model="wl")])
+    found = compare_files(
+        [
+            store("a.json", one),
+            store("b.json", two, model="edgnn"),
+            store("c.json", three, model="wl"),
+        ]
+    )
     told = found.to_dict()
     assert (told["data"], told["metric"], told["compared_with"]) == ("mine.csv", "accuracy", "gin")
     assert [row["model"] for row in told["models"]] == ["gin", "edgnn", "wl"]
@@ -90,7 +103,10 @@ def test_lower_errors_are_better_and_have_no_points(store, page_of):
 
 def test_without_a_p_value_nothing_is_called_real(store, page_of):
     one = values(1.0)
-    single = [replace(found, splits=found.splits[:1], outcomes=found.outcomes[:1]) for found in (one, values(3.0))]
+    single = [
+        replace(found, splits=found.splits[:1], outcomes=found.outcomes[:1])
+        for found in (one, values(3.0))
+    ]
     files = [store("a.json", single[0]), store("b.json", single[1])]
     assert compare_files(files).to_first[0].verdict == "cannot be told"
     text = page_of(write_report(files)).text
@@ -99,11 +115,17 @@ def test_without_a_p_value_nothing_is_called_real(store, page_of):
 
 
 def test_equal_predictions_have_no_difference(store):
-    assert compare_files([store("a.json", runs(0.9)), store("b.json", runs(0.9))]).to_first[0].verdict == "no difference"
+    assert (
+        compare_files([store("a.json", runs(0.9)), store("b.json", runs(0.9))]).to_first[0].verdict
+        == "no difference"
+    )
 
 
 def test_models_of_one_name_are_told_apart_by_their_files(store):
-    files = [store(name, runs(0.9, seed)) for seed, name in enumerate(("a.json", "b.json", "other/b.json"))]
+    files = [
+        store(name, runs(0.9, seed))
+        for seed, name in enumerate(("a.json", "b.json", "other/b.json"))
+    ]
     names = [entry.row.title for entry in compare_files(files).entries]
     assert names == ["gin (a)", f"gin ({files[1]})", f"gin ({files[2]})"]
     bare = [store("c.json", runs(0.9), model=None), files[0]]
@@ -119,14 +141,17 @@ def test_the_first_metric_that_all_have_decides(store):
     assert compare_files(files).metric.name == "balanced_accuracy"
     files[1] = store("b.json", runs(0.8, 1))
     with pytest.raises(
-        ReportError, match=r"b\.json cannot .*a\.json: it was judged by accuracy, not by roc_auc, balanced_accuracy"
+        ReportError,
+        match=r"b\.json cannot .*a\.json: it was judged by accuracy, not by roc_auc, balanced_accuracy",
     ):
         compare_files(files)
 
 
 def test_splits_that_are_numbered_otherwise_are_the_same(store):
     one, two = runs(0.9), runs(0.8, 1)
-    turned = replace(two, splits=tuple(replace(split, repeat=split.repeat + 5) for split in two.splits))
+    turned = replace(
+        two, splits=tuple(replace(split, repeat=split.repeat + 5) for split in two.splits)
+    )
     found = compare_files([store("a.json", one), store("b.json", turned)])
     assert found.to_first[0].comparison == two.paired(one)
 
@@ -137,14 +162,15 @@ def test_splits_that_are_numbered_otherwise_are_the_same(store):
         (lambda: runs(0.8, folds=5), "10 splits, not 20"),
         (lambda: runs(0.8, items=65), "65 items, not 60"),
         (lambda: values(1.0), "real values, not a class for each item"),
-        (lambda: runs(0.8, class_names=("no", "maybe")), "the classes 'no', 'maybe', not 'no', 'yes'"),
+        (
+            lambda: runs(0.8, class_names=("no", "maybe")),
+            "the classes 'no', 'maybe', not 'no', 'yes'",
+        ),
     ],
 )
 def test_the_file_that_differs_is_named_with_what_it_has(store, tmp_path, other, said):
     files = [store("a.json", runs(0.9)), store("b.json", runs(0.8, 1)), store("c.json", other())]
-    message = (
-        f"{files[2]} cannot be compared with {files[0]}: it has {said}; evaluate all on the same data with the same --protocol"
-    )
+    message = f"{files[2]} cannot be compared with {files[0]}: it has {said}; evaluate all on the same data with the same --protocol"
     with pytest.raises(ReportError) as caught:
         write_report(files)
     assert str(caught.value).startswith(message)
@@ -155,9 +181,14 @@ def test_only_files_of_evaluations_are_compared(store, tmp_path):
     file = store("a.json", runs(0.9))
     (tmp_path / "sub").mkdir()
     (tmp_path / "page.html").write_text("<p>")
-    (tmp_path / "bad.json").write_text(json.dumps({"seconds": "long", "evaluation": runs(0.9).to_dict()}))
+    (tmp_path / "bad.json").write_text(
+        json.dumps({"seconds": "long", "evaluation": runs(0.9).to_dict()})
+    )
     for other, said in (
-        (tmp_path, "is a folder; several files are compared where each is the JSON file of an evaluation"),
+        (
+            tmp_path,
+            "is a folder; several files are compared where each is the JSON file of an evaluation",
+        ),
         (tmp_path / "none.json", "there is no .*; several files"),
         (tmp_path / "page.html", "is a page already; several files"),
         (tmp_path / "sub" / ".." / "a.json", "is named twice"),

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgnn.evaluation import Evaluation
-from edgnn.experiments import Entry, TableSummary, table
 from edgnn.report._comparisons import common_runs, compared, comparison_part, holm, pair_values
+from edgnn.studies import Entry, TableSummary, table
 from study_pages import made_evaluation
 
 P_VALUES = st.lists(st.one_of(st.floats(0, 1), st.just(math.nan)), max_size=8)
@@ -16,12 +16,19 @@ P_VALUES = st.lists(st.one_of(st.floats(0, 1), st.just(math.nan)), max_size=8)
 def summary_of(evaluations):
     known = table("graphs")
     rows = tuple(row for row in known.rows if any(row.id == name for name, _ in evaluations))
-    entries = {place: Entry(known.row(place[0]), place[1], evaluation) for place, evaluation in evaluations.items()}
-    return TableSummary(known, "paper", tuple(dict.fromkeys(dataset for _, dataset in evaluations)), rows, entries)
+    entries = {
+        place: Entry(known.row(place[0]), place[1], evaluation)
+        for place, evaluation in evaluations.items()
+    }
+    return TableSummary(
+        known, "paper", tuple(dict.fromkeys(dataset for _, dataset in evaluations)), rows, entries
+    )
 
 
 def runs(right, count, seed=0, **more):
-    return Evaluation.joined([made_evaluation(right, run, seed=seed, **more) for run in range(count)])
+    return Evaluation.joined(
+        [made_evaluation(right, run, seed=seed, **more) for run in range(count)]
+    )
 
 
 def test_holm_is_that_of_the_textbook():
@@ -99,11 +106,17 @@ def test_a_row_on_its_own_is_compared_with_nothing():
 
 
 def test_the_best_run_of_a_row_is_not_compared():
-    known = {("edgnn", "MUTAG"): runs(0.9, 2), ("edgnn-max", "MUTAG"): runs(0.9, 1), ("gin", "MUTAG"): runs(0.7, 2)}
+    known = {
+        ("edgnn", "MUTAG"): runs(0.9, 2),
+        ("edgnn-max", "MUTAG"): runs(0.9, 1),
+        ("gin", "MUTAG"): runs(0.7, 2),
+    }
     assert set(compared(summary_of(known))) == {"edgnn", "gin"}
 
 
 def test_equal_predictions_differ_by_nothing():
-    pair = compared(summary_of({("edgnn", "MUTAG"): runs(0.9, 2), ("gin", "MUTAG"): runs(0.9, 2)}))["edgnn"][0]
+    pair = compared(summary_of({("edgnn", "MUTAG"): runs(0.9, 2), ("gin", "MUTAG"): runs(0.9, 2)}))[
+        "edgnn"
+    ][0]
     assert pair.comparison.difference == 0
     assert pair.beyond == 0

@@ -30,7 +30,13 @@ class Random(ClassifierMixin, BaseEstimator):
         rng, found = np.random.default_rng(1), []
         for split in splits:
             chances = rng.dirichlet(np.ones(2), size=len(split.test))
-            found.append({"prediction": chances.argmax(axis=1), "probability": chances, "classes": np.arange(2)})
+            found.append(
+                {
+                    "prediction": chances.argmax(axis=1),
+                    "probability": chances,
+                    "classes": np.arange(2),
+                }
+            )
         return found
 
 
@@ -45,7 +51,9 @@ def write(tmp_path, page_of):
 
 
 def losses(*rows):
-    return [{"epoch": epoch, "train_loss": train, "valid_loss": valid} for epoch, train, valid in rows]
+    return [
+        {"epoch": epoch, "train_loss": train, "valid_loss": valid} for epoch, train, valid in rows
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +67,11 @@ def mutag():
         metrics=["accuracy", "roc_auc"],
         class_names=data.class_names,
         on_progress=lambda progress: history.append(
-            {"epoch": progress.done, "train_loss": progress.epoch.train_loss, "valid_loss": progress.epoch.valid_loss}
+            {
+                "epoch": progress.done,
+                "train_loss": progress.epoch.train_loss,
+                "valid_loss": progress.epoch.valid_loss,
+            }
         ),
     )
     return SimpleNamespace(evaluation=evaluation, history=history)
@@ -67,36 +79,59 @@ def mutag():
 
 def test_a_real_evaluation_is_shown_with_its_own_numbers(mutag, write):
     evaluation = mutag.evaluation
-    settings, machine = {"command": "edgnn evaluate MUTAG", "rate": 1e-3, "flag": True}, {"packages": {"torch": "9.9"}}
+    settings, machine = (
+        {"command": "edgnn evaluate MUTAG", "rate": 1e-3, "flag": True},
+        {"packages": {"torch": "9.9"}},
+    )
     page, data = write(
         evaluation, paper=(86.9, 1.0), settings=settings, environment=machine, history=mutag.history
-    )  # fmt: skip
+    )
     low, high = evaluation.interval
     assert f"{100 * evaluation.mean:.1f} ± {100 * evaluation.spread:.1f} %" in page.text
     assert "86.9 ± 1.0 %" in page.text
     assert f"{100 * evaluation.majority:.1f} %" in page.text
     assert f"from {100 * low:.1f} to {100 * high:.1f}" in page.text
     assert f"{evaluation['roc_auc'].mean:.4g}" in page.text
-    assert ", ".join(f"{100 * mean:.1f}" for mean in evaluation["accuracy"].repeat_means) in page.text
+    assert (
+        ", ".join(f"{100 * mean:.1f}" for mean in evaluation["accuracy"].repeat_means) in page.text
+    )
     for split, score in zip(evaluation.splits, evaluation.scores["accuracy"], strict=True):
         assert f"repeat {split.repeat + 1}, fold {split.fold + 1}: {100 * score:.1f}" in page.text
     for row, name in zip(evaluation.confusion, evaluation.class_names, strict=True):
         cells = " ".join(f"{count:,} {100 * count / row.sum():.1f} %" for count in row)
         assert f"{name} {cells} {row.sum():,}" in page.text
     assert "188 items, 2 repeats of 4 folds · 1 min 15 s" in page.text
-    assert "Each model learns from 122 items. Its best epoch is chosen on 19 others. It is judged on 47 items" in page.text
+    assert (
+        "Each model learns from 122 items. Its best epoch is chosen on 19 others. It is judged on 47 items"
+        in page.text
+    )
     assert "mean over 8 models" in page.text
-    for said in ("edgnn evaluate MUTAG", "rate 0.001 flag yes", "torch 9.9", "hidden=16", "Nadeau and Bengio"):
+    for said in (
+        "edgnn evaluate MUTAG",
+        "rate 0.001 flag yes",
+        "torch 9.9",
+        "hidden=16",
+        "Nadeau and Bengio",
+    ):
         assert said in page.text
     assert data["paper"] == pytest.approx([0.869, 0.010])
     assert data["settings"] == settings
 
 
 @pytest.mark.parametrize(
-    ("paper", "said"), [(0.999, "lies below the paper’s"), (0.001, "lies above the paper’s"), (None, "lies above the majority")]
+    ("paper", "said"),
+    [
+        (0.999, "lies below the paper’s"),
+        (0.001, "lies above the paper’s"),
+        (None, "lies above the majority"),
+    ],
 )
 def test_the_interval_is_compared_in_words(paper, said, write):
-    evaluation = evaluate(KNeighborsClassifier(1), Y[:, None], Y, kfold(Y, 5, 2)) if paper is None else SPREAD
+    evaluation = (
+        evaluate(KNeighborsClassifier(1), Y[:, None], Y, kfold(Y, 5, 2))
+        if paper is None
+        else SPREAD
+    )
     page, _ = write(evaluation, paper=paper and (paper, 0.01))
     assert f"; it {said}" in page.text
 
@@ -119,7 +154,9 @@ def test_the_same_evaluation_gives_the_same_bytes(mutag, tmp_path, write):
 
 def test_ten_times_ten_folds_of_mutag_stay_small_and_complete(tmp_path, write):
     y = np.array([0] * 63 + [1] * 125)
-    evaluation = evaluate(Random(), np.zeros((188, 1)), y, kfold(y, 10, 10), metrics=["accuracy", "roc_auc"])
+    evaluation = evaluate(
+        Random(), np.zeros((188, 1)), y, kfold(y, 10, 10), metrics=["accuracy", "roc_auc"]
+    )
     history = losses(*((epoch, RNG.random(100), RNG.random(100)) for epoch in range(1, 41)))
     _, data = write(evaluation, history=history)
     assert data["complete"]
@@ -152,7 +189,9 @@ def test_hostile_names_are_text(place, write):
 
 
 def test_strange_characters_leave_a_readable_page(write):
-    page, data = write(evaluate(DummyClassifier(), X, Y, kfold(Y, 3, 1)), title="a\0b\ud800\u2028\x1b[0m")
+    page, data = write(
+        evaluate(DummyClassifier(), X, Y, kfold(Y, 3, 1)), title="a\0b\ud800\u2028\x1b[0m"
+    )
     assert "\0" not in page.text
     assert data["title"] == "a\0b\ud800\u2028\x1b[0m"
 
@@ -166,12 +205,16 @@ def test_one_repeat_shows_the_spread_of_its_folds(write):
 
 
 def test_a_single_split_has_no_interval(write):
-    page, _ = write(evaluate(DummyRegressor(), X, Y.astype(float), [Split(np.arange(20), np.arange(20, 30))]))
+    page, _ = write(
+        evaluate(DummyRegressor(), X, Y.astype(float), [Split(np.arange(20), np.arange(20, 30))])
+    )
     assert "A confidence interval needs at least two scores" in page.text
 
 
 def test_seeds_on_one_test_part_are_explained(write):
-    splits = [Split(np.arange(20), np.arange(20, 30), None, repeat, 0, repeat) for repeat in range(3)]
+    splits = [
+        Split(np.arange(20), np.arange(20, 30), None, repeat, 0, repeat) for repeat in range(3)
+    ]
     page, _ = write(evaluate(DummyClassifier(), X, Y, splits))
     assert "all splits share one test part of 10 items" in page.text
     page, _ = write(evaluate(DummyRegressor(), X, Y.astype(float), splits))
@@ -188,7 +231,11 @@ def test_regression_shows_its_predictions(write):
     assert "Lower is better" in page.text
     assert "Confusion" not in page.text
     assert data["paper"] == [412.5, None]
-    points = [attributes for attributes in page.attributes("svg") if "58 points" in attributes["aria-label"]]
+    points = [
+        attributes
+        for attributes in page.attributes("svg")
+        if "58 points" in attributes["aria-label"]
+    ]
     assert len(points) == 2
 
 
@@ -202,10 +249,17 @@ def test_labels_in_several_columns_have_a_page(write):
 
 def test_scores_that_cannot_be_told_are_counted(write):
     y = np.array([0, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1])
-    splits = [Split(np.arange(6), np.array(test), None, 0, fold) for fold, test in enumerate(([6, 9], [7, 10], [8, 11]))]
+    splits = [
+        Split(np.arange(6), np.array(test), None, 0, fold)
+        for fold, test in enumerate(([6, 9], [7, 10], [8, 11]))
+    ]
     page, data = write(evaluate(DummyClassifier(), X[:12], y, splits, metrics="roc_auc"))
     assert "1 of 3 scores cannot be told" in page.text
-    assert [split["scores"]["roc_auc"] for split in data["evaluation"]["splits"]] == [None, 0.5, 0.5]
+    assert [split["scores"]["roc_auc"] for split in data["evaluation"]["splits"]] == [
+        None,
+        0.5,
+        0.5,
+    ]
     page, _ = write(evaluate(DummyClassifier(), X[:12], y, splits[:1], metrics="roc_auc"))
     assert "No split allows a score" in page.text
     assert "nan" not in page.text.casefold()
@@ -213,7 +267,9 @@ def test_scores_that_cannot_be_told_are_counted(write):
 
 def test_many_classes_and_many_splits_stay_readable(tmp_path, write):
     y = np.arange(60) % 30
-    evaluation = evaluate(DummyClassifier(strategy="uniform", random_state=0), np.zeros((60, 1)), y, kfold(y, 2, 300))
+    evaluation = evaluate(
+        DummyClassifier(strategy="uniform", random_state=0), np.zeros((60, 1)), y, kfold(y, 2, 300)
+    )
     page, _ = write(evaluation)
     assert "most often taken for" in page.text
     assert "500 of 600 are drawn" in page.text
@@ -224,7 +280,15 @@ def test_calibration_compares_what_is_said_with_what_is_so(write):
     truth = np.array([0, 1, 0, 0, 1, 1])
     chances = np.array([[0.9, 0.1], [0.92, 0.08], [0.94, 0.06], [0.6, 0.4]])
     outcome = Outcome(chances.argmax(axis=1), chances)
-    evaluation = Evaluation("classes", ("accuracy",), (Split([4, 5], [0, 1, 2, 3]),), truth, (outcome,), (0, 1), ("a", "b"))
+    evaluation = Evaluation(
+        "classes",
+        ("accuracy",),
+        (Split([4, 5], [0, 1, 2, 3]),),
+        truth,
+        (outcome,),
+        (0, 1),
+        ("a", "b"),
+    )
     page, _ = write(evaluation)
     assert "60 to 70 1 60.0 100.0 40.0" in page.text
     assert "90 to 100 3 92.0 66.7 −25.3" in page.text
@@ -233,7 +297,11 @@ def test_calibration_compares_what_is_said_with_what_is_so(write):
 
 def test_curves_are_means_over_the_models_that_are_still_trained(write):
     evaluation = evaluate(DummyClassifier(), X, Y, kfold(Y, 3, 1))
-    history = losses((1, [1.0, 3.0], [math.nan, math.nan]), (2, [1.0, math.nan], [math.nan, math.nan]), (1, [5.0], [math.nan]))
+    history = losses(
+        (1, [1.0, 3.0], [math.nan, math.nan]),
+        (2, [1.0, math.nan], [math.nan, math.nan]),
+        (1, [5.0], [math.nan]),
+    )
     page, data = write(evaluation, history=history)
     assert data["curves"]["train_loss"]["mean"] == [3.0, 1.0]
     assert data["curves"]["models"] == 3
@@ -287,7 +355,11 @@ def test_another_page_is_no_report(tmp_path):
 def test_choices_inside_the_training_parts_are_counted(write):
     strengths = [1.0] * 7 + [10.0] * 3
     outcomes = [
-        Outcome(outcome.prediction, None, {"kernel": 3, "C": strength, "inner_accuracy": 0.5 + strength / 100})
+        Outcome(
+            outcome.prediction,
+            None,
+            {"kernel": 3, "C": strength, "inner_accuracy": 0.5 + strength / 100},
+        )
         for outcome, strength in zip(SPREAD.outcomes, strengths, strict=True)
     ]
     page, data = write(replace(SPREAD, outcomes=tuple(outcomes)))

@@ -15,13 +15,16 @@ PARTS = ["training", "test", "test", "test", "test"]
 @pytest.fixture(scope="module")
 def fitted():
     data = edgnn.load_dataset("MUTAG")
-    return edgnn.GraphClassifier(max_epochs=2, hidden=8, members=3, random_state=0).fit(data.graphs, data.targets)
+    return edgnn.GraphClassifier(max_epochs=2, hidden=8, members=3, random_state=0).fit(
+        data.graphs, data.targets
+    )
 
 
 @pytest.fixture
 def run(tmp_path):
     return RunFolder.create(
-        tmp_path / "run", {"estimator": "GraphClassifier", "parameters": {"hidden": 8, "activation": "relu"}}
+        tmp_path / "run",
+        {"estimator": "GraphClassifier", "parameters": {"hidden": 8, "activation": "relu"}},
     )
 
 
@@ -41,12 +44,19 @@ def test_a_saved_estimator_has_a_page(fitted, tmp_path, page_of):
 def test_metrics_and_test_predictions_are_shown(run, tmp_path, page_of):
     scores = {"metrics": {"accuracy": 0.75, "roc_auc": math.nan}, "majority": {"accuracy": 0.5}}
     run.write_json("metrics.json", {"part": "validation", "items": 4, "trained_on": 9} | scores)
-    columns = {"part": PARTS, "target": ["b", "a", "a", "b", "b"], "prediction": ["a", "a", "b", "b", "b"]}
+    columns = {
+        "part": PARTS,
+        "target": ["b", "a", "a", "b", "b"],
+        "prediction": ["a", "a", "b", "b", "b"],
+    }
     run.write_rows("predictions.csv", columns)
     path = write_run_report(run.path, tmp_path / "page.html")
     page, data = page_of(path), read_report(path)
     assert "measure this model majority accuracy (%) 75.0 50.0 ROC-AUC – –" in page.text
-    assert "Judged on 4 items of the validation part; learned from 9 items. The epoch was chosen on the same" in page.text
+    assert (
+        "Judged on 4 items of the validation part; learned from 9 items. The epoch was chosen on the same"
+        in page.text
+    )
     assert "a 1 50.0 % 1 50.0 % 2 b 0 0.0 % 2 100.0 % 2" in page.text
     assert "4 items of the test part" in page.text
     assert data["confusion"]["counts"] == [[1, 1], [0, 2]]
@@ -57,7 +67,10 @@ def test_metrics_and_test_predictions_are_shown(run, tmp_path, page_of):
 @pytest.mark.parametrize(
     ("metrics", "said"),
     [
-        ({"accuracy": 0.75, "majority": {"accuracy": 0.5}}, "accuracy (%) 75.0 majority accuracy (%) 50.0"),
+        (
+            {"accuracy": 0.75, "majority": {"accuracy": 0.5}},
+            "accuracy (%) 75.0 majority accuracy (%) 50.0",
+        ),
         ({"metrics": {"accuracy": "high"}}, "metrics accuracy high"),
         ([0.5, 1], "metrics 0.5, 1"),
     ],
@@ -89,7 +102,10 @@ def test_damaged_files_are_named(run, page_of):
 
 def test_losses_that_are_no_numbers_are_named(run, page_of):
     run.append_history({"epoch": 1, "train_loss": ["much"]})
-    assert "train_loss of epoch 1 in the history is not a list of numbers" in page_of(write_run_report(run.path)).text
+    assert (
+        "train_loss of epoch 1 in the history is not a list of numbers"
+        in page_of(write_run_report(run.path)).text
+    )
 
 
 def test_one_loss_per_epoch_is_enough(run, page_of):
@@ -102,14 +118,25 @@ def test_one_loss_per_epoch_is_enough(run, page_of):
 
 def test_regression_shows_points(tmp_path, page_of):
     run = RunFolder.create(tmp_path / "run", {"estimator": "GraphRegressor"})
-    run.write_rows("predictions.csv", {"target": [1.5, 2.5, math.nan], "prediction": [1.0, 3.0, 2.0]})
+    run.write_rows(
+        "predictions.csv", {"target": [1.5, 2.5, math.nan], "prediction": [1.0, 3.0, 2.0]}
+    )
     page = page_of(write_run_report(run.path))
-    assert "prediction against true value, 2 points" in {svg.get("aria-label") for svg in page.attributes("svg")}
+    assert "prediction against true value, 2 points" in {
+        svg.get("aria-label") for svg in page.attributes("svg")
+    }
     assert "Confusion" not in page.text
 
 
 @pytest.mark.parametrize(
-    "table", ["id,prediction\n1,a\n", "target,prediction\n", "", "target,prediction\na\n", "target,prediction\na,b,c\n"]
+    "table",
+    [
+        "id,prediction\n1,a\n",
+        "target,prediction\n",
+        "",
+        "target,prediction\na\n",
+        "target,prediction\na,b,c\n",
+    ],
 )
 def test_any_table_of_predictions_leaves_a_page(table, run, page_of):
     (run.path / "predictions.csv").write_text(table)
@@ -117,7 +144,9 @@ def test_any_table_of_predictions_leaves_a_page(table, run, page_of):
 
 
 def test_hostile_names_are_text(tmp_path, page_of):
-    run = RunFolder.create(tmp_path / "run", {"estimator": HOSTILE, "command": HOSTILE, HOSTILE: [HOSTILE]})
+    run = RunFolder.create(
+        tmp_path / "run", {"estimator": HOSTILE, "command": HOSTILE, HOSTILE: [HOSTILE]}
+    )
     run.write_json("metrics.json", {HOSTILE: HOSTILE})
     run.write_rows("predictions.csv", {"target": [HOSTILE], "prediction": ["<b>"]})
     run.append_history({"epoch": 1, "train_loss": [1.0], HOSTILE: HOSTILE})
@@ -128,9 +157,14 @@ def test_hostile_names_are_text(tmp_path, page_of):
 
 @pytest.mark.parametrize(
     ("config", "classes", "shown"),
-    [({"class_names": ["z", "b", "a"]}, ["z", "b"], ["z", "b", "a"]), ({}, ["1", "10", "9", "x"], ["1", "9", "10", "x"])],
+    [
+        ({"class_names": ["z", "b", "a"]}, ["z", "b"], ["z", "b", "a"]),
+        ({}, ["1", "10", "9", "x"], ["1", "9", "10", "x"]),
+    ],
 )
-def test_classes_stand_in_the_order_of_the_run_or_of_their_numbers(config, classes, shown, tmp_path):
+def test_classes_stand_in_the_order_of_the_run_or_of_their_numbers(
+    config, classes, shown, tmp_path
+):
     run = RunFolder.create(tmp_path / "run", config)
     run.write_rows("predictions.csv", {"target": classes, "prediction": classes})
     assert read_report(write_run_report(run.path))["confusion"]["class_names"] == shown

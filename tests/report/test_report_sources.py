@@ -19,7 +19,10 @@ def stored(tmp_path):
         "seconds": 3.0,
         "splits": 10,
     }
-    document = about | {"paper": {"row": "a", "mean": 86.9, "spread": None}, "environment": {"date": "2026-01-02"}}
+    document = about | {
+        "paper": {"row": "a", "mean": 86.9, "spread": None},
+        "environment": {"date": "2026-01-02"},
+    }
     path = tmp_path / "found.json"
     path.write_text(json.dumps(document | {"evaluation": evaluation.to_dict()}))
     return path
@@ -67,20 +70,26 @@ def test_the_plain_values_of_an_evaluation_will_do(tmp_path, page_of):
 )
 def test_anything_else_is_told_what_was_expected(tmp_path, name, content, said):
     (tmp_path / name).write_text(content, encoding="latin-1")
-    with pytest.raises(ReportError, match=rf"{said}; expected the folder of a study .*reproduce.*, the folder of a run .*JSON"):
+    with pytest.raises(
+        ReportError,
+        match=rf"{said}; expected the folder of a study .*reproduce.*, the folder of a run .*JSON",
+    ):
         write_report(tmp_path / name)
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
 def test_a_strange_folder_and_no_file_at_all_are_told_apart(tmp_path):
-    with pytest.raises(ReportError, match=r"a folder without study\.json or config\.json; expected"):
+    with pytest.raises(
+        ReportError, match=r"a folder without study\.json or config\.json; expected"
+    ):
         write_report(tmp_path)
     with pytest.raises(ReportError, match=r"there is no .*missing; expected"):
         write_report(tmp_path / "missing")
 
 
 @pytest.mark.parametrize(
-    "change", [{"truth": [0, 1]}, {"splits": [{}]}, {"format": 99}, {"task": None}, {"metrics": ["nothing"]}]
+    "change",
+    [{"truth": [0, 1]}, {"splits": [{}]}, {"format": 99}, {"task": None}, {"metrics": ["nothing"]}],
 )
 def test_a_damaged_evaluation_is_named(stored, tmp_path, change):
     document = json.loads(stored.read_text())
@@ -88,5 +97,9 @@ def test_a_damaged_evaluation_is_named(stored, tmp_path, change):
     stored.write_text(json.dumps(document))
     with pytest.raises(EdgnnError) as caught:
         write_report(stored)
-    assert isinstance(caught.value, FormatError) or "evaluat" in str(caught.value) or "metric" in str(caught.value)
+    assert (
+        isinstance(caught.value, FormatError)
+        or "evaluat" in str(caught.value)
+        or "metric" in str(caught.value)
+    )
     assert [path.name for path in tmp_path.iterdir()] == ["found.json"]

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from edgnn.errors import StudyError
-from edgnn.experiments import Cell, CellResult, Entry, Published, Row, Study, Table, TableSummary
 from edgnn.report import ReportError, read_report, write_study_report
 from edgnn.report._results import verdict
 from edgnn.report._study import study_page
+from edgnn.studies import Cell, CellResult, Entry, Published, Row, Study, Table, TableSummary
 from study_pages import COMMAND, RIGHT, made_evaluation, made_history, make_study
 
 HOSTILE = '</script><script>alert("1")</script><img src=x onerror=alert(2)>&amp;\'"'
@@ -37,7 +37,13 @@ def test_ours_stand_beside_the_papers_figures(study, page):
         in text
     )
     assert f"{COMMAND} 2026-11-16 08:00:00+00:00, version 1, device cpu, jobs 2" in text
-    for said in ("Holm", "Nadeau and Bengio", "a processor", "torch 9.9", "parameters.hidden MUTAG: 16; PTC_FM: 8; PTC_MR: 8"):
+    for said in (
+        "Holm",
+        "Nadeau and Bengio",
+        "a processor",
+        "torch 9.9",
+        "parameters.hidden MUTAG: 16; PTC_FM: 8; PTC_MR: 8",
+    ):
         assert said in text
 
 
@@ -53,7 +59,9 @@ def test_every_figure_has_a_line(page, study):
     text = page[0].text
     entry = study.summaries()[0].entries["edgnn", "PTC_FM"]
     low, high = entry.evaluation.interval
-    mean, spread = (f"{100 * value:.1f}" for value in (entry.evaluation.mean, entry.evaluation.spread))
+    mean, spread = (
+        f"{100 * value:.1f}" for value in (entry.evaluation.mean, entry.evaluation.spread)
+    )
     gap = f"{100 * entry.evaluation.mean - 59.8:+.1f}".replace("-", "−")
     best = f"{100 * entry.evaluation.maximum:.1f}"
     line = f"edGNN (avg) PTC_FM 59.8 ± 1.5 {mean} ± {spread} {gap} {best} 60.0 {100 * low:.1f} to {100 * high:.1f} 90.0 97.0"
@@ -63,7 +71,11 @@ def test_every_figure_has_a_line(page, study):
 
 def test_the_verdict_counts_what_is_met(page, study):
     entries = study.summaries()[0].entries
-    gaps = [entries[row, name].difference for row in ("rgcn", "edgnn") for name in ("MUTAG", "PTC_FM", "PTC_MR")]
+    gaps = [
+        entries[row, name].difference
+        for row in ("rgcn", "edgnn")
+        for name in ("MUTAG", "PTC_FM", "PTC_MR")
+    ]
     met = sum(gap >= -1.5 for gap in gaps)
     assert 0 < met < 6
     assert f"the paper’s means that are met {met} of 6" in page[0].text
@@ -72,7 +84,8 @@ def test_the_verdict_counts_what_is_met(page, study):
 
 
 @pytest.mark.parametrize(
-    ("above", "said"), [(-3.0, "1 of 1 mean"), (1.5, "1 of 1 mean"), (1.6, "Not met: GIN on MUTAG (−1.6)")]
+    ("above", "said"),
+    [(-3.0, "1 of 1 mean"), (1.5, "1 of 1 mean"), (1.6, "Not met: GIN on MUTAG (−1.6)")],
 )
 def test_a_mean_is_met_down_to_a_point_and_a_half_below(above, said):
     evaluation, row = made_evaluation(0.8), Row("gin", "GIN", "a model", model="gin")
@@ -85,10 +98,14 @@ def test_a_mean_is_met_down_to_a_point_and_a_half_below(above, said):
 def test_the_data_has_scores_but_no_single_predictions(page, study):
     data = page[1]
     found = data["tables"][0]
-    entry = next(one for one in found["entries"] if (one["row"], one["dataset"]) == ("edgnn", "MUTAG"))
+    entry = next(
+        one for one in found["entries"] if (one["row"], one["dataset"]) == ("edgnn", "MUTAG")
+    )
     evaluation = study.summaries()[0].entries["edgnn", "MUTAG"].evaluation
     assert entry["mean"] == pytest.approx(evaluation.mean, abs=1e-6)
-    assert [score for _, _, score in entry["scores"]] == pytest.approx(evaluation.scores["accuracy"].tolist(), abs=1e-6)
+    assert [score for _, _, score in entry["scores"]] == pytest.approx(
+        evaluation.scores["accuracy"].tolist(), abs=1e-6
+    )
     assert entry["curves"]["epoch"] == [1, 2, 3, 4, 5, 6]
     assert len(found["comparisons"]["edgnn"]) == 9
     assert "prediction" not in json.dumps(data)
@@ -96,29 +113,61 @@ def test_the_data_has_scores_but_no_single_predictions(page, study):
 
 
 def test_curves_can_be_told_apart_without_color(page):
-    groups = [attributes["data-series"] for attributes in page[0].attributes("g") if "data-series" in attributes]
+    groups = [
+        attributes["data-series"]
+        for attributes in page[0].attributes("g")
+        if "data-series" in attributes
+    ]
     assert groups == ["0", "1"] * 3
-    assert [item["data-place"] for item in page[0].attributes("li") if "data-place" in item] == ["0", "1"]
+    assert [item["data-place"] for item in page[0].attributes("li") if "data-place" in item] == [
+        "0",
+        "1",
+    ]
 
 
 def test_predictions_are_folded_away_per_data_set(page):
     names = {svg.get("aria-label") for svg in page[0].attributes("svg")}
-    assert {f"Calibration of edGNN (avg) on {name}" for name in ("MUTAG", "PTC_FM", "PTC_MR")} <= names
-    assert {"Accuracy of every fold on MUTAG", "Learning curves on MUTAG", "Time per run of each model"} <= names
-    assert "open" not in {name for attributes in page[0].attributes("details") for name in attributes}
+    assert {
+        f"Calibration of edGNN (avg) on {name}" for name in ("MUTAG", "PTC_FM", "PTC_MR")
+    } <= names
+    assert {
+        "Accuracy of every fold on MUTAG",
+        "Learning curves on MUTAG",
+        "Time per run of each model",
+    } <= names
+    assert "open" not in {
+        name for attributes in page[0].attributes("details") for name in attributes
+    }
 
 
 def test_hostile_names_are_text(tmp_path, page_of):
     row, other = Row("a", HOSTILE, HOSTILE, model="x"), Row("b", "b", "b", model="y")
-    one, two = (made_evaluation(share, class_names=(HOSTILE, "b"), chosen={HOSTILE: HOSTILE}) for share in (0.9, 0.2))
+    one, two = (
+        made_evaluation(share, class_names=(HOSTILE, "b"), chosen={HOSTILE: HOSTILE})
+        for share in (0.9, 0.2)
+    )
     entries = {
         ("a", HOSTILE): Entry(
-            row, HOSTILE, one, runs=1, history=made_history(), settings={HOSTILE: HOSTILE}, devices=(HOSTILE,)
+            row,
+            HOSTILE,
+            one,
+            runs=1,
+            history=made_history(),
+            settings={HOSTILE: HOSTILE},
+            devices=(HOSTILE,),
         ),
         ("b", HOSTILE): Entry(other, HOSTILE, two, runs=1, environment={HOSTILE: HOSTILE}),
     }
-    summary = TableSummary(Table("t", HOSTILE, HOSTILE, (HOSTILE,), (row, other)), "paper", (HOSTILE,), (row, other), entries)
-    study_page(tmp_path / "page.html", [summary], [{"command": HOSTILE, "date": HOSTILE}], [HOSTILE])
+    summary = TableSummary(
+        Table("t", HOSTILE, HOSTILE, (HOSTILE,), (row, other)),
+        "paper",
+        (HOSTILE,),
+        (row, other),
+        entries,
+    )
+    study_page(
+        tmp_path / "page.html", [summary], [{"command": HOSTILE, "date": HOSTILE}], [HOSTILE]
+    )
     page = page_of(tmp_path / "page.html")
     assert page.text.count(HOSTILE) > 20
     assert read_report(tmp_path / "page.html")["calls"][0]["command"] == HOSTILE
@@ -166,12 +215,22 @@ def test_a_search_shows_its_candidates_and_no_curves(tmp_path, page_of):
     outcomes = []
     for place, outcome in enumerate(plain.outcomes):
         tried = {
-            name: {"valid_loss": [loss], "training_accuracy": 0.75, "prediction": outcome.prediction.tolist()}
+            name: {
+                "valid_loss": [loss],
+                "training_accuracy": 0.75,
+                "prediction": outcome.prediction.tolist(),
+            }
             for name, loss in ((small, 0.5), (large, 0.25))
         }
-        outcomes.append(replace(outcome, chosen={"candidate": large if place else small, "candidates": tried}))
+        outcomes.append(
+            replace(outcome, chosen={"candidate": large if place else small, "candidates": tried})
+        )
     evaluation = replace(plain, outcomes=tuple(outcomes))
-    study.write(CellResult(Cell("graphs", "MUTAG", "edgnn", 0, "nested"), evaluation, 1.0, history=made_history()))
+    study.write(
+        CellResult(
+            Cell("graphs", "MUTAG", "edgnn", 0, "nested"), evaluation, 1.0, history=made_history()
+        )
+    )
     path = write_study_report(study.path)
     text = page_of(path).text
     assert "Graph classification, settings chosen inside the training part" in text
@@ -186,13 +245,32 @@ def test_a_search_shows_its_candidates_and_no_curves(tmp_path, page_of):
 def test_tables_of_data_sets_are_shown(tmp_path, page_of):
     study = make_study(tmp_path / "study", {"edgnn": 0.9}, ("MUTAG",), runs=1)
     entries = [
-        {"dataset": "MUTAG", "statistic": "graphs", "title": "graphs", "ours": 188, "paper": 188, "differs": False},
-        {"dataset": "MUTAG", "statistic": "nodes", "title": "mean nodes", "ours": 17.93, "paper": 18.5, "differs": True},
+        {
+            "dataset": "MUTAG",
+            "statistic": "graphs",
+            "title": "graphs",
+            "ours": 188,
+            "paper": 188,
+            "differs": False,
+        },
+        {
+            "dataset": "MUTAG",
+            "statistic": "nodes",
+            "title": "mean nodes",
+            "ours": 17.93,
+            "paper": 18.5,
+            "differs": True,
+        },
     ]
     document = {
-        "format": 1, "table": "graph-datasets", "title": "Graph data sets", "says": "appendix", "datasets": ["MUTAG"],
-        "entries": entries, "notes": {"MUTAG": "the paper counts otherwise"},
-    }  # fmt: skip
+        "format": 1,
+        "table": "graph-datasets",
+        "title": "Graph data sets",
+        "says": "appendix",
+        "datasets": ["MUTAG"],
+        "entries": entries,
+        "notes": {"MUTAG": "the paper counts otherwise"},
+    }
     (study.path / "tables").mkdir(exist_ok=True)
     place = study.path / "tables" / "graph-datasets.json"
     place.write_text(json.dumps(document))
@@ -205,17 +283,21 @@ def test_tables_of_data_sets_are_shown(tmp_path, page_of):
 
 def test_a_study_of_data_sets_alone_has_a_page(tmp_path, page_of):
     import edgnn
-    from edgnn.experiments import table
-    from edgnn.experiments._statistics_tables import write_statistics
+    from edgnn.studies import table
+    from edgnn.studies._statistics_tables import write_statistics
 
     study = Study.create(tmp_path / "study")
-    study.add_call({"command": "edgnn reproduce graph-datasets", "date": "2026-11-16T08:00:00+00:00"})
+    study.add_call(
+        {"command": "edgnn reproduce graph-datasets", "date": "2026-11-16T08:00:00+00:00"}
+    )
     write_statistics(study, table("graph-datasets"), [edgnn.load_dataset("MUTAG")])
     page = page_of(write_study_report(study.path))
     assert "MUTAG 188 paper 188" in page.text
     assert "edgnn reproduce graph-datasets" in page.text
     links = {attributes["href"] for attributes in page.attributes("a")}
-    assert links == {f"#{attributes['id']}" for _, attributes in page.elements if "id" in attributes} - {"#edgnn-data", "#told"}
+    assert links == {
+        f"#{attributes['id']}" for _, attributes in page.elements if "id" in attributes
+    } - {"#edgnn-data", "#told"}
 
 
 def test_cells_of_the_nested_protocol_alone_have_a_page(tmp_path, page_of):
@@ -226,7 +308,10 @@ def test_cells_of_the_nested_protocol_alone_have_a_page(tmp_path, page_of):
         outcomes = [
             replace(
                 one,
-                chosen={"candidate": "hidden=8", "candidates": {"hidden=8": told | {"prediction": one.prediction.tolist()}}},
+                chosen={
+                    "candidate": "hidden=8",
+                    "candidates": {"hidden=8": told | {"prediction": one.prediction.tolist()}},
+                },
             )
             for one in evaluation.outcomes
         ]
@@ -246,7 +331,9 @@ def test_a_full_study_stays_small(tmp_path):
 
 
 def test_rows_without_a_figure_of_the_paper_are_judged_by_nothing(tmp_path, page_of):
-    study = make_study(tmp_path / "study", {"gin": 0.8, "wl-subtree": RIGHT["wl-subtree"]}, ("MUTAG",), runs=1)
+    study = make_study(
+        tmp_path / "study", {"gin": 0.8, "wl-subtree": RIGHT["wl-subtree"]}, ("MUTAG",), runs=1
+    )
     text = page_of(write_study_report(study.path)).text
     assert "that are met" not in text
     assert "trainings judged 20" in text

@@ -3,7 +3,7 @@
 import pytest
 
 import edgnn
-from edgnn.estimators import GraphRegressor
+from edgnn.models import GraphRegressor
 from serve_runs import client_of, make_mutag_run, make_node_run, make_people
 
 
@@ -26,7 +26,9 @@ def node_run(tmp_path_factory, people):
 def value_run(tmp_path_factory):
     graphs = edgnn.from_smiles(["C" * length + "O" for length in range(1, 11)])
     path = tmp_path_factory.mktemp("serve") / "values"
-    GraphRegressor(max_epochs=3, hidden=8, random_state=0).fit(graphs, [float(length) for length in range(1, 11)]).save(path)
+    GraphRegressor(max_epochs=3, hidden=8, random_state=0).fit(
+        graphs, [float(length) for length in range(1, 11)]
+    ).save(path)
     return path
 
 

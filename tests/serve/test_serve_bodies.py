@@ -27,8 +27,12 @@ def test_health_answers_while_a_body_is_read(mutag_run, monkeypatch):
     app = create_app(mutag_run, limits=Limits(seconds=300))
 
     async def main():
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://localhost") as client:
-            body = asyncio.create_task(client.post("/predict", content=b'{"smiles": [1]}', headers=JSON))
+        async with httpx.AsyncClient(
+            transport=httpx.ASGITransport(app=app), base_url="http://localhost"
+        ) as client:
+            body = asyncio.create_task(
+                client.post("/predict", content=b'{"smiles": [1]}', headers=JSON)
+            )
             while not app.state.workers.waiting:
                 await asyncio.sleep(0.001)
             health = (await client.get("/health")).json()
@@ -59,12 +63,20 @@ def test_what_is_no_json_is_told(molecules, content, status, said):
     ("body", "said"),
     [
         ({"smiles": [1] * 3}, "3 molecules are more than the 2"),
-        ({"graphs": [{"node_labels": [{}] * 3, "edges": []}]}, "the graphs have 3 nodes, more than the 2"),
-        ({"graphs": [{"node_labels": ["C"], "edges": [[]] * 2}]}, "the graphs have 2 edges, more than the 1"),
+        (
+            {"graphs": [{"node_labels": [{}] * 3, "edges": []}]},
+            "the graphs have 3 nodes, more than the 2",
+        ),
+        (
+            {"graphs": [{"node_labels": ["C"], "edges": [[]] * 2}]},
+            "the graphs have 2 edges, more than the 1",
+        ),
     ],
 )
 def test_too_much_is_refused_before_each_item_is_looked_at(mutag_run, body, said):
-    answer = client_of(mutag_run, limits=Limits(items=2, nodes=2, edges=1)).post("/predict", json=body)
+    answer = client_of(mutag_run, limits=Limits(items=2, nodes=2, edges=1)).post(
+        "/predict", json=body
+    )
     assert answer.status_code == 413
     assert answer.json()["error"].startswith(said)
 
@@ -93,10 +105,19 @@ def request_of(path, body):
 
     headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
     scope = {
-        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST", "path": path,
-        "raw_path": path.encode(), "root_path": "", "scheme": "http", "query_string": b"", "headers": headers,
-        "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2),
-    }  # fmt: skip
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": "POST",
+        "path": path,
+        "raw_path": path.encode(),
+        "root_path": "",
+        "scheme": "http",
+        "query_string": b"",
+        "headers": headers,
+        "client": ("127.0.0.1", 1),
+        "server": ("127.0.0.1", 2),
+    }
     return scope, receive, left
 
 
@@ -165,8 +186,13 @@ def test_work_for_a_caller_that_is_gone_ends_at_its_next_look_at_the_clock():
     run_async(main())
 
 
-@pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "text/plain", "application/json"])
+@pytest.mark.parametrize(
+    "kind", ["application/x-www-form-urlencoded", "text/plain", "application/json"]
+)
 def test_what_is_no_object_of_json_asks_for_one(molecules, kind):
     content = b'["CCO"]' if kind == "application/json" else b'{"smiles": ["CCO"]}'
     answer = molecules.post("/predict", content=content, headers={"content-type": kind})
-    assert (answer.status_code, answer.json()["error"][:28]) == (422, "the body is no JSON object; ")
+    assert (answer.status_code, answer.json()["error"][:28]) == (
+        422,
+        "the body is no JSON object; ",
+    )

@@ -54,7 +54,9 @@ class Transport(asyncio.Transport):
 def connection():
     """A connection whose request has arrived; its loop and its transport."""
     config = uvicorn.Config(lambda *_: None, log_level="critical", timeout_keep_alive=30)
-    protocol = patient_only(5)(config=config, server_state=ServerState(), app_state={}, _loop=Loop())
+    protocol = patient_only(5)(
+        config=config, server_state=ServerState(), app_state={}, _loop=Loop()
+    )
     protocol.connection_made(Transport())
     protocol._stop()
     return protocol, protocol.loop, protocol.transport

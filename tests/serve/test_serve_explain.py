@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import edgnn
-from edgnn.estimators import load_estimator
+from edgnn.models import load_estimator
 from edgnn.serve import Limits, Served
 from edgnn.serve._explaining import explained
 from edgnn.serve._limits import Busy, Deadline
@@ -18,7 +18,9 @@ def test_reasons_are_those_of_the_explanation(molecules, mutag_run):
     found = molecules.post("/explain", json={"smiles": TOLUENE}).json()
     expected = edgnn.explain.explain(load_estimator(mutag_run), edgnn.from_smiles(TOLUENE))
     assert found["value"] == expected.value
-    assert [reason["contribution"] for reason in found["reasons"]] == [r.contribution for r in expected.reasons(12)]
+    assert [reason["contribution"] for reason in found["reasons"]] == [
+        r.contribution for r in expected.reasons(12)
+    ]
     assert found["target"] == found["prediction"]
     assert found["counter_example"] is None
     assert not found["searched"]
@@ -26,7 +28,8 @@ def test_reasons_are_those_of_the_explanation(molecules, mutag_run):
 
 def test_the_other_class_is_explained_on_request(molecules):
     one, two = (
-        molecules.post("/explain", json={"smiles": TOLUENE, "target": name}).json() for name in ("mutagenic", "not mutagenic")
+        molecules.post("/explain", json={"smiles": TOLUENE, "target": name}).json()
+        for name in ("mutagenic", "not mutagenic")
     )
     assert (one["target"], two["target"]) == ("mutagenic", "not mutagenic")
     assert one["value"] == pytest.approx(-two["value"])
@@ -58,22 +61,32 @@ def test_pictures_are_drawings_without_scripts_and_links(where, request):
 def test_a_node_is_explained_with_its_neighbors(nodes):
     found = nodes.post("/explain", json={"node": "p12"}).json()
     assert any("p12" in reason["words"] for reason in found["reasons"])
-    assert any("likes" in reason["words"] or "knows" in reason["words"] for reason in found["reasons"])
+    assert any(
+        "likes" in reason["words"] or "knows" in reason["words"] for reason in found["reasons"]
+    )
 
 
 def test_values_are_explained_too(values):
     found = values.post("/explain", json={"smiles": "CCO"}).json()
     assert found["target"] == "0"
     assert len(found["reasons"]) > 0
-    assert values.post("/explain", json={"smiles": "CCO", "counter_example": True}).status_code == 422
+    assert (
+        values.post("/explain", json={"smiles": "CCO", "counter_example": True}).status_code == 422
+    )
 
 
 @pytest.mark.parametrize(
     ("body", "said"),
     [
         ({"smiles": ""}, "the SMILES is empty; write it"),
-        ({"smiles": "C" * 5_001}, "the SMILES ('CCCCCCCCCCCCCCCCCCCC…') has 5,001 characters, but 5,000 are the most"),
-        ({"smiles": 5}, "body.smiles: Input should be a valid string; see /openapi.json for what is asked"),
+        (
+            {"smiles": "C" * 5_001},
+            "the SMILES ('CCCCCCCCCCCCCCCCCCCC…') has 5,001 characters, but 5,000 are the most",
+        ),
+        (
+            {"smiles": 5},
+            "body.smiles: Input should be a valid string; see /openapi.json for what is asked",
+        ),
     ],
 )
 def test_what_is_wrong_with_the_one_item_is_told_in_words(molecules, body, said):
@@ -86,13 +99,19 @@ def test_an_item_of_a_file_is_explained(molecules):
     found = molecules.post("/explain/file", files=files, data={"item": "1"}).json()
     assert found == molecules.post("/explain", json={"smiles": TOLUENE}).json()
     answer = molecules.post("/explain/file", files=files, data={"item": "2"})
-    assert answer.json() == {"error": "item 2 was asked for, but there are 2 graphs, counted from 0"}
+    assert answer.json() == {
+        "error": "item 2 was asked for, but there are 2 graphs, counted from 0"
+    }
 
 
 def test_a_graph_too_large_to_explain_is_refused(mutag_run):
-    answer = client_of(mutag_run, limits=Limits(explained=3)).post("/explain", json={"smiles": "CCCC"})
+    answer = client_of(mutag_run, limits=Limits(explained=3)).post(
+        "/explain", json={"smiles": "CCCC"}
+    )
     assert answer.status_code == 413
-    assert answer.json()["error"].startswith("the graph has 4 nodes; explanations are made for graphs of up to 3")
+    assert answer.json()["error"].startswith(
+        "the graph has 4 nodes; explanations are made for graphs of up to 3"
+    )
 
 
 class Ending(Deadline):
@@ -128,7 +147,9 @@ def test_colors_are_those_of_the_refinement(molecules):
     found = molecules.post("/colors", json={"smiles": TOLUENE, "rounds": 3}).json()
     coloring = edgnn.wl.refine(edgnn.from_smiles(TOLUENE), 3)
     assert found["scheme"] == "separate"
-    assert [part["colors"] for part in found["rounds"]] == [coloring.num_colors(round) for round in range(4)]
+    assert [part["colors"] for part in found["rounds"]] == [
+        coloring.num_colors(round) for round in range(4)
+    ]
     for part in found["rounds"]:
         assert sum(entry["count"] for entry in part["legend"]) == 10
         assert part["picture"].startswith("<svg")
@@ -138,7 +159,9 @@ def test_colors_are_those_of_the_refinement(molecules):
 def test_colors_are_those_of_entering_edges_where_the_model_sees_no_others(tmp_path):
     graphs = edgnn.Graphs.from_edges([(0, 1), (0, 2), (3, 4)], sizes=[3, 2])
     for direction, colors in (("both", 4), ("in", 2)):
-        model = edgnn.GraphClassifier(direction=direction, layers=2, max_epochs=1, hidden=4, random_state=0)
+        model = edgnn.GraphClassifier(
+            direction=direction, layers=2, max_epochs=1, hidden=4, random_state=0
+        )
         model.fit(graphs, [0, 1]).save(tmp_path / direction)
         asked = {"graph": {"num_nodes": 5, "edges": [[0, 1], [0, 2], [3, 4]]}}
         rounds = client_of(tmp_path / direction).post("/colors", json=asked).json()["rounds"]
@@ -147,7 +170,9 @@ def test_colors_are_those_of_entering_edges_where_the_model_sees_no_others(tmp_p
 
 def test_colors_never_seen_are_marked(molecules):
     rounds = molecules.post("/colors", json={"smiles": "CCO"}).json()["rounds"]
-    share = molecules.post("/predict", json={"smiles": ["CCO"]}).json()["predictions"][0]["familiarity"]["seen_share"]
+    share = molecules.post("/predict", json={"smiles": ["CCO"]}).json()["predictions"][0][
+        "familiarity"
+    ]["seen_share"]
     assert [part["new_nodes"] for part in rounds] == [round(3 * (1 - one)) for one in share]
     last = rounds[-1]
     assert last["new_nodes"] > 0
@@ -155,7 +180,10 @@ def test_colors_never_seen_are_marked(molecules):
     assert last["picture"].count('class="new"') == last["new_nodes"]
     assert rounds[0]["seen"] is True
     assert 'class="new"' not in rounds[0]["picture"]
-    assert sum(entry["count"] for entry in last["legend"] if entry["seen"] is False) == last["new_nodes"]
+    assert (
+        sum(entry["count"] for entry in last["legend"] if entry["seen"] is False)
+        == last["new_nodes"]
+    )
 
 
 def test_the_color_of_a_node_is_told_in_words(nodes):
@@ -174,7 +202,11 @@ def test_large_graphs_are_told_of_but_not_drawn(molecules):
 
 
 def test_colors_of_a_digraph_have_arrows_and_rings(nodes):
-    graph = {"node_labels": ["person", "robot"], "edges": [[0, 1, "knows"]], "node_names": ["a", "b"]}
+    graph = {
+        "node_labels": ["person", "robot"],
+        "edges": [[0, 1, "knows"]],
+        "node_names": ["a", "b"],
+    }
     found = nodes.post("/colors", json={"graph": graph, "node": "b"}).json()["rounds"]
     assert found[0]["seen"] is False
     assert "marker-end" in found[0]["picture"]
@@ -185,23 +217,37 @@ def test_what_a_model_of_nodes_explains_is_one_node(nodes):
     graph = {"node_labels": ["person"], "edges": []}
     answer = nodes.post("/explain", json={"graph": graph})
     assert answer.status_code == 422
-    assert answer.json()["error"] == "this is a model of nodes: name the node of the graph with `node`"
+    assert (
+        answer.json()["error"] == "this is a model of nodes: name the node of the graph with `node`"
+    )
 
 
 def test_predictions_do_not_depend_on_who_asks_at_the_same_time(molecules):
     from concurrent.futures import ThreadPoolExecutor
 
     smiles = ["C" * size + "N(=O)=O" for size in range(1, 9)]
-    alone = [molecules.post("/predict", json={"smiles": [one]}).json()["predictions"][0]["probabilities"] for one in smiles]
+    alone = [
+        molecules.post("/predict", json={"smiles": [one]}).json()["predictions"][0]["probabilities"]
+        for one in smiles
+    ]
     with ThreadPoolExecutor(8) as pool:
         for _ in range(3):
-            together = list(pool.map(lambda one: molecules.post("/predict", json={"smiles": [one]}).json(), smiles))
-            np.testing.assert_array_equal([row["predictions"][0]["probabilities"] for row in together], alone)
+            together = list(
+                pool.map(
+                    lambda one: molecules.post("/predict", json={"smiles": [one]}).json(), smiles
+                )
+            )
+            np.testing.assert_array_equal(
+                [row["predictions"][0]["probabilities"] for row in together], alone
+            )
 
 
 def test_a_graph_without_nodes_has_no_colors(molecules):
     answer = molecules.post("/colors", json={"graph": {"num_nodes": 0, "edges": []}})
-    assert (answer.status_code, answer.json()["error"]) == (422, "the graph has no nodes, so there is nothing to color")
+    assert (answer.status_code, answer.json()["error"]) == (
+        422,
+        "the graph has no nodes, so there is nothing to color",
+    )
 
 
 def test_a_graph_of_very_many_edges_is_colored_in_words_only(molecules):
@@ -213,7 +259,15 @@ def test_a_graph_of_very_many_edges_is_colored_in_words_only(molecules):
 
 def test_of_a_large_graph_fewer_changes_are_tried(molecules, monkeypatch):
     tried = []
-    monkeypatch.setattr("edgnn.serve._explaining.counter_example", lambda estimator, item, *, most, **_: tried.append(most))
+    monkeypatch.setattr(
+        "edgnn.serve._explaining.counter_example",
+        lambda estimator, item, *, most, **_: tried.append(most),
+    )
     for length in (3, 600):
-        assert molecules.post("/explain", json={"smiles": "C" * length, "counter_example": True}).status_code == 200
+        assert (
+            molecules.post(
+                "/explain", json={"smiles": "C" * length, "counter_example": True}
+            ).status_code
+            == 200
+        )
     assert tried[0] == 5_000 > tried[1]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import edgnn
-from edgnn.estimators import NodeClassifier
+from edgnn.models import NodeClassifier
 from edgnn.serve import Limits
 from edgnn.serve._limits import Busy, Deadline, TooLarge
 from edgnn.serve._molecules import of_molecule_file
@@ -34,9 +34,15 @@ def test_the_set_of_the_training_is_read_with_the_names_of_its_labels(molecules,
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for file in sorted((data_dir / "TUDataset" / "MUTAG").glob("MUTAG_*.txt")):
             archive.write(file, f"MUTAG/{file.name}")
-    rows = upload(molecules, "/predict/file", [("MUTAG.zip", packed.getvalue())]).json()["predictions"]
-    own = molecules.post("/predict", json={"examples": [str(number) for number in range(188)]}).json()["predictions"]
-    np.testing.assert_allclose([row["probabilities"] for row in rows], [row["probabilities"] for row in own], rtol=1e-5)
+    rows = upload(molecules, "/predict/file", [("MUTAG.zip", packed.getvalue())]).json()[
+        "predictions"
+    ]
+    own = molecules.post(
+        "/predict", json={"examples": [str(number) for number in range(188)]}
+    ).json()["predictions"]
+    np.testing.assert_allclose(
+        [row["probabilities"] for row in rows], [row["probabilities"] for row in own], rtol=1e-5
+    )
     assert error(upload(molecules, "/predict/file", [("OTHER.zip", packed.getvalue())])).startswith(
         "the model has learned none"
     )
@@ -57,7 +63,9 @@ def test_several_tables_are_one_graph(nodes, people):
     found = upload(nodes, "/predict/file", files).json()["predictions"]
     own = nodes.post("/predict", json={"nodes": [f"p{n}" for n in range(30)]}).json()["predictions"]
     assert [row["id"] for row in found] == [f"p{n}" for n in range(30)]
-    np.testing.assert_allclose([row["probabilities"] for row in found], [row["probabilities"] for row in own], rtol=1e-5)
+    np.testing.assert_allclose(
+        [row["probabilities"] for row in found], [row["probabilities"] for row in own], rtol=1e-5
+    )
     some = upload(nodes, "/predict/file", files, nodes="p7\np3\n").json()["predictions"]
     assert [row["id"] for row in some] == ["p7", "p3"]
 
@@ -71,13 +79,19 @@ def test_several_tables_are_one_graph(nodes, people):
         ([("set.graphml", "<graphml>")], "set.graphml"),
         ([("..", "x")], "a file is called '..'"),
         ([("a" * 300, "x")], "a file is called"),
-        ([("set.zip", zipped("edges.csv"))], "set.zip: there is no NAME_A.txt here, so this is no TU data set; of other data,"),
-        ([("what", "nothing at all")], "what: the format is not recognized; name the file by its format: .csv"),
+        (
+            [("set.zip", zipped("edges.csv"))],
+            "set.zip: there is no NAME_A.txt here, so this is no TU data set; of other data,",
+        ),
+        (
+            [("what", "nothing at all")],
+            "what: the format is not recognized; name the file by its format: .csv",
+        ),
         ([("a.csv", "x"), ("a.csv", "y")], "two files are called 'a.csv'"),
         ([("a.csv", "x"), ("b.csv", "y")], "the upload: the folder holds neither"),
         ([("graphs.json", "{}"), ("x.bin", "y")], "the upload: folders of arrays are not taken"),
     ],
-)  # fmt: skip
+)
 def test_a_bad_file_gets_one_sentence_without_the_place_it_lay_at(molecules, files, said):
     sentence = error(upload(molecules, "/predict/file", files))
     assert sentence.startswith(said)
@@ -107,13 +121,19 @@ def test_uploads_under_way_are_removed_at_the_end():
 
 
 def test_columns_of_the_training_are_read_again(tmp_path):
-    (tmp_path / "old.csv").write_text("from,to,label\n" + "".join(f"n{n},n{n + 1},{'xy'[n % 2]}\n" for n in range(12)))
+    (tmp_path / "old.csv").write_text(
+        "from,to,label\n" + "".join(f"n{n},n{n + 1},{'xy'[n % 2]}\n" for n in range(12))
+    )
     options = {"source": "from", "target": "to"}
     graphs = edgnn.load_dataset(tmp_path / "old.csv", **options).graphs
-    NodeClassifier(max_epochs=2, hidden=4, random_state=0).fit(graphs.nodes, [n % 2 for n in range(13)]).save(tmp_path / "run")
+    NodeClassifier(max_epochs=2, hidden=4, random_state=0).fit(
+        graphs.nodes, [n % 2 for n in range(13)]
+    ).save(tmp_path / "run")
     source = {"name": str(tmp_path / "old.csv"), "options": options, "format": "tables"}
     RunFolder.open(tmp_path / "run").update_config(source=source)
-    rows = upload(client_of(tmp_path / "run"), "/predict/file", [("new.csv", "from,to,label\na,b,x\n")]).json()
+    rows = upload(
+        client_of(tmp_path / "run"), "/predict/file", [("new.csv", "from,to,label\na,b,x\n")]
+    ).json()
     assert [row["id"] for row in rows["predictions"]] == ["a", "b"]
 
 
@@ -138,7 +158,9 @@ def test_rows_that_cannot_be_read_are_left_out_on_request(molecules):
     assert [(row["index"], row["input"]) for row in found["skipped"]] == [(1, "C(("), (3, "")]
     assert found["skipped"][0]["error"].startswith("RDKit cannot read it as SMILES")
     assert set(found["skipped"][0]) == {"index", "input", "error"}
-    alone = upload(molecules, "/predict/file", [("set.csv", "name,smiles\na,CCO\nc,CCN\n")]).json()["predictions"]
+    alone = upload(molecules, "/predict/file", [("set.csv", "name,smiles\na,CCO\nc,CCN\n")]).json()[
+        "predictions"
+    ]
     assert found["predictions"] == alone
 
 
@@ -155,9 +177,13 @@ def test_records_that_cannot_be_read_are_left_out_on_request(molecules):
     assert [row["id"] for row in found["predictions"]] == ["one", "three"]
     assert [(row["index"], row["input"]) for row in found["skipped"]] == [(1, "record 2")]
     untitled = sd_file(("", "CCO"), ("", None), ("", "CCN"))
-    rows = upload(molecules, "/predict/file", [("set.sdf", untitled)], bad="skip").json()["predictions"]
+    rows = upload(molecules, "/predict/file", [("set.sdf", untitled)], bad="skip").json()[
+        "predictions"
+    ]
     assert [row["id"] for row in rows] == [0, 2]
-    assert error(upload(molecules, "/predict/file", [("set.sdf", content)])).startswith("set.sdf, line ")
+    assert error(upload(molecules, "/predict/file", [("set.sdf", content)])).startswith(
+        "set.sdf, line "
+    )
 
 
 def test_what_was_skipped_of_a_file_has_a_row_of_the_csv(molecules):
@@ -172,7 +198,9 @@ def test_items_are_counted_as_they_were_answered(molecules):
     for path in ("/explain", "/colors"):
         found = upload(molecules, f"{path}/file", [("set.csv", TABLE)], bad="skip", item="1").json()
         assert found == molecules.post(path, json={"smiles": "CCN"}).json()
-        assert error(upload(molecules, f"{path}/file", [("set.csv", TABLE)], item="1")).startswith("set.csv, line 3")
+        assert error(upload(molecules, f"{path}/file", [("set.csv", TABLE)], item="1")).startswith(
+            "set.csv, line 3"
+        )
 
 
 @pytest.mark.parametrize(
@@ -183,8 +211,12 @@ def test_items_are_counted_as_they_were_answered(molecules):
         ("C,C\nCC\n", "set.csv, line 2: the row has 2 cells, but the header has 1"),
     ],
 )
-def test_a_file_of_nothing_readable_is_an_error_also_where_some_may_be_skipped(molecules, rows, said):
-    assert error(upload(molecules, "/predict/file", [("set.csv", f"smiles\n{rows}")], bad="skip")).startswith(said)
+def test_a_file_of_nothing_readable_is_an_error_also_where_some_may_be_skipped(
+    molecules, rows, said
+):
+    assert error(
+        upload(molecules, "/predict/file", [("set.csv", f"smiles\n{rows}")], bad="skip")
+    ).startswith(said)
 
 
 def test_a_molecule_far_too_long_is_one_that_can_be_skipped(molecules):
@@ -192,7 +224,11 @@ def test_a_molecule_far_too_long_is_one_that_can_be_skipped(molecules):
     found = upload(molecules, "/predict/file", [("set.csv", rows)], bad="skip").json()
     assert [row["id"] for row in found["predictions"]] == ["CCO"]
     assert found["skipped"] == [
-        {"index": 1, "input": "C" * 5_000, "error": "the molecule has 6,000 characters; 5,000 are allowed"}
+        {
+            "index": 1,
+            "input": "C" * 5_000,
+            "error": "the molecule has 6,000 characters; 5,000 are allowed",
+        }
     ]
 
 
@@ -201,9 +237,19 @@ def test_a_molecule_far_too_long_is_one_that_can_be_skipped(molecules):
     ("name", "content", "kind", "options"),
     [
         ("a.csv", "id;SMILES;x\n1;CCO;u\n;c1ccccc1O;v\n", "smiles", {"hydrogens": True}),
-        ("a.tsv", "name\t7\tid\nn\tC=C\t\n", "smiles", {"smiles": 7, "id": "name", "bond_label": None}),
+        (
+            "a.tsv",
+            "name\t7\tid\nn\tC=C\t\n",
+            "smiles",
+            {"smiles": 7, "id": "name", "bond_label": None},
+        ),
         ("a.smi", "CCO ethanol\nCCN\n\nOC\tmethanol\n", "smiles", {"kekulize": True}),
-        ("a.sdf", [("one", "CCO"), ("two", "c1ccccc1O")], "sdf", {"atom_label": ["symbol", "charge"]}),
+        (
+            "a.sdf",
+            [("one", "CCO"), ("two", "c1ccccc1O")],
+            "sdf",
+            {"atom_label": ["symbol", "charge"]},
+        ),
         ("a.sdf", [("one", "CCO"), ("", "CCN")], "sdf", {}),
     ],
 )
@@ -237,7 +283,9 @@ def test_reading_a_file_ends_with_its_time(tmp_path, monkeypatch):
 def test_molecules_beyond_the_limits_are_not_read_on(tmp_path, monkeypatch):
     (tmp_path / "a.csv").write_text("smiles\n" + "CCO\n" * 10)
     with pytest.raises(TooLarge, match="the graphs have 6 nodes, more than the 5"):
-        of_molecule_file(tmp_path / "a.csv", "smiles", {}, Limits(nodes=5), Deadline(1_000), skip=False)
+        of_molecule_file(
+            tmp_path / "a.csv", "smiles", {}, Limits(nodes=5), Deadline(1_000), skip=False
+        )
 
 
 # Words
@@ -253,14 +301,15 @@ def test_a_workbook_gets_a_sentence_of_its_own(molecules, name):
 
 def test_a_file_without_a_known_label_is_refused_in_words_for_those_who_upload(molecules, nodes):
     said, *others = (
-        error(upload(molecules, f"/{what}/file", [("set.csv", "smiles\n[Xe]\n")])) for what in ("predict", "explain", "colors")
+        error(upload(molecules, f"/{what}/file", [("set.csv", "smiles\n[Xe]\n")]))
+        for what in ("predict", "explain", "colors")
     )
     assert others == [said, said]
     assert said.startswith("the model has learned none of the labels of these 1 node")
     assert said.endswith("; write labels as the training data has them")
-    assert error(upload(nodes, "/predict/file", [("edges.csv", "source,target,label\na,b,x\n")])).startswith(
-        "the model has learned"
-    )
+    assert error(
+        upload(nodes, "/predict/file", [("edges.csv", "source,target,label\na,b,x\n")])
+    ).startswith("the model has learned")
 
 
 def test_columns_that_are_called_otherwise_are_told_without_options_of_a_command(molecules):

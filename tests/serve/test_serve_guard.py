@@ -13,12 +13,17 @@ from serve_runs import client_of, run_async
 # Who may ask
 
 
-@pytest.mark.parametrize("host", ["localhost", "localhost:8000", "127.0.0.1:1", "[::1]:8000", "LOCALHOST"])
+@pytest.mark.parametrize(
+    "host", ["localhost", "localhost:8000", "127.0.0.1:1", "[::1]:8000", "LOCALHOST"]
+)
 def test_this_machine_is_known_by_its_names(molecules, host):
     assert molecules.get("/health", headers={"host": host}).status_code == 200
 
 
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example:8000", "evil@localhost.x", "", "[", "localhost.:x.y"])
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example", "127.0.0.1.evil.example:8000", "evil@localhost.x", "", "[", "localhost.:x.y"],
+)
 def test_a_name_rebound_to_this_machine_is_refused(molecules, host):
     answer = molecules.get("/health", headers={"host": host})
     assert answer.status_code == 403
@@ -26,12 +31,17 @@ def test_a_name_rebound_to_this_machine_is_refused(molecules, host):
 
 
 def test_pages_of_others_may_not_ask(molecules):
-    refused = molecules.post("/predict", json={"smiles": ["CCO"]}, headers={"origin": "http://evil.example"})
+    refused = molecules.post(
+        "/predict", json={"smiles": ["CCO"]}, headers={"origin": "http://evil.example"}
+    )
     assert refused.status_code == 403
     for origin in ("null", "http://[", "http://localhost.evil.example"):
         assert molecules.get("/health", headers={"origin": origin}).status_code == 403
     assert molecules.get("/health", headers={"origin": "http://localhost"}).status_code == 200
-    assert "access-control-allow-origin" not in molecules.options("/predict", headers={"origin": "http://localhost"}).headers
+    assert (
+        "access-control-allow-origin"
+        not in molecules.options("/predict", headers={"origin": "http://localhost"}).headers
+    )
 
 
 def test_with_hosts_none_any_name_will_do(mutag_run):
@@ -53,12 +63,19 @@ def test_the_names_follow_from_the_address():
     assert names_of("::") is None
     assert "box.example" in names_of("box.example")
     assert names_of("0.0.0.0", ["models.example.org"]) == (*LOCAL_NAMES, "models.example.org")
-    assert names_of("127.0.0.1", ["Models.example.org", "::2"]) == (*LOCAL_NAMES, "Models.example.org", "::2")
+    assert names_of("127.0.0.1", ["Models.example.org", "::2"]) == (
+        *LOCAL_NAMES,
+        "Models.example.org",
+        "::2",
+    )
     assert address_of("0.0.0.0", 80) == "http://localhost:80"
     assert address_of("::1", 80) == "http://[::1]:80"
 
 
-@pytest.mark.parametrize("name", ["", "https://models.example.org", "models.example.org:443", "a/b", "me@box", "a b", "["])
+@pytest.mark.parametrize(
+    "name",
+    ["", "https://models.example.org", "models.example.org:443", "a/b", "me@box", "a b", "["],
+)
 def test_what_is_no_name_of_a_machine_cannot_be_allowed(name):
     with pytest.raises(EdgnnError, match="is no name of a machine; write it alone"):
         names_of("127.0.0.1", [name])
@@ -72,7 +89,11 @@ def test_a_proxy_asks_by_the_name_that_was_allowed(mutag_run):
 
 
 def test_every_answer_has_the_headers_that_keep_browsers_careful(molecules):
-    for answer in (molecules.get("/"), molecules.get("/nowhere"), molecules.get("/health", headers={"host": "evil.example"})):
+    for answer in (
+        molecules.get("/"),
+        molecules.get("/nowhere"),
+        molecules.get("/health", headers={"host": "evil.example"}),
+    ):
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert answer.headers["x-frame-options"] == "DENY"
         assert answer.headers["cache-control"] == "no-store"
@@ -85,7 +106,9 @@ def test_the_page_names_nothing_from_elsewhere(molecules):
     for path in ("/", "/parts.js", "/app.js", "/app.css", "/icon.svg"):
         answer = molecules.get(path)
         assert answer.status_code == 200
-        assert "://" not in answer.text.replace("http://www.w3.org/2000/svg", "").replace(r":\/\/", "")
+        assert "://" not in answer.text.replace("http://www.w3.org/2000/svg", "").replace(
+            r":\/\/", ""
+        )
     assert "<script>" not in molecules.get("/").text
     assert molecules.get("/docs").status_code == 404
 
@@ -107,12 +130,23 @@ def test_a_body_too_large_is_refused_before_it_is_read(mutag_run):
 def test_json_has_a_limit_of_its_own(mutag_run):
     client = client_of(mutag_run, limits=Limits(bytes=2_000, json=500))
     for content in (b" " * 600, iter([b" " * 300, b" " * 300])):
-        answer = client.post("/predict", content=content, headers={"content-type": "application/json"})
+        answer = client.post(
+            "/predict", content=content, headers={"content-type": "application/json"}
+        )
         assert answer.status_code == 413
-        assert answer.json()["error"].endswith("more than the 500 bytes of JSON in one request; send it in parts, or as a file")
-    assert client.post("/predict/file", files=[("files", ("a.csv", "smiles\n" + "CCO\n" * 200))]).status_code == 200
+        assert answer.json()["error"].endswith(
+            "more than the 500 bytes of JSON in one request; send it in parts, or as a file"
+        )
+    assert (
+        client.post(
+            "/predict/file", files=[("files", ("a.csv", "smiles\n" + "CCO\n" * 200))]
+        ).status_code
+        == 200
+    )
     assert client.get("/model").json()["limits"]["json"] == 500
-    assert client_of(mutag_run, limits=Limits(bytes=300)).get("/model").json()["limits"]["json"] == 300
+    assert (
+        client_of(mutag_run, limits=Limits(bytes=300)).get("/model").json()["limits"]["json"] == 300
+    )
 
 
 def test_a_length_of_any_number_of_digits_is_refused(molecules):
@@ -137,7 +171,10 @@ def test_all_requests_together_are_bounded_and_room_comes_back():
             await arrived.wait()
             refused = await client.post("/", content=b"x")
             assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
-            assert refused.json()["error"] == "requests of more than 1,000 bytes are at work; try again in a moment"
+            assert (
+                refused.json()["error"]
+                == "requests of more than 1,000 bytes are at work; try again in a moment"
+            )
             event.set()
             assert (await first).status_code == 200
             assert (await client.post("/", content=b"x")).status_code == 200
@@ -149,15 +186,31 @@ def test_all_requests_together_are_bounded_and_room_comes_back():
     ("limits", "body", "said"),
     [
         (Limits(items=2), {"smiles": ["C"] * 3}, "3 molecules are more than the 2 of one request"),
-        (Limits(items=2), {"graphs": [{"node_labels": ["C"], "edges": []}] * 3}, "3 graphs are more than the 2"),
+        (
+            Limits(items=2),
+            {"graphs": [{"node_labels": ["C"], "edges": []}] * 3},
+            "3 graphs are more than the 2",
+        ),
         (Limits(items=2), {"examples": ["1", "2", "3"]}, "3 graphs are more than the 2"),
         (Limits(nodes=3), {"smiles": ["CC", "CC"]}, "the graphs have 4 nodes, more than the 3"),
-        (Limits(nodes=3), {"graphs": [{"num_nodes": 2_000_000_000, "edges": []}]}, "the graphs have 2,000,000,000 nodes"),
-        (Limits(), {"graphs": [{"edges": [[0, 2_000_000_000]]}]}, "the graphs have 2,000,000,001 nodes"),
+        (
+            Limits(nodes=3),
+            {"graphs": [{"num_nodes": 2_000_000_000, "edges": []}]},
+            "the graphs have 2,000,000,000 nodes",
+        ),
+        (
+            Limits(),
+            {"graphs": [{"edges": [[0, 2_000_000_000]]}]},
+            "the graphs have 2,000,000,001 nodes",
+        ),
         (Limits(edges=3), {"smiles": ["CCC"]}, "the graphs have 4 edges, more than the 3"),
-        (Limits(edges=1), {"graphs": [{"node_labels": ["C"], "edges": [[0, 0]] * 2}]}, "the graphs have 2 edges"),
+        (
+            Limits(edges=1),
+            {"graphs": [{"node_labels": ["C"], "edges": [[0, 0]] * 2}]},
+            "the graphs have 2 edges",
+        ),
     ],
-)  # fmt: skip
+)
 def test_too_much_at_once_is_refused(mutag_run, limits, body, said):
     answer = client_of(mutag_run, limits=limits).post("/predict", json=body)
     assert answer.status_code == 413
@@ -168,9 +221,14 @@ def test_too_many_files_or_rows_are_refused_unread(mutag_run):
     client = client_of(mutag_run, limits=Limits(files=1, items=5))
     answer = client.post("/predict/file", files=[("files", (f"{n}.csv", "x")) for n in range(2)])
     assert (answer.status_code, answer.json()["error"][:21]) == (413, "2 files are more than")
-    assert answer.json()["error"].endswith("such as tables of edges and nodes, or a TU set as one zip archive")
+    assert answer.json()["error"].endswith(
+        "such as tables of edges and nodes, or a TU set as one zip archive"
+    )
     answer = client.post("/predict/file", files=[("files", ("a.csv", "smiles\n" + "C((\n" * 20))])
-    assert (answer.status_code, answer.json()["error"][:30]) == (413, "a.csv has 21 lines or records;")
+    assert (answer.status_code, answer.json()["error"][:30]) == (
+        413,
+        "a.csv has 21 lines or records;",
+    )
 
 
 @pytest.mark.parametrize(
@@ -181,7 +239,9 @@ def test_too_many_files_or_rows_are_refused_unread(mutag_run):
         ("a.sdf", "x\n" * 100_001 + "$$$$\n"),
     ],
 )
-def test_a_molecule_that_all_others_would_wait_for_is_refused_unread(molecules, monkeypatch, name, content):
+def test_a_molecule_that_all_others_would_wait_for_is_refused_unread(
+    molecules, monkeypatch, name, content
+):
     def read(text, *_):
         assert len(text) < 1_000
         return rdkit(text)
@@ -192,7 +252,10 @@ def test_a_molecule_that_all_others_would_wait_for_is_refused_unread(molecules, 
     monkeypatch.setattr("edgnn.serve._molecules.read_mol_block", read)
     answer = molecules.post("/predict/file", files=[("files", (name, content))])
     assert answer.status_code == 413
-    assert re.match(rf"{name}, line \d: the molecule has [\d,]+ characters; [\d,]+ are allowed", answer.json()["error"])
+    assert re.match(
+        rf"{name}, line \d: the molecule has [\d,]+ characters; [\d,]+ are allowed",
+        answer.json()["error"],
+    )
 
 
 # Where
@@ -201,7 +264,9 @@ def test_a_molecule_that_all_others_would_wait_for_is_refused_unread(molecules, 
 def test_a_busy_port_is_told_in_one_line():
     with listening("127.0.0.1", 0) as ear:
         port = ear.getsockname()[1]
-        with pytest.raises(EdgnnError, match=f"port {port} of 127.0.0.1 is in use; choose another with --port"):
+        with pytest.raises(
+            EdgnnError, match=f"port {port} of 127.0.0.1 is in use; choose another with --port"
+        ):
             listening("127.0.0.1", port)
 
 

@@ -8,7 +8,7 @@ from serve_runs import run_async, served
 
 @pytest.mark.slow
 def test_fifty_clients_at_once_are_all_served(mutag_run):
-    """How long they wait is for ``edgnn bench serve`` to say."""
+    """How long they wait is for ``python -m benchmarks serve`` to say."""
 
     async def client(address, number):
         async with httpx.AsyncClient(base_url=address, timeout=250) as own:

@@ -4,8 +4,7 @@ import jsonschema
 import pytest
 
 import edgnn
-from edgnn.baselines import RGCNNodeClassifier
-from edgnn.estimators import GraphClassifier, NodeClassifier
+from edgnn.models import GraphClassifier, NodeClassifier, RGCNNodeClassifier
 from edgnn.serve import Limits, create_app
 from serve_runs import client_of
 
@@ -57,7 +56,10 @@ def test_a_request_is_described_where_it_is_answered(mutag_run, body, described)
         ({}, False),
         ({"smiles": "C"}, False),
         ({"node": "p1"}, True),
-        ({"node": "a", "graph": {"node_labels": ["person"], "edges": [], "node_names": ["a"]}}, True),
+        (
+            {"node": "a", "graph": {"node_labels": ["person"], "edges": [], "node_names": ["a"]}},
+            True,
+        ),
         ({"graph": {"node_labels": ["person"], "edges": []}}, False),
         ({"example": "p1"}, False),
     ],
@@ -69,14 +71,17 @@ def test_of_one_item_a_model_of_nodes_takes_what_it_describes(nodes, body, descr
 
 
 def test_limits_are_described(mutag_run):
-    parts = description(client_of(mutag_run, limits=Limits(items=3, nodes=5, edges=7, files=2)))["components"]["schemas"]
+    parts = description(client_of(mutag_run, limits=Limits(items=3, nodes=5, edges=7, files=2)))[
+        "components"
+    ]["schemas"]
     assert parts["PredictRequest"]["properties"]["smiles"]["anyOf"][0]["maxItems"] == 3
     assert parts["GraphIn"]["properties"]["node_labels"]["anyOf"][0]["maxItems"] == 5
     assert parts["GraphIn"]["properties"]["edges"]["maxItems"] == 7
     forms = [part["properties"] for part in parts.values() if "files" in part.get("properties", {})]
-    assert [(form["files"]["minItems"], form["files"]["maxItems"], form["bad"]["enum"]) for form in forms] == [
-        (1, 2, ["error", "skip"])
-    ] * 3
+    assert [
+        (form["files"]["minItems"], form["files"]["maxItems"], form["bad"]["enum"])
+        for form in forms
+    ] == [(1, 2, ["error", "skip"])] * 3
 
 
 def saved(estimator, path):
@@ -87,19 +92,27 @@ def saved(estimator, path):
 @pytest.fixture(scope="module")
 def digraphs():
     return edgnn.Graphs.from_edges(
-        [(0, 1), (2, 3)], sizes=[2, 2], node_labels=["a", "b", "a", "a"], edge_labels=[(1, "x"), (2, "y")]
+        [(0, 1), (2, 3)],
+        sizes=[2, 2],
+        node_labels=["a", "b", "a", "a"],
+        edge_labels=[(1, "x"), (2, "y")],
     )
 
 
 @pytest.fixture(scope="module")
 def runs(digraphs, mutag_run, node_run, value_run, tmp_path_factory):
     """Run folders of models that take different things."""
-    place, options = tmp_path_factory.mktemp("kinds"), {"max_epochs": 1, "hidden": 4, "random_state": 0}
+    place, options = (
+        tmp_path_factory.mktemp("kinds"),
+        {"max_epochs": 1, "hidden": 4, "random_state": 0},
+    )
     bare = edgnn.Graphs.from_edges([(0, 1), (2, 3)], sizes=[2, 2])
     featured = edgnn.Graphs.from_edges(
         [(0, 1), (2, 3)], sizes=[2, 2], node_features=[[1.0, 2.0]] * 4, edge_features=[[1.0]] * 2
     )
-    named = edgnn.Graphs.from_edges([(0, 1), (1, 2)], edge_labels=["x", "y"], node_names=["n0", "n1", "n2"])
+    named = edgnn.Graphs.from_edges(
+        [(0, 1), (1, 2)], edge_labels=["x", "y"], node_names=["n0", "n1", "n2"]
+    )
     return {
         "molecules": mutag_run,
         "values": value_run,
@@ -108,21 +121,31 @@ def runs(digraphs, mutag_run, node_run, value_run, tmp_path_factory):
         "bare": saved(GraphClassifier(**options).fit(bare, [0, 1]), place / "bare"),
         "featured": saved(GraphClassifier(**options).fit(featured, [0, 1]), place / "featured"),
         "named": saved(NodeClassifier(**options).fit(named.nodes, [0, 1, 0]), place / "named"),
-        "featureless": saved(RGCNNodeClassifier(**options).fit(named.nodes, [0, 1, 0]), place / "featureless"),
-    }  # fmt: skip
+        "featureless": saved(
+            RGCNNodeClassifier(**options).fit(named.nodes, [0, 1, 0]), place / "featureless"
+        ),
+    }
 
 
-@pytest.mark.parametrize("kind", ["molecules", "values", "nodes", "digraphs", "bare", "featured", "named", "featureless"])
+@pytest.mark.parametrize(
+    "kind", ["molecules", "values", "nodes", "digraphs", "bare", "featured", "named", "featureless"]
+)
 def test_examples_are_answered_by_the_model_that_shows_them(runs, kind):
     client = client_of(runs[kind])
     parts = description(client)["components"]["schemas"]
-    for path, name in (("/predict", "PredictRequest"), ("/explain", "ExplainRequest"), ("/colors", "ColorsRequest")):
+    for path, name in (
+        ("/predict", "PredictRequest"),
+        ("/explain", "ExplainRequest"),
+        ("/colors", "ColorsRequest"),
+    ):
         assert parts[name]["examples"]
         for example in parts[name]["examples"]:
             assert is_described(client, example, name)
             answer = client.post(path, json=example)
             assert answer.status_code == 200, answer.text
-    assert ("smiles" in json.dumps(parts["PredictRequest"]["examples"])) == (kind in ("molecules", "values"))
+    assert ("smiles" in json.dumps(parts["PredictRequest"]["examples"])) == (
+        kind in ("molecules", "values")
+    )
 
 
 def test_the_description_is_made_once(mutag_run):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import edgnn
-from edgnn.estimators import load_estimator
-from edgnn.estimators._answers import predictions_of
+from edgnn.models import load_estimator
+from edgnn.models.networks._answers import predictions_of
 from edgnn.serve import Limits, create_app
 from edgnn.serve._limits import Deadline, TooLarge
 from edgnn.training import RunFolder
@@ -24,16 +24,25 @@ def test_probabilities_are_those_of_the_estimator(molecules, mutag_run):
     assert found["classes"] == ["not mutagenic", "mutagenic"]
     assert [row["id"] for row in rows] == ["CCO", NITRO]
     np.testing.assert_array_equal([row["probabilities"] for row in rows], expected.probability)
-    np.testing.assert_array_equal([row["uncertainty"]["std"] for row in rows], expected.uncertainty["std"])
-    assert [row["prediction"] for row in rows] == [found["classes"][place] for place in expected.prediction]
+    np.testing.assert_array_equal(
+        [row["uncertainty"]["std"] for row in rows], expected.uncertainty["std"]
+    )
+    assert [row["prediction"] for row in rows] == [
+        found["classes"][place] for place in expected.prediction
+    ]
 
 
 def test_familiarity_is_that_of_the_estimator(molecules, mutag_run):
     smiles = ["CCO", "Cc1ccccc1[N+](=O)[O-]"]
-    found = [row["familiarity"] for row in molecules.post("/predict", json={"smiles": smiles}).json()["predictions"]]
+    found = [
+        row["familiarity"]
+        for row in molecules.post("/predict", json={"smiles": smiles}).json()["predictions"]
+    ]
     expected = load_estimator(mutag_run).familiarity(edgnn.from_smiles(smiles))
     np.testing.assert_array_equal([row["seen_share"] for row in found], expected.share.T)
-    assert [-1 if row["first_new_round"] is None else row["first_new_round"] for row in found] == expected.first_new.tolist()
+    assert [
+        -1 if row["first_new_round"] is None else row["first_new_round"] for row in found
+    ] == expected.first_new.tolist()
     assert found[0]["first_new_round"] is not None
 
 
@@ -44,29 +53,48 @@ def test_labels_never_learned_are_counted_not_warned_of(molecules):
 
 
 def test_a_bad_smiles_is_named_or_left_out(molecules):
-    assert error(molecules.post("/predict", json={"smiles": ["CCO", "C(("]})).startswith("SMILES 1 ('C((')")
+    assert error(molecules.post("/predict", json={"smiles": ["CCO", "C(("]})).startswith(
+        "SMILES 1 ('C((')"
+    )
     found = molecules.post("/predict", json={"smiles": ["CCO", "C((", "CCN"], "bad": "skip"}).json()
     assert [row["id"] for row in found["predictions"]] == ["CCO", "CCN"]
     assert [(row["index"], row["input"]) for row in found["skipped"]] == [(1, "C((")]
     for smiles, said in (
         (["C(("], "the molecule 'C((' cannot be read: RDKit cannot read it as SMILES"),
-        (["C((", "C)"], "none of the 2 molecules can be read; the first, 'C((': RDKit cannot read it as SMILES"),
+        (
+            ["C((", "C)"],
+            "none of the 2 molecules can be read; the first, 'C((': RDKit cannot read it as SMILES",
+        ),
     ):
-        assert error(molecules.post("/predict", json={"smiles": smiles, "bad": "skip"})).startswith(said)
+        assert error(molecules.post("/predict", json={"smiles": smiles, "bad": "skip"})).startswith(
+            said
+        )
 
 
 def test_whether_an_item_is_answered_does_not_depend_on_what_is_sent_with_it(molecules, nodes):
     together = molecules.post("/predict", json={"smiles": ["CCO", "[Xe]"]}).json()["predictions"][1]
     alone = molecules.post("/predict", json={"smiles": ["[Xe]"]}).json()["predictions"][0]
-    assert alone["familiarity"] == together["familiarity"] == {"first_new_round": 0, "seen_share": [0, 0, 0]}
+    assert (
+        alone["familiarity"]
+        == together["familiarity"]
+        == {"first_new_round": 0, "seen_share": [0, 0, 0]}
+    )
     assert alone["unseen_labels"] == 1
     graph = {"node_labels": ["robot", "robot"], "edges": [[0, 1, "builds"]]}
-    assert [row["unseen_labels"] for row in nodes.post("/predict", json={"graphs": [graph]}).json()["predictions"]] == [1, 1]
+    assert [
+        row["unseen_labels"]
+        for row in nodes.post("/predict", json={"graphs": [graph]}).json()["predictions"]
+    ] == [1, 1]
 
 
 def test_graphs_spelled_out_are_the_molecules_they_spell(molecules):
-    graph = {"node_labels": ["C", "C", "O"], "edges": [[0, 1, "single"], [1, 0, "single"], [1, 2, "single"], [2, 1, "single"]]}
-    spelled = molecules.post("/predict", json={"graphs": [graph | {"name": "ethanol"}]}).json()["predictions"]
+    graph = {
+        "node_labels": ["C", "C", "O"],
+        "edges": [[0, 1, "single"], [1, 0, "single"], [1, 2, "single"], [2, 1, "single"]],
+    }
+    spelled = molecules.post("/predict", json={"graphs": [graph | {"name": "ethanol"}]}).json()[
+        "predictions"
+    ]
     smiles = molecules.post("/predict", json={"smiles": ["CCO"]}).json()["predictions"]
     assert spelled[0] | {"id": "CCO"} == smiles[0]
     assert spelled[0]["id"] == "ethanol"
@@ -75,14 +103,35 @@ def test_graphs_spelled_out_are_the_molecules_they_spell(molecules):
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ({"graphs": [{"node_labels": ["C"], "edges": [[0, 1, "single"]]}]}, "graph 0: edge 0 points to node 1"),
-        ({"graphs": [{"node_labels": ["C", "C"], "edges": [[0, 1, "single"], [1, 0]]}]}, "graph 0: edge 1 has no label"),
-        ({"graphs": [{"node_labels": ["C", "C"], "edges": [[0, "x"]]}]}, "graph 0: edge 0 is [0, 'x']"),
-        ({"graphs": [{"node_labels": ["C", "C"], "edges": [[0, True]]}]}, "graph 0: edge 0 is [0, True]"),
-        ({"graphs": [{"node_labels": ["C"], "edges": [], "node_features": [[1.0]]}]}, "the graphs have 1 node features"),
+        (
+            {"graphs": [{"node_labels": ["C"], "edges": [[0, 1, "single"]]}]},
+            "graph 0: edge 0 points to node 1",
+        ),
+        (
+            {"graphs": [{"node_labels": ["C", "C"], "edges": [[0, 1, "single"], [1, 0]]}]},
+            "graph 0: edge 1 has no label",
+        ),
+        (
+            {"graphs": [{"node_labels": ["C", "C"], "edges": [[0, "x"]]}]},
+            "graph 0: edge 0 is [0, 'x']",
+        ),
+        (
+            {"graphs": [{"node_labels": ["C", "C"], "edges": [[0, True]]}]},
+            "graph 0: edge 0 is [0, True]",
+        ),
+        (
+            {"graphs": [{"node_labels": ["C"], "edges": [], "node_features": [[1.0]]}]},
+            "the graphs have 1 node features",
+        ),
         ({"smiles": ["CCO"], "graphs": []}, "body.graphs: List should have at least 1 item"),
-        ({"smiles": ["C"], "examples": ["1"]}, "body: give exactly one of smiles, graphs, nodes and examples, not smiles and"),
-        ({"smiles": ["C", "N" * 5001]}, "SMILES 1 ('NNNNNNNNNNNNNNNNNNNN…') has 5,001 characters, but 5,000 are the most"),
+        (
+            {"smiles": ["C"], "examples": ["1"]},
+            "body: give exactly one of smiles, graphs, nodes and examples, not smiles and",
+        ),
+        (
+            {"smiles": ["C", "N" * 5001]},
+            "SMILES 1 ('NNNNNNNNNNNNNNNNNNNN…') has 5,001 characters, but 5,000 are the most",
+        ),
         ({"smiles": ["C", ""]}, "SMILES 1 is empty; write it, or leave it out"),
         ({"examples": ["7", ""]}, "entry 1 of examples is empty"),
         ({"smiles": [1]}, "body.smiles[0]: Input should be a valid string"),
@@ -90,7 +139,7 @@ def test_graphs_spelled_out_are_the_molecules_they_spell(molecules):
         ({"nodes": ["a"]}, "this is a model of whole graphs, which takes no nodes"),
         ({"examples": ["x9"]}, "entry 0, 'x9', is not in MUTAG"),
     ],
-)  # fmt: skip
+)
 def test_a_bad_request_gets_one_sentence(molecules, body, said):
     sentence = error(molecules.post("/predict", json=body))
     assert sentence.startswith(said)
@@ -98,7 +147,14 @@ def test_a_bad_request_gets_one_sentence(molecules, body, said):
 
 
 @pytest.mark.parametrize(
-    "body", [b"{", b"[" * 100_000, b"\xff\xfe", b'{"smiles": ["\\ud800"]}', b'{"graphs": [{"edges": [[0,1e999]]}]}']
+    "body",
+    [
+        b"{",
+        b"[" * 100_000,
+        b"\xff\xfe",
+        b'{"smiles": ["\\ud800"]}',
+        b'{"graphs": [{"edges": [[0,1e999]]}]}',
+    ],
 )
 def test_what_is_no_proper_json_is_refused(molecules, body):
     answer = molecules.post("/predict", content=body, headers={"content-type": "application/json"})
@@ -107,7 +163,12 @@ def test_what_is_no_proper_json_is_refused(molecules, body):
 
 
 @pytest.mark.parametrize(
-    "body", [{"graphs": [{"edges": [[{}, {}]] * 1_000}]}, {"smiles": [1] * 1_000}, {f"k{n}": 1 for n in range(1_000)}]
+    "body",
+    [
+        {"graphs": [{"edges": [[{}, {}]] * 1_000}]},
+        {"smiles": [1] * 1_000},
+        {f"k{n}": 1 for n in range(1_000)},
+    ],
 )
 def test_of_all_that_is_wrong_with_a_long_request_only_the_first_is_kept(molecules, body):
     assert "more)" not in error(molecules.post("/predict", json=body))
@@ -131,7 +192,9 @@ def test_molecules_are_counted_in_the_list_that_was_sent(mutag_run, molecules):
     assert [row["id"] for row in found["predictions"]] == good
     for row, other in zip(found["predictions"], expected, strict=True):
         np.testing.assert_allclose(row["probabilities"], other["probabilities"], rtol=1e-6)
-    assert error(molecules.post("/predict", json={"smiles": smiles[:3]})).startswith("SMILES 2 ('C((')")
+    assert error(molecules.post("/predict", json={"smiles": smiles[:3]})).startswith(
+        "SMILES 2 ('C((')"
+    )
     client = client_of(mutag_run, limits=Limits(nodes=5))
     assert "the graphs have 6 nodes" in error(client.post("/predict", json={"smiles": good}), 413)
 
@@ -159,12 +222,16 @@ def test_what_was_skipped_has_a_row_of_the_csv_where_it_stood(molecules):
     answer = molecules.post("/predict?format=csv", json={"smiles": smiles, "bad": "skip"})
     rows = list(csv.DictReader(io.StringIO(answer.text)))
     assert [row["id"] for row in rows] == smiles
-    assert [bool(row["error"]) for row in rows] == [bool(not row["prediction"]) for row in rows] == [True, False, True, False]
+    assert (
+        [bool(row["error"]) for row in rows]
+        == [bool(not row["prediction"]) for row in rows]
+        == [True, False, True, False]
+    )
     assert rows[0]["error"].startswith("RDKit cannot read it as SMILES")
 
 
 def test_a_batch_larger_than_a_piece_keeps_its_order(mutag_run, monkeypatch):
-    monkeypatch.setattr("edgnn.estimators._inputs._NODES_AT_ONCE", 10)
+    monkeypatch.setattr("edgnn.models.networks._inputs._NODES_AT_ONCE", 10)
     from edgnn.serve._answers import answers_of
 
     estimator, smiles = load_estimator(mutag_run), ["C" * size for size in range(1, 20)]
@@ -187,8 +254,14 @@ def test_nodes_are_predicted_by_name(nodes, node_run, people):
 
 
 def test_nodes_of_a_graph_of_ones_own(nodes):
-    graph = {"node_labels": ["person"] * 3, "edges": [[0, 1, "knows"], [1, 2, "likes"]], "node_names": ["a", "b", "c"]}
-    rows = nodes.post("/predict", json={"graphs": [graph], "nodes": ["c", "a"]}).json()["predictions"]
+    graph = {
+        "node_labels": ["person"] * 3,
+        "edges": [[0, 1, "knows"], [1, 2, "likes"]],
+        "node_names": ["a", "b", "c"],
+    }
+    rows = nodes.post("/predict", json={"graphs": [graph], "nodes": ["c", "a"]}).json()[
+        "predictions"
+    ]
     assert [row["id"] for row in rows] == ["c", "a"]
     everything = nodes.post("/predict", json={"graphs": [graph]}).json()["predictions"]
     assert [row["id"] for row in everything] == ["a", "b", "c"]
@@ -202,7 +275,10 @@ def test_nodes_of_a_graph_of_ones_own(nodes):
         ({"nodes": ["P12"]}, "entry 0, 'P12', is not in people; did you mean 'p12'?"),
         ({"smiles": ["CCO"]}, "this is a model of nodes, which takes no smiles"),
         ({"examples": ["1"]}, "this is a model of nodes, which takes no examples"),
-        ({"graphs": [{"node_labels": ["person"], "edges": []}], "nodes": ["x"]}, "entry 0 of nodes, 'x', is no node"),
+        (
+            {"graphs": [{"node_labels": ["person"], "edges": []}], "nodes": ["x"]},
+            "entry 0 of nodes, 'x', is no node",
+        ),
     ],
 )
 def test_a_node_that_is_not_there_is_named(nodes, body, said):
@@ -227,7 +303,13 @@ def test_damaged_names_are_told_before_anyone_asks(mutag_run, tmp_path, field, s
 
 
 @pytest.mark.parametrize(
-    "source", ["MUTAG", {"name": 5, "options": {}}, {"format": "smiles"}, {"name": "MUTAG", "options": {}, "data_dir": 5}]
+    "source",
+    [
+        "MUTAG",
+        {"name": 5, "options": {}},
+        {"format": "smiles"},
+        {"name": "MUTAG", "options": {}, "data_dir": 5},
+    ],
 )
 def test_nonsense_about_the_data_is_no_data(mutag_run, tmp_path, source):
     shutil.copytree(mutag_run, tmp_path / "run")
@@ -253,7 +335,13 @@ def test_values_come_without_probabilities(values):
 
 def test_the_model_says_what_it_is(molecules, mutag_run):
     found = molecules.get("/model").json()
-    assert (found["level"], found["task"], found["members"], found["smiles"], found["source_items"]) == (
+    assert (
+        found["level"],
+        found["task"],
+        found["members"],
+        found["smiles"],
+        found["source_items"],
+    ) == (
         "graph",
         "classes",
         3,

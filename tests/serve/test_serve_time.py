@@ -23,7 +23,12 @@ def slow(begun, event, ended):
 
 def test_work_beyond_its_time_is_given_up_and_later_work_goes_on():
     async def main():
-        workers, begun, event, ended = Workers(Limits(seconds=1, workers=1)), threading.Event(), threading.Event(), []
+        workers, begun, event, ended = (
+            Workers(Limits(seconds=1, workers=1)),
+            threading.Event(),
+            threading.Event(),
+            [],
+        )
         while not begun.is_set():  # what a thread takes up when its time is over is not begun
             with pytest.raises(Busy) as told:
                 await workers.run(slow(begun, event, ended))
@@ -46,7 +51,9 @@ def test_work_beyond_its_time_is_given_up_and_later_work_goes_on():
 def test_beyond_the_queue_requests_are_turned_away():
     async def main():
         workers, event = Workers(Limits(workers=1, waiting=3)), threading.Event()
-        tasks = [asyncio.create_task(workers.run(slow(threading.Event(), event, []))) for _ in range(3)]
+        tasks = [
+            asyncio.create_task(workers.run(slow(threading.Event(), event, []))) for _ in range(3)
+        ]
         while workers.waiting < 3:
             await asyncio.sleep(0.001)
         with pytest.raises(Busy, match="3 requests are waiting already"):
@@ -64,7 +71,9 @@ def test_health_stays_while_a_request_is_slow(mutag_run, monkeypatch):
     app = create_app(mutag_run, limits=Limits(workers=1))
 
     async def main():
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://localhost") as client:
+        async with httpx.AsyncClient(
+            transport=httpx.ASGITransport(app=app), base_url="http://localhost"
+        ) as client:
             asked = asyncio.create_task(client.post("/predict", json={"smiles": ["C"]}))
             while not app.state.workers.waiting:
                 await asyncio.sleep(0.001)
@@ -97,10 +106,19 @@ def test_a_slow_request_gets_503(mutag_run, monkeypatch):
 def scope_of(path):
     headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
     return {
-        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST", "path": path,
-        "raw_path": path.encode(), "root_path": "", "scheme": "http", "query_string": b"", "headers": headers,
-        "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2),
-    }  # fmt: skip
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": "POST",
+        "path": path,
+        "raw_path": path.encode(),
+        "root_path": "",
+        "scheme": "http",
+        "query_string": b"",
+        "headers": headers,
+        "client": ("127.0.0.1", 1),
+        "server": ("127.0.0.1", 2),
+    }
 
 
 def test_a_body_that_does_not_arrive_is_not_waited_for(mutag_run):
@@ -124,7 +142,11 @@ def test_work_under_way_when_the_server_ends_is_answered(mutag_run, monkeypatch)
 
     async def main():
         async def receive():
-            return {"type": "http.request", "body": b'{"smiles": ["C"]}', "more_body": False} if not sent else await forever()
+            return (
+                {"type": "http.request", "body": b'{"smiles": ["C"]}', "more_body": False}
+                if not sent
+                else await forever()
+            )
 
         async def forever():
             await asyncio.Event().wait()
@@ -152,10 +174,15 @@ def test_too_little_memory_is_told(mutag_run, monkeypatch):
 
     monkeypatch.setattr("edgnn.serve._work.Work.predict", fail)
     answer = client_of(mutag_run).post("/predict", json={"smiles": ["C"]})
-    assert (answer.status_code, answer.json()["error"]) == (503, "there is too little memory for this; send less at once")
+    assert (answer.status_code, answer.json()["error"]) == (
+        503,
+        "there is too little memory for this; send less at once",
+    )
 
 
-def test_a_failure_of_our_own_is_one_sentence_and_the_server_goes_on(mutag_run, monkeypatch, caplog):
+def test_a_failure_of_our_own_is_one_sentence_and_the_server_goes_on(
+    mutag_run, monkeypatch, caplog
+):
     client = client_of(mutag_run)
     with monkeypatch.context() as patch:
         patch.setattr("edgnn.serve._work.Work.predict", lambda *given: {}["/secret/place"])

@@ -71,7 +71,11 @@ def test_nearly_equal_sums_count_as_equal_within_the_tolerance():
 
 @pytest.mark.parametrize(
     ("table", "message"),
-    [(torch.eye(2), "2 rows"), (torch.ones(3), "shape"), (torch.full((3, 1), float("nan")), "not finite")],
+    [
+        (torch.eye(2), "2 rows"),
+        (torch.ones(3), "shape"),
+        (torch.full((3, 1), float("nan")), "not finite"),
+    ],
 )
 def test_tables_that_do_not_fit_are_refused(table, message):
     with pytest.raises(GraphError, match=message):

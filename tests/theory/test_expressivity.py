@@ -21,7 +21,9 @@ from strategies import graphs as random_graphs
 
 TRIANGLES = Graphs.concat(pairs.directed_triangles())
 SMALL = st.sampled_from([None, st.integers(0, 1)])
-several = random_graphs(min_graphs=1, max_graphs=4, max_nodes=4, max_edges=6, labels=SMALL, features=False, names=False)
+several = random_graphs(
+    min_graphs=1, max_graphs=4, max_nodes=4, max_edges=6, labels=SMALL, features=False, names=False
+)
 
 
 class TwoLayers(nn.Module):
@@ -29,8 +31,13 @@ class TwoLayers(nn.Module):
 
     def __init__(self, labels: int, edge_labels: int, width: int = 8) -> None:
         super().__init__()
-        self.first = nn.ModuleList(nn.Linear(size, width, bias=False) for size in (labels, labels, edge_labels, edge_labels))
-        self.second = nn.ModuleList(nn.Linear(size, width, bias=False) for size in (width, width, edge_labels, edge_labels))
+        self.first = nn.ModuleList(
+            nn.Linear(size, width, bias=False)
+            for size in (labels, labels, edge_labels, edge_labels)
+        )
+        self.second = nn.ModuleList(
+            nn.Linear(size, width, bias=False) for size in (width, width, edge_labels, edge_labels)
+        )
         self.drop = nn.Dropout(0.5)
 
     def forward(self, x, structure):
@@ -48,10 +55,16 @@ def rows_by_scheme(report):
 @given(several, st.sampled_from(["node", "separate", "joint"]))
 def test_explicit_weights_are_exactly_as_powerful_as_their_refinement(graphs, scheme):
     weights = wl_weights(graphs, scheme=scheme)
-    nodes = expressivity(lambda given: weights.apply(given).at(-1), graphs, "node", schemes=(scheme,), tolerance=0)
+    nodes = expressivity(
+        lambda given: weights.apply(given).at(-1), graphs, "node", schemes=(scheme,), tolerance=0
+    )
     assert rows_by_scheme(nodes) == {scheme: (0, 0)}
     found = readouts(weights, graphs)
-    whole = expressivity(lambda given: torch.hstack([found.at(t) for t in range(found.rounds + 1)]), graphs, schemes=(scheme,))
+    whole = expressivity(
+        lambda given: torch.hstack([found.at(t) for t in range(found.rounds + 1)]),
+        graphs,
+        schemes=(scheme,),
+    )
     assert rows_by_scheme(whole) == {scheme: (0, 0)}
     assert whole.outputs == len(torch.unique(classes(graphs, scheme=scheme)))
 
@@ -63,12 +76,16 @@ def test_model_that_uses_node_numbers_splits_classes():
     assert rows_by_scheme(report)["joint"] == (0, 1)
     assert report.schemes[2].split_examples == ((0, 1),)
     assert "bounded by none of them" in str(report)
-    assert rows_by_scheme(expressivity(lambda graphs: torch.arange(6), TRIANGLES, "node"))["separate"] == (0, 3)
+    assert rows_by_scheme(expressivity(lambda graphs: torch.arange(6), TRIANGLES, "node"))[
+        "separate"
+    ] == (0, 3)
 
 
 def test_model_that_sees_the_order_of_nodes_is_not_bounded():
     same = Graphs.concat([Graphs.from_edges([(0, 1)]), Graphs.from_edges([(1, 0)])])
-    report = expressivity(lambda graphs: graphs.edge_source[graphs.edge_offset[:-1]] - graphs.graph_offset[:-1], same)
+    report = expressivity(
+        lambda graphs: graphs.edge_source[graphs.edge_offset[:-1]] - graphs.graph_offset[:-1], same
+    )
     assert not report.schemes[2].bounds
     assert report.schemes[2].split_examples == ((0, 1),)
 
@@ -83,10 +100,15 @@ def test_constant_model_merges_everything():
 
 def test_model_can_be_neither_weaker_nor_stronger_than_a_refinement():
     cycles = [graph.with_edge_labels([1] * 4) for graph in pairs.directed_cycles()]
-    both = Graphs.concat([*cycles, *(graph.with_edge_labels([1] * 3) for graph in pairs.directed_triangles())])
+    both = Graphs.concat(
+        [*cycles, *(graph.with_edge_labels([1] * 3) for graph in pairs.directed_triangles())]
+    )
     neighbors = [2, 1, 2, 2]
     report = expressivity(
-        lambda graphs: torch.tensor([[n, size] for n, size in zip(neighbors, graphs.sizes.tolist(), strict=True)]), both
+        lambda graphs: torch.tensor(
+            [[n, size] for n, size in zip(neighbors, graphs.sizes.tolist(), strict=True)]
+        ),
+        both,
     )
     assert (report.bounded_by, report.reaches) == ("node", "node")
     joint = report.schemes[2]
@@ -96,7 +118,9 @@ def test_model_can_be_neither_weaker_nor_stronger_than_a_refinement():
 
 def test_untrained_edgnn_is_bounded_by_separate_in_evaluation_mode():
     torch.manual_seed(0)
-    labeled = Graphs.concat([*pairs.labeled_squares(), *pairs.swapped_loops(), *pairs.labeled_squares()])
+    labeled = Graphs.concat(
+        [*pairs.labeled_squares(), *pairs.swapped_loops(), *pairs.labeled_squares()]
+    )
     model = TwoLayers(len(labeled.node_vocabulary), len(labeled.edge_vocabulary))
     model.second.eval()
     report = expressivity(model, labeled, adapter="structure", rounds=2)
@@ -111,12 +135,19 @@ def test_untrained_edgnn_is_bounded_by_separate_in_evaluation_mode():
 def test_modules_that_take_pyg_arguments_and_own_adapters_work():
     class Degrees(nn.Module):
         def forward(self, x, edge_index, edge_type):
-            rows = torch.zeros(len(x), 2).index_add_(0, edge_index[1], nn.functional.one_hot(edge_type, 2).float())
+            rows = torch.zeros(len(x), 2).index_add_(
+                0, edge_index[1], nn.functional.one_hot(edge_type, 2).float()
+            )
             return torch.cat([x, rows], 1)
 
     squares = Graphs.concat(pairs.labeled_squares())
-    assert expressivity(Degrees(), squares, "node", adapter="edge_index", rounds=1).bounded_by == "node"
-    own = expressivity(lambda sizes, double: sizes * double, squares, adapter=lambda graphs: (graphs.sizes, 2))
+    assert (
+        expressivity(Degrees(), squares, "node", adapter="edge_index", rounds=1).bounded_by
+        == "node"
+    )
+    own = expressivity(
+        lambda sizes, double: sizes * double, squares, adapter=lambda graphs: (graphs.sizes, 2)
+    )
     assert own.outputs == 1
 
 
@@ -162,7 +193,10 @@ def test_rows_linked_in_every_column_but_not_together_are_parted():
     assert groups.tolist() == [0] * 42 + [1]
 
 
-@given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=12), st.sampled_from([0.0, 0.1, 0.26]))
+@given(
+    st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=12),
+    st.sampled_from([0.0, 0.1, 0.26]),
+)
 def test_groups_are_chains_of_rows_that_agree(points, tolerance):
     rows = torch.tensor(points, dtype=torch.float64).reshape(-1, 2)
     scale = rows.abs().max(0).values.clamp(min=1) if len(rows) else torch.ones(2)

@@ -27,7 +27,9 @@ from edgnn.wl import compare, isomorphic
 def test_pair_is_seen_by_these_refinements_only(pair, seen_by):
     first, second = pair()
     assert {
-        scheme for scheme in ("node", "separate", "joint") if compare(first, second, scheme=scheme).distinguished
+        scheme
+        for scheme in ("node", "separate", "joint")
+        if compare(first, second, scheme=scheme).distinguished
     } == seen_by
     assert not isomorphic(first, second)
 
@@ -42,7 +44,9 @@ def test_reversed_triangle_is_the_smallest_pair_with_three_node_labels():
     assert (found.nodes, found.edges, found.count, found.complete) == (3, 3, 2, True)
     ((first, second),) = found.pairs
     triangle, reverse = pairs.directed_triangles()
-    named = {isomorphic(first.renamed(edge_labels={1: None}), graph) for graph in (triangle, reverse)}
+    named = {
+        isomorphic(first.renamed(edge_labels={1: None}), graph) for graph in (triangle, reverse)
+    }
     assert named == {True, False}
     assert isomorphic(first.reverse(), second)
     assert "A0→B1, B1→C2, C2→A0" in str(found)
@@ -55,7 +59,12 @@ def test_reversed_triangle_is_the_smallest_pair_with_three_node_labels():
         ("separate", "joint", {"node_labels": 2, "edge_labels": 1, "max_nodes": 4}, (4, 4)),
         ("separate", "joint", {"node_labels": 1, "edge_labels": 1, "max_nodes": 4}, (4, 5)),
         ("separate", "joint", {"node_labels": 2, "edge_labels": 2, "self_loops": True}, (2, 4)),
-        ("separate", "joint", {"node_labels": 3, "edge_labels": 1, "multiplicity": "per-edge"}, (3, 3)),
+        (
+            "separate",
+            "joint",
+            {"node_labels": 3, "edge_labels": 1, "multiplicity": "per-edge"},
+            (3, 3),
+        ),
         ("node", "separate", {"node_labels": 1, "edge_labels": 2}, (2, 1)),
         ("joint", "separate", {"node_labels": 1, "edge_labels": 1, "max_nodes": 4}, (4, 4)),
         ("joint", "isomorphism", {"node_labels": 1, "edge_labels": 1, "max_nodes": 4}, (4, 4)),
@@ -77,7 +86,9 @@ def test_smallest_pairs_have_these_sizes(weak, strong, options, size):
 
 def test_smallest_pair_that_joint_misses_is_the_drawn_one():
     found = smallest_pairs("joint", "isomorphism", node_labels=1, edge_labels=1, max_nodes=4)
-    plain = [graph.renamed(node_labels={"A": None}, edge_labels={1: None}) for graph in found.pairs[0]]
+    plain = [
+        graph.renamed(node_labels={"A": None}, edge_labels={1: None}) for graph in found.pairs[0]
+    ]
     drawn = pairs.directed_cycles()
     assert all(any(isomorphic(one, other) for other in drawn) for one in plain)
 
@@ -95,7 +106,9 @@ def test_search_that_is_cut_short_says_so():
     assert "cut short" in str(found)
 
 
-@pytest.mark.parametrize("options", [{"max_nodes": 0}, {"node_labels": 0}, {"edge_labels": 0}, {"limit": 0}])
+@pytest.mark.parametrize(
+    "options", [{"max_nodes": 0}, {"node_labels": 0}, {"edge_labels": 0}, {"limit": 0}]
+)
 def test_sizes_below_one_are_refused(options):
     with pytest.raises(GraphError, match="=0: choose 1 or more"):
         smallest_pairs(**options)
@@ -103,16 +116,28 @@ def test_sizes_below_one_are_refused(options):
 
 def test_families_too_large_to_number_are_refused():
     with pytest.raises(GraphError, match="too many graphs"):
-        smallest_pairs("joint", "isomorphism", max_nodes=9, node_labels=1, edge_labels=1, limit=1, max_graphs=20)
+        smallest_pairs(
+            "joint",
+            "isomorphism",
+            max_nodes=9,
+            node_labels=1,
+            edge_labels=1,
+            limit=1,
+            max_graphs=20,
+        )
 
 
-@pytest.mark.parametrize(("nodes", "self_loops", "parallel"), [(2, True, True), (3, False, False), (3, True, False)])
+@pytest.mark.parametrize(
+    ("nodes", "self_loops", "parallel"), [(2, True, True), (3, False, False), (3, True, False)]
+)
 def test_enumeration_has_every_graph_once_up_to_isomorphism(nodes, self_loops, parallel):
     labels = (0,) * (nodes - 1) + (1,)
     family = Family(nodes, 2, 1 if nodes == 3 else 2, self_loops, parallel)
     states = len(family.states)
     orders = [
-        order for order in permutations(range(nodes)) if all(labels[order[node]] == labels[node] for node in range(nodes))
+        order
+        for order in permutations(range(nodes))
+        if all(labels[order[node]] == labels[node] for node in range(nodes))
     ]
     kinds = Counter()
     for filling in product(range(states), repeat=len(family.places)):
@@ -120,9 +145,14 @@ def test_enumeration_has_every_graph_once_up_to_isomorphism(nodes, self_loops, p
         images = [tuple(held[order[u], order[v]] for u, v in family.places) for order in orders]
         if min(images) == filling:
             kinds[sum(len(family.states[state]) for state in filling)] += 1
-    counts = [len(family.up_to_isomorphism(family.placements(edges), labels)) for edges in range(family.most_edges + 1)]
+    counts = [
+        len(family.up_to_isomorphism(family.placements(edges), labels))
+        for edges in range(family.most_edges + 1)
+    ]
     assert counts == [kinds[edges] for edges in range(family.most_edges + 1)]
-    assert [len(family.placements(edges)) for edges in range(4)] == [family.count(edges) for edges in range(4)]
+    assert [len(family.placements(edges)) for edges in range(4)] == [
+        family.count(edges) for edges in range(4)
+    ]
 
 
 def test_sketch_names_edges_labels_and_lonely_nodes():

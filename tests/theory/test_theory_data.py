@@ -18,7 +18,11 @@ def mutag():
 def test_upper_bound_and_explicit_weights_on_mutag_for_three_rounds(mutag):
     bound = check_upper_bound(mutag, 3, draws=2)
     assert bound.holds
-    assert [entry.embeddings for entry in bound.rounds] == [entry.colors for entry in bound.rounds] == [7, 58, 270, 793]
+    assert (
+        [entry.embeddings for entry in bound.rounds]
+        == [entry.colors for entry in bound.rounds]
+        == [7, 58, 270, 793]
+    )
     report = verify(wl_weights(mutag, 3), mutag)
     assert report.holds
     assert [entry.embeddings for entry in report.rounds] == [7, 58, 270, 793]
@@ -26,7 +30,8 @@ def test_upper_bound_and_explicit_weights_on_mutag_for_three_rounds(mutag):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("scheme", "activation"), [("separate", "sign"), ("separate", "relu"), ("joint", "sign"), ("node", "sign")]
+    ("scheme", "activation"),
+    [("separate", "sign"), ("separate", "relu"), ("joint", "sign"), ("node", "sign")],
 )
 def test_explicit_weights_on_mutag_until_stable(mutag, scheme, activation):
     weights = wl_weights(mutag, scheme=scheme, activation=activation)
@@ -37,7 +42,9 @@ def test_explicit_weights_on_mutag_until_stable(mutag, scheme, activation):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "colors"), [("PTC_FM", 3663), ("PTC_FR", 3752), ("PTC_MM", 3470), ("PTC_MR", 3639)])
+@pytest.mark.parametrize(
+    ("name", "colors"), [("PTC_FM", 3663), ("PTC_FR", 3752), ("PTC_MM", 3470), ("PTC_MR", 3639)]
+)
 def test_explicit_weights_on_ptc_until_stable(data_dir, name, colors):
     graphs = edgnn.load_dataset(name).graphs
     weights = wl_weights(graphs)
@@ -64,7 +71,9 @@ def test_upper_bound_on_aifb_for_every_network(data_dir):
     for scheme in ("node", "separate", "joint"):
         report = check_upper_bound(graphs, 3, scheme, draws=2)
         assert report.holds
-        assert [entry.embeddings for entry in report.rounds] == [entry.colors for entry in report.rounds]
+        assert [entry.embeddings for entry in report.rounds] == [
+            entry.colors for entry in report.rounds
+        ]
 
 
 @pytest.mark.slow
@@ -82,7 +91,9 @@ def test_readouts_of_ptc_graphs_agree_exactly_when_compare_does_not_distinguish(
     alike = [(a, b) for a in range(349) for b in range(a) if number[a] == number[b]]
     different = [(a, (a * 7 + 3) % 349) for a in range(0, 349, 25)]
     for first, second in alike + different:
-        assert compare(graphs[first], graphs[second]).distinguished == bool(number[first] != number[second])
+        assert compare(graphs[first], graphs[second]).distinguished == bool(
+            number[first] != number[second]
+        )
 
 
 @pytest.mark.slow

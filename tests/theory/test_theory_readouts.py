@@ -15,7 +15,9 @@ from edgnn.wl import compare, refine
 from strategies import graphs as random_graphs
 
 SMALL = st.sampled_from([None, st.integers(0, 1)])
-several = random_graphs(min_graphs=2, max_graphs=4, max_nodes=4, max_edges=6, labels=SMALL, features=False, names=False)
+several = random_graphs(
+    min_graphs=2, max_graphs=4, max_nodes=4, max_edges=6, labels=SMALL, features=False, names=False
+)
 
 
 @given(several, st.sampled_from(["node", "separate", "joint"]), st.sampled_from(["sign", "relu"]))
@@ -36,11 +38,18 @@ def test_color_counts_can_be_read_off_the_readout(graphs, activation):
     for round in range(1, 3):
         counts = found.color_counts(round)
         wanted = [
-            sorted(torch.unique(coloring.at(round)[graphs.graph_of_node == graph], return_counts=True)[1].tolist())
+            sorted(
+                torch.unique(coloring.at(round)[graphs.graph_of_node == graph], return_counts=True)[
+                    1
+                ].tolist()
+            )
             for graph in range(len(graphs))
         ]
         assert [sorted(count for count in row if count) for row in counts.tolist()] == wanted
-        scalars = [weights.layers[round - 1].scalars.tolist().index(value) for value in found.embeddings.scalar(round).tolist()]
+        scalars = [
+            weights.layers[round - 1].scalars.tolist().index(value)
+            for value in found.embeddings.scalar(round).tolist()
+        ]
         for node, position in enumerate(scalars):
             assert counts[graphs.graph_of_node[node], position] > 0
 

@@ -20,9 +20,16 @@ SMALL = st.sampled_from([None, st.integers(0, 1)])
 labeled = random_graphs(labels=SMALL, features=False, names=False)
 
 
-@given(labeled, st.sampled_from(SCHEMES), st.sampled_from(["cube", "relu", "sign", "clip"]), st.integers(0, 99))
+@given(
+    labeled,
+    st.sampled_from(SCHEMES),
+    st.sampled_from(["cube", "relu", "sign", "clip"]),
+    st.integers(0, 99),
+)
 def test_equal_colors_have_equal_embeddings(graphs, scheme, activation, seed):
-    report = check_upper_bound(graphs, 3, scheme, hidden=4, draws=2, seed=seed, activation=activation)
+    report = check_upper_bound(
+        graphs, 3, scheme, hidden=4, draws=2, seed=seed, activation=activation
+    )
     assert report.holds
     assert [entry.round for entry in report.rounds] == [0, 1, 2, 3]
     assert all(entry.embeddings <= entry.colors for entry in report.rounds)
@@ -55,7 +62,9 @@ def test_label_counts_are_caught_against_node_colors():
 def test_default_network_reaches_all_colors_of_a_path():
     path = Graphs.from_edges([(node, node + 1) for node in range(9)])
     report = check_upper_bound(path, 5)
-    assert [entry.embeddings for entry in report.rounds] == [entry.colors for entry in report.rounds]
+    assert [entry.embeddings for entry in report.rounds] == [
+        entry.colors for entry in report.rounds
+    ]
 
 
 def test_growing_sums_are_refused_before_they_round():
@@ -100,7 +109,8 @@ def test_layer_is_equation_4_in_plain_matrices(graphs, multiplicity, seed):
         torch.zeros(nodes, labels).double(),
     )
     for source, target, label in zip(
-        *(part.tolist() for part in (graphs.edge_source, graphs.edge_target, graphs.edge_label)), strict=True
+        *(part.tolist() for part in (graphs.edge_source, graphs.edge_target, graphs.edge_label)),
+        strict=True,
     ):
         A[source, target] += 1
         A[target, source] += 1
@@ -116,7 +126,9 @@ def test_sparse_label_counts_give_the_same_sums():
     assert not isinstance(Structure.of(few).C_in, torch.Tensor)
     around = Surroundings.of(few, "separate")
     weight = torch.tensor([10.0, 1.0]).double()
-    sums = around.add_up(torch.zeros(40).double(), lambda kind: torch.zeros(40).double(), weight, 100 * weight)
+    sums = around.add_up(
+        torch.zeros(40).double(), lambda kind: torch.zeros(40).double(), weight, 100 * weight
+    )
     assert sums[:3].tolist() == [2000.0, 120.0, 1.0]
 
 

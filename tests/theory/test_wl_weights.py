@@ -27,7 +27,15 @@ PATH = Graphs.from_edges([(node, node + 1) for node in range(6)], edge_labels=[1
 
 def slow_colors(graphs, rounds, scheme):
     """Refine with nested tuples as colors, straight from the definitions."""
-    edges = list(zip(*(part.tolist() for part in (graphs.edge_source, graphs.edge_target, graphs.edge_label)), strict=True))
+    edges = list(
+        zip(
+            *(
+                part.tolist()
+                for part in (graphs.edge_source, graphs.edge_target, graphs.edge_label)
+            ),
+            strict=True,
+        )
+    )
     color = graphs.node_label.tolist()
     yield color
     for _ in range(rounds):
@@ -40,8 +48,15 @@ def slow_colors(graphs, rounds, scheme):
                 new.append((color[v], tuple(sorted(seen))))
                 continue
             neighbors = {a for a, b, _ in edges if b == v} | {b for a, b, _ in edges if a == v}
-            counts = (Counter(z for _, b, z in edges if b == v), Counter(z for a, _, z in edges if a == v))
-            shown = tuple(tuple(sorted(count.items())) for count in counts) if scheme == "separate" else ()
+            counts = (
+                Counter(z for _, b, z in edges if b == v),
+                Counter(z for a, _, z in edges if a == v),
+            )
+            shown = (
+                tuple(tuple(sorted(count.items())) for count in counts)
+                if scheme == "separate"
+                else ()
+            )
             new.append((color[v], tuple(sorted(color[u] for u in neighbors)), shown))
         names = {value: number for number, value in enumerate(dict.fromkeys(new))}
         color = [names[value] for value in new]
@@ -69,7 +84,9 @@ def test_rows_of_different_colors_are_linearly_independent(graphs, activation):
     embeddings = weights.apply(graphs)
     for round in range(3 if graphs.num_nodes else 0):
         rows = torch.unique(embeddings.at(round), dim=0)
-        assert torch.linalg.matrix_rank(rows / rows.abs().max(dim=0).values.clamp(min=1)) == len(rows)
+        assert torch.linalg.matrix_rank(rows / rows.abs().max(dim=0).values.clamp(min=1)) == len(
+            rows
+        )
 
 
 @given(labeled, st.sampled_from(["once", "per-edge"]))
@@ -133,7 +150,9 @@ def test_more_rounds_than_the_coloring_needs():
 
 
 def test_star_with_many_leaves_stays_exact():
-    star = Graphs.from_edges([(0, leaf) for leaf in range(1, 5001)], edge_labels=[leaf % 7 for leaf in range(5000)])
+    star = Graphs.from_edges(
+        [(0, leaf) for leaf in range(1, 5001)], edge_labels=[leaf % 7 for leaf in range(5000)]
+    )
     for activation in ACTIVATIONS:
         report = verify(wl_weights(star, activation=activation), star)
         assert report.holds
@@ -144,14 +163,21 @@ def test_weights_are_the_same_for_the_same_seed():
     first, second = (wl_weights(PATH, 3, seed=5) for _ in range(2))
     other = wl_weights(PATH, 3, seed=6)
     assert all(
-        torch.equal(a.w3, b.w3) and torch.equal(a.beta, b.beta) for a, b in zip(first.layers, second.layers, strict=True)
+        torch.equal(a.w3, b.w3) and torch.equal(a.beta, b.beta)
+        for a, b in zip(first.layers, second.layers, strict=True)
     )
     assert any(not torch.equal(a.w3, b.w3) for a, b in zip(first.layers, other.layers, strict=True))
 
 
 def test_wrong_weight_is_caught_with_the_nodes_that_show_it():
     weights = wl_weights(PATH)
-    broken = replace(weights, layers=(weights.layers[0], replace(weights.layers[1], w2=torch.zeros_like(weights.layers[1].w2))))
+    broken = replace(
+        weights,
+        layers=(
+            weights.layers[0],
+            replace(weights.layers[1], w2=torch.zeros_like(weights.layers[1].w2)),
+        ),
+    )
     report = verify(broken, PATH)
     assert not report.holds
     assert report.rounds[1].examples == ()
@@ -171,7 +197,11 @@ def test_embeddings_finer_than_the_colors_are_caught():
 def test_matrices_that_differ_from_the_factors_are_caught(monkeypatch):
     weights = wl_weights(PATH, 2)
     right = WLWeights.dense
-    monkeypatch.setattr(WLWeights, "dense", lambda self, layer: replace(right(self, layer), W2=right(self, layer).W2 * 3))
+    monkeypatch.setattr(
+        WLWeights,
+        "dense",
+        lambda self, layer: replace(right(self, layer), W2=right(self, layer).W2 * 3),
+    )
     report = verify(weights, PATH, dense=True)
     assert report.dense_agrees is False
     assert not report.holds
@@ -179,7 +209,13 @@ def test_matrices_that_differ_from_the_factors_are_caught(monkeypatch):
 
 def test_numbers_beyond_float64_are_refused():
     weights = wl_weights(PATH, 2)
-    huge = replace(weights, layers=(replace(weights.layers[0], w2=torch.full((1,), 2.0**52).double()), weights.layers[1]))
+    huge = replace(
+        weights,
+        layers=(
+            replace(weights.layers[0], w2=torch.full((1,), 2.0**52).double()),
+            weights.layers[1],
+        ),
+    )
     with pytest.raises(GraphError, match=r"a sum in layer 1 reaches .* exact only below 2\^53"):
         huge.apply(PATH)
 
@@ -192,8 +228,12 @@ def test_labels_that_the_weights_do_not_know_are_named():
 
 def test_labels_are_matched_by_value_not_by_number():
     weights = wl_weights(PATH)
-    turned = Graphs.from_edges([(6, 5), (5, 4), (4, 3), (3, 2), (2, 1), (1, 0)][::-1], edge_labels=[2, 1, 1, 2, 1, 1][::-1])
-    again = Graphs.from_edges([(5, 6), (0, 1), (1, 2), (2, 3), (3, 4), (4, 5)], edge_labels=[2, 1, 1, 2, 1, 1])
+    turned = Graphs.from_edges(
+        [(6, 5), (5, 4), (4, 3), (3, 2), (2, 1), (1, 0)][::-1], edge_labels=[2, 1, 1, 2, 1, 1][::-1]
+    )
+    again = Graphs.from_edges(
+        [(5, 6), (0, 1), (1, 2), (2, 3), (3, 4), (4, 5)], edge_labels=[2, 1, 1, 2, 1, 1]
+    )
     assert again.edge_vocabulary[0] == 2
     assert torch.equal(weights.apply(again).scalar(-1), weights.apply(PATH).scalar(-1))
     assert not torch.equal(weights.apply(turned).scalar(-1), weights.apply(PATH).scalar(-1))

@@ -71,7 +71,9 @@ def concat(graphs):
     return Graphs.concat([graphs, graphs])
 
 
-@pytest.mark.parametrize("work", [by_numbers, by_mask, by_slice, concat, structure, inputs, reordered])
+@pytest.mark.parametrize(
+    "work", [by_numbers, by_mask, by_slice, concat, structure, inputs, reordered]
+)
 def test_a_thousand_graphs_take_as_many_calls_as_ten(work):
     assert calls(work, repeated(10)) == calls(work, repeated(1_000))
 

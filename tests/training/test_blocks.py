@@ -15,7 +15,10 @@ from strategies import INTEGERS, STRINGS, graphs
 
 ODD = graphs(labels=st.sampled_from([None, STRINGS, INTEGERS]), names=False, min_graphs=1)
 OPTIONS = st.fixed_dictionaries(
-    {"direction": st.sampled_from(["both", "in"]), "multiplicity": st.sampled_from(["once", "per-edge"])}
+    {
+        "direction": st.sampled_from(["both", "in"]),
+        "multiplicity": st.sampled_from(["once", "per-edge"]),
+    }
 )
 
 
@@ -71,7 +74,13 @@ def test_a_members_block_is_what_its_graphs_alone_would_give(table, options, spa
         members = len(index)
         cells = None if whole.cells is None else whole.cells.keys.tolist()
         for member, row in enumerate(index):
-            own = Inputs.of(chosen(collection, row), dtype=torch.float64, relations="targets", cells=cells, **options)
+            own = Inputs.of(
+                chosen(collection, row),
+                dtype=torch.float64,
+                relations="targets",
+                cells=cells,
+                **options,
+            )
             if cells is not None:
                 assert torch.equal(batch.cells.keys, whole.cells.keys)
                 assert_padded(block(batch.cells.sums, member, members), own.cells.sums)
@@ -86,7 +95,9 @@ def test_a_members_block_is_what_its_graphs_alone_would_give(table, options, spa
             sizes = batch.sizes if members == 1 else batch.sizes[member]
             assert torch.equal(sizes, own.sizes)
             if members > 1:
-                assert batch.mask[member].tolist() == [place < own.num_nodes for place in range(batch.mask.shape[1])]
+                assert batch.mask[member].tolist() == [
+                    place < own.num_nodes for place in range(batch.mask.shape[1])
+                ]
         assert (batch.mask is None) == (members == 1)
         assert batch.num_graphs == index.numel()
 
@@ -103,17 +114,26 @@ def test_a_members_pairs_are_those_of_its_graphs_alone_and_empty_rows(table, dir
             assert torch.equal(transposed.to_dense(), getattr(batch, name).to_dense().T)
     for member, row in enumerate(index):
         own = getattr(Inputs.of(chosen(collection, row), **needs).structure, way)
-        gather, spread = (block(getattr(batch, name), member, members) for name in ("gather", "spread"))
-        for start, stop, first, last in zip(batch.offset, batch.offset[1:], own.offset, own.offset[1:], strict=False):
+        gather, spread = (
+            block(getattr(batch, name), member, members) for name in ("gather", "spread")
+        )
+        for start, stop, first, last in zip(
+            batch.offset, batch.offset[1:], own.offset, own.offset[1:], strict=False
+        ):
             ours = spread[:, start:stop] @ gather[start:stop]
-            theirs = (own.spread.to_dense(torch.float64)[:, first:last]) @ (own.gather.to_dense(torch.float64)[first:last])
+            theirs = (
+                (own.spread.to_dense(torch.float64)[:, first:last])
+                @ (own.gather.to_dense(torch.float64)[first:last])
+            )
             nodes = len(theirs)
             assert torch.equal(ours[:nodes, :nodes], theirs)
             assert ours.shape == (places, places)
             assert float(ours.sum()) == float(theirs.sum())
         if batch.features is not None:
             shown = spread @ (batch.features if members == 1 else batch.features[member])
-            torch.testing.assert_close(shown[:nodes], own.spread.to_dense(torch.float64) @ own.features)
+            torch.testing.assert_close(
+                shown[:nodes], own.spread.to_dense(torch.float64) @ own.features
+            )
 
 
 def member_of(fleet, member):
@@ -127,15 +147,25 @@ def gradient(parameter):
 
 
 @given(
-    tables(), st.sampled_from(CONVS), st.sampled_from(["both", "in"]), st.booleans(), st.sampled_from(["sum", "mean", "max"]),
+    tables(),
+    st.sampled_from(CONVS),
+    st.sampled_from(["both", "in"]),
+    st.booleans(),
+    st.sampled_from(["sum", "mean", "max"]),
     st.sampled_from([None, 3]),
-)  # fmt: skip
-def test_a_fleet_on_blocks_gives_what_its_members_give_alone(table, conv, direction, sparse, readout, embedding):
+)
+def test_a_fleet_on_blocks_gives_what_its_members_give_alone(
+    table, conv, direction, sparse, readout, embedding
+):
     collection, index = table
     needs = {"direction": direction, "dtype": torch.float64, "relations": True}
     sizes = {
-        "node_features": 0 if collection.node_features is None else collection.node_features.shape[1],
-        "edge_features": 0 if collection.edge_features is None else collection.edge_features.shape[1],
+        "node_features": 0
+        if collection.node_features is None
+        else collection.node_features.shape[1],
+        "edge_features": 0
+        if collection.edge_features is None
+        else collection.edge_features.shape[1],
     }
     labels = known_labels(collection.node_vocabulary), known_labels(collection.edge_vocabulary)
     options = {
@@ -147,7 +177,9 @@ def test_a_fleet_on_blocks_gives_what_its_members_give_alone(table, conv, direct
         "batch_norm": True,
     }
     include_input = not (sparse and readout == "max")
-    fleet = randomized(GraphModel(*labels, 2, members=len(index), include_input=include_input, **sizes, **options))
+    fleet = randomized(
+        GraphModel(*labels, 2, members=len(index), include_input=include_input, **sizes, **options)
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_inputs, "DENSE_LABELS", -1 if sparse else 64)
         patch.setattr(_structure, "DENSE_ENTRIES_PER_EDGE", -1 if sparse else 10**6)
@@ -162,7 +194,9 @@ def test_a_fleet_on_blocks_gives_what_its_members_give_alone(table, conv, direct
                 alone.pow(2).sum().backward()
                 torch.testing.assert_close(together[member], alone)
                 for ours, theirs in zip(fleet.parameters(), single.parameters(), strict=True):
-                    torch.testing.assert_close(gradient(ours)[member], gradient(theirs), rtol=1e-6, atol=1e-6)
+                    torch.testing.assert_close(
+                        gradient(ours)[member], gradient(theirs), rtol=1e-6, atol=1e-6
+                    )
                 for ours, theirs in zip(fleet.buffers(), single.buffers(), strict=True):
                     torch.testing.assert_close(ours[member], theirs)
 
@@ -176,7 +210,9 @@ def test_molecules_in_blocks_give_what_they_give_alone(conv):
     result = fleet(Blocks(Inputs.of(collection, dtype=torch.float64, relations=True)).take(index))
     for member, (single, row) in enumerate(zip(singles, index, strict=True)):
         torch.testing.assert_close(result[member][row >= 0], single(collection[row[row >= 0]]))
-        torch.testing.assert_close(fleet.convs[1].norm.running_var[member], single.convs[1].norm.running_var)
+        torch.testing.assert_close(
+            fleet.convs[1].norm.running_var[member], single.convs[1].norm.running_var
+        )
 
 
 PADDED = """
@@ -184,7 +220,7 @@ import torch
 from edgnn import load_dataset
 from edgnn.graphs import Graphs
 from edgnn.nn import GraphModel, Inputs
-from edgnn.ops import _row_sum
+from edgnn.nn.ops import _row_sum
 from edgnn.training._blocks import Blocks
 
 molecules = load_dataset("MUTAG").graphs[:6]
@@ -238,7 +274,9 @@ def test_members_may_share_one_batch():
 def test_empty_places_give_what_a_graph_without_nodes_gives():
     collection = Graphs.from_edges([(0, 1)], sizes=[2, 0], node_labels="ab")
     fleet = randomized(GraphModel(2, 1, 2, hidden=3, members=2)).eval()
-    result = fleet(Blocks(Inputs.of(collection, dtype=torch.float64)).take(torch.tensor([[0, -1], [1, -1]])))
+    result = fleet(
+        Blocks(Inputs.of(collection, dtype=torch.float64)).take(torch.tensor([[0, -1], [1, -1]]))
+    )
     torch.testing.assert_close(result[0, 1], fleet.head.bias[0])
     torch.testing.assert_close(result[1], fleet.head.bias[1].expand(2, -1))
 

@@ -11,7 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from edgnn.graphs import Graphs
 from edgnn.nn import GraphModel, Inputs, NodeModel
 from edgnn.nn._model import input_options
-from edgnn.ops import _layer, _row_sum
+from edgnn.nn.ops import _layer, _row_sum
 from edgnn.training import Member, Settings, Targets, _captured, _run, train
 
 WAITING = ("_local_scalar_dense", "nonzero", "masked_select", "unique", "bincount", "aten.equal")

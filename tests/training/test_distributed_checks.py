@@ -87,19 +87,26 @@ def resident(path):
     lines = iter(Path("/proc/self/smaps").read_text().splitlines())
     for line in lines:
         if line.endswith(str(path)):
-            return next(1024 * int(detail.split()[1]) for detail in lines if detail.startswith("Rss:")), path.stat().st_size
+            return next(
+                1024 * int(detail.split()[1]) for detail in lines if detail.startswith("Rss:")
+            ), path.stat().st_size
     raise AssertionError(f"{path} is not mapped")
 
 
 @pytest.mark.slow
 def test_what_cannot_be_spread_and_a_lost_rank_are_told(found):
-    assert found["too_many"] == "1 nodes cannot be spread over 2 ranks: launch fewer (torchrun --nproc-per-node)"
+    assert (
+        found["too_many"]
+        == "1 nodes cannot be spread over 2 ranks: launch fewer (torchrun --nproc-per-node)"
+    )
     assert found["lost"].startswith("another rank ended, or did not answer in time")
     assert "--resume" in found["lost"]
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.gettrace() is not None, reason="what traces the program takes memory of its own")
+@pytest.mark.skipif(
+    sys.gettrace() is not None, reason="what traces the program takes memory of its own"
+)
 def test_costs_are_those_of_the_formulas(found):
     for predicted, measured in found["costs"]:
         for name in ("states_sent", "states_received", "summed"):
@@ -130,10 +137,19 @@ def test_one_process_is_no_group(monkeypatch):
 
 
 def test_ranks_that_cannot_meet_are_told(monkeypatch):
-    told = {"TORCHELASTIC_RUN_ID": "none", "WORLD_SIZE": "2", "RANK": "1", "MASTER_ADDR": "localhost", "MASTER_PORT": "1"}
+    told = {
+        "TORCHELASTIC_RUN_ID": "none",
+        "WORLD_SIZE": "2",
+        "RANK": "1",
+        "MASTER_ADDR": "localhost",
+        "MASTER_PORT": "1",
+    }
     for name, value in told.items():
         monkeypatch.setenv(name, value)
-    with pytest.raises(TrainingError, match="rank 1 of 2 could not join the others at localhost:1"), launched(timeout=0.5):
+    with (
+        pytest.raises(TrainingError, match="rank 1 of 2 could not join the others at localhost:1"),
+        launched(timeout=0.5),
+    ):
         pass
 
 
@@ -156,7 +172,12 @@ def test_a_rank_has_a_device_of_its_own():
 def test_a_share_of_a_batch_is_never_without_columns():
     items = torch.arange(10).view(2, 5)
     shares = [Group(rank, 4).deal(items) for rank in range(4)]
-    assert [share.tolist() for share in shares] == [[[0, 4], [5, 9]], [[1], [6]], [[2], [7]], [[3], [8]]]
+    assert [share.tolist() for share in shares] == [
+        [[0, 4], [5, 9]],
+        [[1], [6]],
+        [[2], [7]],
+        [[3], [8]],
+    ]
     assert Group(3, 4).deal(items[:, :2]).tolist() == [[-1], [-1]]
 
 
@@ -169,7 +190,9 @@ def test_bounds_give_every_rank_rows_and_about_the_same_work(sample):
         assert (limits[0], limits[-1], len(limits)) == (0, nodes, ranks + 1)
         assert all(start < stop for start, stop in itertools.pairwise(limits))
         if nodes >= 4 * ranks and ranks > 1:
-            heaviest = max(int(work[start:stop].sum()) for start, stop in itertools.pairwise(limits))
+            heaviest = max(
+                int(work[start:stop].sum()) for start, stop in itertools.pairwise(limits)
+            )
             assert heaviest <= int(work.sum()) / ranks + 2 * int(work.max()) + ranks
 
 
@@ -189,7 +212,11 @@ class Meeting:
 
 def test_batch_norm_of_a_batch_in_two_parts_is_that_of_the_whole():
     torch.manual_seed(0)
-    x, grad, meeting = torch.randn(2, 7, 3, dtype=torch.float64), torch.randn(2, 7, 3, dtype=torch.float64), Meeting()
+    x, grad, meeting = (
+        torch.randn(2, 7, 3, dtype=torch.float64),
+        torch.randn(2, 7, 3, dtype=torch.float64),
+        Meeting(),
+    )
     mask = torch.tensor([[1, 1, 1, 1, 0, 1, 1], [1, 0, 1, 1, 1, 1, 0]], dtype=torch.float64)
 
     def normalized(rows, over_ranks=None):
@@ -201,7 +228,9 @@ def test_batch_norm_of_a_batch_in_two_parts_is_that_of_the_whole():
 
     result, of_states, whole = normalized(slice(None))
     with ThreadPoolExecutor(2) as pool:
-        parts = list(pool.map(lambda rows: normalized(rows, meeting.sum_), (slice(0, 4), slice(4, 7))))
+        parts = list(
+            pool.map(lambda rows: normalized(rows, meeting.sum_), (slice(0, 4), slice(4, 7)))
+        )
     assert torch.allclose(torch.cat([part[0] for part in parts], dim=1), result)
     assert torch.allclose(torch.cat([part[1] for part in parts], dim=1), of_states)
     assert torch.allclose(sum(part[2].weight.grad for part in parts), whole.weight.grad)
@@ -214,7 +243,9 @@ def test_costs_grow_with_what_they_depend_on():
     small = ShardSize(rows=1000, halo=200, sent=300, entries=8000)
     assert small.states == 4 * 64 * (4 * 1000 + 200 + 1000)
     assert replace(small, sent=2000).states == 4 * 64 * (4 * 1000 + 200 + 2000)
-    assert replace(small, dropping=True, layers=3, at_once=2).states == 2 * 4 * 64 * (9 * 1000 + 200 + 1000)
+    assert replace(small, dropping=True, layers=3, at_once=2).states == 2 * 4 * 64 * (
+        9 * 1000 + 200 + 1000
+    )
     assert small.states_sent == 4 * 64 * (2 * 300 + 200)
     assert replace(small, layers=1).states_sent == 0
     assert replace(small, validated=False, members=3).states_received == 3 * 4 * 64 * (200 + 300)

@@ -24,7 +24,9 @@ def scripted(monkeypatch, losses):
         return epoch(self, number)
 
     def script(self):
-        return torch.tensor([losses[seed][self.number - 1] for seed in self.seeds.tolist()], dtype=torch.float64)
+        return torch.tensor(
+            [losses[seed][self.number - 1] for seed in self.seeds.tolist()], dtype=torch.float64
+        )
 
     monkeypatch.setattr(Fleet, "epoch", remember)
     monkeypatch.setattr(Fleet, "validate", script)
@@ -35,7 +37,13 @@ def run(task, members, kind="graph", **settings):
     seen = []
     options = Settings(precision="float64", batch_size=8, **settings)
     trained = train(
-        kind, config | {"batch_norm": True, "dropout": 0.2}, inputs, targets, members, options, on_epoch=seen.append
+        kind,
+        config | {"batch_norm": True, "dropout": 0.2},
+        inputs,
+        targets,
+        members,
+        options,
+        on_epoch=seen.append,
     )
     return trained, seen
 
@@ -46,7 +54,9 @@ def test_patience_counts_epochs_without_a_lower_loss(monkeypatch):
     assert trained.best_epoch == [1, 5, 8]
     assert trained.best_loss == [1, 3, 1]
     active = np.array([epoch.active for epoch in seen])
-    assert active[:, 0].tolist() == [True, True, True] + [False] * 5  # epoch 4 is the third without a lower loss
+    assert (
+        active[:, 0].tolist() == [True, True, True] + [False] * 5
+    )  # epoch 4 is the third without a lower loss
     assert active[:, 1].tolist() == [True] * 7 + [False]
     assert active[:, 2].all()
     for row in trained.history[4:]:
@@ -80,7 +90,9 @@ def test_the_weights_and_statistics_of_the_best_epoch_are_kept(monkeypatch, kind
     trained, _ = run(task, MEMBERS[:3], kind, max_epochs=8, patience=4)
     for place, best in enumerate(trained.best_epoch):
         last, _ = run(task, [Member(range(20), seed=place)], kind, max_epochs=best)
-        torch.testing.assert_close(weights_of(trained, place), weights_of(last), rtol=1e-8, atol=1e-8)
+        torch.testing.assert_close(
+            weights_of(trained, place), weights_of(last), rtol=1e-8, atol=1e-8
+        )
 
 
 @pytest.mark.parametrize("kind", ["graph", "node"])
@@ -89,14 +101,20 @@ def test_making_the_fleet_smaller_changes_nobody(monkeypatch, kind):
     scripted(monkeypatch, {0: RISING, 1: FALLING, 2: RISING, 3: LATE, 4: RISING})
     sizes = []
     shrink = module.Run._shrink
-    monkeypatch.setattr(module.Run, "_shrink", lambda self, rows, state: (sizes.append(len(rows)), shrink(self, rows, state)))
+    monkeypatch.setattr(
+        module.Run,
+        "_shrink",
+        lambda self, rows, state: (sizes.append(len(rows)), shrink(self, rows, state)),
+    )
     shrunk, _ = run(task, MEMBERS, kind, max_epochs=8, patience=3)
     monkeypatch.setattr(module, "_COMPACT_BELOW", 0)
     whole, _ = run(task, MEMBERS, kind, max_epochs=8, patience=3)
     assert sizes == [2, 1]
     assert shrunk.best_epoch == whole.best_epoch == [1, 8, 1, 5, 1]
     for place in range(5):
-        torch.testing.assert_close(weights_of(shrunk, place), weights_of(whole, place), rtol=1e-8, atol=1e-8)
+        torch.testing.assert_close(
+            weights_of(shrunk, place), weights_of(whole, place), rtol=1e-8, atol=1e-8
+        )
     for ours, theirs in zip(shrunk.history, whole.history, strict=True):
         assert ours["train_loss"] == pytest.approx(theirs["train_loss"], rel=1e-8, nan_ok=True)
 
@@ -118,10 +136,17 @@ def test_real_validation_losses_choose_the_epoch():
     noise = Targets.classes(np.random.default_rng(0).integers(0, 2, 48), 2)
     seen = []
     trained = train(
-        "graph", config | {"hidden": 32}, inputs, noise, [Member(range(24), range(24, 48), seed=seed) for seed in range(4)],
-        Settings(max_epochs=60, learning_rate=0.03, patience=5), on_epoch=seen.append,
-    )  # fmt: skip
+        "graph",
+        config | {"hidden": 32},
+        inputs,
+        noise,
+        [Member(range(24), range(24, 48), seed=seed) for seed in range(4)],
+        Settings(max_epochs=60, learning_rate=0.03, patience=5),
+        on_epoch=seen.append,
+    )
     losses = np.array([row["valid_loss"] for row in trained.history])
     assert trained.best_epoch == (np.nanargmin(losses, axis=0) + 1).tolist()
-    assert trained.stopped_epoch == max(trained.best_epoch) + 5 < 60  # labels are noise, so fitting them soon hurts
+    assert (
+        trained.stopped_epoch == max(trained.best_epoch) + 5 < 60
+    )  # labels are noise, so fitting them soon hurts
     assert len(graphs) == len(targets)

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgnn.errors import GraphError, TrainingError
-from edgnn.estimators import NodeClassifier
 from edgnn.graphs import Graphs
 from edgnn.graphs._vocabulary import known_labels
 from edgnn.io import open_structure, write_structure
+from edgnn.models import NodeClassifier
 from edgnn.nn import CONVS, GraphModel, Inputs, LargeInputs, NodeModel
 from edgnn.nn._model import input_options
 from edgnn.training import _layerwise as module
@@ -25,7 +25,9 @@ from edgnn.training._layerwise import node_outputs
 from strategies import STRINGS, graphs
 from training_reference import graph_task, node_task
 
-ODD = graphs(labels=st.just(STRINGS), names=False, min_graphs=1, min_nodes=1, max_nodes=8, max_edges=12)
+ODD = graphs(
+    labels=st.just(STRINGS), names=False, min_graphs=1, min_nodes=1, max_nodes=8, max_edges=12
+)
 FORMS = [
     {},
     {"embedding": 4},
@@ -38,7 +40,10 @@ FORMS = [
 def model_of(collection, conv, members=None, **options):
     widths = {
         f"{what}_features": 0 if features is None else features.shape[1]
-        for what, features in (("node", collection.node_features), ("edge", collection.edge_features))
+        for what, features in (
+            ("node", collection.node_features),
+            ("edge", collection.edge_features),
+        )
     }
     if conv != "edgnn":
         options.pop("edge_embedding", None)
@@ -56,20 +61,32 @@ def both_inputs(model, collection):
 @pytest.mark.parametrize("conv", CONVS)
 @settings(max_examples=30)
 @given(
-    collection=ODD, form=st.sampled_from(FORMS), members=st.sampled_from([None, 2]), direction=st.sampled_from(["both", "in"]),
-    chunk=st.sampled_from([1, 300, 2**26]), data=st.data(),
-)  # fmt: skip
-def test_layer_by_layer_gives_what_all_at_once_does(conv, collection, form, members, direction, chunk, data):
+    collection=ODD,
+    form=st.sampled_from(FORMS),
+    members=st.sampled_from([None, 2]),
+    direction=st.sampled_from(["both", "in"]),
+    chunk=st.sampled_from([1, 300, 2**26]),
+    data=st.data(),
+)
+def test_layer_by_layer_gives_what_all_at_once_does(
+    conv, collection, form, members, direction, chunk, data
+):
     model = model_of(collection, conv, members, direction=direction, **form)
-    nodes = torch.tensor(data.draw(st.lists(st.integers(0, collection.num_nodes - 1))), dtype=torch.int64)
+    nodes = torch.tensor(
+        data.draw(st.lists(st.integers(0, collection.num_nodes - 1))), dtype=torch.int64
+    )
     whole, large = both_inputs(model, collection)
     with torch.no_grad(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_LARGEST_CHUNK", chunk)
         expected, states = model.eval()(whole), model.embed(whole)
         for inputs in (whole, large):
-            torch.testing.assert_close(node_outputs(model, inputs, torch.arange(len(collection.node_label))), expected)
+            torch.testing.assert_close(
+                node_outputs(model, inputs, torch.arange(len(collection.node_label))), expected
+            )
             torch.testing.assert_close(node_outputs(model, inputs, nodes), expected[..., nodes, :])
-            torch.testing.assert_close(node_outputs(model, inputs, nodes, states=True), states[..., nodes, :])
+            torch.testing.assert_close(
+                node_outputs(model, inputs, nodes, states=True), states[..., nodes, :]
+            )
 
 
 def test_members_are_taken_some_at_a_time_where_memory_is_short(monkeypatch):
@@ -78,9 +95,13 @@ def test_members_are_taken_some_at_a_time_where_memory_is_short(monkeypatch):
     inputs = inputs.to(dtype=torch.float64)
     whole, sizes, parts = node_outputs(model, inputs, torch.arange(40)), [], module._parts
     monkeypatch.setattr(module, "_LEAST_MEMORY", 1)
-    monkeypatch.setattr(module, "_parts", lambda model, size: sizes.append(size) or parts(model, size))
+    monkeypatch.setattr(
+        module, "_parts", lambda model, size: sizes.append(size) or parts(model, size)
+    )
     states = 40 * 5 * 8  # of one layer
-    torch.testing.assert_close(node_outputs(model, inputs, torch.arange(40), memory=2 * states * 8 // 7 + 8), whole)
+    torch.testing.assert_close(
+        node_outputs(model, inputs, torch.arange(40), memory=2 * states * 8 // 7 + 8), whole
+    )
     assert sizes == [2]
 
 
@@ -90,7 +111,11 @@ def test_states_go_to_files_where_memory_is_too_short_for_one_member(monkeypatch
     inputs = inputs.to(dtype=torch.float64)
     whole, made, from_file = node_outputs(model, inputs, torch.arange(40)), [], torch.from_file
     monkeypatch.setattr(module, "_LEAST_MEMORY", 1)
-    monkeypatch.setattr(torch, "from_file", lambda path, **options: made.append(Path(path)) or from_file(path, **options))
+    monkeypatch.setattr(
+        torch,
+        "from_file",
+        lambda path, **options: made.append(Path(path)) or from_file(path, **options),
+    )
     torch.testing.assert_close(node_outputs(model, inputs, torch.arange(40), memory=1000), whole)
     assert len(made) == 3  # the last layer goes straight into the result
     assert not any(path.parent.exists() for path in made)
@@ -132,9 +157,7 @@ def test_a_full_disk_is_told_and_nothing_is_left_on_it(monkeypatch, tmp_path):
 
     monkeypatch.setattr(os, "posix_fallocate", full, raising=False)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    text = (
-        rf"take 3,200 bytes, but {tmp_path} has no such room \(No space left on device\): name a folder .* TMPDIR, or give more"
-    )
+    text = rf"take 3,200 bytes, but {tmp_path} has no such room \(No space left on device\): name a folder .* TMPDIR, or give more"
     with pytest.raises(TrainingError, match=text):
         node_outputs(*call, memory=1000)
     assert not list(tmp_path.iterdir())
@@ -157,10 +180,14 @@ def test_outputs_go_layer_by_layer_where_states_are_many(monkeypatch):
     _, inputs, _, collection = node_task()
     model = model_of(collection, "edgnn", 3).float()
     calls, once = [], node_outputs
-    monkeypatch.setattr("edgnn.training._outputs.node_outputs", lambda *a, **k: calls.append(k) or once(*a, **k))
+    monkeypatch.setattr(
+        "edgnn.training._outputs.node_outputs", lambda *a, **k: calls.append(k) or once(*a, **k)
+    )
     whole = outputs(model, inputs)
     assert not calls
-    torch.testing.assert_close(outputs(model, inputs, positions=[3, 1], memory=2**20), whole[:, [3, 1]])
+    torch.testing.assert_close(
+        outputs(model, inputs, positions=[3, 1], memory=2**20), whole[:, [3, 1]]
+    )
     assert calls == [{"memory": 2**20}]
     monkeypatch.setattr(module, "_LEAST_MEMORY", 1)
     states = 3 * 3 * 40 * 5 * 4
@@ -202,7 +229,9 @@ def test_lists_that_a_file_does_not_hold_are_told(conv, tmp_path):
     collection = node_task()[3]
     write_structure(collection, tmp_path / "structure")
     inputs = LargeInputs.of(collection, open_structure(tmp_path / "structure"))
-    with pytest.raises(GraphError, match=r"build it in memory with relations=.* \(files hold neighbors only\)"):
+    with pytest.raises(
+        GraphError, match=r"build it in memory with relations=.* \(files hold neighbors only\)"
+    ):
         outputs(model_of(collection, conv), inputs)
 
 
@@ -240,11 +269,15 @@ print(status("VmHWM") - before)
 
 @pytest.mark.slow
 @pytest.mark.skipif(
-    not Path("/proc/self/clear_refs").exists(), reason="only Linux tells the largest memory of a part of a program"
+    not Path("/proc/self/clear_refs").exists(),
+    reason="only Linux tells the largest memory of a part of a program",
 )
 @pytest.mark.parametrize(("layers", "tables"), [(2, 1), (4, 2)])
 def test_the_peak_is_what_the_formula_says(layers, tables):
-    command, environment = [sys.executable, "-c", PEAK.format(layers=layers)], os.environ | {"OMP_NUM_THREADS": "1"}
+    command, environment = (
+        [sys.executable, "-c", PEAK.format(layers=layers)],
+        os.environ | {"OMP_NUM_THREADS": "1"},
+    )
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     states, chunk, nodes, counted_late = 600_000 * 64 * 4, 2**25, 600_000, 2**25
     # besides: the result, and a few numbers per node (which rows, what each costs)

@@ -6,7 +6,10 @@ import torch
 from edgnn.training._optimizer import FleetAdam
 from nn_reference import normal
 
-RATES, DECAYS = torch.tensor([1e-3, 0.1, 0.5], dtype=torch.float64), torch.tensor([0.0, 0.01, 0.3], dtype=torch.float64)
+RATES, DECAYS = (
+    torch.tensor([1e-3, 0.1, 0.5], dtype=torch.float64),
+    torch.tensor([0.0, 0.01, 0.3], dtype=torch.float64),
+)
 PEERS = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
 
 
@@ -20,7 +23,10 @@ def test_every_member_moves_as_with_torch(kind, decays):
     fleet = normal(3, 7)
     ours = FleetAdam(fleet, RATES, decays, kind)
     theirs = [torch.nn.Parameter(row.clone()) for row in fleet]
-    options = [{"lr": float(rate), "weight_decay": float(decay)} for rate, decay in zip(RATES, decays, strict=True)]
+    options = [
+        {"lr": float(rate), "weight_decay": float(decay)}
+        for rate, decay in zip(RATES, decays, strict=True)
+    ]
     peers = [PEERS[kind]([row], **own) for row, own in zip(theirs, options, strict=True)]
     for step in range(25):
         ours.step(gradient(fleet, step))

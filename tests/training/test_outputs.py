@@ -16,7 +16,9 @@ from training_reference import graph_task, node_task
 
 
 def graph_model(members=3, **options):
-    return randomized(GraphModel(7, 4, 2, hidden=5, batch_norm=True, dropout=0.5, members=members, **options))
+    return randomized(
+        GraphModel(7, 4, 2, hidden=5, batch_norm=True, dropout=0.5, members=members, **options)
+    )
 
 
 @pytest.mark.parametrize("conv", CONVS)
@@ -31,7 +33,10 @@ def test_taking_graphs_some_at_a_time_changes_nothing(monkeypatch, conv, most):
     torch.testing.assert_close(outputs(model, inputs), whole)
 
 
-@given(graphs(labels=st.sampled_from([None, STRINGS, INTEGERS]), names=False, features=False), st.sampled_from(CONVS))
+@given(
+    graphs(labels=st.sampled_from([None, STRINGS, INTEGERS]), names=False, features=False),
+    st.sampled_from(CONVS),
+)
 def test_all_members_see_the_same_items(collection, conv):
     labels = known_labels(collection.node_vocabulary), known_labels(collection.edge_vocabulary)
     for kind, items in ((GraphModel, len(collection)), (NodeModel, collection.num_nodes)):
@@ -93,7 +98,14 @@ def test_inputs_of_another_precision_are_turned_into_the_models():
     values = Targets.values(np.arange(48.0))
     trained = train("graph", config, inputs, values, [Member(range(48))], settings)
     assert outputs(trained, inputs).dtype == torch.float64
-    single = train("graph", config, inputs.to(dtype=torch.float64), targets, [Member(range(48))], Settings(max_epochs=1))
+    single = train(
+        "graph",
+        config,
+        inputs.to(dtype=torch.float64),
+        targets,
+        [Member(range(48))],
+        Settings(max_epochs=1),
+    )
     assert outputs(single, inputs.to(dtype=torch.float64)).dtype == torch.float32
 
 

@@ -17,13 +17,18 @@ def model_of(members=3):
 def test_the_model_works_on_views_of_the_matrix():
     model, same = model_of().eval(), model_of().eval()
     packed = Packed(model)
-    assert packed.parameters.shape == (3, sum(parameter[0].numel() for parameter in model.parameters()))
+    assert packed.parameters.shape == (
+        3,
+        sum(parameter[0].numel() for parameter in model.parameters()),
+    )
     assert packed.buffers.shape == (3, sum(buffer[0].numel() for buffer in model.buffers()))
     assert torch.equal(model(SMALL), same(SMALL))
     packed.parameters[1] = 0
     packed.buffers[1] = 1
     changed = model(SMALL)
-    torch.testing.assert_close(changed[1], torch.ones(1, 2, dtype=torch.float64))  # outputs of zero times std 1, plus mean 1
+    torch.testing.assert_close(
+        changed[1], torch.ones(1, 2, dtype=torch.float64)
+    )  # outputs of zero times std 1, plus mean 1
     assert torch.equal(changed[[0, 2]], same(SMALL)[[0, 2]])
 
 

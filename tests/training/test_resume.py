@@ -28,7 +28,12 @@ def task_of(kind):
     config, inputs, targets, graphs = graph_task()
     if kind == "regression":
         targets = Targets.values(graphs.sizes.numpy() * 3.0)
-    return "graph", config | {"batch_norm": True, "dropout": 0.3, "input_dropout": 0.1}, inputs, targets
+    return (
+        "graph",
+        config | {"batch_norm": True, "dropout": 0.3, "input_dropout": 0.1},
+        inputs,
+        targets,
+    )
 
 
 def assert_same_run(resumed, whole):
@@ -47,9 +52,18 @@ def assert_same_run(resumed, whole):
 def test_resuming_after_any_epoch_ends_at_the_same_bits(monkeypatch, kind):
     sizes = []
     shrink = module.Run._shrink
-    monkeypatch.setattr(module.Run, "_shrink", lambda self, rows, state: (sizes.append(len(rows)), shrink(self, rows, state)))
+    monkeypatch.setattr(
+        module.Run,
+        "_shrink",
+        lambda self, rows, state: (sizes.append(len(rows)), shrink(self, rows, state)),
+    )
     states = []
-    whole = train(*task_of(kind), MEMBERS, SETTINGS, on_epoch=lambda epoch: states.append(save(epoch.state())) and None)
+    whole = train(
+        *task_of(kind),
+        MEMBERS,
+        SETTINGS,
+        on_epoch=lambda epoch: states.append(save(epoch.state())) and None,
+    )
     assert sizes  # members stopped and the fleet was made smaller on the way
     assert len(states) == whole.stopped_epoch > 4
     for state in states:
@@ -72,7 +86,13 @@ def test_a_resumed_training_calls_back_for_its_own_epochs_only():
     states, numbers = [], []
     task, member, settings = task_of("classes"), MEMBERS[:1], replace(SETTINGS, patience=None)
     train(*task, member, settings, on_epoch=lambda epoch: states.append(epoch.state()))
-    resumed = train(*task, member, settings, resume=states[5], on_epoch=lambda epoch: numbers.append(epoch.number))
+    resumed = train(
+        *task,
+        member,
+        settings,
+        resume=states[5],
+        on_epoch=lambda epoch: numbers.append(epoch.number),
+    )
     assert numbers == [7, 8, 9]
     assert len(resumed.history) == 9
     longer = replace(settings, max_epochs=11)
@@ -81,38 +101,73 @@ def test_a_resumed_training_calls_back_for_its_own_epochs_only():
 
 def test_resuming_a_finished_training_gives_its_result():
     states = []
-    whole = train(*task_of("classes"), MEMBERS[:2], SETTINGS, on_epoch=lambda epoch: states.append(epoch.state()))
+    whole = train(
+        *task_of("classes"),
+        MEMBERS[:2],
+        SETTINGS,
+        on_epoch=lambda epoch: states.append(epoch.state()),
+    )
     assert_same_run(train(*task_of("classes"), MEMBERS[:2], SETTINGS, resume=states[-1]), whole)
 
 
 def some_state():
     states = []
-    train(*task_of("classes"), MEMBERS, SETTINGS, on_epoch=lambda epoch: states.append(epoch.state()))
+    train(
+        *task_of("classes"), MEMBERS, SETTINGS, on_epoch=lambda epoch: states.append(epoch.state())
+    )
     return states[-1]
 
 
 def test_checkpoints_of_other_trainings_are_refused():
     state = some_state()
     kind, config, inputs, targets = task_of("classes")
-    for other, members in ((config | {"hidden": 7}, MEMBERS), (config, MEMBERS[:4]), (config | {"batch_norm": False}, MEMBERS)):
+    for other, members in (
+        (config | {"hidden": 7}, MEMBERS),
+        (config, MEMBERS[:4]),
+        (config | {"batch_norm": False}, MEMBERS),
+    ):
         with pytest.raises(
-            TrainingError, match=r"the checkpoint has \(5, \d+\) weights, this training \(\d, \d+\): it belongs to"
+            TrainingError,
+            match=r"the checkpoint has \(5, \d+\) weights, this training \(\d, \d+\): it belongs to",
         ):
             train(kind, other, inputs, targets, members, SETTINGS, resume=state)
 
 
 @pytest.mark.parametrize(
-    "name", ["best", "alive", "losses", "stopped", "best_loss", "best_epoch", "fleet.values", "fleet.first"]
+    "name",
+    [
+        "best",
+        "alive",
+        "losses",
+        "stopped",
+        "best_loss",
+        "best_epoch",
+        "fleet.values",
+        "fleet.first",
+    ],
 )
 def test_incomplete_checkpoints_are_refused(name):
     state = some_state()
     del state[name]
-    with pytest.raises(TrainingError, match=rf"the checkpoint lacks '({name}|{name[6:]})': it was not written by a training"):
+    with pytest.raises(
+        TrainingError,
+        match=rf"the checkpoint lacks '({name}|{name[6:]})': it was not written by a training",
+    ):
         train(*task_of("classes"), MEMBERS, SETTINGS, resume=state)
 
 
 @pytest.mark.parametrize(
-    "name", ["losses", "alive", "stopped", "best_loss", "best_epoch", "fleet.values", "fleet.second", "fleet.steps"]
+    "name",
+    [
+        "losses",
+        "alive",
+        "stopped",
+        "best_loss",
+        "best_epoch",
+        "fleet.values",
+        "fleet.second",
+        "fleet.steps",
+    ],
 )
 def test_damaged_checkpoints_are_refused(name):
     state = some_state()

@@ -31,7 +31,11 @@ def run(tmp_path):
 def fill(run):
     run.append_history({"epoch": 1, "train_loss": [0.5, math.nan]})
     run.append_history({"epoch": 2, "train_loss": [0.25, 0.5]})
-    run.save_tensors("model.safetensors", {"w": torch.arange(6.0).view(2, 3), "empty": torch.zeros(0)}, {"kind": "graph"})
+    run.save_tensors(
+        "model.safetensors",
+        {"w": torch.arange(6.0).view(2, 3), "empty": torch.zeros(0)},
+        {"kind": "graph"},
+    )
     run.save_tensors(CHECKPOINT, {"step": torch.tensor(2)})
     run.write_json("metrics.json", {"accuracy": 0.75, "loss": math.inf})
     run.write_rows("predictions.csv", {"name": ["a", "b"], "class": [0, 1]})
@@ -74,11 +78,15 @@ def test_configuration_of_another_run_can_be_used_again(run, tmp_path):
 def test_run_that_is_there_is_refused_and_left_alone(run):
     fill(run)
     before = contents(run.path)
-    with pytest.raises(RunError, match=r"already holds a run: choose another folder, .*overwrite=True"):
+    with pytest.raises(
+        RunError, match=r"already holds a run: choose another folder, .*overwrite=True"
+    ):
         RunFolder.create(run.path, CONFIG)
     assert contents(run.path) == before
     (run.path / "model.safetensors").unlink()
-    with pytest.raises(RunError, match=r"already holds a run: go on with it \(--resume\), choose another folder, "):
+    with pytest.raises(
+        RunError, match=r"already holds a run: go on with it \(--resume\), choose another folder, "
+    ):
         RunFolder.create(run.path, CONFIG)
 
 
@@ -86,7 +94,12 @@ def test_overwriting_removes_the_old_run_and_nothing_else(run):
     fill(run)
     (run.path / "mine.txt").write_text("1")
     new = RunFolder.create(run.path, {"new": True}, overwrite=True)
-    assert sorted(contents(run.path)) == [".edgnn.lock", "config.json", "environment.json", "mine.txt"]
+    assert sorted(contents(run.path)) == [
+        ".edgnn.lock",
+        "config.json",
+        "environment.json",
+        "mine.txt",
+    ]
     assert new.config["new"] is True
     assert new.history() == []
 
@@ -98,7 +111,9 @@ def test_folder_of_others_is_refused_and_left_alone(tmp_path, content, overwrite
     if content is not None:
         (tmp_path / "config.json").write_text(content)
     before = contents(tmp_path)
-    with pytest.raises(RunError, match=r"is not empty and no run of edgnn \(it holds '.*choose another folder"):
+    with pytest.raises(
+        RunError, match=r"is not empty and no run of edgnn \(it holds '.*choose another folder"
+    ):
         RunFolder.create(tmp_path, CONFIG, overwrite=overwrite)
     assert contents(tmp_path) == before
 
@@ -131,7 +146,9 @@ def test_a_failed_creation_leaves_no_folder_behind(tmp_path, monkeypatch, failin
         monkeypatch.setattr("filelock.FileLock.acquire", full)
     else:
         make = Path.mkdir
-        monkeypatch.setattr(Path, "mkdir", lambda path, *_, **__: full() if path == place else make(path))
+        monkeypatch.setattr(
+            Path, "mkdir", lambda path, *_, **__: full() if path == place else make(path)
+        )
     with pytest.raises((RunError, KeyboardInterrupt)):
         RunFolder.create(place, CONFIG)
     assert [path.name for path in tmp_path.rglob("*")] == ["there"]
@@ -185,7 +202,11 @@ def test_folder_without_permission_is_one_clear_error(run, tmp_path):
         RunFolder.create(tmp_path / "closed", CONFIG)
     before = contents(run.path)
     run.path.chmod(0o500)
-    for attempt in (lambda: fill(run), lambda: run.write_json("metrics.json", 1), lambda: run.update_config(a=1)):
+    for attempt in (
+        lambda: fill(run),
+        lambda: run.write_json("metrics.json", 1),
+        lambda: run.update_config(a=1),
+    ):
         with pytest.raises(RunError, match=r"cannot write .*Permission denied"):
             attempt()
     run.path.chmod(0o000)
@@ -204,7 +225,10 @@ def test_read_only_file_system_is_one_clear_error(run, monkeypatch):
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
     monkeypatch.setattr(tempfile, "mkstemp", refuse)
-    with pytest.raises(RunError, match=r"cannot write .*metrics\.json: Read-only file system; choose another folder"):
+    with pytest.raises(
+        RunError,
+        match=r"cannot write .*metrics\.json: Read-only file system; choose another folder",
+    ):
         run.write_json("metrics.json", 1)
 
 
@@ -242,7 +266,9 @@ def test_damaged_configuration_is_named(run, content, message):
 
 def test_run_from_the_future_asks_for_an_upgrade(run):
     (run.path / "config.json").write_text('{"format": 7, "edgnn": "9.1"}')
-    with pytest.raises(RunError, match=r"written by edgnn 9\.1 \(format 7\); this edgnn .* up to format 1: upgrade"):
+    with pytest.raises(
+        RunError, match=r"written by edgnn 9\.1 \(format 7\); this edgnn .* up to format 1: upgrade"
+    ):
         RunFolder.open(run.path)
     with pytest.raises(RunError, match="already holds a run"):
         RunFolder.create(run.path, CONFIG)
@@ -254,9 +280,11 @@ def test_pipe_or_device_in_place_of_a_file_is_refused_without_waiting(run):
         (run.path / name).unlink(missing_ok=True)
         os.mkfifo(run.path / name)
     attempts = [
-        lambda: RunFolder.open(run.path), lambda: run.read_json("metrics.json"), lambda: run.load_tensors("model.safetensors"),
+        lambda: RunFolder.open(run.path),
+        lambda: run.read_json("metrics.json"),
+        lambda: run.load_tensors("model.safetensors"),
         lambda: run.append_history({"epoch": 1}),
-    ]  # fmt: skip
+    ]
     for attempt in attempts:
         with pytest.raises(RunError, match="is no regular file"):
             attempt()
@@ -280,7 +308,12 @@ def test_configuration_is_changed_only_by_update(run):
     run.config["model"]["layers"] = 3
     assert run.config["model"]["layers"] == 2
     run.update_config(finished=True, seeds=(1, 2))
-    assert run.config == CONFIG | {"format": FORMAT, "edgnn": edgnn.__version__, "finished": True, "seeds": [1, 2]}
+    assert run.config == CONFIG | {
+        "format": FORMAT,
+        "edgnn": edgnn.__version__,
+        "finished": True,
+        "seeds": [1, 2],
+    }
     assert RunFolder.open(run.path).config == run.config
 
 
@@ -298,7 +331,9 @@ def test_version_fields_cannot_be_set(run):
 
 
 def test_history_keeps_numbers_that_are_none_in_strict_json(run):
-    run.append_history({"epoch": 1, "train_loss": [0.1, math.nan], "valid_loss": [math.inf, -math.inf]})
+    run.append_history(
+        {"epoch": 1, "train_loss": [0.1, math.nan], "valid_loss": [math.inf, -math.inf]}
+    )
     (row,) = run.history()
     assert row["train_loss"][0] == 0.1
     assert math.isnan(row["train_loss"][1])
@@ -307,7 +342,9 @@ def test_history_keeps_numbers_that_are_none_in_strict_json(run):
     assert json.loads(text, parse_constant=pytest.fail)["valid_loss"] == ["Infinity", "-Infinity"]
 
 
-@pytest.mark.parametrize("torn", [b"{", b'{"epoch": 3}', b"\0" * 10_000, b'{"epoch": 3, "pad": "' + b"x" * 10_000])
+@pytest.mark.parametrize(
+    "torn", [b"{", b'{"epoch": 3}', b"\0" * 10_000, b'{"epoch": 3, "pad": "' + b"x" * 10_000]
+)
 def test_torn_last_row_is_skipped_and_cut_off(run, torn):
     fill(run)
     path = run.path / "history.jsonl"
@@ -342,7 +379,9 @@ def test_rows_after_an_epoch_are_dropped(run):
     assert run.history() == []
 
 
-@pytest.mark.parametrize("line", [b"{", b"[1]", b'{"train_loss": 1}', b'{"epoch": "1"}', b"\xff", b""])
+@pytest.mark.parametrize(
+    "line", [b"{", b"[1]", b'{"train_loss": 1}', b'{"epoch": "1"}', b"\xff", b""]
+)
 def test_damaged_row_is_named_by_its_line(run, line):
     (run.path / "history.jsonl").write_bytes(b'{"epoch": 1}\n' + line + b"\n")
     with pytest.raises(RunError, match=r"history\.jsonl, line 2 is damaged"):
@@ -360,7 +399,9 @@ def test_history_reaches_the_disk_before_a_checkpoint_does(run, monkeypatch):
     if not Path("/proc/self/fd").is_dir():
         pytest.skip("only /proc tells which file a handle is")
     synced = []
-    monkeypatch.setattr(os, "fsync", lambda handle: synced.append(Path(f"/proc/self/fd/{handle}").readlink().name))
+    monkeypatch.setattr(
+        os, "fsync", lambda handle: synced.append(Path(f"/proc/self/fd/{handle}").readlink().name)
+    )
     run.append_history({"epoch": 1})
     assert synced == []
     run.save_tensors(CHECKPOINT, {"a": torch.ones(1)})
@@ -420,10 +461,13 @@ def test_names_that_are_not_plain_are_refused(run, tmp_path, name):
 
     before = contents(run.path)
     attempts = [
-        lambda: run.save_tensors(named(".safetensors"), {"a": torch.ones(1)}), lambda: run.load_tensors(named(".safetensors")),
-        lambda: run.load_metadata(named(".safetensors")), lambda: run.write_json(named(".json"), 1),
-        lambda: run.read_json(named(".json")), lambda: run.write_rows(named(".csv"), {"a": [1]}),
-    ]  # fmt: skip
+        lambda: run.save_tensors(named(".safetensors"), {"a": torch.ones(1)}),
+        lambda: run.load_tensors(named(".safetensors")),
+        lambda: run.load_metadata(named(".safetensors")),
+        lambda: run.write_json(named(".json"), 1),
+        lambda: run.read_json(named(".json")),
+        lambda: run.write_rows(named(".csv"), {"a": [1]}),
+    ]
     for attempt in attempts:
         with pytest.raises(RunError, match="is no name of a file in a run folder"):
             attempt()
@@ -432,7 +476,10 @@ def test_names_that_are_not_plain_are_refused(run, tmp_path, name):
 
 
 def test_file_that_is_not_there_yet_is_named(run):
-    for attempt in (lambda: run.load_tensors("model.safetensors"), lambda: run.read_json("metrics.json")):
+    for attempt in (
+        lambda: run.load_tensors("model.safetensors"),
+        lambda: run.read_json("metrics.json"),
+    ):
         with pytest.raises(RunError, match=r"has no (model|metrics)"):
             attempt()
 
@@ -498,7 +545,9 @@ def write_half(real):
 
 FULL = {
     "opening": lambda patch: patch.setattr(tempfile, "mkstemp", full),
-    "writing": lambda patch: patch.setattr(os, "fdopen", lambda *args, real=os.fdopen: FullStream(real(*args))),
+    "writing": lambda patch: patch.setattr(
+        os, "fdopen", lambda *args, real=os.fdopen: FullStream(real(*args))
+    ),
     "syncing": lambda patch: patch.setattr(os, "fsync", full),
     "renaming": lambda patch: patch.setattr(os, "replace", full),
 }
@@ -518,7 +567,10 @@ def test_full_disk_is_one_clear_error_and_everything_stays(run, monkeypatch, nam
     before, config = contents(run.path), run.config
     with monkeypatch.context() as patch:
         FULL[when](patch)
-        with pytest.raises(RunError, match=rf"cannot write .*{name}: No space left on device; .*intact: free some space"):
+        with pytest.raises(
+            RunError,
+            match=rf"cannot write .*{name}: No space left on device; .*intact: free some space",
+        ):
             WRITERS[name](run)
     assert contents(run.path) == before
     assert run.config == config
@@ -540,7 +592,9 @@ def test_full_disk_while_appending_leaves_whole_rows(run, monkeypatch):
     before = contents(run.path)
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", write_half(os.write))
-        with pytest.raises(RunError, match=r"cannot write .*history\.jsonl: No space left on device.*intact"):
+        with pytest.raises(
+            RunError, match=r"cannot write .*history\.jsonl: No space left on device.*intact"
+        ):
             run.append_history({"epoch": 3})
     assert contents(run.path) == before
     run.append_history({"epoch": 3})
@@ -548,7 +602,9 @@ def test_full_disk_while_appending_leaves_whole_rows(run, monkeypatch):
 
 
 def test_row_written_in_pieces_is_whole(run, monkeypatch):
-    monkeypatch.setattr(os, "write", lambda handle, data, real=os.write: real(handle, bytes(data)[:3]))
+    monkeypatch.setattr(
+        os, "write", lambda handle, data, real=os.write: real(handle, bytes(data)[:3])
+    )
     run.append_history({"epoch": 1, "train_loss": [0.5]})
     assert run.history() == [{"epoch": 1, "train_loss": [0.5]}]
 
@@ -570,7 +626,10 @@ def test_full_disk_while_creating_leaves_nothing_behind(tmp_path, monkeypatch, w
                 RunFolder.create(folder, CONFIG)
         assert not (tmp_path / "new").exists()
         assert set(contents(tmp_path / "empty")) <= {".edgnn.lock"}
-    assert RunFolder.create(tmp_path / "new", CONFIG).config == RunFolder.create(tmp_path / "empty", CONFIG).config
+    assert (
+        RunFolder.create(tmp_path / "new", CONFIG).config
+        == RunFolder.create(tmp_path / "empty", CONFIG).config
+    )
 
 
 # Locks
@@ -587,7 +646,10 @@ with RunFolder.open(sys.argv[1]).lock():
 @pytest.fixture
 def holder(run):
     with subprocess.Popen(
-        [sys.executable, "-c", HOLD, run.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", HOLD, run.path],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     ) as process:
         assert process.stdout.readline() == "locked\n"
         yield process
@@ -595,7 +657,12 @@ def holder(run):
 
 
 def test_second_training_is_refused_until_the_first_is_killed(run, holder):
-    with pytest.raises(RunError, match=r"another training is writing to .*run; wait until it has ended"), run.lock():
+    with (
+        pytest.raises(
+            RunError, match=r"another training is writing to .*run; wait until it has ended"
+        ),
+        run.lock(),
+    ):
         pass
     with pytest.raises(RunError, match="another training is writing to"):
         RunFolder.create(run.path, CONFIG, overwrite=True)
@@ -634,7 +701,13 @@ def test_lock_is_held_once_within_a_process_too(run):
 def test_lock_removes_what_killed_writers_left_and_nothing_else(run):
     fill(run)
     before = contents(run.path)
-    mine = [".hidden", ".notes.txt.abcdefgh", "model.safetensors.bak", ".model.safetensors.ABCDEFGH", "x.json.abcdefgh"]
+    mine = [
+        ".hidden",
+        ".notes.txt.abcdefgh",
+        "model.safetensors.bak",
+        ".model.safetensors.ABCDEFGH",
+        "x.json.abcdefgh",
+    ]
     for name in mine:
         (run.path / name).write_text("mine")
     for name in (
@@ -786,7 +859,15 @@ def whole():
 @st.composite
 def damaged(draw):
     name = draw(
-        st.sampled_from(["config.json", "history.jsonl", "model.safetensors", "checkpoint.safetensors", "metrics.json"])
+        st.sampled_from(
+            [
+                "config.json",
+                "history.jsonl",
+                "model.safetensors",
+                "checkpoint.safetensors",
+                "metrics.json",
+            ]
+        )
     )
     data = bytearray(whole()[name])
     kind = draw(st.sampled_from(["cut", "flip", "insert", "replace"]))

@@ -24,9 +24,21 @@ from edgnn.training._values import (
 texts = st.text(st.characters(exclude_categories=())) | st.sampled_from(
     ["NaN", "~NaN", "-Infinity", "~~Infinity", "nan", "\ud800"]
 )
-atoms = st.none() | st.booleans() | st.integers() | st.integers(min_value=2**52, max_value=2**54) | st.floats() | texts
-labels = st.recursive(atoms | st.binary() | st.just(edgnn.UNKNOWN), lambda inner: st.lists(inner, max_size=4).map(tuple))
-documents = st.recursive(atoms, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4))
+atoms = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.integers(min_value=2**52, max_value=2**54)
+    | st.floats()
+    | texts
+)
+labels = st.recursive(
+    atoms | st.binary() | st.just(edgnn.UNKNOWN),
+    lambda inner: st.lists(inner, max_size=4).map(tuple),
+)
+documents = st.recursive(
+    atoms, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4)
+)
 
 
 def exact(value):
@@ -59,11 +71,19 @@ def test_json_comes_back_exactly_and_is_strict(value):
 
 
 def test_numbers_that_json_lacks_are_strings():
-    assert to_json([math.nan, math.inf, -math.inf, "NaN", "~NaN"]) == b'["NaN", "Infinity", "-Infinity", "~NaN", "~~NaN"]\n'
+    assert (
+        to_json([math.nan, math.inf, -math.inf, "NaN", "~NaN"])
+        == b'["NaN", "Infinity", "-Infinity", "~NaN", "~~NaN"]\n'
+    )
 
 
 def test_arrays_and_tensors_become_lists():
-    value = {"a": np.float32([0.5, np.nan]), "b": torch.tensor([[1, 2]]), "c": np.int64(3), "d": (1, np.bool_(True))}
+    value = {
+        "a": np.float32([0.5, np.nan]),
+        "b": torch.tensor([[1, 2]]),
+        "c": np.int64(3),
+        "d": (1, np.bool_(True)),
+    }
     assert to_json(value) == b'{"a": [0.5, "NaN"], "b": [[1, 2]], "c": 3, "d": [1, true]}\n'
 
 
@@ -89,7 +109,9 @@ def test_a_list_that_holds_itself_is_refused():
         to_json(value)
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b"[NaN]", b"-Infinity", b"\xff", b"[" * 10**5, b"1" * 5000, b"1 2", b"\x00"])
+@pytest.mark.parametrize(
+    "data", [b"", b"{", b"[NaN]", b"-Infinity", b"\xff", b"[" * 10**5, b"1" * 5000, b"1 2", b"\x00"]
+)
 def test_what_is_no_json_is_a_value_error(data):
     with pytest.raises(ValueError, match=r"line 1|is no JSON|codec|nested|digits"):
         from_json(data)
@@ -101,7 +123,9 @@ def test_what_is_no_json_is_a_value_error(data):
 @given(labels)
 def test_labels_come_back_exactly_through_strict_json(value):
     assert exact(decode_value(from_json(to_json(encode_value(value))))) == exact(value)
-    assert exact(decode_value(strict(json.dumps(encode_value(value), allow_nan=False)))) == exact(value)
+    assert exact(decode_value(strict(json.dumps(encode_value(value), allow_nan=False)))) == exact(
+        value
+    )
 
 
 def test_one_is_not_true_and_not_a_real_number():
@@ -125,8 +149,17 @@ def test_unknown_is_the_one_unknown():
 
 
 def test_numpy_scalars_become_plain_values():
-    values = [np.int32(3), np.float32(0.5), np.bool_(True), np.str_("a"), np.bytes_(b"a"), (np.uint64(2**63),)]
-    assert exact([decode_value(encode_value(value)) for value in values]) == exact([3, 0.5, True, "a", b"a", (2**63,)])
+    values = [
+        np.int32(3),
+        np.float32(0.5),
+        np.bool_(True),
+        np.str_("a"),
+        np.bytes_(b"a"),
+        (np.uint64(2**63),),
+    ]
+    assert exact([decode_value(encode_value(value)) for value in values]) == exact(
+        [3, 0.5, True, "a", b"a", (2**63,)]
+    )
 
 
 class Text(str):
@@ -135,7 +168,17 @@ class Text(str):
 
 @pytest.mark.parametrize(
     "value",
-    [frozenset("a"), [1], {"a": 1}, 1j, object(), Text("a"), ("a", frozenset()), np.datetime64("2020-01-01"), np.longdouble(1)],
+    [
+        frozenset("a"),
+        [1],
+        {"a": 1},
+        1j,
+        object(),
+        Text("a"),
+        ("a", frozenset()),
+        np.datetime64("2020-01-01"),
+        np.longdouble(1),
+    ],
 )
 def test_labels_of_other_types_are_refused_clearly(value):
     with pytest.raises(RunError, match="which a run folder cannot store: use text, numbers"):
@@ -190,7 +233,16 @@ def test_vocabularies_of_a_real_set_come_back():
 
 # Tensors
 
-DTYPES = (torch.int64, torch.int32, torch.uint8, torch.bool, torch.float16, torch.bfloat16, torch.float32, torch.float64)
+DTYPES = (
+    torch.int64,
+    torch.int32,
+    torch.uint8,
+    torch.bool,
+    torch.float16,
+    torch.bfloat16,
+    torch.float32,
+    torch.float64,
+)
 
 
 def same(left, right):
@@ -214,7 +266,13 @@ def test_numbers_that_are_none_come_back():
 
 def test_views_shared_memory_and_gradients_are_no_obstacle():
     base = torch.arange(12.0, requires_grad=True)
-    given = {"t": base.view(3, 4).T, "all": base, "again": base, "part": base[3:5], "same": torch.ones(1).expand(5)}
+    given = {
+        "t": base.view(3, 4).T,
+        "all": base,
+        "again": base,
+        "part": base[3:5],
+        "same": torch.ones(1).expand(5),
+    }
     tensors, _ = unpack_tensors(pack_tensors(given))
     assert all(same(tensors[name], tensor.detach()) for name, tensor in given.items())
     assert not any(tensor.requires_grad for tensor in tensors.values())

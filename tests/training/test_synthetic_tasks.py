@@ -23,7 +23,8 @@ def surroundings(random, first):
     """Return a few unremarkable nodes from ``first`` on, edges among them, and one edge that ties them to node 0."""
     nodes = int(random.integers(3, 7))
     edges = [
-        (first + int(a), first + int(b), "pq"[kind]) for a, b, kind in random.integers(0, [nodes, nodes, 2], (2 * nodes, 3))
+        (first + int(a), first + int(b), "pq"[kind])
+        for a, b, kind in random.integers(0, [nodes, nodes, 2], (2 * nodes, 3))
     ]
     tie = (0, first) if random.integers(2) else (first, 0)
     return ["o"] * nodes, [*edges, (*tie, "p")]
@@ -40,7 +41,9 @@ def by_edge_label(random):
     """A hub whose edges all have one label, or all have the other; every edge runs both ways."""
     labels, edges = surroundings(random, 5)
     edges = [*edges, *[(b, a, kind) for a, b, kind in edges]]
-    stars = [[(a, b, kind) for leaf in range(1, 5) for a, b in ((0, leaf), (leaf, 0))] for kind in "pq"]
+    stars = [
+        [(a, b, kind) for leaf in range(1, 5) for a, b in ((0, leaf), (leaf, 0))] for kind in "pq"
+    ]
     return [(["hub", *"oooo", *labels], [*star, *edges]) for star in stars]
 
 
@@ -63,7 +66,11 @@ def task(make):
     random = np.random.default_rng(0)
     made = list(chain.from_iterable(make(random) for _ in range(PAIRS)))
     starts = np.cumsum([0, *[len(labels) for labels, _ in made]])
-    edges = [(a + start, b + start, kind) for (_, own), start in zip(made, starts, strict=False) for a, b, kind in own]
+    edges = [
+        (a + start, b + start, kind)
+        for (_, own), start in zip(made, starts, strict=False)
+        for a, b, kind in own
+    ]
     graphs = Graphs.from_edges(
         [(a, b) for a, b, _ in edges],
         sizes=[len(labels) for labels, _ in made],
@@ -83,14 +90,19 @@ def accuracy(graphs, y, conv):
     }
     inputs = Inputs.of(graphs, relations=conv == "joint")
     settings = Settings(max_epochs=25, batch_size=16, learning_rate=0.01)
-    trained = train("graph", config, inputs, Targets.classes(y, 2), [Member(range(TRAIN))], settings)
+    trained = train(
+        "graph", config, inputs, Targets.classes(y, 2), [Member(range(TRAIN))], settings
+    )
     answers = outputs(trained, inputs)[0].argmax(1).numpy()
     return (answers == y)[TRAIN:].mean()
 
 
 def symmetrized(graphs):
     """Return the graphs with every edge turned around as well."""
-    both = {"edge_source": (graphs.edge_source, graphs.edge_target), "edge_target": (graphs.edge_target, graphs.edge_source)}
+    both = {
+        "edge_source": (graphs.edge_source, graphs.edge_target),
+        "edge_target": (graphs.edge_target, graphs.edge_source),
+    }
     order = torch.argsort(torch.cat([graphs.edge_source, graphs.edge_target]), stable=True)
     doubled = {name: torch.cat(parts)[order] for name, parts in both.items()}
     return graphs._with(**doubled, edge_label=torch.cat([graphs.edge_label] * 2)[order])

@@ -22,7 +22,11 @@ def test_a_trained_fleet_says_what_happened():
     members = [Member(range(30), range(30, 48), seed=1), Member(range(20), seed=2)]
     trained = train("graph", config, inputs, targets, members, SHORT, on_epoch=seen.append)
     assert trained.stopped_epoch == len(trained.history) == len(seen) == 3
-    assert [epoch["epoch"] for epoch in trained.history] == [epoch.number for epoch in seen] == [1, 2, 3]
+    assert (
+        [epoch["epoch"] for epoch in trained.history]
+        == [epoch.number for epoch in seen]
+        == [1, 2, 3]
+    )
     for row, epoch in zip(trained.history, seen, strict=True):
         assert row["train_loss"] == epoch.train_loss
         assert all(loss > 0 for loss in row["train_loss"])
@@ -65,7 +69,14 @@ def test_graph_classes_are_learned(conv):
     config, inputs, targets, _ = graph_task(100, relations=True)
     settings = Settings(max_epochs=30, learning_rate=0.01, batch_size=16)
     config |= {"conv": conv, "hidden": 16, "batch_norm": True}
-    trained = train("graph", config, inputs, targets, [Member(range(100), seed=seed) for seed in range(3)], settings)
+    trained = train(
+        "graph",
+        config,
+        inputs,
+        targets,
+        [Member(range(100), seed=seed) for seed in range(3)],
+        settings,
+    )
     majority = targets.y.double().mean()
     assert (outputs(trained, inputs).argmax(2) == targets.y).double().mean() > majority + 0.1
 
@@ -73,7 +84,9 @@ def test_graph_classes_are_learned(conv):
 def test_node_classes_are_learned_and_used_on_new_graphs():
     config, inputs, targets, graphs = node_task()
     settings = Settings(max_epochs=80, learning_rate=0.02)
-    trained = train("node", config | {"hidden": 16}, inputs, targets, [Member(range(40), seed=0)], settings)
+    trained = train(
+        "node", config | {"hidden": 16}, inputs, targets, [Member(range(40), seed=0)], settings
+    )
     assert isinstance(trained.model, NodeModel)
     assert (outputs(trained, inputs)[0].argmax(1) == targets.y).double().mean() > 0.9
     part = graphs.induced(range(10))
@@ -111,10 +124,14 @@ def test_positions_say_which_nodes_the_targets_belong_to():
     nodes = np.array([30, 4, 17, 9, 22])
     settings = Settings(max_epochs=3, precision="float64")
     some = Targets.classes(targets.y[nodes], 3)
-    ours = train("node", config, inputs, some, [Member([0, 1, 2], [3, 4], seed=1)], settings, positions=nodes)
+    ours = train(
+        "node", config, inputs, some, [Member([0, 1, 2], [3, 4], seed=1)], settings, positions=nodes
+    )
     whole = train("node", config, inputs, targets, [Member(nodes[:3], nodes[3:], seed=1)], settings)
     torch.testing.assert_close(weights_of(ours), weights_of(whole), rtol=1e-12, atol=1e-12)
-    torch.testing.assert_close(outputs(ours, inputs, positions=nodes), outputs(whole, inputs)[:, nodes])
+    torch.testing.assert_close(
+        outputs(ours, inputs, positions=nodes), outputs(whole, inputs)[:, nodes]
+    )
 
 
 @pytest.mark.parametrize("precision", ["bfloat16", "float32", "float64"])
@@ -125,7 +142,14 @@ def test_every_precision_learns_the_same_to_its_own_exactness(kind, precision):
     losses = {}
     for name in (precision, "float64"):
         settings = Settings(max_epochs=8, learning_rate=0.01, precision=name)
-        trained = train(kind, config | options, inputs, targets, [Member(range(30), range(30, 40))] * 2, settings)
+        trained = train(
+            kind,
+            config | options,
+            inputs,
+            targets,
+            [Member(range(30), range(30, 40))] * 2,
+            settings,
+        )
         losses[name] = trained.history[-1]["train_loss"][1]
         assert {weight.dtype for weight in trained.model.parameters()} == {settings.dtype}
     tolerance = {"bfloat16": 0.1, "float32": 1e-3, "float64": 0}[precision]
@@ -137,9 +161,15 @@ def test_every_step_of_every_epoch_drops_anew(monkeypatch):
     drawn = []
     keep = Noise.keep
     monkeypatch.setattr(
-        Noise, "keep", lambda self, x, *rest: drawn.append(keep(self, x, *rest)[:, :5].flatten()) or keep(self, x, *rest)
+        Noise,
+        "keep",
+        lambda self, x, *rest: (
+            drawn.append(keep(self, x, *rest)[:, :5].flatten()) or keep(self, x, *rest)
+        ),
     )
-    train("graph", config | {"dropout": 0.5}, inputs, targets, [Member(range(24), range(30))], SHORT)
+    train(
+        "graph", config | {"dropout": 0.5}, inputs, targets, [Member(range(24), range(30))], SHORT
+    )
     assert len(drawn) == 3 * 3 * 2  # epochs, steps and layers; validation drops nothing
     assert len({tuple(mask.tolist()) for mask in drawn}) == len(drawn)
 
@@ -152,9 +182,18 @@ def test_labels_never_trained_on_count_as_unknown():
     rest = np.setdiff1d(np.arange(len(graphs)), holding.numpy())
     config = {"node_labels": 7, "edge_labels": 4, "hidden": 6}
     settings = Settings(max_epochs=2, weight_decay=0.1)
-    trained = train("graph", config, Inputs.of(graphs), Targets.classes(y, 2), [Member(rest), Member(range(188))], settings)
+    trained = train(
+        "graph",
+        config,
+        Inputs.of(graphs),
+        Targets.classes(y, 2),
+        [Member(rest), Member(range(188))],
+        settings,
+    )
     unseen = graphs[holding]
-    renamed = ["new" if label == graphs.node_vocabulary[rare] else label for label in unseen.node_labels]
+    renamed = [
+        "new" if label == graphs.node_vocabulary[rare] else label for label in unseen.node_labels
+    ]
     unknown = unseen.with_node_labels(renamed, like=graphs, unknown="map")
     ours, theirs = outputs(trained, Inputs.of(unseen)), outputs(trained, Inputs.of(unknown))
     torch.testing.assert_close(ours[0], theirs[0])
@@ -165,12 +204,16 @@ def test_training_starts_from_an_initial_model():
     config, inputs, targets, _ = graph_task()
     members = [Member(range(30), range(30, 40), seed=1), Member(range(20), seed=2)]
     for precision in ("float32", "float64"):
-        first = train("graph", config, inputs, targets, members, Settings(max_epochs=2, precision=precision))
+        first = train(
+            "graph", config, inputs, targets, members, Settings(max_epochs=2, precision=precision)
+        )
         still = Settings(max_epochs=1, learning_rate=0.0, precision=precision)
         again = train("graph", config, inputs, targets, members, still, initial=first.model)
         for name, value in first.model.state_dict().items():
             assert torch.equal(again.model.state_dict()[name], value)
-    with pytest.raises(TrainingError, match=r"the initial model has another shape: .*size mismatch"):
+    with pytest.raises(
+        TrainingError, match=r"the initial model has another shape: .*size mismatch"
+    ):
         train("graph", config, inputs, targets, members[:1], SHORT, initial=first.model)
 
 
@@ -185,9 +228,24 @@ def test_training_leaves_the_initial_model_alone():
 
 def test_on_epoch_ends_training_by_returning_true():
     config, inputs, targets, _ = graph_task()
-    trained = train("graph", config, inputs, targets, [Member(range(30))], SHORT, on_epoch=lambda epoch: epoch.number == 2)
+    trained = train(
+        "graph",
+        config,
+        inputs,
+        targets,
+        [Member(range(30))],
+        SHORT,
+        on_epoch=lambda epoch: epoch.number == 2,
+    )
     assert trained.stopped_epoch == 2
-    twice = train("graph", config, inputs, targets, [Member(range(30))], Settings(max_epochs=2, learning_rate=0.01))
+    twice = train(
+        "graph",
+        config,
+        inputs,
+        targets,
+        [Member(range(30))],
+        Settings(max_epochs=2, learning_rate=0.01),
+    )
     assert torch.equal(weights_of(trained), weights_of(twice))
 
 
@@ -212,18 +270,31 @@ def test_masks_lists_tensors_and_ranges_all_name_items():
     mask = np.zeros(48, dtype=bool)
     mask[[1, 5, 40]] = True
     forms = [mask, [1, 5, 40], torch.tensor([1, 5, 40]), np.array([1, 5, 40], dtype=np.int32)]
-    trained = train("graph", config, inputs, targets, [Member(form, form, seed=1) for form in forms], SHORT)
-    torch.testing.assert_close(*(torch.stack([weights_of(trained, place) for place in pair]) for pair in ((0, 1), (2, 3))))
+    trained = train(
+        "graph", config, inputs, targets, [Member(form, form, seed=1) for form in forms], SHORT
+    )
+    torch.testing.assert_close(
+        *(torch.stack([weights_of(trained, place) for place in pair]) for pair in ((0, 1), (2, 3)))
+    )
 
 
 def test_graphs_without_nodes_or_edges_can_be_trained_on():
-    graphs = Graphs.from_edges([(0, 1), (1, 2)], sizes=[3, 0, 1, 0, 2], node_labels="abaabb", edge_labels="xy")
+    graphs = Graphs.from_edges(
+        [(0, 1), (1, 2)], sizes=[3, 0, 1, 0, 2], node_labels="abaabb", edge_labels="xy"
+    )
     config = {"node_labels": 2, "edge_labels": 2, "hidden": 4, "batch_norm": True, "dropout": 0.2}
     members = [Member([0, 1, 2], [3], seed=1), Member([1, 3], [1], seed=2), Member([4], seed=3)]
     targets = Targets.classes(np.array([0, 1, 0, 1, 1]), 2)
     for conv, size in itertools.product(CONVS, (1, 2, None)):
         inputs = Inputs.of(graphs, relations=True)
-        trained = train("graph", config | {"conv": conv}, inputs, targets, members, Settings(max_epochs=2, batch_size=size))
+        trained = train(
+            "graph",
+            config | {"conv": conv},
+            inputs,
+            targets,
+            members,
+            Settings(max_epochs=2, batch_size=size),
+        )
         assert outputs(trained, inputs).isfinite().all()
 
 
@@ -235,17 +306,34 @@ def test_training_on_cuda_repeats_its_bits_and_stays_close_to_the_cpu(kind, conv
     config |= {"batch_norm": True, "dropout": 0.2, "conv": conv}
     members = [Member(range(20 + place), range(30, 40), seed=place) for place in range(3)]
     first, second = (
-        train(kind, config, inputs, targets, members, Settings(max_epochs=5, device="cuda", patience=3)) for _ in range(2)
+        train(
+            kind,
+            config,
+            inputs,
+            targets,
+            members,
+            Settings(max_epochs=5, device="cuda", patience=3),
+        )
+        for _ in range(2)
     )
     for name, value in first.model.state_dict().items():
         assert value.device.type == "cuda"
         assert torch.equal(value, second.model.state_dict()[name])
     exact = [
-        train(kind, config, inputs, targets, members, Settings(max_epochs=5, precision="float64", device=device))
+        train(
+            kind,
+            config,
+            inputs,
+            targets,
+            members,
+            Settings(max_epochs=5, precision="float64", device=device),
+        )
         for device in ("cuda", "cpu")
     ]
     for place in range(3):
-        torch.testing.assert_close(weights_of(exact[0], place).cpu(), weights_of(exact[1], place), rtol=1e-8, atol=1e-8)
+        torch.testing.assert_close(
+            weights_of(exact[0], place).cpu(), weights_of(exact[1], place), rtol=1e-8, atol=1e-8
+        )
 
 
 @pytest.mark.gpu
@@ -255,7 +343,14 @@ def test_mixed_precision_on_cuda_learns_what_float32_does(kind):
     losses = []
     for precision in ("bfloat16", "float32"):
         settings = Settings(max_epochs=8, learning_rate=0.01, precision=precision, device="cuda")
-        trained = train(kind, config | {"batch_norm": True, "hidden": 16}, inputs, targets, [Member(range(30))] * 2, settings)
+        trained = train(
+            kind,
+            config | {"batch_norm": True, "hidden": 16},
+            inputs,
+            targets,
+            [Member(range(30))] * 2,
+            settings,
+        )
         assert {weight.dtype for weight in trained.model.parameters()} == {torch.float32}
         losses.append(trained.history[-1]["train_loss"][1])
     assert losses[0] == pytest.approx(losses[1], rel=0.1)
@@ -263,14 +358,34 @@ def test_mixed_precision_on_cuda_learns_what_float32_does(kind):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("kind", ["graph", "node"])
-@pytest.mark.parametrize("options", [{}, {"batch_norm": True, "dropout": 0.3}, {"conv": "gnn", "input_dropout": 0.2}])
+@pytest.mark.parametrize(
+    "options", [{}, {"batch_norm": True, "dropout": 0.3}, {"conv": "gnn", "input_dropout": 0.2}]
+)
 def test_recorded_epochs_are_those_of_the_host(kind, options, monkeypatch):
     config, inputs, targets, _ = graph_task() if kind == "graph" else node_task()
-    members = [Member(range(17 + place), range(30, 40), seed=place, dropout=0.1 * place) for place in range(3)]
-    settings = Settings(max_epochs=12, device="cuda", patience=3, learning_rate=0.02, weight_decay=0.01, clip_norm=1.0)
+    members = [
+        Member(range(17 + place), range(30, 40), seed=place, dropout=0.1 * place)
+        for place in range(3)
+    ]
+    settings = Settings(
+        max_epochs=12,
+        device="cuda",
+        patience=3,
+        learning_rate=0.02,
+        weight_decay=0.01,
+        clip_norm=1.0,
+    )
     recorded = train(kind, config | options, inputs, targets, members, settings)
     states = []
-    train(kind, config | options, inputs, targets, members, settings, on_epoch=lambda epoch: states.append(epoch.state()))
+    train(
+        kind,
+        config | options,
+        inputs,
+        targets,
+        members,
+        settings,
+        on_epoch=lambda epoch: states.append(epoch.state()),
+    )
     resumed = train(kind, config | options, inputs, targets, members, settings, resume=states[1])
     monkeypatch.setattr(_run, "captured", lambda *_: None)
     plain = train(kind, config | options, inputs, targets, members, settings)
@@ -284,11 +399,22 @@ def test_recorded_epochs_are_those_of_the_host(kind, options, monkeypatch):
 @pytest.mark.gpu
 def test_recorded_epochs_know_graphs_of_very_different_sizes(monkeypatch):
     sizes = [3] * 39 + [500]
-    edges = [(start + node, start + node + 1) for start, size in zip(np.cumsum([0, *sizes[:-1]]), sizes, strict=True)
-             for node in range(size - 1)]  # fmt: skip
-    graphs = Graphs.from_edges(edges, sizes=sizes, node_labels=["ab"[node % 2] for node in range(sum(sizes))])
+    edges = [
+        (start + node, start + node + 1)
+        for start, size in zip(np.cumsum([0, *sizes[:-1]]), sizes, strict=True)
+        for node in range(size - 1)
+    ]
+    graphs = Graphs.from_edges(
+        edges, sizes=sizes, node_labels=["ab"[node % 2] for node in range(sum(sizes))]
+    )
     targets = Targets.classes(np.arange(40) % 2, 2)
-    call = ("graph", {"node_labels": 2, "edge_labels": 1, "hidden": 8}, Inputs.of(graphs), targets, [Member(range(40))] * 2)
+    call = (
+        "graph",
+        {"node_labels": 2, "edge_labels": 1, "hidden": 8},
+        Inputs.of(graphs),
+        targets,
+        [Member(range(40))] * 2,
+    )
     recorded = train(*call, Settings(max_epochs=3, device="cuda"))
     monkeypatch.setattr(_run, "captured", lambda *_: None)
     plain = train(*call, Settings(max_epochs=3, device="cuda"))

@@ -18,7 +18,12 @@ LAYERS = 3
 def random_graphs(count=200, nodes=5, seed=0):
     """Return random multigraphs with few labels, among which many nodes look alike."""
     random = np.random.default_rng(seed)
-    edges = np.concatenate([random.integers(0, nodes, (random.integers(2, 6), 2)) + nodes * number for number in range(count)])
+    edges = np.concatenate(
+        [
+            random.integers(0, nodes, (random.integers(2, 6), 2)) + nodes * number
+            for number in range(count)
+        ]
+    )
     return Graphs.from_edges(
         edges,
         sizes=[nodes] * count,
@@ -32,7 +37,10 @@ def largest_spread(values, colors):
     _, number = np.unique(np.asarray(colors), return_inverse=True)
     number = torch.from_numpy(number)[:, None].expand_as(values)
     shape = int(number.max()) + 1, values.shape[1]
-    high, low = (values.new_zeros(shape).scatter_reduce(0, number, values, how, include_self=False) for how in ("amax", "amin"))
+    high, low = (
+        values.new_zeros(shape).scatter_reduce(0, number, values, how, include_self=False)
+        for how in ("amax", "amin")
+    )
     return float(((high - low) / values.abs().max().clamp(min=1)).max())
 
 
@@ -47,10 +55,15 @@ def trained(kind, graphs, targets, conv):
     }
     inputs = Inputs.of(graphs, relations=True)
     settings = Settings(max_epochs=5, learning_rate=0.01)
-    return train(kind, config, inputs, Targets.classes(targets, 2), [Member(range(len(targets)))], settings).model, inputs
+    return train(
+        kind, config, inputs, Targets.classes(targets, 2), [Member(range(len(targets)))], settings
+    ).model, inputs
 
 
-@pytest.mark.parametrize(("conv", "scheme"), [("edgnn", "separate"), ("joint", "joint"), ("rgcn", "joint"), ("gnn", "node")])
+@pytest.mark.parametrize(
+    ("conv", "scheme"),
+    [("edgnn", "separate"), ("joint", "joint"), ("rgcn", "joint"), ("gnn", "node")],
+)
 @pytest.mark.parametrize("source", ["MUTAG", "random"])
 def test_equal_colors_have_equal_states_in_trained_models(conv, scheme, source):
     graphs = load_dataset("MUTAG").graphs if source == "MUTAG" else random_graphs()
@@ -73,7 +86,10 @@ def test_graphs_of_equal_color_counts_have_equal_outputs_in_trained_models(conv,
     colors = torch.as_tensor(np.asarray(refine(data.graphs, LAYERS, scheme).colors))
     offset = data.graphs.graph_offset.tolist()
     seen = {}
-    alike = [seen.setdefault(tuple(sorted(colors[a:b].tolist())), number) for number, (a, b) in enumerate(pairwise(offset))]
+    alike = [
+        seen.setdefault(tuple(sorted(colors[a:b].tolist())), number)
+        for number, (a, b) in enumerate(pairwise(offset))
+    ]
     assert len(set(alike)) < len(data.graphs)
     with torch.no_grad():
         assert largest_spread(model(inputs)[0], alike) < 1e-5
@@ -81,7 +97,9 @@ def test_graphs_of_equal_color_counts_have_equal_outputs_in_trained_models(conv,
 
 @pytest.mark.parametrize(("conv", "told_apart"), [("edgnn", False), ("joint", True)])
 def test_the_reversed_triangle_is_told_apart_by_joint_alone(conv, told_apart):
-    triangles = Graphs.from_edges([(0, 1), (1, 2), (2, 0), (3, 5), (5, 4), (4, 3)], sizes=[3, 3], node_labels="ABCABC")
+    triangles = Graphs.from_edges(
+        [(0, 1), (1, 2), (2, 0), (3, 5), (5, 4), (4, 3)], sizes=[3, 3], node_labels="ABCABC"
+    )
     model, inputs = trained("graph", triangles, np.array([0, 1]), conv)
     with torch.no_grad():
         first, second = model(inputs)[0]

@@ -12,13 +12,21 @@ from strategies import graphs as random_graphs
 
 TRIANGLE = Graphs.from_edges([(0, 1), (1, 2), (2, 0)], node_labels=list("ABC"))
 REVERSED_TRIANGLE = Graphs.from_edges([(0, 2), (2, 1), (1, 0)], node_labels=list("ABC"))
-SQUARE = Graphs.from_edges([(0, 2), (0, 3), (1, 2), (1, 3)], node_labels=list("XYAB"), edge_labels=[1, 2, 2, 1])
-OTHER_SQUARE = Graphs.from_edges([(0, 2), (0, 3), (1, 2), (1, 3)], node_labels=list("XYAB"), edge_labels=[2, 1, 1, 2])
+SQUARE = Graphs.from_edges(
+    [(0, 2), (0, 3), (1, 2), (1, 3)], node_labels=list("XYAB"), edge_labels=[1, 2, 2, 1]
+)
+OTHER_SQUARE = Graphs.from_edges(
+    [(0, 2), (0, 3), (1, 2), (1, 3)], node_labels=list("XYAB"), edge_labels=[2, 1, 1, 2]
+)
 HEXAGON = Graphs.from_edges([(node, (node + 1) % 6) for node in range(6)])
 TWO_TRIANGLES = Graphs.from_edges([(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3)])
 
 
-@pytest.mark.parametrize(("g", "h"), [(TRIANGLE, REVERSED_TRIANGLE), (SQUARE, OTHER_SQUARE)], ids=["triangles", "squares"])
+@pytest.mark.parametrize(
+    ("g", "h"),
+    [(TRIANGLE, REVERSED_TRIANGLE), (SQUARE, OTHER_SQUARE)],
+    ids=["triangles", "squares"],
+)
 def test_pairs_of_the_notes_are_separated_only_by_joint(g, h):
     assert not wl.compare(g, h, "node").distinguished
     assert not wl.compare(g, h, "separate").distinguished
@@ -36,8 +44,12 @@ def test_two_triangles_against_a_hexagon_is_missed_by_all():
 
 
 def test_the_certificate_counts_colors_and_says_what_they_mean():
-    g = Graphs.from_edges([(0, 1), (0, 2)], node_labels=["C", "O", "O"], edge_labels=["double", "single"])
-    h = Graphs.from_edges([(0, 1), (0, 2)], node_labels=["C", "O", "O"], edge_labels=["single", "single"])
+    g = Graphs.from_edges(
+        [(0, 1), (0, 2)], node_labels=["C", "O", "O"], edge_labels=["double", "single"]
+    )
+    h = Graphs.from_edges(
+        [(0, 1), (0, 2)], node_labels=["C", "O", "O"], edge_labels=["single", "single"]
+    )
     verdict = wl.compare(g, h)
     assert (verdict.distinguished, verdict.round) == (True, 1)
     assert {(entry.meaning.text, entry.first, entry.second) for entry in verdict.colors} == {
@@ -50,7 +62,9 @@ def test_the_certificate_counts_colors_and_says_what_they_mean():
 
 
 def test_a_verdict_is_plain_data():
-    verdict = wl.compare(Graphs.from_edges([], node_labels="aab"), Graphs.from_edges([], node_labels="abb"))
+    verdict = wl.compare(
+        Graphs.from_edges([], node_labels="aab"), Graphs.from_edges([], node_labels="abb")
+    )
     assert json.loads(json.dumps(verdict.to_dict())) == {
         "distinguished": True,
         "scheme": "separate",
@@ -66,11 +80,19 @@ def test_a_verdict_is_plain_data():
 
 
 def test_the_certificate_has_the_rarest_colors_of_both_graphs_first():
-    verdict = wl.compare(Graphs.from_edges([], node_labels="aaaaab"), Graphs.from_edges([], node_labels="bbcccc"))
-    assert [(entry.color, entry.first, entry.second) for entry in verdict.colors] == [(1, 1, 2), (2, 0, 4), (0, 5, 0)]
+    verdict = wl.compare(
+        Graphs.from_edges([], node_labels="aaaaab"), Graphs.from_edges([], node_labels="bbcccc")
+    )
+    assert [(entry.color, entry.first, entry.second) for entry in verdict.colors] == [
+        (1, 1, 2),
+        (2, 0, 4),
+        (0, 5, 0),
+    ]
     labels = [label for label in range(20) for _ in range(1 + (3 * label % 5 > 1))]
     many = wl.compare(Graphs.from_edges([], node_labels=labels), Graphs.from_edges([], num_nodes=0))
-    assert [(entry.color, entry.first) for entry in many.colors] == [(color, 1) for color in (0, 2, 5, 7, 10, 12)]
+    assert [(entry.color, entry.first) for entry in many.colors] == [
+        (color, 1) for color in (0, 2, 5, 7, 10, 12)
+    ]
 
 
 def test_joint_meanings_name_direction_label_and_neighbor():
@@ -90,7 +112,10 @@ def test_a_collection_cannot_be_compared():
         wl.compare(TRIANGLE[:0], TRIANGLE)
 
 
-@given(random_graphs(min_graphs=2, max_graphs=3, features=False), st.sampled_from(["node", "separate", "joint"]))
+@given(
+    random_graphs(min_graphs=2, max_graphs=3, features=False),
+    st.sampled_from(["node", "separate", "joint"]),
+)
 def test_classes_and_compare_agree(graphs, scheme):
     numbers = wl.classes(graphs, scheme=scheme).tolist()
     for first in range(len(graphs)):
@@ -115,22 +140,33 @@ def test_a_set_of_neighbors_sees_what_joint_does_not():
     assert wl.compare(cycle, two_cycles, "node").distinguished
     assert not wl.compare(cycle, two_cycles, "node", multiplicity="per-edge").distinguished
     assert wl.classes([cycle, two_cycles], scheme="node").tolist() == [0, 1]
-    assert wl.classes([cycle, two_cycles], scheme="node", multiplicity="per-edge").tolist() == [0, 0]
+    assert wl.classes([cycle, two_cycles], scheme="node", multiplicity="per-edge").tolist() == [
+        0,
+        0,
+    ]
     assert not wl.compare(cycle, two_cycles, "joint").distinguished
 
 
 def test_classes_look_at_what_the_paper_does_unless_told():
     graphs = [TRIANGLE, REVERSED_TRIANGLE, TRIANGLE.with_edge_labels([1, 1, 2])]
-    found = {scheme: wl.classes(graphs, scheme=scheme).tolist() for scheme in ("node", "separate", "joint")}
+    found = {
+        scheme: wl.classes(graphs, scheme=scheme).tolist()
+        for scheme in ("node", "separate", "joint")
+    }
     assert found == {"node": [0, 0, 0], "separate": [0, 0, 1], "joint": [0, 1, 2]}
     assert wl.classes(graphs).tolist() == found["separate"]
 
 
-DISTINCT = {"separate": (188, 342, 343, 328, 337), "joint": (188, 342, 343, 328, 337), "node": (175, 331, 335, 318, 328)}
+DISTINCT = {
+    "separate": (188, 342, 343, 328, 337),
+    "joint": (188, 342, 343, 328, 337),
+    "node": (175, 331, 335, 318, 328),
+}
 CEILING = {
-    "separate": (100, 99.71, 99.72, 99.70, 99.42), "joint": (100, 99.71, 99.72, 99.70, 99.42),
+    "separate": (100, 99.71, 99.72, 99.70, 99.42),
+    "joint": (100, 99.71, 99.72, 99.70, 99.42),
     "node": (100, 98.28, 98.86, 98.51, 99.13),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("scheme", DISTINCT)
@@ -147,7 +183,9 @@ def test_collisions_of_the_graph_sets(scheme, data_dir):
 
 
 def test_power_counts_collisions_and_bounds_accuracy():
-    graphs = Graphs.from_edges([(0, 1), (2, 3), (4, 5)], sizes=[2, 2, 2], node_labels=[*list("abab"), "c", "d"])
+    graphs = Graphs.from_edges(
+        [(0, 1), (2, 3), (4, 5)], sizes=[2, 2, 2], node_labels=[*list("abab"), "c", "d"]
+    )
     table = wl.power(graphs, targets=torch.tensor([0, 1, 1]).numpy(), rounds=4)
     assert [row.round for row in table] == [0]
     assert (table[0].distinct, table[0].colliding) == (2, 2)
@@ -164,5 +202,11 @@ def test_power_of_nodes_and_of_real_values():
 
 
 def test_a_verdict_reads_line_by_line():
-    verdict = wl.compare(Graphs.from_edges([], node_labels="aab"), Graphs.from_edges([], node_labels="abb"))
-    assert str(verdict).splitlines() == ["distinguished by 'separate' at round 0:", "  2 against 1 × a", "  1 against 2 × b"]
+    verdict = wl.compare(
+        Graphs.from_edges([], node_labels="aab"), Graphs.from_edges([], node_labels="abb")
+    )
+    assert str(verdict).splitlines() == [
+        "distinguished by 'separate' at round 0:",
+        "  2 against 1 × a",
+        "  1 against 2 × b",
+    ]

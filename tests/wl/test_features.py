@@ -45,7 +45,11 @@ def _for_grakel(graph):
     return [edges, dict(enumerate(graph.node_labels))]
 
 
-@given(random_graphs(min_graphs=2, max_graphs=4, features=False), st.sampled_from(SCHEMES), st.booleans())
+@given(
+    random_graphs(min_graphs=2, max_graphs=4, features=False),
+    st.sampled_from(SCHEMES),
+    st.booleans(),
+)
 def test_blocks_of_the_kernel_matrix_fit_together(graphs, scheme, normalize):
     kernel = wl.WLKernel(2, scheme, normalize=normalize)
     whole = kernel(graphs)
@@ -85,7 +89,9 @@ def test_edge_labels_can_be_left_out():
 
 
 def test_continuous_features_are_refused_or_discretized():
-    graphs = Graphs.from_edges([(0, 1), (2, 3)], sizes=[2, 2], node_features=[[0.0], [1.0], [0.1], [0.9]])
+    graphs = Graphs.from_edges(
+        [(0, 1), (2, 3)], sizes=[2, 2], node_features=[[0.0], [1.0], [0.1], [0.9]]
+    )
     with pytest.raises(GraphError, match="Discretizer"):
         wl.WLVectorizer().fit(graphs)
     vectorizer = wl.WLVectorizer(0, discretize=2)
@@ -102,7 +108,12 @@ def test_pipelines_and_searches_of_scikit_learn_work():
     assert cross_val_score(linear, data.graphs, data.targets, cv=3).mean() > 0.75
     precomputed = make_pipeline(wl.WLKernel(2, normalize=True), SVC(kernel="precomputed", C=10))
     assert cross_val_score(precomputed, data.graphs, data.targets, cv=3).mean() > 0.75
-    search = GridSearchCV(linear, {"wlvectorizer__depth": [1, 2], "wlvectorizer__scheme": ["node", "joint"]}, cv=3, n_jobs=2)
+    search = GridSearchCV(
+        linear,
+        {"wlvectorizer__depth": [1, 2], "wlvectorizer__scheme": ["node", "joint"]},
+        cv=3,
+        n_jobs=2,
+    )
     search.fit(data.graphs, data.targets)
     assert search.predict(list(data.graphs[:3])).shape == (3,)
 
@@ -143,7 +154,9 @@ def test_normalized_blocks_of_some_nodes_fit_together():
     new = Graphs.from_edges([(0, 1), (1, 2), (3, 0)], node_labels=list("cbad"))
     kernel = wl.WLKernel(depth=2, normalize=True)
     whole = kernel(Graphs.concat([old, new]).nodes[[1, 3, 5, 7]])
-    assert kernel.fit(old.nodes[[1, 3]]).transform(new.nodes[[1, 3]]) == pytest.approx(whole[2:, :2])
+    assert kernel.fit(old.nodes[[1, 3]]).transform(new.nodes[[1, 3]]) == pytest.approx(
+        whole[2:, :2]
+    )
     assert kernel(old.nodes[[1, 3]], new.nodes[[1, 3]]) == pytest.approx(whole[:2, 2:])
 
 

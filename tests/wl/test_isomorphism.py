@@ -23,9 +23,13 @@ def settled_by_networkx(g, h):
 def simple(graph):
     """One edge per ordered pair, with the sorted labels of all parallel ones."""
     result = nx.DiGraph()
-    result.add_nodes_from((node, {"label": str(label)}) for node, label in enumerate(graph.node_labels))
+    result.add_nodes_from(
+        (node, {"label": str(label)}) for node, label in enumerate(graph.node_labels)
+    )
     labels = {}
-    for source, target, label in zip(graph.edge_source.tolist(), graph.edge_target.tolist(), graph.edge_labels, strict=True):
+    for source, target, label in zip(
+        graph.edge_source.tolist(), graph.edge_target.tolist(), graph.edge_labels, strict=True
+    ):
         labels.setdefault((source, target), []).append(str(label))
     result.add_edges_from((*ends, {"labels": sorted(values)}) for ends, values in labels.items())
     return result
@@ -41,11 +45,18 @@ def shuffled(graph, random):
     edges = torch.stack([place[graph.edge_source], place[graph.edge_target]], 1)
     mix = torch.tensor(random.sample(range(graph.num_edges), graph.num_edges), dtype=torch.int64)
     edge_labels = [graph.edge_labels[edge] for edge in mix.tolist()]
-    return Graphs.from_edges(edges[mix], num_nodes=graph.num_nodes, node_labels=labels, edge_labels=edge_labels)
+    return Graphs.from_edges(
+        edges[mix], num_nodes=graph.num_nodes, node_labels=labels, edge_labels=edge_labels
+    )
 
 
 one_graph = random_graphs(
-    min_graphs=1, max_graphs=1, max_nodes=7, max_edges=10, features=False, labels=st.just(st.sampled_from(["a", "b"]))
+    min_graphs=1,
+    max_graphs=1,
+    max_nodes=7,
+    max_edges=10,
+    features=False,
+    labels=st.just(st.sampled_from(["a", "b"])),
 )
 
 
@@ -56,7 +67,12 @@ def test_a_renumbered_copy_is_isomorphic_and_the_mapping_proves_it(graph, random
     assert mapping is not None
     assert sorted(mapping.tolist()) == list(range(graph.num_nodes))
     assert [copy.node_labels[node] for node in mapping.tolist()] == graph.node_labels
-    images = zip(mapping[graph.edge_source].tolist(), mapping[graph.edge_target].tolist(), graph.edge_labels, strict=True)
+    images = zip(
+        mapping[graph.edge_source].tolist(),
+        mapping[graph.edge_target].tolist(),
+        graph.edge_labels,
+        strict=True,
+    )
     edges = zip(copy.edge_source.tolist(), copy.edge_target.tolist(), copy.edge_labels, strict=True)
     assert sorted(images) == sorted(edges)
 
@@ -89,8 +105,13 @@ def rook_and_shrikhande():
     rook, shrikhande = nx.Graph(), nx.Graph()
     for i in range(4):
         for j in range(4):
-            rook.add_edges_from([((i, j), ((i + k) % 4, j)) for k in (1, 2)] + [((i, j), (i, (j + k) % 4)) for k in (1, 2)])
-            shrikhande.add_edges_from([((i, j), ((i + a) % 4, (j + b) % 4)) for a, b in ((1, 0), (0, 1), (1, 1))])
+            rook.add_edges_from(
+                [((i, j), ((i + k) % 4, j)) for k in (1, 2)]
+                + [((i, j), (i, (j + k) % 4)) for k in (1, 2)]
+            )
+            shrikhande.add_edges_from(
+                [((i, j), ((i + a) % 4, (j + b) % 4)) for a, b in ((1, 0), (0, 1), (1, 1))]
+            )
     return rook, shrikhande
 
 
@@ -129,7 +150,9 @@ def test_the_one_mapping_of_a_regular_graph_without_symmetry_is_found(seed):
 
 
 def test_many_equal_components_and_many_twins_are_fast():
-    triangles = Graphs.from_edges([(3 * k + a, 3 * k + b) for k in range(150) for a, b in ((0, 1), (1, 2), (2, 0))])
+    triangles = Graphs.from_edges(
+        [(3 * k + a, 3 * k + b) for k in range(150) for a, b in ((0, 1), (1, 2), (2, 0))]
+    )
     assert wl.isomorphic(triangles, triangles.reverse())
     star = Graphs.from_edges([(0, leaf) for leaf in range(1, 5000)])
     assert wl.isomorphic(star, star)

@@ -3,7 +3,9 @@ import pytest
 from edgnn import Graphs, wl
 from edgnn.errors import GraphError
 
-PATH = Graphs.from_edges([(0, 1), (1, 2), (2, 3)], node_labels=["a", "b", "b", "a"], edge_labels=["x", "y", "x"])
+PATH = Graphs.from_edges(
+    [(0, 1), (1, 2), (2, 3)], node_labels=["a", "b", "b", "a"], edge_labels=["x", "y", "x"]
+)
 
 
 @pytest.mark.parametrize(
@@ -39,12 +41,14 @@ def test_an_unfolding_of_just_the_size_is_whole_and_one_step_is_always_shown():
 
 def test_edges_are_listed_by_direction_then_label_then_neighbor():
     edges, kinds = [(1, 0), (2, 0), (3, 0), (0, 4), (0, 5), (0, 5)], ["y", "x", "y", "w", "v", "v"]
-    coloring = wl.refine(Graphs.from_edges(edges, node_labels="abcadb", edge_labels=kinds), 1, "joint")
+    coloring = wl.refine(
+        Graphs.from_edges(edges, node_labels="abcadb", edge_labels=kinds), 1, "joint"
+    )
     meaning = coloring.meaning(int(coloring.colors[0]))
     assert meaning.text == "a[in: x from c, y from a, y from b; out: 2× v to b, w to d]"
-    assert [(entry["direction"], entry["edge"], entry["count"]) for entry in meaning.tree["neighbors"]] == [
-        ("in", "x", 1), ("in", "y", 1), ("in", "y", 1), ("out", "v", 2), ("out", "w", 1)
-    ]  # fmt: skip
+    assert [
+        (entry["direction"], entry["edge"], entry["count"]) for entry in meaning.tree["neighbors"]
+    ] == [("in", "x", 1), ("in", "y", 1), ("in", "y", 1), ("out", "v", 2), ("out", "w", 1)]
 
 
 def test_round_zero_is_the_label_itself():
@@ -63,5 +67,8 @@ def test_a_color_that_nobody_has_is_an_error():
 
 def test_all_nodes_of_a_color_read_the_same_and_others_differ():
     coloring = wl.refine(PATH, 3, "joint")
-    texts = {color: coloring.meaning(color, 3, size=10_000).text for color in set(coloring.at(3).tolist())}
+    texts = {
+        color: coloring.meaning(color, 3, size=10_000).text
+        for color in set(coloring.at(3).tolist())
+    }
     assert len(set(texts.values())) == len(texts)

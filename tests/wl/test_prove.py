@@ -21,7 +21,10 @@ def proved(graphs, scheme, before, after, kind, first=True, multiplicity="once")
     if kind == "arrays":
         return prove_round(around, *(color.numpy() for color in colors), first)
     parts = {field.name: getattr(around, field.name) for field in fields(around)}
-    tensors = {name: torch.from_numpy(part) if hasattr(part, "dtype") else part for name, part in parts.items()}
+    tensors = {
+        name: torch.from_numpy(part) if hasattr(part, "dtype") else part
+        for name, part in parts.items()
+    }
     return prove_round(Neighborhood(**tensors), *colors, first)
 
 
@@ -99,7 +102,10 @@ def test_nothing_is_proved_of_no_nodes(kind):
 
 def test_exact_comparisons_and_classes_are_proved(monkeypatch):
     monkeypatch.setattr(refinement, "mix", lambda values, seed=0: values * 0)
-    path, star = Graphs.from_edges([(0, 1), (1, 2), (2, 3)]), Graphs.from_edges([(0, 1), (0, 2), (0, 3)])
+    path, star = (
+        Graphs.from_edges([(0, 1), (1, 2), (2, 3)]),
+        Graphs.from_edges([(0, 1), (0, 2), (0, 3)]),
+    )
     assert not wl.compare(path, star, "node").distinguished
     assert wl.classes([path, star], scheme="node").tolist() == [0, 0]
     for call in (
@@ -111,7 +117,9 @@ def test_exact_comparisons_and_classes_are_proved(monkeypatch):
 
 
 def test_an_exact_extension_refuses_colors_that_label_counts_refute(monkeypatch):
-    known, new = (Graphs.from_edges([(0, 1), (1, 0)], edge_labels=labels) for labels in ("xx", "yy"))
+    known, new = (
+        Graphs.from_edges([(0, 1), (1, 0)], edge_labels=labels) for labels in ("xx", "yy")
+    )
     coloring = wl.refine(known, 1, exact=True)
     assert set(coloring.extend(new).at(1).tolist()).isdisjoint(coloring.at(1).tolist())
     monkeypatch.setattr(Neighborhood, "fixed_sum", lambda self, seed: 0)

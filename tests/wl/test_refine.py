@@ -31,7 +31,9 @@ def every_small_digraph():
                 sizes.append(size)
                 node_labels += labels
                 start += size
-    return Graphs.from_edges(torch.tensor(edges), sizes=sizes, node_labels=node_labels, edge_labels=edge_labels)
+    return Graphs.from_edges(
+        torch.tensor(edges), sizes=sizes, node_labels=node_labels, edge_labels=edge_labels
+    )
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -44,9 +46,18 @@ def test_all_small_digraphs_agree_with_the_reference(scheme):
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
-@given(random_graphs(features=False), st.sampled_from(SCHEMES), st.sampled_from(["once", "per-edge"]), st.booleans())
-def test_random_graphs_agree_with_the_reference_in_every_round(direction, graphs, scheme, multiplicity, exact):
-    coloring = wl.refine(graphs, None, scheme, multiplicity=multiplicity, direction=direction, exact=exact)
+@given(
+    random_graphs(features=False),
+    st.sampled_from(SCHEMES),
+    st.sampled_from(["once", "per-edge"]),
+    st.booleans(),
+)
+def test_random_graphs_agree_with_the_reference_in_every_round(
+    direction, graphs, scheme, multiplicity, exact
+):
+    coloring = wl.refine(
+        graphs, None, scheme, multiplicity=multiplicity, direction=direction, exact=exact
+    )
     expected = reference(graphs, coloring.rounds + 1, scheme, multiplicity, direction)
     for round in range(coloring.rounds + 1):
         assert same_partition(coloring.at(round).tolist(), expected[round])
@@ -83,7 +94,9 @@ def test_renumbering_nodes_changes_nothing(graphs, scheme, random):
     for node, label in enumerate(graphs.node_labels):
         labels[order[node]] = label
     edges = torch.stack([place[graphs.edge_source], place[graphs.edge_target]], 1)
-    moved = Graphs.from_edges(edges, num_nodes=graphs.num_nodes, node_labels=labels, edge_labels=graphs.edge_labels)
+    moved = Graphs.from_edges(
+        edges, num_nodes=graphs.num_nodes, node_labels=labels, edge_labels=graphs.edge_labels
+    )
     before, after = wl.refine(graphs, scheme=scheme), wl.refine(moved, scheme=scheme)
     assert before.rounds == after.rounds
     for round in range(before.rounds + 1):
@@ -128,9 +141,14 @@ def test_a_node_does_not_see_the_edges_that_leave_it_where_only_entering_ones_co
     assert wl.refine(path, 2, "node", direction="in").colors.unique().numel() == 3
     fork = Graphs.from_edges([(0, 1), (0, 2), (3, 4)])
     assert wl.refine(fork, scheme="joint", direction="in").num_colors() == 2
-    assert [entry.distinct for entry in wl.power(fork.nodes, scheme="joint", direction="in")] == [1, 2]
+    assert [entry.distinct for entry in wl.power(fork.nodes, scheme="joint", direction="in")] == [
+        1,
+        2,
+    ]
     assert wl.refine(fork, scheme="joint").num_colors() == 4
-    assert "scheme='joint', direction='in')" in repr(wl.refine(fork, scheme="joint", direction="in"))
+    assert "scheme='joint', direction='in')" in repr(
+        wl.refine(fork, scheme="joint", direction="in")
+    )
     verdict = wl.compare(path, path.reverse(), "node", direction="in")
     assert str(verdict).startswith("distinguished by 'node' along entering edges at round 1:")
     assert verdict.to_dict()["direction"] == "in"
@@ -177,7 +195,9 @@ def test_a_disjoint_union_may_need_more_rounds_than_either_part_has_nodes():
 def test_exact_mode_finds_another_seed_when_hashes_collide(monkeypatch):
     """With every hash zero under the first seed, only the proof can tell that a round merged too much."""
     real = refinement.mix
-    monkeypatch.setattr(refinement, "mix", lambda values, seed=0: real(values, seed) * (0 if seed < 16 else 1))
+    monkeypatch.setattr(
+        refinement, "mix", lambda values, seed=0: real(values, seed) * (0 if seed < 16 else 1)
+    )
     path = Graphs.from_edges([(0, 1), (1, 2), (2, 3)], node_labels=list("abab"))
     coloring = wl.refine(path, exact=True, scheme="joint")
     for round, colors in enumerate(reference(path, coloring.rounds, "joint")):
@@ -195,7 +215,11 @@ def test_exact_mode_does_not_take_hidden_splits_for_stability(scheme, monkeypatc
 @pytest.mark.parametrize("blind", [0, 8])
 def test_a_change_that_one_of_the_two_hashes_does_not_see_is_not_lost(blind, monkeypatch):
     real = refinement.mix
-    monkeypatch.setattr(refinement, "mix", lambda values, seed=0: values * 0 + 3 if seed == blind else real(values, seed))
+    monkeypatch.setattr(
+        refinement,
+        "mix",
+        lambda values, seed=0: values * 0 + 3 if seed == blind else real(values, seed),
+    )
     monkeypatch.setattr(refinement, "TINY", 0)
     monkeypatch.setattr(refinement, "_FULL_SHARE", 0.001)
     path = Graphs.from_edges([(node, node + 1) for node in range(20)])
@@ -230,7 +254,12 @@ def test_wrong_arguments_name_the_choices():
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
-@given(random_graphs(features=False), random_graphs(features=False), st.sampled_from(SCHEMES), st.booleans())
+@given(
+    random_graphs(features=False),
+    random_graphs(features=False),
+    st.sampled_from(SCHEMES),
+    st.booleans(),
+)
 def test_extended_colors_are_those_of_a_joint_refinement(direction, old, new, scheme, exact):
     coloring = wl.refine(old, 3, scheme, direction=direction, exact=exact)
     extended = coloring.extend(new)
@@ -261,7 +290,9 @@ def test_networkx_undirected_hashes_induce_the_same_partition_as_node_refinement
     from edgnn import from_networkx
 
     colors = wl.refine(from_networkx(graph), 3, "node").colors.tolist()
-    hashes = nx.weisfeiler_lehman_subgraph_hashes(graph, node_attr="label", iterations=3, include_initial_labels=True)
+    hashes = nx.weisfeiler_lehman_subgraph_hashes(
+        graph, node_attr="label", iterations=3, include_initial_labels=True
+    )
     assert same_partition(colors, [hashes[node][-1] for node in graph])
 
 
@@ -285,10 +316,21 @@ def test_a_coloring_tells_how_it_came_about():
     path = Graphs.from_edges([(0, 1), (1, 2)])
     stable, asked = wl.refine(path, scheme="joint"), wl.refine(path, 1)
     assert (stable.until_stable, asked.until_stable) == (True, False)
-    assert repr(stable) == "Coloring(3 colors of 3 nodes after 1 rounds (until stable), scheme='joint')"
-    assert repr(asked) == "Coloring(3 colors of 3 nodes after 1 rounds (as asked), scheme='separate')"
+    assert (
+        repr(stable)
+        == "Coloring(3 colors of 3 nodes after 1 rounds (until stable), scheme='joint')"
+    )
+    assert (
+        repr(asked) == "Coloring(3 colors of 3 nodes after 1 rounds (as asked), scheme='separate')"
+    )
     extended = wl.refine(path, 2, "node", multiplicity="per-edge", direction="in").extend(path)
-    told = (extended.scheme, extended.multiplicity, extended.direction, extended.rounds, extended.until_stable)
+    told = (
+        extended.scheme,
+        extended.multiplicity,
+        extended.direction,
+        extended.rounds,
+        extended.until_stable,
+    )
     assert told == ("node", "per-edge", "in", 2, False)
 
 

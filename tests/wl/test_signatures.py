@@ -15,13 +15,17 @@ from wl_reference import reference, same_partition
 @given(random_graphs())
 def test_signatures_divide_nodes_as_refinement_does(scheme, multiplicity, direction, graphs):
     found = wl.signatures(graphs, 3, scheme, multiplicity=multiplicity, direction=direction)
-    for hashes, colors in zip(found, reference(graphs, 3, scheme, multiplicity, direction), strict=True):
+    for hashes, colors in zip(
+        found, reference(graphs, 3, scheme, multiplicity, direction), strict=True
+    ):
         assert hashes.dtype == torch.int64
         assert same_partition(hashes.tolist(), colors)
 
 
 def test_by_default_they_are_those_of_the_paper():
-    graphs = edgnn.Graphs.from_edges([(0, 1), (1, 2), (0, 1)], node_labels=list("aab"), edge_labels=list("xyx"))
+    graphs = edgnn.Graphs.from_edges(
+        [(0, 1), (1, 2), (0, 1)], node_labels=list("aab"), edge_labels=list("xyx")
+    )
     written_out = wl.signatures(graphs, 2, "separate", multiplicity="once", direction="both")
     assert all(map(torch.equal, wl.signatures(graphs, 2), written_out))
 

@@ -13,7 +13,6 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup, TyperOption
 
-from edgnn.cli._bench import bench
 from edgnn.cli._convert import convert
 from edgnn.cli._datasets import datasets_app
 from edgnn.cli._doctor import doctor
@@ -53,7 +52,9 @@ class _Commands(TyperGroup):
     ) -> Any:
         """Run the command line; what is wrong with it becomes one line and exit code 2."""
         try:
-            ended = super().main(args, prog_name or "edgnn", complete_var, False, windows_expand_args, **extra)
+            ended = super().main(
+                args, prog_name or "edgnn", complete_var, False, windows_expand_args, **extra
+            )
         except UsageError as error:
             if not standalone_mode:
                 raise
@@ -79,7 +80,8 @@ class _Commands(TyperGroup):
             _fail("interrupted", 130)
 
 
-#: What typer shows in its help for the value of an option; since 0.29 also for flags, which take none.
+#: What typer shows in its help for the value of an option; since 0.29 also for flags, which take
+#: none.
 _shown: Any = getattr(TyperOption, "display_type_rich", None)
 
 
@@ -91,7 +93,8 @@ if _shown is not None:
     TyperOption.display_type_rich = _shown_of_values  # type: ignore[assignment, method-assign]
 
 
-#: As a shell tells of a program that a closed pipe has ended: not all was written, and a training not finished.
+#: As a shell tells of a program that a closed pipe has ended: not all was written, and a training
+#: not finished.
 _PIPE_CLOSED = 128 + 13
 
 app = typer.Typer(
@@ -112,14 +115,19 @@ app.command("evaluate")(evaluate)
 app.command("reproduce")(reproduce)
 app.command("report")(report)
 app.command("convert")(convert)
-app.command("bench")(bench)
 app.command("doctor")(doctor)
 
 
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version and what it runs on.")
+        bool,
+        typer.Option(
+            "--version",
+            callback=print_version,
+            is_eager=True,
+            help="Print the version and what it runs on.",
+        ),
     ] = False,
 ) -> None:
     """Learn from directed graphs with node and edge labels."""
@@ -134,7 +142,12 @@ def main() -> None:
     except MemoryError:
         _fail("out of memory; give it less at once, or a machine with more", 2)
     except OSError as error:
-        _fail(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error), 2)
+        _fail(
+            f"{error.filename}: {error.strerror}"
+            if error.filename and error.strerror
+            else str(error),
+            2,
+        )
 
 
 def run() -> NoReturn:
@@ -159,6 +172,8 @@ def run() -> NoReturn:
 
 
 def _fail(message: str, code: int) -> NoReturn:
-    line = "".join(letter if letter.isprintable() else " " for letter in message)  # names of files can hold anything
+    line = "".join(
+        letter if letter.isprintable() else " " for letter in message
+    )  # names of files can hold anything
     typer.echo(f"edgnn: {line}", err=True)
     sys.exit(code)

@@ -13,11 +13,11 @@ import typer
 from edgnn.cli._progress import can_redraw, duration
 
 if TYPE_CHECKING:
-    from edgnn.experiments import Cell
-    from edgnn.experiments._cells import Task
-    from edgnn.experiments._plan import Plan
-    from edgnn.experiments._runner import Expected
-    from edgnn.experiments._workers import Report
+    from edgnn.studies import Cell
+    from edgnn.studies._cells import Task
+    from edgnn.studies._plan import Plan
+    from edgnn.studies._runner import Expected
+    from edgnn.studies._workers import Report
 
 _MOST_LINES = 20
 _SECONDS_BETWEEN_LINES = 60.0
@@ -96,7 +96,13 @@ class _Lines(CellsProgress):
             return
         self.last = now
         took = "failed" if report.seconds is None else duration(report.seconds)
-        self.say(", ".join(filter(None, [f"cell {self.done} of {self.total}: {report.task}: {took}", self.left()])))
+        self.say(
+            ", ".join(
+                filter(
+                    None, [f"cell {self.done} of {self.total}: {report.task}: {took}", self.left()]
+                )
+            )
+        )
 
 
 class _Bar(CellsProgress):
@@ -109,7 +115,9 @@ class _Bar(CellsProgress):
         super().__init__(plan, expected, jobs)
         self.bar = Progress(
             BarColumn(bar_width=24),
-            TextColumn("cell {task.completed:.0f} of {task.total:.0f}  {task.fields[left]}  {task.fields[running]}"),
+            TextColumn(
+                "cell {task.completed:.0f} of {task.total:.0f}  {task.fields[left]}  {task.fields[running]}"
+            ),
             console=Console(stderr=True),
             transient=True,
         )
@@ -122,11 +130,15 @@ class _Bar(CellsProgress):
         shown = [f"{cell.row} {cell.dataset} {cell.run}" for cell in self.running]
         running = ", ".join(shown[:4]) + (f" and {len(shown) - 4} more" if len(shown) > 4 else "")
         failed = f"{self.failed} failed  " if self.failed else ""
-        self.bar.update(self.task, completed=self.done, left=self.left(), running=f"{failed}[dim]{running}[/]")
+        self.bar.update(
+            self.task, completed=self.done, left=self.left(), running=f"{failed}[dim]{running}[/]"
+        )
 
 
 @contextmanager
-def cells_progress(plan: Plan, expected: Expected, jobs: int, quiet: bool) -> Iterator[CellsProgress]:
+def cells_progress(
+    plan: Plan, expected: Expected, jobs: int, quiet: bool
+) -> Iterator[CellsProgress]:
     """Show progress while the block runs."""
     if quiet:
         yield CellsProgress(plan, expected, jobs)

@@ -16,13 +16,16 @@ from edgnn.cli._parameters import value_of
 from edgnn.errors import EdgnnError
 
 if TYPE_CHECKING:
-    from edgnn.datasets import Dataset
-    from edgnn.experiments import Recipe
+    from edgnn.io.datasets import Dataset
+    from edgnn.studies import Recipe
 
 _DEFAULT_VALIDATION = 0.1
 
 Config = Annotated[
-    Path | None, typer.Option("--config", exists=True, dir_okay=False, help="A TOML file of options; flags override it.")
+    Path | None,
+    typer.Option(
+        "--config", exists=True, dir_okay=False, help="A TOML file of options; flags override it."
+    ),
 ]
 SettingsRow = Annotated[
     str | None,
@@ -37,7 +40,10 @@ SettingsRow = Annotated[
 
 def told_options(**flags: Any) -> dict[str, Any]:
     """Return the flags that were used, as plain values."""
-    plain: dict[str, Any] = {name: str(value) if isinstance(value, str | Path) else value for name, value in flags.items()}
+    plain: dict[str, Any] = {
+        name: str(value) if isinstance(value, str | Path) else value
+        for name, value in flags.items()
+    }
     plain["options"] = parse_options(flags["options"]) or None
     return {name: value for name, value in plain.items() if value is not None}
 
@@ -46,7 +52,7 @@ def read_config(path: Path | None, options: Iterable[str]) -> tuple[dict[str, An
     """Return what a TOML file says of the command's own options, and of the estimator's parameters."""
     if path is None:
         return {}, {}
-    from edgnn.experiments._names import similar
+    from edgnn.studies._names import similar
 
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -57,24 +63,35 @@ def read_config(path: Path | None, options: Iterable[str]) -> tuple[dict[str, An
     for key, value in document.items():
         name = key.replace("-", "_")
         if name not in own and name not in known:
-            raise EdgnnError(f"{path} has the key {key!r}, which is unknown{similar(name, own | known)}")
+            raise EdgnnError(
+                f"{path} has the key {key!r}, which is unknown{similar(name, own | known)}"
+            )
         chosen[name not in own][name] = value_of(value)
     return chosen
 
 
 def parameter_names() -> set[str]:
     """Return the names of all models' parameters that can be set from outside."""
-    from edgnn import baselines, estimators
-    from edgnn.experiments._estimators import NOT_PARAMETERS
+    from edgnn import models
+    from edgnn.studies._estimators import NOT_PARAMETERS
 
-    kinds = [getattr(estimators, f"{level}{task}") for level in ("Graph", "Node") for task in ("Classifier", "Regressor")]
-    kinds += [getattr(baselines, name) for rival in baselines.RIVALS.values() for name in (rival.graph, rival.node) if name]
+    kinds = [
+        getattr(models, f"{level}{task}")
+        for level in ("Graph", "Node")
+        for task in ("Classifier", "Regressor")
+    ]
+    kinds += [
+        getattr(models, name)
+        for rival in models.RIVALS.values()
+        for name in (rival.graph, rival.node)
+        if name
+    ]
     return {name for kind in kinds for name in kind._get_param_names()} - set(NOT_PARAMETERS)
 
 
 def recipe_of(row: str | None, data: Dataset) -> Recipe | None:
     """Return the stored settings of a row for a data set."""
-    from edgnn.experiments import recipe
+    from edgnn.studies import recipe
 
     return None if row is None else recipe(row, data.level, data.name)
 
@@ -86,19 +103,28 @@ def validation_of(told: Any, row: Recipe | None) -> float | str | None:
     meant: float | str | None = value_of(told)
     if meant is None or meant == "first-fifth" or (isinstance(meant, float) and 0 < meant < 1):
         return meant
-    raise EdgnnError(f"validation={told!r}: choose a share between 0 and 1, first-fifth (of a published training part) or none")
+    raise EdgnnError(
+        f"validation={told!r}: choose a share between 0 and 1, first-fifth (of a published training part) or none"
+    )
 
 
 def make_estimator(
-    data: Dataset, parameters: Mapping[str, Any], *, model: str = "edgnn", validation: float | str | None, seed: int
-) -> Any:  # fmt: skip
+    data: Dataset,
+    parameters: Mapping[str, Any],
+    *,
+    model: str = "edgnn",
+    validation: float | str | None,
+    seed: int,
+) -> Any:
     """Return the estimator of a model for a data set."""
-    from edgnn.experiments import _estimators
+    from edgnn.studies import _estimators
 
     if "random_state" in parameters:
         raise EdgnnError("random_state follows from --seed")
     if "fanout" in parameters and data.level == "graph":
-        raise EdgnnError("fanout says how many neighbors of a node are read, and these are graphs: leave it out")
+        raise EdgnnError(
+            "fanout says how many neighbors of a node are read, and these are graphs: leave it out"
+        )
     chosen = dict(parameters)
     if "class_weight" in chosen:
         chosen["class_weight"] = class_weight_of(chosen["class_weight"], data.class_names)

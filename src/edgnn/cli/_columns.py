@@ -23,10 +23,18 @@ def columns_line(uses: Sequence[ColumnUse], taken: Sequence[str] = ()) -> list[s
         Columns that are used by others than the reader.
     """
     left = {use.path.name: [name for name in use.unused if name not in taken] for use in uses}
-    named = [f"{_list(names)} ({table})" if len(uses) > 1 else _list(names) for table, names in left.items() if names]
+    named = [
+        f"{_list(names)} ({table})" if len(uses) > 1 else _list(names)
+        for table, names in left.items()
+        if names
+    ]
     told = _used(uses) + ([f"columns not used: {', '.join(named)}"] if named else [])
     options = [word for use in uses for word in _options(use, taken)] if named else []
-    return ["; ".join(told) + (f"; to use more of them: {' '.join(options)}" if options else "")] if told else []
+    return (
+        ["; ".join(told) + (f"; to use more of them: {' '.join(options)}" if options else "")]
+        if told
+        else []
+    )
 
 
 def _used(uses: Sequence[ColumnUse]) -> list[str]:
@@ -35,12 +43,17 @@ def _used(uses: Sequence[ColumnUse]) -> list[str]:
     if "edge" not in labels:
         return []
     features = [name for use in uses for name in use.features]
-    return [f"{of} labels: {labels.get(of) or 'none'}" for of in ("node", "edge")] + [f"features: {_list(features) or 'none'}"]
+    return [f"{of} labels: {labels.get(of) or 'none'}" for of in ("node", "edge")] + [
+        f"features: {_list(features) or 'none'}"
+    ]
 
 
 def _options(use: ColumnUse, taken: Sequence[str]) -> Iterator[str]:
     """Yield what would have a table's columns read as well."""
-    words, numbers = ([name for name in names if name not in taken and "," not in name] for names in (use.words, use.numbers))
+    words, numbers = (
+        [name for name in names if name not in taken and "," not in name]
+        for names in (use.words, use.numbers)
+    )
     if use.label is None and words:
         yield shlex.join(["-o", f"{use.of}_label={words[0]}"])
     if numbers:

@@ -10,23 +10,55 @@ from pathlib import Path
 
 #: Words by the option that takes them, as the library has them (which a test compares).
 WORDS: dict[str, tuple[str, ...]] = {
-    "activation": ("relu", "cosine", "elu", "gelu", "identity", "leaky_relu", "sigmoid", "sign", "silu", "softplus", "tanh"),
+    "activation": (
+        "relu",
+        "cosine",
+        "elu",
+        "gelu",
+        "identity",
+        "leaky_relu",
+        "sigmoid",
+        "sign",
+        "silu",
+        "softplus",
+        "tanh",
+    ),
     "conv": ("edgnn", "gnn", "joint", "rgcn", "gine"),
     "degree_labels": ("auto", "in", "out", "both", "none"),
     "device": ("cpu", "cuda", "auto"),
     "direction": ("both", "in"),
     "metric": ("accuracy", "balanced_accuracy", "roc_auc", "pr_auc", "f1", "rmse", "mae", "r2"),
     "model": (
-        "edgnn", "gnn", "joint", "ridge", "blend", "majority", "csm", "wlsp", "rgcn", "wl-rdf", "rdf2vec", "wl-subtree", "gin",
+        "edgnn",
+        "gnn",
+        "joint",
+        "ridge",
+        "blend",
+        "majority",
+        "csm",
+        "wlsp",
+        "rgcn",
+        "wl-rdf",
+        "rdf2vec",
+        "wl-subtree",
+        "gin",
     ),
     "precision": ("float32", "float64", "bfloat16"),
     "protocol": ("cv10x10", "train-cv10", "holdout", "split", "scaffold"),
     "question": ("io", "wl", "layer", "fleet", "scale", "order", "rivals", "serve"),
     "readout": ("sum", "mean", "max"),
     "settings": ("paper", "closest", "rgcn"),
-    "table": ("graph-datasets", "node-datasets", "graphs", "nodes", "nodes-repeated", "develop", "beyond"),
+    "table": (
+        "graph-datasets",
+        "node-datasets",
+        "graphs",
+        "nodes",
+        "nodes-repeated",
+        "develop",
+        "beyond",
+    ),
     "unknown": ("zero", "error"),
-}  # fmt: skip
+}
 
 
 def words(what: str) -> Callable[[str], list[str]]:
@@ -44,7 +76,9 @@ def sources(incomplete: str) -> list[str]:
     named = data_sets(incomplete)
     if not named or "/" in incomplete:
         return []
-    return named + sorted(entry.name for entry in _here() if entry.name.startswith(incomplete or "\0"))
+    return named + sorted(
+        entry.name for entry in _here() if entry.name.startswith(incomplete or "\0")
+    )
 
 
 def several(complete: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
@@ -64,7 +98,11 @@ def _starting(incomplete: str, choices: tuple[str, ...]) -> list[str]:
 @cache
 def _registered() -> tuple[str, ...]:
     """Return the names of the registered sets; read from the file itself, as the room of data sets imports torch."""
-    return tuple(tomllib.loads(files("edgnn").joinpath("datasets/registry.toml").read_text(encoding="utf-8"))["sets"])
+    return tuple(
+        tomllib.loads(
+            files("edgnn").joinpath("io/datasets/registry.toml").read_text(encoding="utf-8")
+        )["sets"]
+    )
 
 
 def _here() -> list[Path]:

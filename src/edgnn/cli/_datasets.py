@@ -12,13 +12,19 @@ from edgnn.cli._complete import sources
 from edgnn.errors import EdgnnError
 
 if TYPE_CHECKING:
-    from edgnn.datasets import Dataset
+    from edgnn.io.datasets import Dataset
 
-DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Look here first; laid out as TUDataset/NAME and rdf/NAME.")]
+DataDir = Annotated[
+    Path | None,
+    typer.Option("--data-dir", help="Look here first; laid out as TUDataset/NAME and rdf/NAME."),
+]
 Options = Annotated[
     list[str] | None,
     typer.Option(
-        "--option", "-o", metavar="NAME=VALUE", help="An option of the file's reader, such as source=from; repeatable."
+        "--option",
+        "-o",
+        metavar="NAME=VALUE",
+        help="An option of the file's reader, such as source=from; repeatable.",
     ),
 ]
 _LABELED: tuple[Literal["node", "edge"], ...] = ("node", "edge")
@@ -26,7 +32,11 @@ _MOST_LABELS = 10
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
-datasets_app = typer.Typer(help="List the named data sets, or show one.", invoke_without_command=True, no_args_is_help=False)
+datasets_app = typer.Typer(
+    help="List the named data sets, or show one.",
+    invoke_without_command=True,
+    no_args_is_help=False,
+)
 
 
 @datasets_app.callback()
@@ -34,9 +44,11 @@ def list_sets(context: typer.Context, data_dir: DataDir = None, as_json: Json = 
     """List the named data sets and where each would come from."""
     if context.invoked_subcommand is not None:
         if as_json or data_dir is not None:
-            raise typer.BadParameter(f"put options behind the command: edgnn datasets {context.invoked_subcommand} NAME --json")
+            raise typer.BadParameter(
+                f"put options behind the command: edgnn datasets {context.invoked_subcommand} NAME --json"
+            )
         return
-    from edgnn import datasets
+    from edgnn.io import datasets
 
     rows: list[dict[str, Any]] = []
     for name in datasets.names():
@@ -63,13 +75,19 @@ def list_sets(context: typer.Context, data_dir: DataDir = None, as_json: Json = 
     for row in rows:
         table.add_row(row["name"], row["task"], row["from"], row["description"])
     _console().print(table)
-    _console().print("\nEvery other TU set is loaded by its name too. [bold]edgnn datasets show NAME[/] tells what is in one.")
+    _console().print(
+        "\nEvery other TU set is loaded by its name too. [bold]edgnn datasets show NAME[/] tells what is in one."
+    )
 
 
 @datasets_app.command("show")
 def show(
     name: Annotated[
-        str, typer.Argument(autocompletion=sources, help="A set's name, or a file or folder in any format edgnn reads.")
+        str,
+        typer.Argument(
+            autocompletion=sources,
+            help="A set's name, or a file or folder in any format edgnn reads.",
+        ),
     ],
     option: Options = None,
     data_dir: DataDir = None,
@@ -80,7 +98,7 @@ def show(
 
     options = parse_options(option)
     check_told(name, {"options": options})
-    from edgnn.datasets import load_dataset, summary
+    from edgnn.io.datasets import load_dataset, summary
 
     data = load_dataset(name, data_dir=data_dir, **options)
     if as_json:
@@ -93,8 +111,8 @@ def _print(data: Dataset, columns: list[str]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from edgnn.datasets import class_counts, statistics, stored_both_ways
-    from edgnn.datasets._statistics import label_counts
+    from edgnn.io.datasets import class_counts, statistics, stored_both_ways
+    from edgnn.io.datasets._statistics import label_counts
 
     console = _console()
     rows = statistics(data)
@@ -108,14 +126,23 @@ def _print(data: Dataset, columns: list[str]) -> None:
     if data.paper:
         table.add_row(
             "paper",
-            *("" if row.paper is None else f"[yellow]{row.paper:,}*[/]" if row.differs else f"{row.paper:,}" for row in rows),
+            *(
+                ""
+                if row.paper is None
+                else f"[yellow]{row.paper:,}*[/]"
+                if row.differs
+                else f"{row.paper:,}"
+                for row in rows
+            ),
         )
     console.print(table)
     if data.paper_note:
         console.print(f"* {escape(data.paper_note)}")
     counts = class_counts(data)
     if counts:
-        console.print("\nClasses   " + ", ".join(f"{escape(name)}: {count}" for name, count in counts.items()))
+        console.print(
+            "\nClasses   " + ", ".join(f"{escape(name)}: {count}" for name, count in counts.items())
+        )
     if data.level == "graph" and stored_both_ways(data.graphs):
         console.print("Edges     each is stored both ways; the table counts it once")
     for of in _LABELED:
@@ -149,7 +176,13 @@ def parse_options(options: list[str] | None) -> dict[str, Any]:
         if not equals or not name.isidentifier():
             raise EdgnnError(f"--option takes NAME=VALUE, such as source=from, not {word!r}")
         plain = {"true": True, "false": False, "none": None}
-        parsed[name] = plain[value.lower()] if value.lower() in plain else int(value) if value.isdecimal() else value
+        parsed[name] = (
+            plain[value.lower()]
+            if value.lower() in plain
+            else int(value)
+            if value.isdecimal()
+            else value
+        )
         if isinstance(parsed[name], str) and "," in value and len(value) > 1:
             parsed[name] = value.split(",")
     return parsed

@@ -48,17 +48,35 @@ def explain(
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help=f"The page, an .html file; default: {_PAGE} in the run folder.")
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help=f"The page, an .html file; default: {_PAGE} in the run folder.",
+        ),
     ] = None,
     picture: Annotated[
-        Path | None, typer.Option("--picture", metavar="FILE", help="An .svg file for the drawing of the first item as well.")
+        Path | None,
+        typer.Option(
+            "--picture",
+            metavar="FILE",
+            help="An .svg file for the drawing of the first item as well.",
+        ),
     ] = None,
     by: Annotated[
         str,
-        typer.Option("--by", metavar="SCORE", help="What --picture shades by: score, removal, label or gradient."),
+        typer.Option(
+            "--by",
+            metavar="SCORE",
+            help="What --picture shades by: score, removal, label or gradient.",
+        ),
     ] = "score",
     counter: Annotated[
-        bool, typer.Option("--counter-example/--no-counter-example", help="Look for a change that changes the prediction.")
+        bool,
+        typer.Option(
+            "--counter-example/--no-counter-example",
+            help="Look for a change that changes the prediction.",
+        ),
     ] = True,
     nodes: Annotated[
         str | None,
@@ -77,18 +95,19 @@ def explain(
 ) -> None:
     """Explain predictions: which nodes, edges and labels they rest on.
 
-    Prints the strongest reasons and writes a page (HTML) with the graph drawn, that needs nothing but itself.
+    Prints the strongest reasons and writes a page (HTML) with the graph drawn, that needs nothing
+    but itself.
     """
     check_run(run)
     _check_file(out, "--out", (".html", ".htm"))
     _check_file(picture, "--picture", (".svg",))
     check_here(source, data_dir)
     check_nodes(nodes)
-    from edgnn.datasets._origin import stored_texts
-    from edgnn.estimators import load_estimator
-    from edgnn.estimators._answers import check_known
-    from edgnn.estimators._errors import UnknownLabelWarning
-    from edgnn.estimators._fleet import device_of
+    from edgnn.io.datasets._origin import stored_texts
+    from edgnn.models import load_estimator
+    from edgnn.models.networks._answers import check_known
+    from edgnn.models.networks._errors import UnknownLabelWarning
+    from edgnn.models.networks._fleet import device_of
     from edgnn.report import draw_explanation, write_explanations
     from edgnn.training import RunFolder
 
@@ -110,7 +129,16 @@ def explain(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnknownLabelWarning)
         found = [
-            _explained(estimator, items, place, wanted, _name(items, place, data.name), names, counter, smiles.get(place, ""))
+            _explained(
+                estimator,
+                items,
+                place,
+                wanted,
+                _name(items, place, data.name),
+                names,
+                counter,
+                smiles.get(place, ""),
+            )
             for place in _followed(chosen, as_json)
         ]
     page = folder.path / _PAGE if out is None else out
@@ -118,9 +146,18 @@ def explain(
     lead = f"{run.resolve().name} on {Path(data.name).name}"
     write_explanations(page, found, lead=lead, command=command)
     if picture is not None:
-        _write(picture, draw_explanation(found[0], by=cast(Any, by), title=f"{found[0].title}: {found[0].said}"))
+        _write(
+            picture,
+            draw_explanation(
+                found[0], by=cast(Any, by), title=f"{found[0].title}: {found[0].said}"
+            ),
+        )
     if as_json:
-        typer.echo(json.dumps(_values(run, source, page, found), indent=2, ensure_ascii=False, allow_nan=False))
+        typer.echo(
+            json.dumps(
+                _values(run, source, page, found), indent=2, ensure_ascii=False, allow_nan=False
+            )
+        )
     else:
         from edgnn.cli._explain_show import print_explanations
 
@@ -143,11 +180,13 @@ def _check_file(path: Path | None, flag: str, endings: tuple[str, ...]) -> None:
     """Raise before long work where the result could not be written, or the name would promise another kind of file."""
     check_place(path, flag)
     if path is not None and path.suffix.lower() not in endings:
-        raise EdgnnError(f"{flag} {path}: the file will be {endings[0][1:].upper()}; let its name end in {endings[0]}")
+        raise EdgnnError(
+            f"{flag} {path}: the file will be {endings[0][1:].upper()}; let its name end in {endings[0]}"
+        )
 
 
 def _check_by(by: str) -> None:
-    from edgnn.experiments._names import unknown_name
+    from edgnn.studies._names import unknown_name
 
     if by not in _SCORES:
         raise unknown_name(EdgnnError, "score", by, _SCORES, " for --by")
@@ -164,7 +203,7 @@ def _chosen(items: Graphs | Nodes, told: Sequence[str] | None) -> list[int]:
 
 def _places(items: Graphs | Nodes, word: str) -> list[int]:
     """Return the positions that a word names: a name goes first, then a number, a range, all."""
-    from edgnn.estimators._answers import identities
+    from edgnn.models.networks._answers import identities
 
     names = [str(name) for name in identities(items)["id"]]
     exact = [place for place, name in enumerate(names) if name == word]
@@ -175,7 +214,11 @@ def _places(items: Graphs | Nodes, word: str) -> list[int]:
     first, dash, last = word.partition("-")
     if len(word) < _LONGEST and first.isdecimal() and (last if dash else first).isdecimal():
         return _numbered(items, word, int(first), int(last or first))
-    tails = [place for place, name in enumerate(names) if name.replace("#", "/").rpartition("/")[2] == word]
+    tails = [
+        place
+        for place, name in enumerate(names)
+        if name.replace("#", "/").rpartition("/")[2] == word
+    ]
     if tails:
         return tails[:1]
     raise EdgnnError(f"there is no item {word!r}; {_hint(word, names)}")
@@ -186,8 +229,14 @@ def _numbered(items: Graphs | Nodes, word: str, first: int, last: int) -> list[i
     from edgnn.graphs import Nodes
 
     if last < first:
-        raise EdgnnError(f"--item {word}: a range goes from the smaller number to the larger, as in --item {last}-{first}")
-    own = items.index.tolist() if isinstance(items, Nodes) and items.names is None else range(len(items))
+        raise EdgnnError(
+            f"--item {word}: a range goes from the smaller number to the larger, as in --item {last}-{first}"
+        )
+    own = (
+        items.index.tolist()
+        if isinstance(items, Nodes) and items.names is None
+        else range(len(items))
+    )
     place = {number: position for position, number in enumerate(own)}
     missing = next((number for number in range(first, last + 1) if number not in place), None)
     if missing is None:
@@ -222,14 +271,16 @@ def _edits(first: str, second: str) -> int:
     return sum(max(i2 - i1, j2 - j1) for kind, i1, i2, j1, j2 in steps if kind != "equal")
 
 
-def _smiles(source: str, config: dict[str, Any], told: dict[str, Any], graphs: Graphs) -> dict[int, str]:
+def _smiles(
+    source: str, config: dict[str, Any], told: dict[str, Any], graphs: Graphs
+) -> dict[int, str]:
     """Return the SMILES of the molecules that have other names, as their table has it; none where rows cannot be told apart."""
     from edgnn.cli._source import format_of
-    from edgnn.datasets import find
-    from edgnn.datasets._origin import reading_options
     from edgnn.io._files import open_binary
     from edgnn.io._molecule_files import column_of, table
     from edgnn.io._rdkit import read_smiles
+    from edgnn.io.datasets import find
+    from edgnn.io.datasets._origin import reading_options
 
     if find(source) is not None or not Path(source).is_file() or graphs.graph_names is None:
         return {}
@@ -242,7 +293,9 @@ def _smiles(source: str, config: dict[str, Any], told: dict[str, Any], graphs: G
         place = column_of(header, column, source)
         found = [row[place].strip() for _, row in rows]
     if len(found) != len(graphs):
-        found = [text for text in found if read_smiles(text)[0] is not None]  # others may have been left out
+        found = [
+            text for text in found if read_smiles(text)[0] is not None
+        ]  # others may have been left out
     if len(found) != len(graphs):
         return {}
     return {number: text for number, text in enumerate(found) if text != graphs.graph_names[number]}
@@ -250,11 +303,18 @@ def _smiles(source: str, config: dict[str, Any], told: dict[str, Any], graphs: G
 
 def _target(estimator: Any, word: str, names: Sequence[str]) -> Any:
     """Return the class, label or output that a word names, as the estimator calls it."""
-    from edgnn.experiments._names import unknown_name
+    from edgnn.studies._names import unknown_name
 
     encoding = estimator._encoding
-    known = encoding.classes.tolist() if encoding.task == "classes" else list(range(encoding.outputs))
-    called = {str(names[value]) if isinstance(value, int) and 0 <= value < len(names) else str(value): value for value in known}
+    known = (
+        encoding.classes.tolist() if encoding.task == "classes" else list(range(encoding.outputs))
+    )
+    called = {
+        str(names[value])
+        if isinstance(value, int) and 0 <= value < len(names)
+        else str(value): value
+        for value in known
+    }
     folded = {name.casefold(): value for name, value in called.items()}
     if word in called or word.casefold() in folded:
         return called.get(word, folded.get(word.casefold()))
@@ -263,8 +323,15 @@ def _target(estimator: Any, word: str, names: Sequence[str]) -> Any:
 
 
 def _explained(
-    estimator: Any, items: Graphs | Nodes, place: int, target: Any, name: str, names: Sequence[str], counter: bool, smiles: str
-) -> Explained:  # fmt: skip
+    estimator: Any,
+    items: Graphs | Nodes,
+    place: int,
+    target: Any,
+    name: str,
+    names: Sequence[str],
+    counter: bool,
+    smiles: str,
+) -> Explained:
     """Explain one item, with all that belongs to it."""
     from edgnn.explain import counter_example, explain, fidelity
     from edgnn.report import Explained
@@ -277,7 +344,9 @@ def _explained(
         found,
         name,
         fidelity(estimator, found, take="label" if found.by_label else "element"),
-        counter_example(estimator, one, target=found.target if task == "labels" else None) if searched else None,
+        counter_example(estimator, one, target=found.target if task == "labels" else None)
+        if searched
+        else None,
         searched,
         tuple(names),
         smiles,
@@ -290,7 +359,11 @@ def _name(items: Graphs | Nodes, place: int, source: str) -> str:
 
     if not isinstance(items, Graphs):
         return ""
-    return f"{Path(source).name} {place}" if items.graph_names is None else str(items.graph_names[place])
+    return (
+        f"{Path(source).name} {place}"
+        if items.graph_names is None
+        else str(items.graph_names[place])
+    )
 
 
 def _write(path: Path, text: str) -> None:
@@ -305,5 +378,7 @@ def _values(run: Path, source: str, page: Path, found: list[Explained]) -> dict[
     from edgnn.evaluation._plain import plain
     from edgnn.report._explanation import values_of
 
-    told: dict[str, Any] = plain({"run": str(run), "source": source, "page": str(page), "items": list(map(values_of, found))})
+    told: dict[str, Any] = plain(
+        {"run": str(run), "source": source, "page": str(page), "items": list(map(values_of, found))}
+    )
     return told

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 _REASONS, _FEW, _BAR, _LONGEST = 8, 5, 12, 90
 
 
-def print_explanations(found: list[Explained], page: Path, items: int, first: bool, level: str) -> None:
+def print_explanations(
+    found: list[Explained], page: Path, items: int, first: bool, level: str
+) -> None:
     """Print a few explanations as a whole, of many only the predictions, and where the page is."""
     from rich.markup import escape
 
@@ -31,20 +33,28 @@ def print_explanations(found: list[Explained], page: Path, items: int, first: bo
 
 
 def _print(console: Any, item: Explained, *, explained: bool) -> None:
-    from edgnn.draw._shade import signed
     from edgnn.report._explanation_words import counter_text, fidelity_text
+    from edgnn.report.draw._shade import signed
 
     console.print(f"{_said(item)}\n")
     reasons = item.explanation.reasons(_REASONS)
     if reasons:
         largest = max(abs(reason.contribution) for reason in reasons)
         table = _table(
-            item.without, f"{item.measure} falls by" if item.explanation.probability is None else "log-odds fall by", ""
+            item.without,
+            f"{item.measure} falls by"
+            if item.explanation.probability is None
+            else "log-odds fall by",
+            "",
         )
         for reason in reasons:
             color = "red" if reason.contribution > 0 else "blue"
             bar = "█" * round(_BAR * abs(reason.contribution) / largest) if largest else ""
-            table.add_row(_safe(item.reason_text(reason), _LONGEST), signed(reason.contribution), f"[{color}]{bar}[/]")
+            table.add_row(
+                _safe(item.reason_text(reason), _LONGEST),
+                signed(reason.contribution),
+                f"[{color}]{bar}[/]",
+            )
         table.columns[2].justify = "left"
         console.print(table)
         if explained:

@@ -12,27 +12,36 @@ from edgnn._places import check_new_export, check_run
 from edgnn.cli._datasets import Json
 
 if TYPE_CHECKING:
-    from edgnn.estimators._export import Exported
+    from edgnn.models.networks._export import Exported
 
 
 def export(
     run: Annotated[Path, typer.Argument(help="A run folder of edgnn train.")],
-    out: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="A new folder for the program and what belongs to it.")],
-    device: Annotated[str, typer.Option("--device", help="What the program is for: cpu, cuda, cuda:1 or auto.")] = "cpu",
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", metavar="FOLDER", help="A new folder for the program and what belongs to it."
+        ),
+    ],
+    device: Annotated[
+        str, typer.Option("--device", help="What the program is for: cpu, cuda, cuda:1 or auto.")
+    ] = "cpu",
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Throw away the exported model that is in the folder.")
+        bool,
+        typer.Option("--overwrite", help="Throw away the exported model that is in the folder."),
     ] = False,
     as_json: Json = False,
 ) -> None:
     """Write a trained model as a program (torch.export) that predicts in a process that has torch alone.
 
-    It takes any number of nodes, edges and graphs, and is compared with the model on random graphs before the folder appears.
+    It takes any number of nodes, edges and graphs, and is compared with the model on random graphs
+    before the folder appears.
     """
     check_run(run)
     check_new_export(out, overwrite)
-    from edgnn.datasets._origin import stored_texts
-    from edgnn.estimators import load_estimator
-    from edgnn.estimators._export import export as write
+    from edgnn.io.datasets._origin import stored_texts
+    from edgnn.models import load_estimator
+    from edgnn.models.networks._export import export as write
     from edgnn.training import RunFolder
 
     config = RunFolder.open(run).config
@@ -49,13 +58,24 @@ def export(
 
 def _as_json(run: Path, found: Exported) -> str:
     checked = {name: getattr(found.checked, name) for name in found.checked.__dataclass_fields__}
-    plain = {"run": str(run), "folder": str(found.path), "files": found.files, "device": found.device, "checked": checked}
+    plain = {
+        "run": str(run),
+        "folder": str(found.path),
+        "files": found.files,
+        "device": found.device,
+        "checked": checked,
+    }
     return json.dumps(plain, indent=2, ensure_ascii=False)
 
 
 def _as_text(run: Path, found: Exported) -> str:
-    checked, files = found.checked, ", ".join(f"{name} ({size / 1000:,.1f} kB)" for name, size in found.files.items())
-    items = f"{checked.graphs} random graphs" + ("" if checked.items == checked.graphs else f", {checked.items} of their nodes")
+    checked, files = (
+        found.checked,
+        ", ".join(f"{name} ({size / 1000:,.1f} kB)" for name, size in found.files.items()),
+    )
+    items = f"{checked.graphs} random graphs" + (
+        "" if checked.items == checked.graphs else f", {checked.items} of their nodes"
+    )
     return (
         f"{found.path}: {files}\n"
         f"checked on {items} of {checked.collections} sizes: predictions differ by at most {checked.difference:.1e}\n"

@@ -23,7 +23,8 @@ class Interrupt:
 def softly_interrupted(*, when: bool = True, patient: bool = False) -> Iterator[Interrupt]:
     """Take note of the first Ctrl-C; the second one, or any where there are no epochs to wait for, interrupts at once.
 
-    With ``patient``, none does: torchrun passes on each one that the terminal has sent to all processes already.
+    With ``patient``, none does: torchrun passes on each one that the terminal has sent to all
+    processes already.
     """
     interrupt = Interrupt()
     if not when or threading.current_thread() is not threading.main_thread():
@@ -34,7 +35,9 @@ def softly_interrupted(*, when: bool = True, patient: bool = False) -> Iterator[
         if interrupt.asked and not patient:
             raise KeyboardInterrupt
         if not interrupt.asked:
-            os.write(2, _SAID_ONCE if patient else _SAID)  # a stream may be in the middle of a write
+            os.write(
+                2, _SAID_ONCE if patient else _SAID
+            )  # a stream may be in the middle of a write
         interrupt.asked = True
 
     before = signal.signal(signal.SIGINT, note)

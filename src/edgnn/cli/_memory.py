@@ -16,19 +16,30 @@ from edgnn.errors import EdgnnError
 
 MemoryOption = Annotated[
     str | None,
-    typer.Option("--memory", metavar="SIZE", help="Take no more memory than this, such as 2GiB or 500MB; more is an error."),
+    typer.Option(
+        "--memory",
+        metavar="SIZE",
+        help="Take no more memory than this, such as 2GiB or 500MB; more is an error.",
+    ),
 ]
 
-_SIZE = re.compile(r"\s*(\d{1,15}(?:\.\d{1,6})?)\s*(?:([kmgt])(i?)b?|b)?\s*", re.IGNORECASE | re.ASCII)
+_SIZE = re.compile(
+    r"\s*(\d{1,15}(?:\.\d{1,6})?)\s*(?:([kmgt])(i?)b?|b)?\s*", re.IGNORECASE | re.ASCII
+)
 _UNITS = {unit: power for power, unit in enumerate(("", "k", "m", "g", "t"))}
 _STATUS = Path("/proc/self/status")
 #: What is left to a command at least, beyond what the program itself takes.
 _LEAST_ROOM = 64 * 2**20
 _SHARE_FOR_STATES = 4
 _NO_MEMORY = (
-    "out of memory", "can't allocate memory", "cannot allocate memory", "not enough memory", "unable to allocate", "alloc of size",
+    "out of memory",
+    "can't allocate memory",
+    "cannot allocate memory",
+    "not enough memory",
+    "unable to allocate",
+    "alloc of size",
     "bad_alloc",
-)  # fmt: skip
+)
 
 
 def parse_size(text: str) -> int:
@@ -47,15 +58,16 @@ def parse_size(text: str) -> int:
 def ceiling(told: str | None, *sources: str | Path | None) -> Iterator[None]:
     """Hold this process, and those that it starts, to a ceiling while the block lasts.
 
-    What exceeds it fails at once, before the machine swaps; the error says so. Outputs of node models are computed layer by layer
-    where all at once would take more than a quarter of it.
+    What exceeds it fails at once, before the machine swaps; the error says so. Outputs of node
+    models are computed layer by layer where all at once would take more than a quarter of it.
 
     Parameters
     ----------
     told : str, optional
         The ceiling, as of :func:`parse_size`; without it nothing is done.
     *sources : path or str, optional
-        Data: folders of arrays among it are mapped, and what is mapped is the system's to keep or drop.
+        Data: folders of arrays among it are mapped, and what is mapped is the system's to keep or
+        drop.
     """
     if told is None:
         yield
@@ -63,7 +75,10 @@ def ceiling(told: str | None, *sources: str | Path | None) -> Iterator[None]:
     size = parse_size(told)
     from edgnn.training._layerwise import states_within
 
-    with _limited(told, size, sum(map(mapped_bytes, sources))) as lift, states_within(size // _SHARE_FOR_STATES):
+    with (
+        _limited(told, size, sum(map(mapped_bytes, sources))) as lift,
+        states_within(size // _SHARE_FOR_STATES),
+    ):
         try:
             yield
         except (MemoryError, RuntimeError, OSError, EdgnnError) as error:
@@ -90,12 +105,16 @@ def mapped_bytes(source: str | Path | None) -> int:
 def _limited(told: str, size: int, mapped: int) -> Iterator[Callable[[], None]]:
     """Limit the memory of the process; the limit before comes back afterwards, or when it is lifted."""
     if sys.platform != "linux":
-        raise EdgnnError(f"--memory {told}: only Linux holds a process to a ceiling; leave it out, or run it in a container")
+        raise EdgnnError(
+            f"--memory {told}: only Linux holds a process to a ceiling; leave it out, or run it in a container"
+        )
     import resource
 
     import torch
 
-    torch.ones(2**18).exp_()  # threads that are started later than this could not be told that there is no room for them
+    torch.ones(
+        2**18
+    ).exp_()  # threads that are started later than this could not be told that there is no room for them
     reserved, used = _status("VmData"), _status("RssAnon")
     if size < used + _LEAST_ROOM:
         raise EdgnnError(
@@ -123,7 +142,11 @@ def _status(field: str) -> int:
 
 
 def _is_of_memory(error: BaseException) -> bool:
-    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
+    if isinstance(error, MemoryError) or (
+        isinstance(error, OSError) and error.errno == errno.ENOMEM
+    ):
         return True
     said = str(error).lower()
-    return "cuda" not in said and any(mark in said for mark in _NO_MEMORY)  # a device has memory of its own
+    return "cuda" not in said and any(
+        mark in said for mark in _NO_MEMORY
+    )  # a device has memory of its own

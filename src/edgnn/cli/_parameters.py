@@ -15,12 +15,26 @@ from edgnn.errors import EdgnnError
 
 ValidationShare = Annotated[
     str | None,
-    typer.Option("--validation", metavar="SHARE", help="Share of all items that chooses the epoch, or none; default 0.1."),
+    typer.Option(
+        "--validation",
+        metavar="SHARE",
+        help="Share of all items that chooses the epoch, or none; default 0.1.",
+    ),
 ]
-Seed = Annotated[int | None, typer.Option("--seed", min=0, metavar="N", help="What everything random follows from; default 0.")]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        "--seed", min=0, metavar="N", help="What everything random follows from; default 0."
+    ),
+]
 Device = Annotated[
     str | None,
-    typer.Option("--device", metavar="NAME", autocompletion=words("device"), help="cpu, cuda, cuda:1 or auto; default cpu."),
+    typer.Option(
+        "--device",
+        metavar="NAME",
+        autocompletion=words("device"),
+        help="cpu, cuda, cuda:1 or auto; default cpu.",
+    ),
 ]
 
 
@@ -42,7 +56,11 @@ class Flag:
 _MODEL = (
     ("layers", "N", "How many layers; default 2."),
     ("hidden", "N", "How wide they are; default 64."),
-    ("conv", "NAME", "The layer: edgnn (Eq. 4 of the paper), gnn (blind to edges' labels), joint, rgcn, gine."),
+    (
+        "conv",
+        "NAME",
+        "The layer: edgnn (Eq. 4 of the paper), gnn (blind to edges' labels), joint, rgcn, gine.",
+    ),
     ("activation", "NAME", "relu, cosine, tanh and others."),
     ("dropout", "RATE", "Of each layer's result; default 0 for graphs, 0.5 for nodes."),
     ("batch_norm", None, "Normalize after each activation; default for graphs."),
@@ -55,15 +73,35 @@ _MODEL = (
 _TRAINING = (
     ("learning_rate", "RATE", "Default 0.001 for graphs, 0.005 for nodes."),
     ("weight_decay", "RATE", "Default 0.0005 for graphs, 0 for nodes."),
-    ("batch_size", "N", "Graphs or nodes per step, or none for all at once; default 8 graphs, all nodes."),
-    ("fanout", "N[,N]", "Nodes with --batch-size: most neighbors read per node; or per layer, last first, none for the first."),
-    ("max_epochs", "N", "Most epochs; default 40 for graphs, 400 for nodes. The best epoch's weights are kept."),
+    (
+        "batch_size",
+        "N",
+        "Graphs or nodes per step, or none for all at once; default 8 graphs, all nodes.",
+    ),
+    (
+        "fanout",
+        "N[,N]",
+        "Nodes with --batch-size: most neighbors read per node; or per layer, last first, none for the first.",
+    ),
+    (
+        "max_epochs",
+        "N",
+        "Most epochs; default 40 for graphs, 400 for nodes. The best epoch's weights are kept.",
+    ),
     ("patience", "N", "Stop after so many epochs without a lower validation loss; default: never."),
     ("class_weight", "WEIGHTS", "balanced, or NAME=WEIGHT,NAME=WEIGHT."),
-    ("calibrate", None, "Make probabilities honest with a temperature found on the validation part."),
+    (
+        "calibrate",
+        None,
+        "Make probabilities honest with a temperature found on the validation part.",
+    ),
     ("members", "K", "Train an ensemble of K models at once."),
     ("precision", "NAME", "float32, float64 or bfloat16."),
-    ("unknown", "NAME", "What predictions do with labels never seen: zero (count for nothing, warn) or error."),
+    (
+        "unknown",
+        "NAME",
+        "What predictions do with labels never seen: zero (count for nothing, warn) or error.",
+    ),
 )
 FLAGS = tuple(
     Flag(name, metavar, text, panel)
@@ -86,7 +124,10 @@ def takes_parameters(*without: str) -> Callable[[Callable[..., None]], Callable[
                 for name, value in used.items()
                 if value is not None
             }
-            command(**given, parameters={name: several_of(value) for name, value in rest.items()} | chosen)
+            command(
+                **given,
+                parameters={name: several_of(value) for name, value in rest.items()} | chosen,
+            )
 
         own = inspect.signature(command, eval_str=True)
         kept = [parameter for name, parameter in own.parameters.items() if name != "parameters"]
@@ -135,14 +176,24 @@ def several_of(text: str) -> Any:
 def _parameter(flag: Flag) -> inspect.Parameter:
     if flag.metavar is None:
         word = f"{flag.word}/--no-{flag.word[2:]}"
-        option: Any = Annotated[bool | None, typer.Option(word, help=flag.help, rich_help_panel=flag.panel)]
+        option: Any = Annotated[
+            bool | None, typer.Option(word, help=flag.help, rich_help_panel=flag.panel)
+        ]
     else:
         known = words(flag.name) if flag.name in WORDS else None
         option = Annotated[
             str | None,
-            typer.Option(flag.word, metavar=flag.metavar, autocompletion=known, help=flag.help, rich_help_panel=flag.panel),
+            typer.Option(
+                flag.word,
+                metavar=flag.metavar,
+                autocompletion=known,
+                help=flag.help,
+                rich_help_panel=flag.panel,
+            ),
         ]
-    return inspect.Parameter(flag.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option)
+    return inspect.Parameter(
+        flag.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option
+    )
 
 
 def _set_parameter() -> inspect.Parameter:
@@ -155,4 +206,6 @@ def _set_parameter() -> inspect.Parameter:
             rich_help_panel="Training",
         ),
     ]
-    return inspect.Parameter("set_", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option)
+    return inspect.Parameter(
+        "set_", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option
+    )

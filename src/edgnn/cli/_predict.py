@@ -17,19 +17,23 @@ from edgnn.cli._source import SourceArgument, check_here, check_place
 from edgnn.errors import EdgnnError
 
 if TYPE_CHECKING:
-    from edgnn.datasets import Dataset
     from edgnn.graphs import Graphs, Nodes
+    from edgnn.io.datasets import Dataset
 
 
 def predict(
     run: Annotated[Path, typer.Argument(help="A run folder of edgnn train.")],
     source: SourceArgument,
     out: Annotated[
-        Path | None, typer.Option("--out", help="A .csv or .parquet file to write; without it, CSV is printed.")
+        Path | None,
+        typer.Option("--out", help="A .csv or .parquet file to write; without it, CSV is printed."),
     ] = None,
-    probabilities: Annotated[bool, typer.Option(help="A column with the probability of each class.")] = True,
+    probabilities: Annotated[
+        bool, typer.Option(help="A column with the probability of each class.")
+    ] = True,
     uncertainty: Annotated[
-        bool | None, typer.Option(help="Columns that say how sure the model is; default: for ensembles.")
+        bool | None,
+        typer.Option(help="Columns that say how sure the model is; default: for ensembles."),
     ] = None,
     nodes: Annotated[
         str | None,
@@ -43,10 +47,15 @@ def predict(
     unknown: Annotated[
         str | None,
         typer.Option(
-            "--unknown", autocompletion=words("unknown"), help="Labels never seen: zero (count for nothing, warn) or error."
+            "--unknown",
+            autocompletion=words("unknown"),
+            help="Labels never seen: zero (count for nothing, warn) or error.",
         ),
     ] = None,
-    device: Annotated[str, typer.Option("--device", autocompletion=words("device"), help="cpu, cuda, cuda:1 or auto.")] = "cpu",
+    device: Annotated[
+        str,
+        typer.Option("--device", autocompletion=words("device"), help="cpu, cuda, cuda:1 or auto."),
+    ] = "cpu",
     memory: MemoryOption = None,
     option: Options = None,
     data_dir: DataDir = None,
@@ -54,23 +63,31 @@ def predict(
 ) -> None:
     """Predict with a trained model.
 
-    Options of the reader (-o) that the model was trained with hold for new files of the same format.
+    Options of the reader (-o) that the model was trained with hold for new files of the same
+    format.
     """
     check_run(run)
     check_place(out, "--out")
     check_here(source, data_dir)
     check_nodes(nodes)
-    from edgnn.datasets._origin import stored_texts
-    from edgnn.estimators import load_estimator
-    from edgnn.estimators._answers import check_known, identities, prediction_columns, predictions_of
-    from edgnn.estimators._fleet import device_of
-    from edgnn.estimators._session import told_memory
+    from edgnn.io.datasets._origin import stored_texts
+    from edgnn.models import load_estimator
+    from edgnn.models.networks._answers import (
+        check_known,
+        identities,
+        prediction_columns,
+        predictions_of,
+    )
+    from edgnn.models.networks._fleet import device_of
+    from edgnn.models.networks._session import told_memory
     from edgnn.training import RunFolder
 
     with ceiling(memory, source):
         write = _writer(out)
         folder = RunFolder.open(run)
-        estimator = load_estimator(run, device=device, **({} if unknown is None else {"unknown": unknown}))
+        estimator = load_estimator(
+            run, device=device, **({} if unknown is None else {"unknown": unknown})
+        )
         estimator._checked_parameters()
         device_of(device)
         config = folder.config
@@ -92,22 +109,33 @@ def predict(
             uncertainty=len(estimator.best_epoch_) > 1 if uncertainty is None else uncertainty,
         )
         if as_json:
-            rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+            rows = [
+                dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
+            ]
             typer.echo(
-                json.dumps({"run": str(run), "source": source, "predictions": rows}, indent=2, ensure_ascii=False, default=str)
+                json.dumps(
+                    {"run": str(run), "source": source, "predictions": rows},
+                    indent=2,
+                    ensure_ascii=False,
+                    default=str,
+                )
             )
         if write is not None:
             write(columns)
             if not as_json:
-                typer.echo(f"{len(items):,} prediction{'s are' if len(items) != 1 else ' is'} in {out}")
+                typer.echo(
+                    f"{len(items):,} prediction{'s are' if len(items) != 1 else ' is'} in {out}"
+                )
         elif not as_json:
             _print(columns)
 
 
-def load_new(source: str, config: dict[str, Any], told: dict[str, Any], data_dir: Path | None) -> Dataset:
+def load_new(
+    source: str, config: dict[str, Any], told: dict[str, Any], data_dir: Path | None
+) -> Dataset:
     """Load what to predict for, with the reader's options of the training where they fit."""
-    from edgnn.datasets import find, load_dataset
-    from edgnn.datasets._origin import reading_options
+    from edgnn.io.datasets import find, load_dataset
+    from edgnn.io.datasets._origin import reading_options
 
     check_here(source, data_dir)
     if find(source) is not None:
@@ -128,7 +156,7 @@ def items_asked(data: Dataset, level: str, nodes: str | None) -> Graphs | Nodes:
     if nodes == "all":
         return data.graphs.nodes
     check_nodes(nodes)
-    from edgnn.datasets._target_file import named_nodes
+    from edgnn.io.datasets._target_file import named_nodes
 
     return named_nodes(data.graphs, nodes)
 
@@ -136,7 +164,9 @@ def items_asked(data: Dataset, level: str, nodes: str | None) -> Graphs | Nodes:
 def check_nodes(nodes: str | None) -> None:
     """Raise where the file that names nodes is not there."""
     if nodes is not None and nodes != "all" and not exists(nodes):
-        raise EdgnnError(f"--nodes takes a file that names nodes, one per line, or all; there is no file {nodes!r}")
+        raise EdgnnError(
+            f"--nodes takes a file that names nodes, one per line, or all; there is no file {nodes!r}"
+        )
 
 
 def _writer(out: Path | None) -> Any:
@@ -165,12 +195,20 @@ def _write_parquet(out: Path, columns: dict[str, list[Any]]) -> None:
     from edgnn._optional import optional
     from edgnn.io._files import atomic_file
 
-    arrow, parquet = optional("pyarrow", "writing Parquet"), optional("pyarrow.parquet", "writing Parquet")
+    arrow, parquet = (
+        optional("pyarrow", "writing Parquet"),
+        optional("pyarrow.parquet", "writing Parquet"),
+    )
     arrays = {}
     for name, values in columns.items():
         try:
             arrays[name] = arrow.array(values)
-        except (arrow.ArrowException, OverflowError, TypeError, ValueError):  # names of several types
+        except (
+            arrow.ArrowException,
+            OverflowError,
+            TypeError,
+            ValueError,
+        ):  # names of several types
             arrays[name] = arrow.array([str(value) for value in values])
     with atomic_file(out) as stream:
         parquet.write_table(arrow.table(arrays), stream)

@@ -35,13 +35,24 @@ class Progress:
     """
 
     def __init__(self, total: int, what: str, unit: str = "epoch", *, quiet: bool = False) -> None:
-        self._view = _Nothing() if quiet else _Bar(total, what, unit) if can_redraw() else _Lines(total, unit)
+        self._view = (
+            _Nothing()
+            if quiet
+            else _Bar(total, what, unit)
+            if can_redraw()
+            else _Lines(total, unit)
+        )
 
     def __enter__(self) -> Progress:
         self._view.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._view.stop()
 
     def epoch(self, epoch: Any) -> None:
@@ -64,7 +75,10 @@ def losses(epoch: Any) -> dict[str, str]:
     valid = _mean(epoch.valid_loss)
     if not math.isnan(valid):
         least, most = min(epoch.best_epoch), max(epoch.best_epoch)
-        shown |= {"validation loss": f"{valid:.4f}", "best epoch": str(least) if least == most else f"{least}–{most}"}
+        shown |= {
+            "validation loss": f"{valid:.4f}",
+            "best epoch": str(least) if least == most else f"{least}–{most}",
+        }
     active = sum(epoch.active)
     if active < len(epoch.active):
         shown["still training"] = f"{active} of {len(epoch.active)}"
@@ -75,7 +89,9 @@ def losses(epoch: Any) -> dict[str, str]:
 def told_warnings() -> Iterator[None]:
     """Print the package's own warnings as one line each on stderr."""
 
-    def tell(message: Any, category: Any, filename: Any, lineno: Any, file: Any = None, line: Any = None) -> None:
+    def tell(
+        message: Any, category: Any, filename: Any, lineno: Any, file: Any = None, line: Any = None
+    ) -> None:
         typer.echo(f"edgnn: warning: {' '.join(str(message).split())}", err=True)
 
     with warnings.catch_warnings():
@@ -108,7 +124,13 @@ class _Lines(_Nothing):
     """About twenty lines in all, or one every half minute if that is more; far fewer where all is over in a moment."""
 
     def __init__(self, total: int, unit: str) -> None:
-        self.total, self.unit, self.begin, self.first, self.last = total, unit, time.monotonic(), 0, 0.0
+        self.total, self.unit, self.begin, self.first, self.last = (
+            total,
+            unit,
+            time.monotonic(),
+            0,
+            0.0,
+        )
 
     def show(self, number: int, details: dict[str, str]) -> None:
         now = time.monotonic()
@@ -121,7 +143,9 @@ class _Lines(_Nothing):
         left = (now - self.begin) / (number - self.first + 1) * (self.total - number)
         told = [f"{name} {value}" for name, value in details.items()]
         told += [f"{duration(left)} left"] if number < self.total else []
-        typer.echo(f"{self.unit} {number} of {self.total}: {', '.join(told)}".rstrip(": "), err=True)
+        typer.echo(
+            f"{self.unit} {number} of {self.total}: {', '.join(told)}".rstrip(": "), err=True
+        )
 
 
 class _Bar(_Nothing):
@@ -150,7 +174,12 @@ class _Bar(_Nothing):
         self.progress.stop()
 
     def show(self, number: int, details: dict[str, str]) -> None:
-        short = {"training loss": "train", "validation loss": "valid", "best epoch": "best", "still training": "active"}
+        short = {
+            "training loss": "train",
+            "validation loss": "valid",
+            "best epoch": "best",
+            "still training": "active",
+        }
         text = "  ".join(f"{short.get(name, name)} {value}" for name, value in details.items())
         self.progress.update(self.task, completed=number, details=text)
 

@@ -76,7 +76,9 @@ def _share_cores() -> None:
     """Use as many threads as there are cores for each rank of this machine; torchrun would have it be one."""
     import torch
 
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     torch.set_num_threads(max(1, cores // int(os.environ.get("LOCAL_WORLD_SIZE", "1"))))
 
 
@@ -118,7 +120,9 @@ class Lead:
     def __enter__(self) -> Lead:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: Any
+    ) -> None:
         if not self._told:
             with suppress(EdgnnError):
                 self._tell({"code": 0 if kind is None else 2})
@@ -127,7 +131,12 @@ class Lead:
         """Tell the others what to train."""
         import torch
 
-        about = {"path": str(run.path), "config": run.config, "source": source, "threads": torch.get_num_threads()}
+        about = {
+            "path": str(run.path),
+            "config": run.config,
+            "source": source,
+            "threads": torch.get_num_threads(),
+        }
         if self.group is not None:
             self._tell(about)
 

@@ -41,9 +41,15 @@ def report(
     from edgnn.report import write_report
 
     check_place(out, "--out")
-    path, told = (write_report(sources[0], out), {}) if len(sources) == 1 else _compare(sources, out, as_json)
+    path, told = (
+        (write_report(sources[0], out), {})
+        if len(sources) == 1
+        else _compare(sources, out, as_json)
+    )
     typer.echo(
-        json.dumps({"report": str(path)} | told, indent=2 if told else None, ensure_ascii=False) if as_json else str(path)
+        json.dumps({"report": str(path)} | told, indent=2 if told else None, ensure_ascii=False)
+        if as_json
+        else str(path)
     )
     if show:
         typer.launch(path.resolve().as_uri())
@@ -77,12 +83,22 @@ def _print(found: Compared) -> None:
     console.print(table)
     console.print()
     name = escape(found.entries[0].row.title)
-    table = _table(f"minus {name}", "points" if found.metric.percent else "difference", "95 % interval", "p", "")
+    table = _table(
+        f"minus {name}",
+        "points" if found.metric.percent else "difference",
+        "95 % interval",
+        "p",
+        "",
+    )
     table.columns[-1].justify = "left"
     for pair in found.to_first:
         table.add_row(*map(escape, _difference(pair)))
     console.print(table)
-    console.print(how_judged(found.to_first) + " Lower is better." * (not found.metric.higher_is_better) + "\n")
+    console.print(
+        how_judged(found.to_first)
+        + " Lower is better." * (not found.metric.higher_is_better)
+        + "\n"
+    )
 
 
 def _difference(pair: Pair) -> list[str]:
@@ -90,5 +106,15 @@ def _difference(pair: Pair) -> list[str]:
     from edgnn.report._numbers import p_text
 
     assert pair.comparison is not None
-    p = "–" if pair.corrected != pair.corrected else p_text(pair.corrected).removeprefix("p ").removeprefix("= ")
-    return [pair.row.title, told_gap(pair.comparison), told_limits(pair.comparison), p, pair.verdict]
+    p = (
+        "–"
+        if pair.corrected != pair.corrected
+        else p_text(pair.corrected).removeprefix("p ").removeprefix("= ")
+    )
+    return [
+        pair.row.title,
+        told_gap(pair.comparison),
+        told_limits(pair.comparison),
+        p,
+        pair.verdict,
+    ]

@@ -20,9 +20,9 @@ from edgnn.cli._show_tables import print_reproduction
 from edgnn.errors import StudyError
 
 if TYPE_CHECKING:
-    from edgnn.experiments._plan import Asked
-    from edgnn.experiments._reproduce import Reproduction
-    from edgnn.experiments._study import Study
+    from edgnn.studies._plan import Asked
+    from edgnn.studies._reproduce import Reproduction
+    from edgnn.studies._study import Study
 
 _JOBS_ON_DEVICE = 2
 
@@ -45,10 +45,13 @@ def reproduce(
             show_default=False,
         ),
     ] = None,
-    runs: Annotated[int, typer.Option("--runs", min=1, max=1000, metavar="N", help="Runs of every row.")] = 10,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder; one that is there is gone on with.")] = Path(
-        "reproduction"
-    ),
+    runs: Annotated[
+        int, typer.Option("--runs", min=1, max=1000, metavar="N", help="Runs of every row.")
+    ] = 10,
+    out: Annotated[
+        Path,
+        typer.Option("--out", metavar="DIR", help="The folder; one that is there is gone on with."),
+    ] = Path("reproduction"),
     models: Annotated[
         list[str] | None,
         typer.Option(
@@ -61,18 +64,28 @@ def reproduce(
     datasets: Annotated[
         list[str] | None,
         typer.Option(
-            "--datasets", metavar="A,B", autocompletion=several(data_sets), help="Data sets; repeatable; default: all."
+            "--datasets",
+            metavar="A,B",
+            autocompletion=several(data_sets),
+            help="Data sets; repeatable; default: all.",
         ),
     ] = None,
     protocol: Annotated[
         Choice,
         typer.Option(
-            "--protocol", help="paper: the stored settings. nested: layers and width chosen inside the training part."
+            "--protocol",
+            help="paper: the stored settings. nested: layers and width chosen inside the training part.",
         ),
     ] = Choice.paper,
     jobs: Annotated[
         int | None,
-        typer.Option("--jobs", min=1, max=1024, metavar="N", help="Cells at once; default: one per core, 2 on a device."),
+        typer.Option(
+            "--jobs",
+            min=1,
+            max=1024,
+            metavar="N",
+            help="Cells at once; default: one per core, 2 on a device.",
+        ),
     ] = None,
     device: Device = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
@@ -80,10 +93,12 @@ def reproduce(
     as_json: Json = False,
 ) -> None:
     """Fill in the paper's tables: what is done is never computed again, so it may be stopped and repeated at any time."""
-    from edgnn.experiments._reproduce import reproduce as fill_in
-    from edgnn.experiments._study import Study
+    from edgnn.studies._reproduce import reproduce as fill_in
+    from edgnn.studies._study import Study
 
-    asked = _asked(tables or (), runs, _words(models), _words(datasets), protocol, jobs, device, data_dir)
+    asked = _asked(
+        tables or (), runs, _words(models), _words(datasets), protocol, jobs, device, data_dir
+    )
     study = Study.create(out)
     with study.lock(), terminated_softly() as ended:
         study.add_call(_call(context, asked, models, datasets))
@@ -96,7 +111,10 @@ def reproduce(
     _print(made, study, as_json)
     code = _code(made)
     if made.interrupted:
-        typer.echo(f"edgnn: interrupted with {_count(_left(made), 'cell')} left; repeat the command to go on", err=True)
+        typer.echo(
+            f"edgnn: interrupted with {_count(_left(made), 'cell')} left; repeat the command to go on",
+            err=True,
+        )
         code = 143 if ended.terminated else 130
     raise typer.Exit(code)
 
@@ -111,10 +129,10 @@ def _asked(
     device: str | None,
     data_dir: Path | None,
 ) -> Asked:
-    from edgnn.estimators._fleet import device_of
-    from edgnn.experiments._plan import Asked
-    from edgnn.experiments._resources import cores
-    from edgnn.experiments._selection import select
+    from edgnn.models.networks._fleet import device_of
+    from edgnn.studies._plan import Asked
+    from edgnn.studies._resources import cores
+    from edgnn.studies._selection import select
 
     chosen = select(tables, models, datasets)
     place = str(device_of(device or "cpu"))
@@ -138,7 +156,9 @@ def _words(options: Sequence[str] | None) -> list[str]:
     return words
 
 
-def _call(context: typer.Context, asked: Asked, models: list[str] | None, datasets: list[str] | None) -> dict[str, Any]:
+def _call(
+    context: typer.Context, asked: Asked, models: list[str] | None, datasets: list[str] | None
+) -> dict[str, Any]:
     from datetime import UTC, datetime
 
     import edgnn
@@ -158,12 +178,17 @@ def _call(context: typer.Context, asked: Asked, models: list[str] | None, datase
 
 
 def _print(made: Reproduction, study: Study, as_json: bool) -> None:
-    from edgnn.experiments._reproduce import failure_lines
+    from edgnn.studies._reproduce import failure_lines
 
     failures = failure_lines(made)
     if as_json:
         state = {"interrupted": made.interrupted, "left": _left(made), "failures": failures}
-        document = {"out": str(study.path), "seconds": made.seconds, **state, "tables": made.documents}
+        document = {
+            "out": str(study.path),
+            "seconds": made.seconds,
+            **state,
+            "tables": made.documents,
+        }
         typer.echo(json.dumps(document, indent=1, ensure_ascii=False))
     else:
         print_reproduction(made, study)
@@ -173,7 +198,9 @@ def _print(made: Reproduction, study: Study, as_json: bool) -> None:
 
 def _left(made: Reproduction) -> int:
     """Return how many cells are missing still."""
-    return sum(task.count for task in made.plan.todo) - sum(task.count for task, _ in made.plan.took)
+    return sum(task.count for task in made.plan.todo) - sum(
+        task.count for task, _ in made.plan.took
+    )
 
 
 def _code(made: Reproduction) -> int:

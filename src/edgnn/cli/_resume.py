@@ -10,19 +10,21 @@ from edgnn.cli._parameters import value_of
 from edgnn.errors import EdgnnError, RunError
 
 if TYPE_CHECKING:
-    from edgnn.datasets import Dataset
-    from edgnn.estimators import Estimator
+    from edgnn.io.datasets import Dataset
+    from edgnn.models import Estimator
     from edgnn.training import RunFolder
 
 
 def stored_choices(run: RunFolder) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what a run says about its data and its parts."""
-    from edgnn.datasets._origin import loadable_origin
+    from edgnn.io.datasets._origin import loadable_origin
 
     origin, parts = loadable_origin(run.config), run.config.get("parts")
     if origin is not None and isinstance(parts, dict) and {"test", "validation"} <= set(parts):
         return origin, parts
-    raise RunError(f"{run.path / 'config.json'} does not say what the run was trained on; the file is damaged")
+    raise RunError(
+        f"{run.path / 'config.json'} does not say what the run was trained on; the file is damaged"
+    )
 
 
 def judged_part(told: Any, data: Dataset) -> float | str | None:
@@ -36,8 +38,12 @@ def judged_part(told: Any, data: Dataset) -> float | str | None:
 
 
 def check_same(
-    options: Mapping[str, Any], parameters: Mapping[str, Any], run: RunFolder, estimator: Estimator, data: Dataset
-) -> None:  # fmt: skip
+    options: Mapping[str, Any],
+    parameters: Mapping[str, Any],
+    run: RunFolder,
+    estimator: Estimator,
+    data: Dataset,
+) -> None:
     """Raise where a flag, a file or settings ask for something else than the run that is to be resumed has."""
     parts = run.config["parts"]
     row = recipe_of(options.get("settings"), data)
@@ -56,4 +62,6 @@ def check_same(
     for name, value in asked.items():
         if name not in stored or stored[name] != value:
             has = f"{name}={stored[name]!r}" if name in stored else f"no parameter {name!r}"
-            raise RunError(f"the run in {run.path} has {has}, not {value!r}: leave that out to resume it, or start another run")
+            raise RunError(
+                f"the run in {run.path} has {has}, not {value!r}: leave that out to resume it, or start another run"
+            )

@@ -22,28 +22,43 @@ _MOST_MEGABYTES = 2**20
 def serve(
     run: Annotated[Path, typer.Argument(help="A run folder of edgnn train.")],
     host: Annotated[
-        str, typer.Option("--host", help="Address to listen at; the default lets only this machine in, 0.0.0.0 everyone.")
+        str,
+        typer.Option(
+            "--host",
+            help="Address to listen at; the default lets only this machine in, 0.0.0.0 everyone.",
+        ),
     ] = "127.0.0.1",
     allow_host: Annotated[
         list[str] | None,
         typer.Option(
-            "--allow-host", metavar="NAME", help="One more name to be asked for by, such as that of a proxy; repeatable."
+            "--allow-host",
+            metavar="NAME",
+            help="One more name to be asked for by, such as that of a proxy; repeatable.",
         ),
     ] = None,
-    port: Annotated[int, typer.Option("--port", "-p", min=0, max=65535, help="0 for any that is free.")] = 8000,
+    port: Annotated[
+        int, typer.Option("--port", "-p", min=0, max=65535, help="0 for any that is free.")
+    ] = 8000,
     open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     source: Annotated[
         str | None,
         typer.Option(
-            "--source", help="Data whose nodes or graphs can be picked by name; default: what the model was trained on."
+            "--source",
+            help="Data whose nodes or graphs can be picked by name; default: what the model was trained on.",
         ),
     ] = None,
-    max_mb: Annotated[float | None, typer.Option("--max-mb", metavar="MB", help="Largest request; default 32.")] = None,
+    max_mb: Annotated[
+        float | None, typer.Option("--max-mb", metavar="MB", help="Largest request; default 32.")
+    ] = None,
     max_items: Annotated[
-        int | None, typer.Option("--max-items", metavar="N", help="Most graphs or nodes of one request; default 10,000.")
+        int | None,
+        typer.Option(
+            "--max-items", metavar="N", help="Most graphs or nodes of one request; default 10,000."
+        ),
     ] = None,
     seconds: Annotated[
-        float | None, typer.Option("--seconds", metavar="S", help="Longest time for one request; default 60.")
+        float | None,
+        typer.Option("--seconds", metavar="S", help="Longest time for one request; default 60."),
     ] = None,
     device: Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:1 or auto.")] = "cpu",
     option: Options = None,
@@ -56,7 +71,7 @@ def serve(
         check_here(source, data_dir)
     import torch
 
-    from edgnn.estimators._fleet import device_of
+    from edgnn.models.networks._fleet import device_of
     from edgnn.serve import Limits
     from edgnn.serve import serve as serve_until_interrupted
 
@@ -74,7 +89,11 @@ def serve(
 
     def said(address: str) -> None:
         if as_json:
-            typer.echo(json.dumps({"run": str(run), "address": address, "openapi": f"{address}/openapi.json"}))
+            typer.echo(
+                json.dumps(
+                    {"run": str(run), "address": address, "openapi": f"{address}/openapi.json"}
+                )
+            )
         else:
             typer.echo(f"{run} is at {address} (Ctrl-C ends it)")
         if open_page:
@@ -83,9 +102,17 @@ def serve(
     with terminated_softly() as ending:
         try:
             serve_until_interrupted(
-                run, host=host, port=port, allowed=allow_host or (), limits=limits, on_start=said,
-                source=source, device=device, data_dir=data_dir, **told,
-            )  # fmt: skip
+                run,
+                host=host,
+                port=port,
+                allowed=allow_host or (),
+                limits=limits,
+                on_start=said,
+                source=source,
+                device=device,
+                data_dir=data_dir,
+                **told,
+            )
         except KeyboardInterrupt:
             raise typer.Exit(_TERMINATED if ending.terminated else 0) from None
 
@@ -99,5 +126,7 @@ def _open(address: str) -> None:
 
 def _bytes(megabytes: float) -> int:
     if not 0 < megabytes < _MOST_MEGABYTES:
-        raise EdgnnError(f"--max-mb {megabytes:g}: choose a number above 0 and below {_MOST_MEGABYTES:,}")
+        raise EdgnnError(
+            f"--max-mb {megabytes:g}: choose a number above 0 and below {_MOST_MEGABYTES:,}"
+        )
     return max(1, int(megabytes * 2**20))

@@ -11,11 +11,11 @@ from edgnn.cli._datasets import _console as plain_console
 from edgnn.cli._progress import duration
 
 if TYPE_CHECKING:
-    from edgnn.datasets import Dataset
-    from edgnn.estimators import Estimator
-    from edgnn.estimators._session import Answer
     from edgnn.evaluation import Evaluation, Metric, Summary
-    from edgnn.experiments import Published
+    from edgnn.io.datasets import Dataset
+    from edgnn.models import Estimator
+    from edgnn.models.networks._session import Answer
+    from edgnn.studies import Published
     from edgnn.training import RunFolder
 
 _MOST_CLASSES = 12
@@ -57,10 +57,12 @@ def about_data(data: Dataset) -> str:
 def about_model(estimator: Any) -> str:
     """Say in a line what is trained, and how."""
     if not hasattr(estimator, "conv"):
-        from edgnn.baselines import RIVALS
+        from edgnn.models import RIVALS
 
         kind = type(estimator).__name__
-        says = {name: rival.says for rival in RIVALS.values() for name in (rival.graph, rival.node)} | _CLOSED_FORM
+        says = {
+            name: rival.says for rival in RIVALS.values() for name in (rival.graph, rival.node)
+        } | _CLOSED_FORM
         return says.get(kind, "the mean of the targets")
     names = {
         "edgnn": "edGNN",
@@ -69,10 +71,15 @@ def about_model(estimator: Any) -> str:
         "rgcn": "R-GCN",
         "gine": "GIN with edge labels",
     }
-    told = [f"{names.get(estimator.conv, estimator.conv)}, {_count(estimator.layers, 'layer')} × {estimator.hidden}"]
+    told = [
+        f"{names.get(estimator.conv, estimator.conv)}, {_count(estimator.layers, 'layer')} × {estimator.hidden}"
+    ]
     told += ["batch norm"] if estimator.batch_norm else []
     told += [f"dropout {estimator.dropout:g}"] if estimator.dropout else []
-    told += [f"learning rate {estimator.learning_rate:g}", f"at most {_count(estimator.max_epochs, 'epoch')}"]
+    told += [
+        f"learning rate {estimator.learning_rate:g}",
+        f"at most {_count(estimator.max_epochs, 'epoch')}",
+    ]
     told += [f"{estimator.members} members"] if estimator.members > 1 else []
     return ", ".join(told)
 
@@ -85,7 +92,9 @@ def _console() -> Any:
     return console
 
 
-def print_training(run: RunFolder, estimator: Estimator, answer: Answer, evaluation: Evaluation) -> None:
+def print_training(
+    run: RunFolder, estimator: Estimator, answer: Answer, evaluation: Evaluation
+) -> None:
     """Print what a training came to."""
     from rich.markup import escape
 
@@ -98,7 +107,11 @@ def print_training(run: RunFolder, estimator: Estimator, answer: Answer, evaluat
         parts += f"; {answer.lacking:,} {'has' if answer.lacking == 1 else 'have'} no target"
     seconds = duration(sum(row["seconds"] for row in history))
     console.print(f"{parts}; kept epoch {epochs} of {len(history)}, {seconds}\n")
-    on = {"test": "test part", "validation": "validation part, which chose the epoch", "training": "training part itself"}
+    on = {
+        "test": "test part",
+        "validation": "validation part, which chose the epoch",
+        "training": "training part itself",
+    }
     console.print(f"On the {_count(len(answer.items), 'item')} of the {on[answer.part]}:")
     table = _table("", "this model", _BASELINE[evaluation.task])
     for name in evaluation.metrics:
@@ -107,7 +120,9 @@ def print_training(run: RunFolder, estimator: Estimator, answer: Answer, evaluat
         if shown[0] != "–":
             table.add_row(_title(evaluation, name), *shown)
             for target, one in _of_targets(evaluation, name, run.config.get("target_names", ())):
-                table.add_row(target, *(_number(value, one.metric) for value in (one.mean, one.majority)))
+                table.add_row(
+                    target, *(_number(value, one.metric) for value in (one.mean, one.majority))
+                )
     console.print(table)
     confusion(console, evaluation)
     console.print(
@@ -143,18 +158,22 @@ def _title(evaluation: Evaluation, metric: str) -> str:
     """Return the name of a metric, with a class that fits the column."""
     from rich.markup import escape
 
-    title = evaluation.title(metric) + (f", mean of {len(evaluation.by_target):,} targets" if evaluation.by_target else "")
+    title = evaluation.title(metric) + (
+        f", mean of {len(evaluation.by_target):,} targets" if evaluation.by_target else ""
+    )
     if len(evaluation.class_names) == 2:
         second = evaluation.class_names[1]
         title = title.replace(f"({second})", f"({_short(second)})")
     return escape(title)
 
 
-def _of_targets(evaluation: Evaluation, metric: str, names: Sequence[str]) -> list[tuple[str, Summary]]:
+def _of_targets(
+    evaluation: Evaluation, metric: str, names: Sequence[str]
+) -> list[tuple[str, Summary]]:
     """Return the summaries of single targets where there are several, each with what stands before it in a table."""
     from rich.markup import escape
 
-    from edgnn.experiments._runs import called
+    from edgnn.studies._runs import called
 
     shown = enumerate(evaluation.by_target[:_MOST_TARGETS])
     return [(f"  {escape(_short(called(names, place)))}", one[metric]) for place, one in shown]
@@ -182,14 +201,23 @@ def _short(name: str) -> str:
 
 
 def print_evaluation(
-    evaluation: Evaluation, paper: Published | None, seconds: float, written: list[Path], names: Sequence[str] = ()
-) -> None:  # fmt: skip
+    evaluation: Evaluation,
+    paper: Published | None,
+    seconds: float,
+    written: list[Path],
+    names: Sequence[str] = (),
+) -> None:
     """Print what an evaluation came to, beside the majority and the paper; ``names`` are those of several targets."""
     from rich.markup import escape
 
     console = _console()
     table = _table(
-        "", "mean ± spread", "95 % interval", "least – most", _BASELINE[evaluation.task], *([] if paper is None else ["paper"])
+        "",
+        "mean ± spread",
+        "95 % interval",
+        "least – most",
+        _BASELINE[evaluation.task],
+        *([] if paper is None else ["paper"]),
     )
     for place, name in enumerate(evaluation.metrics):
         beside = [] if paper is None else [str(paper) if place == 0 else ""]
@@ -199,7 +227,9 @@ def print_evaluation(
     console.print()
     console.print(table)
     confusion(console, evaluation)
-    console.print(f"\n{_count(len(evaluation.splits), 'model')} trained and judged in {duration(seconds)}")
+    console.print(
+        f"\n{_count(len(evaluation.splits), 'model')} trained and judged in {duration(seconds)}"
+    )
     for path in written:
         console.print(f"Written: {escape(str(path))}")
 
@@ -209,7 +239,17 @@ def _cells(summary: Summary) -> list[str]:
     low, high, mean, spread, least, most, majority = (
         _number(value, summary.metric)
         for value in (
-            *summary.interval, summary.mean, summary.spread, summary.minimum, summary.maximum, summary.majority,
+            *summary.interval,
+            summary.mean,
+            summary.spread,
+            summary.minimum,
+            summary.maximum,
+            summary.majority,
         )
-    )  # fmt: skip
-    return [f"[bold]{mean} ± {spread}[/]", "–" if low == "–" else f"{low} to {high}", f"{least} – {most}", majority]
+    )
+    return [
+        f"[bold]{mean} ± {spread}[/]",
+        "–" if low == "–" else f"{low} to {high}",
+        f"{least} – {most}",
+        majority,
+    ]

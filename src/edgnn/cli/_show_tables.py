@@ -9,8 +9,8 @@ from edgnn.cli._progress import duration
 from edgnn.cli._show import _console, _count, _table
 
 if TYPE_CHECKING:
-    from edgnn.experiments import Entry, Study, TableSummary
-    from edgnn.experiments._reproduce import Reproduction
+    from edgnn.studies import Entry, Study, TableSummary
+    from edgnn.studies._reproduce import Reproduction
 
 _LONGEST = 3
 
@@ -19,7 +19,7 @@ def print_reproduction(made: Reproduction, study: Study) -> None:
     """Print the tables that were asked for, and what to do next."""
     from rich.markup import escape
 
-    from edgnn.experiments._selection import narrowed
+    from edgnn.studies._selection import narrowed
 
     console = _console()
     for document in made.documents:
@@ -28,10 +28,15 @@ def print_reproduction(made: Reproduction, study: Study) -> None:
     for asked, summary in made.summaries:
         _print_table(console, narrowed(summary, asked))
     _print_time(console, made)
-    names = [document["table"] + (".nested" if document.get("protocol") == "nested" else "") for document in made.documents]
+    names = [
+        document["table"] + (".nested" if document.get("protocol") == "nested" else "")
+        for document in made.documents
+    ]
     if names:
         shown = names[0] if len(names) == 1 else "{" + ",".join(names) + "}"
-        console.print(f"Tables: {escape(str(study.path / 'tables'))}/{escape(shown)}.{{md,csv,json}}")
+        console.print(
+            f"Tables: {escape(str(study.path / 'tables'))}/{escape(shown)}.{{md,csv,json}}"
+        )
     if made.summaries:
         console.print(f"Every fold's predictions: {escape(str(study.path / 'predictions'))}")
         console.print(f"Next: [bold]edgnn report {escape(shlex.quote(str(study.path)))}[/]")
@@ -40,7 +45,7 @@ def print_reproduction(made: Reproduction, study: Study) -> None:
 def _print_statistics(console: Any, document: dict[str, Any]) -> None:
     from rich.markup import escape
 
-    from edgnn.experiments._statistics_tables import statistics_rows
+    from edgnn.studies._statistics_tables import statistics_rows
 
     titles, rows = statistics_rows(document)
     console.print(f"[bold]{escape(document['title'])}[/]")
@@ -64,13 +69,15 @@ def _print_table(console: Any, summary: TableSummary) -> None:
     table = _table("ours (paper)" if beside else "", *map(escape, summary.datasets))
     for row in summary.rows:
         cells = [_cell(summary.entries.get((row.id, dataset))) for dataset in summary.datasets]
-        table.add_row(escape(row.title), *(_unbroken(cell) if console.is_terminal else cell for cell in cells))
+        table.add_row(
+            escape(row.title), *(_unbroken(cell) if console.is_terminal else cell for cell in cells)
+        )
     console.print(table)
     console.print()
 
 
 def _cell(entry: Entry | None) -> str:
-    from edgnn.experiments._write_tables import ours
+    from edgnn.studies._write_tables import ours
 
     if entry is None:
         return ""
@@ -100,4 +107,6 @@ def _print_time(console: Any, made: Reproduction) -> None:
         by_row[task.row.id] = by_row.get(task.row.id, 0.0) + seconds
     longest = sorted(by_row.items(), key=lambda pair: -pair[1])[:_LONGEST]
     if len(by_row) > 1:
-        console.print("Longest: " + ", ".join(f"{row} {duration(seconds)}" for row, seconds in longest))
+        console.print(
+            "Longest: " + ", ".join(f"{row} {duration(seconds)}" for row, seconds in longest)
+        )

@@ -21,7 +21,7 @@ from edgnn.cli._complete import data_sets, sources
 from edgnn.errors import DatasetError, EdgnnError
 
 if TYPE_CHECKING:
-    from edgnn.datasets import Dataset
+    from edgnn.io.datasets import Dataset
 
 _PATHS = ("nodes", "graphs")
 #: Endings of files that edgnn reads; no name of a data set and no SMILES ends so.
@@ -39,12 +39,18 @@ class Level(StrEnum):
 
 
 SourceArgument = Annotated[
-    str, typer.Argument(autocompletion=sources, help="A data set's name, or a file or folder in any format edgnn reads.")
+    str,
+    typer.Argument(
+        autocompletion=sources,
+        help="A data set's name, or a file or folder in any format edgnn reads.",
+    ),
 ]
 TaskOption = Annotated[
     Level | None,
     typer.Option(
-        "--task", help="Whether targets belong to graphs or nodes; default: as the data has them.", rich_help_panel="Data"
+        "--task",
+        help="Whether targets belong to graphs or nodes; default: as the data has them.",
+        rich_help_panel="Data",
     ),
 ]
 TargetOption = Annotated[
@@ -60,7 +66,9 @@ TargetOption = Annotated[
 TargetFile = Annotated[
     Path | None,
     typer.Option(
-        "--target-file", help="A table of names and targets, for files that hold none, such as RDF.", rich_help_panel="Data"
+        "--target-file",
+        help="A table of names and targets, for files that hold none, such as RDF.",
+        rich_help_panel="Data",
     ),
 ]
 Regression = Annotated[
@@ -93,7 +101,10 @@ class Source:
             "target": list(self.target),
             "target_file": None if self.target_file is None else _absolute(self.target_file),
             "regression": self.regression,
-            "options": {key: _absolute(value) if key in _PATHS else value for key, value in (self.options or {}).items()},
+            "options": {
+                key: _absolute(value) if key in _PATHS else value
+                for key, value in (self.options or {}).items()
+            },
             "data_dir": None if self.data_dir is None else _absolute(self.data_dir),
             "format": None if _is_named(self.name) else format_of(self.name, self.options or {}),
         }
@@ -104,21 +115,32 @@ class Source:
         fields = {key: told.get(key) for key in ("task", "target_file", "regression", "options")}
         target = told.get("target") or ()
         where = None if data_dir is None else str(data_dir)
-        return cls(name, target=(target,) if isinstance(target, str) else tuple(target), data_dir=where, **fields)
+        return cls(
+            name,
+            target=(target,) if isinstance(target, str) else tuple(target),
+            data_dir=where,
+            **fields,
+        )
 
     def load(self) -> Dataset:
         """Return the data with its targets."""
-        from edgnn.datasets._doubts import doubts
+        from edgnn.io.datasets._doubts import doubts
 
         check_exists(self.name, self.options or {})
         with warnings.catch_warnings():
             if self.regression is not None:
-                warnings.filterwarnings("ignore", r"\d+ of \d+ targets are missing, so whole numbers are taken as real")
+                warnings.filterwarnings(
+                    "ignore", r"\d+ of \d+ targets are missing, so whole numbers are taken as real"
+                )
             data = self.read()
         if data.targets is None:
-            raise DatasetError(f"{self.name} has no targets: name its column with --target, or a table with --target-file")
+            raise DatasetError(
+                f"{self.name} has no targets: name its column with --target, or a table with --target-file"
+            )
         if self.task is not None and data.level != self.task:
-            raise DatasetError(f"--task {self.task}: the targets of {self.name} belong to {data.level}s")
+            raise DatasetError(
+                f"--task {self.task}: the targets of {self.name} belong to {data.level}s"
+            )
         data = _as_asked(data, self.regression)
         for doubt in doubts(data):
             warnings.warn(doubt, stacklevel=2)
@@ -126,11 +148,15 @@ class Source:
 
     def read(self) -> Dataset:
         """Return the data with its targets, where it has some."""
-        from edgnn.datasets import load_dataset
+        from edgnn.io.datasets import load_dataset
 
         options = dict(self.options or {})
         if self.target_file is not None:
-            options |= {"target_file": self.target_file, "target_column": self.target, "level": self.task}
+            options |= {
+                "target_file": self.target_file,
+                "target_column": self.target,
+                "level": self.task,
+            }
         elif self.target:
             options |= self._target_options()
         return load_dataset(self.name, data_dir=self.data_dir, **options)
@@ -149,12 +175,16 @@ class Source:
 
     def _target_options(self) -> dict[str, Any]:
         """Return the reader's option for the target columns."""
-        from edgnn.datasets import find
+        from edgnn.io.datasets import find
 
         if find(self.name) is not None:
-            raise DatasetError(f"{self.name} is a named data set with targets of its own; leave --target out")
+            raise DatasetError(
+                f"{self.name} is a named data set with targets of its own; leave --target out"
+            )
         if not exists(self.name):
-            raise DatasetError(f"there is no file {self.name}; if you mean a TU set of that name, leave --target out")
+            raise DatasetError(
+                f"there is no file {self.name}; if you mean a TU set of that name, leave --target out"
+            )
         kind = format_of(self.name, self.options or {})
         one_or_more = self.target[0] if len(self.target) == 1 else list(self.target)
         if kind in ("smiles", "sdf", "tu"):
@@ -162,11 +192,17 @@ class Source:
         if kind == "tables" and self._level_of_tables() == "graph":
             return {"graph_target": one_or_more}
         if kind == "arrays":
-            raise DatasetError(f"{self.name} holds its targets itself; leave --target out, or name a table with --target-file")
+            raise DatasetError(
+                f"{self.name} holds its targets itself; leave --target out, or name a table with --target-file"
+            )
         if kind not in ("tables", "graphml", "node-link"):
-            raise DatasetError(f"{self.name} is RDF, which has no target columns; name a table of targets with --target-file")
+            raise DatasetError(
+                f"{self.name} is RDF, which has no target columns; name a table of targets with --target-file"
+            )
         if self.task == "graph":
-            raise DatasetError(f"{self.name} holds one graph, whose nodes can have targets; use --task node")
+            raise DatasetError(
+                f"{self.name} holds one graph, whose nodes can have targets; use --task node"
+            )
         if len(self.target) > 1:
             raise DatasetError(
                 f"nodes have one target here, but {len(self.target)} columns were named: {', '.join(self.target)}"
@@ -177,7 +213,9 @@ class Source:
         if self.task is not None:
             return self.task
         path, has_table = Path(self.name), "graphs" in (self.options or {})
-        listed = path.is_dir() and any(entry.name.split(".")[0].lower() == "graphs" for entry in path.iterdir())
+        listed = path.is_dir() and any(
+            entry.name.split(".")[0].lower() == "graphs" for entry in path.iterdir()
+        )
         return "graph" if has_table or listed else "node"
 
 
@@ -199,23 +237,29 @@ def _as_asked(data: Dataset, regression: bool | None) -> Dataset:
             value = data.class_names[data.targets[wrong[0]]]
             where = f"{data.level} {wrong[0]}, counted from 0"
             hint = write_points(value) if has_decimal_comma(value) else ""
-            raise DatasetError(f"--regression needs numbers, but {data.name} has the target {value!r} ({where}){hint}")
+            raise DatasetError(
+                f"--regression needs numbers, but {data.name} has the target {value!r} ({where}){hint}"
+            )
         return replace(data, targets=values[data.targets], class_names=())
     if not regression and data.task == "regression":
-        from edgnn.datasets._dataset import encode_classes
+        from edgnn.io.datasets._dataset import encode_classes
 
         known = np.flatnonzero(~np.isnan(data.targets))
         whole = data.targets[known]
         if (whole != np.round(whole)).any():
             value = whole[whole != np.round(whole)][0]
-            raise DatasetError(f"--classification needs whole numbers or names, but {data.name} has the target {value:g}")
+            raise DatasetError(
+                f"--classification needs whole numbers or names, but {data.name} has the target {value:g}"
+            )
         if len(known) < len(data):
             count = len(data) - len(known)
             verbs = ("has", "is") if count == 1 else ("have", "are")
             rule = f"{count:,} of {len(data):,} {data.level}s {verbs[0]} no target and {verbs[1]} left out"
             warnings.warn(rule, stacklevel=2)
         numbers, names = encode_classes(whole.astype(np.int64))
-        items: Any = {"graphs": data.graphs[known]} if data.nodes is None else {"nodes": data.nodes[known]}
+        items: Any = (
+            {"graphs": data.graphs[known]} if data.nodes is None else {"nodes": data.nodes[known]}
+        )
         return replace(data, targets=numbers, class_names=names, **items)
     return data
 
@@ -224,7 +268,11 @@ def _are_classes(values: Any) -> bool:
     """Return whether numbers with a point are classes: all there, whole, of at most 20 kinds, and two of a kind on average."""
     import numpy as np
 
-    whole = values.ndim == 1 and bool((values == np.round(values)).all()) and bool((np.abs(values) < 2**53).all())
+    whole = (
+        values.ndim == 1
+        and bool((values == np.round(values)).all())
+        and bool((np.abs(values) < 2**53).all())
+    )
     return whole and len(np.unique(values)) <= min(20, len(values) // 2)
 
 
@@ -236,7 +284,7 @@ def _as_number(text: str) -> float:
 
 
 def _is_named(name: str) -> bool:
-    from edgnn.datasets import find
+    from edgnn.io.datasets import find
 
     return find(name) is not None or not exists(name)
 
@@ -262,15 +310,19 @@ def check_exists(name: str, options: Mapping[str, Any]) -> None:
     if exists(name):
         return
     if _FILE.search(name):
-        raise DatasetError(f"{name!r} is neither a data set's name nor an existing file; `edgnn datasets` lists the names")
-    from edgnn.datasets import find
-    from edgnn.datasets._registry import find_or_tu
+        raise DatasetError(
+            f"{name!r} is neither a data set's name nor an existing file; `edgnn datasets` lists the names"
+        )
+    from edgnn.io.datasets import find
+    from edgnn.io.datasets._registry import find_or_tu
 
     if find(name) is not None:
         return
     find_or_tu(name)
     if options:
-        raise DatasetError(f"there is no file {name}; if you mean a TU set of that name, it takes no -o {next(iter(options))}")
+        raise DatasetError(
+            f"there is no file {name}; if you mean a TU set of that name, it takes no -o {next(iter(options))}"
+        )
 
 
 def check_here(name: str, data_dir: Path | str | None = None) -> None:
@@ -278,11 +330,13 @@ def check_here(name: str, data_dir: Path | str | None = None) -> None:
     if exists(name):
         return
     if not _FILE.search(name):
-        from edgnn.datasets import find
-        from edgnn.datasets._locate import locate
-        from edgnn.datasets._registry import find_or_tu, is_name
+        from edgnn.io.datasets import find
+        from edgnn.io.datasets._locate import locate
+        from edgnn.io.datasets._registry import find_or_tu, is_name
 
-        if find(name) is not None or (is_name(name) and locate(find_or_tu(name), data_dir).path is not None):
+        if find(name) is not None or (
+            is_name(name) and locate(find_or_tu(name), data_dir).path is not None
+        ):
             return
     if (similar := closest(name, data_sets(""), cutoff=0.8)) is not None:
         raise DatasetError(f"there is no file or data set {short(name)}; did you mean {similar}?")

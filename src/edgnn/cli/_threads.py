@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from edgnn.errors import RunError
 
 if TYPE_CHECKING:
-    from edgnn.datasets import Dataset
-    from edgnn.estimators import Estimator
+    from edgnn.io.datasets import Dataset
+    from edgnn.models import Estimator
     from edgnn.training import RunFolder
 
 _MOST_THREADS = 4096
@@ -22,7 +22,8 @@ _KEPT, _LARGEST = 2**30, 2**25  # bytes; glibc takes no larger threshold than th
 def reuse_memory() -> None:
     """Have freed memory kept for the next step, and large arrays put into huge pages: fresh pages can cost as much as the work.
 
-    Only before torch is imported, with glibc, and where the user has not set the same by ``THP_MEM_ALLOC_ENABLE`` or ``MALLOC_…``.
+    Only before torch is imported, with glibc, and where the user has not set the same by
+    ``THP_MEM_ALLOC_ENABLE`` or ``MALLOC_…``.
     """
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
     if any(name.startswith("MALLOC_") for name in os.environ):
@@ -37,11 +38,16 @@ def use_few_threads(estimator: Estimator, data: Dataset, ensembles: int = 1) -> 
     """Use one thread for small models from here on, also for what comes before and after training."""
     import torch
 
-    from edgnn.estimators._threads import is_small
+    from edgnn.models.networks._threads import is_small
 
     graphs = data.graphs
     of_all = len(graphs) if data.level == "graph" else graphs.num_nodes
-    if is_small(graphs.num_nodes, of_all, estimator.batch_size, estimator.hidden * estimator.members * ensembles):
+    if is_small(
+        graphs.num_nodes,
+        of_all,
+        estimator.batch_size,
+        estimator.hidden * estimator.members * ensembles,
+    ):
         torch.set_num_threads(1)
 
 
@@ -53,5 +59,7 @@ def use_threads_of(run: RunFolder) -> None:
         stored = run.read_json("environment.json")
         threads = stored.get("threads") if isinstance(stored, dict) else None
         if type(threads) is not int or not 1 <= threads <= _MOST_THREADS:
-            raise RunError(f"{run.path / 'environment.json'} does not say how many threads the run began with; it is damaged")
+            raise RunError(
+                f"{run.path / 'environment.json'} does not say how many threads the run began with; it is damaged"
+            )
         torch.set_num_threads(threads)

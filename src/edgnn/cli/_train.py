@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from edgnn._places import check_new_run
-from edgnn.cli._choices import Config, SettingsRow, make_estimator, read_config, recipe_of, told_options, validation_of
+from edgnn.cli._choices import (
+    Config,
+    SettingsRow,
+    make_estimator,
+    read_config,
+    recipe_of,
+    told_options,
+    validation_of,
+)
 from edgnn.cli._complete import sources
 from edgnn.cli._datasets import DataDir, Json, Options
 from edgnn.cli._interrupt import softly_interrupted
@@ -26,13 +34,23 @@ from edgnn.cli._threads import use_few_threads, use_threads_of
 from edgnn.errors import EdgnnError, RunError
 
 if TYPE_CHECKING:
-    from edgnn.datasets import Dataset
-    from edgnn.estimators import Estimator
     from edgnn.evaluation import Split
+    from edgnn.io.datasets import Dataset
+    from edgnn.models import Estimator
     from edgnn.training import RunFolder
     from edgnn.training._group import Group
 
-_OPTIONS = ("task", "target", "target_file", "regression", "options", "settings", "validation", "test", "seed")
+_OPTIONS = (
+    "task",
+    "target",
+    "target_file",
+    "regression",
+    "options",
+    "settings",
+    "validation",
+    "test",
+    "seed",
+)
 
 
 @takes_parameters()
@@ -41,7 +59,10 @@ def train(
     out: Annotated[Path, typer.Option("--out", metavar="RUN", help="The run folder to make.")],
     source: Annotated[
         str | None,
-        typer.Argument(autocompletion=sources, help="A data set's name, or a file or folder in any format edgnn reads."),
+        typer.Argument(
+            autocompletion=sources,
+            help="A data set's name, or a file or folder in any format edgnn reads.",
+        ),
     ] = None,
     task: TaskOption = None,
     target: TargetOption = None,
@@ -53,7 +74,9 @@ def train(
     test: Annotated[
         str | None,
         typer.Option(
-            "--test", metavar="SHARE", help="What to judge on: published (default where there is such a part), a share, none."
+            "--test",
+            metavar="SHARE",
+            help="What to judge on: published (default where there is such a part), a share, none.",
         ),
     ] = None,
     seed: Seed = None,
@@ -65,9 +88,13 @@ def train(
             help="Go on with an interrupted run; all but --out can be left out. --max-epochs may end it, or make it longer.",
         ),
     ] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Throw away the run that is in the folder.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Throw away the run that is in the folder.")
+    ] = False,
     memory: MemoryOption = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but warnings and errors.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print nothing but warnings and errors.")
+    ] = False,
     option: Options = None,
     data_dir: DataDir = None,
     as_json: Json = False,
@@ -76,19 +103,40 @@ def train(
 ) -> None:
     """Train a model and keep it in a run folder.
 
-    It is judged on the published test part of the data, where there is one, else on the validation part. Started by torchrun
-    (torchrun --nproc-per-node 2 -m edgnn train ...), several processes train it together.
+    It is judged on the published test part of the data, where there is one, else on the validation
+    part. Started by torchrun (torchrun --nproc-per-node 2 -m edgnn train ...), several processes
+    train it together.
     """
-    with ceiling(memory, source, _stored_source(out) if resume and memory else None), joined() as group:
+    with (
+        ceiling(memory, source, _stored_source(out) if resume and memory else None),
+        joined() as group,
+    ):
         own, in_file = read_config(config, _OPTIONS)
         given = told_options(
-            task=task, target=target, target_file=target_file, regression=regression, options=option, settings=settings,
-            validation=validation, test=test, seed=seed,
-        )  # fmt: skip
+            task=task,
+            target=target,
+            target_file=target_file,
+            regression=regression,
+            options=option,
+            settings=settings,
+            validation=validation,
+            test=test,
+            seed=seed,
+        )
         device_ = {} if device is None else {"device": device}
-        wish = _Wish(out, own | given, in_file | parameters | device_, data_dir, quiet, as_json, context.meta["command"])
+        wish = _Wish(
+            out,
+            own | given,
+            in_file | parameters | device_,
+            data_dir,
+            quiet,
+            as_json,
+            context.meta["command"],
+        )
         if resume and overwrite:
-            raise EdgnnError("--resume goes on with a run and --overwrite throws it away: choose one")
+            raise EdgnnError(
+                "--resume goes on with a run and --overwrite throws it away: choose one"
+            )
         if group is not None and not group.first:
             _follow(wish, group)
             return
@@ -126,16 +174,21 @@ def _lead(wish: _Wish, lead: Lead, source: str | None, *, resume: bool, overwrit
 
 
 def _start(wish: _Wish, lead: Lead, name: str, overwrite: bool) -> None:
-    from edgnn.estimators._session import start_run
-    from edgnn.experiments import items_of, task_of_dataset
+    from edgnn.models.networks._session import start_run
+    from edgnn.studies import items_of, task_of_dataset
 
     options = wish.options
     source = Source.of(name, options, wish.data_dir)
     data = source.load()
     row = recipe_of(options.get("settings"), data)
     if row is not None and row.model != "edgnn":
-        raise EdgnnError(f"the settings {row.row!r} are those of a rival: edgnn evaluate --settings {row.row} takes them")
-    parts = {"test": judged_part(options.get("test"), data), "validation": validation_of(options.get("validation"), row)}
+        raise EdgnnError(
+            f"the settings {row.row!r} are those of a rival: edgnn evaluate --settings {row.row} takes them"
+        )
+    parts = {
+        "test": judged_part(options.get("test"), data),
+        "validation": validation_of(options.get("validation"), row),
+    }
     seed = options.get("seed", 0)
     parameters = ({} if row is None else row.estimator) | wish.parameters
     estimator = make_estimator(data, parameters, validation=parts["validation"], seed=seed)
@@ -154,23 +207,33 @@ def _start(wish: _Wish, lead: Lead, name: str, overwrite: bool) -> None:
     if lead.group is not None:
         about |= {"ranks": lead.group.size, "launch": launch()}
     run = start_run(
-        wish.out, estimator, items_of(data), data.targets, split,
-        about=about, class_names=data.class_names, overwrite=overwrite,
-    )  # fmt: skip
+        wish.out,
+        estimator,
+        items_of(data),
+        data.targets,
+        split,
+        about=about,
+        class_names=data.class_names,
+        overwrite=overwrite,
+    )
     lead.tell(run, source.stored())
     _train(wish, run, estimator, source, data, split, lead.group)
 
 
 def _resume(wish: _Wish, lead: Lead, name: str | None) -> None:
-    from edgnn.estimators._epochs import change_epochs
-    from edgnn.estimators._session import check_data, checkpoint_epoch, estimator_of, finished
-    from edgnn.experiments import items_of
+    from edgnn.models.networks._epochs import change_epochs
+    from edgnn.models.networks._session import check_data, checkpoint_epoch, estimator_of, finished
+    from edgnn.studies import items_of
     from edgnn.training import RunFolder
 
     run = RunFolder.open(wish.out)
     estimator = estimator_of(run)
     origin, parts = stored_choices(run)
-    given = origin if name is None else origin | {key: value for key, value in wish.options.items() if key in origin}
+    given = (
+        origin
+        if name is None
+        else origin | {key: value for key, value in wish.options.items() if key in origin}
+    )
     source = Source.of(name or origin["name"], given, wish.data_dir or origin.get("data_dir"))
     data = source.load()
     check_data(run, items_of(data), data.targets)
@@ -190,8 +253,8 @@ def _resume(wish: _Wish, lead: Lead, name: str | None) -> None:
 
 def _follow(wish: _Wish, group: Group) -> None:
     """Train what rank 0 trains, as one of the other ranks."""
-    from edgnn.estimators._session import check_data, estimator_of, train_run
-    from edgnn.experiments import items_of
+    from edgnn.models.networks._session import check_data, estimator_of, train_run
+    from edgnn.studies import items_of
 
     run, source = told(group)
     estimator = estimator_of(run)
@@ -207,11 +270,17 @@ def _follow(wish: _Wish, group: Group) -> None:
 
 
 def _train(
-    wish: _Wish, run: RunFolder, estimator: Estimator, source: Source, data: Dataset, split: Split | None, group: Group | None,
+    wish: _Wish,
+    run: RunFolder,
+    estimator: Estimator,
+    source: Source,
+    data: Dataset,
+    split: Split | None,
+    group: Group | None,
     begun: str = "",
-) -> None:  # fmt: skip
-    from edgnn.estimators._session import checkpoint_epoch, train_run
-    from edgnn.experiments import finish_run, items_of
+) -> None:
+    from edgnn.models.networks._session import checkpoint_epoch, train_run
+    from edgnn.studies import finish_run, items_of
 
     progress = Progress(estimator.max_epochs, "training", quiet=wish.quiet)
 
@@ -228,7 +297,15 @@ def _train(
             if not wish.quiet and not wish.as_json:
                 introduction(data, estimator, *source.columns())
             with softly_interrupted(patient=group is not None) as interrupt, progress:
-                answer = train_run(run, estimator, items_of(data), data.targets, split, on_epoch=on_epoch, group=group)
+                answer = train_run(
+                    run,
+                    estimator,
+                    items_of(data),
+                    data.targets,
+                    split,
+                    on_epoch=on_epoch,
+                    group=group,
+                )
             assert answer is not None
             evaluation = finish_run(run, estimator, data, answer)
     except KeyboardInterrupt:
@@ -245,12 +322,16 @@ def _train(
 
 
 def _command_to_resume(run: RunFolder, group: Group | None) -> str:
-    program = ["edgnn"] if group is None else ["torchrun", "--nproc-per-node", str(group.size), "-m", "edgnn"]
+    program = (
+        ["edgnn"]
+        if group is None
+        else ["torchrun", "--nproc-per-node", str(group.size), "-m", "edgnn"]
+    )
     return shlex.join([*program, "train", "--out", str(run.path), "--resume"])
 
 
 def _split(data: Dataset, parts: dict[str, Any], seed: int) -> Split | None:
-    from edgnn.experiments import training_split
+    from edgnn.studies import training_split
 
     return training_split(data, test=parts["test"], validation=parts["validation"], seed=seed)
 
@@ -284,5 +365,11 @@ def _print_json(run: RunFolder) -> None:
     from edgnn.evaluation._plain import plain
 
     config = run.config
-    told = {"run": str(run.path), "estimator": config["estimator"], "source": config["source"]["name"]}
-    typer.echo(json.dumps(plain(told | run.read_json("metrics.json")), indent=2, ensure_ascii=False))
+    told = {
+        "run": str(run.path),
+        "estimator": config["estimator"],
+        "source": config["source"]["name"],
+    }
+    typer.echo(
+        json.dumps(plain(told | run.read_json("metrics.json")), indent=2, ensure_ascii=False)
+    )

@@ -46,14 +46,22 @@ def _unknown_command(name: str, command: str, context: Any) -> str:
 
 
 def _unknown_option(name: str, command: str, context: Any) -> str:
-    known = [] if context is None else [word for one in context.command.get_params(context) for word in _words(one)]
+    known = (
+        []
+        if context is None
+        else [word for one in context.command.get_params(context) for word in _words(one)]
+    )
     meant = closest(name, known, cutoff=0.7)
     told = "" if meant is None else f"; did you mean {meant!r}?"
     return f"no such option {name!r} of {command}{told} ({command} --help lists all)"
 
 
 def _words(parameter: Any) -> list[str]:
-    return [*parameter.opts, *parameter.secondary_opts] if parameter.param_type_name == "option" else []
+    return (
+        [*parameter.opts, *parameter.secondary_opts]
+        if parameter.param_type_name == "option"
+        else []
+    )
 
 
 def _given(error: Any, words: str) -> str:

@@ -19,13 +19,17 @@ def print_version(wanted: bool) -> None:
 def version_lines() -> list[str]:
     """Return the lines of ``edgnn --version``."""
     from edgnn import __version__
-    from edgnn._doctor._packages import cuda_of_torch, packages, version_of
+    from edgnn.cli.doctor._packages import cuda_of_torch, packages, version_of
 
     cuda = cuda_of_torch()
     core = ", ".join(f"{name} {version_of(name) or 'not installed'}" for name in _CORE)
     extras = [package for package in packages() if package.extra is not None]
-    there = ", ".join(f"{package.name} {package.version}" for package in extras if package.version is not None)
-    absent = ", ".join(sorted({str(package.extra) for package in extras if package.version is None}))
+    there = ", ".join(
+        f"{package.name} {package.version}" for package in extras if package.version is not None
+    )
+    absent = ", ".join(
+        sorted({str(package.extra) for package in extras if package.version is None})
+    )
     return [
         f"edgnn {__version__}",
         f"python    {platform.python_version()} ({platform.python_implementation()}), {platform.system()} {platform.machine()}",

@@ -15,7 +15,15 @@ from edgnn.evaluation._evaluation import Evaluation
 from edgnn.evaluation._metrics import Metric, find_metric
 from edgnn.evaluation._plain import plain
 from edgnn.evaluation._splits import Split
-from edgnn.evaluation._targets import Array, Task, classes_of, encode, missing, target_array, task_of
+from edgnn.evaluation._targets import (
+    Array,
+    Task,
+    classes_of,
+    encode,
+    missing,
+    target_array,
+    task_of,
+)
 
 
 @dataclass(frozen=True)
@@ -53,9 +61,10 @@ def evaluate(
 ) -> Evaluation:
     """Train and judge a model on every split.
 
-    An estimator with ``predict_splits(X, y, splits)`` is given all splits at once: a fleet trains them together, a kernel method
-    compares all items once. Any other scikit-learn estimator is cloned and fitted split by split: its ``random_state`` (also of the
-    steps of a pipeline) becomes the split's seed, and the validation part is given to ``fit`` as ``validation=(X, y)`` if it has
+    An estimator with ``predict_splits(X, y, splits)`` is given all splits at once: a fleet trains
+    them together, a kernel method compares all items once. Any other scikit-learn estimator is
+    cloned and fitted split by split: its ``random_state`` (also of the steps of a pipeline) becomes
+    the split's seed, and the validation part is given to ``fit`` as ``validation=(X, y)`` if it has
     such an argument, else it is trained on as well.
 
     Parameters
@@ -65,19 +74,21 @@ def evaluate(
     X : Graphs, Nodes, or anything that an array of positions indexes
         The items.
     y : array-like
-        The targets: classes (n,), labels 0/1 (n, L), real values (n,) or (n, T). NaN is missing; scores leave it out.
+        The targets: classes (n,), labels 0/1 (n, L), real values (n,) or (n, T). NaN is missing;
+        scores leave it out.
     splits : iterable of Split
-        From :func:`kfold`, :func:`holdout`, :func:`published` or :func:`scaffold`; or pairs (train, test) of positions, as
-        scikit-learn's splitters yield them.
+        From :func:`kfold`, :func:`holdout`, :func:`published` or :func:`scaffold`; or pairs (train,
+        test) of positions, as scikit-learn's splitters yield them.
     metrics : str or sequence of str, optional
-        Names in :data:`METRICS`; the first is the main one. Default: ``"accuracy"``, or ``"rmse"`` for real values.
+        Names in :data:`METRICS`; the first is the main one. Default: ``"accuracy"``, or ``"rmse"``
+        for real values.
     sample_weight : array-like, optional
         One weight per item, for training only; scores are not weighted.
     class_names : sequence of str, optional
         How to print the classes, in sorted order, or by class number; default: as they are.
     on_progress : callable, optional
-        Called with a :class:`Progress` after each epoch of the fleet, or each split. What it returns goes to the fleet, which
-        stops at True.
+        Called with a :class:`Progress` after each epoch of the fleet, or each split. What it
+        returns goes to the fleet, which stops at True.
 
     Examples
     --------
@@ -112,7 +123,10 @@ def evaluate(
         metrics=tuple(metric.name for metric in chosen),
         splits=tuple(splits),
         truth=encode(targets, classes) if task == "classes" else targets.astype(np.float64),
-        outcomes=tuple(outcome_of(*pair, task, targets.shape[1:], classes) for pair in zip(answers, splits, strict=True)),
+        outcomes=tuple(
+            outcome_of(*pair, task, targets.shape[1:], classes)
+            for pair in zip(answers, splits, strict=True)
+        ),
         classes=classes,
         class_names=names,
         settings=_settings(estimator, fleet and _takes(estimator, "on_epoch", "predict_splits")),
@@ -120,19 +134,28 @@ def evaluate(
 
 
 def _as_fleet(
-    estimator: Any, X: Any, y: Array, splits: Sequence[Split], weight: Array | None, on_progress: Callable[[Progress], Any] | None
-) -> list[Mapping[str, Any]]:  # fmt: skip
+    estimator: Any,
+    X: Any,
+    y: Array,
+    splits: Sequence[Split],
+    weight: Array | None,
+    on_progress: Callable[[Progress], Any] | None,
+) -> list[Mapping[str, Any]]:
     options: dict[str, Any] = {}
     if weight is not None:
         options["sample_weight"] = weight
     if on_progress is not None and _takes(estimator, "on_epoch", "predict_splits"):
         total = getattr(estimator, "max_epochs", None)
-        options["on_epoch"] = lambda epoch: on_progress(Progress(epoch.number, total, "epoch", epoch))
+        options["on_epoch"] = lambda epoch: on_progress(
+            Progress(epoch.number, total, "epoch", epoch)
+        )
     elif on_progress is not None and _takes(estimator, "on_split", "predict_splits"):
         options["on_split"] = lambda done: on_progress(Progress(done, len(splits), "split"))
     answers = list(estimator.predict_splits(X, y, list(splits), **options))
     if len(answers) != len(splits):
-        raise EvaluationError(f"{type(estimator).__name__}.predict_splits answered {len(answers)} of {len(splits)} splits")
+        raise EvaluationError(
+            f"{type(estimator).__name__}.predict_splits answered {len(answers)} of {len(splits)} splits"
+        )
     return answers
 
 
@@ -148,8 +171,13 @@ def _without_gaps(y: Array, splits: Sequence[Split], classes: tuple[Any, ...]) -
 
 
 def _one_by_one(
-    estimator: Any, X: Any, y: Array, splits: Sequence[Split], weight: Array | None, on_progress: Callable[[Progress], Any] | None
-) -> list[Mapping[str, Any]]:  # fmt: skip
+    estimator: Any,
+    X: Any,
+    y: Array,
+    splits: Sequence[Split],
+    weight: Array | None,
+    on_progress: Callable[[Progress], Any] | None,
+) -> list[Mapping[str, Any]]:
     answers: list[Mapping[str, Any]] = []
     for number, split in enumerate(splits, 1):
         try:
@@ -164,15 +192,23 @@ def _one_by_one(
     return answers
 
 
-def _fit_predict(estimator: Any, X: Any, y: Array, split: Split, weight: Array | None) -> dict[str, Any]:
+def _fit_predict(
+    estimator: Any, X: Any, y: Array, split: Split, weight: Array | None
+) -> dict[str, Any]:
     from sklearn.base import clone
 
     model = clone(estimator)
-    names = [name for name in model.get_params() if name == "random_state" or name.endswith("__random_state")]
+    names = [
+        name
+        for name in model.get_params()
+        if name == "random_state" or name.endswith("__random_state")
+    ]
     model.set_params(**dict.fromkeys(names, split.seed))
     apart = split.valid is not None and _takes(estimator, "validation")
     train = split.train if apart else np.sort(split.known)
-    options: dict[str, Any] = {"validation": (_take(X, split.valid), y[split.valid])} if apart else {}
+    options: dict[str, Any] = (
+        {"validation": (_take(X, split.valid), y[split.valid])} if apart else {}
+    )
     if weight is not None:
         options["sample_weight"] = weight[train]
     model.fit(_take(X, train), y[train], **options)
@@ -186,13 +222,17 @@ def _fit_predict(estimator: Any, X: Any, y: Array, split: Split, weight: Array |
 def _listed(splits: Any) -> list[Split]:
     """Return splits as a list; pairs of positions become splits without a validation part."""
     if not isinstance(splits, Iterable):
-        raise EvaluationError(f"splits={splits!r} is no list of splits; make one with kfold, holdout, published or scaffold")
+        raise EvaluationError(
+            f"splits={splits!r} is no list of splits; make one with kfold, holdout, published or scaffold"
+        )
     found = []
     for number, split in enumerate(splits):
         if isinstance(split, tuple) and len(split) == 2:
             split = Split(*split, fold=number, seed=number)
         if not isinstance(split, Split):
-            raise EvaluationError(f"split {number} is a {type(split).__name__}; make splits with kfold, holdout or published")
+            raise EvaluationError(
+                f"split {number} is a {type(split).__name__}; make splits with kfold, holdout or published"
+            )
         found.append(split)
     return found
 
@@ -215,42 +255,62 @@ def _check(X: Any, y: Array, splits: Sequence[Split], weight: Array | None) -> N
     if size != len(y):
         raise EvaluationError(f"{len(y)} targets were given for {size} items")
     if weight is not None and weight.shape != (size,):
-        raise EvaluationError(f"sample_weight has the shape {weight.shape}, but {(size,)} is needed: one number per item")
+        raise EvaluationError(
+            f"sample_weight has the shape {weight.shape}, but {(size,)} is needed: one number per item"
+        )
     if not len(splits):
-        raise EvaluationError("no splits were given; make some with kfold, holdout, published or scaffold")
+        raise EvaluationError(
+            "no splits were given; make some with kfold, holdout, published or scaffold"
+        )
     for split in splits:
         most = max(int(split.known.max()), int(split.test.max()))
         if most >= size:
-            raise EvaluationError(f"{split} names item {most}, but there are {size} items, numbered from 0")
+            raise EvaluationError(
+                f"{split} names item {most}, but there are {size} items, numbered from 0"
+            )
 
 
 def _check_probabilities(estimator: Any, metrics: list[Metric], given: bool) -> None:
     for metric in metrics:
         if metric.needs == "probabilities" and not given:
             name = type(estimator).__name__
-            raise EvaluationError(f"{metric.name} needs probabilities, which {name} does not predict; choose another metric")
+            raise EvaluationError(
+                f"{metric.name} needs probabilities, which {name} does not predict; choose another metric"
+            )
 
 
 def _check_estimator(estimator: Any) -> None:
     for method in ("get_params", "fit", "predict"):
         if not hasattr(estimator, method):
             name = type(estimator).__name__
-            raise EvaluationError(f"{name} has no {method}; give a scikit-learn estimator, or one with predict_splits")
+            raise EvaluationError(
+                f"{name} has no {method}; give a scikit-learn estimator, or one with predict_splits"
+            )
 
 
 def _check_weight(estimator: Any, weight: Array | None, method: str) -> None:
-    if weight is not None and hasattr(estimator, method) and not _takes(estimator, "sample_weight", method):
+    if (
+        weight is not None
+        and hasattr(estimator, method)
+        and not _takes(estimator, "sample_weight", method)
+    ):
         name = type(estimator).__name__
-        raise EvaluationError(f"{name}.{method} takes no sample_weight; leave it out or choose another estimator")
+        raise EvaluationError(
+            f"{name}.{method} takes no sample_weight; leave it out or choose another estimator"
+        )
 
 
 def _class_names(names: Sequence[str] | None, classes: tuple[Any, ...]) -> tuple[str, ...]:
     if names is None or (not names and not classes):
         return tuple(map(str, classes))
-    if len(names) > len(classes) and all(isinstance(value, int) and 0 <= value < len(names) for value in classes):
+    if len(names) > len(classes) and all(
+        isinstance(value, int) and 0 <= value < len(names) for value in classes
+    ):
         return tuple(str(names[value]) for value in classes)
     if len(names) != len(classes):
-        raise EvaluationError(f"{len(names)} class names were given for {len(classes)} classes: {', '.join(map(str, classes))}")
+        raise EvaluationError(
+            f"{len(names)} class names were given for {len(classes)} classes: {', '.join(map(str, classes))}"
+        )
     return tuple(map(str, names))
 
 

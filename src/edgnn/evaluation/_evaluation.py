@@ -32,7 +32,8 @@ class Outcome:
     chosen : mapping, optional
         What the model chose inside the training part, such as its strength or its best epoch.
     training_accuracy : float, optional
-        Share of the items it learned its weights from that it classifies correctly; ``None`` where that is not known.
+        Share of the items it learned its weights from that it classifies correctly; ``None`` where
+        that is not known.
     """
 
     prediction: Array
@@ -45,8 +46,8 @@ class Outcome:
 class Evaluation:
     """What :func:`evaluate` returns: settings, splits, predictions; scores are computed from them.
 
-    ``mean``, ``spread``, ``minimum``, ``maximum``, ``interval`` and ``majority`` are those of the first metric;
-    ``evaluation["roc_auc"]`` is the :class:`Summary` of another.
+    ``mean``, ``spread``, ``minimum``, ``maximum``, ``interval`` and ``majority`` are those of the
+    first metric; ``evaluation["roc_auc"]`` is the :class:`Summary` of another.
 
     Parameters
     ----------
@@ -116,7 +117,11 @@ class Evaluation:
     @property
     def training_accuracy(self) -> float | None:
         """Mean accuracy of the models on the items they learned from; ``None`` unless it is known of every split."""
-        known = [outcome.training_accuracy for outcome in self.outcomes if outcome.training_accuracy is not None]
+        known = [
+            outcome.training_accuracy
+            for outcome in self.outcomes
+            if outcome.training_accuracy is not None
+        ]
         return float(np.mean(known)) if known and len(known) == len(self.outcomes) else None
 
     @cached_property
@@ -129,7 +134,9 @@ class Evaluation:
         """Of several labels or real targets per item: the same evaluation of each alone; else nothing."""
         if self.truth.ndim < 2 or self.truth.shape[1] < 2:
             return ()
-        return tuple(self._of_target(slice(column, column + 1)) for column in range(self.truth.shape[1]))
+        return tuple(
+            self._of_target(slice(column, column + 1)) for column in range(self.truth.shape[1])
+        )
 
     def _of_target(self, column: slice) -> Evaluation:
         outcomes = (
@@ -164,7 +171,9 @@ class Evaluation:
             What to compare by; the first metric by default.
         """
         if not isinstance(other, Evaluation):
-            raise EvaluationError(f"an evaluation is compared with another one, not with a {type(other).__name__}")
+            raise EvaluationError(
+                f"an evaluation is compared with another one, not with a {type(other).__name__}"
+            )
         name = find_metric(metric or self.metrics[0]).name
         if differs := difference_of(self, other):
             raise EvaluationError(
@@ -175,7 +184,9 @@ class Evaluation:
             interval, kind = statistics.t_interval(differences, self._ratio), "corrected-t"
             p_value = statistics.corrected_p_value(differences, self._ratio)
         elif name == "accuracy" and self.task == "classes":
-            interval, p_value = statistics.single_test_comparison(differences, self._right() - other._right())
+            interval, p_value = statistics.single_test_comparison(
+                differences, self._right() - other._right()
+            )
             kind = "test-set"
         else:
             interval, p_value, kind = statistics.t_interval(differences, 0), float("nan"), "seeds"
@@ -261,8 +272,8 @@ class Evaluation:
         Parameters
         ----------
         path : path
-            What ``edgnn evaluate --out`` wrote, or the values of :meth:`to_dict` alone. All of it is checked; scores are computed
-            from its predictions.
+            What ``edgnn evaluate --out`` wrote, or the values of :meth:`to_dict` alone. All of it
+            is checked; scores are computed from its predictions.
         """
         from edgnn.evaluation._stored import load_evaluation
 
@@ -278,27 +289,39 @@ class Evaluation:
 
     @cached_property
     def _summaries(self) -> dict[str, Summary]:
-        baseline = [_ignorant(self.truth, split.known, split.test, self.task, len(self.classes)) for split in self.splits]
+        baseline = [
+            _ignorant(self.truth, split.known, split.test, self.task, len(self.classes))
+            for split in self.splits
+        ]
         return {name: self._summary(name, self._scored(name, baseline)) for name in self.metrics}
 
     def _scored(self, name: str, outcomes: Sequence[Outcome]) -> Array:
         metric, size = find_metric(name), len(self.classes)
         pairs = zip(self.splits, outcomes, strict=True)
         return np.array(
-            [measure(metric, self.task, self.truth[split.test], out.prediction, out.probability, size) for split, out in pairs]
+            [
+                measure(
+                    metric, self.task, self.truth[split.test], out.prediction, out.probability, size
+                )
+                for split, out in pairs
+            ]
         )
 
     def _summary(self, name: str, majority: Array) -> Summary:
         metric, scores = find_metric(name), self.scores[name]
         interval, kind = self._interval(metric, scores)
-        return summarize(metric, scores, majority, [split.repeat for split in self.splits], interval, kind)
+        return summarize(
+            metric, scores, majority, [split.repeat for split in self.splits], interval, kind
+        )
 
     def _interval(self, metric: Metric, scores: Array) -> tuple[tuple[float, float], str]:
         test = self.splits[0].test
         if not self._one_test_part:
             return statistics.t_interval(scores, self._ratio), "corrected-t"
         if metric.name == "accuracy" and self.task == "classes":
-            return statistics.single_test_interval(scores, int((self.truth[test] >= 0).sum())), "test-set"
+            return statistics.single_test_interval(
+                scores, int((self.truth[test] >= 0).sum())
+            ), "test-set"
         return statistics.t_interval(scores, 0), "seeds"
 
 
@@ -307,7 +330,9 @@ def _ignorant(truth: Array, known: Array, test: Array, task: Task, num_classes: 
     seen, size = truth[known], len(test)
     if task == "classes":
         counts = np.bincount(seen[seen >= 0], minlength=num_classes)
-        return Outcome(np.full(size, counts.argmax()), np.tile(counts / max(counts.sum(), 1), (size, 1)))
+        return Outcome(
+            np.full(size, counts.argmax()), np.tile(counts / max(counts.sum(), 1), (size, 1))
+        )
     if seen.ndim == 1:
         return Outcome(np.full(size, known_mean(seen)))
     means = np.tile([known_mean(column) for column in seen.T], (size, 1))

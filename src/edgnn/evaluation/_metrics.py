@@ -10,7 +10,15 @@ import numpy as np
 
 from edgnn._suggest import closest
 from edgnn.errors import EvaluationError
-from edgnn.evaluation._targets import Array, Task, classes_of, encode, known_mean, target_array, task_of
+from edgnn.evaluation._targets import (
+    Array,
+    Task,
+    classes_of,
+    encode,
+    known_mean,
+    target_array,
+    task_of,
+)
 
 _OTHER_NAMES = {
     **dict.fromkeys(("auc", "auroc", "rocauc", "roc"), "roc_auc"),
@@ -31,7 +39,8 @@ class Metric:
     name : str
         As in :data:`METRICS`.
     function : callable
-        Of the truth and the prediction of one column without missing values, and the number of classes.
+        Of the truth and the prediction of one column without missing values, and the number of
+        classes.
     needs : {"labels", "probabilities", "values"}
         What the prediction is: class positions, the probability of one class, or real values.
     higher_is_better : bool
@@ -77,14 +86,16 @@ def score(
 ) -> float:
     """Judge predictions by a metric.
 
-    Missing targets (NaN) are left out. A metric that a part cannot tell, such as ROC-AUC where all items are of one class, is NaN.
+    Missing targets (NaN) are left out. A metric that a part cannot tell, such as ROC-AUC where all
+    items are of one class, is NaN.
 
     Parameters
     ----------
     metric : str
-        A name in :data:`METRICS`. For two classes, ``f1``, ``roc_auc`` and ``pr_auc`` are those of the second class; for more, the
-        mean over the classes, each against the rest; for labels in several columns and for several real targets, the mean over
-        the columns. Classes and columns for which the metric is not defined are left out of the mean.
+        A name in :data:`METRICS`. For two classes, ``f1``, ``roc_auc`` and ``pr_auc`` are those of
+        the second class; for more, the mean over the classes, each against the rest; for labels in
+        several columns and for several real targets, the mean over the columns. Classes and columns
+        for which the metric is not defined are left out of the mean.
     y_true : array-like
         Classes (n,), labels 0/1 (n, L), or real values (n,) or (n, T).
     prediction : array-like, optional
@@ -94,47 +105,71 @@ def score(
     classes : sequence, optional
         What the columns of ``probability`` stand for; default: the classes that occur, sorted.
     task : {"classes", "labels", "values"}, optional
-        What the targets are; default: told from the metric and ``y_true``, where a column of floats is real values.
+        What the targets are; default: told from the metric and ``y_true``, where a column of floats
+        is real values.
     """
     wanted, truth = find_metric(metric), target_array(y_true)
     task = task or (wanted.tasks[0] if len(wanted.tasks) == 1 else task_of(truth))
     guess = None if prediction is None else target_array(prediction)
     if task == "classes":
         if classes is None:
-            classes = classes_of(truth if guess is None else np.concatenate([truth.astype(object), guess.astype(object)]))
+            classes = classes_of(
+                truth
+                if guess is None
+                else np.concatenate([truth.astype(object), guess.astype(object)])
+            )
         truth, guess = encode(truth, classes), None if guess is None else encode(guess, classes)
     chances = None if probability is None else np.asarray(probability, dtype=float)
     return measure(wanted, task, truth, guess, chances, len(classes or ()))
 
 
 def measure(
-    metric: Metric, task: Task, truth: Array, prediction: Array | None, probability: Array | None, num_classes: int
-) -> float:  # fmt: skip
+    metric: Metric,
+    task: Task,
+    truth: Array,
+    prediction: Array | None,
+    probability: Array | None,
+    num_classes: int,
+) -> float:
     """Judge predictions whose classes are positions among ``num_classes``, −1 for missing ones; see :func:`score`."""
     if task not in metric.tasks:
         fitting = ", ".join(name for name, other in METRICS.items() if task in other.tasks)
-        raise EvaluationError(f"{metric.name} is not a metric for {_NOUN[task]}; choose among {fitting}")
+        raise EvaluationError(
+            f"{metric.name} is not a metric for {_NOUN[task]}; choose among {fitting}"
+        )
     guess = probability if metric.needs == "probabilities" else prediction
     if guess is None:
         raise EvaluationError(f"{metric.name} needs {_GIVEN[metric.needs]}, and none were given")
     of_classes = task == "classes" and metric.needs == "probabilities"
     expected = (len(truth), num_classes) if of_classes else truth.shape
     if guess.shape != expected:
-        raise EvaluationError(f"{_GIVEN[metric.needs]} have the shape {guess.shape}, but {expected} is needed")
+        raise EvaluationError(
+            f"{_GIVEN[metric.needs]} have the shape {guess.shape}, but {expected} is needed"
+        )
     if task == "labels" and metric.needs == "labels" and not np.isin(guess, (0, 1)).all():
-        raise EvaluationError(f"predicted labels must be 0 or 1, got {guess[~np.isin(guess, (0, 1))][0]}")
+        raise EvaluationError(
+            f"predicted labels must be 0 or 1, got {guess[~np.isin(guess, (0, 1))][0]}"
+        )
     columns = _chances(truth, guess, num_classes) if of_classes else _columns(truth, guess, task)
     size = num_classes if task == "classes" and not of_classes else 2
-    return known_mean(np.array([_guarded(metric, *column, size) for column in columns], dtype=float))
+    return known_mean(
+        np.array([_guarded(metric, *column, size) for column in columns], dtype=float)
+    )
 
 
 _NOUN = {"classes": "classes", "labels": "labels in several columns", "values": "real values"}
-_GIVEN = {"labels": "predicted classes", "probabilities": "probabilities", "values": "predicted values"}
+_GIVEN = {
+    "labels": "predicted classes",
+    "probabilities": "probabilities",
+    "values": "predicted values",
+}
 
 
 def _columns(truth: Array, guess: Array, task: Task) -> Iterator[tuple[Array, Array]]:
     """Yield the known part of each column."""
-    for one, other in zip(truth.reshape(len(truth), -1).T, guess.reshape(len(guess), -1).T, strict=True):
+    for one, other in zip(
+        truth.reshape(len(truth), -1).T, guess.reshape(len(guess), -1).T, strict=True
+    ):
         known = one >= 0 if task == "classes" else ~np.isnan(one)
         yield one[known], other[known]
 
@@ -202,12 +237,15 @@ def _r2(truth: Array, guess: Array, num_classes: int) -> float:
 
 _CHOICE: tuple[Task, ...] = ("classes", "labels")
 
-#: All metrics by name. ``pr_auc`` is average precision: the area under the precision-recall curve, by steps.
+#: All metrics by name. ``pr_auc`` is average precision: the area under the precision-recall curve,
+#: by steps.
 METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
         Metric("accuracy", _accuracy, "labels", True, _CHOICE, (0, 1), percent=True),
-        Metric("balanced_accuracy", _balanced_accuracy, "labels", True, _CHOICE, (0, 1), percent=True),
+        Metric(
+            "balanced_accuracy", _balanced_accuracy, "labels", True, _CHOICE, (0, 1), percent=True
+        ),
         Metric("roc_auc", _roc_auc, "probabilities", True, _CHOICE, (0, 1)),
         Metric("pr_auc", _pr_auc, "probabilities", True, _CHOICE, (0, 1), of_second=True),
         Metric("f1", _f1, "labels", True, _CHOICE, (0, 1), of_second=True),

@@ -20,7 +20,9 @@ _FORMAT = 1
 def plain(value: Any) -> Any:
     """Return ``value`` in the types of JSON: NaN becomes None, infinities and unknown objects become text."""
     if isinstance(value, np.ndarray | np.generic):
-        whole = value.dtype.kind in "biu" or (value.dtype.kind == "f" and bool(np.isfinite(value).all()))
+        whole = value.dtype.kind in "biu" or (
+            value.dtype.kind == "f" and bool(np.isfinite(value).all())
+        )
         return value.tolist() if whole else plain(value.tolist())
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else str(value)
@@ -48,7 +50,10 @@ def evaluation_to_dict(evaluation: Evaluation) -> dict[str, Any]:
             "metrics": {summary.metric.name: _summary(summary) for summary in summaries},
             "confusion": confusion,
             "truth": evaluation.truth,
-            "splits": [_split(number, split, outcome, summaries) for number, (split, outcome) in enumerate(rows)],
+            "splits": [
+                _split(number, split, outcome, summaries)
+                for number, (split, outcome) in enumerate(rows)
+            ],
         }
     )
     return written
@@ -75,8 +80,19 @@ def evaluation_from_dict(values: Mapping[str, Any]) -> Evaluation:
 
 
 def _summary(summary: Summary) -> dict[str, Any]:
-    names = ("mean", "spread", "minimum", "maximum", "interval", "interval_kind", "majority", "repeat_means")
-    return {name: getattr(summary, name) for name in names} | {"higher_is_better": summary.metric.higher_is_better}
+    names = (
+        "mean",
+        "spread",
+        "minimum",
+        "maximum",
+        "interval",
+        "interval_kind",
+        "majority",
+        "repeat_means",
+    )
+    return {name: getattr(summary, name) for name in names} | {
+        "higher_is_better": summary.metric.higher_is_better
+    }
 
 
 def _split(number: int, split: Split, outcome: Outcome, summaries: list[Summary]) -> dict[str, Any]:
@@ -105,4 +121,9 @@ def _read_split(row: Mapping[str, Any]) -> Split:
 def _read_outcome(row: Mapping[str, Any], kind: type) -> Outcome:
     probability = row["probability"]
     chances = None if probability is None else np.array(probability, dtype=float)
-    return Outcome(np.array(row["prediction"], dtype=kind), chances, row.get("chosen"), row.get("training_accuracy"))
+    return Outcome(
+        np.array(row["prediction"], dtype=kind),
+        chances,
+        row.get("chosen"),
+        row.get("training_accuracy"),
+    )

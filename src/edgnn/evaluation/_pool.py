@@ -27,7 +27,12 @@ class Pool:
         targets = target_array(y)
         items = np.flatnonzero(~missing(targets))
         codes = _strata(targets[items]) if stratify else np.zeros(len(items), dtype=np.int64)
-        return cls(items, codes, None if groups is None else _group_numbers(groups, len(targets))[items], len(targets))
+        return cls(
+            items,
+            codes,
+            None if groups is None else _group_numbers(groups, len(targets))[items],
+            len(targets),
+        )
 
     @property
     def size(self) -> int:
@@ -64,8 +69,17 @@ class Pool:
 
 def _strata(y: Array) -> Array:
     """Number the classes; whole numbers kept as floats, as where some are missing, are classes while there are few of them."""
-    few = y.ndim == 1 and y.dtype.kind == "f" and bool((y == np.round(y)).all()) and len(np.unique(y)) <= 20
-    return encode(y, classes_of(y)) if few or task_of(y) == "classes" else np.zeros(len(y), dtype=np.int64)
+    few = (
+        y.ndim == 1
+        and y.dtype.kind == "f"
+        and bool((y == np.round(y)).all())
+        and len(np.unique(y)) <= 20
+    )
+    return (
+        encode(y, classes_of(y))
+        if few or task_of(y) == "classes"
+        else np.zeros(len(y), dtype=np.int64)
+    )
 
 
 def _by_class(codes: Array, rng: np.random.Generator) -> Array:
@@ -120,7 +134,9 @@ def share_count(share: Any, size: int, name: str) -> int:
     if share is None:
         return 0
     if not isinstance(share, Real) or not 0 < float(share) < 1:
-        raise EvaluationError(f"{name}={share!r}: give a share of the whole set above 0 and below 1, or None")
+        raise EvaluationError(
+            f"{name}={share!r}: give a share of the whole set above 0 and below 1, or None"
+        )
     return max(1, round(float(share) * size))
 
 

@@ -11,7 +11,11 @@ from edgnn.evaluation._targets import Array
 if TYPE_CHECKING:
     from edgnn.evaluation._evaluation import Evaluation
 
-_KINDS = {"classes": "a class for each item", "labels": "several labels for each item", "values": "real values"}
+_KINDS = {
+    "classes": "a class for each item",
+    "labels": "several labels for each item",
+    "values": "real values",
+}
 
 
 def difference_of(one: Evaluation, two: Evaluation) -> str:

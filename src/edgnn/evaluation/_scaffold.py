@@ -29,8 +29,9 @@ def scaffold(
 ) -> list[Split]:
     """Split molecules by their Bemis–Murcko scaffold: always the same split, once per seed.
 
-    Scaffolds are taken from the most to the least frequent, and go to the training part while it has room for all their molecules,
-    then to the validation part, then to the test part; the rare ones end up there.
+    Scaffolds are taken from the most to the least frequent, and go to the training part while it
+    has room for all their molecules, then to the validation part, then to the test part; the rare
+    ones end up there.
 
     Parameters
     ----------
@@ -50,7 +51,10 @@ def scaffold(
         if len(targets) != len(group):
             raise EvaluationError(f"{len(targets)} targets were given for {len(group)} molecules")
         items = np.flatnonzero(~missing(targets))
-    tested, count = share_count(test, len(items), "test"), share_count(validation, len(items), "validation")
+    tested, count = (
+        share_count(test, len(items), "test"),
+        share_count(validation, len(items), "validation"),
+    )
     room = [len(items) - tested - count, count, tested]
     parts: list[list[Array]] = [[], [], []]
     for members in _largest_first(group[items]):
@@ -65,20 +69,25 @@ def scaffold(
     train, valid, test_part = (np.sort(np.concatenate(part)) if part else None for part in parts)
     assert train is not None
     assert test_part is not None
-    return [Split(train, test_part, valid, repeat, 0, member_seed(base, 0)) for repeat, base in bases(repeats, seed)]
+    return [
+        Split(train, test_part, valid, repeat, 0, member_seed(base, 0))
+        for repeat, base in bases(repeats, seed)
+    ]
 
 
 def scaffold_groups(molecules: Graphs | Sequence[str]) -> Array:
     """Number molecules by their Bemis–Murcko scaffold, in order of first appearance; ``groups=`` of the other splits takes it.
 
-    The scaffold is the rings and the chains between them, with what is double-bonded to either; hydrogens, charges and
-    stereochemistry do not count. All molecules without a ring have the same, empty scaffold.
+    The scaffold is the rings and the chains between them, with what is double-bonded to either;
+    hydrogens, charges and stereochemistry do not count. All molecules without a ring have the same,
+    empty scaffold.
 
     Parameters
     ----------
     molecules : Graphs or sequence of SMILES
-        Graphs are read back as molecules by their labels: element symbols, and ``"single"``, ``"double"``, ``"triple"`` or
-        ``"aromatic"`` bonds. Graphs with other labels need SMILES as graph names, as :func:`edgnn.from_smiles` gives them.
+        Graphs are read back as molecules by their labels: element symbols, and ``"single"``,
+        ``"double"``, ``"triple"`` or ``"aromatic"`` bonds. Graphs with other labels need SMILES as
+        graph names, as :func:`edgnn.from_smiles` gives them.
     """
     if isinstance(molecules, Graphs):
         read = _molecules(molecules)
@@ -87,7 +96,9 @@ def scaffold_groups(molecules: Graphs | Sequence[str]) -> Array:
     else:
         read = [_from_smiles(text, position) for position, text in enumerate(molecules)]
     numbers: dict[str, int] = {}
-    return np.array([numbers.setdefault(_scaffold(mol), len(numbers)) for mol in read], dtype=np.int64)
+    return np.array(
+        [numbers.setdefault(_scaffold(mol), len(numbers)) for mol in read], dtype=np.int64
+    )
 
 
 def _largest_first(group: Array) -> list[Array]:
@@ -108,7 +119,11 @@ def _scaffold(mol: Any) -> str:
 
 
 def _from_smiles(text: Any, position: int, way_out: str = "") -> Any:
-    mol, reason = read_smiles(text) if isinstance(text, str) else (None, f"it is a {type(text).__name__}, not a string")
+    mol, reason = (
+        read_smiles(text)
+        if isinstance(text, str)
+        else (None, f"it is a {type(text).__name__}, not a string")
+    )
     if mol is None:
         raise EvaluationError(f"molecule {position} ({short(str(text))}): {reason}{way_out}")
     return mol
@@ -117,7 +132,9 @@ def _from_smiles(text: Any, position: int, way_out: str = "") -> Any:
 def _molecules(graphs: Graphs) -> list[Any]:
     table = chem().GetPeriodicTable()
     symbols = {table.GetElementSymbol(number) for number in range(1, 119)}
-    if all(label in symbols for label in graphs.node_vocabulary) and all(label in _BONDS for label in graphs.edge_vocabulary):
+    if all(label in symbols for label in graphs.node_vocabulary) and all(
+        label in _BONDS for label in graphs.edge_vocabulary
+    ):
         return [_molecule(graph) for graph in graphs]
     if graphs.graph_names is None:
         raise EvaluationError(
@@ -125,7 +142,10 @@ def _molecules(graphs: Graphs) -> list[Any]:
             "or pass SMILES"
         )
     way_out = "; labels like these do not tell the molecule, its name must: read the table with id= and its column of SMILES"
-    return [_from_smiles(name, position, way_out) for position, name in enumerate(graphs.graph_names.tolist())]
+    return [
+        _from_smiles(name, position, way_out)
+        for position, name in enumerate(graphs.graph_names.tolist())
+    ]
 
 
 def _molecule(graph: Graphs) -> Any:
@@ -147,5 +167,7 @@ def _molecule(graph: Graphs) -> Any:
 
 
 def _edges(graph: Graphs) -> list[tuple[int, int, str]]:
-    ends = zip(graph.edge_source.tolist(), graph.edge_target.tolist(), graph.edge_labels, strict=True)
+    ends = zip(
+        graph.edge_source.tolist(), graph.edge_target.tolist(), graph.edge_labels, strict=True
+    )
     return [edge for edge in ends if edge[0] != edge[1]]

@@ -40,14 +40,20 @@ class Split:
     def __post_init__(self) -> None:
         for name in ("train", "test", "valid"):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, _positions(getattr(self, name), f"{self}: the {name} part"))
+                object.__setattr__(
+                    self, name, _positions(getattr(self, name), f"{self}: the {name} part")
+                )
         for name in ("train", "test"):
             if len(getattr(self, name)) == 0:
-                raise EvaluationError(f"{self}: the {name} part is empty; ask for fewer folds or smaller parts")
+                raise EvaluationError(
+                    f"{self}: the {name} part is empty; ask for fewer folds or smaller parts"
+                )
         items = np.sort(np.concatenate([self.known, self.test]))
         twice = items[1:][items[1:] == items[:-1]]
         if len(twice):
-            raise EvaluationError(f"{self}: item {twice[0]} occurs twice; an item belongs to one part, once")
+            raise EvaluationError(
+                f"{self}: item {twice[0]} occurs twice; an item belongs to one part, once"
+            )
 
     def __str__(self) -> str:
         return f"repeat {self.repeat}, fold {self.fold}"
@@ -77,27 +83,35 @@ def kfold(
     folds, repeats : int
         Number of folds, and how often to shuffle anew.
     seed : int
-        Repeat ``r`` is shuffled by ``seed + r``, so repeat 1 of seed 0 is repeat 0 of seed 1; the seed of a split is a function of
-        ``seed + r`` and the fold alone.
+        Repeat ``r`` is shuffled by ``seed + r``, so repeat 1 of seed 0 is repeat 0 of seed 1; the
+        seed of a split is a function of ``seed + r`` and the fold alone.
     stratify : bool
-        Spread every class evenly over the folds; a class with fewer items than folds is in as many folds as it has items. Real
-        values (more than 20 distinct ones, or fractions) and targets of several columns are spread at random.
+        Spread every class evenly over the folds; a class with fewer items than folds is in as many
+        folds as it has items. Real values (more than 20 distinct ones, or fractions) and targets of
+        several columns are spread at random.
     validation : float, optional
-        Size of the validation part as a share of the whole set, taken from the training folds, in the same proportion of classes;
-        the last item of a class stays in training while it can. ``None``: no validation part.
+        Size of the validation part as a share of the whole set, taken from the training folds, in
+        the same proportion of classes; the last item of a class stays in training while it can.
+        ``None``: no validation part.
     groups : sequence, optional
-        One value per item; items of one group stay in one part. Sizes and proportions are then as even as the groups allow.
+        One value per item; items of one group stay in one part. Sizes and proportions are then as
+        even as the groups allow.
     """
     pool = Pool.of(y, stratify, groups)
     units = pool.size if pool.group is None else len(np.unique(pool.group))
     folds = _whole(folds, "folds", 2)
     if folds > units:
-        raise EvaluationError(f"{folds} folds need at least {folds} {pool.unit}s, but there are {units}; ask for fewer folds")
+        raise EvaluationError(
+            f"{folds} folds need at least {folds} {pool.unit}s, but there are {units}; ask for fewer folds"
+        )
     count, splits = pool.count(validation, "validation"), []
     for repeat, base in bases(repeats, seed):
         rng = np.random.default_rng(base)
         fold_of = pool.deal(folds, rng)
-        splits += [_split(pool, np.flatnonzero(fold_of == fold), count, base, repeat, fold) for fold in range(folds)]
+        splits += [
+            _split(pool, np.flatnonzero(fold_of == fold), count, base, repeat, fold)
+            for fold in range(folds)
+        ]
     return splits
 
 
@@ -127,7 +141,9 @@ def holdout(
     pool = Pool.of(y, stratify, groups)
     tested, count, splits = pool.count(test, "test"), pool.count(validation, "validation"), []
     if tested == 0:
-        raise EvaluationError(f"test={test!r} leaves nothing to judge on; give a share above 0 and below 1")
+        raise EvaluationError(
+            f"test={test!r} leaves nothing to judge on; give a share above 0 and below 1"
+        )
     for repeat, base in bases(repeats, seed):
         drawn = pool.draw(np.arange(pool.size), tested, np.random.default_rng(base), "test")
         splits.append(_split(pool, drawn, count, base, repeat, 0))
@@ -149,23 +165,32 @@ def published(
     split : mapping
         Positions of the ``"train"`` and ``"test"`` items, as :attr:`edgnn.Dataset.split` has them.
     y : array-like, optional
-        The targets: items without any are left out, and a validation share is drawn in proportion of the classes.
+        The targets: items without any are left out, and a validation share is drawn in proportion
+        of the classes.
     validation : "first-fifth", float or None
-        The first fifth of the training items in their order; or a share of the whole set, drawn anew for each seed from the
-        training items; or none.
+        The first fifth of the training items in their order; or a share of the whole set, drawn
+        anew for each seed from the training items; or none.
     repeats, seed : int
         Repeat ``r`` has the seed of ``seed + r``.
     """
     for part in ("train", "test"):
         if part not in split:
-            raise EvaluationError(f"the split has no {part!r} part, only {', '.join(map(repr, split)) or 'nothing'}")
+            raise EvaluationError(
+                f"the split has no {part!r} part, only {', '.join(map(repr, split)) or 'nothing'}"
+            )
     if isinstance(validation, str) and validation != "first-fifth":
-        raise EvaluationError(f"validation={validation!r}: choose 'first-fifth', a share of the whole set, or None")
-    train, test = (_positions(split[part], f"the published {part} part") for part in ("train", "test"))
+        raise EvaluationError(
+            f"validation={validation!r}: choose 'first-fifth', a share of the whole set, or None"
+        )
+    train, test = (
+        _positions(split[part], f"the published {part} part") for part in ("train", "test")
+    )
     size = int(max(train.max(initial=-1), test.max(initial=-1))) + 1
     pool = Pool.of(np.zeros(size, dtype=np.int64) if y is None else y, True)
     if pool.total < size:
-        raise EvaluationError(f"the split names item {size - 1}, but there are {pool.total} targets")
+        raise EvaluationError(
+            f"the split names item {size - 1}, but there are {pool.total} targets"
+        )
     train, test = (part[np.isin(part, pool.items)] for part in (train, test))
     splits = []
     for repeat, base in bases(repeats, seed):
@@ -174,9 +199,15 @@ def published(
         else:
             count = share_count(validation, len(train) + len(test), "validation")
             places = np.searchsorted(pool.items, train)
-            valid = pool.items[pool.draw(places, count, np.random.default_rng([member_seed(base, 0), 1]), "validation")]
+            valid = pool.items[
+                pool.draw(
+                    places, count, np.random.default_rng([member_seed(base, 0), 1]), "validation"
+                )
+            ]
         rest = train[~np.isin(train, valid)]
-        splits.append(Split(rest, test, valid if len(valid) else None, repeat, 0, member_seed(base, 0)))
+        splits.append(
+            Split(rest, test, valid if len(valid) else None, repeat, 0, member_seed(base, 0))
+        )
     return splits
 
 
@@ -185,7 +216,9 @@ def _split(pool: Pool, tested: Array, count: int, base: int, repeat: int, fold: 
     seed = member_seed(base, fold)
     part = np.zeros(pool.size, dtype=np.int8)
     part[tested] = 1
-    part[pool.draw(np.flatnonzero(part == 0), count, np.random.default_rng([seed, 1]), "validation")] = 2
+    part[
+        pool.draw(np.flatnonzero(part == 0), count, np.random.default_rng([seed, 1]), "validation")
+    ] = 2
     train, test, valid = (pool.items[part == number] for number in range(3))
     return Split(train, test, valid if count else None, repeat, fold, seed)
 
@@ -214,7 +247,9 @@ def _whole(value: int, name: str, least: int) -> int:
 def _positions(values: Any, what: str) -> Array:
     array = np.asarray(values)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise EvaluationError(f"{what} must be item numbers, got {array.dtype} of shape {array.shape}")
+        raise EvaluationError(
+            f"{what} must be item numbers, got {array.dtype} of shape {array.shape}"
+        )
     if array.size and array.min() < 0:
         raise EvaluationError(f"{what} names item {array.min()}; items are numbered from 0")
     return array.astype(np.int64)

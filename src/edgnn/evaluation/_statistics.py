@@ -33,11 +33,16 @@ def extremes(values: Array) -> Interval:
 def corrected_error(values: Array, ratio: float) -> float:
     r"""Return the standard error of the mean of resampled scores, :math:`\sqrt{(1/n + n_\text{test}/n_\text{train})\,s^2}`.
 
-    The training parts of folds and repeats overlap, so scores are not independent and :math:`s/\sqrt n` is too small; Nadeau and
-    Bengio (Inference for the generalization error, Machine Learning 52, 2003) correct it by the ratio of test to training items.
+    The training parts of folds and repeats overlap, so scores are not independent and
+    :math:`s/\sqrt n` is too small; Nadeau and Bengio (Inference for the generalization error,
+    Machine Learning 52, 2003) correct it by the ratio of test to training items.
     """
     known = values[~np.isnan(values)]
-    return float(np.sqrt((1 / len(known) + ratio) * known.var(ddof=1))) if len(known) > 1 else float("nan")
+    return (
+        float(np.sqrt((1 / len(known) + ratio) * known.var(ddof=1)))
+        if len(known) > 1
+        else float("nan")
+    )
 
 
 def t_interval(values: Array, ratio: float, confidence: float = 0.95) -> Interval:
@@ -60,15 +65,20 @@ def wilson_interval(share: float, size: int, confidence: float = 0.95) -> Interv
         return _NONE
     z = float(ndtri((1 + confidence) / 2))
     center = (share + z * z / (2 * size)) / (1 + z * z / size)
-    half = z / (1 + z * z / size) * float(np.sqrt(share * (1 - share) / size + z * z / (4 * size * size)))
+    half = (
+        z
+        / (1 + z * z / size)
+        * float(np.sqrt(share * (1 - share) / size + z * z / (4 * size * size)))
+    )
     return center - half, center + half
 
 
 def single_test_interval(scores: Array, size: int, confidence: float = 0.95) -> Interval:
     """Return an interval of accuracy for several seeds on one test set of ``size`` items.
 
-    Two things are uncertain: which items the test set happens to hold (Wilson's interval around the mean) and which seeds were
-    drawn (t interval of the mean). They are independent, so the distances of their limits from the mean are squared and added.
+    Two things are uncertain: which items the test set happens to hold (Wilson's interval around the
+    mean) and which seeds were drawn (t interval of the mean). They are independent, so the
+    distances of their limits from the mean are squared and added.
     """
     mean = known_mean(scores)
     limits, seeds = wilson_interval(mean, size, confidence), t_interval(scores, 0, confidence)
@@ -77,11 +87,14 @@ def single_test_interval(scores: Array, size: int, confidence: float = 0.95) -> 
     return mean - low, mean + high
 
 
-def single_test_comparison(seeds: Array, items: Array, confidence: float = 0.95) -> tuple[Interval, float]:
+def single_test_comparison(
+    seeds: Array, items: Array, confidence: float = 0.95
+) -> tuple[Interval, float]:
     """Return interval and two-sided p value of the mean difference of two models on one test set.
 
-    As in :func:`single_test_interval`, which items the test set holds is as uncertain as which seeds were drawn; the two squared
-    standard errors are added, and t has a degree of freedom for each item but one.
+    As in :func:`single_test_interval`, which items the test set holds is as uncertain as which
+    seeds were drawn; the two squared standard errors are added, and t has a degree of freedom for
+    each item but one.
 
     Parameters
     ----------

@@ -62,14 +62,26 @@ def stored_evaluation(values: Any) -> Evaluation:
     except EvaluationError as error:
         raise ValueError(one_line(error)) from None
     _check(found.task in _TASKS, "its task is unknown")
-    _check(bool(found.metrics) and all(isinstance(name, str) for name in found.metrics), "it has no metrics")
+    _check(
+        bool(found.metrics) and all(isinstance(name, str) for name in found.metrics),
+        "it has no metrics",
+    )
     for name in found.metrics:
         find_metric(name)
     _check(isinstance(found.settings, Mapping), "its settings are no mapping")
-    _check(found.truth.ndim == 1 or (found.truth.ndim == 2 and found.task != "classes"), "its targets are no list")
+    _check(
+        found.truth.ndim == 1 or (found.truth.ndim == 2 and found.task != "classes"),
+        "its targets are no list",
+    )
     if found.task == "classes":
-        _check(len(found.class_names) == len(found.classes) > 0, "its classes and their names differ in number")
-        _check(all(isinstance(name, str) for name in found.class_names), "the name of a class is no text")
+        _check(
+            len(found.class_names) == len(found.classes) > 0,
+            "its classes and their names differ in number",
+        )
+        _check(
+            all(isinstance(name, str) for name in found.class_names),
+            "the name of a class is no text",
+        )
         _check(_within(found.truth, -1, len(found.classes)), "a target is no class")
     _check(len(found.splits) > 0, "it has no splits")
     for split, outcome in zip(found.splits, found.outcomes, strict=True):
@@ -79,24 +91,41 @@ def stored_evaluation(values: Any) -> Evaluation:
 
 
 def _check_split(split: Split, items: int) -> None:
-    _check(all(type(value) is int for value in (split.repeat, split.fold, split.seed)), "a split has no number")
-    _check(_within(split.known, 0, items) and _within(split.test, 0, items), f"{split} names an item that there is not")
+    _check(
+        all(type(value) is int for value in (split.repeat, split.fold, split.seed)),
+        "a split has no number",
+    )
+    _check(
+        _within(split.known, 0, items) and _within(split.test, 0, items),
+        f"{split} names an item that there is not",
+    )
 
 
 def _check_outcome(outcome: Outcome, size: int, found: Evaluation) -> None:
-    _check(outcome.prediction.shape == (size, *found.truth.shape[1:]), "predictions and test items differ in number")
+    _check(
+        outcome.prediction.shape == (size, *found.truth.shape[1:]),
+        "predictions and test items differ in number",
+    )
     if found.task == "classes":
         _check(_within(outcome.prediction, -1, len(found.classes)), "a prediction is no class")
     if outcome.probability is not None:
         width = (len(found.classes),) if found.task == "classes" else found.truth.shape[1:]
-        _check(outcome.probability.shape == (size, *width), "probabilities and test items differ in number")
-    _check(outcome.chosen is None or isinstance(outcome.chosen, Mapping), "what was chosen is no mapping")
+        _check(
+            outcome.probability.shape == (size, *width),
+            "probabilities and test items differ in number",
+        )
+    _check(
+        outcome.chosen is None or isinstance(outcome.chosen, Mapping),
+        "what was chosen is no mapping",
+    )
     _check(is_number(outcome.training_accuracy), "a training accuracy is no number")
 
 
 def is_number(value: Any) -> bool:
     """Return whether a value is missing, or a number that a float can hold."""
-    return value is None or (isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 2**1023)
+    return value is None or (
+        isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 2**1023
+    )
 
 
 def _within(numbers: np.ndarray[Any, Any], low: int, high: int) -> bool:

@@ -17,7 +17,9 @@ def target_array(y: Any) -> Array:
     """Return targets as an array of shape (n,) or, for several columns, (n, T)."""
     array = np.asarray(y)
     if array.dtype.kind in "US" and not isinstance(y, np.ndarray):
-        array = np.array(list(y), dtype=object)  # else numpy turns a missing entry into the text "nan"
+        array = np.array(
+            list(y), dtype=object
+        )  # else numpy turns a missing entry into the text "nan"
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim not in (1, 2) or array.dtype.kind not in "biufOUS":
@@ -32,7 +34,9 @@ def missing(y: Array) -> Array:
     """Mark the items that have no target at all: NaN or None, in every column."""
     gone: Array = np.zeros(y.shape, dtype=bool)
     if y.dtype.kind == "O":
-        gone = np.array([value is None or value != value for value in y.ravel().tolist()], dtype=bool).reshape(y.shape)
+        gone = np.array(
+            [value is None or value != value for value in y.ravel().tolist()], dtype=bool
+        ).reshape(y.shape)
     elif y.dtype.kind == "f":
         gone = np.asarray(np.isnan(y))
     return gone if y.ndim == 1 else np.asarray(gone.all(axis=1))
@@ -46,17 +50,26 @@ def task_of(y: Array, classifier: bool | None = None) -> Task:
     y : array
         From :func:`target_array`.
     classifier : bool, optional
-        Whether classes (or labels) are to be predicted, where that is known. Otherwise a column of floats is real values, any other
-        column is classes, and several columns are labels if they hold only 0, 1 and NaN.
+        Whether classes (or labels) are to be predicted, where that is known. Otherwise a column of
+        floats is real values, any other column is classes, and several columns are labels if they
+        hold only 0, 1 and NaN.
     """
     if y.ndim == 1:
         regression = y.dtype.kind == "f" if classifier is None else not classifier
         if regression and y.dtype.kind not in "biuf":
-            raise EvaluationError(f"a regressor needs numbers as targets, got {y.dtype} ({y[0]!r}, …)")
+            raise EvaluationError(
+                f"a regressor needs numbers as targets, got {y.dtype} ({y[0]!r}, …)"
+            )
         return "values" if regression else "classes"
     if y.dtype.kind not in "biuf":
-        raise EvaluationError(f"targets in several columns must be numbers, got {y.dtype}; encode names as numbers first")
-    strange = np.argwhere(~(np.isnan(y) | np.isin(y, (0, 1)))) if y.dtype.kind == "f" else np.argwhere(~np.isin(y, (0, 1)))
+        raise EvaluationError(
+            f"targets in several columns must be numbers, got {y.dtype}; encode names as numbers first"
+        )
+    strange = (
+        np.argwhere(~(np.isnan(y) | np.isin(y, (0, 1))))
+        if y.dtype.kind == "f"
+        else np.argwhere(~np.isin(y, (0, 1)))
+    )
     if classifier and len(strange):
         row, column = strange[0].tolist()
         raise EvaluationError(
@@ -83,7 +96,9 @@ def encode(y: Array, classes: Sequence[Any], what: str = "item") -> Array:
         if gone:
             continue
         if value not in position:
-            raise EvaluationError(f"{what} {item} has the class {value!r}, which is not among the {len(classes)} known ones")
+            raise EvaluationError(
+                f"{what} {item} has the class {value!r}, which is not among the {len(classes)} known ones"
+            )
         codes[item] = position[value]
     return codes
 

@@ -46,10 +46,18 @@ class Changes:
 
     @classmethod
     def of(
-        cls, count: int, *, nodes_out: Any = None, edges_out: Any = None, node_labels: Any = None, edge_labels: Any = None
+        cls,
+        count: int,
+        *,
+        nodes_out: Any = None,
+        edges_out: Any = None,
+        node_labels: Any = None,
+        edge_labels: Any = None,
     ) -> Changes:
         """Make changes of (copy, element) or (copy, element, label) arrays in any order."""
-        return cls(count, *map(_sorted, (nodes_out, edges_out, node_labels, edge_labels), (2, 2, 3, 3)))
+        return cls(
+            count, *map(_sorted, (nodes_out, edges_out, node_labels, edge_labels), (2, 2, 3, 3))
+        )
 
     @classmethod
     def joined(cls, parts: Sequence[Changes]) -> Changes:
@@ -57,7 +65,10 @@ class Changes:
         starts = np.cumsum([0, *(part.count for part in parts)])
         columns = {}
         for name in _COLUMNS:
-            shifted = [_shifted(getattr(part, name), start) for part, start in zip(parts, starts[:-1], strict=True)]
+            shifted = [
+                _shifted(getattr(part, name), start)
+                for part, start in zip(parts, starts[:-1], strict=True)
+            ]
             columns[name] = np.concatenate(shifted, axis=1)
         return cls(int(starts[-1]), **columns)
 

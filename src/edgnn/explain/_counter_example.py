@@ -13,13 +13,13 @@ import torch
 from torch import Tensor
 
 from edgnn.errors import EstimatorError
-from edgnn.estimators._errors import UnknownLabelWarning
 from edgnn.explain._explain import _check_numbers
 from edgnn.explain._search import Found, Search, Step
 from edgnn.explain._subject import Subject
 from edgnn.explain._values import MEMORY, copies_allowed
 from edgnn.explain._words import link_words, node_words, plain, short
 from edgnn.graphs import Graphs, Nodes, Vocabulary
+from edgnn.models.networks._errors import UnknownLabelWarning
 
 _Array = np.ndarray[Any, Any]
 
@@ -66,8 +66,9 @@ class CounterExample:
     probability : array
         What ``predict_proba`` says of it.
     smallest : bool
-        Whether fewer changes are known not to do: all of them were tried. Where degrees are labels, links outside the part around
-        a node count for degrees but are not tried, so that it is known of a single change only.
+        Whether fewer changes are known not to do: all of them were tried. Where degrees are labels,
+        links outside the part around a node count for degrees but are not tried, so that it is
+        known of a single change only.
     tried : int
         How many changed graphs the model was asked about.
     """
@@ -91,7 +92,10 @@ class CounterExample:
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the graphs as plain data, ready for JSON."""
         return {
-            "changes": [{name: plain(part) for name, part in vars(change).items()} for change in self.changes],
+            "changes": [
+                {name: plain(part) for name, part in vars(change).items()}
+                for change in self.changes
+            ],
             "node": self.node,
             "before": plain(self.before),
             "prediction": plain(self.prediction),
@@ -102,29 +106,37 @@ class CounterExample:
 
 
 def counter_example(
-    estimator: Any, item: Any, *, target: Any = None, largest: int = 3, most: int | None = None, memory: int = MEMORY,
+    estimator: Any,
+    item: Any,
+    *,
+    target: Any = None,
+    largest: int = 3,
+    most: int | None = None,
+    memory: int = MEMORY,
     check: Callable[[], None] | None = None,
-) -> CounterExample | None:  # fmt: skip
+) -> CounterExample | None:
     """Find the smallest change of labels or links that changes the prediction.
 
-    A change gives one node another label, gives one link (an edge, or an edge and its reverse) another label, or takes one link
-    out; new labels are those that the training part contained. All single changes are tried, then all pairs while ``most`` allows
-    it; beyond, sets grow from the most promising smaller ones. What is found is verified by predicting the changed graph alone.
+    A change gives one node another label, gives one link (an edge, or an edge and its reverse)
+    another label, or takes one link out; new labels are those that the training part contained. All
+    single changes are tried, then all pairs while ``most`` allows it; beyond, sets grow from the
+    most promising smaller ones. What is found is verified by predicting the changed graph alone.
 
     Parameters
     ----------
-    estimator : GraphClassifier, NodeClassifier, or a classifier of ``edgnn.baselines`` built on them
+    estimator : GraphClassifier, NodeClassifier, or a classifier of ``edgnn.models.rivals`` built on
+    them
         Fitted.
     item : Graphs or Nodes
         One graph, or one node.
     target : Any, optional
-        The class that the prediction is to become, by default any other; of several labels, the number of the one to change, by
-        default any.
+        The class that the prediction is to become, by default any other; of several labels, the
+        number of the one to change, by default any.
     largest : int
         Largest number of changes.
     most : int, optional
-        Largest number of changed graphs to ask the model about: by default 20,000, fewer of a graph with thousands of nodes and
-        edges, some seconds' worth.
+        Largest number of changed graphs to ask the model about: by default 20,000, fewer of a graph
+        with thousands of nodes and edges, some seconds' worth.
     memory : int
         Bytes that a pass of the model may take, about.
     check : callable, optional
@@ -157,7 +169,9 @@ def _wanted(estimator: Any, target: Any) -> int | None:
         return None
     known = encoding.classes.tolist()
     if not isinstance(target, Hashable) or target not in known:
-        raise EstimatorError(f"target={target!r} is no class of this {type(estimator).__name__}: choose one of {known}")
+        raise EstimatorError(
+            f"target={target!r} is no class of this {type(estimator).__name__}: choose one of {known}"
+        )
     return int(known.index(target))
 
 
@@ -195,14 +209,18 @@ def _asked(subject: Subject, item: Graphs | Nodes) -> tuple[_Array, _Array]:
         return estimator.predict_proba(item), estimator.predict(item)
 
 
-def _changed(subject: Subject, graphs: Graphs, steps: Sequence[Step], *, whole_graph: bool) -> Graphs:
+def _changed(
+    subject: Subject, graphs: Graphs, steps: Sequence[Step], *, whole_graph: bool
+) -> Graphs:
     """Return the users' own graph with the changes made: the whole graph, or the part of it."""
     coder, part = subject.estimator._coder, subject.part if whole_graph else None
     out: list[int] = []
     for step in steps:
         elements = list(step.elements)
         if part is not None:
-            elements = (part.nodes if step.kind == "node label" else part.edges).cpu()[elements].tolist()
+            elements = (
+                (part.nodes if step.kind == "node label" else part.edges).cpu()[elements].tolist()
+            )
         if step.kind == "link out":
             out += elements
         elif step.kind == "node label":
@@ -236,9 +254,21 @@ def _in_words(subject: Subject, step: Step) -> Change:
     graph, coder, first = subject.raw, subject.estimator._coder, step.elements[0]
     numbers = None if subject.part is None else subject.part.nodes
     if step.kind == "node label":
-        before, after = graph.node_vocabulary[int(graph.node_label[first])], coder.node_vocabulary[step.label]
-        return Change(step.kind, step.elements, before, after, f"{node_words(graph, first, numbers)} becomes {short(after)}")
-    before, link = graph.edge_vocabulary[int(graph.edge_label[first])], link_words(graph, step.elements, numbers)
+        before, after = (
+            graph.node_vocabulary[int(graph.node_label[first])],
+            coder.node_vocabulary[step.label],
+        )
+        return Change(
+            step.kind,
+            step.elements,
+            before,
+            after,
+            f"{node_words(graph, first, numbers)} becomes {short(after)}",
+        )
+    before, link = (
+        graph.edge_vocabulary[int(graph.edge_label[first])],
+        link_words(graph, step.elements, numbers),
+    )
     if step.kind == "link out":
         return Change(step.kind, step.elements, before, None, f"{link} is taken out")
     after = coder.edge_vocabulary[step.label]

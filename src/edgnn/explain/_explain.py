@@ -9,42 +9,58 @@ import numpy as np
 from torch import Tensor
 
 from edgnn.errors import EstimatorError
-from edgnn.estimators._classifier import _decided
-from edgnn.estimators._regressor import _shaped
 from edgnn.explain._changes import Changes
 from edgnn.explain._explanation import Explanation, LabelEffect
 from edgnn.explain._gradients import Gradients, integrated_gradients
 from edgnn.explain._links import links_of, members_of, twin_links, twins_of
 from edgnn.explain._subject import Subject
-from edgnn.explain._values import MEMORY, copies_allowed, explained, mean_probabilities, member_outputs, values_of
+from edgnn.explain._values import (
+    MEMORY,
+    copies_allowed,
+    explained,
+    mean_probabilities,
+    member_outputs,
+    values_of,
+)
+from edgnn.models.networks._classifier import _decided
+from edgnn.models.networks._regressor import _shaped
 
 _Array = np.ndarray[Any, Any]
 
 
 def explain(
-    estimator: Any, item: Any, *, target: Any = None, most: int | None = None, steps: int = 64, memory: int = MEMORY,
+    estimator: Any,
+    item: Any,
+    *,
+    target: Any = None,
+    most: int | None = None,
+    steps: int = 64,
+    memory: int = MEMORY,
     check: Callable[[], None] | None = None,
-) -> Explanation:  # fmt: skip
+) -> Explanation:
     """Say what a prediction rests on: the contribution of every node, edge, link and label.
 
-    Each element is taken out in turn and the model asked again; all changed copies of the graph run through it packed together, a
-    bounded number at a time. Elements that can be swapped without changing the graph are tried once. Integrated gradients share
-    the difference between the value and that of a graph without labels among the nodes and edges that the label counts come from.
+    Each element is taken out in turn and the model asked again; all changed copies of the graph run
+    through it packed together, a bounded number at a time. Elements that can be swapped without
+    changing the graph are tried once. Integrated gradients share the difference between the value
+    and that of a graph without labels among the nodes and edges that the label counts come from.
     The same call gives the same numbers.
 
     Parameters
     ----------
-    estimator : GraphClassifier, GraphRegressor, NodeClassifier, NodeRegressor, or an R-GCN or GIN of ``edgnn.baselines``
+    estimator : GraphClassifier, GraphRegressor, NodeClassifier, NodeRegressor, or an R-GCN or GIN
+    of ``edgnn.models.rivals``
         Fitted, single or an ensemble.
     item : Graphs or Nodes
         One graph, or one node; also what else the estimator predicts, such as a SMILES string.
     target : Any, optional
-        The class to explain, by default the predicted one; of several labels, the number of one, by default the most probable; of
-        several outputs of a regressor, the number of one, by default the first.
+        The class to explain, by default the predicted one; of several labels, the number of one, by
+        default the most probable; of several outputs of a regressor, the number of one, by default
+        the first.
     most : int, optional
-        Largest number of changed copies: by default 5,000, fewer of a graph with thousands of nodes and edges, some seconds' worth.
-        Beyond it, the nodes and edges with the largest integrated gradients are tried, or where there are none, the nearest; the
-        others are not a number.
+        Largest number of changed copies: by default 5,000, fewer of a graph with thousands of nodes
+        and edges, some seconds' worth. Beyond it, the nodes and edges with the largest integrated
+        gradients are tried, or where there are none, the nearest; the others are not a number.
     steps : int
         Number of points of the integral.
     memory : int
@@ -103,28 +119,46 @@ def target_index(estimator: Any, outputs: Tensor, target: Any) -> int:
     """Return the column of a target, by default of the prediction."""
     encoding = estimator._encoding
     if target is None:
-        return 0 if encoding.task == "values" else int(mean_probabilities(estimator, outputs)[0].argmax())
-    known = list(range(encoding.outputs)) if encoding.task == "values" else encoding.classes.tolist()
+        return (
+            0
+            if encoding.task == "values"
+            else int(mean_probabilities(estimator, outputs)[0].argmax())
+        )
+    known = (
+        list(range(encoding.outputs)) if encoding.task == "values" else encoding.classes.tolist()
+    )
     if not isinstance(target, Hashable) or target not in known:
         what = {"classes": "class", "labels": "label", "values": "output"}[encoding.task]
-        raise EstimatorError(f"target={target!r} is no {what} of this {type(estimator).__name__}: choose one of {known}")
+        raise EstimatorError(
+            f"target={target!r} is no {what} of this {type(estimator).__name__}: choose one of {known}"
+        )
     return known.index(target)
 
 
 def target_of(estimator: Any, index: int) -> Any:
     """Return the target of a column, as users call it."""
-    return estimator._encoding.classes.tolist()[index] if estimator._encoding.task == "classes" else index
+    return (
+        estimator._encoding.classes.tolist()[index]
+        if estimator._encoding.task == "classes"
+        else index
+    )
 
 
 class _Removals:
     """Leave-one-out of one prediction: what to try, and what came out."""
 
-    def __init__(self, subject: Subject, target: int, value: float, links: _Array, memory: int) -> None:
+    def __init__(
+        self, subject: Subject, target: int, value: float, links: _Array, memory: int
+    ) -> None:
         self.subject, self.target, self.value, self.memory = subject, target, value, memory
         nodes, edges = subject.raw.num_nodes, subject.raw.num_edges
         self.links = members_of(links)
         self.node, self.node_label = np.full(nodes, np.nan), np.full(nodes, np.nan)
-        self.edge, self.edge_label, self.link = np.full(edges, np.nan), np.full(edges, np.nan), np.full(len(self.links), np.nan)
+        self.edge, self.edge_label, self.link = (
+            np.full(edges, np.nan),
+            np.full(edges, np.nan),
+            np.full(len(self.links), np.nan),
+        )
         self.link_label = self.link.copy()
         twins = twins_of(subject)
         self.same_node, self.same_edge = twins.nodes, twins.edges
@@ -134,25 +168,48 @@ class _Removals:
         """Return, for the chosen nodes and links, where results belong, the elements that are tried, and how."""
         subject = self.subject
         removable = nodes if subject.node is None else nodes[nodes != subject.node]
-        edges = np.unique(self.same_edge[np.concatenate([self.links[link] for link in links])]) if len(links) else links
-        tried = [(self.node, removable, _out("nodes_out", removable)), (self.edge, edges, _out("edges_out", edges))]
+        edges = (
+            np.unique(self.same_edge[np.concatenate([self.links[link] for link in links])])
+            if len(links)
+            else links
+        )
+        tried = [
+            (self.node, removable, _out("nodes_out", removable)),
+            (self.edge, edges, _out("edges_out", edges)),
+        ]
         if subject.has_node_labels:
-            tried.append((self.node_label, nodes, _unlabeled("node_labels", nodes, subject.unknown_node)))
+            tried.append(
+                (self.node_label, nodes, _unlabeled("node_labels", nodes, subject.unknown_node))
+            )
         if subject.has_edge_labels:
-            tried.append((self.edge_label, edges, _unlabeled("edge_labels", edges, subject.unknown_edge)))
-        whole = np.array([link for link in links.tolist() if len(self.links[link]) > 1], dtype=np.int64)
-        listed = np.array([(copy, edge) for copy, link in enumerate(whole) for edge in self.links[link].tolist()], np.int64)
+            tried.append(
+                (self.edge_label, edges, _unlabeled("edge_labels", edges, subject.unknown_edge))
+            )
+        whole = np.array(
+            [link for link in links.tolist() if len(self.links[link]) > 1], dtype=np.int64
+        )
+        listed = np.array(
+            [(copy, edge) for copy, link in enumerate(whole) for edge in self.links[link].tolist()],
+            np.int64,
+        )
         copy, edge = listed.reshape(-1, 2).T
         tried.append((self.link, whole, Changes.of(len(whole), edges_out=(copy, edge))))
         if subject.has_edge_labels:
-            unlabeled = Changes.of(len(whole), edge_labels=(copy, edge, np.full(len(edge), subject.unknown_edge)))
+            unlabeled = Changes.of(
+                len(whole), edge_labels=(copy, edge, np.full(len(edge), subject.unknown_edge))
+            )
             tried.append((self.link_label, whole, unlabeled))
         return tried
 
     def run(self, nodes: _Array, links: _Array) -> bool:
         """Try them all; return whether that was everything."""
         families = self.families(nodes, links)
-        values = values_of(self.subject, Changes.joined([changes for *_, changes in families]), self.target, self.memory)
+        values = values_of(
+            self.subject,
+            Changes.joined([changes for *_, changes in families]),
+            self.target,
+            self.memory,
+        )
         for (result, elements, changes), start in zip(
             families, np.cumsum([0, *(changes.count for *_, changes in families)]), strict=False
         ):
@@ -169,10 +226,14 @@ class _Removals:
         for result, of_edges in ((self.link, self.edge), (self.link_label, self.edge_label)):
             result[alone] = of_edges[first[alone]]
             result[:] = result[self.same_link]
-        return len(nodes) == len(np.unique(self.same_node)) and len(links) == len(np.unique(self.same_link))
+        return len(nodes) == len(np.unique(self.same_node)) and len(links) == len(
+            np.unique(self.same_link)
+        )
 
 
-def _chosen(subject: Subject, removals: _Removals, gradients: Gradients | None, most: int) -> tuple[_Array, _Array]:
+def _chosen(
+    subject: Subject, removals: _Removals, gradients: Gradients | None, most: int
+) -> tuple[_Array, _Array]:
     """Return the nodes and links to try, one of each kind of twins: all, or where they are too many, the likeliest to matter."""
     nodes, links = np.unique(removals.same_node), np.unique(removals.same_link)
     each = 6 if subject.raw.num_edges > len(removals.links) else 2
@@ -186,7 +247,9 @@ def _chosen(subject: Subject, removals: _Removals, gradients: Gradients | None, 
     else:
         node_rank, edge_rank = np.abs(gradients.node), gradients.edge
     if edge_rank is None:
-        source, target = (end.cpu().numpy() for end in (subject.raw.edge_source, subject.raw.edge_target))
+        source, target = (
+            end.cpu().numpy() for end in (subject.raw.edge_source, subject.raw.edge_target)
+        )
         edge_rank = -(distance[source] + distance[target]).astype(float)
         link_rank = np.array([edge_rank[removals.links[link][0]] for link in links])
     else:
@@ -196,20 +259,36 @@ def _chosen(subject: Subject, removals: _Removals, gradients: Gradients | None, 
     return np.sort(best_nodes), np.sort(best_links)
 
 
-def _label_effects(subject: Subject, target: int, value: float, most: int, memory: int) -> tuple[LabelEffect, ...]:
+def _label_effects(
+    subject: Subject, target: int, value: float, most: int, memory: int
+) -> tuple[LabelEffect, ...]:
     """Take out every label, all its occurrences at once; where there are too many labels, the most frequent."""
     encoded, kinds, parts = subject.encoded, [], []
-    wanted = [("node", encoded.node_label)] if subject.has_node_labels and subject.node_label_kind != "name" else []
+    wanted = (
+        [("node", encoded.node_label)]
+        if subject.has_node_labels and subject.node_label_kind != "name"
+        else []
+    )
     wanted += [("edge", encoded.edge_label)] if subject.has_edge_labels else []
     for kind, labels in wanted:
         numbers = labels.cpu().numpy()
         unknown = subject.unknown_node if kind == "node" else subject.unknown_edge
         counts = np.bincount(numbers, minlength=unknown + 1)[:unknown]
-        for label in np.argsort(-counts, kind="stable")[: min(int((counts > 0).sum()), max(1, most // 4))].tolist():
+        for label in np.argsort(-counts, kind="stable")[
+            : min(int((counts > 0).sum()), max(1, most // 4))
+        ].tolist():
             elements = np.flatnonzero(numbers == label)
             kinds.append((kind, label, elements))
-            parts.append(Changes.of(1, **{f"{kind}_labels": (elements * 0, elements, elements * 0 + unknown)}))
-            stays = elements if kind == "edge" or subject.node is None else elements[elements != subject.node]
+            parts.append(
+                Changes.of(
+                    1, **{f"{kind}_labels": (elements * 0, elements, elements * 0 + unknown)}
+                )
+            )
+            stays = (
+                elements
+                if kind == "edge" or subject.node is None
+                else elements[elements != subject.node]
+            )
             parts.append(Changes.of(1, **{f"{kind}s_out": (stays * 0, stays)}))
     if not parts:
         return ()
@@ -221,7 +300,9 @@ def _label_effects(subject: Subject, target: int, value: float, most: int, memor
         if kind == "node" and subject.node is not None and subject.node in elements:
             removal = float("nan")
         vocabulary = coder.node_vocabulary if kind == "node" else coder.edge_vocabulary
-        found.append(LabelEffect(kind, vocabulary[label], len(elements), float(drops[2 * place]), removal))
+        found.append(
+            LabelEffect(kind, vocabulary[label], len(elements), float(drops[2 * place]), removal)
+        )
     return tuple(sorted(found, key=lambda effect: -abs(effect.contribution)))
 
 
@@ -229,11 +310,19 @@ def _predicted(estimator: Any, outputs: Tensor) -> dict[str, Any]:
     encoding = estimator._encoding
     if encoding.task == "values":
         values = _shaped(outputs.mean(dim=0).numpy(), encoding)[0]
-        return {"prediction": values.item() if values.ndim == 0 else values, "probability": None, "classes": ()}
+        return {
+            "prediction": values.item() if values.ndim == 0 else values,
+            "probability": None,
+            "classes": (),
+        }
     probability = mean_probabilities(estimator, outputs)
     decided = _decided(probability, encoding)[0]
     decided = decided.item() if isinstance(decided, np.generic) else decided
-    return {"prediction": decided, "probability": probability[0], "classes": tuple(encoding.classes.tolist())}
+    return {
+        "prediction": decided,
+        "probability": probability[0],
+        "classes": tuple(encoding.classes.tolist()),
+    }
 
 
 def _out(what: str, elements: _Array) -> Changes:
@@ -241,7 +330,10 @@ def _out(what: str, elements: _Array) -> Changes:
 
 
 def _unlabeled(what: str, elements: _Array, unknown: int) -> Changes:
-    return Changes.of(len(elements), **{what: (np.arange(len(elements)), elements, np.full(len(elements), unknown))})
+    return Changes.of(
+        len(elements),
+        **{what: (np.arange(len(elements)), elements, np.full(len(elements), unknown))},
+    )
 
 
 def _check_numbers(**numbers: Any) -> None:

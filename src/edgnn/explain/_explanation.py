@@ -32,7 +32,8 @@ class LabelEffect:
     contribution : float
         By how much the value drops when all of them lose the label, but stay.
     removal : float
-        By how much it drops when all of them are taken out; not a number where the explained node is one of them.
+        By how much it drops when all of them are taken out; not a number where the explained node
+        is one of them.
     """
 
     kind: str
@@ -68,15 +69,17 @@ class Reason:
 class Explanation:
     r"""What one prediction rests on.
 
-    The number explained, ``value``, is the log-odds :math:`\ln p - \ln (1 - p)` of the target class (of a label, where there are
-    several), p being what ``predict_proba`` says, or the output of a regressor. A *removal* is ``value`` minus the value without
-    the element, computed exactly: positive for what speaks for the target. It is not a number where it does not apply, and for
+    The number explained, ``value``, is the log-odds :math:`\ln p - \ln (1 - p)` of the target class
+    (of a label, where there are several), p being what ``predict_proba`` says, or the output of a
+    regressor. A *removal* is ``value`` minus the value without the element, computed exactly:
+    positive for what speaks for the target. It is not a number where it does not apply, and for
     elements that were left out because there are too many (``complete`` is then false).
 
     Attributes
     ----------
     graph : Graphs
-        The graph explained, in the users' labels and names; of a node, the part that its prediction depends on.
+        The graph explained, in the users' labels and names; of a node, the part that its prediction
+        depends on.
     node : int, optional
         Of a node's prediction: its number in ``graph``.
     original_nodes, original_edges : Tensor, optional
@@ -84,7 +87,8 @@ class Explanation:
     item : Graphs or Nodes
         The item as given.
     target : Any
-        The class, the number of a label, or the number of an output that is explained; ``target_index`` is its column.
+        The class, the number of a label, or the number of an output that is explained;
+        ``target_index`` is its column.
     prediction : Any
         What ``predict`` says.
     probability : array, optional
@@ -94,16 +98,19 @@ class Explanation:
     value : float
         What is explained.
     node_removal, edge_removal : array
-        The value minus that without the node (and its edges), without the edge. The explained node itself cannot be taken out.
+        The value minus that without the node (and its edges), without the edge. The explained node
+        itself cannot be taken out.
     node_label_removal, edge_label_removal : array
         The value minus that when the node or edge stays and its label counts for nothing.
     links : array
-        Number of each edge's link: an edge and its reverse with the same label, as a bond is stored, are one.
+        Number of each edge's link: an edge and its reverse with the same label, as a bond is
+        stored, are one.
     link_removal, link_label_removal : array
         The value minus that without all edges of the link, or when none of their labels counts.
     node_gradient, edge_gradient : array, optional
-        Integrated gradients on label counts and features: their sum is ``value − baseline``, up to ``completeness``. Edges have
-        none with layers that do not count edge labels; neither has any where they would take too much memory.
+        Integrated gradients on label counts and features: their sum is ``value − baseline``, up to
+        ``completeness``. Edges have none with layers that do not count edge labels; neither has any
+        where they would take too much memory.
     baseline : float
         The value when no label counts at all.
     completeness : float
@@ -115,12 +122,13 @@ class Explanation:
     complete : bool
         Whether everything that the prediction depends on was tried.
     links_beyond : bool
-        Whether links that lead out of ``graph`` count as well, for degrees that are labels; they are not tried.
+        Whether links that lead out of ``graph`` count as well, for degrees that are labels; they
+        are not tried.
 
     Shapes
     ------
-    node_removal, node_label_removal, node_gradient (N,); edge_removal, edge_label_removal, edge_gradient, links (E,);
-    link_removal, link_label_removal (links,); probability (K,)
+    node_removal, node_label_removal, node_gradient (N,); edge_removal, edge_label_removal,
+    edge_gradient, links (E,); link_removal, link_label_removal (links,); probability (K,)
     """
 
     graph: Graphs
@@ -164,7 +172,8 @@ class Explanation:
     def node_score(self) -> _Array:
         """What drawings shade nodes by: what their labels are worth, or where they have none, the nodes; zero if not known.
 
-        Without a node the graph has another shape, mostly one that no training graph had; without a label it keeps its own.
+        Without a node the graph has another shape, mostly one that no training graph had; without a
+        label it keeps its own.
         """
         first, second = self.node_removal, self.node_label_removal
         if self.by_label:
@@ -174,7 +183,9 @@ class Explanation:
     @property
     def link_score(self) -> _Array:
         """What links are compared by: what their labels are worth, or the links themselves, as :attr:`node_score` does."""
-        return np.nan_to_num(self.link_label_removal if self.links_by_label else self.link_removal, nan=0.0)
+        return np.nan_to_num(
+            self.link_label_removal if self.links_by_label else self.link_removal, nan=0.0
+        )
 
     @property
     def edge_score(self) -> _Array:
@@ -194,24 +205,46 @@ class Explanation:
         n : int
             How many at most.
         kinds : sequence of {"node", "link", "node label", "edge label"}, optional
-            Which to compare: single nodes and links by their scores, or all occurrences of a label together. By default nodes and
-            links, and for a node's prediction labels of edges as well.
+            Which to compare: single nodes and links by their scores, or all occurrences of a label
+            together. By default nodes and links, and for a node's prediction labels of edges as
+            well.
         """
-        chosen = (("node", "link") + (("edge label",) if self.node is not None else ())) if kinds is None else tuple(kinds)
+        chosen = (
+            (("node", "link") + (("edge label",) if self.node is not None else ()))
+            if kinds is None
+            else tuple(kinds)
+        )
         single: list[tuple[str, tuple[int, ...], float]] = []
         if "node" in chosen:
-            single += [("node", (node,), amount) for node, amount in enumerate(self.node_score.tolist())]
+            single += [
+                ("node", (node,), amount) for node, amount in enumerate(self.node_score.tolist())
+            ]
         if "link" in chosen:
             pairs = zip(self.link_edges, self.link_score.tolist(), strict=True)
             single += [("link", tuple(edges.tolist()), amount) for edges, amount in pairs]
-        single = sorted((entry for entry in single if entry[2]), key=lambda entry: -abs(entry[2]))[:n]
-        found = [Reason(kind, elements, self._words(kind, elements), amount) for kind, elements, amount in single]
-        found += [self._of_label(effect) for effect in self.labels if f"{effect.kind} label" in chosen]
+        single = sorted((entry for entry in single if entry[2]), key=lambda entry: -abs(entry[2]))[
+            :n
+        ]
+        found = [
+            Reason(kind, elements, self._words(kind, elements), amount)
+            for kind, elements, amount in single
+        ]
+        found += [
+            self._of_label(effect) for effect in self.labels if f"{effect.kind} label" in chosen
+        ]
         found = sorted(found, key=lambda reason: -abs(reason.contribution))[:n]
-        return [reason for reason in found if abs(reason.contribution) > _ROUNDING * abs(found[0].contribution)]
+        return [
+            reason
+            for reason in found
+            if abs(reason.contribution) > _ROUNDING * abs(found[0].contribution)
+        ]
 
     def _of_label(self, effect: LabelEffect) -> Reason:
-        elements = _having(self.graph, effect) if self.node_label_kind == "label" or effect.kind == "edge" else ()
+        elements = (
+            _having(self.graph, effect)
+            if self.node_label_kind == "label" or effect.kind == "edge"
+            else ()
+        )
         many = "all " * (effect.count > 1) + counted(effect.count, effect.kind)
         words = f"the {self._label_name(effect)} {short(effect.value)} of {many}"
         return Reason(f"{effect.kind} label", elements, words, effect.contribution)
@@ -225,7 +258,11 @@ class Explanation:
         return node_words(self.graph, elements[0], self.original_nodes)
 
     def __repr__(self) -> str:
-        of = "a graph" if self.node is None else node_words(self.graph, self.node, self.original_nodes)
+        of = (
+            "a graph"
+            if self.node is None
+            else node_words(self.graph, self.node, self.original_nodes)
+        )
         target = "" if self.target is None else f" for {self.target!r}"
         return f"Explanation(of {of}{target}: value {self.value:.4g}, {self.graph!r})"
 
@@ -233,9 +270,18 @@ class Explanation:
         """Return everything as plain data, ready for JSON; what is no number is ``None``."""
         graph = self.graph
         arrays = (
-            "node_removal", "edge_removal", "node_label_removal", "edge_label_removal", "links", "link_removal",
-            "link_label_removal", "node_gradient", "edge_gradient", "node_score", "edge_score",
-        )  # fmt: skip
+            "node_removal",
+            "edge_removal",
+            "node_label_removal",
+            "edge_label_removal",
+            "links",
+            "link_removal",
+            "link_label_removal",
+            "node_gradient",
+            "edge_gradient",
+            "node_score",
+            "edge_score",
+        )
         return {
             "node": self.node,
             "original_nodes": None if self.original_nodes is None else self.original_nodes.tolist(),
@@ -259,8 +305,13 @@ class Explanation:
                 "edge_labels": plain(graph.edge_labels),
             },
             **{name: plain(getattr(self, name)) for name in arrays},
-            "labels": [{name: plain(part) for name, part in vars(effect).items()} for effect in self.labels],
-            "reasons": [{name: plain(part) for name, part in vars(reason).items()} for reason in self.reasons()],
+            "labels": [
+                {name: plain(part) for name, part in vars(effect).items()} for effect in self.labels
+            ],
+            "reasons": [
+                {name: plain(part) for name, part in vars(reason).items()}
+                for reason in self.reasons()
+            ],
         }
 
 

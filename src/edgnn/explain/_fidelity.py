@@ -18,11 +18,19 @@ from edgnn.explain._values import MEMORY, mean_probabilities, member_outputs
 from edgnn.explain._words import plain
 
 _Array = np.ndarray[Any, Any]
-_CHOICES = {"kind": ("node", "link"), "by": ("score", "removal", "label", "gradient"), "take": ("element", "label")}
+_CHOICES = {
+    "kind": ("node", "link"),
+    "by": ("score", "removal", "label", "gradient"),
+    "take": ("element", "label"),
+}
 _MEASURES = (
-    "sufficiency", "comprehensiveness", "random_sufficiency", "random_sufficiency_std", "random_comprehensiveness",
+    "sufficiency",
+    "comprehensiveness",
+    "random_sufficiency",
+    "random_sufficiency_std",
+    "random_comprehensiveness",
     "random_comprehensiveness_std",
-)  # fmt: skip
+)
 By = Literal["score", "removal", "label", "gradient"]
 
 
@@ -30,15 +38,18 @@ By = Literal["score", "removal", "label", "gradient"]
 class Fidelity:
     r"""How much of a prediction the elements ranked first account for.
 
-    With p the probability of the target (for regressors the output, and absolute differences), S a share of the nodes or links,
-    those with the highest scores:
+    With p the probability of the target (for regressors the output, and absolute differences), S a
+    share of the nodes or links, those with the highest scores:
 
-    - comprehensiveness :math:`p(G) - p(G \setminus S)`: high when the prediction falls without them;
+    - comprehensiveness :math:`p(G) - p(G \setminus S)`: high when the prediction falls without
+      them;
     - sufficiency :math:`p(G) - p(S)`: low, or negative, when they alone make the prediction.
 
-    Either the elements themselves are taken out, or only their labels, so that the graph keeps its shape.
+    Either the elements themselves are taken out, or only their labels, so that the graph keeps its
+    shape.
 
-    The random values are the same for sets of the same size drawn at random: mean and standard deviation over the sets.
+    The random values are the same for sets of the same size drawn at random: mean and standard
+    deviation over the sets.
 
     Attributes
     ----------
@@ -52,7 +63,8 @@ class Fidelity:
         Shares of the elements that make up S; ``sizes`` are their numbers.
     sufficiency, comprehensiveness : array
         One number per share; not a number where there is nothing to rank.
-    random_sufficiency, random_comprehensiveness, random_sufficiency_std, random_comprehensiveness_std : array
+    random_sufficiency, random_comprehensiveness, random_sufficiency_std,
+    random_comprehensiveness_std : array
         The same for random sets.
     random_sets : int
         How many of them there were per share.
@@ -105,9 +117,11 @@ def fidelity(
     kind : {"node", "link"}
         Rank nodes (which go with their edges; the explained node always stays) or links.
     by : {"score", "removal", "label", "gradient"}
-        What to rank by: the scores that drawings use, what the elements are worth, what their labels are, integrated gradients.
+        What to rank by: the scores that drawings use, what the elements are worth, what their
+        labels are, integrated gradients.
     take : {"element", "label"}
-        Take out nodes (with their edges) and links, or their labels alone, so that the graph keeps its shape.
+        Take out nodes (with their edges) and links, or their labels alone, so that the graph keeps
+        its shape.
     memory : int
         Bytes that a pass of the model may take, about.
     """
@@ -119,13 +133,20 @@ def fidelity(
     order = elements[np.argsort(-np.nan_to_num(score, nan=-math.inf), kind="stable")]
     sizes = tuple(min(len(order), max(1, math.ceil(share * len(order) - 1e-9))) for share in shares)
     what: dict[str, Any] = {
-        "kind": kind, "by": by, "take": take, "shares": tuple(map(float, shares)), "sizes": sizes, "random_sets": random_sets,
-    }  # fmt: skip
+        "kind": kind,
+        "by": by,
+        "take": take,
+        "shares": tuple(map(float, shares)),
+        "sizes": sizes,
+        "random_sets": random_sets,
+    }
     if not len(order):
         return Fidelity(**what | dict.fromkeys(_MEASURES, np.full(len(shares), np.nan)))
     random = np.random.default_rng(seed)
     sets = [part for size in sizes for part in _sets(order, size, random, random_sets)]
-    drops = _drops(subject, explanation, kind, take, order, sets, memory).reshape(2, len(sizes), random_sets + 1)
+    drops = _drops(subject, explanation, kind, take, order, sets, memory).reshape(
+        2, len(sizes), random_sets + 1
+    )
     (sufficiency, comprehensiveness), rest = drops[:, :, 0], drops[:, :, 1:]
     mean, std = rest.mean(axis=2), rest.std(axis=2)
     measures = (sufficiency, comprehensiveness, mean[0], std[0], mean[1], std[1])
@@ -147,11 +168,15 @@ def _ranked(explanation: Explanation, kind: str, by: str, take: str) -> tuple[_A
             "score": explanation.link_score,
             "removal": explanation.link_removal,
             "label": explanation.link_label_removal,
-            "gradient": None if edges is None else np.bincount(explanation.links, edges, minlength=links),
+            "gradient": None
+            if edges is None
+            else np.bincount(explanation.links, edges, minlength=links),
         }
     score = scores[by]
     if score is None:
-        raise EstimatorError(f"the explanation has no gradients of {kind}s to rank by: choose by='score'")
+        raise EstimatorError(
+            f"the explanation has no gradients of {kind}s to rank by: choose by='score'"
+        )
     if len(score) and np.isnan(score).all():
         raise EstimatorError(f"by={by!r}: that is not known of any {kind} here; choose by='score'")
     elements = np.arange(len(score))
@@ -163,26 +188,39 @@ def _ranked(explanation: Explanation, kind: str, by: str, take: str) -> tuple[_A
 def _sets(order: _Array, size: int, random: np.random.Generator, random_sets: int) -> list[_Array]:
     """Return the elements ranked first, and as many at random, so many times."""
     numbers = np.sort(order)
-    return [order[:size], *(numbers[random.permutation(len(numbers))[:size]] for _ in range(random_sets))]
+    return [
+        order[:size],
+        *(numbers[random.permutation(len(numbers))[:size]] for _ in range(random_sets)),
+    ]
 
 
 def _drops(
-    subject: Subject, explanation: Explanation, kind: str, take: str, order: _Array, sets: Sequence[_Array], memory: int
-) -> _Array:  # fmt: skip
+    subject: Subject,
+    explanation: Explanation,
+    kind: str,
+    take: str,
+    order: _Array,
+    sets: Sequence[_Array],
+    memory: int,
+) -> _Array:
     """Return by how much the prediction falls when only a set is kept, for every set, and when it is taken out."""
     others = [np.setdiff1d(order, part) for part in sets]
     edges = explanation.link_edges if kind == "link" else None
     out: list[_Array] = []
     for copy, elements in enumerate([*others, *sets]):
         if edges is not None:
-            elements = np.concatenate([edges[link] for link in elements]) if len(elements) else elements
+            elements = (
+                np.concatenate([edges[link] for link in elements]) if len(elements) else elements
+            )
         out.append(np.stack([np.full(len(elements), copy), elements]))
     listed, element = np.concatenate(out, axis=1), "node" if kind == "node" else "edge"
     if take == "element":
         changes = Changes.of(len(out), **{f"{element}s_out": listed})
     else:
         unknown = subject.unknown_node if kind == "node" else subject.unknown_edge
-        changes = Changes.of(len(out), **{f"{element}_labels": (*listed, np.full(listed.shape[1], unknown))})
+        changes = Changes.of(
+            len(out), **{f"{element}_labels": (*listed, np.full(listed.shape[1], unknown))}
+        )
     outputs = member_outputs(subject, Changes.joined([Changes.of(1), changes]), memory)
     measured = _measured(subject.estimator, outputs, explanation)
     drops: _Array = measured[0] - measured[1:]
@@ -206,4 +244,6 @@ def _check(shares: Sequence[float], random_sets: int, **choices: str) -> None:
         raise EstimatorError(f"random_sets={random_sets!r}: a whole number, 1 or more, is needed")
     for name, value in choices.items():
         if value not in _CHOICES[name]:
-            raise EstimatorError(f"{name}={value!r}: choose one of {', '.join(map(repr, _CHOICES[name]))}")
+            raise EstimatorError(
+                f"{name}={value!r}: choose one of {', '.join(map(repr, _CHOICES[name]))}"
+            )

@@ -9,13 +9,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from edgnn.estimators._fleet import rebuilt
 from edgnn.explain._changes import Changes, copies
 from edgnn.explain._subject import Subject
 from edgnn.explain._values import explained, inputs_of, outputs_of
 from edgnn.graphs._csr import CSR
+from edgnn.models.networks._fleet import rebuilt
 from edgnn.nn import GNNConv, Inputs, Model
-from edgnn.ops import neighbor_sum, sparse_product
+from edgnn.nn.ops import neighbor_sum, sparse_product
 
 _Array = np.ndarray[Any, Any]
 
@@ -27,7 +27,8 @@ _COUNTED = ("C_in", "C_out", "F_in", "F_out")
 class Gradients:
     """Integrated gradients of one prediction.
 
-    ``edge`` is ``None`` where layers do not count edge labels. The sum of all is ``value − baseline`` up to ``error``.
+    ``edge`` is ``None`` where layers do not count edge labels. The sum of all is ``value −
+    baseline`` up to ``error``.
     """
 
     node: _Array
@@ -36,15 +37,19 @@ class Gradients:
     error: float
 
 
-def integrated_gradients(subject: Subject, target: int, steps: int, memory: int) -> Gradients | None:
+def integrated_gradients(
+    subject: Subject, target: int, steps: int, memory: int
+) -> Gradients | None:
     r"""Integrate the gradient along the straight way from zero to the inputs x of the model.
 
     .. math:: x_i \int_0^1 \frac{\partial f(\alpha x)}{\partial x_i} d\alpha
 
-    The integral is taken by Gauss and Legendre's rule with ``steps`` points, in double precision. The inputs are the rows of
-    :math:`H^0` (one-hot labels and features; :math:`A H^0` follows from them), :math:`C_{in}`, :math:`C_{out}` and sums of edge
-    features. Layers that do not count edge labels (``"joint"``, ``"rgcn"``, ``"gine"``) keep all their edges on the way. An entry
-    of :math:`C` belongs in equal shares to the edges that it counts. Returns ``None`` where one point alone would not fit into
+    The integral is taken by Gauss and Legendre's rule with ``steps`` points, in double precision.
+    The inputs are the rows of
+    :math:`H^0` (one-hot labels and features; :math:`A H^0` follows from them), :math:`C_{in}`,
+    :math:`C_{out}` and sums of edge features. Layers that do not count edge labels (``"joint"``,
+    ``"rgcn"``, ``"gine"``) keep all their edges on the way. An entry of :math:`C` belongs in equal
+    shares to the edges that it counts. Returns ``None`` where one point alone would not fit into
     ``memory``.
     """
     stored = subject.estimator._model
@@ -62,7 +67,14 @@ def integrated_gradients(subject: Subject, target: int, steps: int, memory: int)
     total: dict[str, Tensor] = {}
     for start in range(0, steps, size):
         subject.look()
-        _add(total, subject, model, target, points[start : start + size], weights[start : start + size])
+        _add(
+            total,
+            subject,
+            model,
+            target,
+            points[start : start + size],
+            weights[start : start + size],
+        )
     subject.look()
     baseline, value = (_value_at(subject, model, target, point) for point in (0.0, 1.0))
     node, edge = _of_elements(subject, model, total)
@@ -70,7 +82,14 @@ def integrated_gradients(subject: Subject, target: int, steps: int, memory: int)
     return Gradients(node, edge, baseline, error)
 
 
-def _add(total: dict[str, Tensor], subject: Subject, model: Model, target: int, points: _Array, weights: _Array) -> None:
+def _add(
+    total: dict[str, Tensor],
+    subject: Subject,
+    model: Model,
+    target: int,
+    points: _Array,
+    weights: _Array,
+) -> None:
     """Add the weighted gradients at some points, all in one pass."""
     inputs, leaves, positions = _at(subject, model, points)
     value = explained(subject.estimator, outputs_of(model, inputs, positions), target)
@@ -88,15 +107,26 @@ def _value_at(subject: Subject, model: Model, target: int, point: float) -> floa
     return float(explained(subject.estimator, outputs_of(model, inputs, positions), target))
 
 
-def _at(subject: Subject, model: Model, points: _Array) -> tuple[Inputs, dict[str, Tensor], Tensor | None]:
+def _at(
+    subject: Subject, model: Model, points: _Array
+) -> tuple[Inputs, dict[str, Tensor], Tensor | None]:
     """Return the inputs at points of the way, a copy of the graph for each, and the tensors to differentiate by."""
     graphs, positions = copies(subject, Changes.of(len(points)))
     inputs = inputs_of(model, graphs, subject)
-    scale = torch.from_numpy(points).to(graphs.device).repeat_interleave(subject.encoded.num_nodes).unsqueeze(1)
+    scale = (
+        torch.from_numpy(points)
+        .to(graphs.device)
+        .repeat_interleave(subject.encoded.num_nodes)
+        .unsqueeze(1)
+    )
     leaves = {"H0": (_dense(inputs.H0) * scale).requires_grad_()}
     if _counts_edges(model):
         counted = ((name, getattr(inputs.structure, name)) for name in _COUNTED)
-        leaves |= {name: (_dense(part) * scale).requires_grad_() for name, part in counted if part is not None}
+        leaves |= {
+            name: (_dense(part) * scale).requires_grad_()
+            for name, part in counted
+            if part is not None
+        }
     of_edges: dict[str, Any] = {name: leaf for name, leaf in leaves.items() if name != "H0"}
     structure = replace(inputs.structure, **of_edges)
     H0 = leaves["H0"]
@@ -111,7 +141,9 @@ def _at(subject: Subject, model: Model, points: _Array) -> tuple[Inputs, dict[st
     return changed, leaves, positions
 
 
-def _of_elements(subject: Subject, model: Model, total: dict[str, Tensor]) -> tuple[_Array, _Array | None]:
+def _of_elements(
+    subject: Subject, model: Model, total: dict[str, Tensor]
+) -> tuple[_Array, _Array | None]:
     """Return the share of every node and every edge."""
     graphs = subject.encoded
     zero = torch.zeros(graphs.num_nodes, 1, dtype=torch.float64, device=graphs.device)
@@ -142,6 +174,8 @@ def _dense(matrix: Tensor | CSR) -> Tensor:
 def _bytes_per_point(subject: Subject, model: Model) -> int:
     """Return about what one point takes: inputs and their gradients, and the states that the backward pass needs."""
     width = sum(int(conv.out_dim) for conv in model.convs) * (model.members or 1)
-    columns = model.input_dim + 2 * (int(model.config["edge_labels"]) + int(model.config["edge_features"]))
+    columns = model.input_dim + 2 * (
+        int(model.config["edge_labels"]) + int(model.config["edge_features"])
+    )
     graphs = subject.encoded
     return 8 * graphs.num_nodes * (4 * width + 4 * columns) + 120 * graphs.num_edges

@@ -18,16 +18,23 @@ _Array = np.ndarray[Any, Any]
 def links_of(graphs: Graphs) -> _Array:
     """Return the number of each edge's link: an edge and its reverse with the same label are one, as a bond is.
 
-    Links are numbered by their first edge. Of parallel edges each pairs with at most one reverse; a self-loop is a link of its own.
+    Links are numbered by their first edge. Of parallel edges each pairs with at most one reverse; a
+    self-loop is a link of its own.
 
     Shapes
     ------
     → (E,)
     """
-    source, target, label = (part.cpu().numpy() for part in (graphs.edge_source, graphs.edge_target, graphs.edge_label))
+    source, target, label = (
+        part.cpu().numpy() for part in (graphs.edge_source, graphs.edge_target, graphs.edge_label)
+    )
     which = _ranks(np.stack([source, target, label]))
     pairs = np.stack([np.minimum(source, target), np.maximum(source, target), label, which])
-    return _by_first(np.unique(pairs, axis=1, return_inverse=True)[1].reshape(-1)) if len(source) else np.zeros(0, np.int64)
+    return (
+        _by_first(np.unique(pairs, axis=1, return_inverse=True)[1].reshape(-1))
+        if len(source)
+        else np.zeros(0, np.int64)
+    )
 
 
 def members_of(groups: _Array) -> list[_Array]:
@@ -52,8 +59,9 @@ class Twins:
 def twins_of(subject: Subject) -> Twins:
     """Return which nodes and edges can be swapped without changing the graph.
 
-    Nodes with one label and the very same edges to the same neighbors are twins, as the many instances that hang on one class are.
-    With continuous features, and for the explained node, there are none.
+    Nodes with one label and the very same edges to the same neighbors are twins, as the many
+    instances that hang on one class are. With continuous features, and for the explained node,
+    there are none.
     """
     graphs = subject.encoded
     if graphs.node_features is not None or graphs.edge_features is not None:
@@ -65,10 +73,19 @@ def twins_of(subject: Subject) -> Twins:
         around[source].append((target, label, 1))
     beyond = [0] * graphs.num_nodes if subject.beyond is None else subject.beyond.tolist()
     labels = graphs.node_label.tolist()
-    keys = [(node == subject.node, labels[node], beyond[node], tuple(sorted(listed))) for node, listed in enumerate(around)]
+    keys = [
+        (node == subject.node, labels[node], beyond[node], tuple(sorted(listed)))
+        for node, listed in enumerate(around)
+    ]
     same = _firsts(keys)
     return Twins(
-        same, _firsts([(source == target, int(same[source]), int(same[target]), label) for source, target, label in ends])
+        same,
+        _firsts(
+            [
+                (source == target, int(same[source]), int(same[target]), label)
+                for source, target, label in ends
+            ]
+        ),
     )
 
 
@@ -79,12 +96,18 @@ def twin_links(same: _Array, links: Sequence[_Array]) -> _Array:
 
 def _firsts(keys: Sequence[Hashable]) -> _Array:
     first: dict[Hashable, int] = {}
-    return np.array([first.setdefault(key, number) for number, key in enumerate(keys)], dtype=np.int64)
+    return np.array(
+        [first.setdefault(key, number) for number, key in enumerate(keys)], dtype=np.int64
+    )
 
 
 def _ranks(columns: _Array) -> _Array:
     """Return how many equal columns stand before each."""
-    groups = np.unique(columns, axis=1, return_inverse=True)[1].reshape(-1) if columns.size else np.zeros(0, np.int64)
+    groups = (
+        np.unique(columns, axis=1, return_inverse=True)[1].reshape(-1)
+        if columns.size
+        else np.zeros(0, np.int64)
+    )
     order = np.argsort(groups, kind="stable")
     starts = np.cumsum(np.concatenate([[0], np.bincount(groups)[:-1]])) if len(groups) else groups
     ranks = np.empty(len(groups), np.int64)

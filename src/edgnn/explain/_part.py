@@ -31,11 +31,13 @@ class Part:
     distance: Tensor
 
 
-def part_around(graphs: Graphs, node: int, layers: int, direction: str, *, every_edge: bool) -> Part:
+def part_around(
+    graphs: Graphs, node: int, layers: int, direction: str, *, every_edge: bool
+) -> Part:
     """Return what so many layers read to compute the state of a node.
 
-    The state of a node at distance d is needed of the first T − d layers, so of nodes at distance T only labels are read, and edges
-    between two of them are not.
+    The state of a node at distance d is needed of the first T − d layers, so of nodes at distance T
+    only labels are read, and edges between two of them are not.
 
     Parameters
     ----------

@@ -11,13 +11,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from edgnn.estimators._classifier import _decided
 from edgnn.explain._changes import Changes
 from edgnn.explain._links import links_of, members_of
 from edgnn.explain._subject import Subject
 from edgnn.explain._values import explained, mean_probabilities, member_outputs
+from edgnn.models.networks._classifier import _decided
 
-#: So many sets are tried at a time; the search ends with the first batch that holds a counter-example.
+#: So many sets are tried at a time; the search ends with the first batch that holds a
+#: counter-example.
 _BATCH = 2048
 #: From so many of the most promising sets larger ones grow where not all can be tried.
 _BEAM = 16
@@ -62,14 +63,20 @@ class Search:
         Largest number of changed graphs; bytes per pass.
     """
 
-    def __init__(self, subject: Subject, wanted: int | None, steps: list[Step], most: int, memory: int) -> None:
+    def __init__(
+        self, subject: Subject, wanted: int | None, steps: list[Step], most: int, memory: int
+    ) -> None:
         self.subject, self.wanted, self.steps, self.memory = subject, wanted, steps, memory
         self.left, self.tried = most, 0
         estimator: Any = subject.estimator
         self.task = estimator._encoding.task
         outputs = member_outputs(subject, Changes.of(1), memory)
         self.prediction = _decided(mean_probabilities(estimator, outputs), estimator._encoding)[0]
-        self.own = None if self.task == "labels" else int(mean_probabilities(estimator, outputs)[0].argmax())
+        self.own = (
+            None
+            if self.task == "labels"
+            else int(mean_probabilities(estimator, outputs)[0].argmax())
+        )
 
     @classmethod
     def of(cls, subject: Subject, wanted: int | None, most: int, memory: int) -> Search:
@@ -82,7 +89,11 @@ class Search:
             changed = np.asarray(prediction) != self.prediction
             return bool(changed.any() if self.wanted is None else changed[self.wanted])
         classes = self.subject.estimator._encoding.classes
-        return bool(prediction != self.prediction if self.wanted is None else prediction == classes[self.wanted])
+        return bool(
+            prediction != self.prediction
+            if self.wanted is None
+            else prediction == classes[self.wanted]
+        )
 
     def _margins(self, outputs: Tensor) -> _Array:
         """Return how far each prediction is on the other side, in log-odds; below zero, how far it is away from it.
@@ -93,10 +104,14 @@ class Search:
         """
         estimator, columns = self.subject.estimator, range(outputs.shape[-1])
         if self.task == "labels":
-            odds = np.stack([explained(estimator, outputs, column).numpy() for column in columns], axis=1)
+            odds = np.stack(
+                [explained(estimator, outputs, column).numpy() for column in columns], axis=1
+            )
             side = np.where(self.prediction > 0, -odds, odds)
             return np.asarray(side.max(axis=1) if self.wanted is None else side[:, self.wanted])
-        logs = torch.logsumexp(torch.log_softmax(outputs / getattr(estimator, "temperature_", 1.0), dim=-1), dim=0).numpy()
+        logs = torch.logsumexp(
+            torch.log_softmax(outputs / getattr(estimator, "temperature_", 1.0), dim=-1), dim=0
+        ).numpy()
         one = self.wanted if self.own is None or self.wanted is not None else self.own
         assert one is not None
         ahead: _Array = logs[:, one] - np.delete(logs, one, axis=1).max(axis=1)
@@ -121,18 +136,27 @@ class Search:
                 batch = sets[start : start + _BATCH]
                 of_batch = self._asked(batch)
                 yield from self._offered(batch[: len(of_batch)], of_batch, exhaustive)
-                tried += [(steps_, float(margin)) for steps_, margin in zip(batch, of_batch, strict=False)]
+                tried += [
+                    (steps_, float(margin)) for steps_, margin in zip(batch, of_batch, strict=False)
+                ]
             exhaustive = exhaustive and every and len(tried) == len(sets)
             best = tried
             if not best or self.left <= 0:
                 return
 
-    def _offered(self, sets: Sequence[tuple[Step, ...]], margins: _Array, smallest: bool) -> Iterator[Found]:
+    def _offered(
+        self, sets: Sequence[tuple[Step, ...]], margins: _Array, smallest: bool
+    ) -> Iterator[Found]:
         order = np.argsort(-margins, kind="stable")[:_OFFERED]
         return (Found(sets[place], smallest) for place in order.tolist() if margins[place] > 0)
 
     def _grown(
-        self, best: list[tuple[tuple[Step, ...], float]], steps: list[Step], margins: _Array, size: int, largest: int
+        self,
+        best: list[tuple[tuple[Step, ...], float]],
+        steps: list[Step],
+        margins: _Array,
+        size: int,
+        largest: int,
     ) -> tuple[list[tuple[Step, ...]], bool]:
         """Return sets of a size, the most promising first: all, where they can be tried, else some that grow from the best.
 
@@ -140,7 +164,9 @@ class Search:
         """
         count = len(steps)
         if size == 2 and count * (count - 1) // 2 <= self.left:
-            pairs = [(i, j) for i, j in combinations(range(count), 2) if steps[i].place != steps[j].place]
+            pairs = [
+                (i, j) for i, j in combinations(range(count), 2) if steps[i].place != steps[j].place
+            ]
             pairs.sort(key=lambda pair: -(margins[pair[0]] + margins[pair[1]]))
             return [(steps[i], steps[j]) for i, j in pairs], True
         beam = sorted(best, key=lambda entry: -entry[1])[:_BEAM]
@@ -149,7 +175,9 @@ class Search:
             places = {step.place for step in chosen}
             for step, margin in zip(steps, margins.tolist(), strict=True):
                 if step.place not in places:
-                    grown.setdefault(frozenset((*chosen, step)), ((*chosen, step), reached + margin))
+                    grown.setdefault(
+                        frozenset((*chosen, step)), ((*chosen, step), reached + margin)
+                    )
         ranked = sorted(grown.values(), key=lambda entry: -entry[1])
         share = max(self.left, 0) // (largest - size + 1)
         return [steps_ for steps_, _ in ranked[:share]], False
@@ -173,19 +201,34 @@ def single_steps(subject: Subject, most: int | None = None) -> list[Step]:
 def _steps(subject: Subject) -> Iterator[Step]:
     estimator, encoded, distance = subject.estimator, subject.encoded, subject.distance()
     links = [tuple(edges.tolist()) for edges in members_of(links_of(subject.raw))]
-    source, target, edge_label = (part.tolist() for part in (encoded.edge_source, encoded.edge_target, encoded.edge_label))
-    away = np.array([min(distance[source[edges[0]]], distance[target[edges[0]]]) for edges in links], dtype=np.int64)
+    source, target, edge_label = (
+        part.tolist() for part in (encoded.edge_source, encoded.edge_target, encoded.edge_label)
+    )
+    away = np.array(
+        [min(distance[source[edges[0]]], distance[target[edges[0]]]) for edges in links],
+        dtype=np.int64,
+    )
     of_nodes = subject.node_label_kind == "label" and subject.has_node_labels
     node_labels = np.flatnonzero(estimator._seen.nodes.numpy()).tolist() if of_nodes else []
-    edge_labels = np.flatnonzero(estimator._seen.edges.numpy()).tolist() if subject.has_edge_labels else []
+    edge_labels = (
+        np.flatnonzero(estimator._seen.edges.numpy()).tolist() if subject.has_edge_labels else []
+    )
     node_label = encoded.node_label.tolist()
     for far in range(int(distance.max()) + 1):
         near = [links[link] for link in np.flatnonzero(away == far).tolist()]
         yield from (Step("link out", edges, -1) for edges in near)
         for node in np.flatnonzero(distance == far).tolist():
-            yield from (Step("node label", (node,), other) for other in node_labels if other != node_label[node])
+            yield from (
+                Step("node label", (node,), other)
+                for other in node_labels
+                if other != node_label[node]
+            )
         for edges in near:
-            yield from (Step("link label", edges, other) for other in edge_labels if other != edge_label[edges[0]])
+            yield from (
+                Step("link label", edges, other)
+                for other in edge_labels
+                if other != edge_label[edges[0]]
+            )
 
 
 def _as_changes(sets: Sequence[tuple[Step, ...]]) -> Changes:

@@ -10,13 +10,13 @@ import numpy as np
 from torch import Tensor
 
 from edgnn.errors import EstimatorError
-from edgnn.estimators._base import Estimator
-from edgnn.estimators._errors import NotFitted
-from edgnn.estimators._fleet import device_of
-from edgnn.estimators._inputs import Items, graphs_of
 from edgnn.explain._part import Part, cut, part_around
 from edgnn.graphs import Graphs, Nodes
 from edgnn.graphs._structure import degrees
+from edgnn.models.networks._base import Estimator
+from edgnn.models.networks._errors import NotFitted
+from edgnn.models.networks._fleet import device_of
+from edgnn.models.networks._inputs import Items, graphs_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,12 +30,13 @@ class Subject:
     item : Graphs or Nodes
         The one item, as given.
     raw, encoded : Graphs
-        Its graph, or the part of it that a node's prediction depends on: in the users' labels, and in the model's numbers, with
-        the reserved label behind the known ones.
+        Its graph, or the part of it that a node's prediction depends on: in the users' labels, and
+        in the model's numbers, with the reserved label behind the known ones.
     part : Part, optional
         Of a node: which nodes and edges of the graph given are in the part.
     beyond : Tensor, optional
-        Where degrees are labels: how much of each node's degree comes from edges that lead out of the part.
+        Where degrees are labels: how much of each node's degree comes from edges that lead out of
+        the part.
     check : callable, optional
         Called before every pass of the model; what it raises ends the work.
     """
@@ -56,12 +57,19 @@ class Subject:
         encoded = coder.encode(whole)
         estimator._seen.check(coder, whole, encoded, estimator.unknown)
         encoded = encoded._with(
-            node_vocabulary=coder.node_vocabulary.with_unknown(), edge_vocabulary=coder.edge_vocabulary.with_unknown()
+            node_vocabulary=coder.node_vocabulary.with_unknown(),
+            edge_vocabulary=coder.edge_vocabulary.with_unknown(),
         ).to(device_of(estimator.device))
         if isinstance(one, Graphs):
             return cls(estimator, one, whole, encoded, check=check)
         layers, by_degree = len(estimator._model.convs), coder.degree_labels is not None
-        part = part_around(whole, int(one.index[0]), layers, estimator._model.config["direction"], every_edge=by_degree)
+        part = part_around(
+            whole,
+            int(one.index[0]),
+            layers,
+            estimator._model.config["direction"],
+            every_edge=by_degree,
+        )
         raw, own = cut(whole, part), cut(encoded, part)
         if not by_degree:
             return cls(estimator, one, raw, own, part, check=check)
@@ -103,7 +111,10 @@ class Subject:
     @property
     def has_edge_labels(self) -> bool:
         """Whether an edge's label can be taken out: there are labels, and the layers read them."""
-        return not self.estimator._coder.edge_vocabulary.constant and self.estimator._model.convs[0].reads_labels
+        return (
+            not self.estimator._coder.edge_vocabulary.constant
+            and self.estimator._model.convs[0].reads_labels
+        )
 
     @property
     def has_links_beyond(self) -> bool:
@@ -122,14 +133,16 @@ def _explainable(estimator: Any) -> Estimator:
     if not isinstance(estimator, Estimator):
         raise EstimatorError(
             f"a {type(estimator).__name__} cannot be explained: pass a fitted GraphClassifier, GraphRegressor, NodeClassifier or "
-            "NodeRegressor, or an R-GCN or GIN of edgnn.baselines"
+            "NodeRegressor, or an R-GCN or GIN of edgnn.models.rivals"
         )
     if not estimator.__sklearn_is_fitted__():
         raise NotFitted(f"this {type(estimator).__name__} is not fitted yet: call fit first")
     encoding = estimator._encoding
     if encoding.task == "classes" and len(encoding.classes) < 2:
         only = encoding.classes.tolist()[0]
-        raise EstimatorError(f"this {type(estimator).__name__} knows one class, {only!r}: nothing speaks for or against it")
+        raise EstimatorError(
+            f"this {type(estimator).__name__} knows one class, {only!r}: nothing speaks for or against it"
+        )
     return estimator
 
 
@@ -137,8 +150,16 @@ def _single(estimator: Estimator, item: Any) -> Items:
     items = estimator._collected(item)
     what = "node" if isinstance(items, Nodes) else "graph"
     if len(items) != 1:
-        way_out = "there is nothing to explain" if not len(items) else f"take them one by one: for {what} in {what}s"
-        raise EstimatorError(f"an explanation is of one {what}, but {len(items)} were given: {way_out}")
+        way_out = (
+            "there is nothing to explain"
+            if not len(items)
+            else f"take them one by one: for {what} in {what}s"
+        )
+        raise EstimatorError(
+            f"an explanation is of one {what}, but {len(items)} were given: {way_out}"
+        )
     if not graphs_of(items).num_nodes:
-        raise EstimatorError("the graph has no nodes, so there is nothing that its prediction could rest on")
+        raise EstimatorError(
+            "the graph has no nodes, so there is nothing that its prediction could rest on"
+        )
     return items

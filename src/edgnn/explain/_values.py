@@ -9,11 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from edgnn.estimators._base import Estimator
-from edgnn.estimators._calibration import probabilities
 from edgnn.explain._changes import Changes, copies
 from edgnn.explain._subject import Subject
 from edgnn.graphs import Graphs
+from edgnn.models.networks._base import Estimator
+from edgnn.models.networks._calibration import probabilities
 from edgnn.nn import Inputs, Model
 from edgnn.nn._model import input_options
 
@@ -41,23 +41,38 @@ def member_outputs(subject: Subject, changes: Changes, memory: int = MEMORY) -> 
         size, found = _copies_at_once(subject, memory), []
         for start in range(0, changes.count, size):
             subject.look()
-            graphs, positions = copies(subject, changes.piece(start, min(start + size, changes.count)))
-            found.append(outputs_of(model, inputs_of(model, graphs, subject), positions).double().cpu())
+            graphs, positions = copies(
+                subject, changes.piece(start, min(start + size, changes.count))
+            )
+            found.append(
+                outputs_of(model, inputs_of(model, graphs, subject), positions).double().cpu()
+            )
     finally:
         model.train(training)
-    return torch.cat(found, dim=1) if found else torch.zeros(model.members or 1, 0, subject.estimator._encoding.outputs)
+    return (
+        torch.cat(found, dim=1)
+        if found
+        else torch.zeros(model.members or 1, 0, subject.estimator._encoding.outputs)
+    )
 
 
 def inputs_of(model: Model, graphs: Graphs, subject: Subject) -> Inputs:
     """Count what a model reads of encoded graphs."""
     dtype = torch.float64 if next(model.parameters()).dtype == torch.float64 else torch.float32
-    return Inputs.of(graphs, dtype=dtype, multiplicity=subject.estimator._coder.multiplicity, **input_options(model.config))
+    return Inputs.of(
+        graphs,
+        dtype=dtype,
+        multiplicity=subject.estimator._coder.multiplicity,
+        **input_options(model.config),
+    )
 
 
 def outputs_of(model: Model, inputs: Inputs, positions: Tensor | None) -> Tensor:
     """Return the outputs for all graphs, or for some nodes, of which the rest is left out; shape (M, items, K)."""
     if positions is not None:
-        inputs = inputs.around(positions, len(model.convs), constant_first=model.constant_first(inputs))
+        inputs = inputs.around(
+            positions, len(model.convs), constant_first=model.constant_first(inputs)
+        )
     outputs: Tensor = model(inputs)
     return outputs if outputs.dim() == 3 else outputs.unsqueeze(0)
 
@@ -74,7 +89,9 @@ def explained(estimator: Estimator, outputs: Tensor, target: int) -> Tensor:
         return outputs[..., target].mean(dim=0)
     logits = outputs / getattr(estimator, "temperature_", 1.0)
     if task == "labels":
-        one, other = (torch.nn.functional.logsigmoid(sign * logits[..., target]) for sign in (1, -1))
+        one, other = (
+            torch.nn.functional.logsigmoid(sign * logits[..., target]) for sign in (1, -1)
+        )
     else:
         logs = torch.log_softmax(logits, dim=-1)
         others = [column for column in range(logs.shape[-1]) if column != target]
@@ -85,24 +102,38 @@ def explained(estimator: Estimator, outputs: Tensor, target: int) -> Tensor:
 
 def mean_probabilities(estimator: Any, outputs: Tensor) -> _Array:
     """Return the members' mean probability of every class or label, shape (n, K)."""
-    mean: _Array = probabilities(outputs.numpy(), estimator._encoding.task, estimator.temperature_).mean(axis=0)
+    mean: _Array = probabilities(
+        outputs.numpy(), estimator._encoding.task, estimator.temperature_
+    ).mean(axis=0)
     return mean
 
 
 def values_of(subject: Subject, changes: Changes, target: int, memory: int = MEMORY) -> _Array:
     """Return what is explained, for every copy."""
-    found: _Array = explained(subject.estimator, member_outputs(subject, changes, memory), target).numpy()
+    found: _Array = explained(
+        subject.estimator, member_outputs(subject, changes, memory), target
+    ).numpy()
     return found
 
 
 def copies_allowed(subject: Subject, most: int) -> int:
     """Return how many copies to try where nobody said: so many, or of a large graph as many as take some seconds."""
     members = subject.estimator._model.members or 1
-    return max(1, min(most, _ELEMENTS // max(1, members * (subject.encoded.num_nodes + subject.encoded.num_edges))))
+    return max(
+        1,
+        min(
+            most,
+            _ELEMENTS // max(1, members * (subject.encoded.num_nodes + subject.encoded.num_edges)),
+        ),
+    )
 
 
 def _copies_at_once(subject: Subject, memory: int) -> int:
     model, base = subject.estimator._model, subject.encoded
     width = max(int(conv.out_dim) for conv in model.convs) * (model.members or 1)
-    per_node = 4 * (3 * width + 2 * min(model.input_dim, 64) + 2 * min(int(model.config["edge_labels"]), 64)) + 64
+    per_node = (
+        4
+        * (3 * width + 2 * min(model.input_dim, 64) + 2 * min(int(model.config["edge_labels"]), 64))
+        + 64
+    )
     return max(1, int(memory) // max(1, base.num_nodes * per_node + base.num_edges * 120))

@@ -38,7 +38,11 @@ def short(value: Any) -> str:
 
 def node_words(graph: Graphs, node: int, numbers: Tensor | None = None) -> str:
     """Return ``node 3 (N)``, or the name of a node that has one; ``numbers`` are those of a part's nodes in the whole graph."""
-    label = None if graph.node_vocabulary.constant else short(graph.node_vocabulary[int(graph.node_label[node])])
+    label = (
+        None
+        if graph.node_vocabulary.constant
+        else short(graph.node_vocabulary[int(graph.node_label[node])])
+    )
     named = graph.node_names is not None
     name = (
         short(graph.node_names[node])

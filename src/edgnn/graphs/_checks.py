@@ -18,8 +18,15 @@ if TYPE_CHECKING:
     from edgnn.graphs._graphs import Graphs, Names
 
 _INTEGERS = (
-    torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.uint16, torch.uint32, torch.uint64,
-)  # fmt: skip
+    torch.int64,
+    torch.int32,
+    torch.int16,
+    torch.int8,
+    torch.uint8,
+    torch.uint16,
+    torch.uint32,
+    torch.uint64,
+)
 
 
 _MOST_NODES = 2**31
@@ -29,12 +36,26 @@ def packed(graphs: Graphs) -> None:
     """Check every array of ``graphs`` against the others."""
     _kinds(graphs)
     nodes, edges, device = len(graphs.node_label), len(graphs.edge_source), graphs.node_label.device
-    for name in ("edge_source", "edge_target", "edge_label", "graph_offset", "node_features", "edge_features"):
+    for name in (
+        "edge_source",
+        "edge_target",
+        "edge_label",
+        "graph_offset",
+        "node_features",
+        "edge_features",
+    ):
         array = getattr(graphs, name)
         if array is not None and array.device != device:
-            raise GraphError(f"{name} is on {array.device}, but node_label is on {device}: move all arrays to one device")
+            raise GraphError(
+                f"{name} is on {array.device}, but node_label is on {device}: move all arrays to one device"
+            )
     offset = graphs.graph_offset
-    if len(offset) == 0 or int(offset[0]) != 0 or int(offset[-1]) != nodes or bool((offset.diff() < 0).any()):
+    if (
+        len(offset) == 0
+        or int(offset[0]) != 0
+        or int(offset[-1]) != nodes
+        or bool((offset.diff() < 0).any())
+    ):
         raise GraphError(f"graph_offset must rise from 0 to the number of nodes, {nodes}")
     lengths(graphs.edge_target, None, edges, what="edge", kind="edge_target")
     lengths(graphs.edge_label, None, edges, what="edge")
@@ -50,7 +71,10 @@ def packed(graphs: Graphs) -> None:
     _label_range(graphs.edge_label, len(graphs.edge_vocabulary), "edge")
     _feature_rows(graphs.node_features, nodes, "node")
     _feature_rows(graphs.edge_features, edges, "edge")
-    for what, names_, size in (("node", graphs.node_names, nodes), ("graph", graphs.graph_names, len(graphs))):
+    for what, names_, size in (
+        ("node", graphs.node_names, nodes),
+        ("graph", graphs.graph_names, len(graphs)),
+    ):
         if names_ is not None and len(names_) != size:
             raise GraphError(f"{len(names_)} {what} names were given for {size} {what}s")
     if graphs.node_names is not None:
@@ -65,17 +89,21 @@ def edge_pairs(edges: Any) -> tuple[Tensor, Tensor]:
         return empty, empty.clone()
     if array.dim() != 2 or array.shape[1] != 2:
         hint = "; transpose it: edge_index.T" if array.dim() == 2 and array.shape[0] == 2 else ""
-        raise GraphError(f"edges must be (source, target) pairs, an array of shape (E, 2), got {tuple(array.shape)}{hint}")
+        raise GraphError(
+            f"edges must be (source, target) pairs, an array of shape (E, 2), got {tuple(array.shape)}{hint}"
+        )
     if array.dtype not in _INTEGERS:
         raise GraphError(f"edges must be whole node numbers, got {array.dtype}")
     array = _int64(array, "edge ends")
-    source, target = (array[:, side].clone(memory_format=torch.contiguous_format) for side in (0, 1))
+    source, target = (
+        array[:, side].clone(memory_format=torch.contiguous_format) for side in (0, 1)
+    )
     return source, target
 
 
 def node_count(
     num_nodes: int | None, sizes: Any, per_node: Sequence[Any], source: Tensor, target: Tensor
-) -> int:  # fmt: skip
+) -> int:
     """Settle how many nodes there are, from whatever was given."""
     if sizes is not None:
         total = int(offsets(sizes)[-1])
@@ -84,10 +112,14 @@ def node_count(
     elif num_nodes is not None:
         total = operator.index(num_nodes)
         if total > _MOST_NODES:
-            raise GraphError(f"num_nodes is {total:,}; a graph in memory has at most {_MOST_NODES:,} nodes")
+            raise GraphError(
+                f"num_nodes is {total:,}; a graph in memory has at most {_MOST_NODES:,} nodes"
+            )
     else:
         known = [len(values) for values in per_node if values is not None]
-        total = known[0] if known else int(max(source.max(), target.max())) + 1 if len(source) else 0
+        total = (
+            known[0] if known else int(max(source.max(), target.max())) + 1 if len(source) else 0
+        )
         if not known and total > _MOST_NODES:
             raise GraphError(
                 f"an edge names node {total - 1}, so there would be {total:,} nodes: number nodes from 0 without gaps"
@@ -100,13 +132,21 @@ def node_count(
 
 def offsets(sizes: Any) -> Tensor:
     """Return the running sum of ``sizes`` (one integer: a single range) with a zero in front."""
-    counts = sizes if isinstance(sizes, Tensor) else _as_tensor([sizes] if isinstance(sizes, int) else sizes, "sizes")
+    counts = (
+        sizes
+        if isinstance(sizes, Tensor)
+        else _as_tensor([sizes] if isinstance(sizes, int) else sizes, "sizes")
+    )
     if counts.dim() != 1 or (len(counts) and counts.dtype not in _INTEGERS):
-        raise GraphError(f"sizes must be one whole number per graph, got {counts.dtype} of shape {tuple(counts.shape)}")
+        raise GraphError(
+            f"sizes must be one whole number per graph, got {counts.dtype} of shape {tuple(counts.shape)}"
+        )
     counts = _int64(counts, "sizes")
     negative = (counts < 0).nonzero()
     if len(negative):
-        raise GraphError(f"graph {int(negative[0])} has the size {int(counts[negative[0]])}; a size is 0 or more")
+        raise GraphError(
+            f"graph {int(negative[0])} has the size {int(counts[negative[0]])}; a size is 0 or more"
+        )
     offset = torch.zeros(len(counts) + 1, dtype=torch.int64, device=counts.device)
     torch.cumsum(counts, 0, out=offset[1:])
     return offset
@@ -120,9 +160,13 @@ def endpoints(source: Tensor, target: Tensor, offset: Tensor) -> None:
     for ends, verb in ((source, "starts at"), (target, "points to")):
         if int(ends.min()) < 0 or int(ends.max()) >= nodes:
             edge = int(((ends < 0) | (ends >= nodes)).nonzero()[0])
-            raise GraphError(f"edge {edge} {verb} node {int(ends[edge])}, but there are {nodes} nodes, numbered from 0")
+            raise GraphError(
+                f"edge {edge} {verb} node {int(ends[edge])}, but there are {nodes} nodes, numbered from 0"
+            )
     if len(offset) > 2:
-        graph = torch.repeat_interleave(torch.arange(len(offset) - 1, device=offset.device), offset.diff())
+        graph = torch.repeat_interleave(
+            torch.arange(len(offset) - 1, device=offset.device), offset.diff()
+        )
         across = (graph[source] != graph[target]).nonzero()
         if len(across):
             edge = int(across[0])
@@ -132,7 +176,9 @@ def endpoints(source: Tensor, target: Tensor, offset: Tensor) -> None:
             )
 
 
-def lengths(labels: Tensor, features_: Tensor | None, size: int, what: str = "edge", kind: str = "labels") -> None:
+def lengths(
+    labels: Tensor, features_: Tensor | None, size: int, what: str = "edge", kind: str = "labels"
+) -> None:
     """Check that there is one label (and feature row) per element."""
     if len(labels) != size:
         raise GraphError(f"{len(labels)} {what} {kind} were given for {size} {what}s")
@@ -147,7 +193,9 @@ def features(values: Any, what: str, device: torch.device) -> Tensor | None:
     if array.dim() == 1:
         array = array[:, None]
     if array.dim() != 2:
-        raise GraphError(f"{what} features must be one row per {what}, got an array of shape {tuple(array.shape)}")
+        raise GraphError(
+            f"{what} features must be one row per {what}, got an array of shape {tuple(array.shape)}"
+        )
     if array.is_complex():
         raise GraphError(f"{what} features must be real numbers, got {array.dtype}")
     dtype = array.dtype if array.dtype in (torch.float32, torch.float64) else torch.float32
@@ -159,7 +207,9 @@ def names(values: Sequence[Any] | None, what: str) -> Names | None:
     if values is None:
         return None
     if isinstance(values, Set | Mapping):
-        raise GraphError(f"{what} names are a {type(values).__name__}, not one value per {what} in their order: pass a list")
+        raise GraphError(
+            f"{what} names are a {type(values).__name__}, not one value per {what} in their order: pass a list"
+        )
     array = np.empty(len(values), dtype=object)
     array[:] = values.tolist() if isinstance(values, np.ndarray | Tensor) else list(values)
     return array
@@ -192,16 +242,24 @@ def _positions(key: Any, size: int, what: str) -> slice | Tensor:
         return slice(position, position + 1)
     if isinstance(key, slice):
         start, stop, step = key.indices(size)
-        return slice(start, max(start, stop)) if step == 1 else torch.arange(size)[list(range(start, stop, step))]
+        return (
+            slice(start, max(start, stop))
+            if step == 1
+            else torch.arange(size)[list(range(start, stop, step))]
+        )
     index = key if isinstance(key, Tensor) else _as_tensor(key, f"{what} numbers")
     if index.dtype == torch.bool:
         if index.shape != (size,):
-            raise IndexError(f"a mask over {size} {what}s must have that length, got shape {tuple(index.shape)}")
+            raise IndexError(
+                f"a mask over {size} {what}s must have that length, got shape {tuple(index.shape)}"
+            )
         return index.nonzero()[:, 0]
     if index.numel() == 0:
         return index.reshape(-1).to(torch.int64)
     if index.dim() > 1 or index.dtype not in _INTEGERS:
-        raise IndexError(f"{what}s are chosen by whole numbers, a slice or a mask, got {index.dtype} of {tuple(index.shape)}")
+        raise IndexError(
+            f"{what}s are chosen by whole numbers, a slice or a mask, got {index.dtype} of {tuple(index.shape)}"
+        )
     index = _int64(index.reshape(-1), f"{what} numbers")
     outside = ((index < -size) | (index >= size)).nonzero()
     if len(outside):
@@ -215,17 +273,27 @@ def _kinds(graphs: Graphs) -> None:
         if not isinstance(array, Tensor):
             raise GraphError(f"{name} must be a 1-d int64 tensor, got a {type(array).__name__}")
         if array.dtype != torch.int64 or array.dim() != 1:
-            raise GraphError(f"{name} must be a 1-d int64 tensor, got {tuple(array.shape)} of {array.dtype}")
+            raise GraphError(
+                f"{name} must be a 1-d int64 tensor, got {tuple(array.shape)} of {array.dtype}"
+            )
     for name in ("node_vocabulary", "edge_vocabulary"):
         if not isinstance(getattr(graphs, name), Vocabulary):
-            raise GraphError(f"{name} must be a Vocabulary, got a {type(getattr(graphs, name)).__name__}")
+            raise GraphError(
+                f"{name} must be a Vocabulary, got a {type(getattr(graphs, name)).__name__}"
+            )
     for name in ("node_features", "edge_features"):
         if not isinstance(getattr(graphs, name), Tensor | None):
-            raise GraphError(f"{name} must be a float matrix, a tensor, got a {type(getattr(graphs, name)).__name__}")
+            raise GraphError(
+                f"{name} must be a float matrix, a tensor, got a {type(getattr(graphs, name)).__name__}"
+            )
     for name in ("node_names", "graph_names"):
         array = getattr(graphs, name)
-        if array is not None and not (isinstance(array, np.ndarray) and array.dtype == object and array.ndim == 1):
-            raise GraphError(f"{name} must be a 1-d numpy array of objects; from_edges makes one of any sequence")
+        if array is not None and not (
+            isinstance(array, np.ndarray) and array.dtype == object and array.ndim == 1
+        ):
+            raise GraphError(
+                f"{name} must be a 1-d numpy array of objects; from_edges makes one of any sequence"
+            )
 
 
 def _unique_names(values: Names, offset: Tensor) -> None:
@@ -239,7 +307,9 @@ def _unique_names(values: Names, offset: Tensor) -> None:
         if distinct < stop - start:
             seen: set[Any] = set()
             again = next(name for name in values[start:stop] if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-            raise GraphError(f"the node name {again!r} stands twice in graph {graph}; names are unique within a graph")
+            raise GraphError(
+                f"the node name {again!r} stands twice in graph {graph}; names are unique within a graph"
+            )
 
 
 def _as_tensor(values: Any, what: str) -> Tensor:
@@ -248,7 +318,11 @@ def _as_tensor(values: Any, what: str) -> Tensor:
         array = np.array(values, order="C")
         return torch.from_numpy(array.astype(array.dtype.newbyteorder("="), copy=False))
     except (RuntimeError, TypeError, ValueError) as error:
-        hint = "; nodes are numbered from 0, for named ones use from_networkx or a table" if what == "edges" else ""
+        hint = (
+            "; nodes are numbered from 0, for named ones use from_networkx or a table"
+            if what == "edges"
+            else ""
+        )
         reason = str(error).partition(". The only")[0]
         raise GraphError(f"{what} cannot be read as an array of numbers ({reason}){hint}") from None
 
@@ -263,14 +337,18 @@ def _int64(array: Tensor, what: str) -> Tensor:
 def _label_range(labels: Tensor, size: int, what: str) -> None:
     if len(labels) and not (int(labels.min()) >= 0 and int(labels.max()) < size):
         element = int(((labels < 0) | (labels >= size)).nonzero()[0])
-        raise GraphError(f"{what} {element} has the label number {int(labels[element])}, but the vocabulary has {size}")
+        raise GraphError(
+            f"{what} {element} has the label number {int(labels[element])}, but the vocabulary has {size}"
+        )
 
 
 def _feature_rows(array: Tensor | None, size: int, what: str) -> None:
     if array is None:
         return
     if array.dim() != 2 or array.dtype not in (torch.float32, torch.float64):
-        raise GraphError(f"{what} features must be a float matrix, got {array.dtype} of shape {tuple(array.shape)}")
+        raise GraphError(
+            f"{what} features must be a float matrix, got {array.dtype} of shape {tuple(array.shape)}"
+        )
     if len(array) != size:
         raise GraphError(f"{len(array)} rows of {what} features were given for {size} {what}s")
     if not bool(torch.isfinite(array).all()):

@@ -19,20 +19,38 @@ def concat(parts: Sequence[Graphs]) -> Graphs:
     """Join ``parts`` into one collection; see :meth:`Graphs.concat`."""
     if not parts:
         empty = torch.zeros(0, dtype=torch.int64)
-        return Graphs(empty, empty, empty, empty, torch.zeros(1, dtype=torch.int64), Vocabulary(), Vocabulary())
+        return Graphs(
+            empty,
+            empty,
+            empty,
+            empty,
+            torch.zeros(1, dtype=torch.int64),
+            Vocabulary(),
+            Vocabulary(),
+        )
     for position, part in enumerate(parts):
         if not isinstance(part, Graphs):
             raise GraphError(f"part {position} is a {type(part).__name__}, not Graphs")
     if len({part.device for part in parts}) > 1:
-        raise GraphError("graphs on different devices cannot be joined: move them to one with .to(device)")
-    node_label, node_vocabulary = _merged([(part.node_label, part.node_vocabulary) for part in parts])
-    edge_label, edge_vocabulary = _merged([(part.edge_label, part.edge_vocabulary) for part in parts])
+        raise GraphError(
+            "graphs on different devices cannot be joined: move them to one with .to(device)"
+        )
+    node_label, node_vocabulary = _merged(
+        [(part.node_label, part.node_vocabulary) for part in parts]
+    )
+    edge_label, edge_vocabulary = _merged(
+        [(part.edge_label, part.edge_vocabulary) for part in parts]
+    )
     shifts = list(accumulate((part.num_nodes for part in parts), initial=0))
     offsets = [part.graph_offset[1:] + shift for part, shift in zip(parts, shifts, strict=False)]
     return Graphs._trusted(
         node_label=node_label,
-        edge_source=torch.cat([part.edge_source + shift for part, shift in zip(parts, shifts, strict=False)]),
-        edge_target=torch.cat([part.edge_target + shift for part, shift in zip(parts, shifts, strict=False)]),
+        edge_source=torch.cat(
+            [part.edge_source + shift for part, shift in zip(parts, shifts, strict=False)]
+        ),
+        edge_target=torch.cat(
+            [part.edge_target + shift for part, shift in zip(parts, shifts, strict=False)]
+        ),
         edge_label=edge_label,
         graph_offset=torch.cat([parts[0].graph_offset[:1], *offsets]),
         node_vocabulary=node_vocabulary,
@@ -52,7 +70,9 @@ def _merged(parts: list[tuple[Tensor, Vocabulary]]) -> tuple[Tensor, Vocabulary]
         if own == first:
             labels.append(ids)
         else:
-            table = torch.tensor([numbers.setdefault(value, len(numbers)) for value in own], dtype=torch.int64)
+            table = torch.tensor(
+                [numbers.setdefault(value, len(numbers)) for value in own], dtype=torch.int64
+            )
             labels.append(table.to(ids.device)[ids])
     return torch.cat(labels), first if len(numbers) == len(first) else Vocabulary(numbers)
 
@@ -63,7 +83,9 @@ def _features(parts: list[Tensor | None], what: str) -> Tensor | None:
         return None
     if len(present) < len(parts):
         lacking = next(number for number, part in enumerate(parts) if part is None)
-        raise GraphError(f"part {lacking} has no {what} features while others have: give all of them features, or none")
+        raise GraphError(
+            f"part {lacking} has no {what} features while others have: give all of them features, or none"
+        )
     if len({part.shape[1] for part in present}) > 1:
         widths = sorted({part.shape[1] for part in present})
         raise GraphError(f"the parts have {what} features of different widths: {widths}")

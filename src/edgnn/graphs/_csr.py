@@ -15,9 +15,10 @@ from torch import Tensor
 class CSR:
     """A sparse matrix by rows: row ``v`` has its columns in ``indices[indptr[v]:indptr[v + 1]]``, rising.
 
-    Index arrays are int32 while the number of entries allows it. ``values`` is ``None`` where every entry is one; a repeated
-    column then counts as often as it stands there. A matrix of several ``blocks`` of equal shape along the diagonal says so,
-    and one that is known to have no long rows says that it is ``short``: nobody needs to look.
+    Index arrays are int32 while the number of entries allows it. ``values`` is ``None`` where every
+    entry is one; a repeated column then counts as often as it stands there. A matrix of several
+    ``blocks`` of equal shape along the diagonal says so, and one that is known to have no long rows
+    says that it is ``short``: nobody needs to look.
 
     Shapes
     ------
@@ -39,12 +40,21 @@ class CSR:
     @property
     def nbytes(self) -> int:
         """Memory that the arrays hold."""
-        return sum(part.nbytes for part in (self.indptr, self.indices, self.values) if part is not None)
+        return sum(
+            part.nbytes for part in (self.indptr, self.indices, self.values) if part is not None
+        )
 
     def to(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> CSR:
         """Return the matrix on ``device``, its values in ``dtype``."""
         values = None if self.values is None else self.values.to(device=device, dtype=dtype)
-        return CSR(self.indptr.to(device), self.indices.to(device), values, self.shape, self.blocks, self.short)
+        return CSR(
+            self.indptr.to(device),
+            self.indices.to(device),
+            values,
+            self.shape,
+            self.blocks,
+            self.short,
+        )
 
     @cached_property
     def T(self) -> CSR:
@@ -53,21 +63,45 @@ class CSR:
         if self.indices.device.type == "cpu":
             from scipy.sparse import csr_array  # linear time, unlike a sort
 
-            entry = torch.zeros(self.nnz, dtype=torch.int8) if self.values is None else torch.arange(self.nnz)
+            entry = (
+                torch.zeros(self.nnz, dtype=torch.int8)
+                if self.values is None
+                else torch.arange(self.nnz)
+            )
             arrays = tuple(part.numpy() for part in (entry, self.indices, self.indptr))
             turned = csr_array(arrays, shape=self.shape, copy=False).tocsc()
-            indptr, indices, order = (torch.from_numpy(part) for part in (turned.indptr, turned.indices, turned.data))
-            return CSR(indptr, indices, None if self.values is None else self.values[order], (columns, rows), self.blocks)
+            indptr, indices, order = (
+                torch.from_numpy(part) for part in (turned.indptr, turned.indices, turned.data)
+            )
+            return CSR(
+                indptr,
+                indices,
+                None if self.values is None else self.values[order],
+                (columns, rows),
+                self.blocks,
+            )
         counts = self.indptr.diff()
         order = torch.argsort(self.indices, stable=True)
-        row = torch.repeat_interleave(torch.arange(rows, device=counts.device), counts, output_size=self.nnz)
+        row = torch.repeat_interleave(
+            torch.arange(rows, device=counts.device), counts, output_size=self.nnz
+        )
         indptr = torch.zeros(columns + 1, dtype=self.indptr.dtype, device=counts.device)
-        indptr[1:] = torch.searchsorted(self.indices[order], torch.arange(1, columns + 1, device=counts.device))
+        indptr[1:] = torch.searchsorted(
+            self.indices[order], torch.arange(1, columns + 1, device=counts.device)
+        )
         indices = row[order].to(self.indices.dtype)
-        return CSR(indptr, indices, None if self.values is None else self.values[order], (columns, rows), self.blocks)
+        return CSR(
+            indptr,
+            indices,
+            None if self.values is None else self.values[order],
+            (columns, rows),
+            self.blocks,
+        )
 
     def __getstate__(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # without what was derived
+        return {
+            field.name: getattr(self, field.name) for field in fields(self)
+        }  # without what was derived
 
     def repeated(self, blocks: int) -> CSR:
         """Return the matrix so many times along the diagonal; the last result is kept."""
@@ -92,7 +126,9 @@ class CSR:
         rows = torch.repeat_interleave(numbers, self.indptr.diff(), output_size=self.nnz)
         ones = torch.ones(self.nnz, dtype=dtype, device=self.indices.device)
         return dense.index_put_(
-            (rows, self.indices.long()), ones if self.values is None else self.values.to(dtype), accumulate=True
+            (rows, self.indices.long()),
+            ones if self.values is None else self.values.to(dtype),
+            accumulate=True,
         )
 
     def to_scipy(self) -> Any:
@@ -110,7 +146,8 @@ class CSR:
 class Window(CSR):
     """Chosen rows of a matrix, the columns of each moved, that are looked up where they are: only row sums on a device read it.
 
-    Row ``v`` is row ``rows[v]`` of the arrays, with ``shift[v]`` added to its columns; there is one empty row at their end.
+    Row ``v`` is row ``rows[v]`` of the arrays, with ``shift[v]`` added to its columns; there is one
+    empty row at their end.
 
     Shapes
     ------
@@ -124,7 +161,8 @@ class Window(CSR):
 def take(matrix: CSR, rows: Tensor, place: Tensor | None = None, columns: int | None = None) -> CSR:
     """Return chosen rows of a matrix, in their order.
 
-    ``place`` gives the new number of every column, below ``columns``; entries stay where they were, so they may no longer rise.
+    ``place`` gives the new number of every column, below ``columns``; entries stay where they were,
+    so they may no longer rise.
     """
     starts = matrix.indptr[rows].to(torch.int64)
     lengths = matrix.indptr[rows + 1].to(torch.int64) - starts
@@ -156,7 +194,9 @@ def pack(row: Tensor, column: Tensor, both: bool = False) -> Tensor:
     return keys
 
 
-def from_keys(keys: Tensor, rows: int, columns: int, *, distinct: bool, count: torch.dtype | None = None) -> CSR:
+def from_keys(
+    keys: Tensor, rows: int, columns: int, *, distinct: bool, count: torch.dtype | None = None
+) -> CSR:
     """Turn packed keys (which are overwritten) into a CSR.
 
     Parameters
@@ -190,7 +230,9 @@ def from_keys(keys: Tensor, rows: int, columns: int, *, distinct: bool, count: t
     return CSR(torch.from_numpy(indptr), torch.from_numpy(indices), values, (rows, columns))
 
 
-def _from_keys_on_device(keys: Tensor, rows: int, columns: int, distinct: bool, count: torch.dtype | None) -> CSR:
+def _from_keys_on_device(
+    keys: Tensor, rows: int, columns: int, distinct: bool, count: torch.dtype | None
+) -> CSR:
     keys = keys.sort().values
     values = None
     if count is not None:
@@ -200,7 +242,9 @@ def _from_keys_on_device(keys: Tensor, rows: int, columns: int, distinct: bool, 
         keys = torch.unique_consecutive(keys)
     index_type = torch.int32 if len(keys) < 2**31 else torch.int64
     indptr = torch.zeros(rows + 1, dtype=index_type, device=keys.device)
-    starts = torch.arange(rows, dtype=torch.int64, device=keys.device).add_(1).bitwise_left_shift_(32)
+    starts = (
+        torch.arange(rows, dtype=torch.int64, device=keys.device).add_(1).bitwise_left_shift_(32)
+    )
     indptr[1:] = torch.searchsorted(keys, starts)
     indices = keys.bitwise_and_(2**32 - 1).to(index_type)
     return CSR(indptr, indices, values, (rows, columns))

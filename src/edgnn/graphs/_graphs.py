@@ -28,29 +28,33 @@ Multiplicity = Literal["once", "per-edge"]
 class Graphs:
     r"""Directed graphs with node and edge labels, packed as one disjoint union.
 
-    Behaves as an immutable sequence of graphs: ``len``, iteration, indexing by an integer, a slice, a list, a mask. Edge ``e``
-    goes from ``edge_source[e]`` to ``edge_target[e]``; both count nodes over the whole collection. Parallel edges and self-loops
-    are kept as given. Graphs without labels have the one constant label ``None``.
+    Behaves as an immutable sequence of graphs: ``len``, iteration, indexing by an integer, a slice,
+    a list, a mask. Edge ``e`` goes from ``edge_source[e]`` to ``edge_target[e]``; both count nodes
+    over the whole collection. Parallel edges and self-loops are kept as given. Graphs without
+    labels have the one constant label ``None``.
 
-    The constructor takes the packed arrays as they are and checks them; :meth:`from_edges` takes users' own label values.
+    The constructor takes the packed arrays as they are and checks them; :meth:`from_edges` takes
+    users' own label values.
 
     Parameters
     ----------
     node_label, edge_source, edge_target, edge_label : Tensor
         int64 arrays; labels index the vocabularies.
     graph_offset : Tensor
-        Graph ``g`` owns the nodes ``graph_offset[g]`` to ``graph_offset[g + 1]``; its edges stand together, in the order of graphs.
+        Graph ``g`` owns the nodes ``graph_offset[g]`` to ``graph_offset[g + 1]``; its edges stand
+        together, in the order of graphs.
     node_vocabulary, edge_vocabulary : Vocabulary
         The users' label values.
     node_features, edge_features : Tensor, optional
         Continuous features, one row per node or edge.
     node_names, graph_names : array of object, optional
-        The users' own identifiers (IRIs, table keys, molecule names); a node name is unique within its graph.
+        The users' own identifiers (IRIs, table keys, molecule names); a node name is unique within
+        its graph.
 
     Shapes
     ------
-    node_label (N,), edge_source (E,), edge_target (E,), edge_label (E,), graph_offset (G+1,), node_features (N, F),
-    edge_features (E, D), node_names (N,), graph_names (G,)
+    node_label (N,), edge_source (E,), edge_target (E,), edge_label (E,), graph_offset (G+1,),
+    node_features (N, F), edge_features (E, D), node_names (N,), graph_names (G,)
     """
 
     node_label: Tensor
@@ -77,7 +81,9 @@ class Graphs:
         return made
 
     def _with(self, **changes: Any) -> Graphs:
-        return Graphs._trusted(**({name: getattr(self, name) for name in self.__dataclass_fields__} | changes))
+        return Graphs._trusted(
+            **({name: getattr(self, name) for name in self.__dataclass_fields__} | changes)
+        )
 
     @classmethod
     def from_edges(
@@ -102,9 +108,11 @@ class Graphs:
         edges : pairs, or array of shape (E, 2)
             Edges in any order; PyG's ``edge_index`` is ``edge_index.T``.
         num_nodes : int, optional
-            Number of nodes of a single graph; by default taken from the labels, features or names, else from the largest edge end.
+            Number of nodes of a single graph; by default taken from the labels, features or names,
+            else from the largest edge end.
         sizes : sequence of int, optional
-            Node count of each of several graphs; nodes and edges are then numbered over all of them. Default: one graph.
+            Node count of each of several graphs; nodes and edges are then numbered over all of
+            them. Default: one graph.
         node_labels, edge_labels : sequence of hashable, optional
             One value per node and edge.
         node_features, edge_features : array-like, optional
@@ -114,7 +122,8 @@ class Graphs:
         like : Graphs, optional
             Number the labels as these graphs do, so that a model made for them fits.
         unknown : {"error", "map"}
-            What to do with a label that ``like`` does not know: raise, or give it the reserved label ``UNKNOWN``.
+            What to do with a label that ``like`` does not know: raise, or give it the reserved
+            label ``UNKNOWN``.
 
         Examples
         --------
@@ -124,7 +133,9 @@ class Graphs:
         """
         source, target = check.edge_pairs(edges)
         device = source.device
-        nodes = check.node_count(num_nodes, sizes, (node_labels, node_features, node_names), source, target)
+        nodes = check.node_count(
+            num_nodes, sizes, (node_labels, node_features, node_names), source, target
+        )
         offset = check.offsets(nodes if sizes is None else sizes).to(device)
         node_label, node_vocabulary = _labels(node_labels, nodes, like, unknown, "node")
         edge_label, edge_vocabulary = _labels(edge_labels, len(source), like, unknown, "edge")
@@ -203,10 +214,20 @@ class Graphs:
         return self.edge_vocabulary.decode(self.edge_label)
 
     def __repr__(self) -> str:
-        parts = [_count(len(self), "graph"), _count(self.num_nodes, "node"), _count(self.num_edges, "edge")]
-        for what, vocabulary in (("node label", self.node_vocabulary), ("edge label", self.edge_vocabulary)):
+        parts = [
+            _count(len(self), "graph"),
+            _count(self.num_nodes, "node"),
+            _count(self.num_edges, "edge"),
+        ]
+        for what, vocabulary in (
+            ("node label", self.node_vocabulary),
+            ("edge label", self.edge_vocabulary),
+        ):
             parts.append(f"no {what}s" if vocabulary.constant else _count(len(vocabulary), what))
-        for what, features in (("node feature", self.node_features), ("edge feature", self.edge_features)):
+        for what, features in (
+            ("node feature", self.node_features),
+            ("edge feature", self.edge_features),
+        ):
             if features is not None:
                 parts.append(_count(features.shape[1], what))
         if self.device.type != "cpu":
@@ -218,7 +239,9 @@ class Graphs:
         return isinstance(other, Graphs) and (
             self.node_vocabulary == other.node_vocabulary
             and self.edge_vocabulary == other.edge_vocabulary
-            and all(_same(getattr(self, name), getattr(other, name)) for name in (*_TENSORS, *_NAMES))
+            and all(
+                _same(getattr(self, name), getattr(other, name)) for name in (*_TENSORS, *_NAMES)
+            )
         )
 
     # A sequence of graphs
@@ -229,7 +252,9 @@ class Graphs:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         return check.objects(self, dtype)
 
-    def __getitem__(self, key: int | slice | Sequence[int] | np.ndarray[Any, Any] | Tensor) -> Graphs:
+    def __getitem__(
+        self, key: int | slice | Sequence[int] | np.ndarray[Any, Any] | Tensor
+    ) -> Graphs:
         from edgnn.graphs._select import select
 
         return select(self, check.positions(key, len(self), "graph", self.device))
@@ -249,7 +274,9 @@ class Graphs:
     def to(self, device: torch.device | str) -> Graphs:
         """Return the same graphs with their arrays on ``device``."""
         moved = {name: getattr(self, name) for name in _TENSORS}
-        return self._with(**{name: None if array is None else array.to(device) for name, array in moved.items()})
+        return self._with(
+            **{name: None if array is None else array.to(device) for name, array in moved.items()}
+        )
 
     def reverse(self) -> Graphs:
         """Return the graphs with every edge turned around."""
@@ -258,23 +285,27 @@ class Graphs:
     def induced(self, nodes: Nodes | Sequence[int] | np.ndarray[Any, Any] | Tensor) -> Graphs:
         """Return the subgraphs on a set of nodes with all edges between them; graphs keep their number, and may become empty.
 
-        ``nodes`` are a mask, node numbers over all graphs, or :class:`Nodes`; the nodes keep their order.
+        ``nodes`` are a mask, node numbers over all graphs, or :class:`Nodes`; the nodes keep their
+        order.
         """
         from edgnn.graphs._nodes import Nodes
         from edgnn.graphs._select import induced
 
         if isinstance(nodes, Nodes) and not _same(nodes.graphs.graph_offset, self.graph_offset):
-            raise GraphError(f"the nodes belong to other graphs ({nodes.graphs!r}) than these ({self!r})")
+            raise GraphError(
+                f"the nodes belong to other graphs ({nodes.graphs!r}) than these ({self!r})"
+            )
         index = nodes.index if isinstance(nodes, Nodes) else nodes
         return induced(self, check.positions(index, self.num_nodes, "node", self.device))
 
     def reordered(self) -> Reordered:
         """Return the graphs with nodes renumbered within each graph so that neighbors lie close, and how to map back.
 
-        Sums over neighbors then find more of what they read in the caches: about twice as fast where large graphs were numbered at
-        random and neighborhoods overlap (grids, meshes, communities), no faster on random graphs, on those with many edges at few
-        nodes, or on those that fit the caches. Labels, features and names move with their nodes; edges keep their order. Results
-        are the same up to the order of sums.
+        Sums over neighbors then find more of what they read in the caches: about twice as fast
+        where large graphs were numbered at random and neighborhoods overlap (grids, meshes,
+        communities), no faster on random graphs, on those with many edges at few nodes, or on those
+        that fit the caches. Labels, features and names move with their nodes; edges keep their
+        order. Results are the same up to the order of sums.
 
         Examples
         --------
@@ -287,7 +318,9 @@ class Graphs:
 
         return reordered(self)
 
-    def with_node_labels(self, labels: Labels | None, *, like: Graphs | None = None, unknown: OnUnknown = "error") -> Graphs:
+    def with_node_labels(
+        self, labels: Labels | None, *, like: Graphs | None = None, unknown: OnUnknown = "error"
+    ) -> Graphs:
         """Return the graphs with other node labels.
 
         Parameters
@@ -301,7 +334,9 @@ class Graphs:
         check.lengths(ids, None, self.num_nodes, "node")
         return self._with(node_label=ids.to(self.device), node_vocabulary=vocabulary)
 
-    def with_edge_labels(self, labels: Labels | None, *, like: Graphs | None = None, unknown: OnUnknown = "error") -> Graphs:
+    def with_edge_labels(
+        self, labels: Labels | None, *, like: Graphs | None = None, unknown: OnUnknown = "error"
+    ) -> Graphs:
         """Return the graphs with other edge labels.
 
         Parameters
@@ -316,29 +351,45 @@ class Graphs:
         return self._with(edge_label=ids.to(self.device), edge_vocabulary=vocabulary)
 
     def with_degree_labels(
-        self, direction: Direction, *, multiplicity: Multiplicity = "once", like: Graphs | None = None,
+        self,
+        direction: Direction,
+        *,
+        multiplicity: Multiplicity = "once",
+        like: Graphs | None = None,
         unknown: OnUnknown = "error",
-    ) -> Graphs:  # fmt: skip
+    ) -> Graphs:
         r"""Return the graphs with each node labeled by its degree, an integer.
 
-        ``"in"`` is the paper's in-degree :math:`|N^I(v)|`, ``"out"`` its :math:`|N^O(v)|`, ``"both"`` its degree
-        :math:`|N(v)|`: each neighbor counts once. With ``multiplicity="per-edge"`` every edge counts, and ``"both"`` is their sum.
+        ``"in"`` is the paper's in-degree :math:`|N^I(v)|`, ``"out"`` its :math:`|N^O(v)|`,
+        ``"both"`` its degree
+        :math:`|N(v)|`: each neighbor counts once. With ``multiplicity="per-edge"`` every edge
+        counts, and ``"both"`` is their sum.
         """
         from edgnn.graphs._structure import degrees
 
-        return self.with_node_labels(degrees(self, direction, multiplicity), like=like, unknown=unknown)
+        return self.with_node_labels(
+            degrees(self, direction, multiplicity), like=like, unknown=unknown
+        )
 
-    def with_ring_sizes(self, limit: int = 8, *, like: Graphs | None = None, unknown: OnUnknown = "error") -> Graphs:
+    def with_ring_sizes(
+        self, limit: int = 8, *, like: Graphs | None = None, unknown: OnUnknown = "error"
+    ) -> Graphs:
         """Return the graphs with each label replaced by the pair (label, ring size), which color refinement cannot find out.
 
-        An edge's ring size is the length of the shortest cycle through it, or ``limit`` if that is more, or 0 if there is none; a
-        node's is the smallest of its edges'. Directions do not matter; edges between the same two nodes are one, self-loops none.
+        An edge's ring size is the length of the shortest cycle through it, or ``limit`` if that is
+        more, or 0 if there is none; a node's is the smallest of its edges'. Directions do not
+        matter; edges between the same two nodes are one, self-loops none.
         """
         from edgnn.graphs._rings import with_ring_sizes
 
         return with_ring_sizes(self, limit, like, unknown)
 
-    def renamed(self, *, node_labels: Mapping[Any, Any] | None = None, edge_labels: Mapping[Any, Any] | None = None) -> Graphs:
+    def renamed(
+        self,
+        *,
+        node_labels: Mapping[Any, Any] | None = None,
+        edge_labels: Mapping[Any, Any] | None = None,
+    ) -> Graphs:
         """Return the graphs with label values replaced; a value that the mapping lacks stays.
 
         The integers do not change, so two labels cannot be given one name.
@@ -361,17 +412,33 @@ class Graphs:
         device = state.pop("device")
         for name in _TENSORS:
             array = state[name]
-            state[name] = None if array is None else torch.from_numpy(np.require(array, requirements="W")).to(device)
+            state[name] = (
+                None
+                if array is None
+                else torch.from_numpy(np.require(array, requirements="W")).to(device)
+            )
         for name, value in state.items():
             object.__setattr__(self, name, value)
 
 
-_TENSORS = ("node_label", "edge_source", "edge_target", "edge_label", "graph_offset", "node_features", "edge_features")
+_TENSORS = (
+    "node_label",
+    "edge_source",
+    "edge_target",
+    "edge_label",
+    "graph_offset",
+    "node_features",
+    "edge_features",
+)
 _NAMES = ("node_names", "graph_names")
 
 
 def _labels(
-    labels: Labels | None, size: int, like: Graphs | None, unknown: OnUnknown, what: Literal["node", "edge"]
+    labels: Labels | None,
+    size: int,
+    like: Graphs | None,
+    unknown: OnUnknown,
+    what: Literal["node", "edge"],
 ) -> tuple[Tensor, Vocabulary]:
     if like is not None:
         known = like.node_vocabulary if what == "node" else like.edge_vocabulary

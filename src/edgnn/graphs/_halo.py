@@ -30,13 +30,14 @@ class Traffic:
 class Halo:
     """The nodes whose states one rank needs of the others, and those that the others need of it.
 
-    A rank's structure has rows for the nodes it owns, and columns for these and behind them for its halo: the neighbors that other
-    ranks own, in the order of their owners.
+    A rank's structure has rows for the nodes it owns, and columns for these and behind them for its
+    halo: the neighbors that other ranks own, in the order of their owners.
 
     Parameters
     ----------
     rows : Tensor
-        Own rows to send, those for rank 0 first; a row that several ranks need is there for each of them.
+        Own rows to send, those for rank 0 first; a row that several ranks need is there for each of
+        them.
     sent, received : tuple of int
         How many rows go to each rank, and come from it.
     process_group : torch.distributed.ProcessGroup, optional

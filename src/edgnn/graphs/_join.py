@@ -17,13 +17,17 @@ def joined(items: Input) -> Graphs | Nodes:
     if isinstance(items, Graphs | Nodes):
         return items
     if not isinstance(items, Iterable):
-        raise GraphError(f"a {type(items).__name__} is neither Graphs nor Nodes; of a data set, pass data.graphs or data.nodes")
+        raise GraphError(
+            f"a {type(items).__name__} is neither Graphs nor Nodes; of a data set, pass data.graphs or data.nodes"
+        )
     parts: list[Any] = list(items)
     if parts and all(isinstance(part, Nodes) for part in parts):
         return Nodes.concat(parts)
     for position, part in enumerate(parts):
         if not isinstance(part, Graphs):
-            raise GraphError(f"item {position} is a {type(part).__name__}; a list of Graphs or of Nodes is needed")
+            raise GraphError(
+                f"item {position} is a {type(part).__name__}; a list of Graphs or of Nodes is needed"
+            )
     return Graphs.concat(parts)
 
 

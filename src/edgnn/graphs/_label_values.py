@@ -17,8 +17,9 @@ _EXACT_IN_JSON = 2**53
 def encode_value(value: Any, place: str = "a file of arrays") -> Any:
     """Return a label value as JSON that :func:`decode_value` turns back into the same value of the same type.
 
-    Text, truth values, ``None`` and ordinary numbers are themselves, a tuple is a list. The rest is an object with one key:
-    ``{"int": "0x…"}`` beyond 2⁵³, ``{"float": "inf"}``, ``{"bytes": "…"}`` (hexadecimal), ``{"unknown": true}`` for
+    Text, truth values, ``None`` and ordinary numbers are themselves, a tuple is a list. The rest is
+    an object with one key: ``{"int": "0x…"}`` beyond 2⁵³, ``{"float": "inf"}``, ``{"bytes": "…"}``
+    (hexadecimal), ``{"unknown": true}`` for
     :data:`edgnn.UNKNOWN`. numpy's scalars are stored as the plain values they hold.
 
     Parameters
@@ -39,7 +40,9 @@ def decode_value(stored: Any) -> Any:
     try:
         return _decoded(stored)
     except (RecursionError, ValueError, TypeError, AttributeError):
-        raise GraphError(f"{short(stored)} is no stored label; the file is damaged or from another version") from None
+        raise GraphError(
+            f"{short(stored)} is no stored label; the file is damaged or from another version"
+        ) from None
 
 
 def _encoded(value: Any, place: str) -> Any:

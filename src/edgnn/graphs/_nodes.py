@@ -18,8 +18,8 @@ from edgnn.graphs._graphs import Graphs
 class Nodes:
     """Some nodes of a :class:`Graphs`, in a chosen order.
 
-    Indexing by an integer, a slice, a list or a mask gives ``Nodes`` again, so ``nodes[train]`` is what an estimator for nodes is
-    fitted on while the whole graph stays in reach.
+    Indexing by an integer, a slice, a list or a mask gives ``Nodes`` again, so ``nodes[train]`` is
+    what an estimator for nodes is fitted on while the whole graph stays in reach.
 
     Parameters
     ----------
@@ -38,15 +38,23 @@ class Nodes:
     graphs: Graphs
     index: Tensor
 
-    def __init__(self, graphs: Graphs, index: Sequence[int] | np.ndarray[Any, Any] | Tensor | None = None) -> None:
+    def __init__(
+        self, graphs: Graphs, index: Sequence[int] | np.ndarray[Any, Any] | Tensor | None = None
+    ) -> None:
         everything = torch.arange(graphs.num_nodes, device=graphs.device)
-        chosen = slice(None) if index is None else check.positions(index, graphs.num_nodes, "node", graphs.device)
+        chosen = (
+            slice(None)
+            if index is None
+            else check.positions(index, graphs.num_nodes, "node", graphs.device)
+        )
         self._set(graphs, everything[chosen])
 
     def __len__(self) -> int:
         return len(self.index)
 
-    def __getitem__(self, key: int | slice | Sequence[int] | np.ndarray[Any, Any] | Tensor) -> Nodes:
+    def __getitem__(
+        self, key: int | slice | Sequence[int] | np.ndarray[Any, Any] | Tensor
+    ) -> Nodes:
         chosen = check.positions(key, len(self), "node", self.index.device)
         return self._of(self.graphs, self.index[chosen])
 
@@ -70,7 +78,9 @@ class Nodes:
         object.__setattr__(self, "index", index)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"cannot assign to {name!r}: Nodes do not change; index them or make new ones")
+        raise AttributeError(
+            f"cannot assign to {name!r}: Nodes do not change; index them or make new ones"
+        )
 
     def __delattr__(self, name: str) -> None:
         raise AttributeError(f"cannot delete {name!r}: Nodes do not change")
@@ -87,7 +97,9 @@ class Nodes:
             IRIs, keys of a table: what ``graphs.node_names`` holds, in full.
         """
         if graphs.node_names is None or len(graphs) != 1:
-            raise GraphError(f"nodes are found by name in a single graph whose nodes have names, not in {graphs!r}")
+            raise GraphError(
+                f"nodes are found by name in a single graph whose nodes have names, not in {graphs!r}"
+            )
         position = {name: number for number, name in enumerate(graphs.node_names.tolist())}
         index = []
         for entry, name in enumerate(names):
@@ -103,17 +115,25 @@ class Nodes:
         """Join selections of the same graphs, as scikit-learn hands them out one by one."""
         pieces = list(parts)
         if not pieces:
-            raise GraphError("no nodes to join: an empty list does not say which graph they belong to")
+            raise GraphError(
+                "no nodes to join: an empty list does not say which graph they belong to"
+            )
         graphs = pieces[0].graphs
         for number, piece in enumerate(pieces):
             if piece.graphs is not graphs and not piece.graphs.equals(graphs):
-                raise GraphError(f"part {number} selects nodes of other graphs ({piece.graphs!r}) than part 0 ({graphs!r})")
+                raise GraphError(
+                    f"part {number} selects nodes of other graphs ({piece.graphs!r}) than part 0 ({graphs!r})"
+                )
         return cls._of(graphs, torch.cat([piece.index for piece in pieces]))
 
     @property
     def names(self) -> list[Any] | None:
         """The users' own names of these nodes, where the graphs have names."""
-        return None if self.graphs.node_names is None else self.graphs.node_names[self.index.cpu().numpy()].tolist()
+        return (
+            None
+            if self.graphs.node_names is None
+            else self.graphs.node_names[self.index.cpu().numpy()].tolist()
+        )
 
     @property
     def labels(self) -> list[Any]:

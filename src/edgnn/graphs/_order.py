@@ -21,8 +21,9 @@ _Array = np.ndarray[Any, Any]
 class Reordered:
     """Graphs in another node order, and how to get from one order to the other.
 
-    ``rows[new_number]`` puts rows of the new order (a model's states or predictions) into the old one; ``rows[old_number]`` goes
-    the other way (targets, masks); old node numbers become new ones by ``new_number[numbers]``.
+    ``rows[new_number]`` puts rows of the new order (a model's states or predictions) into the old
+    one; ``rows[old_number]`` goes the other way (targets, masks); old node numbers become new ones
+    by ``new_number[numbers]``.
 
     Parameters
     ----------
@@ -64,8 +65,9 @@ def reordered(graphs: Graphs) -> Reordered:
 def breadth_first(graphs: Graphs) -> Tensor:
     """Return the nodes component by component, each by rising distance from its first node, in linear time.
 
-    Measured beside it: Cuthill-McKee and its reverse come to the same, depth first and by degree to less, and groups found by
-    label propagation to more where there are communities, but after a search that takes twenty times as long.
+    Measured beside it: Cuthill-McKee and its reverse come to the same, depth first and by degree to
+    less, and groups found by label propagation to more where there are communities, but after a
+    search that takes twenty times as long.
 
     Shapes
     ------
@@ -83,8 +85,13 @@ def breadth_first(graphs: Graphs) -> Tensor:
     indptr, indices = neighbors.indptr.numpy(), neighbors.indices.numpy()
     component = connected_components(_matrix(indptr, indices), directed=False)[1]
     firsts = np.unique(component, return_index=True)[1]
-    rooted = _matrix(np.append(indptr, indptr[-1:] + len(firsts)), np.append(indices, firsts.astype(indices.dtype)))
-    visited = breadth_first_order(rooted, nodes, return_predecessors=False)[1:]  # from a root that is joined to all components
+    rooted = _matrix(
+        np.append(indptr, indptr[-1:] + len(firsts)),
+        np.append(indices, firsts.astype(indices.dtype)),
+    )
+    visited = breadth_first_order(rooted, nodes, return_predecessors=False)[
+        1:
+    ]  # from a root that is joined to all components
     order = np.argsort(firsts[component[visited]], kind="stable")
     return torch.from_numpy(visited[order].astype(np.int64))
 

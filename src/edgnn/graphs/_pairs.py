@@ -27,13 +27,19 @@ def averaged(relations: Relations, dtype: torch.dtype) -> Relations:
     """Return relations by target whose pairs average states in the place of adding them up; all of a pair weigh the same."""
     gather = relations.gather
     share = gather.indptr.diff().to(dtype).reciprocal()
-    return replace(relations, gather=replace(gather, values=share[_row_of_entry(gather)]), gather_t=None, mirrored=False)
+    return replace(
+        relations,
+        gather=replace(gather, values=share[_row_of_entry(gather)]),
+        gather_t=None,
+        mirrored=False,
+    )
 
 
 def turned(relations: Relations) -> Relations:
     """Return relations by target with all edges reversed: pairs of a relation and who sends over it, listing who receives.
 
-    The transposed entries stand sender by sender, relation by relation already, so pairs are runs of them.
+    The transposed entries stand sender by sender, relation by relation already, so pairs are runs
+    of them.
     """
     gather, blocks, groups = relations.gather, relations.gather.blocks, relations.num_relations
     entries = gather.T if relations.gather_t is None else relations.gather_t
@@ -48,8 +54,13 @@ def turned(relations: Relations) -> Relations:
     relation, sender = relation[start], sender[start]
     place, offset = _places(relation, sender // max(senders // blocks, 1), groups, blocks)
     rows = blocks * offset[-1]
-    starts, lengths = (torch.zeros(rows, dtype=torch.int64, device=device).index_copy_(0, place, p) for p in (start, length))
-    receivers = replace(entries, indices=relations.owner[pair], shape=(senders, relations.spread.shape[0]))
+    starts, lengths = (
+        torch.zeros(rows, dtype=torch.int64, device=device).index_copy_(0, place, p)
+        for p in (start, length)
+    )
+    receivers = replace(
+        entries, indices=relations.owner[pair], shape=(senders, relations.spread.shape[0])
+    )
     indptr = torch.searchsorted(sender, torch.arange(senders + 1, device=device)).to(torch.int32)
     return replace(
         relations,
@@ -61,7 +72,9 @@ def turned(relations: Relations) -> Relations:
     )
 
 
-def _places(relation: Tensor, member: Tensor, groups: int, blocks: int) -> tuple[Tensor, tuple[int, ...]]:
+def _places(
+    relation: Tensor, member: Tensor, groups: int, blocks: int
+) -> tuple[Tensor, tuple[int, ...]]:
     """Return the row of each pair, member by member, relation by relation, and where relations begin within a member's rows."""
     group = relation * blocks + member
     arranged, order = torch.sort(group, stable=True)
@@ -76,7 +89,8 @@ def _places(relation: Tensor, member: Tensor, groups: int, blocks: int) -> tuple
 def in_pieces(relations: Relations, pairs: int) -> tuple[tuple[int, Relations], ...]:
     """Cut relations by target into runs of nodes with about so many pairs each; members' blocks stay in one piece.
 
-    Returns the first node of each piece and its relations, whose spread has a row for each node of the piece.
+    Returns the first node of each piece and its relations, whose spread has a row for each node of
+    the piece.
     """
     gather, spread, groups = relations.gather, relations.spread, relations.num_relations
     if gather.blocks > 1 or gather.shape[0] <= pairs:
@@ -87,7 +101,9 @@ def in_pieces(relations: Relations, pairs: int) -> tuple[tuple[int, Relations], 
     inner = inner[spread.indptr[inner] < gather.shape[0]]
     piece = torch.searchsorted(inner, relations.owner.long(), right=True)
     key, order = torch.sort(piece * groups + relations.relation_of_pair, stable=True)
-    begin = torch.searchsorted(key, torch.arange((len(inner) + 1) * groups + 1, device=device)).tolist()
+    begin = torch.searchsorted(
+        key, torch.arange((len(inner) + 1) * groups + 1, device=device)
+    ).tolist()
     start, length = gather.indptr[:-1][order].long(), gather.indptr.diff()[order].long()
     arranged = _rows(gather, start, length)
     place = torch.empty_like(order)
@@ -112,8 +128,8 @@ def in_pieces(relations: Relations, pairs: int) -> tuple[tuple[int, Relations], 
 def tiles(relations: Relations, rows: int) -> tuple[Tensor, CSR]:
     """Cut the pairs of each relation (of each member, where rows are members' blocks) into tiles of at most so many.
 
-    Returns the group, the first and the end of the pairs of each tile; and the matrix that adds up the tiles of each group.
-    A group is member · R + relation.
+    Returns the group, the first and the end of the pairs of each tile; and the matrix that adds up
+    the tiles of each group. A group is member · R + relation.
     """
     blocks, device = relations.gather.blocks, relations.gather.indptr.device
     bounds = torch.tensor(relations.offset)
@@ -125,7 +141,9 @@ def tiles(relations: Relations, rows: int) -> tuple[Tensor, CSR]:
     first = start[group] + (torch.arange(len(group)) - begin[group]) * rows
     table = torch.stack([group, first, torch.minimum(first + rows, stop[group])], dim=1)
     numbers = torch.arange(len(group), dtype=torch.int32, device=device)
-    return table.to(torch.int32).to(device), CSR(begin.to(torch.int32).to(device), numbers, None, (len(counts), len(group)))
+    return table.to(torch.int32).to(device), CSR(
+        begin.to(torch.int32).to(device), numbers, None, (len(counts), len(group))
+    )
 
 
 def _row_of_entry(matrix: CSR) -> Tensor:
@@ -141,7 +159,13 @@ def _rows(matrix: CSR, start: Tensor, length: Tensor) -> CSR:
     entry += torch.arange(matrix.nnz, device=length.device)
     values = None if matrix.values is None else matrix.values[entry]
     shape = len(length), matrix.shape[1]
-    return replace(matrix, indptr=indptr.to(matrix.indptr.dtype), indices=matrix.indices[entry], values=values, shape=shape)
+    return replace(
+        matrix,
+        indptr=indptr.to(matrix.indptr.dtype),
+        indices=matrix.indices[entry],
+        values=values,
+        shape=shape,
+    )
 
 
 def _slice(matrix: CSR, low: int, high: int, shift: int, columns: int) -> CSR:
@@ -151,4 +175,6 @@ def _slice(matrix: CSR, low: int, high: int, shift: int, columns: int) -> CSR:
     indices = matrix.indices[first:last]
     values = None if matrix.values is None else matrix.values[first:last]
     moved = indices - shift if shift else indices
-    return replace(matrix, indptr=indptr - first, indices=moved, values=values, shape=(high - low, columns))
+    return replace(
+        matrix, indptr=indptr - first, indices=moved, values=values, shape=(high - low, columns)
+    )

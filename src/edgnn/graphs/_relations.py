@@ -20,25 +20,31 @@ from edgnn.graphs._graphs import Graphs
 class Relations:
     r"""Edges grouped into pairs (relation, node): what goes over the relation into the node, or out of it, is one row.
 
-    Relation r is the r-th edge label for entering edges and, with ``direction="both"``, relation \|Z\| + r for leaving ones.
-    Pairs stand relation by relation, so one relation's rows are a slice. By target, the states that a node receives over a relation
-    are added up in one row; by source, a row is what a node sends over a relation, whoever receives it, and edges with the reserved
-    label ``UNKNOWN`` are one more relation of each direction, behind its labels.
+    Relation r is the r-th edge label for entering edges and, with ``direction="both"``, relation
+    \|Z\| + r for leaving ones. Pairs stand relation by relation, so one relation's rows are a
+    slice. By target, the states that a node receives over a relation are added up in one row; by
+    source, a row is what a node sends over a relation, whoever receives it, and edges with the
+    reserved label ``UNKNOWN`` are one more relation of each direction, behind its labels.
 
     Parameters
     ----------
     gather : CSR
-        Row p lists the nodes whose states pair p starts from: by target, one entry per edge; by source, the source.
+        Row p lists the nodes whose states pair p starts from: by target, one entry per edge; by
+        source, the source.
     spread : CSR
-        Row v lists the pairs that node v receives: by target, its own; by source, one entry per edge.
+        Row v lists the pairs that node v receives: by target, its own; by source, one entry per
+        edge.
     offset : tuple of int
-        Relation r owns the pairs ``offset[r]`` to ``offset[r + 1]`` (of every member, where the rows are members' blocks).
+        Relation r owns the pairs ``offset[r]`` to ``offset[r + 1]`` (of every member, where the
+        rows are members' blocks).
     features : Tensor, optional
-        By source, where edges have continuous features: those of each pair. Every edge then is a pair of its own.
+        By source, where edges have continuous features: those of each pair. Every edge then is a
+        pair of its own.
     gather_t, spread_t : CSR, optional
         The transposes, where they are at hand.
     mirrored : bool
-        By target: whether every edge stands in both of its directions, so that relation r reversed is relation r ± R/2.
+        By target: whether every edge stands in both of its directions, so that relation r reversed
+        is relation r ± R/2.
 
     Shapes
     ------
@@ -58,25 +64,41 @@ class Relations:
         """Group the edges of ``graphs`` whose label is among the first ``num_labels`` by target."""
         relation, node, neighbor = graphs.edge_label, graphs.edge_target, graphs.edge_source
         known = relation < num_labels
-        relation, node, neighbor = _sides(relation[known], node[known], neighbor[known], num_labels, direction)
+        relation, node, neighbor = _sides(
+            relation[known], node[known], neighbor[known], num_labels, direction
+        )
         nodes, groups = graphs.num_nodes, num_labels * (1 + (direction == "both"))
         pairs, pair = torch.unique(relation * max(nodes, 1) + node, return_inverse=True)
         return cls(
             gather=csr.from_keys(csr.pack(pair, neighbor), len(pairs), nodes, distinct=False),
-            spread=csr.from_keys(csr.pack(pairs % max(nodes, 1), _numbers(pairs)), nodes, len(pairs), distinct=False),
+            spread=csr.from_keys(
+                csr.pack(pairs % max(nodes, 1), _numbers(pairs)), nodes, len(pairs), distinct=False
+            ),
             offset=_offset(pairs // max(nodes, 1), groups),
             mirrored=direction == "both",
         )
 
     @classmethod
     def by_source(
-        cls, graphs: Graphs, num_labels: int, direction: Literal["both", "in"], dtype: torch.dtype = torch.float32
+        cls,
+        graphs: Graphs,
+        num_labels: int,
+        direction: Literal["both", "in"],
+        dtype: torch.dtype = torch.float32,
     ) -> Relations:
         """Group the edges of ``graphs`` by source; labels beyond the first ``num_labels`` are one relation."""
         relation, node, neighbor = _sides(
-            graphs.edge_label.clamp(max=num_labels), graphs.edge_target, graphs.edge_source, num_labels + 1, direction
+            graphs.edge_label.clamp(max=num_labels),
+            graphs.edge_target,
+            graphs.edge_source,
+            num_labels + 1,
+            direction,
         )
-        nodes, groups, features = graphs.num_nodes, (num_labels + 1) * (1 + (direction == "both")), graphs.edge_features
+        nodes, groups, features = (
+            graphs.num_nodes,
+            (num_labels + 1) * (1 + (direction == "both")),
+            graphs.edge_features,
+        )
         if features is None:
             pairs, pair = torch.unique(relation * max(nodes, 1) + neighbor, return_inverse=True)
         else:
@@ -85,7 +107,9 @@ class Relations:
             pair[order] = _numbers(order)
             features = features[order % max(graphs.num_edges, 1)].to(dtype)
         return cls(
-            gather=csr.from_keys(csr.pack(_numbers(pairs), pairs % max(nodes, 1)), len(pairs), nodes, distinct=False),
+            gather=csr.from_keys(
+                csr.pack(_numbers(pairs), pairs % max(nodes, 1)), len(pairs), nodes, distinct=False
+            ),
             spread=csr.from_keys(csr.pack(node, pair), nodes, len(pairs), distinct=False),
             offset=_offset(pairs // max(nodes, 1), groups),
             features=features,
@@ -98,8 +122,12 @@ class Relations:
         pairs = pairs.long()
         return Relations(
             gather=csr.take(self.gather, pairs, place, columns),
-            spread=replace(spread, indices=pair.to(spread.indices.dtype), shape=(len(rows), len(pairs))),
-            offset=tuple(torch.searchsorted(pairs, torch.tensor(self.offset, device=pairs.device)).tolist()),
+            spread=replace(
+                spread, indices=pair.to(spread.indices.dtype), shape=(len(rows), len(pairs))
+            ),
+            offset=tuple(
+                torch.searchsorted(pairs, torch.tensor(self.offset, device=pairs.device)).tolist()
+            ),
             features=None if self.features is None else self.features[pairs],
         )
 
@@ -108,7 +136,9 @@ class Relations:
         none = torch.zeros(nodes + 1, dtype=torch.int32, device=self.gather.indptr.device)
         features = None if self.features is None else self.features[:0]
         spread = CSR(none, none[:0], None, (nodes, 0))
-        return Relations(CSR(none[:1], none[:0], None, (0, nodes)), spread, (0,) * len(self.offset), features)
+        return Relations(
+            CSR(none[:1], none[:0], None, (0, nodes)), spread, (0,) * len(self.offset), features
+        )
 
     @property
     def num_relations(self) -> int:
@@ -119,7 +149,9 @@ class Relations:
     def relation_of_pair(self) -> Tensor:
         """Relation number of each pair."""
         counts = torch.tensor(self.offset).diff()
-        return torch.repeat_interleave(torch.arange(self.num_relations), counts).to(self.gather.indptr.device)
+        return torch.repeat_interleave(torch.arange(self.num_relations), counts).to(
+            self.gather.indptr.device
+        )
 
     @cached_property
     def owner(self) -> Tensor:
@@ -143,7 +175,9 @@ class Relations:
 
     def in_pieces(self, pairs: int) -> tuple[tuple[int, Relations], ...]:
         """By target: in runs of nodes with about so many pairs each, with the first node of each run."""
-        kept: tuple[tuple[int, Relations], ...] = self._kept(("pieces", pairs), lambda: _pairs.in_pieces(self, pairs))
+        kept: tuple[tuple[int, Relations], ...] = self._kept(
+            ("pieces", pairs), lambda: _pairs.in_pieces(self, pairs)
+        )
         return kept
 
     def tiles(self, rows: int) -> tuple[Tensor, CSR]:
@@ -159,7 +193,9 @@ class Relations:
         return derived[key]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # without what was derived
+        return {
+            field.name: getattr(self, field.name) for field in fields(self)
+        }  # without what was derived
 
     @property
     def nbytes(self) -> int:
@@ -167,18 +203,26 @@ class Relations:
         parts = (self.gather, self.spread, self.features, self.gather_t, self.spread_t)
         return sum(part.nbytes for part in parts if part is not None)
 
-    def to(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> Relations:
+    def to(
+        self, device: torch.device | str | None = None, dtype: torch.dtype | None = None
+    ) -> Relations:
         """Return the relations on ``device``, their features in ``dtype``; transposes are derived there when needed."""
         features = None if self.features is None else self.features.to(device=device, dtype=dtype)
-        return Relations(self.gather.to(device), self.spread.to(device), self.offset, features, mirrored=self.mirrored)
+        return Relations(
+            self.gather.to(device),
+            self.spread.to(device),
+            self.offset,
+            features,
+            mirrored=self.mirrored,
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Cells:
     r"""How often a node meets a neighbor with label l over relation r, for every cell (r, l) that occurs.
 
-    A layer with weights per relation has one weight row for each cell; where nodes are known by their labels alone, its sum over
-    neighbors is the product of this constant with those rows.
+    A layer with weights per relation has one weight row for each cell; where nodes are known by
+    their labels alone, its sum over neighbors is the product of this constant with those rows.
 
     Parameters
     ----------
@@ -191,7 +235,8 @@ class Cells:
 
     Shapes
     ------
-    sums (N, C), means (N, C), keys (C,), index (C,). In blocks: sums (M, n, C), or (M·n, M·C) along the diagonal.
+    sums (N, C), means (N, C), keys (C,), index (C,). In blocks: sums (M, n, C), or (M·n, M·C) along
+    the diagonal.
     """
 
     sums: Tensor | CSR
@@ -236,22 +281,33 @@ class Cells:
         )
         met = label[gather.indices.long()]
         key = relations.relation_of_pair[pair] * num_labels + met
-        chosen = torch.unique(key[met < num_labels]) if keys is None else torch.as_tensor(keys, dtype=torch.int64).to(device)
+        chosen = (
+            torch.unique(key[met < num_labels])
+            if keys is None
+            else torch.as_tensor(keys, dtype=torch.int64).to(device)
+        )
         column = torch.searchsorted(chosen, key)
         known = met < num_labels
         known &= torch.cat([chosen, chosen.new_full((1,), -1)])[column] == key
         pair, column = pair[known], column[known]
-        places, entry, counts = torch.unique(csr.pack(node_of_pair[pair], column), return_inverse=True, return_counts=True)
+        places, entry, counts = torch.unique(
+            csr.pack(node_of_pair[pair], column), return_inverse=True, return_counts=True
+        )
         shared = torch.ones_like(counts)
         shared[entry] = lengths[pair]
         shape = spread.shape[0], len(chosen)
         where = csr.from_keys(places, *shape, distinct=False)
-        sums, means = (replace(where, values=values.to(dtype)) for values in (counts, counts / shared.to(torch.float64)))
+        sums, means = (
+            replace(where, values=values.to(dtype))
+            for values in (counts, counts / shared.to(torch.float64))
+        )
         if len(chosen) <= dense:
             return cls(sums.to_dense(dtype), means.to_dense(dtype), chosen.cpu(), chosen)
         return cls(sums, means, chosen.cpu(), chosen)
 
-    def to(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> Cells:
+    def to(
+        self, device: torch.device | str | None = None, dtype: torch.dtype | None = None
+    ) -> Cells:
         """Return the counts on ``device`` in ``dtype``."""
         sums, means = (part.to(device=device, dtype=dtype) for part in (self.sums, self.means))
         return Cells(sums, means, self.keys, self.index.to(device))
@@ -263,12 +319,18 @@ def _sides(
     """Return who receives from whom over which relation; with ``"both"``, along edges and then against them."""
     if direction == "in":
         return relation, node, neighbor
-    return torch.cat([relation, relation + groups]), torch.cat([node, neighbor]), torch.cat([neighbor, node])
+    return (
+        torch.cat([relation, relation + groups]),
+        torch.cat([node, neighbor]),
+        torch.cat([neighbor, node]),
+    )
 
 
 def _offset(relation: Tensor, groups: int) -> tuple[int, ...]:
     """Return where each group begins among sorted relation numbers, and where the last one ends."""
-    return tuple(torch.searchsorted(relation, torch.arange(groups + 1, device=relation.device)).tolist())
+    return tuple(
+        torch.searchsorted(relation, torch.arange(groups + 1, device=relation.device)).tolist()
+    )
 
 
 def _numbers(like: Tensor) -> Tensor:

@@ -23,23 +23,34 @@ _STEPS_AT_ONCE = 2**22
 def with_ring_sizes(graphs: Graphs, limit: int, like: Graphs | None, unknown: OnUnknown) -> Graphs:
     """Return the graphs with labels (label, ring size); see :meth:`Graphs.with_ring_sizes`."""
     node_ring, edge_ring = ring_sizes(graphs, limit)
-    node, edge = (graphs.node_label, graphs.node_vocabulary), (graphs.edge_label, graphs.edge_vocabulary)
+    node, edge = (
+        (graphs.node_label, graphs.node_vocabulary),
+        (graphs.edge_label, graphs.edge_vocabulary),
+    )
     node_label, node_vocabulary = _paired(*node, node_ring)
     edge_label, edge_vocabulary = _paired(*edge, edge_ring)
     if like is not None:
-        node_label, node_vocabulary = recode(node_label, node_vocabulary, like.node_vocabulary, unknown, "node")
-        edge_label, edge_vocabulary = recode(edge_label, edge_vocabulary, like.edge_vocabulary, unknown, "edge")
+        node_label, node_vocabulary = recode(
+            node_label, node_vocabulary, like.node_vocabulary, unknown, "node"
+        )
+        edge_label, edge_vocabulary = recode(
+            edge_label, edge_vocabulary, like.edge_vocabulary, unknown, "edge"
+        )
     return graphs._with(
-        node_label=node_label, edge_label=edge_label, node_vocabulary=node_vocabulary, edge_vocabulary=edge_vocabulary
+        node_label=node_label,
+        edge_label=edge_label,
+        node_vocabulary=node_vocabulary,
+        edge_vocabulary=edge_vocabulary,
     )
 
 
 def ring_sizes(graphs: Graphs, limit: int = 8) -> tuple[Tensor, Tensor]:
     """Return the ring size of every node and of every edge.
 
-    Edges are taken without direction, and all edges between the same two nodes as one, so going there and back is no cycle; a
-    self-loop is in none. An edge's ring size is the length of the shortest cycle through it, or ``limit`` if that is more, or 0 if
-    there is none; a node's is the smallest of its edges'.
+    Edges are taken without direction, and all edges between the same two nodes as one, so going
+    there and back is no cycle; a self-loop is in none. An edge's ring size is the length of the
+    shortest cycle through it, or ``limit`` if that is more, or 0 if there is none; a node's is the
+    smallest of its edges'.
 
     Shapes
     ------
@@ -50,13 +61,17 @@ def ring_sizes(graphs: Graphs, limit: int = 8) -> tuple[Tensor, Tensor]:
     simple = _Simple.of(source, target, graphs.num_nodes)
     length = _shortest_cycles(simple, limit)
     own = simple.edge_of(source, target)
-    edge_ring: _Array = np.where(own >= 0, length[own], 0) if len(length) else np.zeros(len(source), dtype=np.int64)
+    edge_ring: _Array = (
+        np.where(own >= 0, length[own], 0) if len(length) else np.zeros(len(source), dtype=np.int64)
+    )
     node_ring = np.full(graphs.num_nodes, limit + 1)
     inside = edge_ring > 0
     for end in (source, target):
         np.minimum.at(node_ring, end[inside], edge_ring[inside])
     node_ring[node_ring > limit] = 0
-    return torch.from_numpy(node_ring).to(graphs.device), torch.from_numpy(edge_ring).to(graphs.device)
+    return torch.from_numpy(node_ring).to(graphs.device), torch.from_numpy(edge_ring).to(
+        graphs.device
+    )
 
 
 class _Simple:
@@ -64,14 +79,23 @@ class _Simple:
 
     Shapes
     ------
-    first (m,), second (m,), indptr (N+1,), indices (2m,), edge (2m,) the number of the edge to each neighbor
+    first (m,), second (m,), indptr (N+1,), indices (2m,), edge (2m,) the number of the edge to each
+    neighbor
     """
 
     def __init__(self, first: _Array, second: _Array, nodes: int) -> None:
         self.first, self.second, self.nodes = first, second, nodes
         self._keys = first << 32 | second
-        rows = from_keys(pack(torch.from_numpy(first), torch.from_numpy(second), both=True), nodes, nodes, distinct=False)
-        self.indptr, self.indices = rows.indptr.numpy().astype(np.int64), rows.indices.numpy().astype(np.int64)
+        rows = from_keys(
+            pack(torch.from_numpy(first), torch.from_numpy(second), both=True),
+            nodes,
+            nodes,
+            distinct=False,
+        )
+        self.indptr, self.indices = (
+            rows.indptr.numpy().astype(np.int64),
+            rows.indices.numpy().astype(np.int64),
+        )
         self.degree = np.diff(self.indptr)
         self.edge = self.edge_of(np.repeat(np.arange(nodes), self.degree), self.indices)
 
@@ -94,7 +118,9 @@ def _shortest_cycles(simple: _Simple, limit: int) -> _Array:
     length = np.zeros(len(kept), dtype=np.int64)
     if kept.any():
         core = _Simple(simple.first[kept], simple.second[kept], simple.nodes)
-        found = _Search(core, limit - 1).run()  # what is left is on a cycle, none shorter than the limit
+        found = _Search(
+            core, limit - 1
+        ).run()  # what is left is on a cycle, none shorter than the limit
         length[kept] = np.where(found > 0, found, limit)
     return length
 
@@ -102,8 +128,9 @@ def _shortest_cycles(simple: _Simple, limit: int) -> _Array:
 def _on_cycles(simple: _Simple) -> _Array:
     """Mark the edges that lie on some cycle.
 
-    A depth-first search leaves no edge between its branches: all that are not in its tree lead back up. With the tree's edges
-    directed downward and the others upward, an edge lies on a cycle if and only if a directed way leads back from its end.
+    A depth-first search leaves no edge between its branches: all that are not in its tree lead back
+    up. With the tree's edges directed downward and the others upward, an edge lies on a cycle if
+    and only if a directed way leads back from its end.
     """
     from scipy.sparse.csgraph import connected_components, depth_first_order
 
@@ -131,12 +158,15 @@ def _square(rows: _Array, columns: _Array, size: int) -> Any:
 class _Search:
     r"""Breadth-first search from many nodes side by side.
 
-    Around a root, a node at distance d belongs to the branch of the root's neighbor through which it was first reached. An edge
-    between two branches, at distances d and d′, closes a cycle of d + d′ + 1 edges through the root and both of these neighbors;
-    and the shortest cycle through an edge of the root leaves the branch of that edge somewhere, over just such an edge. So the
-    first cycle that meets a branch, distances rising, is the shortest one through its edge, and half the limit is far enough to go.
+    Around a root, a node at distance d belongs to the branch of the root's neighbor through which
+    it was first reached. An edge between two branches, at distances d and d′, closes a cycle of d +
+    d′ + 1 edges through the root and both of these neighbors; and the shortest cycle through an
+    edge of the root leaves the branch of that edge somewhere, over just such an edge. So the first
+    cycle that meets a branch, distances rising, is the shortest one through its edge, and half the
+    limit is far enough to go.
 
-    Every edge needs one of its ends as a root: the one with more neighbors, so that a hub serves all its edges at once.
+    Every edge needs one of its ends as a root: the one with more neighbors, so that a hub serves
+    all its edges at once.
     """
 
     def __init__(self, graph: _Simple, limit: int) -> None:
@@ -148,7 +178,9 @@ class _Search:
     def run(self) -> _Array:
         """Return the length of the shortest cycle through every edge, 0 where it is longer than the limit."""
         roots = np.unique(self.root_of_edge)
-        waiting = [roots[start : start + _ROOTS_AT_ONCE] for start in range(0, len(roots), _ROOTS_AT_ONCE)]
+        waiting = [
+            roots[start : start + _ROOTS_AT_ONCE] for start in range(0, len(roots), _ROOTS_AT_ONCE)
+        ]
         while waiting:
             group = waiting.pop()
             if not self._from(group):
@@ -165,7 +197,10 @@ class _Search:
                 key, branch = self._open(key, branch)
             if not len(key):
                 break
-            if len(roots) > 1 and int(self.graph.degree[key % self.graph.nodes].sum()) > _STEPS_AT_ONCE:
+            if (
+                len(roots) > 1
+                and int(self.graph.degree[key % self.graph.nodes].sum()) > _STEPS_AT_ONCE
+            ):
                 return False
             before, (key, branch) = key, self._step(before, key, branch, distance)
         return True
@@ -174,7 +209,9 @@ class _Search:
         """Return the (root, neighbor) keys of (root, node) keys, and the numbers of the edges in between."""
         node = key % self.graph.nodes
         degree = self.graph.degree[node]
-        place = np.arange(int(degree.sum())) + np.repeat(self.graph.indptr[node] - np.cumsum(degree) + degree, degree)
+        place = np.arange(int(degree.sum())) + np.repeat(
+            self.graph.indptr[node] - np.cumsum(degree) + degree, degree
+        )
         return np.repeat(key - node, degree) + self.graph.indices[place], self.graph.edge[place]
 
     def _open(self, key: _Array, branch: _Array) -> tuple[_Array, _Array]:
@@ -184,7 +221,9 @@ class _Search:
         keep = busy[key // self.graph.nodes]
         return (key, branch) if keep.all() else (key[keep], branch[keep])
 
-    def _step(self, before: _Array, key: _Array, branch: _Array, distance: int) -> tuple[_Array, _Array]:
+    def _step(
+        self, before: _Array, key: _Array, branch: _Array, distance: int
+    ) -> tuple[_Array, _Array]:
         """Go one edge further from the nodes at ``distance``, whose keys rise; settle the cycles that close on the way."""
         degree = self.graph.degree[key % self.graph.nodes]
         reached, _ = self._neighbors(key)
@@ -226,18 +265,27 @@ def _paired(label: Tensor, vocabulary: Vocabulary, ring: Tensor) -> tuple[Tensor
     known = known_labels(vocabulary)
     ids, pairs = factorize((label * width + ring).clamp(max=known * width))
     codes: list[Any] = list(pairs)
-    values = [(vocabulary[code // width], code % width) if code < known * width else UNKNOWN for code in codes]
+    values = [
+        (vocabulary[code // width], code % width) if code < known * width else UNKNOWN
+        for code in codes
+    ]
     own = Vocabulary(values)
     if known == len(vocabulary):
         return ids.to(label.device), own
-    return recode(ids.to(label.device), own, Vocabulary([*(value for value in values if value is not UNKNOWN), UNKNOWN]))
+    return recode(
+        ids.to(label.device),
+        own,
+        Vocabulary([*(value for value in values if value is not UNKNOWN), UNKNOWN]),
+    )
 
 
 def _checked(limit: int) -> int:
     try:
         number = operator.index(limit)
     except TypeError:
-        raise GraphError(f"limit={limit!r}: give the length from which on rings are all alike, a whole number") from None
+        raise GraphError(
+            f"limit={limit!r}: give the length from which on rings are all alike, a whole number"
+        ) from None
     if number < 3:
         raise GraphError(f"limit={number}: the shortest ring has 3 edges; choose 3 or more")
     return number

@@ -11,7 +11,11 @@ from edgnn.graphs._graphs import Graphs
 
 def select(graphs: Graphs, chosen: slice | Tensor) -> Graphs:
     """Return the chosen graphs, in that order; a slice has step 1."""
-    return _contiguous(graphs, chosen.start, chosen.stop) if isinstance(chosen, slice) else _gathered(graphs, chosen)
+    return (
+        _contiguous(graphs, chosen.start, chosen.stop)
+        if isinstance(chosen, slice)
+        else _gathered(graphs, chosen)
+    )
 
 
 def induced(graphs: Graphs, nodes: slice | Tensor) -> Graphs:
@@ -69,7 +73,9 @@ def _gathered(graphs: Graphs, chosen: Tensor) -> Graphs:
         node_label=graphs.node_label[nodes],
         node_features=None if graphs.node_features is None else graphs.node_features[nodes],
         node_names=None if graphs.node_names is None else graphs.node_names[nodes.cpu().numpy()],
-        graph_names=None if graphs.graph_names is None else graphs.graph_names[chosen.cpu().numpy()],
+        graph_names=None
+        if graphs.graph_names is None
+        else graphs.graph_names[chosen.cpu().numpy()],
     )
 
 

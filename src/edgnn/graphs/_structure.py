@@ -32,24 +32,27 @@ class Structure:
 
     .. math:: H' = \sigma(H W_1 + A H W_2 + C_{in} W_3 + C_{out} W_4)
 
-    Made by :meth:`of` or :meth:`from_edge_index`, once, in memory linear in nodes and edges. A part of it (:meth:`rows`) has fewer
-    rows than columns: a layer then computes the states of its rows from those of its columns, and the rows come first among these.
+    Made by :meth:`of` or :meth:`from_edge_index`, once, in memory linear in nodes and edges. A part
+    of it (:meth:`rows`) has fewer rows than columns: a layer then computes the states of its rows
+    from those of its columns, and the rows come first among these.
 
     Parameters
     ----------
     neighbors : CSR
         :math:`A`: row v lists N(v).
     neighbors_t : CSR, optional
-        :math:`A^T`; the same object when A is symmetric, that is unless ``direction="in"``. Derived when needed, if not given.
+        :math:`A^T`; the same object when A is symmetric, that is unless ``direction="in"``. Derived
+        when needed, if not given.
     C_in, C_out : Tensor or CSR
-        :math:`n^I_v(e)` and :math:`n^O_v(e)`: how many edges with label e enter and leave v. Dense while N·\|Z\| ≤ 8·E.
-        ``C_out`` is ``None`` for ``direction="in"``.
+        :math:`n^I_v(e)` and :math:`n^O_v(e)`: how many edges with label e enter and leave v. Dense
+        while N·\|Z\| ≤ 8·E. ``C_out`` is ``None`` for ``direction="in"``.
     F_in, F_out : Tensor, optional
         Sums of the continuous edge features over entering and leaving edges.
     graph_offset : Tensor
         Graph ``g`` owns the nodes ``graph_offset[g]`` to ``graph_offset[g + 1]``.
     num_edge_labels : int
-        Number of columns of ``C_in`` and ``C_out``; edges with the reserved label ``UNKNOWN`` join neighbors but are not counted.
+        Number of columns of ``C_in`` and ``C_out``; edges with the reserved label ``UNKNOWN`` join
+        neighbors but are not counted.
     direction : {"both", "in"}
         ``"both"`` is the paper's Eq. 4; ``"in"`` its *reg* row: in-neighbors only.
     multiplicity : {"once", "per-edge"}
@@ -63,8 +66,8 @@ class Structure:
 
     Shapes
     ------
-    neighbors (N, N), C_in (N, \|Z\|), C_out (N, \|Z\|), F_in (N, D), F_out (N, D), graph_offset (G+1,).
-    Of a part: neighbors (R, C) with R ≤ C, and R rows of counts and sums.
+    neighbors (N, N), C_in (N, \|Z\|), C_out (N, \|Z\|), F_in (N, D), F_out (N, D), graph_offset
+    (G+1,). Of a part: neighbors (R, C) with R ≤ C, and R rows of counts and sums.
     """
 
     neighbors: CSR
@@ -95,16 +98,21 @@ class Structure:
         """Derive the structure of ``graphs``; counts and sums get the floating type ``dtype``.
 
         With ``relations``, edges are listed per label and direction as well: ``"targets"`` for
-        :class:`~edgnn.nn.RelationalConv`, ``"sources"`` for :class:`~edgnn.nn.GINEConv`, ``True`` for both.
+        :class:`~edgnn.nn.RelationalConv`, ``"sources"`` for :class:`~edgnn.nn.GINEConv`, ``True``
+        for both.
         """
         _choice("direction", direction, ("both", "in"))
         _choice("multiplicity", multiplicity, ("once", "per-edge"))
         if relations not in (False, True, "targets", "sources"):
             raise GraphError(f"relations={relations!r}: choose False, True, 'targets' or 'sources'")
         if dtype not in (torch.float32, torch.float64):
-            raise GraphError(f"dtype={dtype} does not count exactly: choose torch.float32 or torch.float64, then .to(dtype=…)")
+            raise GraphError(
+                f"dtype={dtype} does not count exactly: choose torch.float32 or torch.float64, then .to(dtype=…)"
+            )
         if graphs.num_nodes >= 2**31:
-            raise GraphError(f"{graphs.num_nodes} nodes are too many for one structure; the limit is 2^31 - 1")
+            raise GraphError(
+                f"{graphs.num_nodes} nodes are too many for one structure; the limit is 2^31 - 1"
+            )
         check._label_range(graphs.edge_label, len(graphs.edge_vocabulary), "edge")
         source, target, nodes = graphs.edge_source, graphs.edge_target, graphs.num_nodes
         neighbors = _neighbors(source, target, nodes, direction, multiplicity)
@@ -112,7 +120,9 @@ class Structure:
         known, features = known_labels(graphs.edge_vocabulary), graphs.edge_features
         return cls(
             neighbors=neighbors,
-            neighbors_t=neighbors if both else _neighbors(target, source, nodes, direction, multiplicity),
+            neighbors_t=neighbors
+            if both
+            else _neighbors(target, source, nodes, direction, multiplicity),
             C_in=_counts(target, graphs.edge_label, known, nodes, dtype),
             C_out=_counts(source, graphs.edge_label, known, nodes, dtype) if both else None,
             F_in=None if features is None else _sums(target, features, nodes, dtype),
@@ -121,8 +131,12 @@ class Structure:
             num_edge_labels=known,
             direction=direction,
             multiplicity=multiplicity,
-            relations=Relations.of(graphs, known, direction) if relations in (True, "targets") else None,
-            sources=Relations.by_source(graphs, known, direction, dtype) if relations in (True, "sources") else None,
+            relations=Relations.of(graphs, known, direction)
+            if relations in (True, "targets")
+            else None,
+            sources=Relations.by_source(graphs, known, direction, dtype)
+            if relations in (True, "sources")
+            else None,
         )
 
     @classmethod
@@ -157,23 +171,43 @@ class Structure:
         from edgnn.graphs._vocabulary import Vocabulary
 
         if not isinstance(edge_index, Tensor):
-            raise GraphError(f"edge_index must be a tensor of shape (2, E), got a {type(edge_index).__name__}")
+            raise GraphError(
+                f"edge_index must be a tensor of shape (2, E), got a {type(edge_index).__name__}"
+            )
         if edge_index.dim() != 2 or edge_index.shape[0] != 2:
-            raise GraphError(f"edge_index must have the shape (2, E), got {tuple(edge_index.shape)}")
-        for name, numbers in (("edge_index", edge_index), ("edge_type", edge_type), ("batch", batch)):
+            raise GraphError(
+                f"edge_index must have the shape (2, E), got {tuple(edge_index.shape)}"
+            )
+        for name, numbers in (
+            ("edge_index", edge_index),
+            ("edge_type", edge_type),
+            ("batch", batch),
+        ):
             if numbers is not None and numbers.is_floating_point() and numbers.numel():
                 raise GraphError(f"{name} must hold whole numbers, got {numbers.dtype}")
         source, target = edge_index.to(torch.int64)
         device, edges = source.device, edge_index.shape[1]
         if num_nodes is None:
-            num_nodes = len(batch) if batch is not None else int(edge_index.max()) + 1 if edges else 0
-        label = torch.zeros(edges, dtype=torch.int64, device=device) if edge_type is None else edge_type.to(torch.int64)
+            num_nodes = (
+                len(batch) if batch is not None else int(edge_index.max()) + 1 if edges else 0
+            )
+        label = (
+            torch.zeros(edges, dtype=torch.int64, device=device)
+            if edge_type is None
+            else edge_type.to(torch.int64)
+        )
         if num_edge_labels is None:
             num_edge_labels = int(label.max()) + 1 if edge_type is not None and edges else 1
-        offset = check.offsets(num_nodes if batch is None else _batch_sizes(batch, num_nodes)).to(device)
+        offset = check.offsets(num_nodes if batch is None else _batch_sizes(batch, num_nodes)).to(
+            device
+        )
         check.lengths(label, edge_features, edges)
         check.endpoints(source, target, offset)
-        order = torch.argsort(batch[source], stable=True) if batch is not None and edges else slice(None)
+        order = (
+            torch.argsort(batch[source], stable=True)
+            if batch is not None and edges
+            else slice(None)
+        )
         graphs = Graphs(
             node_label=torch.zeros(num_nodes, dtype=torch.int64, device=device),
             edge_source=source[order],
@@ -194,14 +228,18 @@ class Structure:
         rows : Tensor
             The nodes, each once.
         columns : Tensor, optional
-            Whose states it is given: first those of ``rows``, then at least all their neighbors'. Without them the part has no
-            neighbor lists at all, for a first layer that needs none.
+            Whose states it is given: first those of ``rows``, then at least all their neighbors'.
+            Without them the part has no neighbor lists at all, for a first layer that needs none.
         """
         of_rows: dict[str, Any] = {
             name: None if (part := getattr(self, name)) is None else select_rows(part, rows)
             for name in ("C_in", "C_out", "F_in", "F_out")
         }
-        listed = {name: part for name in ("relations", "sources") if (part := getattr(self, name)) is not None}
+        listed = {
+            name: part
+            for name in ("relations", "sources")
+            if (part := getattr(self, name)) is not None
+        }
         if columns is None:
             columns, none = rows, torch.zeros(len(rows) + 1, dtype=torch.int32, device=rows.device)
             neighbors = CSR(none, none[:0], None, (len(rows), len(rows)))
@@ -236,22 +274,32 @@ class Structure:
     def nbytes(self) -> int:
         """Memory that the arrays hold."""
         parts = {
-            id(part): part for field in fields(self) if isinstance(part := getattr(self, field.name), Tensor | CSR | Relations)
+            id(part): part
+            for field in fields(self)
+            if isinstance(part := getattr(self, field.name), Tensor | CSR | Relations)
         }
         return sum(part.nbytes for part in parts.values())
 
-    def to(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> Structure:
+    def to(
+        self, device: torch.device | str | None = None, dtype: torch.dtype | None = None
+    ) -> Structure:
         """Return the structure with its arrays on ``device`` and its counts and sums in ``dtype``."""
         neighbors = self.neighbors.to(device)
         symmetric = self.neighbors_t is self.neighbors
         changed: dict[str, Any] = {
-            name: None if (part := getattr(self, name)) is None else part.to(device=device, dtype=dtype)
+            name: None
+            if (part := getattr(self, name)) is None
+            else part.to(device=device, dtype=dtype)
             for name in ("C_in", "C_out", "F_in", "F_out")
         }
         return replace(
             self,
             neighbors=neighbors,
-            neighbors_t=neighbors if symmetric else None if self.neighbors_t is None else self.neighbors_t.to(device),
+            neighbors_t=neighbors
+            if symmetric
+            else None
+            if self.neighbors_t is None
+            else self.neighbors_t.to(device),
             graph_offset=self.graph_offset.to(device),
             relations=None if self.relations is None else self.relations.to(device),
             sources=None if self.sources is None else self.sources.to(device, dtype),
@@ -284,7 +332,9 @@ def places(columns: Tensor, nodes: int) -> Tensor:
 def _batch_sizes(batch: Tensor, num_nodes: int) -> Tensor:
     """Return the node count of each graph of PyG's ``batch``."""
     if batch.dim() != 1 or len(batch) != num_nodes:
-        raise GraphError(f"batch must give one graph number per node, {num_nodes} of them, got shape {tuple(batch.shape)}")
+        raise GraphError(
+            f"batch must give one graph number per node, {num_nodes} of them, got shape {tuple(batch.shape)}"
+        )
     if len(batch) and int(batch[0]) < 0:
         raise GraphError(f"node 0 has the graph number {int(batch[0])}; graphs are numbered from 0")
     if bool((batch.diff() < 0).any()):
@@ -300,22 +350,38 @@ def degrees(graphs: Graphs, direction: Direction, multiplicity: Multiplicity) ->
     if direction == "out":
         source, target = target, source
     side: Literal["both", "in"] = "both" if direction == "both" else "in"
-    return _neighbors(source, target, graphs.num_nodes, side, multiplicity).indptr.diff().to(torch.int64)
+    return (
+        _neighbors(source, target, graphs.num_nodes, side, multiplicity)
+        .indptr.diff()
+        .to(torch.int64)
+    )
 
 
-def _neighbors(source: Tensor, target: Tensor, nodes: int, direction: Literal["both", "in"], multiplicity: Multiplicity) -> CSR:
+def _neighbors(
+    source: Tensor,
+    target: Tensor,
+    nodes: int,
+    direction: Literal["both", "in"],
+    multiplicity: Multiplicity,
+) -> CSR:
     """List, for every target, its sources (and for every source its targets, if ``direction`` is both)."""
     keys = csr.pack(target, source, both=direction == "both")
     return csr.from_keys(keys, nodes, nodes, distinct=multiplicity == "once")
 
 
-def _counts(node: Tensor, label: Tensor, num_labels: int, nodes: int, dtype: torch.dtype) -> Tensor | CSR:
+def _counts(
+    node: Tensor, label: Tensor, num_labels: int, nodes: int, dtype: torch.dtype
+) -> Tensor | CSR:
     """Count labels per node, densely while that is no larger than a few entries per edge; labels beyond the known ones are not."""
     if len(label) and int(label.max()) >= num_labels:
         node, label = node[label < num_labels], label[label < num_labels]
     if nodes * num_labels <= DENSE_ENTRIES_PER_EDGE * len(node):
         dense = torch.zeros(nodes * num_labels, dtype=dtype, device=node.device)
-        dense.scatter_add_(0, node * num_labels + label, torch.ones(1, dtype=dtype, device=node.device).expand(len(node)))
+        dense.scatter_add_(
+            0,
+            node * num_labels + label,
+            torch.ones(1, dtype=dtype, device=node.device).expand(len(node)),
+        )
         largest = dense.max() if len(dense) else dense.sum()
         counts: Tensor | CSR = dense.view(nodes, num_labels)
     else:

@@ -57,13 +57,19 @@ class Vocabulary(Sequence[Hashable]):
         self._index: dict[Hashable, int] = {}
         for position, value in enumerate(self._values):
             if isinstance(value, float) and value != value:
-                raise GraphError(f"label {position} of a vocabulary is NaN, which equals nothing; use None or a value")
+                raise GraphError(
+                    f"label {position} of a vocabulary is NaN, which equals nothing; use None or a value"
+                )
             try:
                 first = self._index.setdefault(value, position)
             except TypeError as error:
-                raise GraphError(f"label {position} of a vocabulary cannot be hashed ({error})") from None
+                raise GraphError(
+                    f"label {position} of a vocabulary cannot be hashed ({error})"
+                ) from None
             if first != position:
-                raise GraphError(f"label {value!r} stands twice in a vocabulary, at {first} and {position}")
+                raise GraphError(
+                    f"label {value!r} stands twice in a vocabulary, at {first} and {position}"
+                )
 
     def __len__(self) -> int:
         return len(self._values)
@@ -125,13 +131,19 @@ def known_labels(vocabulary: Vocabulary) -> int:
 def factorize(labels: Labels, what: str = "node") -> tuple[Tensor, Vocabulary]:
     """Number ``labels`` in order of first appearance; ``what`` names their owner in errors."""
     if isinstance(labels, Set | Mapping):
-        raise GraphError(f"{what} labels are a {type(labels).__name__}, not one value per {what} in their order: pass a list")
+        raise GraphError(
+            f"{what} labels are a {type(labels).__name__}, not one value per {what} in their order: pass a list"
+        )
     array = labels.detach().cpu().numpy() if isinstance(labels, Tensor) else labels
     if isinstance(array, np.ndarray) and array.dtype.kind in "iufb":
         if array.ndim != 1:
-            raise GraphError(f"{what} labels must be one value per {what}, got an array of shape {array.shape}")
+            raise GraphError(
+                f"{what} labels must be one value per {what}, got an array of shape {array.shape}"
+            )
         ids, first = _factorize_numbers(array)
-        return torch.from_numpy(ids), Vocabulary(_checked(array[first].tolist(), first.tolist(), what))
+        return torch.from_numpy(ids), Vocabulary(
+            _checked(array[first].tolist(), first.tolist(), what)
+        )
     numbers: defaultdict[Any, int] = defaultdict(count().__next__)
     values = array.tolist() if isinstance(array, np.ndarray) else array
     try:
@@ -145,11 +157,14 @@ def factorize(labels: Labels, what: str = "node") -> tuple[Tensor, Vocabulary]:
     return torch.from_numpy(ids), Vocabulary(numbers)
 
 
-def encode(labels: Labels, like: Vocabulary, unknown: OnUnknown = "error", what: str = "node") -> tuple[Tensor, Vocabulary]:
+def encode(
+    labels: Labels, like: Vocabulary, unknown: OnUnknown = "error", what: str = "node"
+) -> tuple[Tensor, Vocabulary]:
     """Number ``labels`` as ``like`` does.
 
-    A label that ``like`` lacks is an :class:`UnknownLabelError`, or with ``unknown="map"`` becomes :data:`UNKNOWN`, which
-    the returned vocabulary then holds behind the values of ``like``, whether a label needs it or not.
+    A label that ``like`` lacks is an :class:`UnknownLabelError`, or with ``unknown="map"`` becomes
+    :data:`UNKNOWN`, which the returned vocabulary then holds behind the values of ``like``, whether
+    a label needs it or not.
     """
     ids, own = factorize(labels, what)
     return recode(ids, own, like, unknown, what)
@@ -174,11 +189,15 @@ def recode(
             )
     target = like.with_unknown() if unknown == "map" else like
     missing = target.index(UNKNOWN) if unknown == "map" else -1
-    table = torch.tensor([like.index(value) if value in like else missing for value in own], dtype=torch.int64)
+    table = torch.tensor(
+        [like.index(value) if value in like else missing for value in own], dtype=torch.int64
+    )
     return table.to(ids.device)[ids], target
 
 
-def _factorize_numbers(array: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def _factorize_numbers(
+    array: np.ndarray[Any, Any],
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Return the integers of ``array``'s values by first appearance, and the position of each value's first appearance."""
     size = len(array)
     if size == 0:
@@ -213,7 +232,9 @@ def _checked(values: list[Any], first: list[int], what: str) -> list[Hashable]:
                 "pass one tensor of all labels, or plain values (.tolist())"
             )
         if value != value:
-            raise GraphError(f"the label of {what} {element} is NaN; give it a value, or None for 'no label'")
+            raise GraphError(
+                f"the label of {what} {element} is NaN; give it a value, or None for 'no label'"
+            )
     return values
 
 

@@ -13,8 +13,10 @@ from edgnn.io._read import read, read_labeled, recognize, write
 from edgnn.io._structure_files import open_structure, write_structure
 from edgnn.io._tables import read_tables, write_tables
 from edgnn.io._tu import read_tu, write_tu
+from edgnn.io.datasets import Dataset, load_dataset
 
 __all__ = [
+    "Dataset",
     "GraphWriter",
     "Labeled",
     "from_mols",
@@ -22,6 +24,7 @@ __all__ = [
     "from_pyg",
     "from_sdf",
     "from_smiles",
+    "load_dataset",
     "open_structure",
     "read",
     "read_arrays",

@@ -86,7 +86,12 @@ class ArrayFile:
         """Write more rows."""
         step = max(1, _PIECE // max(1, self.dtype.itemsize * (self.width or 1)))
         for start in range(0, len(array), step):
-            data = np.ascontiguousarray(array[start : start + step], self.dtype).reshape(-1).view(np.uint8).data
+            data = (
+                np.ascontiguousarray(array[start : start + step], self.dtype)
+                .reshape(-1)
+                .view(np.uint8)
+                .data
+            )
             self._crc32 = zlib.crc32(data, self._crc32)
             self._stream.write(data)
         self.rows += len(array)
@@ -94,7 +99,9 @@ class ArrayFile:
     def fill(self, value: int, rows: int) -> None:
         """Write rows that all hold one value."""
         step = max(1, _PIECE // (self.dtype.itemsize * max(1, self.width or 1)))
-        same = np.full((min(step, rows), *([] if self.width is None else [self.width])), value, self.dtype)
+        same = np.full(
+            (min(step, rows), *([] if self.width is None else [self.width])), value, self.dtype
+        )
         for start in range(0, rows, step):
             self.append(same[: min(step, rows - start)])
 
@@ -124,7 +131,12 @@ def write_array(path: Path, array: Array) -> Entry:
 def npy_header(entry: Entry) -> bytes:
     """Return the 128 bytes that numpy itself puts before such an array."""
     text = f"{{'descr': '{entry.dtype}', 'fortran_order': False, 'shape': {entry.shape}, }}"
-    return b"\x93NUMPY\x01\x00" + (_HEADER - 10).to_bytes(2, "little") + text.ljust(_HEADER - 11).encode() + b"\n"
+    return (
+        b"\x93NUMPY\x01\x00"
+        + (_HEADER - 10).to_bytes(2, "little")
+        + text.ljust(_HEADER - 11).encode()
+        + b"\n"
+    )
 
 
 def map_array(path: Path, entry: Entry) -> Array:
@@ -134,14 +146,23 @@ def map_array(path: Path, entry: Entry) -> Array:
         with path.open("rb") as stream:
             size = os.fstat(stream.fileno()).st_size
             if size != expected:
-                raise FormatError(path, f"the file has {size:,} bytes, but the folder's header asks for {expected:,}: {AGAIN}")
+                raise FormatError(
+                    path,
+                    f"the file has {size:,} bytes, but the folder's header asks for {expected:,}: {AGAIN}",
+                )
             if stream.read(_HEADER) != npy_header(entry):
                 kind = f"{' × '.join(map(str, entry.shape))} numbers of type {entry.dtype}"
-                raise FormatError(path, f"the file does not begin as the folder's header says, with {kind}: {AGAIN}")
+                raise FormatError(
+                    path,
+                    f"the file does not begin as the folder's header says, with {kind}: {AGAIN}",
+                )
             if sys.platform == "win32":
                 buffer = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY)
             else:
-                flags, protection = mmap.MAP_PRIVATE | _no_reserve(), mmap.PROT_READ | mmap.PROT_WRITE
+                flags, protection = (
+                    mmap.MAP_PRIVATE | _no_reserve(),
+                    mmap.PROT_READ | mmap.PROT_WRITE,
+                )
                 buffer = mmap.mmap(stream.fileno(), 0, flags=flags, prot=protection)
     except FileNotFoundError:
         raise FormatError(path, f"the file is missing: {AGAIN}") from None
@@ -155,7 +176,9 @@ def verify_array(path: Path, array: Array, entry: Entry) -> None:
     for start in range(0, len(flat), _PIECE):
         found = zlib.crc32(flat[start : start + _PIECE].data, found)
     if found != entry.crc32:
-        raise FormatError(path, f"the content has changed since it was written (its checksum differs): {AGAIN}")
+        raise FormatError(
+            path, f"the content has changed since it was written (its checksum differs): {AGAIN}"
+        )
 
 
 def plain_array(values: Any, what: str) -> Array:
@@ -173,7 +196,9 @@ def plain_numbers(values: Any, what: str) -> Array:
     """Return users' whole numbers, of any kind of array, as a vector on the CPU."""
     array = plain_array(values, what)
     if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
-        raise GraphError(f"{what} must be a vector of whole numbers, got {array.dtype} of shape {array.shape}")
+        raise GraphError(
+            f"{what} must be a vector of whole numbers, got {array.dtype} of shape {array.shape}"
+        )
     if array.dtype == np.uint64 and array.size and array.max() >= 2**63:
         raise GraphError(f"{what} must be below 2^63")
     return array.astype(np.int64, copy=False)

@@ -45,7 +45,9 @@ class ValuesFile:
         """Write more values."""
         remaining = iter(values)
         while piece := list(islice(remaining, _LINES)):
-            data = b"".join(self._line(value, self.lines + place) for place, value in enumerate(piece))
+            data = b"".join(
+                self._line(value, self.lines + place) for place, value in enumerate(piece)
+            )
             self._crc32 = zlib.crc32(data, self._crc32)
             self._stream.write(data)
             self.lines += len(piece)
@@ -70,7 +72,10 @@ class ValuesFile:
 
 def write_header(path: Path, kind: str, content: Mapping[str, Any]) -> None:
     """Write the header of a folder; the last file to be written."""
-    text = json.dumps({"format": kind, "version": VERSION, "crc32": _checksum(content), "content": content}, indent=1)
+    text = json.dumps(
+        {"format": kind, "version": VERSION, "crc32": _checksum(content), "content": content},
+        indent=1,
+    )
     with path.open("wb") as stream:
         stream.write(text.encode() + b"\n")
         stream.flush()
@@ -87,8 +92,17 @@ def read_header(path: Path, kind: str) -> dict[str, Any]:
         with path.open("rb") as stream:
             data = stream.read(_LARGEST_HEADER)
     except FileNotFoundError:
-        other = next((f"open it with {opener}" for name, opener in _OPENED_BY.items() if (folder / name).exists()), AGAIN)
-        raise FormatError(path, f"the folder has no such header, so it holds no {kind}: {other}") from None
+        other = next(
+            (
+                f"open it with {opener}"
+                for name, opener in _OPENED_BY.items()
+                if (folder / name).exists()
+            ),
+            AGAIN,
+        )
+        raise FormatError(
+            path, f"the folder has no such header, so it holds no {kind}: {other}"
+        ) from None
     try:
         header = json.loads(data)
         found, version, content = header["format"], header["version"], header["content"]
@@ -98,9 +112,14 @@ def read_header(path: Path, kind: str) -> dict[str, Any]:
     if found != kind:
         raise FormatError(path, f"the folder holds {short(found)}, not {kind!r}")
     if version != VERSION:
-        raise FormatError(path, f"the folder has version {short(version)}; this edgnn reads version {VERSION}: update edgnn")
+        raise FormatError(
+            path,
+            f"the folder has version {short(version)}; this edgnn reads version {VERSION}: update edgnn",
+        )
     if not whole or not isinstance(content, dict):
-        raise FormatError(path, f"the header has changed since it was written (its checksum differs): {AGAIN}")
+        raise FormatError(
+            path, f"the header has changed since it was written (its checksum differs): {AGAIN}"
+        )
     return content
 
 
@@ -120,7 +139,9 @@ def told_of(path: Path, make: Callable[[], _Made]) -> _Made:
         raise FormatError(path, f"{error}: {AGAIN}") from None
 
 
-def open_arrays(folder: Path, stored: Any, known: Iterable[str], *, verify: bool) -> dict[str, tuple[Array, Entry]]:
+def open_arrays(
+    folder: Path, stored: Any, known: Iterable[str], *, verify: bool
+) -> dict[str, tuple[Array, Entry]]:
     """Map the arrays that a header lists, those of known names, each with its entry."""
     arrays = {}
     for name in known:
@@ -129,7 +150,9 @@ def open_arrays(folder: Path, stored: Any, known: Iterable[str], *, verify: bool
         try:
             entry = Entry.of(stored[name])
         except (ValueError, TypeError, KeyError):
-            raise FormatError(folder, f"the header describes {name!r} in a way this edgnn does not know: {AGAIN}") from None
+            raise FormatError(
+                folder, f"the header describes {name!r} in a way this edgnn does not know: {AGAIN}"
+            ) from None
         path = folder / f"{name}.npy"
         array = map_array(path, entry)
         if verify:
@@ -145,14 +168,18 @@ def read_values(path: Path, stored: Mapping[str, Any]) -> list[Any]:
     except FileNotFoundError:
         raise FormatError(path, f"the file is missing: {AGAIN}") from None
     if zlib.crc32(data) != stored["crc32"]:
-        raise FormatError(path, f"the content has changed since it was written (its checksum differs): {AGAIN}")
+        raise FormatError(
+            path, f"the content has changed since it was written (its checksum differs): {AGAIN}"
+        )
     values: list[Any] = []
     lines = iter(data.splitlines())
     try:
         while piece := b",".join(islice(lines, _LINES)):
             values += map(decode_value, json.loads(b"[" + piece + b"]"))
     except (ValueError, RecursionError) as error:
-        raise FormatError(path, f"the file holds what is no value ({one_line(error)}): {AGAIN}") from None
+        raise FormatError(
+            path, f"the file holds what is no value ({one_line(error)}): {AGAIN}"
+        ) from None
     return values
 
 

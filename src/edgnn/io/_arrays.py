@@ -37,12 +37,15 @@ _TARGETS = ("targets", "target_nodes")
 _OPTIONAL = ("node_features", "edge_features")
 
 
-def write_arrays(graphs: Graphs, folder: Path_, *, targets: Any = None, nodes: Nodes | Any = None) -> None:
+def write_arrays(
+    graphs: Graphs, folder: Path_, *, targets: Any = None, nodes: Nodes | Any = None
+) -> None:
     """Write graphs as raw arrays in a new folder, which :func:`read_arrays` maps into memory.
 
-    Every array is a ``.npy`` file of its own; ``graphs.json`` says what each must be, with checksums. Label values and names are
-    lines of JSON: text, numbers, truth values, ``None``, bytes and tuples of them come back as they were. What is held in memory
-    besides ``graphs`` does not grow with them; :class:`GraphWriter` writes what never is in memory as a whole.
+    Every array is a ``.npy`` file of its own; ``graphs.json`` says what each must be, with
+    checksums. Label values and names are lines of JSON: text, numbers, truth values, ``None``,
+    bytes and tuples of them come back as they were. What is held in memory besides ``graphs`` does
+    not grow with them; :class:`GraphWriter` writes what never is in memory as a whole.
 
     Parameters
     ----------
@@ -57,7 +60,9 @@ def write_arrays(graphs: Graphs, folder: Path_, *, targets: Any = None, nodes: N
     """
     if nodes is not None and targets is None:
         raise GraphError("nodes= says which nodes have targets, but there are no targets=")
-    with GraphWriter(folder, node_vocabulary=graphs.node_vocabulary, edge_vocabulary=graphs.edge_vocabulary) as writer:
+    with GraphWriter(
+        folder, node_vocabulary=graphs.node_vocabulary, edge_vocabulary=graphs.edge_vocabulary
+    ) as writer:
         writer.add(graphs)
         if targets is not None:
             writer.add_targets(targets, nodes)
@@ -66,7 +71,8 @@ def write_arrays(graphs: Graphs, folder: Path_, *, targets: Any = None, nodes: N
 def read_arrays(path: Path_, *, names: bool = True, verify: bool = False) -> Labeled:
     """Map graphs that :func:`write_arrays` or :class:`GraphWriter` wrote: nothing of an array is read before it is used.
 
-    Sizes are checked, contents are not, as that would read everything. Label values and names do not stay on disk.
+    Sizes are checked, contents are not, as that would read everything. Label values and names do
+    not stay on disk.
 
     Parameters
     ----------
@@ -75,8 +81,8 @@ def read_arrays(path: Path_, *, names: bool = True, verify: bool = False) -> Lab
     names : bool
         Whether to read the names of nodes and graphs, where there are some.
     verify : bool
-        Check the contents as well, in bounded memory: that they are what was written, and make graphs. For folders from others,
-        and after a copy.
+        Check the contents as well, in bounded memory: that they are what was written, and make
+        graphs. For folders from others, and after a copy.
     """
     folder = Path(path)
     content = read_header(folder / HEADER, KIND)
@@ -92,7 +98,9 @@ def _read(folder: Path, content: Mapping[str, Any], names: bool, verify: bool) -
     opened = _opened(folder, content, verify)
     arrays = {name: array for name, (array, _) in opened.items()}
     values = _values(folder, content, names)
-    fields: dict[str, Any] = {name: torch.from_numpy(array) for name, array in arrays.items() if name in _ARRAYS}
+    fields: dict[str, Any] = {
+        name: torch.from_numpy(array) for name, array in arrays.items() if name in _ARRAYS
+    }
     edge_offset = fields.pop("edge_offset")
     graphs = Graphs._trusted(**fields, **values)
     graphs.__dict__["edge_offset"] = edge_offset  # what the property would read all edges for
@@ -101,7 +109,9 @@ def _read(folder: Path, content: Mapping[str, Any], names: bool, verify: bool) -
     return _labeled(folder, content, graphs, arrays, verify)
 
 
-def _opened(folder: Path, content: Mapping[str, Any], verify: bool) -> dict[str, tuple[Array, Entry]]:
+def _opened(
+    folder: Path, content: Mapping[str, Any], verify: bool
+) -> dict[str, tuple[Array, Entry]]:
     """Map all arrays and check their sizes against one another."""
     graphs, nodes, edges = whole_numbers(content, "graphs", "nodes", "edges")
     sizes = {"nodes": nodes, "edges": edges, "offsets": graphs + 1}
@@ -112,14 +122,21 @@ def _opened(folder: Path, content: Mapping[str, Any], verify: bool) -> dict[str,
                 continue
             raise FormatError(folder / HEADER, f"the header lacks the array {name!r}: {AGAIN}")
         entry = opened[name][1]
-        if entry.dtype not in types or len(entry.shape) != dimensions or entry.shape[0] != sizes[rows]:
+        if (
+            entry.dtype not in types
+            or len(entry.shape) != dimensions
+            or entry.shape[0] != sizes[rows]
+        ):
             told = f"{name!r} has the type {entry.dtype} and the shape {entry.shape}"
             rule = f"it must have {' or '.join(types)}, {dimensions} dimension(s) and {sizes[rows]} rows"
             raise FormatError(folder / HEADER, f"{told}, but {rule}: {AGAIN}")
     for name, total in (("graph_offset", "nodes"), ("edge_offset", "edges")):
         offset = opened[name][0]
         if offset[0] != 0 or offset[-1] != sizes[total]:
-            raise FormatError(folder / f"{name}.npy", f"it must rise from 0 to the number of {total}, {sizes[total]}: {AGAIN}")
+            raise FormatError(
+                folder / f"{name}.npy",
+                f"it must rise from 0 to the number of {total}, {sizes[total]}: {AGAIN}",
+            )
     return opened
 
 
@@ -133,21 +150,38 @@ def _values(folder: Path, content: Mapping[str, Any], names: bool) -> dict[str, 
         found[name] = told_of(path, partial(Vocabulary, read_values(path, stored[name])))
     for name, owner in (("node_names", "nodes"), ("graph_names", "graphs")) if names else ():
         if name in stored:
-            found[name] = graph_check.names(read_values(folder / f"{name}.jsonl", stored[name]), owner)
+            found[name] = graph_check.names(
+                read_values(folder / f"{name}.jsonl", stored[name]), owner
+            )
             if len(found[name]) != content[owner]:
                 told = f"there are {len(found[name])} names for {content[owner]} {owner}"
                 raise FormatError(folder / f"{name}.jsonl", f"{told}: {AGAIN}")
     return found
 
 
-def _labeled(folder: Path, content: Mapping[str, Any], graphs: Graphs, arrays: Mapping[str, Array], verify: bool) -> Labeled:
+def _labeled(
+    folder: Path,
+    content: Mapping[str, Any],
+    graphs: Graphs,
+    arrays: Mapping[str, Array],
+    verify: bool,
+) -> Labeled:
     targets, nodes = arrays.get("targets"), None
     if targets is None and "targets" in content["values"]:
-        targets = graph_check.names(read_values(folder / "targets.jsonl", content["values"]["targets"]), "target")
+        targets = graph_check.names(
+            read_values(folder / "targets.jsonl", content["values"]["targets"]), "target"
+        )
     if "target_nodes" in arrays:
         numbers = arrays["target_nodes"]
-        if verify and len(numbers) and not (numbers.min() >= 0 and numbers.max() < graphs.num_nodes):
-            raise FormatError(folder / "target_nodes.npy", f"it names nodes that are not among the {graphs.num_nodes}: {AGAIN}")
+        if (
+            verify
+            and len(numbers)
+            and not (numbers.min() >= 0 and numbers.max() < graphs.num_nodes)
+        ):
+            raise FormatError(
+                folder / "target_nodes.npy",
+                f"it names nodes that are not among the {graphs.num_nodes}: {AGAIN}",
+            )
         nodes = Nodes._of(graphs, torch.from_numpy(numbers))
     return told_of(folder, lambda: Labeled(graphs, targets, nodes))
 

@@ -28,7 +28,9 @@ def read_columns(table: Table, columns: Sequence[Column]) -> None:
     row = 0
     with closing(table.batches(names)) as batches:
         for batch in batches:
-            arrays = {name: _decoded(array) for name, array in zip(names, batch.columns, strict=True)}
+            arrays = {
+                name: _decoded(array) for name, array in zip(names, batch.columns, strict=True)
+            }
             for column in columns:
                 column.add(arrays[column.name], row)
             row += len(batch)
@@ -45,12 +47,17 @@ class Column(ABC):
         """Take the next values; ``row`` is the row of the first one."""
 
     def _wrong_type(self, found: Any, expected: str) -> FormatError:
-        return FormatError(self.table.path, f"the column {short(self.name)} holds {found}, but {self.what} is {expected}")
+        return FormatError(
+            self.table.path,
+            f"the column {short(self.name)} holds {found}, but {self.what} is {expected}",
+        )
 
     def _cell_error(self, array: Any, position: int, row: int, expected: str) -> FormatError:
         value = array[position].as_py()
         found = "is empty" if value is None else f"holds {short(value)}"
-        return self.table.error(f"the column {short(self.name)} {found}; {self.what} is {expected}", row + position)
+        return self.table.error(
+            f"the column {short(self.name)} {found}; {self.what} is {expected}", row + position
+        )
 
 
 class Keys(Column):
@@ -69,13 +76,19 @@ class Keys(Column):
         plain = self._label_values(array, row) if self._label else self._id_values(array)
         missing = self.missing + plain.null_count
         if missing and (not self._label or missing < self.size + len(plain)):
-            first = 0 if self.missing else row + int(np.argmax(plain.is_null().to_numpy(zero_copy_only=False)))
+            first = (
+                0
+                if self.missing
+                else row + int(np.argmax(plain.is_null().to_numpy(zero_copy_only=False)))
+            )
             raise self._missing(first)
         self.size += len(plain)
         self.missing = missing
         part = encoded(plain)
         if not self.table.typed:
-            part = _arrow().DictionaryArray.from_arrays(part.indices, _whole_numbers(part.dictionary))
+            part = _arrow().DictionaryArray.from_arrays(
+                part.indices, _whole_numbers(part.dictionary)
+            )
         self.parts.append(part)
 
     def take_parts(self) -> list[Any]:
@@ -85,7 +98,9 @@ class Keys(Column):
 
     def _missing(self, row: int) -> FormatError:
         if not self._label:
-            return self.table.error(f"the column {short(self.name)} is empty; {self.what} is needed in every row", row)
+            return self.table.error(
+                f"the column {short(self.name)} is empty; {self.what} is needed in every row", row
+            )
         return self.table.error(
             f"the column {short(self.name)} is empty here, but not everywhere; label all rows, or none "
             '("" in quotation marks is a label, the empty text)',
@@ -98,11 +113,15 @@ class Keys(Column):
         if _is_text(kind) or pa.types.is_null(kind):
             return array.cast(pa.large_string())
         if not pa.types.is_integer(kind):
-            raise self._wrong_type(kind, "text or a number" if self._label else "text or a whole number")
+            raise self._wrong_type(
+                kind, "text or a number" if self._label else "text or a whole number"
+            )
         try:
             return array.cast(pa.int64())
         except pa.ArrowInvalid:
-            raise self._wrong_type(f"{kind} beyond 64 signed bits", "a whole number that fits") from None
+            raise self._wrong_type(
+                f"{kind} beyond 64 signed bits", "a whole number that fits"
+            ) from None
 
     def _label_values(self, array: Any, row: int) -> Any:
         pa, compute = _arrow(), _arrow("pyarrow.compute")
@@ -113,7 +132,12 @@ class Keys(Column):
         values = array.cast(pa.float64())
         undefined = compute.is_nan(values).fill_null(False).to_numpy(zero_copy_only=False)
         if undefined.any():
-            raise self._cell_error(values, int(np.argmax(undefined)), row, "text or a number; leave the cell empty instead")
+            raise self._cell_error(
+                values,
+                int(np.argmax(undefined)),
+                row,
+                "text or a number; leave the cell empty instead",
+            )
         return compute.add(values, 0.0)  # -0.0 and 0.0 are one label
 
 
@@ -135,7 +159,9 @@ class Numbers(Column):
         numbers = values.to_numpy(zero_copy_only=False)
         if values.null_count or not np.isfinite(numbers).all():
             position = int(np.argmax(~np.isfinite(numbers)))
-            raise self._cell_error(array, position, row, "a finite number; fill in or drop missing values first")
+            raise self._cell_error(
+                array, position, row, "a finite number; fill in or drop missing values first"
+            )
         self._parts.append(numbers)
 
     def values(self) -> _Array:
@@ -161,7 +187,11 @@ class Targets(Column):
         if not self.table.typed:
             column = _numbers_of_text(column)
         kind = column.type
-        if types.is_floating(kind) or types.is_null(kind) or (types.is_integer(kind) and column.null_count):
+        if (
+            types.is_floating(kind)
+            or types.is_null(kind)
+            or (types.is_integer(kind) and column.null_count)
+        ):
             numbers = column.cast(pa.float64(), safe=False).to_numpy()
             return numbers, ~np.isnan(numbers)
         if types.is_integer(kind) or (types.is_boolean(kind) and not column.null_count):
@@ -171,7 +201,9 @@ class Targets(Column):
             texts[:] = column.to_pylist()
             comma = first_decimal_comma(texts)
             if comma is not None:
-                rule = f"the target {self.name!r} is {short(texts[comma])}{write_points(texts[comma])}"
+                rule = (
+                    f"the target {self.name!r} is {short(texts[comma])}{write_points(texts[comma])}"
+                )
                 raise self.table.error(rule, comma)
             return texts, np.array([text is not None for text in texts], bool)
         raise self._wrong_type(kind, "a number or text")
@@ -180,8 +212,9 @@ class Targets(Column):
 def number(columns: Sequence[Keys]) -> tuple[list[_Array], Any]:
     """Give the values of all ``columns`` numbers, together; return each column's numbers, and the values as an Arrow array.
 
-    Where one part holds text and another whole numbers, all are compared as text: of plainly written numbers, nothing is lost by
-    that. Missing values have the number 0. The columns' parts are used up.
+    Where one part holds text and another whole numbers, all are compared as text: of plainly
+    written numbers, nothing is lost by that. Missing values have the number 0. The columns' parts
+    are used up.
     """
     pa = _arrow()
     counts = [len(column.parts) for column in columns]
@@ -190,7 +223,10 @@ def number(columns: Sequence[Keys]) -> tuple[list[_Array], Any]:
         return [np.zeros(0, np.int32) for _ in columns], pa.array([], pa.int64())
     if len({part.type for part in parts}) > 1:
         text = pa.large_string()
-        parts = [pa.DictionaryArray.from_arrays(part.indices, part.dictionary.cast(text)) for part in parts]
+        parts = [
+            pa.DictionaryArray.from_arrays(part.indices, part.dictionary.cast(text))
+            for part in parts
+        ]
     chunks = pa.chunked_array(parts)
     del parts
     unified = iter(chunks.unify_dictionaries(memory_pool=pa.system_memory_pool()).chunks)
@@ -206,13 +242,18 @@ def number(columns: Sequence[Keys]) -> tuple[list[_Array], Any]:
 
 def encoded(values: Any) -> Any:
     """Give values numbers by first appearance, in memory that goes back to the system once it is free."""
-    return _arrow("pyarrow.compute").dictionary_encode(values, memory_pool=_arrow().system_memory_pool())
+    return _arrow("pyarrow.compute").dictionary_encode(
+        values, memory_pool=_arrow().system_memory_pool()
+    )
 
 
 def _whole_numbers(values: Any) -> Any:
     """Turn text into whole numbers, if all of it is plainly written ones that fit into 64 bits."""
     pa, compute = _arrow(), _arrow("pyarrow.compute")
-    if not _is_text(values.type) or not compute.all(compute.match_substring_regex(values, _WHOLE)).as_py():
+    if (
+        not _is_text(values.type)
+        or not compute.all(compute.match_substring_regex(values, _WHOLE)).as_py()
+    ):
         return values
     try:
         return values.cast(pa.int64())

@@ -24,7 +24,8 @@ def first_decimal_comma(values: Iterable[Any], *, names: bool = True) -> int | N
     values : iterable
         The column; an empty text or ``None`` is a missing value.
     names : bool
-        Whether few different values, each of which comes twice on average, may be names, such as those of classes.
+        Whether few different values, each of which comes twice on average, may be names, such as
+        those of classes.
     """
     first, different, count = None, set(), 0
     for place, value in enumerate(values):
@@ -45,4 +46,6 @@ def first_decimal_comma(values: Iterable[Any], *, names: bool = True) -> int | N
 def write_points(text: str) -> str:
     """Return what to say behind a number with a decimal comma: what it is, and what to do about it."""
     number = text.strip().replace(".", "").replace(",", ".")
-    return f", a number with a decimal comma; write the numbers of the column with points, as {number}"
+    return (
+        f", a number with a decimal comma; write the numbers of the column with points, as {number}"
+    )

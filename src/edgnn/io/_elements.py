@@ -48,14 +48,21 @@ def no_feature(what: str, owner: Any, name: str) -> str:
 
 
 def coded_labels(
-    codes: _Array | None, values: Sequence[Hashable], size: int, like: Graphs | None, unknown: OnUnknown, what: str
+    codes: _Array | None,
+    values: Sequence[Hashable],
+    size: int,
+    like: Graphs | None,
+    unknown: OnUnknown,
+    what: str,
 ) -> tuple[Tensor, Vocabulary]:
     """Return label numbers and their vocabulary, of ``codes`` into ``values`` (``None``: no labels), or as ``like`` has them."""
     ids = torch.zeros(size, dtype=torch.int64) if codes is None else torch.from_numpy(codes)
     own = Vocabulary([None] if codes is None else values)
     if like is None:
         return ids, own
-    return recode(ids, own, like.node_vocabulary if what == "node" else like.edge_vocabulary, unknown, what)
+    return recode(
+        ids, own, like.node_vocabulary if what == "node" else like.edge_vocabulary, unknown, what
+    )
 
 
 def target_array(values: Sequence[Any]) -> _Array:
@@ -124,7 +131,9 @@ class Elements:
         """Add the node ``name``."""
         number = self._numbered(name, line)
         if self._listed[number]:
-            raise FormatError(self._path, f"the node {short(name)} stands twice; node ids are unique", line)
+            raise FormatError(
+                self._path, f"the node {short(name)} stands twice; node ids are unique", line
+            )
         target = None if self._target is None else attributes.get(self._target)
         if target is not None and target == target:
             self._targets.append(target)
@@ -134,7 +143,12 @@ class Elements:
         self._node.add(attributes, name, line)
 
     def add_edge(
-        self, source: Hashable, target: Hashable, attributes: Mapping[str, Any], line: int, directed: bool | None = None
+        self,
+        source: Hashable,
+        target: Hashable,
+        attributes: Mapping[str, Any],
+        line: int,
+        directed: bool | None = None,
     ) -> None:
         """Add an edge; ``directed=None`` leaves its direction to :meth:`labeled`."""
         self._ends.append(self._numbered(source, line))
@@ -142,7 +156,9 @@ class Elements:
         self._directed.append(-1 if directed is None else directed)
         self._edge.add(attributes, (source, target), line)
 
-    def labeled(self, directed: bool, name: Any, like: Graphs | None, unknown: OnUnknown) -> Labeled:
+    def labeled(
+        self, directed: bool, name: Any, like: Graphs | None, unknown: OnUnknown
+    ) -> Labeled:
         """Make the graph, once; an undirected edge becomes two, one each way, a self-loop stays one."""
         source, target, copies = self._edges(directed)
         node_label, node_vocabulary = self._node.labels(slice(None), like, unknown)
@@ -164,14 +180,22 @@ class Elements:
         if self._target is None:
             return Labeled(graphs)
         if not self._targets and len(names):
-            raise FormatError(self._path, f"no node has the attribute {self._target!r}, which node_target asks for")
+            raise FormatError(
+                self._path,
+                f"no node has the attribute {self._target!r}, which node_target asks for",
+            )
         comma = first_decimal_comma(self._targets)
         if comma is not None:
             node, value = names[self._target_owner[comma]], self._targets[comma]
             raise FormatError(
-                self._path, f"the target {self._target!r} of node {short(node)} is {short(value)}{write_points(value)}"
+                self._path,
+                f"the target {self._target!r} of node {short(node)} is {short(value)}{write_points(value)}",
             )
-        return Labeled(graphs, target_array(self._targets), Nodes(graphs, torch.tensor(self._target_owner, dtype=torch.int64)))
+        return Labeled(
+            graphs,
+            target_array(self._targets),
+            Nodes(graphs, torch.tensor(self._target_owner, dtype=torch.int64)),
+        )
 
     def _names(self) -> _Array:
         """Return the nodes' names, and forget their numbers, which take more room than the names."""
@@ -217,7 +241,11 @@ class _Column:
         self._size = 0
         self._unlabeled: tuple[Any, int] | None = None
         self._rows = array("d")
-        self._width = -1 if wanted.features is None or isinstance(wanted.features, str) else len(wanted.features)
+        self._width = (
+            -1
+            if wanted.features is None or isinstance(wanted.features, str)
+            else len(wanted.features)
+        )
         self._featureless: tuple[Any, int] | None = None
 
     def add(self, attributes: Mapping[str, Any], owner: Any, line: int) -> None:
@@ -228,7 +256,9 @@ class _Column:
             self._add_features(attributes, owner, line)
         self._size += 1
 
-    def labels(self, chosen: _Array | slice, like: Graphs | None, unknown: OnUnknown) -> tuple[Tensor, Vocabulary]:
+    def labels(
+        self, chosen: _Array | slice, like: Graphs | None, unknown: OnUnknown
+    ) -> tuple[Tensor, Vocabulary]:
         """Return the labels of the chosen elements."""
         size = self._size if isinstance(chosen, slice) else len(chosen)
         codes = np.array(self._codes)[chosen] if len(self._codes) else None
@@ -248,9 +278,7 @@ class _Column:
         else:
             label = hashable(value)
             if label is NO_VALUE or label != label:
-                rule = (
-                    f"the label of {self._what} {short(owner)} is {short(value)}; a label is text, a number or a list of them"
-                )
+                rule = f"the label of {self._what} {short(owner)} is {short(value)}; a label is text, a number or a list of them"
                 raise FormatError(self._path, rule, line)
             self._codes.append(self._code.setdefault(label, len(self._code)))
         if self._unlabeled is not None and len(self._codes):
@@ -261,13 +289,23 @@ class _Column:
     def _add_features(self, attributes: Mapping[str, Any], owner: Any, line: int) -> None:
         names = self._wanted.features
         assert names is not None
-        lacking = [name for name in ([names] if isinstance(names, str) else names) if name not in attributes]
+        lacking = [
+            name
+            for name in ([names] if isinstance(names, str) else names)
+            if name not in attributes
+        ]
         if lacking and not self._wanted.all_or_none:
             raise FormatError(self._path, no_feature(self._what, owner, lacking[0]), line)
         if lacking:
             self._featureless = self._featureless or (owner, line)
         else:
-            self._add_row(attributes[names] if isinstance(names, str) else [attributes[name] for name in names], owner, line)
+            self._add_row(
+                attributes[names]
+                if isinstance(names, str)
+                else [attributes[name] for name in names],
+                owner,
+                line,
+            )
         if self._featureless is not None and len(self._rows):
             owner, line = self._featureless
             raise FormatError(

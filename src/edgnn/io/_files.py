@@ -21,7 +21,8 @@ from edgnn.errors import FormatError
 
 Path_ = str | os.PathLike[str]
 
-#: A compressed file may grow to this many times its size, or to the floor if that is more; ``max_bytes=`` overrides both.
+#: A compressed file may grow to this many times its size, or to the floor if that is more;
+#: ``max_bytes=`` overrides both.
 BOMB_RATIO = 100
 BOMB_FLOOR = 64 * 2**20
 
@@ -45,7 +46,9 @@ class Readable(Protocol):
 class Guarded(io.RawIOBase):
     """A readable stream that turns decoding errors into :class:`FormatError` and stops at a size limit."""
 
-    def __init__(self, stream: Readable, path: Path_, limit: int | None, also_close: Readable | None = None) -> None:
+    def __init__(
+        self, stream: Readable, path: Path_, limit: int | None, also_close: Readable | None = None
+    ) -> None:
         super().__init__()
         self._stream, self._path, self._limit, self._seen = stream, path, limit, 0
         self._also_close = also_close
@@ -63,7 +66,9 @@ class Guarded(io.RawIOBase):
             if isinstance(error, OSError) and error.errno is not None:
                 raise
             reason = one_line(error) or "unexpected end"
-            raise FormatError(self._path, f"the compressed data is damaged or cut off ({reason})") from None
+            raise FormatError(
+                self._path, f"the compressed data is damaged or cut off ({reason})"
+            ) from None
         self._seen += len(data)
         if self._limit is not None and self._seen > self._limit:
             raise FormatError(
@@ -95,7 +100,9 @@ def open_binary(path: Path_, max_bytes: int | None = None) -> BinaryIO:
         return raw
     raw.seek(0)
     limit = unpack_limit(os.fstat(raw.fileno()).st_size, max_bytes)
-    return io.BufferedReader(Guarded(gzip.GzipFile(fileobj=raw, mode="rb"), path, limit, also_close=raw), _CHUNK)
+    return io.BufferedReader(
+        Guarded(gzip.GzipFile(fileobj=raw, mode="rb"), path, limit, also_close=raw), _CHUNK
+    )
 
 
 def open_zip(path: Path_) -> zipfile.ZipFile:
@@ -104,7 +111,9 @@ def open_zip(path: Path_) -> zipfile.ZipFile:
         return zipfile.ZipFile(path)
     except OSError:
         raise
-    except Exception as error:  # zipfile lets struct, value and decoding errors of damaged archives through
+    except (
+        Exception
+    ) as error:  # zipfile lets struct, value and decoding errors of damaged archives through
         raise FormatError(path, f"this is not a readable zip archive ({one_line(error)})") from None
 
 
@@ -114,29 +123,41 @@ def zip_members(archive: zipfile.ZipFile, path: Path_) -> dict[str, zipfile.ZipI
     for info in archive.infolist():
         name = PurePosixPath(info.filename.replace("\\", "/"))
         is_link = (info.external_attr >> 16) & 0o170000 == 0o120000
-        if name.is_absolute() or ".." in name.parts or is_link or any(":" in part for part in name.parts[:1]):
+        if (
+            name.is_absolute()
+            or ".." in name.parts
+            or is_link
+            or any(":" in part for part in name.parts[:1])
+        ):
             raise FormatError(
-                path, f"the archive holds {info.filename!r}, which would land outside its folder; it was not unpacked"
+                path,
+                f"the archive holds {info.filename!r}, which would land outside its folder; it was not unpacked",
             )
         if name.parts and not info.filename.endswith("/"):
             members[str(name)] = info
     return members
 
 
-def open_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path_, max_bytes: int | None = None) -> BinaryIO:
+def open_member(
+    archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path_, max_bytes: int | None = None
+) -> BinaryIO:
     """Open one file of an archive for reading."""
     inside = f"{os.fspath(path)}/{one_line(info.filename)}"
     if info.flag_bits & 1:
         raise FormatError(inside, "it is encrypted; unpack it yourself first")
     try:
         stream = archive.open(info)
-    except Exception as error:  # zipfile lets struct, value and decoding errors of damaged archives through
+    except (
+        Exception
+    ) as error:  # zipfile lets struct, value and decoding errors of damaged archives through
         raise FormatError(inside, f"the archive is damaged ({one_line(error)})") from None
     packed = min(info.compress_size, archive.start_dir)
     return io.BufferedReader(Guarded(stream, inside, unpack_limit(packed, max_bytes)), _CHUNK)
 
 
-def line_chunks(stream: IO[bytes], path: Path_, longest: int = _LONGEST_LINE) -> Iterator[tuple[int, bytes]]:
+def line_chunks(
+    stream: IO[bytes], path: Path_, longest: int = _LONGEST_LINE
+) -> Iterator[tuple[int, bytes]]:
     """Yield pieces of about a megabyte that end at line ends, each with the number of its first line."""
     line, rest = 1, b""
     while block := stream.read(_CHUNK):
@@ -144,7 +165,9 @@ def line_chunks(stream: IO[bytes], path: Path_, longest: int = _LONGEST_LINE) ->
         if end == 0:
             rest += block
             if len(rest) > longest:
-                raise FormatError(path, f"the line is longer than {longest:,} bytes; is this a text file?", line)
+                raise FormatError(
+                    path, f"the line is longer than {longest:,} bytes; is this a text file?", line
+                )
             continue
         whole = rest + block[:end]
         yield line, whole
@@ -159,7 +182,9 @@ def atomic_file(path: Path_) -> Iterator[BinaryIO]:
     """Open a new file that appears under ``path`` only when the block ends without an error."""
     path = Path(path)
     if not path.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "the folder to write it into does not exist", str(path))
+        raise FileNotFoundError(
+            errno.ENOENT, "the folder to write it into does not exist", str(path)
+        )
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as stream:
@@ -217,7 +242,9 @@ def naming(path: Path_) -> Iterator[None]:
 
 def _check_free(path: Path) -> None:
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise FileExistsError(f"{path} exists and is not an empty folder; choose another place or remove it")
+        raise FileExistsError(
+            f"{path} exists and is not an empty folder; choose another place or remove it"
+        )
 
 
 def _umask() -> int:

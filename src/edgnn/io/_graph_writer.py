@@ -30,8 +30,9 @@ _PIECE = 2**18
 class GraphWriter:
     """Write graphs piece by piece into a folder that :func:`edgnn.read` maps; used in a ``with`` block.
 
-    The folder appears when the block ends, complete; after an error in the block there is none. Memory holds one piece, the
-    label values and, while their graph is written, the names of its nodes.
+    The folder appears when the block ends, complete; after an error in the block there is none.
+    Memory holds one piece, the label values and, while their graph is written, the names of its
+    nodes.
 
     Parameters
     ----------
@@ -42,7 +43,8 @@ class GraphWriter:
     like : Graphs, optional
         Number the labels as these graphs do, so that a model made for them fits.
     unknown : {"error", "map"}
-        What to do with a label that ``like`` does not know: raise, or give it the reserved label ``UNKNOWN``.
+        What to do with a label that ``like`` does not know: raise, or give it the reserved label
+        ``UNKNOWN``.
 
     Examples
     --------
@@ -65,13 +67,19 @@ class GraphWriter:
         unknown: OnUnknown = "error",
     ) -> None:
         if like is not None and (node_vocabulary is not None or edge_vocabulary is not None):
-            raise GraphError("like= gives the vocabularies: leave node_vocabulary= and edge_vocabulary= out")
+            raise GraphError(
+                "like= gives the vocabularies: leave node_vocabulary= and edge_vocabulary= out"
+            )
         if not isinstance(like, Graphs | None):
             raise GraphError(f"like= takes Graphs, got a {type(like).__name__}")
         self._place = folder
         self._labels = {
-            "node": Numbering("node", node_vocabulary, None if like is None else like.node_vocabulary, unknown),
-            "edge": Numbering("edge", edge_vocabulary, None if like is None else like.edge_vocabulary, unknown),
+            "node": Numbering(
+                "node", node_vocabulary, None if like is None else like.node_vocabulary, unknown
+            ),
+            "edge": Numbering(
+                "edge", edge_vocabulary, None if like is None else like.edge_vocabulary, unknown
+            ),
         }
         self._stack: ExitStack | None = None
 
@@ -81,7 +89,10 @@ class GraphWriter:
             self._nodes = stack.enter_context(Elements(folder, "node", self._labels["node"]))
             self._edges = stack.enter_context(Elements(folder, "edge", self._labels["edge"]))
             self._ends, self._offsets = (
-                [stack.enter_context(closing(ArrayFile(folder / f"{name}.npy", np.int64))) for name in names]
+                [
+                    stack.enter_context(closing(ArrayFile(folder / f"{name}.npy", np.int64)))
+                    for name in names
+                ]
                 for names in (("edge_source", "edge_target"), ("graph_offset", "edge_offset"))
             )
             self._node_names = stack.enter_context(Names(folder, "node"))
@@ -92,7 +103,12 @@ class GraphWriter:
             self._stack = stack.pop_all()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         stack, self._stack = self._opened(), None
         with naming(self._place):
             if error is not None:
@@ -141,7 +157,13 @@ class GraphWriter:
         return range(first, first + size)
 
     def add_edges(
-        self, source: Any, target: Any, *, labels: Labels | None = None, numbers: Any = None, features: Any = None
+        self,
+        source: Any,
+        target: Any,
+        *,
+        labels: Labels | None = None,
+        numbers: Any = None,
+        features: Any = None,
     ) -> None:
         """Add edges between nodes that the graph has by now.
 
@@ -155,7 +177,9 @@ class GraphWriter:
         with self._piece():
             sides = plain_numbers(source, "edge sources"), plain_numbers(target, "edge targets")
             if len(sides[0]) != len(sides[1]):
-                raise GraphError(f"{len(sides[0])} edge sources were given, but {len(sides[1])} targets")
+                raise GraphError(
+                    f"{len(sides[0])} edge sources were given, but {len(sides[1])} targets"
+                )
             size = self._edges.size_of(len(sides[0]), labels, numbers, features, None)
             check.ends(*sides, 0, self._nodes.count - self._first_node, self._edges.count)
             self._edges.append(size, labels, numbers, features)
@@ -165,7 +189,9 @@ class GraphWriter:
     def add(self, graphs: Graphs) -> None:
         """Add whole graphs behind those written so far; labels that only they have are put behind the known ones."""
         if not isinstance(graphs, Graphs):
-            raise GraphError(f"add takes Graphs, got a {type(graphs).__name__}; add_nodes and add_edges take arrays")
+            raise GraphError(
+                f"add takes Graphs, got a {type(graphs).__name__}; add_nodes and add_edges take arrays"
+            )
         with self._piece():
             shift = self._nodes.count
             self._copy_edges(graphs, shift)
@@ -191,12 +217,16 @@ class GraphWriter:
             if any(self._targets.values()):
                 raise GraphError("targets were added before; they are added once, for everything")
             if values.ndim not in (1, 2) or len(values) != size:
-                raise GraphError(f"targets must be one value, or one row, per {what}: {size} of them, not shape {values.shape}")
+                raise GraphError(
+                    f"targets must be one value, or one row, per {what}: {size} of them, not shape {values.shape}"
+                )
             self._targets = _write_targets(self._folder, values, owners)
 
     def _opened(self) -> ExitStack:
         if self._stack is None:
-            raise GraphError(f"{type(self).__name__} writes within its with block: with GraphWriter(folder) as writer: …")
+            raise GraphError(
+                f"{type(self).__name__} writes within its with block: with GraphWriter(folder) as writer: …"
+            )
         return self._stack
 
     @contextmanager
@@ -211,7 +241,9 @@ class GraphWriter:
 
     def _check_whole(self) -> None:
         if not self._whole:
-            raise GraphError("a piece was refused, and may be there in part: let the error that it raised end the block")
+            raise GraphError(
+                "a piece was refused, and may be there in part: let the error that it raised end the block"
+            )
 
     def _begin_one(self, name: Any) -> None:
         self._begin(np.zeros(1, np.int64), np.zeros(1, np.int64), None if name is None else [name])
@@ -220,10 +252,16 @@ class GraphWriter:
     def _copy_edges(self, graphs: Graphs, shift: int) -> None:
         """Write where all graphs begin, and the ends of their edges, a piece at a time."""
         offset = _cpu(graphs.graph_offset)
-        edge_offset = np.array([0, graphs.num_edges]) if len(graphs) == 1 else _cpu(graphs.edge_offset)
+        edge_offset = (
+            np.array([0, graphs.num_edges]) if len(graphs) == 1 else _cpu(graphs.edge_offset)
+        )
         check.offsets(offset, graphs.num_nodes, "graph_offset")
         check.offsets(edge_offset, graphs.num_edges, "edge_offset")
-        self._begin(offset[:-1], edge_offset[:-1], None if graphs.graph_names is None else list(graphs.graph_names))
+        self._begin(
+            offset[:-1],
+            edge_offset[:-1],
+            None if graphs.graph_names is None else list(graphs.graph_names),
+        )
         for start, stop in _pieces(graphs.num_edges):
             sides = _cpu(graphs.edge_source[start:stop]), _cpu(graphs.edge_target[start:stop])
             check.ends_within(*sides, start, offset, edge_offset)
@@ -232,7 +270,9 @@ class GraphWriter:
 
     def _begin(self, first_nodes: Array, first_edges: Array, names: Sequence[Any] | None) -> None:
         if any(self._targets.values()):
-            raise GraphError("targets were added before: begin and add all graphs first, then their targets")
+            raise GraphError(
+                "targets were added before: begin and add all graphs first, then their targets"
+            )
         self._graph_names.append(names, len(first_nodes), self._graphs)
         self._node_names.begin()
         self._offsets[0].append(first_nodes + self._nodes.count)
@@ -242,17 +282,26 @@ class GraphWriter:
     def _finish(self) -> None:
         for file, elements in zip(self._offsets, (self._nodes, self._edges), strict=True):
             file.append(np.array([elements.count]))
-        arrays = {f"edge_{side}": file.finish() for side, file in zip(("source", "target"), self._ends, strict=True)}
-        arrays |= {f"{what}_offset": file.finish() for what, file in zip(("graph", "edge"), self._offsets, strict=True)}
+        arrays = {
+            f"edge_{side}": file.finish()
+            for side, file in zip(("source", "target"), self._ends, strict=True)
+        }
+        arrays |= {
+            f"{what}_offset": file.finish()
+            for what, file in zip(("graph", "edge"), self._offsets, strict=True)
+        }
         arrays |= self._nodes.finish() | self._edges.finish()
         values = self._node_names.finish() | self._graph_names.finish()
         for what, labels in self._labels.items():
-            values[f"{what}_vocabulary"] = _write_values(self._folder, f"{what}_vocabulary", labels.vocabulary, f"{what} label")
+            values[f"{what}_vocabulary"] = _write_values(
+                self._folder, f"{what}_vocabulary", labels.vocabulary, f"{what} label"
+            )
         content = {
             "graphs": self._graphs,
             "nodes": self._nodes.count,
             "edges": self._edges.count,
-            "arrays": {name: entry.stored() for name, entry in arrays.items()} | self._targets["arrays"],
+            "arrays": {name: entry.stored() for name, entry in arrays.items()}
+            | self._targets["arrays"],
             "values": values | self._targets["values"],
         }
         write_header(self._folder / HEADER, KIND, content)
@@ -266,7 +315,10 @@ def _write_targets(folder: Path, values: Array, owners: Array | None) -> dict[st
     if kind not in "biuf":
         if values.ndim != 1:
             raise GraphError("targets of several columns must be numbers")
-        return {"arrays": arrays, "values": {"targets": _write_values(folder, "targets", values.tolist(), "target")}}
+        return {
+            "arrays": arrays,
+            "values": {"targets": _write_values(folder, "targets", values.tolist(), "target")},
+        }
     if kind in "iu":
         values = plain_numbers(values.reshape(-1), "targets").reshape(values.shape)
     elif kind == "f" and values.dtype not in (np.float32, np.float64):
@@ -275,17 +327,23 @@ def _write_targets(folder: Path, values: Array, owners: Array | None) -> dict[st
     return {"arrays": arrays, "values": {}}
 
 
-def _write_values(folder: Path, name: str, values: Vocabulary | Sequence[Any], what: str) -> dict[str, int]:
+def _write_values(
+    folder: Path, name: str, values: Vocabulary | Sequence[Any], what: str
+) -> dict[str, int]:
     with closing(ValuesFile(folder / f"{name}.jsonl", what)) as file:
         file.append(values)
         return file.finish()
 
 
 def _node_numbers(nodes: Nodes | Any, size: int) -> Array:
-    numbers = _cpu(nodes.index) if isinstance(nodes, Nodes) else plain_numbers(nodes, "node numbers")
+    numbers = (
+        _cpu(nodes.index) if isinstance(nodes, Nodes) else plain_numbers(nodes, "node numbers")
+    )
     outside = np.flatnonzero((numbers < 0) | (numbers >= size))
     if len(outside):
-        raise GraphError(f"target {outside[0]} belongs to node {numbers[outside[0]]}, but there are {size} nodes")
+        raise GraphError(
+            f"target {outside[0]} belongs to node {numbers[outside[0]]}, but there are {size} nodes"
+        )
     return numbers
 
 

@@ -40,28 +40,34 @@ def read_graphml(
 ) -> Labeled:
     """Read the graph of a GraphML file.
 
-    ``edgedefault``, and ``directed`` of a single edge, say which edges have a direction; one without becomes two, one each way (a
-    self-loop stays one). Node names are the ids, as text. Nested graphs, hyperedges and ports are refused, and so are document type
-    declarations.
+    ``edgedefault``, and ``directed`` of a single edge, say which edges have a direction; one
+    without becomes two, one each way (a self-loop stays one). Node names are the ids, as text.
+    Nested graphs, hyperedges and ports are refused, and so are document type declarations.
 
     Parameters
     ----------
     path : path
         The file, plain or gzip-compressed.
     node_label, edge_label : str or None
-        Attributes that hold labels, found by ``attr.name`` or else by the key's ``id``; a default of the key counts. Where no
-        element has the attribute there are no labels; where only some have it, that is an error.
+        Attributes that hold labels, found by ``attr.name`` or else by the key's ``id``; a default
+        of the key counts. Where no element has the attribute there are no labels; where only some
+        have it, that is an error.
     node_features, edge_features : str or sequence of str, optional
-        Attributes that hold numbers; default: ``feature_0``, ``feature_1``, … as far as they are declared (``()`` for none).
+        Attributes that hold numbers; default: ``feature_0``, ``feature_1``, … as far as they are
+        declared (``()`` for none).
     node_target : str, optional
         Attribute that holds targets; nodes that lack it are not among the :attr:`Labeled.nodes`.
     like, unknown
         Number labels as other graphs do; see :meth:`Graphs.from_edges`.
     max_bytes : int, optional
-        How much a compressed file may unpack to; default: 100 times its size, or 64 MiB if that is more.
+        How much a compressed file may unpack to; default: 100 times its size, or 64 MiB if that is
+        more.
     """
     receiver = _Receiver(
-        path, {"node": node_label, "edge": edge_label}, {"node": node_features, "edge": edge_features}, node_target
+        path,
+        {"node": node_label, "edge": edge_label},
+        {"node": node_features, "edge": edge_features},
+        node_target,
     )
     with open_binary(path, max_bytes) as stream:
         GraphmlParser(path, receiver).parse(stream)
@@ -71,11 +77,14 @@ def read_graphml(
 def write_graphml(graphs: Graphs, path: Path_) -> None:
     """Write a single graph as GraphML, compressed if the name ends in ``.gz``.
 
-    Labels go into the attribute ``label``, features into ``feature_0``, ``feature_1``, …. The labels of all nodes, and those of all
-    edges, must be of one type: text, whole numbers, numbers or truth values. Names become text.
+    Labels go into the attribute ``label``, features into ``feature_0``, ``feature_1``, …. The
+    labels of all nodes, and those of all edges, must be of one type: text, whole numbers, numbers
+    or truth values. Names become text.
     """
     if len(graphs) != 1:
-        raise GraphError(f"GraphML holds a single graph here, not {len(graphs)}: write them one by one, or as tables")
+        raise GraphError(
+            f"GraphML holds a single graph here, not {len(graphs)}: write them one by one, or as tables"
+        )
     with atomic_maybe_gzip(path) as stream:
         _write(graphs, stream)
 
@@ -99,7 +108,9 @@ class _Receiver:
     def graph(self, keys: dict[str, Key], name: str | None, directed: bool) -> dict[str, set[str]]:
         """Settle which keys hold labels, features and targets."""
         self._graph_name, self._directed = name, directed
-        self._elements = Elements(self._path, self._wanted(keys, "node"), self._wanted(keys, "edge"))
+        self._elements = Elements(
+            self._path, self._wanted(keys, "node"), self._wanted(keys, "edge")
+        )
         return {domain: set(names) for domain, names in self._names.items()}
 
     def node(self, name: str, values: dict[str, Any], line: int) -> None:
@@ -107,7 +118,9 @@ class _Receiver:
         assert self._elements is not None
         self._elements.add_node(name, self._named("node", values), line)
 
-    def edge(self, source: str, target: str, directed: bool | None, values: dict[str, Any], line: int) -> None:
+    def edge(
+        self, source: str, target: str, directed: bool | None, values: dict[str, Any], line: int
+    ) -> None:
         """Add an edge."""
         assert self._elements is not None
         self._elements.add_edge(source, target, self._named("edge", values), line, directed)
@@ -121,15 +134,29 @@ class _Receiver:
         return {name: value for key, value in values.items() for name in self._names[domain][key]}
 
     def _wanted(self, keys: dict[str, Key], domain: str) -> Attributes:
-        own = {key: declared.name for key, declared in keys.items() if declared.domain in ("all", domain)}
+        own = {
+            key: declared.name
+            for key, declared in keys.items()
+            if declared.domain in ("all", domain)
+        }
         label, given = self._labels[domain], self._features[domain]
         target = self._target if domain == "node" else None
-        numbered = takewhile({*own, *own.values()}.__contains__, (f"feature_{place}" for place in count()))
-        features = list(numbered) if given is None else [given] if isinstance(given, str) else list(given)
+        numbered = takewhile(
+            {*own, *own.values()}.__contains__, (f"feature_{place}" for place in count())
+        )
+        features = (
+            list(numbered) if given is None else [given] if isinstance(given, str) else list(given)
+        )
         self._names[domain] = {}
-        asked = [(label, "label"), (target, "target"), *((feature, "features") for feature in features)]
+        asked = [
+            (label, "label"),
+            (target, "target"),
+            *((feature, "features") for feature in features),
+        ]
         for name, option in {name: option for name, option in asked if name is not None}.items():
-            matching = [key for key in own if own[key] == name] or [key for key in own if key == name]
+            matching = [key for key in own if own[key] == name] or [
+                key for key in own if key == name
+            ]
             if not matching and (name, option) != ("label", "label"):
                 raise FormatError(
                     self._path,
@@ -144,8 +171,14 @@ class _Receiver:
 def _write(graphs: Graphs, stream: BinaryIO) -> None:
     given = range(graphs.num_nodes) if graphs.node_names is None else graphs.node_names.tolist()
     names = _name_texts(given)
-    graph_name = "" if graphs.graph_names is None else f' id="{_attribute(str(graphs.graph_names[0]), "the graph name")}"'
-    stream.write(b'<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n')
+    graph_name = (
+        ""
+        if graphs.graph_names is None
+        else f' id="{_attribute(str(graphs.graph_names[0]), "the graph name")}"'
+    )
+    stream.write(
+        b'<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
+    )
     for domain, vocabulary, features in (
         ("node", graphs.node_vocabulary, graphs.node_features),
         ("edge", graphs.edge_vocabulary, graphs.edge_features),
@@ -153,14 +186,21 @@ def _write(graphs: Graphs, stream: BinaryIO) -> None:
         stream.write("".join(_key_texts(domain, vocabulary, features)).encode())
     stream.write(f'<graph edgedefault="directed"{graph_name}>\n'.encode())
     nodes = _data(graphs.node_label, graphs.node_vocabulary, graphs.node_features, "node")
-    write_joined(stream, (f'<node id="{name}">{data}</node>\n' for name, data in zip(names, nodes, strict=True)), "")
+    write_joined(
+        stream,
+        (f'<node id="{name}">{data}</node>\n' for name, data in zip(names, nodes, strict=True)),
+        "",
+    )
     edges = zip(
         rows(graphs.edge_source),
         rows(graphs.edge_target),
         _data(graphs.edge_label, graphs.edge_vocabulary, graphs.edge_features, "edge"),
         strict=True,
     )
-    lines = (f'<edge source="{names[source]}" target="{names[target]}">{data}</edge>\n' for source, target, data in edges)
+    lines = (
+        f'<edge source="{names[source]}" target="{names[target]}">{data}</edge>\n'
+        for source, target, data in edges
+    )
     write_joined(stream, lines, "")
     stream.write(b"</graph>\n</graphml>\n")
 
@@ -181,23 +221,36 @@ def _label_type(vocabulary: Vocabulary, domain: str) -> str:
             f"the {domain} labels are of type {found}; GraphML holds labels of one type, text, numbers or truth values: "
             "rename them with .renamed()"
         )
-    too_long = [value for value in vocabulary if isinstance(value, int) and not -(2**63) <= value < 2**63]
+    too_long = [
+        value for value in vocabulary if isinstance(value, int) and not -(2**63) <= value < 2**63
+    ]
     if too_long:
-        raise GraphError(f"the {domain} label {too_long[0]} does not fit into 64 bits, as GraphML asks; rename it to text")
+        raise GraphError(
+            f"the {domain} label {too_long[0]} does not fit into 64 bits, as GraphML asks; rename it to text"
+        )
     return _TYPES[kinds.pop()] if kinds else "string"
 
 
-def _data(labels: Tensor, vocabulary: Vocabulary, features: Tensor | None, domain: str) -> Iterator[str]:
+def _data(
+    labels: Tensor, vocabulary: Vocabulary, features: Tensor | None, domain: str
+) -> Iterator[str]:
     texts = [""]
     if not vocabulary.constant:
         texts = [
-            f'<data key="{domain}_label">{_content(value, f"the {domain} label {value!r}")}</data>' for value in vocabulary
+            f'<data key="{domain}_label">{_content(value, f"the {domain} label {value!r}")}</data>'
+            for value in vocabulary
         ]
     if features is None:
         return (texts[label] for label in rows(labels))
     pairs = zip(rows(labels), rows(features), strict=True)
-    return (texts[label] + "".join(f'<data key="{domain}_feature_{place}">{number!r}</data>' for place, number in enumerate(row))
-            for label, row in pairs)  # fmt: skip
+    return (
+        texts[label]
+        + "".join(
+            f'<data key="{domain}_feature_{place}">{number!r}</data>'
+            for place, number in enumerate(row)
+        )
+        for label, row in pairs
+    )
 
 
 def _name_texts(names: Sequence[Any]) -> list[str]:
@@ -224,5 +277,7 @@ def _attribute(text: str, what: str) -> str:
 def _checked(text: str, what: str) -> str:
     wrong = _XML_CANNOT_HOLD.search(text)
     if wrong is not None:
-        raise GraphError(f"{what} holds the character {wrong[0]!r}, which XML cannot hold; rename it")
+        raise GraphError(
+            f"{what} holds the character {wrong[0]!r}, which XML cannot hold; rename it"
+        )
     return text

@@ -68,7 +68,9 @@ class Receiver(Protocol):
         """Take a node, with its wanted values by key id."""
         ...
 
-    def edge(self, source: str, target: str, directed: bool | None, values: dict[str, Any], line: int) -> None:
+    def edge(
+        self, source: str, target: str, directed: bool | None, values: dict[str, Any], line: int
+    ) -> None:
         """Take an edge, with its wanted values by key id."""
         ...
 
@@ -76,7 +78,8 @@ class Receiver(Protocol):
 class GraphmlParser:
     """Parses one document.
 
-    Document type and entity declarations are refused: they can make a short file grow without bound, and GraphML needs none.
+    Document type and entity declarations are refused: they can make a short file grow without
+    bound, and GraphML needs none.
     """
 
     def __init__(self, path: Path_, receiver: Receiver) -> None:
@@ -93,10 +96,19 @@ class GraphmlParser:
         self._values: dict[str, Any] = {}
         self._line = 0
         self._starts = {
-            "key": self._start_key, "default": self._start_default, "graph": self._start_graph, "node": self._start_element,
-            "edge": self._start_element, "data": self._start_data,
-        }  # fmt: skip
-        self._ends = {"default": self._end_default, "node": self._end_node, "edge": self._end_edge, "data": self._end_data}
+            "key": self._start_key,
+            "default": self._start_default,
+            "graph": self._start_graph,
+            "node": self._start_element,
+            "edge": self._start_element,
+            "data": self._start_data,
+        }
+        self._ends = {
+            "default": self._end_default,
+            "node": self._end_node,
+            "edge": self._end_edge,
+            "data": self._end_data,
+        }
         self._expat = expat.ParserCreate(namespace_separator=" ")
         self._expat.buffer_text = True
         self._expat.StartElementHandler = self._start
@@ -116,7 +128,9 @@ class GraphmlParser:
                 rule = f"this is not well-formed XML: {expat.ErrorString(error.code)}"
                 raise FormatError(self._path, rule, error.lineno) from None
             except (LookupError, UnicodeError) as error:
-                raise FormatError(self._path, f"the encoding cannot be read ({one_line(error)})", 1) from None
+                raise FormatError(
+                    self._path, f"the encoding cannot be read ({one_line(error)})", 1
+                ) from None
         if self._wanted is None:
             raise FormatError(self._path, "there is no graph in this GraphML document")
 
@@ -130,10 +144,14 @@ class GraphmlParser:
         if name in _REFUSED:
             raise self._error(f"GraphML with {_REFUSED[name]} cannot be read")
         if name == "graph" and (parent != "graphml" or self._wanted is not None):
-            raise self._error("the file holds several or nested graphs; only GraphML with a single graph can be read")
+            raise self._error(
+                "the file holds several or nested graphs; only GraphML with a single graph can be read"
+            )
         known = not namespace or namespace.startswith(_NAMESPACE)
         if not known or parent not in _PARENTS.get(name, ()):
-            raise self._error(f"the element <{short(name)[1:-1]}> does not belong {f'inside <{parent}>' if parent else 'here'}")
+            raise self._error(
+                f"the element <{short(name)[1:-1]}> does not belong {f'inside <{parent}>' if parent else 'here'}"
+            )
         self._stack.append(name)
         if name in self._starts:
             self._starts[name](attributes)
@@ -155,11 +173,20 @@ class GraphmlParser:
             raise self._error("a key is declared behind the graph; keys come first")
         key = self._needed(attributes, "id", "key")
         if key in self._keys:
-            raise self._error(f"the key {short(key)} is declared twice, here and on line {self._keys[key].line}")
+            raise self._error(
+                f"the key {short(key)} is declared twice, here and on line {self._keys[key].line}"
+            )
         kind = attributes.get("attr.type", "string")
         if kind not in _TYPES:
-            raise self._error(f"the key {short(key)} has the type {short(kind)}; types are {', '.join(_TYPES)}")
-        self._key = Key(attributes.get("for", "all"), attributes.get("attr.name", key), kind, self._expat.CurrentLineNumber)
+            raise self._error(
+                f"the key {short(key)} has the type {short(kind)}; types are {', '.join(_TYPES)}"
+            )
+        self._key = Key(
+            attributes.get("for", "all"),
+            attributes.get("attr.name", key),
+            kind,
+            self._expat.CurrentLineNumber,
+        )
         self._keys[key] = self._key
 
     def _start_default(self, _: dict[str, str]) -> None:
@@ -173,12 +200,18 @@ class GraphmlParser:
     def _start_graph(self, attributes: dict[str, str]) -> None:
         direction = self._needed(attributes, "edgedefault", "graph")
         if direction not in ("directed", "undirected"):
-            raise self._error(f"edgedefault is {short(direction)}; it must be 'directed' or 'undirected'")
-        self._wanted = self._receiver.graph(self._keys, attributes.get("id"), direction == "directed")
+            raise self._error(
+                f"edgedefault is {short(direction)}; it must be 'directed' or 'undirected'"
+            )
+        self._wanted = self._receiver.graph(
+            self._keys, attributes.get("id"), direction == "directed"
+        )
         for domain, wanted in self._wanted.items():
             with_default = [(key, self._keys[key]) for key in self._keys if key in wanted]
             self._defaults[domain] = {
-                name: self._value(key, key.default, key.line) for name, key in with_default if key.default is not None
+                name: self._value(key, key.default, key.line)
+                for name, key in with_default
+                if key.default is not None
             }
 
     def _start_element(self, attributes: dict[str, str]) -> None:
@@ -191,15 +224,21 @@ class GraphmlParser:
         if key is None:
             raise self._error(f"the key {short(name)} is not declared")
         if key.domain not in ("all", owner) and owner in ("node", "edge"):
-            raise self._error(f"the key {short(name)} is declared for {short(key.domain)}, but stands in a {owner!r}")
-        self._data_key = name if self._wanted is not None and name in self._wanted.get(owner, ()) else ""
+            raise self._error(
+                f"the key {short(name)} is declared for {short(key.domain)}, but stands in a {owner!r}"
+            )
+        self._data_key = (
+            name if self._wanted is not None and name in self._wanted.get(owner, ()) else ""
+        )
         self._text = [] if self._data_key else None
 
     def _end_data(self) -> None:
         if self._data_key:
             key, line = self._keys[self._data_key], self._expat.CurrentLineNumber
             if self._text is None:
-                raise self._error(f"the attribute {short(key.name)} holds XML elements; it must hold a plain value")
+                raise self._error(
+                    f"the attribute {short(key.name)} holds XML elements; it must hold a plain value"
+                )
             self._values[self._data_key] = self._value(key, "".join(self._text), line)
         self._text, self._data_key = None, ""
 
@@ -212,15 +251,25 @@ class GraphmlParser:
             raise self._error(f"GraphML with {_REFUSED['port']} cannot be read")
         directed = self._element.get("directed")
         if directed not in (None, "true", "false"):
-            raise self._error(f"an edge has directed={short(directed)}; it must be 'true' or 'false'")
-        self._receiver.edge(source, target, None if directed is None else directed == "true", self._values, self._line)
+            raise self._error(
+                f"an edge has directed={short(directed)}; it must be 'true' or 'false'"
+            )
+        self._receiver.edge(
+            source,
+            target,
+            None if directed is None else directed == "true",
+            self._values,
+            self._line,
+        )
 
     def _value(self, key: Key, text: str, line: int) -> Any:
         try:
             return key.value(text)
         except ValueError:
             raise FormatError(
-                self._path, f"the attribute {short(key.name)} is {short(text)}, which is no value of type {key.kind}", line
+                self._path,
+                f"the attribute {short(key.name)} is {short(text)}, which is no value of type {key.kind}",
+                line,
             ) from None
 
     def _needed(self, attributes: dict[str, str], name: str, element: str) -> str:
@@ -229,7 +278,9 @@ class GraphmlParser:
         return attributes[name]
 
     def _doctype(self, *_: Any) -> None:
-        raise self._error("a document type declaration (<!DOCTYPE …>) is refused, because entities can attack; remove it")
+        raise self._error(
+            "a document type declaration (<!DOCTYPE …>) is refused, because entities can attack; remove it"
+        )
 
     def _error(self, rule: str) -> FormatError:
         return FormatError(self._path, rule, self._expat.CurrentLineNumber)

@@ -37,7 +37,9 @@ class Numbering:
         Whether a value that ``like`` lacks is an error or becomes ``UNKNOWN``.
     """
 
-    def __init__(self, what: str, given: Sequence[Any] | None, like: Vocabulary | None, unknown: OnUnknown) -> None:
+    def __init__(
+        self, what: str, given: Sequence[Any] | None, like: Vocabulary | None, unknown: OnUnknown
+    ) -> None:
         if unknown not in ("error", "map"):
             raise GraphError(f"unknown={unknown!r}: choose 'error' or 'map'")
         if given is not None:
@@ -65,20 +67,28 @@ class Numbering:
             try:
                 found, own = factorize(labels, self._what)
             except GraphError as error:
-                raise GraphError(f"in the piece that begins with {self._what} {start}: {error}") from None
+                raise GraphError(
+                    f"in the piece that begins with {self._what} {start}: {error}"
+                ) from None
             ids = found.numpy()
         return self.table(own, ids, start)[ids]
 
     def table(self, own: Vocabulary, ids: Array, start: int) -> Array:
         """Return the number here of every value of another vocabulary; -1 for one without, which ``ids`` do not use."""
-        return np.array([self._number(value, number, ids, start) for number, value in enumerate(own)], np.int64)
+        return np.array(
+            [self._number(value, number, ids, start) for number, value in enumerate(own)], np.int64
+        )
 
     def _number(self, value: Hashable, own: int, ids: Array, start: int) -> int:
         number = self._numbers.get(value)
         if number is not None:
             return number
         if self._fixed:
-            return self._numbers[UNKNOWN] if self._unknown == "map" else self._refused(value, own, ids, start)
+            return (
+                self._numbers[UNKNOWN]
+                if self._unknown == "map"
+                else self._refused(value, own, ids, start)
+            )
         if self._numbers.get(UNKNOWN, -1) == len(self._numbers) - 1 >= 0:
             raise GraphError(
                 f"the {self._what} label {value!r} is new, but the vocabulary ends with {UNKNOWN!r}, which stands for all others: "
@@ -127,14 +137,24 @@ class Elements:
     def size_of(self, count: Any, labels: Any, numbers: Any, features: Any, names: Any) -> int:
         """Return how many elements a piece has, after checking that all that is given agrees."""
         if labels is not None and numbers is not None:
-            raise GraphError(f"give the {self._what} labels either as values (labels=) or as numbers (numbers=), not both")
+            raise GraphError(
+                f"give the {self._what} labels either as values (labels=) or as numbers (numbers=), not both"
+            )
         given = {"labels": labels, "label numbers": numbers, "features": features, "names": names}
-        sizes = {name: check.length(values, f"{self._what} {name}") for name, values in given.items() if values is not None}
+        sizes = {
+            name: check.length(values, f"{self._what} {name}")
+            for name, values in given.items()
+            if values is not None
+        }
         if count is None:
             if not sizes:
                 raise GraphError(f"how many {self._what}s? Give a count, labels, features or names")
             count = next(iter(sizes.values()))
-        total = check.whole_number(count, 0, f"{count!r} {self._what}s cannot be added; a count is a whole number, 0 or more")
+        total = check.whole_number(
+            count,
+            0,
+            f"{count!r} {self._what}s cannot be added; a count is a whole number, 0 or more",
+        )
         for name, size in sizes.items():
             if size != total:
                 raise GraphError(f"{size} {self._what} {name} were given for {total} {self._what}s")
@@ -179,7 +199,9 @@ class Elements:
         if rows is None:
             return
         if self._features is None:
-            self._features = ArrayFile(self._folder / f"{self._what}_features.npy", rows.numpy().dtype, rows.shape[1])
+            self._features = ArrayFile(
+                self._folder / f"{self._what}_features.npy", rows.numpy().dtype, rows.shape[1]
+            )
         if (rows.shape[1], rows.numpy().dtype) != (self._features.width, self._features.dtype):
             raise GraphError(
                 f"{self._what} {self.count} has {rows.shape[1]} features of type {rows.numpy().dtype}, "
@@ -224,9 +246,13 @@ class Names:
 
     def append(self, names: Any, size: int, start: int, *, checked: bool = False) -> None:
         """Write the names of the elements from ``start`` on; ``checked`` where they are known to be unique within graphs."""
-        if (names is None and size and self._file is not None) or (names is not None and start and self._file is None):
+        if (names is None and size and self._file is not None) or (
+            names is not None and start and self._file is None
+        ):
             has = "no name" if names is None else "a name"
-            raise GraphError(f"{self._what} {start} has {has}, unlike those before: all {self._what}s have names or none")
+            raise GraphError(
+                f"{self._what} {start} has {has}, unlike those before: all {self._what}s have names or none"
+            )
         if names is None:
             return
         values = graph_check.names(names, self._what)

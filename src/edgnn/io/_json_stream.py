@@ -77,7 +77,9 @@ class JsonStream:
             try:
                 value, end = self._scan.raw_decode(self._text, self._place)
             except json.JSONDecodeError as error:
-                cut = len(self._text) - error.pos < _LONGEST_TOKEN or error.msg.startswith("Unterminated string")
+                cut = len(self._text) - error.pos < _LONGEST_TOKEN or error.msg.startswith(
+                    "Unterminated string"
+                )
                 if self._ended or not cut:
                     self._place = error.pos
                     rule = f"{error.msg[0].lower()}{error.msg[1:].removesuffix(' starting at').removesuffix(' at')}"
@@ -142,4 +144,6 @@ class JsonStream:
         return FormatError(self._path, rule, self.line)
 
     def _refuse_constant(self, word: str) -> Any:
-        raise ValueError(f"{word} is no number that JSON knows; use null, or leave the attribute out")
+        raise ValueError(
+            f"{word} is no number that JSON knows; use null, or leave the attribute out"
+        )

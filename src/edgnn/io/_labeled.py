@@ -20,7 +20,8 @@ class Labeled:
     graphs : Graphs
         What was read.
     targets : array, optional
-        The file's own target values, one (or one row) per graph, or per entry of ``nodes``; ``None`` where it has none.
+        The file's own target values, one (or one row) per graph, or per entry of ``nodes``;
+        ``None`` where it has none.
     nodes : Nodes, optional
         The nodes that the targets belong to, when they belong to nodes.
     """
@@ -32,7 +33,9 @@ class Labeled:
     def __post_init__(self) -> None:
         owners = self.graphs if self.nodes is None else self.nodes
         if self.targets is not None and len(self.targets) != len(owners):
-            raise GraphError(f"{len(self.targets)} targets were given for {len(owners)} {self.level}s")
+            raise GraphError(
+                f"{len(self.targets)} targets were given for {len(owners)} {self.level}s"
+            )
 
     @property
     def level(self) -> Literal["graph", "node"]:

@@ -33,13 +33,21 @@ def _lines(stream: IO[bytes], path: Path_) -> Iterator[tuple[int, str]]:
                 text = raw.decode()
             except UnicodeDecodeError as error:
                 wrong = raw[error.start]
-                raise FormatError(path, f"byte 0x{wrong:02x} is not UTF-8; convert the file to UTF-8 first", number) from None
+                raise FormatError(
+                    path,
+                    f"byte 0x{wrong:02x} is not UTF-8; convert the file to UTF-8 first",
+                    number,
+                ) from None
             yield number, text.removeprefix("\ufeff") if number == 1 else text
 
 
 def records(stream: IO[bytes], path: Path_) -> Iterator[tuple[int, str]]:
     """Yield the records of an SD file, each with the number of its first line."""
-    first, record, ended = 1, bytearray(), 0  # as a list, short lines would take many times their length
+    first, record, ended = (
+        1,
+        bytearray(),
+        0,
+    )  # as a list, short lines would take many times their length
     for number, text in _lines(stream, path):
         if text.startswith("$$$$"):
             yield first, record.decode()
@@ -49,7 +57,9 @@ def records(stream: IO[bytes], path: Path_) -> Iterator[tuple[int, str]]:
     rest = record.decode()
     if rest.strip():
         if ended or "\n>" in rest:
-            raise FormatError(path, f"record {ended + 1} does not end with $$$$; the file is cut off", first)
+            raise FormatError(
+                path, f"record {ended + 1} does not end with $$$$; the file is cut off", first
+            )
         yield first, rest
     elif not ended:
         raise FormatError(path, "the file is empty; expected mol blocks that end with $$$$")
@@ -72,15 +82,22 @@ def properties_of(record: str) -> dict[str, str]:
 
 def table(
     stream: IO[bytes], path: Path_, smiles: str, delimiter: str | None
-) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:  # fmt: skip
+) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
     """Return the column names and the numbered rows of a table."""
     refuse_spreadsheet(path)
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
-        raise GraphError(f"delimiter={delimiter!r}: a delimiter is one character, such as ',' or a tab")
+        raise GraphError(
+            f"delimiter={delimiter!r}: a delimiter is one character, such as ',' or a tab"
+        )
     lines = _lines(stream, path)
     _, first = next(lines, (1, ""))
-    if fspath(path).lower().removesuffix(".gz").endswith((".smi", ".smiles")) and smiles.casefold() not in first.casefold():
-        return [smiles, "name"], ((line, _fields(text)) for line, text in chain([(1, first)], lines) if text.strip())
+    if (
+        fspath(path).lower().removesuffix(".gz").endswith((".smi", ".smiles"))
+        and smiles.casefold() not in first.casefold()
+    ):
+        return [smiles, "name"], (
+            (line, _fields(text)) for line, text in chain([(1, first)], lines) if text.strip()
+        )
     mark = delimiter or delimiter_of(first)
     rows = _rows(chain([first], (text for _, text in lines)), path, mark)
     _, header = next(rows, (1, []))
@@ -102,7 +119,11 @@ def refuse_spreadsheet(path: Path_) -> None:
 
 def _fields(text: str) -> list[str]:
     """Return the SMILES and the name on a line; a name that is lacking is empty, and an extension between bars is none."""
-    fields = [field.strip() for field in text.strip().split("\t")] if "\t" in text.strip() else text.split()
+    fields = (
+        [field.strip() for field in text.strip().split("\t")]
+        if "\t" in text.strip()
+        else text.split()
+    )
     name = fields[1] if len(fields) > 1 and not fields[1].startswith("|") else ""
     return [fields[0].split()[0] if fields[0] else "", name]
 
@@ -129,10 +150,14 @@ def column_of(header: Sequence[str], name: str, path: Path_, hint: str = "") -> 
         if len(found) == 1:
             return found[0]
         if found:
-            raise FormatError(path, f"{len(found)} columns are called {name!r}; rename all but one", 1)
+            raise FormatError(
+                path, f"{len(found)} columns are called {name!r}; rename all but one", 1
+            )
     names = [cell.strip() for cell in header]
     meant = suggestion(name, names)
-    raise FormatError(path, f"there is no column {name!r}; the header line has {preview(names)}{hint}{meant}", 1)
+    raise FormatError(
+        path, f"there is no column {name!r}; the header line has {preview(names)}{hint}{meant}", 1
+    )
 
 
 def has_column(path: Path_, name: Any, delimiter: str | None = None) -> bool:
@@ -142,21 +167,32 @@ def has_column(path: Path_, name: Any, delimiter: str | None = None) -> bool:
     return str(name).strip().casefold() in [cell.strip().casefold() for cell in header]
 
 
-def id_column(header: Sequence[str], name: str | None, others: Sequence[int], path: Path_) -> int | None:
+def id_column(
+    header: Sequence[str], name: str | None, others: Sequence[int], path: Path_
+) -> int | None:
     """Return the column of names: that which was asked for, or else one called id or name that is for nothing else."""
     if name is not None:
         return column_of(header, name, path)
     folded = [cell.strip().casefold() for cell in header]
-    found = [place for word in _IDS for place, cell in enumerate(folded) if cell == word and place not in others]
+    found = [
+        place
+        for word in _IDS
+        for place, cell in enumerate(folded)
+        if cell == word and place not in others
+    ]
     return found[0] if found else None
 
 
 class TargetColumns:
     """Text columns that become targets of molecules, or of whatever ``what`` says."""
 
-    def __init__(self, path: Path_, target: str | Sequence[str] | None, what: str = "molecule") -> None:
+    def __init__(
+        self, path: Path_, target: str | Sequence[str] | None, what: str = "molecule"
+    ) -> None:
         self._path, self._single, self._what = path, isinstance(target, str), what
-        self.names: list[str] = [] if target is None else [target] if isinstance(target, str) else list(target)
+        self.names: list[str] = (
+            [] if target is None else [target] if isinstance(target, str) else list(target)
+        )
         self._values: list[list[str]] = [[] for _ in self.names]
         self._lines = array("q")
 
@@ -168,7 +204,10 @@ class TargetColumns:
     def targets(self) -> np.ndarray[Any, Any] | None:
         if not self.names:
             return None
-        columns = [self._column(name, values) for name, values in zip(self.names, self._values, strict=True)]
+        columns = [
+            self._column(name, values)
+            for name, values in zip(self.names, self._values, strict=True)
+        ]
         if self._single:
             return columns[0]
         if len({column.dtype == object for column in columns}) > 1:
@@ -176,12 +215,17 @@ class TargetColumns:
                 f"{name!r} ({'text' if column.dtype == object else 'numbers'})"
                 for name, column in zip(self.names, columns, strict=True)
             )
-            raise FormatError(self._path, f"targets of one kind make one array, but these differ: {kinds}; read them apart")
+            raise FormatError(
+                self._path,
+                f"targets of one kind make one array, but these differ: {kinds}; read them apart",
+            )
         return np.column_stack(columns)
 
     def _column(self, name: str, values: list[str]) -> np.ndarray[Any, Any]:
         if values and not any(values):
-            raise FormatError(self._path, f"no {self._what} has a value for {name!r}; check the name")
+            raise FormatError(
+                self._path, f"no {self._what} has a value for {name!r}; check the name"
+            )
         for convert, dtype in ((int, np.int64), (float, np.float64)):
             try:
                 return np.array([_number(value, convert) for value in values], dtype=dtype)
@@ -195,7 +239,9 @@ class TargetColumns:
             line = self._lines[values.index("")]
             rule = f"the text target {name!r} has no value here; fill it in or drop the {self._what}{self._why_text(values)}"
             raise FormatError(self._path, rule, line)
-        texts = np.empty(len(values), object)  # an array of str_ would give every cell the room of the longest one
+        texts = np.empty(
+            len(values), object
+        )  # an array of str_ would give every cell the room of the longest one
         texts[:] = values
         return texts
 
@@ -234,7 +280,9 @@ class Skipped:
     def add(self, rule: str, line: int) -> None:
         if self._bad == "error":
             raise FormatError(
-                self._path, f"{rule}; to leave such molecules out, pass bad='skip' (-o bad=skip in a command)", line
+                self._path,
+                f"{rule}; to leave such molecules out, pass bad='skip' (-o bad=skip in a command)",
+                line,
             )
         self._first = self._first or f"line {line}: {rule}"
         self._count += 1

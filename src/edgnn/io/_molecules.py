@@ -12,7 +12,16 @@ from edgnn.graphs import Graphs
 from edgnn.graphs._vocabulary import OnUnknown
 from edgnn.io._files import Path_, open_binary
 from edgnn.io._labeled import Labeled
-from edgnn.io._molecule_files import OnBad, Skipped, TargetColumns, column_of, id_column, properties_of, records, table
+from edgnn.io._molecule_files import (
+    OnBad,
+    Skipped,
+    TargetColumns,
+    column_of,
+    id_column,
+    properties_of,
+    records,
+    table,
+)
 from edgnn.io._rdkit import Aromaticity, Collector, Property, chem, read_mol_block, read_smiles
 
 _CHOOSE = (
@@ -50,29 +59,34 @@ def from_smiles(
     Parameters
     ----------
     smiles : str or iterable of str
-        One molecule per string. What follows a blank is a name or CXSMILES extension, as RDKit reads it.
+        One molecule per string. What follows a blank is a name or CXSMILES extension, as RDKit
+        reads it.
     atom_label : str, sequence of str or callable, optional
-        Node label: ``"symbol"``, ``"number"``, ``"charge"``, ``"aromatic"``, ``"degree"``, ``"hydrogens"`` (all that are
-        attached), ``"valence"``, ``"radicals"``, ``"hybridization"`` (``"sp2"``), ``"chirality"`` (``"R"``, ``"S"``, ``"none"``),
-        ``"in_ring"``, ``"ring_size"`` (the smallest ring, 0 for none), ``"isotope"`` (0 where not given), ``"mass_number"``;
+        Node label: ``"symbol"``, ``"number"``, ``"charge"``, ``"aromatic"``, ``"degree"``,
+        ``"hydrogens"`` (all that are attached), ``"valence"``, ``"radicals"``, ``"hybridization"``
+        (``"sp2"``), ``"chirality"`` (``"R"``, ``"S"``, ``"none"``), ``"in_ring"``, ``"ring_size"``
+        (the smallest ring, 0 for none), ``"isotope"`` (0 where not given), ``"mass_number"``;
         several of them for a tuple; a function of the RDKit atom; or ``None`` for no labels.
     bond_label : str, sequence of str or callable, optional
-        Edge label, the same in both directions: ``"type"`` (``"single"``, ``"double"``, ``"triple"``, ``"aromatic"``, else RDKit's
-        name, such as ``"dative"``), ``"stereo"`` (``"E"``, ``"Z"``, ``"any"``, ``"none"``), ``"conjugated"``, ``"in_ring"``,
-        ``"ring_size"``; several; a function of the RDKit bond; or ``None``.
+        Edge label, the same in both directions: ``"type"`` (``"single"``, ``"double"``,
+        ``"triple"``, ``"aromatic"``, else RDKit's name, such as ``"dative"``), ``"stereo"``
+        (``"E"``, ``"Z"``, ``"any"``, ``"none"``), ``"conjugated"``, ``"in_ring"``, ``"ring_size"``;
+        several; a function of the RDKit bond; or ``None``.
     hydrogens : bool
         Make every hydrogen atom a node.
     kekulize : bool
         Write aromatic rings as alternating single and double bonds.
     aromaticity : {"rdkit", "cdk"}
-        What is aromatic. ``"cdk"`` leaves out rings with a double bond that points out of the ring, such as those of coumarin
-        and caffeine: the rule that the PTC sets of the TU collection follow.
+        What is aromatic. ``"cdk"`` leaves out rings with a double bond that points out of the ring,
+        such as those of coumarin and caffeine: the rule that the PTC sets of the TU collection
+        follow.
     names : sequence, optional
         Graph names; default: the strings themselves.
     like : Graphs, optional
         Number the labels as these graphs do, so that a model made for them fits.
     unknown : {"error", "map"}
-        What to do with a label that ``like`` does not know: raise, or give it the reserved label ``UNKNOWN``.
+        What to do with a label that ``like`` does not know: raise, or give it the reserved label
+        ``UNKNOWN``.
 
     Examples
     --------
@@ -96,7 +110,9 @@ def from_smiles(
     return collector.graphs(texts if names is None else names)
 
 
-def from_mols(mols: Any, *, names: Sequence[Any] | None = None, **options: Unpack[MoleculeOptions]) -> Graphs:
+def from_mols(
+    mols: Any, *, names: Sequence[Any] | None = None, **options: Unpack[MoleculeOptions]
+) -> Graphs:
     """Convert RDKit molecules, which stay as they are.
 
     Parameters
@@ -113,15 +129,21 @@ def from_mols(mols: Any, *, names: Sequence[Any] | None = None, **options: Unpac
     titles = []
     for position, mol in enumerate(_items(mols, library.Mol, "RDKit molecules")):
         if not isinstance(mol, library.Mol):
-            raise GraphError(f"molecule {position} is a {type(mol).__name__}, not an RDKit molecule; drop it or parse it again")
+            raise GraphError(
+                f"molecule {position} is a {type(mol).__name__}, not an RDKit molecule; drop it or parse it again"
+            )
         collector.add(mol, f"molecule {position}")
         titles.append(mol.GetProp("_Name").strip() if mol.HasProp("_Name") else "")
     return collector.graphs(names if names is not None else _all_or_none(titles))
 
 
 def from_sdf(
-    path: Path_, *, bad: OnBad = "error", max_bytes: int | None = None, **options: Unpack[MoleculeOptions]
-) -> Graphs:  # fmt: skip
+    path: Path_,
+    *,
+    bad: OnBad = "error",
+    max_bytes: int | None = None,
+    **options: Unpack[MoleculeOptions],
+) -> Graphs:
     """Read the molecules of an SD file without its properties.
 
     Parameters
@@ -149,12 +171,15 @@ def read_sdf(
     path : path
         The file, in UTF-8.
     target : str or sequence of str, optional
-        Properties to take as targets. A column of whole numbers becomes integers, one of numbers floats with NaN where a molecule
-        lacks it; any other text stays text, and must then be there for every molecule.
+        Properties to take as targets. A column of whole numbers becomes integers, one of numbers
+        floats with NaN where a molecule lacks it; any other text stays text, and must then be there
+        for every molecule.
     bad : {"error", "skip"}
-        What to do with a record that RDKit cannot read or that has no atoms: raise, or skip it with one warning for all.
+        What to do with a record that RDKit cannot read or that has no atoms: raise, or skip it with
+        one warning for all.
     max_bytes : int, optional
-        How much a compressed file may unpack to; default: 100 times its packed size, or 64 MiB if that is more.
+        How much a compressed file may unpack to; default: 100 times its packed size, or 64 MiB if
+        that is more.
     **options
         As in :func:`from_smiles`.
 
@@ -163,7 +188,11 @@ def read_sdf(
     Labeled
         Graph names are the molecules' titles, if all have one.
     """
-    collector, skipped, columns = Collector(**options), Skipped(path, bad), TargetColumns(path, target)
+    collector, skipped, columns = (
+        Collector(**options),
+        Skipped(path, bad),
+        TargetColumns(path, target),
+    )
     titles: list[str] = []
     keep_hydrogens = options.get("hydrogens", False)
     with open_binary(path, max_bytes) as stream:
@@ -195,8 +224,8 @@ def read_smiles_table(
 ) -> Labeled:
     """Read a text table (CSV, TSV), plain or gzip, with a header line and a column of SMILES.
 
-    A ``.smi`` or ``.smiles`` file may do without a header: then each line is a SMILES, its name where it has one, and what is not
-    read.
+    A ``.smi`` or ``.smiles`` file may do without a header: then each line is a SMILES, its name
+    where it has one, and what is not read.
 
     Parameters
     ----------
@@ -205,25 +234,34 @@ def read_smiles_table(
     smiles : str
         Name of the column; upper and lower case do not matter where the name is not there as it is.
     id : str, optional
-        Name of the column of names; default: the one called ``id`` or else ``name``, in upper or lower case, if there is one.
-        ``id="smiles"`` takes the SMILES themselves.
+        Name of the column of names; default: the one called ``id`` or else ``name``, in upper or
+        lower case, if there is one. ``id="smiles"`` takes the SMILES themselves.
     target : str or sequence of str, optional
-        Columns to take as targets, by the rules of :func:`read_sdf`; an empty cell is a missing value.
+        Columns to take as targets, by the rules of :func:`read_sdf`; an empty cell is a missing
+        value.
     delimiter : str, optional
-        What separates columns; default: the first of tab, comma, semicolon, bar and blank that the header line has.
+        What separates columns; default: the first of tab, comma, semicolon, bar and blank that the
+        header line has.
     bad : {"error", "skip"}
-        What to do with a row whose SMILES RDKit cannot read: raise, or skip it with one warning for all.
+        What to do with a row whose SMILES RDKit cannot read: raise, or skip it with one warning for
+        all.
     max_bytes : int, optional
-        How much a compressed file may unpack to; default: 100 times its packed size, or 64 MiB if that is more.
+        How much a compressed file may unpack to; default: 100 times its packed size, or 64 MiB if
+        that is more.
     **options
         As in :func:`from_smiles`.
 
     Returns
     -------
     Labeled
-        Graph names are those of the column of names; without it, or where its cell is empty, the SMILES strings.
+        Graph names are those of the column of names; without it, or where its cell is empty, the
+        SMILES strings.
     """
-    collector, skipped, columns = Collector(**options), Skipped(path, bad), TargetColumns(path, target)
+    collector, skipped, columns = (
+        Collector(**options),
+        Skipped(path, bad),
+        TargetColumns(path, target),
+    )
     names: list[str] = []
     with open_binary(path, max_bytes) as stream:
         header, rows = table(stream, path, smiles, delimiter)
@@ -232,7 +270,9 @@ def read_smiles_table(
         named = id_column(header, id, [place, *wanted], path)
         for line, row in rows:
             if len(row) != len(header):
-                raise FormatError(path, f"the row has {len(row)} cells, but the header has {len(header)}", line)
+                raise FormatError(
+                    path, f"the row has {len(row)} cells, but the header has {len(header)}", line
+                )
             text = row[place].strip()
             mol, reason = read_smiles(text)
             if mol is None:

@@ -12,11 +12,17 @@ DEEPEST_BRACKET = 10_000
 
 _SKIPPED = (
     rb"""[^\[\](){}"'<#\\]++""",
-    rb'"""(?:[^"\\]++|\\.|(?!""")")*+"""', rb"'''(?:[^'\\]++|\\.|(?!''')')*+'''", rb'"[^"\\\r\n]*+(?:\\.[^"\\\r\n]*+)*+"',
-    rb"'[^'\\\r\n]*+(?:\\.[^'\\\r\n]*+)*+'", rb'<[^<>"{}|^`\\\s]*+>', rb"#[^\r\n]*+", rb"\\.",
-)  # fmt: skip
+    rb'"""(?:[^"\\]++|\\.|(?!""")")*+"""',
+    rb"'''(?:[^'\\]++|\\.|(?!''')')*+'''",
+    rb'"[^"\\\r\n]*+(?:\\.[^"\\\r\n]*+)*+"',
+    rb"'[^'\\\r\n]*+(?:\\.[^'\\\r\n]*+)*+'",
+    rb'<[^<>"{}|^`\\\s]*+>',
+    rb"#[^\r\n]*+",
+    rb"\\.",
+)
 _LEAF = rb"""[\[({][^\[\](){}"'<#\\]*+[\])}]"""  # what nests nothing is skipped in one go: most files hold nothing else
-# Python before 3.11.5 goes on behind a turn of ++ or *+ that failed halfway, so that nothing within one may begin and then fail
+# Python before 3.11.5 goes on behind a turn of ++ or *+ that failed halfway, so that nothing within
+# one may begin and then fail
 _TOKEN = re.compile(b"|".join(_SKIPPED) + rb"|" + _LEAF + rb"|([\[({])|([\])}])", re.DOTALL)
 
 

@@ -29,20 +29,23 @@ def from_networkx(
     Parameters
     ----------
     graphs : networkx graph, or iterable of them
-        ``DiGraph`` and ``MultiDiGraph`` as they are; an edge of a ``Graph`` or ``MultiGraph`` becomes two, one each way
-        (a self-loop stays one).
+        ``DiGraph`` and ``MultiDiGraph`` as they are; an edge of a ``Graph`` or ``MultiGraph``
+        becomes two, one each way (a self-loop stays one).
     node_label, edge_label : str, optional
-        Attributes that hold the labels. Where no element of any graph has ``"label"`` there are no labels; where only some have
-        it, or none has another one that is asked for, that is an error.
+        Attributes that hold the labels. Where no element of any graph has ``"label"`` there are no
+        labels; where only some have it, or none has another one that is asked for, that is an
+        error.
     node_features, edge_features : str or sequence of str, optional
-        Attributes that hold continuous features: one that holds a vector, or several that hold numbers.
+        Attributes that hold continuous features: one that holds a vector, or several that hold
+        numbers.
     like, unknown
         Number labels as other graphs do; see :meth:`Graphs.from_edges`.
 
     Returns
     -------
     Graphs
-        Node names are the networkx nodes; graph names are the graphs' ``name`` attributes, where all have one.
+        Node names are the networkx nodes; graph names are the graphs' ``name`` attributes, where
+        all have one.
     """
     nx = optional("networkx", "from_networkx")
     if not isinstance(graphs, nx.Graph | Iterable):
@@ -111,8 +114,20 @@ def to_networkx(
         one = nx.MultiDiGraph()
         if graphs.graph_names is not None:
             one.graph["name"] = graphs.graph_names[position]
-        nodes = _dicts(graph.node_labels, graph.node_vocabulary.constant, node_label, graph.node_features, node_features)
-        edges = _dicts(graph.edge_labels, graph.edge_vocabulary.constant, edge_label, graph.edge_features, edge_features)
+        nodes = _dicts(
+            graph.node_labels,
+            graph.node_vocabulary.constant,
+            node_label,
+            graph.node_features,
+            node_features,
+        )
+        edges = _dicts(
+            graph.edge_labels,
+            graph.edge_vocabulary.constant,
+            edge_label,
+            graph.edge_features,
+            edge_features,
+        )
         one.add_nodes_from(zip(names, nodes, strict=True))
         ends = zip(graph.edge_source.tolist(), graph.edge_target.tolist(), edges, strict=True)
         one.add_edges_from((names[source], names[target], data) for source, target, data in ends)
@@ -120,7 +135,9 @@ def to_networkx(
     return converted
 
 
-def _attribute(data: Sequence[dict[str, Any]], name: str | None, owners: Sequence[Any], what: str) -> list[Any] | None:
+def _attribute(
+    data: Sequence[dict[str, Any]], name: str | None, owners: Sequence[Any], what: str
+) -> list[Any] | None:
     if name is None:
         return None
     values = [entry.get(name, NO_VALUE) for entry in data]
@@ -135,7 +152,10 @@ def _attribute(data: Sequence[dict[str, Any]], name: str | None, owners: Sequenc
 
 
 def _feature_rows(
-    data: Sequence[dict[str, Any]], names: str | Sequence[str] | None, owners: Sequence[Any], what: str
+    data: Sequence[dict[str, Any]],
+    names: str | Sequence[str] | None,
+    owners: Sequence[Any],
+    what: str,
 ) -> list[Any] | None:
     if names is None:
         return None
@@ -149,7 +169,9 @@ def _feature_rows(
     return rows
 
 
-def _dicts(labels: list[Any], constant: bool, label: str, features: Any, feature: str) -> Iterable[dict[str, Any]]:
+def _dicts(
+    labels: list[Any], constant: bool, label: str, features: Any, feature: str
+) -> Iterable[dict[str, Any]]:
     rows = [None] * len(labels) if features is None else features.tolist()
     for value, row in zip(labels, rows, strict=True):
         entry = {} if constant else {label: value}

@@ -16,8 +16,9 @@ from edgnn.io._plain_terms import plain_spellings
 
 _Array = np.ndarray[Any, Any]
 
-# The matches tile a text; its rest from the first line that is not ordinary is one match with empty groups, which ends the search.
-# Whether what stands between brackets is an IRI is the parser's to say.
+# The matches tile a text; its rest from the first line that is not ordinary is one match with empty
+# groups, which ends the search. Whether what stands between brackets is an IRI is the parser's to
+# say.
 _LINE = re.compile(r"(<[^>]*>|_:\S+) (<[^>]*>) (<[^>]*>|[^<\n].*) \.\r?(?:\n|\Z)|(?s:.+)")
 _BLANK_OR_LITERAL_OR_IRI = re.compile(
     r'_:\w[\w.-]*|"[^"\\\r\n]*+(?:\\.[^"\\\r\n]*+)*+"(?:@[A-Za-z0-9-]+|\^\^<[^<>\s]*>)?|<[^<>\s]*>'
@@ -95,13 +96,16 @@ class TripleBuilder:
         nodes_before, predicates_before = len(self._nodes), len(self._predicates)
         self._ends.append(self._nodes.numbers(ends))
         self._labels.append(self._predicates.numbers(predicates))
-        self.growth = sum(map(len, self._nodes.since(nodes_before) + self._predicates.since(predicates_before)))
+        self.growth = sum(
+            map(len, self._nodes.since(nodes_before) + self._predicates.since(predicates_before))
+        )
 
     def add_lines(self, chunk: bytes, ox: Any) -> bool:
         """Add whole lines of N-Triples if all are ordinary triples; else add nothing and return False.
 
-        Ordinary is what nearly every file holds: single spaces, no comment, no triple term. Whatever is taken is exactly what
-        pyoxigraph (``ox``) reads there. Where that is ``None``, terms must be of the plain kind as well.
+        Ordinary is what nearly every file holds: single spaces, no comment, no triple term.
+        Whatever is taken is exactly what pyoxigraph (``ox``) reads there. Where that is ``None``,
+        terms must be of the plain kind as well.
         """
         try:
             body = chunk.decode().rstrip("\r\n")
@@ -159,7 +163,9 @@ class Triples:
     ends (E, 2), labels (E,)
     """
 
-    def __init__(self, ends: _Array, labels: _Array, nodes: list[str], predicates: list[str], ordered: bool) -> None:
+    def __init__(
+        self, ends: _Array, labels: _Array, nodes: list[str], predicates: list[str], ordered: bool
+    ) -> None:
         self.ends, self.labels, self.nodes, self.predicates = ends, labels, nodes, predicates
         self._ordered = ordered
 
@@ -206,7 +212,9 @@ class Triples:
             self.ends, self.labels, self._ordered = self.ends[mask], self.labels[mask], False
 
 
-def first_of_each(ends: _Array, labels: _Array, nodes: int, predicates: int, largest: int = 2**63 - 1) -> _Array | None:
+def first_of_each(
+    ends: _Array, labels: _Array, nodes: int, predicates: int, largest: int = 2**63 - 1
+) -> _Array | None:
     """Return where each distinct triple stands first, rising; ``None`` where none stands twice."""
     keys = ends[:, 0].astype(np.int64)
     keys *= nodes
@@ -283,9 +291,13 @@ def _other_spellings(texts: list[str], ox: Any) -> dict[str, str] | None:
     if not all(map(_BLANK_OR_LITERAL_OR_IRI.fullmatch, others)):
         return None
     try:
-        # An IRI without escapes is its own canonical form, so these need no look at the result, and four fit into one quad.
+        # An IRI without escapes is its own canonical form, so these need no look at the result, and
+        # four fit into one quad.
         iris = iter([text for text in texts if text[0] == "<" and "\\" not in text] + 3 * ["<x:x>"])
-        for _ in ox.parse(_document(map(" ".join, zip(iris, iris, iris, iris, strict=False))), format=ox.RdfFormat.N_QUADS):
+        for _ in ox.parse(
+            _document(map(" ".join, zip(iris, iris, iris, iris, strict=False))),
+            format=ox.RdfFormat.N_QUADS,
+        ):
             pass
         lines = _document(f"<x:x> <x:x> {text}" for text in others)
         proper = [str(quad.object) for quad in ox.parse(lines, format=ox.RdfFormat.N_TRIPLES)]

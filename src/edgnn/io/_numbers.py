@@ -31,7 +31,9 @@ _LONGEST_EXACT_INT = 18
 _LONGEST_ROW = 4 * 2**20
 
 
-def read_columns(stream: IO[bytes], path: Path_, kind: str, columns: int | None = None) -> np.ndarray[Any, Any]:
+def read_columns(
+    stream: IO[bytes], path: Path_, kind: str, columns: int | None = None
+) -> np.ndarray[Any, Any]:
     """Read comma-separated numbers, the same count on every line, into an array of shape (lines, columns).
 
     Parameters
@@ -50,7 +52,9 @@ def read_columns(stream: IO[bytes], path: Path_, kind: str, columns: int | None 
     for line, chunk in line_chunks(stream, path, _LONGEST_ROW):
         body = chunk.rstrip(b" \t\r\n")
         if ended is not None and body:
-            raise FormatError(path, "the line is blank; only the end of the file may have blank lines", ended)
+            raise FormatError(
+                path, "the line is blank; only the end of the file may have blank lines", ended
+            )
         if ended is None and (not body or chunk.count(b"\n", len(body)) > 1):
             ended = line + body.count(b"\n") + bool(body)
         if not body:
@@ -74,7 +78,9 @@ def _parse(body: bytes, kind: str, columns: int | None) -> np.ndarray[Any, Any] 
     starts = token.copy()
     starts[1:] &= ~token[:-1]
     ends = np.flatnonzero((classes == _COMMA) | (classes == _NEWLINE))
-    tokens_before = np.concatenate(([0], np.cumsum(starts, dtype=np.int32)[ends], [np.count_nonzero(starts)]))
+    tokens_before = np.concatenate(
+        ([0], np.cumsum(starts, dtype=np.int32)[ends], [np.count_nonzero(starts)])
+    )
     if (np.diff(tokens_before) != 1).any():
         return None
     line_ends = np.concatenate((np.flatnonzero(classes[ends] == _NEWLINE), [len(ends)]))
@@ -83,7 +89,9 @@ def _parse(body: bytes, kind: str, columns: int | None) -> np.ndarray[Any, Any] 
     if (widths != width).any():
         return None
     if kind == "int":
-        if (b"-" in body or b"+" in body) and _BARE_SIGN.search(body):  # numpy reads a sign without digits as zero
+        if (b"-" in body or b"+" in body) and _BARE_SIGN.search(
+            body
+        ):  # numpy reads a sign without digits as zero
             return None
         boundaries = np.flatnonzero(np.diff(token, prepend=False, append=False))
         if (boundaries[1::2] - boundaries[::2]).max() > _LONGEST_EXACT_INT:
@@ -91,24 +99,34 @@ def _parse(body: bytes, kind: str, columns: int | None) -> np.ndarray[Any, Any] 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
-            flat = np.fromstring(body.translate(_COMMA_TO_SPACE), dtype=np.int64 if kind == "int" else np.float64, sep=" ")
+            flat = np.fromstring(
+                body.translate(_COMMA_TO_SPACE),
+                dtype=np.int64 if kind == "int" else np.float64,
+                sep=" ",
+            )
         except (ValueError, DeprecationWarning):
             return None
     return flat.reshape(-1, width) if len(flat) == len(widths) * width else None
 
 
-def _parse_slowly(body: bytes, kind: str, columns: int | None, path: Path_, line: int) -> np.ndarray[Any, Any]:
+def _parse_slowly(
+    body: bytes, kind: str, columns: int | None, path: Path_, line: int
+) -> np.ndarray[Any, Any]:
     """Parse line by line, so that an error can name the line."""
     rows = []
     noun = "whole number" if kind == "int" else "number"
     for number, text in enumerate(body.split(b"\n"), line):
         if not text.strip(b" \t\r"):
-            raise FormatError(path, "the line is blank; only the end of the file may have blank lines", number)
+            raise FormatError(
+                path, "the line is blank; only the end of the file may have blank lines", number
+            )
         fields = text.split(b",")
         if columns is None:
             columns = len(fields)
         if len(fields) != columns:
-            raise FormatError(path, f"the line has {len(fields)} values, expected {columns}", number)
+            raise FormatError(
+                path, f"the line has {len(fields)} values, expected {columns}", number
+            )
         row = [_number(field, kind) for field in fields]
         if None in row:
             raise FormatError(path, f"{_shown(fields[row.index(None)])} is not a {noun}", number)

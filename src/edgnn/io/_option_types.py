@@ -31,7 +31,10 @@ def fitting(kind: str, function: Callable[..., Any], options: Mapping[str, Any])
     """
     plain = function.func if isinstance(function, partial) else function
     hints = get_type_hints(plain) | get_type_hints(MoleculeOptions)
-    return {name: _fitted(kind, name, value, _kinds(hints.get(name, Any))) for name, value in options.items()}
+    return {
+        name: _fitted(kind, name, value, _kinds(hints.get(name, Any)))
+        for name, value in options.items()
+    }
 
 
 def _fitted(kind: str, name: str, value: Any, kinds: list[Any]) -> Any:
@@ -61,7 +64,9 @@ def _is(value: Any, kind: Any) -> bool:
         return True
     if kind is Sequence:  # any collection that looking at does not use up
         return (
-            isinstance(value, Iterable) and not isinstance(value, str | Iterator) and all(isinstance(one, str) for one in value)
+            isinstance(value, Iterable)
+            and not isinstance(value, str | Iterator)
+            and all(isinstance(one, str) for one in value)
         )
     if kind is int:
         return isinstance(value, Integral) and not isinstance(value, bool)

@@ -39,7 +39,9 @@ def label_numbers(numbers: Array, size: int, start: int, what: str) -> None:
     """Check the label numbers of the elements from ``start`` on against a vocabulary of ``size`` values."""
     if len(numbers) and (numbers.min() < 0 or numbers.max() >= size):
         place = int(np.flatnonzero((numbers < 0) | (numbers >= size))[0])
-        raise GraphError(f"{what} {start + place} has the label number {numbers[place]}, but the vocabulary has {size}")
+        raise GraphError(
+            f"{what} {start + place} has the label number {numbers[place]}, but the vocabulary has {size}"
+        )
 
 
 def ends(source: Array, target: Array, low: Array | int, high: Array | int, start: int) -> None:
@@ -56,11 +58,15 @@ def ends(source: Array, target: Array, low: Array | int, high: Array | int, star
             )
 
 
-def ends_within(source: Array, target: Array, start: int, offset: Array, edge_offset: Array) -> None:
+def ends_within(
+    source: Array, target: Array, start: int, offset: Array, edge_offset: Array
+) -> None:
     """Check that the edges from ``start`` on stay within their graphs; ``edge_offset`` is looked at where there are several."""
     low, high = offset[0], offset[-1]
     if len(offset) > 2:
-        graph = np.searchsorted(edge_offset, np.arange(start, start + len(source)), side="right") - 1
+        graph = (
+            np.searchsorted(edge_offset, np.arange(start, start + len(source)), side="right") - 1
+        )
         low, high = offset[graph], offset[graph + 1]
     ends(source, target, low, high, start)
 

@@ -13,7 +13,11 @@ _PIECE = 2**14
 
 def rows(array: Tensor) -> Iterator[Any]:
     """Yield the rows of ``array`` as Python numbers (or lists of them), without turning all of it into objects at once."""
-    return (row for start in range(0, len(array), _PIECE) for row in array[start : start + _PIECE].tolist())
+    return (
+        row
+        for start in range(0, len(array), _PIECE)
+        for row in array[start : start + _PIECE].tolist()
+    )
 
 
 def write_joined(stream: BinaryIO, texts: Iterable[str], between: str) -> None:

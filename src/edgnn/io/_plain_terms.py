@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import re
 
-# An absolute IRI with neither a user nor an address in brackets in it; a blank node; a literal with a simple language
+# An absolute IRI with neither a user nor an address in brackets in it; a blank node; a literal with
+# a simple language
 _LETTERS = r"[A-Za-z0-9._~!$&'()*+,;=:@/\u00A0-\uD7FF\uF900-\uFDCF\uFDF0-\uFFEF-]++|%[0-9A-Fa-f]{2}"
 _PLACE = r"//[A-Za-z0-9._~-]*(?::[0-9]*)?(?=[/?#>])|(?!//)"
 _IRI = rf"<[A-Za-z][A-Za-z0-9+.-]*:(?:{_PLACE})(?:{_LETTERS})*+(?:\?(?:{_LETTERS}|\?)*+)?(?:#(?:{_LETTERS}|\?)*+)?>"
 _NODE = re.compile(rf"{_IRI}|_:[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
-_LITERAL = re.compile(rf'"([^"\\\r\n]*+(?:\\.[^"\\\r\n]*+)*+)"(@[A-Za-z]{{2,3}}(?:-[A-Za-z]{{2}})?|\^\^{_IRI})?')
+_LITERAL = re.compile(
+    rf'"([^"\\\r\n]*+(?:\\.[^"\\\r\n]*+)*+)"(@[A-Za-z]{{2,3}}(?:-[A-Za-z]{{2}})?|\^\^{_IRI})?'
+)
 
 _STRING = "^^<http://www.w3.org/2001/XMLSchema#string>"
-_NEVER_WRITTEN = tuple(f"^^<http://www.w3.org/1999/02/22-rdf-syntax-ns#{kind}>" for kind in ("langString", "dirLangString"))
+_NEVER_WRITTEN = tuple(
+    f"^^<http://www.w3.org/1999/02/22-rdf-syntax-ns#{kind}>"
+    for kind in ("langString", "dirLangString")
+)
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))")
 _MEANS = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
 _ESCAPED = re.compile(r'["\\\x00-\x1F\x7F\uFFFE\uFFFF]')

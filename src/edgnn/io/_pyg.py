@@ -32,23 +32,28 @@ def from_pyg(
     Parameters
     ----------
     data : Data, HeteroData, Batch, or iterable of them
-        A ``HeteroData`` is labeled by its types: the node type, and the edge type as a tuple (source, relation, target).
+        A ``HeteroData`` is labeled by its types: the node type, and the edge type as a tuple
+        (source, relation, target).
     node_label, edge_label : str, optional
-        Attributes of ``Data`` that hold one label number per node and edge; default: ``node_type`` and ``edge_type``, where all
-        data have them. The numbers become the values that :func:`to_pyg` has noted in ``label_values``; where there is no such
-        note, they are the label values themselves.
+        Attributes of ``Data`` that hold one label number per node and edge; default: ``node_type``
+        and ``edge_type``, where all data have them. The numbers become the values that
+        :func:`to_pyg` has noted in ``label_values``; where there is no such note, they are the
+        label values themselves.
     x, edge_attr : {"features", "one-hot", "ignore"}
-        What the two matrices hold: continuous features; labels, one column each (the label is the column's number, and takes the
-        place of the default attribute); or nothing of interest.
+        What the two matrices hold: continuous features; labels, one column each (the label is the
+        column's number, and takes the place of the default attribute); or nothing of interest.
     like : Graphs, optional
         Number the labels as these graphs do, so that a model made for them fits.
     unknown : {"error", "map"}
-        What to do with a label that ``like`` does not know: raise, or give it the reserved label ``UNKNOWN``.
+        What to do with a label that ``like`` does not know: raise, or give it the reserved label
+        ``UNKNOWN``.
     """
     node, edge = Reader("node", node_label, x), Reader("edge", edge_label, edge_attr)
     hetero = _pyg().HeteroData
     parts = [
-        (hetero_part_of if isinstance(item, hetero) else part_of)(item, f"item {position}", node, edge)
+        (hetero_part_of if isinstance(item, hetero) else part_of)(
+            item, f"item {position}", node, edge
+        )
         for position, item in enumerate(_items(data))
     ]
     if not parts:
@@ -58,7 +63,10 @@ def from_pyg(
     first = list(accumulate((part.node.count for part in parts), initial=0))
     ends = torch.cat([part.ends + shift for part, shift in zip(parts, first, strict=False)], 1)
     labels, features = [], []
-    for reader, elements in ((node, [part.node for part in parts]), (edge, [part.edge for part in parts])):
+    for reader, elements in (
+        (node, [part.node for part in parts]),
+        (edge, [part.edge for part in parts]),
+    ):
         ids, vocabulary = merged(elements, reader, ends.device)
         if like is not None:
             known = like.node_vocabulary if reader is node else like.edge_vocabulary
@@ -82,10 +90,11 @@ def from_pyg(
 def to_pyg(graphs: Graphs, *, one_hot: bool = False) -> list[Any]:
     """Convert to a list of ``torch_geometric.data.Data``, one per graph.
 
-    Each has ``edge_index`` and ``num_nodes``; ``x`` and ``edge_attr``, the features; and where there are labels, their numbers in
-    ``node_type`` and ``edge_type`` and the values behind the numbers in ``label_values``, a dict of the lists ``"node"`` and
-    ``"edge"``. From these :func:`from_pyg` makes the same graphs again, down to the number of every label (only of no graphs at all
-    it cannot know the labels). Names are not carried over.
+    Each has ``edge_index`` and ``num_nodes``; ``x`` and ``edge_attr``, the features; and where
+    there are labels, their numbers in ``node_type`` and ``edge_type`` and the values behind the
+    numbers in ``label_values``, a dict of the lists ``"node"`` and ``"edge"``. From these
+    :func:`from_pyg` makes the same graphs again, down to the number of every label (only of no
+    graphs at all it cannot know the labels). Names are not carried over.
 
     Parameters
     ----------
@@ -96,20 +105,42 @@ def to_pyg(graphs: Graphs, *, one_hot: bool = False) -> list[Any]:
     """
     data = _pyg().Data
     vocabularies = {"node": graphs.node_vocabulary, "edge": graphs.edge_vocabulary}
-    values = {what: list(vocabulary) for what, vocabulary in vocabularies.items() if not vocabulary.constant}
+    values = {
+        what: list(vocabulary)
+        for what, vocabulary in vocabularies.items()
+        if not vocabulary.constant
+    }
     converted = []
     for nodes, edges in zip(_slices(graphs.graph_offset), _slices(graphs.edge_offset), strict=True):
         ends = torch.stack([graphs.edge_source[edges], graphs.edge_target[edges]]) - nodes.start
         fields: dict[str, Any] = {"edge_index": ends, "num_nodes": nodes.stop - nodes.start}
         for what, label, matrix, ids, features in (
-            ("node", "node_type", "x", graphs.node_label[nodes], _rows(graphs.node_features, nodes)),
-            ("edge", "edge_type", "edge_attr", graphs.edge_label[edges], _rows(graphs.edge_features, edges)),
+            (
+                "node",
+                "node_type",
+                "x",
+                graphs.node_label[nodes],
+                _rows(graphs.node_features, nodes),
+            ),
+            (
+                "edge",
+                "edge_type",
+                "edge_attr",
+                graphs.edge_label[edges],
+                _rows(graphs.edge_features, edges),
+            ),
         ):
             if what in values:
                 fields[label] = ids.clone()
                 if one_hot:
-                    columns = (ids[:, None] == torch.arange(len(values[what]), device=ids.device)).float()
-                    features = columns if features is None else torch.cat([features, columns.to(features.dtype)], 1)
+                    columns = (
+                        ids[:, None] == torch.arange(len(values[what]), device=ids.device)
+                    ).float()
+                    features = (
+                        columns
+                        if features is None
+                        else torch.cat([features, columns.to(features.dtype)], 1)
+                    )
             if features is not None:
                 fields[matrix] = features
         converted.append(data(**fields, **({"label_values": dict(values)} if values else {})))
@@ -118,7 +149,9 @@ def to_pyg(graphs: Graphs, *, one_hot: bool = False) -> list[Any]:
 
 def _pyg() -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # PyG itself calls torch.jit.script, which torch 2.13 deprecates
+        warnings.simplefilter(
+            "ignore", DeprecationWarning
+        )  # PyG itself calls torch.jit.script, which torch 2.13 deprecates
         return optional("torch_geometric.data", "converting PyTorch Geometric data")
 
 
@@ -133,7 +166,9 @@ def _items(data: Any) -> Iterator[Any]:
             try:
                 yield from item.to_data_list()
             except (RuntimeError, KeyError, AttributeError) as error:
-                raise GraphError(f"the batch cannot be taken apart: {error}; pass the list of its data") from None
+                raise GraphError(
+                    f"the batch cannot be taken apart: {error}; pass the list of its data"
+                ) from None
         elif isinstance(item, pyg.Data | pyg.HeteroData):
             yield item
         else:

@@ -48,14 +48,18 @@ class Reader:
         if meaning not in ("features", "one-hot", "ignore"):
             raise GraphError(f"{self.matrix}={meaning!r}: choose 'features', 'one-hot' or 'ignore'")
         if label is not None and meaning == "one-hot":
-            raise GraphError(f"both {what}_label={label!r} and {self.matrix}='one-hot' name the labels; choose one of them")
+            raise GraphError(
+                f"both {what}_label={label!r} and {self.matrix}='one-hot' name the labels; choose one of them"
+            )
 
     def read(self, store: Any, count: int, where: str) -> Elements:
         features = self.features(store, count, where)
         if self.meaning != "one-hot":
             return Elements(count, *self._numbers(store, count, where), features)
         if features is None:
-            raise GraphError(f"{where} has no {self.matrix}, which {self.matrix}='one-hot' asks for")
+            raise GraphError(
+                f"{where} has no {self.matrix}, which {self.matrix}='one-hot' asks for"
+            )
         return Elements(count, self._columns(features, where), range(features.shape[1]), None)
 
     def features(self, store: Any, count: int, where: str) -> Tensor | None:
@@ -63,8 +67,14 @@ class Reader:
         if rows is None:
             return None
         if not isinstance(rows, Tensor) or rows.layout != torch.strided or rows.is_complex():
-            kind = f"{rows.layout} tensor of {rows.dtype}" if isinstance(rows, Tensor) else type(rows).__name__
-            raise GraphError(f"{where}: {self.matrix} is a {kind}; make it a dense tensor of real numbers")
+            kind = (
+                f"{rows.layout} tensor of {rows.dtype}"
+                if isinstance(rows, Tensor)
+                else type(rows).__name__
+            )
+            raise GraphError(
+                f"{where}: {self.matrix} is a {kind}; make it a dense tensor of real numbers"
+            )
         if rows.dim() not in (1, 2) or len(rows) != count:
             raise GraphError(
                 f"{where}: {self.matrix} has the shape {tuple(rows.shape)}; expected a row for each of {count} {self.what}s"
@@ -80,18 +90,26 @@ class Reader:
                 f"{where}: {self.what} {int(wrong[0])} has the row [{shown}] in {self.matrix}, which is not one-hot; "
                 f"pass {self.matrix}='features' to keep the numbers as they are"
             )
-        return rows.argmax(1) if len(rows) else torch.zeros(0, dtype=torch.int64, device=rows.device)
+        return (
+            rows.argmax(1) if len(rows) else torch.zeros(0, dtype=torch.int64, device=rows.device)
+        )
 
-    def _numbers(self, store: Any, count: int, where: str) -> tuple[Tensor | None, Sequence[Any] | None]:
+    def _numbers(
+        self, store: Any, count: int, where: str
+    ) -> tuple[Tensor | None, Sequence[Any] | None]:
         name = f"{self.what}_type" if self.label is None else self.label
         if name not in store:
             if self.label is not None:
-                raise GraphError(f"{where} has no attribute {name!r}, which {self.what}_label asks for")
+                raise GraphError(
+                    f"{where} has no attribute {name!r}, which {self.what}_label asks for"
+                )
             return None, None
         ids = store[name]
         if not isinstance(ids, Tensor) or ids.dtype not in _INTEGERS:
             kind = ids.dtype if isinstance(ids, Tensor) else type(ids).__name__
-            raise GraphError(f"{where}: {name} holds {kind}; labels must be whole numbers, one per {self.what}")
+            raise GraphError(
+                f"{where}: {name} holds {kind}; labels must be whole numbers, one per {self.what}"
+            )
         if ids.numel() != count or ids.shape not in ((count,), (count, 1)):
             raise GraphError(
                 f"{where}: {name} has the shape {tuple(ids.shape)}; expected one number for each of {count} {self.what}s"
@@ -99,7 +117,11 @@ class Reader:
         ids = ids.reshape(-1).to(torch.int64)
         noted = store["label_values"] if self.label is None and "label_values" in store else {}
         values = noted.get(self.what) if isinstance(noted, dict) else None
-        if values is not None and len(ids) and not (int(ids.min()) >= 0 and int(ids.max()) < len(values)):
+        if (
+            values is not None
+            and len(ids)
+            and not (int(ids.min()) >= 0 and int(ids.max()) < len(values))
+        ):
             wrong = int(((ids < 0) | (ids >= len(values))).nonzero()[0])
             raise GraphError(
                 f"{where}: {self.what} {wrong} has the label number {int(ids[wrong])}, but label_values lists {len(values)}"
@@ -120,14 +142,18 @@ def hetero_part_of(data: Any, where: str, node: Reader, edge: Reader) -> Part:
                 f"{where} is a HeteroData, whose labels are its types: leave out {reader.what}_label, "
                 f"and pass {reader.matrix}='features' or 'ignore'"
             )
-    sizes = {kind: _num_nodes(data[kind], f"{where}, node type {kind!r}") for kind in data.node_types}
+    sizes = {
+        kind: _num_nodes(data[kind], f"{where}, node type {kind!r}") for kind in data.node_types
+    }
     first = dict(zip(sizes, accumulate(sizes.values(), initial=0), strict=False))
     ends = []
     for kind in data.edge_types:
         source, _, target = kind
         for end in (source, target):
             if end not in sizes:
-                raise GraphError(f"{where}: the edge type {kind} joins {end!r} nodes, but there is no such node type")
+                raise GraphError(
+                    f"{where}: the edge type {kind} joins {end!r} nodes, but there is no such node type"
+                )
         pairs = _ends(data[kind], f"{where}, edge type {kind}", sizes[source], sizes[target])
         ends.append(pairs + torch.tensor([[first[source]], [first[target]]], device=pairs.device))
     counts = [pairs.shape[1] for pairs in ends]
@@ -141,7 +167,10 @@ def hetero_part_of(data: Any, where: str, node: Reader, edge: Reader) -> Part:
 def _typed(data: Any, kinds: list[Any], counts: list[int], where: str, reader: Reader) -> Elements:
     """Return the nodes (or edges) of all types, labeled by type."""
     names = [f"{where}, {reader.what} type {kind!r}" for kind in kinds]
-    features = [reader.features(data[kind], count, name) for kind, count, name in zip(kinds, counts, names, strict=True)]
+    features = [
+        reader.features(data[kind], count, name)
+        for kind, count, name in zip(kinds, counts, names, strict=True)
+    ]
     ids = torch.repeat_interleave(torch.arange(len(kinds)), torch.tensor(counts, dtype=torch.int64))
     return Elements(len(ids), ids, kinds, stacked(features, names, reader, "types"))
 
@@ -158,10 +187,16 @@ def _ends(store: Any, where: str, sources: int, targets: int) -> Tensor:
     ends = store.get("edge_index")
     if ends is None:
         if "adj_t" in store or "adj" in store:
-            raise GraphError(f"{where} keeps its edges in a sparse matrix; convert them to edge_index first")
+            raise GraphError(
+                f"{where} keeps its edges in a sparse matrix; convert them to edge_index first"
+            )
         return torch.zeros(2, 0, dtype=torch.int64, device=getattr(store.get("x"), "device", "cpu"))
     if not isinstance(ends, Tensor) or ends.dim() != 2 or len(ends) != 2:
-        shape = f"shape {tuple(ends.shape)}" if isinstance(ends, Tensor) else f"type {type(ends).__name__}"
+        shape = (
+            f"shape {tuple(ends.shape)}"
+            if isinstance(ends, Tensor)
+            else f"type {type(ends).__name__}"
+        )
         raise GraphError(f"{where}: edge_index must be a tensor of shape (2, E), got {shape}")
     if ends.dtype not in _INTEGERS[:-1] and ends.numel():
         raise GraphError(f"{where}: edge_index must hold whole node numbers, got {ends.dtype}")
@@ -176,11 +211,15 @@ def _ends(store: Any, where: str, sources: int, targets: int) -> Tensor:
     return ends
 
 
-def merged(elements: Sequence[Elements], reader: Reader, device: torch.device) -> tuple[Tensor, Vocabulary]:
+def merged(
+    elements: Sequence[Elements], reader: Reader, device: torch.device
+) -> tuple[Tensor, Vocabulary]:
     """Join the labels of all items into one numbering."""
     lacking = [position for position, element in enumerate(elements) if element.ids is None]
     if len(lacking) == len(elements):
-        return torch.zeros(sum(element.count for element in elements), dtype=torch.int64, device=device), Vocabulary([None])
+        return torch.zeros(
+            sum(element.count for element in elements), dtype=torch.int64, device=device
+        ), Vocabulary([None])
     if lacking:
         raise GraphError(
             f"item {lacking[0]} has no {reader.what} labels, but others have; give all of them {reader.what}_type, or none"
@@ -192,13 +231,18 @@ def merged(elements: Sequence[Elements], reader: Reader, device: torch.device) -
         return numbers.to(device), vocabulary
     if len(notes) < len(elements):
         bare = next(position for position, element in enumerate(elements) if element.values is None)
-        raise GraphError(f"item {bare} has no label_values for its {reader.what}s, but others have; give them to all or none")
+        raise GraphError(
+            f"item {bare} has no label_values for its {reader.what}s, but others have; give them to all or none"
+        )
     known: dict[Hashable, int] = {}
     last, table = None, torch.zeros(0, dtype=torch.int64)
     for position, values in enumerate(notes):
         if values is not last and values != last:
             own = Vocabulary(map(_hashable, values))
-            last, table = values, torch.tensor([known.setdefault(value, len(known)) for value in own], device=device)
+            last, table = (
+                values,
+                torch.tensor([known.setdefault(value, len(known)) for value in own], device=device),
+            )
         ids[position] = table[ids[position]] if len(table) else ids[position]
     return torch.cat(ids), Vocabulary(known)
 
@@ -208,14 +252,18 @@ def _hashable(value: Any) -> Hashable:
     return tuple(_hashable(entry) for entry in value) if isinstance(value, list) else value
 
 
-def stacked(parts: Sequence[Tensor | None], names: Sequence[str], reader: Reader, what: str) -> Tensor | None:
+def stacked(
+    parts: Sequence[Tensor | None], names: Sequence[str], reader: Reader, what: str
+) -> Tensor | None:
     present = [(rows, name) for rows, name in zip(parts, names, strict=True) if rows is not None]
     if not present:
         return None
     way_out = f"pass {reader.matrix}='ignore' to leave it out"
     if len(present) < len(parts):
         bare = next(name for rows, name in zip(parts, names, strict=True) if rows is None)
-        raise GraphError(f"{bare} has no {reader.matrix}, but other {what} have; give it to all of them, or {way_out}")
+        raise GraphError(
+            f"{bare} has no {reader.matrix}, but other {what} have; give it to all of them, or {way_out}"
+        )
     width = present[0][0].shape[1]
     for rows, name in present:
         if rows.shape[1] != width:

@@ -42,37 +42,43 @@ def read_rdf(
 ) -> Labeled:
     """Read an RDF file, plain or gzip-compressed, as one graph.
 
-    A node is a distinct term in subject or object position: the literal ``"http://x"`` and the IRI ``http://x`` are two. An edge
-    is a distinct triple from subject to object, labeled with its predicate; a triple that stands in several named graphs is one
-    edge. Nodes and labels are numbered by first appearance, subject before object.
+    A node is a distinct term in subject or object position: the literal ``"http://x"`` and the IRI
+    ``http://x`` are two. An edge is a distinct triple from subject to object, labeled with its
+    predicate; a triple that stands in several named graphs is one edge. Nodes and labels are
+    numbered by first appearance, subject before object.
 
-    Node names are IRIs as they are, ``_:id`` for blank nodes, and N-Triples text for literals (``"abc"``, ``"x"@en``,
-    ``"1"^^<http://www.w3.org/2001/XMLSchema#integer>``) and triple terms. Blank nodes keep the label that N-Triples and N-Quads
-    give them; in the other formats, where most have none, they are ``_:b0``, ``_:b1``, … by first appearance.
+    Node names are IRIs as they are, ``_:id`` for blank nodes, and N-Triples text for literals
+    (``"abc"``, ``"x"@en``, ``"1"^^<http://www.w3.org/2001/XMLSchema#integer>``) and triple terms.
+    Blank nodes keep the label that N-Triples and N-Quads give them; in the other formats, where
+    most have none, they are ``_:b0``, ``_:b1``, … by first appearance.
 
-    Needs pyoxigraph, except for N-Triples whose every line is of the plain kind that most programs write.
+    Needs pyoxigraph, except for N-Triples whose every line is of the plain kind that most programs
+    write.
 
     Parameters
     ----------
     path : path
         The file.
     format : {"nt", "ttl", "nq", "trig", "n3", "xml", "rdf", "owl"}, optional
-        N-Triples, Turtle, N-Quads, TriG, N3 without rules and formulas, RDF/XML (the last three); default: recognized from the
-        ending of the name, ``.gz`` aside, else from the first bytes.
+        N-Triples, Turtle, N-Quads, TriG, N3 without rules and formulas, RDF/XML (the last three);
+        default: recognized from the ending of the name, ``.gz`` aside, else from the first bytes.
     literals : {"keep", "drop", "merge"}
-        Keep literals as nodes, drop the triples that end in one, or merge all literals of a datatype into one node, named
-        ``^^<datatype>`` (language-tagged ones: ``^^<…#langString>``).
+        Keep literals as nodes, drop the triples that end in one, or merge all literals of a
+        datatype into one node, named ``^^<datatype>`` (language-tagged ones: ``^^<…#langString>``).
     drop_predicates : iterable of str
-        IRIs of predicates whose triples are left out, because they give the target away; with or without ``<>``.
+        IRIs of predicates whose triples are left out, because they give the target away; with or
+        without ``<>``.
     missing_predicates : {"error", "ignore"}
-        What to do where no triple has one of them: raise, or go on, as for a new file that need not have what is dropped.
+        What to do where no triple has one of them: raise, or go on, as for a new file that need not
+        have what is dropped.
     node_labels : {"none", "kind", "term"}
-        No labels; ``"iri"``, ``"blank"``, ``"triple"`` or a literal's datatype IRI; or the node's own name.
+        No labels; ``"iri"``, ``"blank"``, ``"triple"`` or a literal's datatype IRI; or the node's
+        own name.
     base_iri : str, optional
         What relative IRIs are relative to.
     max_bytes : int, optional
-        How much the file may unpack to, and distinct terms may take when prefixes are written out; default: 100 times its size, or
-        64 MiB if that is more.
+        How much the file may unpack to, and distinct terms may take when prefixes are written out;
+        default: 100 times its size, or 64 MiB if that is more.
     like, unknown
         Number labels as other graphs do; see :meth:`Graphs.from_edges`.
     """
@@ -99,13 +105,18 @@ def read_rdf(
         missing = triples.drop_predicates([re.sub("^<(.*)>$", r"\1", str(iri)) for iri in dropped])
         if missing and missing_predicates == "error":
             meant = _meant(missing[0], known)
-            raise FormatError(path, f"drop_predicates names {missing[0]!r}, but no triple has that predicate{meant}")
+            raise FormatError(
+                path,
+                f"drop_predicates names {missing[0]!r}, but no triple has that predicate{meant}",
+            )
     if literals == "drop":
         triples.drop_literals()
     elif literals == "merge":
         triples.merge_literals()
     if not len(triples):
-        raise FormatError(path, "no triple is left; literals= and drop_predicates= removed all of them")
+        raise FormatError(
+            path, "no triple is left; literals= and drop_predicates= removed all of them"
+        )
     triples.settle()
     return Labeled(_graph(triples, node_labels, like, unknown))
 
@@ -123,27 +134,44 @@ def _parser(syntax: str, base_iri: str | None) -> Any:
 def write_rdf(graphs: Graphs, path: Path_) -> None:
     """Write a single graph as N-Triples, compressed if the name ends in ``.gz``.
 
-    Node names that are RDF terms, as :func:`read_rdf` gives them, are written as such, others (merged literals among them) as
-    ``urn:edgnn:node:NAME``, unnamed nodes by number; edge labels that are IRIs as such, others as ``urn:edgnn:label:VALUE``. Node
-    labels and features are not written. What RDF cannot hold is an error: a node without edges, an edge that stands twice, an edge
-    from a literal.
+    Node names that are RDF terms, as :func:`read_rdf` gives them, are written as such, others
+    (merged literals among them) as ``urn:edgnn:node:NAME``, unnamed nodes by number; edge labels
+    that are IRIs as such, others as ``urn:edgnn:label:VALUE``. Node labels and features are not
+    written. What RDF cannot hold is an error: a node without edges, an edge that stands twice, an
+    edge from a literal.
     """
     ox = optional("pyoxigraph", "write_rdf")
     file = Path(path).name.lower()
     if not file.endswith((".nt", ".nt.gz")):
-        raise GraphError(f"write_rdf writes N-Triples: the name must end in .nt or .nt.gz, and {Path(path).name!r} does not")
+        raise GraphError(
+            f"write_rdf writes N-Triples: the name must end in .nt or .nt.gz, and {Path(path).name!r} does not"
+        )
     if len(graphs) != 1:
-        raise GraphError(f"an RDF file holds one graph, not {len(graphs)}: write each to a file of its own")
+        raise GraphError(
+            f"an RDF file holds one graph, not {len(graphs)}: write each to a file of its own"
+        )
     names = range(graphs.num_nodes) if graphs.node_names is None else graphs.node_names.tolist()
     nodes = _distinct([_node_term(name, ox) for name in names], names, "node names")
-    labels = _distinct([_iri(label, "label", ox) for label in graphs.edge_vocabulary], graphs.edge_vocabulary, "edge labels")
+    labels = _distinct(
+        [_iri(label, "label", ox) for label in graphs.edge_vocabulary],
+        graphs.edge_vocabulary,
+        "edge labels",
+    )
     ends = torch.stack([graphs.edge_source, graphs.edge_target], 1).cpu().numpy()
     edge_label = graphs.edge_label.cpu().numpy()
     _check_expressible(ends, edge_label, nodes, len(labels))
     with atomic_maybe_gzip(path) as out:
         for start in range(0, len(ends), _BATCH):
-            batch = zip(ends[start : start + _BATCH].tolist(), edge_label[start : start + _BATCH].tolist(), strict=True)
-            out.write("".join(f"{nodes[s]} {labels[label]} {nodes[o]} .\n" for (s, o), label in batch).encode())
+            batch = zip(
+                ends[start : start + _BATCH].tolist(),
+                edge_label[start : start + _BATCH].tolist(),
+                strict=True,
+            )
+            out.write(
+                "".join(
+                    f"{nodes[s]} {labels[label]} {nodes[o]} .\n" for (s, o), label in batch
+                ).encode()
+            )
 
 
 def _graph(triples: Triples, node_labels: str, like: Graphs | None, unknown: OnUnknown) -> Graphs:
@@ -155,10 +183,17 @@ def _graph(triples: Triples, node_labels: str, like: Graphs | None, unknown: OnU
         node_label, node_vocabulary = torch.arange(len(names)), Vocabulary(names)
     else:
         node_label, node_vocabulary = torch.zeros(len(names), dtype=torch.int64), Vocabulary([None])
-    edge_label, edge_vocabulary = torch.from_numpy(triples.labels.astype(np.int64)), Vocabulary(map(bare, triples.predicates))
+    edge_label, edge_vocabulary = (
+        torch.from_numpy(triples.labels.astype(np.int64)),
+        Vocabulary(map(bare, triples.predicates)),
+    )
     if like is not None:
-        node_label, node_vocabulary = recode(node_label, node_vocabulary, like.node_vocabulary, unknown, "node")
-        edge_label, edge_vocabulary = recode(edge_label, edge_vocabulary, like.edge_vocabulary, unknown, "edge")
+        node_label, node_vocabulary = recode(
+            node_label, node_vocabulary, like.node_vocabulary, unknown, "node"
+        )
+        edge_label, edge_vocabulary = recode(
+            edge_label, edge_vocabulary, like.edge_vocabulary, unknown, "edge"
+        )
     return Graphs(
         node_label=node_label,
         edge_source=torch.from_numpy(triples.ends[:, 0].astype(np.int64)),
@@ -185,7 +220,11 @@ def _meant(name: str, known: list[str]) -> str:
     tail = re.split("[:/#]", name)[-1]
     same = [iri for iri in known if tail and re.split("[:/#]", iri)[-1] == tail]
     close = same[0] if same else closest(name, known)
-    whole = "" if re.match("[A-Za-z][A-Za-z0-9+.-]*:(//|[^/]*:)", name) else "; give the whole IRI, not a prefix"
+    whole = (
+        ""
+        if re.match("[A-Za-z][A-Za-z0-9+.-]*:(//|[^/]*:)", name)
+        else "; give the whole IRI, not a prefix"
+    )
     return whole + ("" if close is None else f"; did you mean {close!r}?")
 
 
@@ -193,10 +232,17 @@ def _meant(name: str, known: list[str]) -> str:
 
 
 def _node_term(name: Any, ox: Any) -> str:
-    if isinstance(name, str) and name.startswith(('"', "_:", "<<(")) and name.count("<<(") <= DEEPEST_TERM:
+    if (
+        isinstance(name, str)
+        and name.startswith(('"', "_:", "<<("))
+        and name.count("<<(") <= DEEPEST_TERM
+    ):
         try:
             texts = Texts(ox, count_blanks=False)
-            terms = [texts.of(quad.object) for quad in ox.parse(f"<x:x> <x:x> {name} .", format=ox.RdfFormat.N_TRIPLES)]
+            terms = [
+                texts.of(quad.object)
+                for quad in ox.parse(f"<x:x> <x:x> {name} .", format=ox.RdfFormat.N_TRIPLES)
+            ]
         except (SyntaxError, UnicodeEncodeError):
             terms = []
         if terms == [name]:
@@ -215,21 +261,29 @@ def _distinct(terms: list[str], values: Any, what: str) -> list[str]:
     first: dict[str, int] = {}
     for number, term in enumerate(terms):
         if first.setdefault(term, number) != number:
-            raise GraphError(f"the {what} {values[first[term]]!r} and {values[number]!r} would both be written as {term}")
+            raise GraphError(
+                f"the {what} {values[first[term]]!r} and {values[number]!r} would both be written as {term}"
+            )
     return terms
 
 
 def _check_expressible(ends: _Array, labels: _Array, nodes: list[str], predicates: int) -> None:
     lonely = np.flatnonzero(np.bincount(ends.reshape(-1), minlength=len(nodes)) == 0)
     if len(lonely):
-        raise GraphError(f"node {lonely[0]}, {nodes[lonely[0]]}, has no edges; RDF knows a node only by its triples")
+        raise GraphError(
+            f"node {lonely[0]}, {nodes[lonely[0]]}, has no edges; RDF knows a node only by its triples"
+        )
     if not len(ends):
         raise GraphError("the graph has no edges, so there are no triples to write")
     first = first_of_each(ends, labels, len(nodes), predicates)
     if first is not None:
         again = int(np.setdiff1d(np.arange(len(ends)), first)[0])
-        raise GraphError(f"edge {again} is like an earlier one in ends and label; RDF holds a triple only once")
-    object_only = np.fromiter((text[0] == '"' or text[1] == "<" for text in nodes), np.bool_, len(nodes))
+        raise GraphError(
+            f"edge {again} is like an earlier one in ends and label; RDF holds a triple only once"
+        )
+    object_only = np.fromiter(
+        (text[0] == '"' or text[1] == "<" for text in nodes), np.bool_, len(nodes)
+    )
     wrong = np.flatnonzero(object_only[ends[:, 0]])
     if len(wrong):
         raise GraphError(

@@ -35,7 +35,9 @@ _BLOCK = 2**20
 _REPEATS = 64
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _POSITION = re.compile(r"^Parser error [^:]*: ")
-_LINE_ENDS = re.compile("must be followed by a dot|^line jumps")  # said of the place behind the line break
+_LINE_ENDS = re.compile(
+    "must be followed by a dot|^line jumps"
+)  # said of the place behind the line break
 _RELATIVE = "No scheme found in an absolute IRI"
 _LONGEST_REASON = 300
 
@@ -46,7 +48,9 @@ _MOST_ATTRIBUTES = 1000
 
 def format_of(path: Path_, chosen: str | None) -> str:
     """Return pyoxigraph's name of the syntax: the chosen one, or what the name or else the content tells."""
-    key = Path(path).name.lower().removesuffix(".gz").rpartition(".")[2] if chosen is None else chosen
+    key = (
+        Path(path).name.lower().removesuffix(".gz").rpartition(".")[2] if chosen is None else chosen
+    )
     found = _FORMATS.get(key) or (_format_of_content(path) if chosen is None else None)
     if found is None:
         what = (
@@ -71,7 +75,9 @@ def syntax_of(start: bytes) -> str | None:
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith(b"#")]
     if lines and lines[0].startswith((b"@prefix", b"@base", b"PREFIX", b"BASE")):
         return "TURTLE"
-    return "N_QUADS" if lines and lines[0].startswith((b"<", b"_:")) and b"> <" in lines[0] else None
+    return (
+        "N_QUADS" if lines and lines[0].startswith((b"<", b"_:")) and b"> <" in lines[0] else None
+    )
 
 
 @dataclass(frozen=True)
@@ -116,10 +122,15 @@ class Document:
         with self.open() as stream:
             for line, chunk in line_chunks(stream, self.path):
                 if not builder.add_lines(chunk, None):
-                    optional("pyoxigraph", f"{self.path}, line {_not_plain(chunk, line)}, which is no plain N-Triples,")
+                    optional(
+                        "pyoxigraph",
+                        f"{self.path}, line {_not_plain(chunk, line)}, which is no plain N-Triples,",
+                    )
         return builder.build()
 
-    def _parse(self, source: bytes | IO[bytes], builder: TripleBuilder, texts: Texts, line: int) -> None:
+    def _parse(
+        self, source: bytes | IO[bytes], builder: TripleBuilder, texts: Texts, line: int
+    ) -> None:
         """Add what pyoxigraph reads from ``source``, which begins at ``line`` of the file."""
         limit = unpack_limit(Path(self.path).stat().st_size, self.max_bytes)
         held = handled = 0
@@ -136,7 +147,9 @@ class Document:
         except SyntaxError as error:
             self._refuse(error, line)
         except MemoryError as error:
-            raise FormatError(self.path, f"a term is too long for the parser ({error})", self._failing_line()) from None
+            raise FormatError(
+                self.path, f"a term is too long for the parser ({error})", self._failing_line()
+            ) from None
 
     def _quads(self, source: Any) -> Iterator[Any]:
         form = getattr(self.ox.RdfFormat, self.format)
@@ -192,10 +205,16 @@ class Document:
             nonlocal depth
             depth += 1
             if depth > _DEEPEST_ELEMENT:
-                raise FormatError(self.path, f"elements nest more than {_DEEPEST_ELEMENT} deep", parser.CurrentLineNumber)
+                raise FormatError(
+                    self.path,
+                    f"elements nest more than {_DEEPEST_ELEMENT} deep",
+                    parser.CurrentLineNumber,
+                )
             if len(attributes) > 2 * _MOST_ATTRIBUTES:
                 raise FormatError(
-                    self.path, f"an element has more than {_MOST_ATTRIBUTES} attributes", parser.CurrentLineNumber
+                    self.path,
+                    f"an element has more than {_MOST_ATTRIBUTES} attributes",
+                    parser.CurrentLineNumber,
                 )
 
         def end(_: str) -> None:
@@ -210,7 +229,9 @@ class Document:
             parser.Parse(b"", True)
         except expat.ExpatError as error:
             raise FormatError(
-                self.path, f"this is not well-formed XML in UTF-8: {expat.ErrorString(error.code)}", error.lineno
+                self.path,
+                f"this is not well-formed XML in UTF-8: {expat.ErrorString(error.code)}",
+                error.lineno,
             ) from None
 
 

@@ -37,10 +37,18 @@ class Collector:
     ) -> None:
         if aromaticity not in ("rdkit", "cdk"):
             raise GraphError(f"aromaticity={aromaticity!r}: choose 'rdkit' or 'cdk'")
-        known = (None, None) if like is None or unknown == "map" else (like.node_vocabulary, like.edge_vocabulary)
+        known = (
+            (None, None)
+            if like is None or unknown == "map"
+            else (like.node_vocabulary, like.edge_vocabulary)
+        )
         self._atom = _Labels(_reader(atom_label, _ATOM, "atom"), "atom", known[0])
         self._bond = _Labels(_reader(bond_label, _BOND, "bond"), "bond", known[1])
-        self._hydrogens, self._kekulize, self._cdk = hydrogens, kekulize, aromaticity == "cdk" and not kekulize
+        self._hydrogens, self._kekulize, self._cdk = (
+            hydrogens,
+            kekulize,
+            aromaticity == "cdk" and not kekulize,
+        )
         self._stereo = _names_any(atom_label, "chirality") or _names_any(bond_label, "stereo")
         self._like, self._unknown = like, unknown
         self._sizes, self._edges, self._nodes = array("q"), array("q"), 0
@@ -50,7 +58,9 @@ class Collector:
         try:
             mol = self._prepared(mol)
         except (ValueError, RuntimeError) as error:
-            raise GraphError(f"{where}: RDKit cannot prepare the molecule: {_reason(str(error))}") from None
+            raise GraphError(
+                f"{where}: RDKit cannot prepare the molecule: {_reason(str(error))}"
+            ) from None
         first, size = self._nodes, mol.GetNumAtoms()
         bonds = _bonds(mol)
         self._atom.extend(map(mol.GetAtomWithIdx, range(size)), 1, where)
@@ -90,14 +100,18 @@ class Collector:
                 mol = _with_cdk_aromaticity(mol)
             if self._stereo:
                 mol = library.Mol(mol)
-                optional("rdkit.Chem.rdCIPLabeler", "the label of stereochemistry").AssignCIPLabels(mol)
+                optional("rdkit.Chem.rdCIPLabeler", "the label of stereochemistry").AssignCIPLabels(
+                    mol
+                )
         return mol
 
 
 class _Labels:
     """The labels of all atoms (or bonds): one reference each, to one shared object per value."""
 
-    def __init__(self, read: Callable[[Any], Hashable] | None, what: str, known: Vocabulary | None) -> None:
+    def __init__(
+        self, read: Callable[[Any], Hashable] | None, what: str, known: Vocabulary | None
+    ) -> None:
         self.values: list[Hashable] | None = None if read is None else []
         self._read, self._what, self._known = read, what, known
         self._shared: dict[Hashable, Hashable] = {}
@@ -125,11 +139,19 @@ class _Labels:
 
 
 def _mass_number(atom: Any) -> int:
-    return int(atom.GetIsotope() or chem().GetPeriodicTable().GetMostCommonIsotope(atom.GetAtomicNum()))
+    return int(
+        atom.GetIsotope() or chem().GetPeriodicTable().GetMostCommonIsotope(atom.GetAtomicNum())
+    )
 
 
 def _stereo(bond: Any) -> str:
-    return _cip(bond) if bond.HasProp("_CIPCode") else "any" if str(bond.GetStereo()) == "STEREOANY" else "none"
+    return (
+        _cip(bond)
+        if bond.HasProp("_CIPCode")
+        else "any"
+        if str(bond.GetStereo()) == "STEREOANY"
+        else "none"
+    )
 
 
 def _cip(element: Any) -> str:
@@ -163,7 +185,7 @@ _BOND: dict[str, Callable[[Any], Hashable]] = {
 
 def _reader(
     label: Property, table: dict[str, Callable[[Any], Hashable]], what: str
-) -> Callable[[Any], Hashable] | None:  # fmt: skip
+) -> Callable[[Any], Hashable] | None:
     if label is None or callable(label):
         return label
     names = [label] if isinstance(label, str) else list(label)
@@ -180,11 +202,15 @@ def _reader(
 
 
 def _names_any(label: Property, name: str) -> bool:
-    return label == name or (isinstance(label, Sequence) and not isinstance(label, str) and name in label)
+    return label == name or (
+        isinstance(label, Sequence) and not isinstance(label, str) and name in label
+    )
 
 
 def _bonds(mol: Any) -> list[Any]:
-    return [mol.GetBondWithIdx(number) for number in range(mol.GetNumBonds())]  # three times as fast as GetBonds()
+    return [
+        mol.GetBondWithIdx(number) for number in range(mol.GetNumBonds())
+    ]  # three times as fast as GetBonds()
 
 
 def _has_rings(mol: Any) -> bool:
@@ -206,7 +232,12 @@ def _with_cdk_aromaticity(mol: Any) -> Any:
     plain, mol = _kekulized(mol), chem().Mol(mol)
     double = chem().BondType.DOUBLE
     bonds = _bonds(mol)
-    outward = {end for bond in bonds if bond.GetBondType() == double for end in (bond.GetBeginAtomIdx(), bond.GetEndAtomIdx())}
+    outward = {
+        end
+        for bond in bonds
+        if bond.GetBondType() == double
+        for end in (bond.GetBeginAtomIdx(), bond.GetEndAtomIdx())
+    }
     rings, kept = mol.GetRingInfo(), set()
     for atoms, ring in zip(rings.AtomRings(), rings.BondRings(), strict=True):
         if outward.isdisjoint(atoms) and all(bonds[bond].GetIsAromatic() for bond in ring):
@@ -234,22 +265,31 @@ def read_smiles(text: str) -> tuple[Any, str]:
     if not text.strip():
         return None, "the SMILES is empty; a molecule has at least one atom"
     if "\n" in text.strip():
-        return None, "it has a newline in the middle, where RDKit would end reading; give each molecule a string of its own"
+        return (
+            None,
+            "it has a newline in the middle, where RDKit would end reading; give each molecule a string of its own",
+        )
     return _quietly(chem().MolFromSmiles, text, "RDKit cannot read it as SMILES")
 
 
 def read_mol_block(text: str, keep_hydrogens: bool) -> tuple[Any, str]:
     """Return the molecule, or None and the reason."""
     mol, reason = _quietly(
-        lambda block: chem().MolFromMolBlock(block, removeHs=not keep_hydrogens), text, "RDKit cannot read its mol block"
+        lambda block: chem().MolFromMolBlock(block, removeHs=not keep_hydrogens),
+        text,
+        "RDKit cannot read its mol block",
     )
-    return (None, "it has no atoms") if mol is not None and mol.GetNumAtoms() == 0 else (mol, reason)
+    return (
+        (None, "it has no atoms") if mol is not None and mol.GetNumAtoms() == 0 else (mol, reason)
+    )
 
 
 def _quietly(parse: Callable[[str], Any], text: str, complaint: str) -> tuple[Any, str]:
     """Run an RDKit parser with its log held back; the user's log settings stay as they are."""
     base = _base()
-    capture = getattr(base, "CaptureErrorLog", nullcontext)  # RDKit before 2026 keeps its reasons to its log
+    capture = getattr(
+        base, "CaptureErrorLog", nullcontext
+    )  # RDKit before 2026 keeps its reasons to its log
     said = ""
     with base.BlockLogs(), capture() as log:
         try:

@@ -38,7 +38,10 @@ _READERS: dict[str, Callable[..., Labeled]] = {
     "sdf": read_sdf,
     "smiles": read_smiles_table,
     "arrays": read_arrays,
-    **{syntax: partial(read_rdf, format=syntax) for syntax in ("nt", "ttl", "nq", "trig", "n3", "xml")},
+    **{
+        syntax: partial(read_rdf, format=syntax)
+        for syntax in ("nt", "ttl", "nq", "trig", "n3", "xml")
+    },
 }
 _WRITERS: dict[str, Callable[..., None]] = {
     "tu": write_tu,
@@ -65,17 +68,19 @@ _SNIFFED = 4096
 def read(path: Path_, *, format: str | None = None, **options: Any) -> Graphs:
     """Read graphs in any supported format.
 
-    TU folders and zips; RDF as N-Triples, Turtle, N-Quads, TriG or RDF/XML; edge tables as CSV or Parquet, alone or in a folder
-    with ``edges``, ``nodes`` and ``graphs`` tables; GraphML; node-link JSON; SDF; tables with a SMILES column. Text formats may be
-    compressed with gzip. Our own folders of arrays (``.graphs``) are mapped, not read: they may be larger than memory.
+    TU folders and zips; RDF as N-Triples, Turtle, N-Quads, TriG or RDF/XML; edge tables as CSV or
+    Parquet, alone or in a folder with ``edges``, ``nodes`` and ``graphs`` tables; GraphML;
+    node-link JSON; SDF; tables with a SMILES column. Text formats may be compressed with gzip. Our
+    own folders of arrays (``.graphs``) are mapped, not read: they may be larger than memory.
 
     Parameters
     ----------
     path : path
         A file or folder.
     format : str, optional
-        ``"tu"``, ``"rdf"`` (or its syntax: ``"nt"``, ``"ttl"``, ``"nq"``, ``"trig"``, ``"n3"``, ``"xml"``), ``"tables"``,
-        ``"graphml"``, ``"node-link"``, ``"sdf"``, ``"smiles"`` or ``"arrays"``; default: recognized.
+        ``"tu"``, ``"rdf"`` (or its syntax: ``"nt"``, ``"ttl"``, ``"nq"``, ``"trig"``, ``"n3"``,
+        ``"xml"``), ``"tables"``, ``"graphml"``, ``"node-link"``, ``"sdf"``, ``"smiles"`` or
+        ``"arrays"``; default: recognized.
     **options
         Passed to the format's own reader (``edgnn.io.read_tu``, ``read_rdf``, ``read_tables``, …).
     """
@@ -86,7 +91,9 @@ def read_labeled(path: Path_, *, format: str | None = None, **options: Any) -> L
     """Read graphs with the targets the source carries for them; see :func:`read` for formats and parameters."""
     kind = recognize(path, options) if format is None else format
     if kind not in _READERS:
-        raise GraphError(f"format={kind!r}: choose one of {', '.join(map(repr, _READERS))}{suggestion(kind, _READERS)}")
+        raise GraphError(
+            f"format={kind!r}: choose one of {', '.join(map(repr, _READERS))}{suggestion(kind, _READERS)}"
+        )
     options = _checked(kind, _READERS[kind], options)
     if kind == "tables" and format is None:
         _check_columns(Path(path), options)
@@ -101,7 +108,8 @@ def write(graphs: Graphs, path: Path_, *, format: str | None = None, **options: 
     graphs : Graphs
         What to write; GraphML, node-link JSON and RDF hold a single graph.
     path : path
-        ``.graphml``, ``.json`` or ``.nt`` for a file, with ``.gz`` to compress it; ``.graphs`` for a folder of arrays, which
+        ``.graphml``, ``.json`` or ``.nt`` for a file, with ``.gz`` to compress it; ``.graphs`` for
+        a folder of arrays, which
         :func:`read` maps; another folder needs ``format="tu"`` or ``"tables"``.
     format : str, optional
         Overrides the name.
@@ -131,7 +139,8 @@ def recognize(path: Path_, options: Collection[str] = ()) -> str:
     path : path
         The file or folder.
     options : collection of str
-        Names of the reader's options that were given: a text table with ``smiles`` among them holds molecules.
+        Names of the reader's options that were given: a text table with ``smiles`` among them holds
+        molecules.
     """
     path = Path(path)
     if path.is_dir():
@@ -145,20 +154,29 @@ def recognize(path: Path_, options: Collection[str] = ()) -> str:
         start = stream.read(_SNIFFED)
     kind = _recognize_table(start) if suffix in _TEXT_TABLES else _recognize_content(start)
     if kind is None:
-        raise FormatError(path, f"the format is not recognized; pass format= one of {', '.join(map(repr, _READERS))}")
+        raise FormatError(
+            path,
+            f"the format is not recognized; pass format= one of {', '.join(map(repr, _READERS))}",
+        )
     return kind
 
 
 def _checked(kind: str, function: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
     """Return the options of a format, after a look at their names and types."""
     parameters = signature(function).parameters
-    known = [name for name, one in parameters.items() if one.kind is one.KEYWORD_ONLY and name != "format"]
+    known = [
+        name
+        for name, one in parameters.items()
+        if one.kind is one.KEYWORD_ONLY and name != "format"
+    ]
     if any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
         known += MoleculeOptions.__annotations__
     for name in options:
         if name not in known:
             has = f"it has {', '.join(known)}" if known else "it has none"
-            raise GraphError(f"the format {kind!r} has no option {name!r}; {has}{suggestion(name, known)}")
+            raise GraphError(
+                f"the format {kind!r} has no option {name!r}; {has}{suggestion(name, known)}"
+            )
     return fitting(kind, function, options)
 
 
@@ -190,9 +208,12 @@ def _recognize_folder(path: Path) -> str:
     if any(name.split(".")[0] == "edges" for name in names):
         return "tables"
     if STRUCTURE_HEADER in names:
-        raise FormatError(path, "the folder holds a structure, not graphs: open it with edgnn.io.open_structure")
+        raise FormatError(
+            path, "the folder holds a structure, not graphs: open it with edgnn.io.open_structure"
+        )
     raise FormatError(
-        path, "the folder holds neither a TU set (NAME_A.txt) nor tables (edges.csv, edges.parquet) nor arrays (graphs.json)"
+        path,
+        "the folder holds neither a TU set (NAME_A.txt) nor tables (edges.csv, edges.parquet) nor arrays (graphs.json)",
     )
 
 

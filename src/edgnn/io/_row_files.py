@@ -73,7 +73,10 @@ class RowsFile:
         files = {"indptr": self._indptr, "indices": self._indices}
         found = {f"{self._name}_{part}": file.finish() for part, file in files.items()}
         if self._indices.dtype == np.int64 and entries < INT32_ENTRIES:
-            found = {name: _narrowed(self._folder / f"{name}.npy", entry) for name, entry in found.items()}
+            found = {
+                name: _narrowed(self._folder / f"{name}.npy", entry)
+                for name, entry in found.items()
+            }
         if self._values is not None:
             found[f"{self._name}_values"] = self._values.finish()
         return found

@@ -28,7 +28,9 @@ class SortedRuns:
         How many numbers will come, at most.
     """
 
-    def __init__(self, path: Path, run: int, *, distinct: bool, expected: int | None = None) -> None:
+    def __init__(
+        self, path: Path, run: int, *, distinct: bool, expected: int | None = None
+    ) -> None:
         self._path, self._run, self._distinct = path, run, distinct
         self._stream = path.open("wb")
         self._buffer = np.empty(run if expected is None else max(1, min(run, expected)), np.int64)
@@ -38,7 +40,12 @@ class SortedRuns:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._stream.close()
         self._path.unlink()
 
@@ -63,13 +70,17 @@ class SortedRuns:
         runs = [stored[start:stop] for start, stop in pairwise(self._bounds)]
         splits = self._splits(runs)
         alone = np.append(np.diff(splits) == 1, False)
-        places = np.stack([np.append(np.searchsorted(run, splits), len(run)) for run in runs], axis=1)
+        places = np.stack(
+            [np.append(np.searchsorted(run, splits), len(run)) for run in runs], axis=1
+        )
         for piece, (starts, stops) in enumerate(pairwise(places)):
             total = int((stops - starts).sum())
             if total and alone[piece]:
                 yield splits[piece : piece + 1], None if self._distinct else np.array([total])
             elif total:
-                numbers = np.concatenate([run[a:b] for run, a, b in zip(runs, starts, stops, strict=True)])
+                numbers = np.concatenate(
+                    [run[a:b] for run, a, b in zip(runs, starts, stops, strict=True)]
+                )
                 numbers.sort()
                 yield _counted(numbers, self._distinct)
 
@@ -86,9 +97,9 @@ class SortedRuns:
     def _splits(self, runs: list[Array]) -> Array:
         """Return first values of ranges, each of which holds less than ``run`` numbers or a single one.
 
-        With every ``stride``-th number of every run as a sample, a range with s samples holds less than (s + runs) · stride
-        numbers. Every so many samples begin a range; a number that would begin several has one of its own, which is counted
-        without being read.
+        With every ``stride``-th number of every run as a sample, a range with s samples holds less
+        than (s + runs) · stride numbers. Every so many samples begin a range; a number that would
+        begin several has one of its own, which is counted without being read.
         """
         stride, samples_per_range = max(1, self._run // (8 * len(runs))), 2 * len(runs)
         firsts = np.sort(np.concatenate([run[::stride] for run in runs]))[::samples_per_range]

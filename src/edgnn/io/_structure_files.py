@@ -46,8 +46,9 @@ def write_structure(
 ) -> None:
     """Derive the structure of ``graphs`` on disk, in bounded memory; :func:`open_structure` maps it.
 
-    It holds what :meth:`Structure.of` would, bit by bit: pairs (row, column) are sorted in runs that fit into memory, which are
-    then merged. While that goes on, the folder holds up to 16 bytes per edge more.
+    It holds what :meth:`Structure.of` would, bit by bit: pairs (row, column) are sorted in runs
+    that fit into memory, which are then merged. While that goes on, the folder holds up to 16 bytes
+    per edge more.
 
     Parameters
     ----------
@@ -58,7 +59,8 @@ def write_structure(
     direction, multiplicity, dtype
         As in :meth:`Structure.of`.
     memory : int
-        About how many bytes it may take; sums of edge features read all edges once per so many bytes of sums.
+        About how many bytes it may take; sums of edge features read all edges once per so many
+        bytes of sums.
     """
     size = _check_options(graphs, direction, multiplicity, dtype, memory)
     with naming(folder), atomic_folder(folder) as unfinished:
@@ -89,7 +91,10 @@ def open_structure(folder: Path_, *, verify: bool = False) -> Structure:
     try:
         opened = open_arrays(path, content["arrays"], _names(), verify=verify)
         arrays = {name: torch.from_numpy(array) for name, (array, _) in opened.items()}
-        (nodes, labels), both = whole_numbers(content, "nodes", "num_edge_labels"), content["direction"] == "both"
+        (nodes, labels), both = (
+            whole_numbers(content, "nodes", "num_edge_labels"),
+            content["direction"] == "both",
+        )
         neighbors = _csr(arrays, "neighbors", (nodes, nodes))
         structure = Structure(
             neighbors=neighbors,
@@ -106,7 +111,9 @@ def open_structure(folder: Path_, *, verify: bool = False) -> Structure:
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, FormatError):
             raise
-        raise FormatError(path / HEADER, f"the header lacks what it must tell ({one_line(error)}): {AGAIN}") from None
+        raise FormatError(
+            path / HEADER, f"the header lacks what it must tell ({one_line(error)}): {AGAIN}"
+        ) from None
     if verify:
         told_of(path, lambda: _verify(structure))
     return structure
@@ -118,9 +125,17 @@ def _names() -> list[str]:
 
 
 def _csr(arrays: dict[str, Tensor], name: str, shape: tuple[int, int]) -> CSR:
-    indptr, indices, values = arrays[f"{name}_indptr"], arrays[f"{name}_indices"], arrays.get(f"{name}_values")
+    indptr, indices, values = (
+        arrays[f"{name}_indptr"],
+        arrays[f"{name}_indices"],
+        arrays.get(f"{name}_values"),
+    )
     entries = len(indices) if values is None else len(values)
-    if len(indptr) != shape[0] + 1 or len(indices) != entries or (int(indptr[0]), int(indptr[-1])) != (0, entries):
+    if (
+        len(indptr) != shape[0] + 1
+        or len(indices) != entries
+        or (int(indptr[0]), int(indptr[-1])) != (0, entries)
+    ):
         raise ValueError(f"the arrays of {name!r} do not fit one another")
     return CSR(indptr, indices, values, shape)
 
@@ -143,7 +158,9 @@ def _verify(structure: Structure) -> None:
             check.columns(matrix.indices.numpy(), matrix.shape[1], f"{name}_indices")
 
 
-def _check_options(graphs: Graphs, direction: str, multiplicity: str, dtype: torch.dtype, memory: Any) -> int:
+def _check_options(
+    graphs: Graphs, direction: str, multiplicity: str, dtype: torch.dtype, memory: Any
+) -> int:
     """Return the memory as a number, after checking all options."""
     for name, value, allowed in (
         ("direction", direction, ("both", "in")),
@@ -153,9 +170,13 @@ def _check_options(graphs: Graphs, direction: str, multiplicity: str, dtype: tor
         if value not in allowed:
             raise GraphError(f"{name}={value!r}: choose {' or '.join(map(repr, allowed))}")
     if graphs.device.type != "cpu":
-        raise GraphError(f"the graphs are on {graphs.device}; a structure is built on disk from graphs on the CPU: .to('cpu')")
+        raise GraphError(
+            f"the graphs are on {graphs.device}; a structure is built on disk from graphs on the CPU: .to('cpu')"
+        )
     if graphs.num_nodes >= 2**31:
-        raise GraphError(f"{graphs.num_nodes} nodes are too many for one structure; the limit is 2^31 - 1")
+        raise GraphError(
+            f"{graphs.num_nodes} nodes are too many for one structure; the limit is 2^31 - 1"
+        )
     rule = f"memory={memory!r}: give a whole number of bytes to sort in, at least {LEAST_MEMORY:,}"
     return check.whole_number(memory, LEAST_MEMORY, rule)
 
@@ -173,7 +194,9 @@ class _Builder:
         """Write all arrays and return what the header says about them."""
         graphs, both = self._graphs, direction == "both"
         check.offsets(graphs.graph_offset.numpy(), graphs.num_nodes, "graph_offset")
-        source, target, label = (part.numpy() for part in (graphs.edge_source, graphs.edge_target, graphs.edge_label))
+        source, target, label = (
+            part.numpy() for part in (graphs.edge_source, graphs.edge_target, graphs.edge_label)
+        )
         distinct = multiplicity == "once"
         entries = self._neighbors("neighbors", target, source, both, distinct)
         if not both:
@@ -183,17 +206,25 @@ class _Builder:
             entries |= self._counts(f"C_{name}", node, label, known)
             if graphs.edge_features is not None:
                 entries |= self._sums(f"F_{name}", node, graphs.edge_features)
-        return entries | {"graph_offset": write_array(self._folder / "graph_offset.npy", graphs.graph_offset.numpy())}
+        return entries | {
+            "graph_offset": write_array(
+                self._folder / "graph_offset.npy", graphs.graph_offset.numpy()
+            )
+        }
 
     def _pieces(self, width: int = 1) -> Iterator[slice]:
         step = max(1, min(2**18, self._run // (4 * max(1, width))))
         return (slice(start, start + step) for start in range(0, self._graphs.num_edges, step))
 
-    def _neighbors(self, name: str, row: Array, column: Array, both: bool, distinct: bool) -> dict[str, Entry]:
+    def _neighbors(
+        self, name: str, row: Array, column: Array, both: bool, distinct: bool
+    ) -> dict[str, Entry]:
         most = self._graphs.num_edges * (1 + both)
         with (
             closing(RowsFile(self._folder, name, self._graphs.num_nodes, most)) as rows,
-            SortedRuns(self._folder / "sorting", self._run, distinct=distinct, expected=most) as runs,
+            SortedRuns(
+                self._folder / "sorting", self._run, distinct=distinct, expected=most
+            ) as runs,
         ):
             for piece in self._pieces():
                 check.ends(column[piece], row[piece], 0, self._graphs.num_nodes, piece.start)
@@ -208,8 +239,15 @@ class _Builder:
         nodes, dtype = self._graphs.num_nodes, self._numpy_type
         dense = nodes * self.known <= DENSE_ENTRIES_PER_EDGE * known
         folder = self._folder
-        file = DenseCounts(folder, name, nodes, self.known, dtype) if dense else RowsFile(folder, name, nodes, known, dtype)
-        with closing(file), SortedRuns(folder / "sorting", self._run, distinct=False, expected=known) as runs:
+        file = (
+            DenseCounts(folder, name, nodes, self.known, dtype)
+            if dense
+            else RowsFile(folder, name, nodes, known, dtype)
+        )
+        with (
+            closing(file),
+            SortedRuns(folder / "sorting", self._run, distinct=False, expected=known) as runs,
+        ):
             for piece in self._pieces():
                 owner, number = node[piece], label[piece]
                 check.label_numbers(number, len(self._graphs.edge_vocabulary), piece.start, "edge")

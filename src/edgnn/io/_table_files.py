@@ -60,7 +60,9 @@ class Table(ABC):
         for position, name in enumerate(self.names):
             if name and name in self.names[:position]:
                 raise FormatError(
-                    self.path, f"the column {short(name)} stands twice; give each column its own name", self.line(-1)
+                    self.path,
+                    f"the column {short(name)} stands twice; give each column its own name",
+                    self.line(-1),
                 )
 
 
@@ -96,7 +98,12 @@ class ParquetTable(Table):
         return row + 1 if row >= 0 else None
 
     def _check_claims(self, metadata: Any) -> None:
-        self._check_size(sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups)))
+        self._check_size(
+            sum(
+                metadata.row_group(group).total_byte_size
+                for group in range(metadata.num_row_groups)
+            )
+        )
 
     def _check_size(self, unpacked: int) -> None:
         if unpacked > self._limit:
@@ -118,11 +125,15 @@ class TextTable(Table):
             header = self._header(stream)
         self._delimiter = delimiter or _delimiter(path, header)
         if len(self._delimiter) != 1 or self._delimiter in '"\r\n' or ord(self._delimiter) > 127:
-            raise GraphError(f"delimiter={delimiter!r}: choose one ASCII character that is no quotation mark or line end")
+            raise GraphError(
+                f"delimiter={delimiter!r}: choose one ASCII character that is no quotation mark or line end"
+            )
         try:
             self.names = next(csv.reader([header], delimiter=self._delimiter, strict=True), [])
         except csv.Error as error:
-            raise FormatError(path, f"the column names cannot be read ({one_line(error)})", 1) from None
+            raise FormatError(
+                path, f"the column names cannot be read ({one_line(error)})", 1
+            ) from None
         if not self.names:
             raise FormatError(path, "the first line is blank; it must name the columns", 1)
         self._check_names()
@@ -141,7 +152,9 @@ class TextTable(Table):
             except _LongRowError:
                 continue
             return
-        raise self.error(f"a row is longer than {_BLOCKS[-1]:,} bytes; is a quotation mark not closed?", done)
+        raise self.error(
+            f"a row is longer than {_BLOCKS[-1]:,} bytes; is a quotation mark not closed?", done
+        )
 
     def _read(self, columns: Sequence[str], block: int) -> Iterator[Any]:
         pa, reader = optional("pyarrow", "reading CSV"), optional("pyarrow.csv", "reading CSV")
@@ -153,9 +166,13 @@ class TextTable(Table):
                     reader.open_csv(
                         io.BufferedReader(_Ended(stream, self._end_row()), block),
                         read_options=reader.ReadOptions(
-                            column_names=list(map(str, range(len(self.names)))), block_size=block, use_threads=False
+                            column_names=list(map(str, range(len(self.names)))),
+                            block_size=block,
+                            use_threads=False,
                         ),
-                        parse_options=reader.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
+                        parse_options=reader.ParseOptions(
+                            delimiter=self._delimiter, newlines_in_values=True
+                        ),
                         convert_options=reader.ConvertOptions(
                             column_types=dict.fromkeys(wanted, pa.large_string()),
                             include_columns=wanted,
@@ -197,14 +214,18 @@ class TextTable(Table):
             raise FormatError(self.path, "the file is empty; its first line must name the columns")
         if len(line) > _LONGEST_HEADER:
             raise FormatError(
-                self.path, f"the first line is longer than {_LONGEST_HEADER:,} bytes; it must name the columns", 1
+                self.path,
+                f"the first line is longer than {_LONGEST_HEADER:,} bytes; it must name the columns",
+                1,
             )
         try:
             header = line.decode("utf-8-sig").rstrip("\r\n")
         except UnicodeDecodeError:
             raise FormatError(self.path, "the text is not UTF-8; convert it first", 1) from None
         if "\r" in header:
-            raise FormatError(self.path, "lines end with a bare carriage return; they must end with a newline", 1)
+            raise FormatError(
+                self.path, "lines end with a bare carriage return; they must end with a newline", 1
+            )
         return header
 
     def _end_row(self) -> bytes:
@@ -219,7 +240,10 @@ class TextTable(Table):
                 row += len(last)
             last = batch
         if last is None or len(last) == 0 or last.column(0)[-1].as_py() != _END.decode():
-            raise self.error("a quotation mark that is opened here is not closed", row + (0 if last is None else len(last)) - 1)
+            raise self.error(
+                "a quotation mark that is opened here is not closed",
+                row + (0 if last is None else len(last)) - 1,
+            )
         yield last.slice(0, len(last) - 1)
 
     def _explained(self, message: str) -> FormatError:
@@ -229,8 +253,12 @@ class TextTable(Table):
             rule = f"the row has {values} values, but the header names {len(self.names)} columns"
             return self.error(rule + "; is a quotation mark left open?" * ('"' in text), row)
         if "UTF8" in message:
-            return FormatError(self.path, "the text is not UTF-8; convert it first", self._undecodable_line())
-        return FormatError(self.path, f"the text cannot be read as a table ({_first_line(message)})")
+            return FormatError(
+                self.path, "the text is not UTF-8; convert it first", self._undecodable_line()
+            )
+        return FormatError(
+            self.path, f"the text cannot be read as a table ({_first_line(message)})"
+        )
 
     def _undecodable_line(self) -> int | None:
         with open_binary(self.path, self._max_bytes) as stream:
@@ -277,7 +305,8 @@ def _decoding(path: Path) -> Iterator[None]:
         raise
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, OverflowError) as error:
         raise FormatError(
-            path, f"the Parquet data is damaged, cut off or of an unknown kind ({_first_line(str(error))})"
+            path,
+            f"the Parquet data is damaged, cut off or of an unknown kind ({_first_line(str(error))})",
         ) from None
 
 

@@ -45,23 +45,38 @@ class Listed:
     graph: Keys | None = None
 
 
-def place(source: Keys, target: Keys, edge_graph: Keys | None, nodes: Listed | None, graphs: Listed | None) -> Placed:
+def place(
+    source: Keys, target: Keys, edge_graph: Keys | None, nodes: Listed | None, graphs: Listed | None
+) -> Placed:
     """Give nodes and graphs their numbers, from the edge table's columns and what a node and a graph table list."""
     node_graph = None if nodes is None else nodes.graph
     _check_graph_columns(source, edge_graph, nodes, graphs)
     graph_numbers, graph_ids = _graphs(graphs, node_graph, edge_graph)
-    (sources, targets, *listed), ids = number([source, target] if nodes is None else [source, target, nodes.ids])
+    (sources, targets, *listed), ids = number(
+        [source, target] if nodes is None else [source, target, nodes.ids]
+    )
     ends = np.empty(2 * len(sources), np.int32)
     ends[::2], ends[1::2] = sources, targets
     del sources, targets
-    keys = ends if edge_graph is None else _pairs(np.repeat(graph_numbers[edge_graph], 2), ends, len(ids))
+    keys = (
+        ends
+        if edge_graph is None
+        else _pairs(np.repeat(graph_numbers[edge_graph], 2), ends, len(ids))
+    )
     if nodes is None:
         numbers, distinct = _by_first_appearance(keys)
         id_of_node = distinct % max(len(ids), 1)
         graph_of_node = None if edge_graph is None else distinct // max(len(ids), 1)
     else:
-        id_of_node, graph_of_node = listed[0], None if node_graph is None else graph_numbers[node_graph]
-        own = id_of_node if edge_graph is None or graph_of_node is None else _pairs(graph_of_node, id_of_node, len(ids))
+        id_of_node, graph_of_node = (
+            listed[0],
+            None if node_graph is None else graph_numbers[node_graph],
+        )
+        own = (
+            id_of_node
+            if edge_graph is None or graph_of_node is None
+            else _pairs(graph_of_node, id_of_node, len(ids))
+        )
         numbers, _ = _by_first_appearance(np.concatenate([own, keys]))
         _check_listed(numbers[: len(own)], nodes, ids, id_of_node)
         numbers = numbers[len(own) :]
@@ -69,13 +84,23 @@ def place(source: Keys, target: Keys, edge_graph: Keys | None, nodes: Listed | N
     names = _objects(ids.take(_arrow().array(id_of_node)))
     if graph_of_node is None:
         offset = np.array([0, len(names)], np.int64)
-        return Placed(numbers[::2].astype(np.int64), numbers[1::2].astype(np.int64), offset, None, None, names, None)
+        return Placed(
+            numbers[::2].astype(np.int64),
+            numbers[1::2].astype(np.int64),
+            offset,
+            None,
+            None,
+            names,
+            None,
+        )
     if edge_graph is None:
         _check_within(numbers, graph_of_node, source, names, graph_ids)
     return _grouped(numbers, graph_of_node, names, _objects(graph_ids))
 
 
-def _grouped(numbers: _Array, graph_of_node: _Array, node_names: _Array, graph_names: _Array) -> Placed:
+def _grouped(
+    numbers: _Array, graph_of_node: _Array, node_names: _Array, graph_names: _Array
+) -> Placed:
     """Bring the nodes and the edges of each graph together, in the order they have within it."""
     node_order = _order(graph_of_node)
     if node_order is not None:
@@ -90,9 +115,15 @@ def _grouped(numbers: _Array, graph_of_node: _Array, node_names: _Array, graph_n
     return Placed(source, target, offset, node_order, edge_order, node_names, graph_names)
 
 
-def _graphs(listed: Listed | None, node_graph: Keys | None, edge_graph: Keys | None) -> tuple[dict[Keys, _Array], Any]:
+def _graphs(
+    listed: Listed | None, node_graph: Keys | None, edge_graph: Keys | None
+) -> tuple[dict[Keys, _Array], Any]:
     """Return each column's graphs by number, and the graph ids: those of the graph table first."""
-    columns = [column for column in (None if listed is None else listed.ids, node_graph, edge_graph) if column is not None]
+    columns = [
+        column
+        for column in (None if listed is None else listed.ids, node_graph, edge_graph)
+        if column is not None
+    ]
     numbers, ids = number(columns)
     by_column = dict(zip(columns, numbers, strict=True))
     if listed is not None:
@@ -102,11 +133,16 @@ def _graphs(listed: Listed | None, node_graph: Keys | None, edge_graph: Keys | N
             unlisted = np.flatnonzero(by_column[column] >= len(own))
             if len(unlisted):
                 graph = ids[int(by_column[column][unlisted[0]])].as_py()
-                raise column.table.error(f"the graph {short(graph)} is not in {listed.ids.table.path.name}", int(unlisted[0]))
+                raise column.table.error(
+                    f"the graph {short(graph)} is not in {listed.ids.table.path.name}",
+                    int(unlisted[0]),
+                )
     return by_column, ids
 
 
-def _check_graph_columns(source: Keys, edge_graph: Keys | None, nodes: Listed | None, graphs: Listed | None) -> None:
+def _check_graph_columns(
+    source: Keys, edge_graph: Keys | None, nodes: Listed | None, graphs: Listed | None
+) -> None:
     if nodes is not None and nodes.graph is None and edge_graph is not None:
         raise FormatError(
             nodes.ids.table.path,
@@ -127,21 +163,28 @@ def _check_listed(numbers: _Array, listed: Listed, ids: Any, id_of_row: _Array) 
         row = int(again[0])
         within = "" if listed.graph is None else " in one graph"
         raise listed.ids.table.error(
-            f"the id {short(ids[int(id_of_row[row])].as_py())} stands twice{within}; ids are unique", row
+            f"the id {short(ids[int(id_of_row[row])].as_py())} stands twice{within}; ids are unique",
+            row,
         )
 
 
-def _check_known(numbers: _Array, known: int, source: Keys, target: Keys, nodes: Listed, ids: Any, ends: _Array) -> None:
+def _check_known(
+    numbers: _Array, known: int, source: Keys, target: Keys, nodes: Listed, ids: Any, ends: _Array
+) -> None:
     unknown = np.flatnonzero(numbers >= known)
     if len(unknown):
         row, side = divmod(int(unknown[0]), 2)
         column = target if side else source
         node, table = ids[int(ends[unknown[0]])].as_py(), nodes.ids.table.path.name
         where = "" if nodes.graph is None else " in this graph"
-        raise column.table.error(f"the {column.name} {short(node)} is not among the nodes of {table}{where}", row)
+        raise column.table.error(
+            f"the {column.name} {short(node)} is not among the nodes of {table}{where}", row
+        )
 
 
-def _check_within(numbers: _Array, graph_of_node: _Array, source: Keys, names: _Array, graph_ids: Any) -> None:
+def _check_within(
+    numbers: _Array, graph_of_node: _Array, source: Keys, names: _Array, graph_ids: Any
+) -> None:
     across = np.flatnonzero(graph_of_node[numbers[::2]] != graph_of_node[numbers[1::2]])
     if len(across):
         row = int(across[0])
@@ -149,7 +192,9 @@ def _check_within(numbers: _Array, graph_of_node: _Array, source: Keys, names: _
             f"node {short(names[end])} of graph {short(graph_ids[int(graph_of_node[end])].as_py())}"
             for end in numbers[2 * row : 2 * row + 2]
         )
-        raise source.table.error(f"the edge joins {first} to {second}; an edge stays within one graph", row)
+        raise source.table.error(
+            f"the edge joins {first} to {second}; an edge stays within one graph", row
+        )
 
 
 def _pairs(graph: _Array, node: _Array, ids: int) -> _Array:

@@ -35,8 +35,8 @@ class ColumnUse:
     unused : tuple of str
         Columns that are not read.
     numbers, words : tuple of str
-        Of these, where edges and nodes have them: those that could be features, and those that could be labels, as far as the
-        first rows tell: words that come again.
+        Of these, where edges and nodes have them: those that could be features, and those that
+        could be labels, as far as the first rows tell: words that come again.
     """
 
     path: Path
@@ -67,22 +67,34 @@ def column_uses(path: Path_, kind: str, options: Mapping[str, Any]) -> list[Colu
 
 def _told(reader: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     parameters = signature(reader).parameters.items()
-    return {name: one.default for name, one in parameters if one.kind is Parameter.KEYWORD_ONLY} | dict(options)
+    return {
+        name: one.default for name, one in parameters if one.kind is Parameter.KEYWORD_ONLY
+    } | dict(options)
 
 
 def _of_molecules(path: Path, told: dict[str, Any]) -> ColumnUse:
     named = told["target"] or ()
     with open_binary(path, told["max_bytes"]) as stream:
         header, _ = table(stream, path, told["smiles"], told["delimiter"])
-    used = [column_of(header, name, path) for name in (told["smiles"], *([named] if isinstance(named, str) else named))]
+    used = [
+        column_of(header, name, path)
+        for name in (told["smiles"], *([named] if isinstance(named, str) else named))
+    ]
     used += [place for place in [id_column(header, told["id"], used, path)] if place is not None]
-    return ColumnUse(path, "graph", None, (), tuple(cell.strip() for place, cell in enumerate(header) if place not in used))
+    return ColumnUse(
+        path,
+        "graph",
+        None,
+        (),
+        tuple(cell.strip() for place, cell in enumerate(header) if place not in used),
+    )
 
 
 def _of_tables(path: Path, told: dict[str, Any]) -> list[ColumnUse]:
     places = table_paths(path, told["nodes"], told["graphs"])
     edges, nodes, graphs = (
-        None if place is None else Rows(open_table(place, told["delimiter"], told["max_bytes"])) for place in places
+        None if place is None else Rows(open_table(place, told["delimiter"], told["max_bytes"]))
+        for place in places
     )
     assert edges is not None
     edges.ids(told["source"], "source", "the source of an edge")
@@ -98,7 +110,11 @@ def _of_tables(path: Path, told: dict[str, Any]) -> list[ColumnUse]:
             rows.labels(told[f"{of}_label"], f"{of}_label")
             rows.graphs(told[f"{of}_graph"], f"{of}_graph")
             rows.features(told[f"{of}_features"], f"{of}_features")
-    return [_use(rows, of) for rows, of in ((nodes, "node"), (edges, "edge"), (graphs, "graph")) if rows is not None]
+    return [
+        _use(rows, of)
+        for rows, of in ((nodes, "node"), (edges, "edge"), (graphs, "graph"))
+        if rows is not None
+    ]
 
 
 def _use(rows: Rows, of: str) -> ColumnUse:
@@ -108,10 +124,14 @@ def _use(rows: Rows, of: str) -> ColumnUse:
     first = _first_cells(rows.table, unused) if unused and of != "graph" else {}
     numbers = [name for name, cells in first.items() if cells and all(map(_is_number, cells))]
     words = [
-        name for name, cells in first.items() if name not in numbers and None not in cells and len(set(cells)) < len(cells)
+        name
+        for name, cells in first.items()
+        if name not in numbers and None not in cells and len(set(cells)) < len(cells)
     ]
     features = tuple(column.name for column in rows.feature)
-    return ColumnUse(rows.table.path, of, label, features, tuple(unused), tuple(numbers), tuple(words))
+    return ColumnUse(
+        rows.table.path, of, label, features, tuple(unused), tuple(numbers), tuple(words)
+    )
 
 
 def _first_cells(table: Table, names: list[str]) -> dict[str, list[Any]]:
@@ -119,7 +139,10 @@ def _first_cells(table: Table, names: list[str]) -> dict[str, list[Any]]:
         batch = next(batches, None)
     if batch is None:
         return {}
-    return {name: column.to_pylist() for name, column in zip(names, batch.slice(0, _LOOKED_AT).columns, strict=True)}
+    return {
+        name: column.to_pylist()
+        for name, column in zip(names, batch.slice(0, _LOOKED_AT).columns, strict=True)
+    }
 
 
 def _is_number(cell: Any) -> bool:

@@ -15,7 +15,15 @@ from torch import Tensor
 from edgnn._text import one_line
 from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import Graphs
-from edgnn.io._files import Path_, atomic_file, atomic_folder, open_binary, open_member, open_zip, zip_members
+from edgnn.io._files import (
+    Path_,
+    atomic_file,
+    atomic_folder,
+    open_binary,
+    open_member,
+    open_zip,
+    zip_members,
+)
 from edgnn.io._labeled import Labeled
 from edgnn.io._numbers import read_columns
 
@@ -31,8 +39,9 @@ def read_tu(
 ) -> Labeled:
     """Read a folder or zip in the TU format.
 
-    Node and edge labels become label values (integers, or tuples where a line has several), attributes become features, graph
-    labels or attributes become targets. Missing label files mean the constant label.
+    Node and edge labels become label values (integers, or tuples where a line has several),
+    attributes become features, graph labels or attributes become targets. Missing label files mean
+    the constant label.
 
     Parameters
     ----------
@@ -43,7 +52,8 @@ def read_tu(
     target : {"labels", "attributes"}, optional
         Which targets to take; default: the labels, or the attributes where there are no labels.
     max_bytes : int, optional
-        How much one compressed file may unpack to; default: 100 times its packed size, or 64 MiB if that is more.
+        How much one compressed file may unpack to; default: 100 times its packed size, or 64 MiB if
+        that is more.
     """
     path = Path(path)
     with ExitStack() as stack:
@@ -53,15 +63,25 @@ def read_tu(
         else:
             archive = stack.enter_context(open_zip(path))
             members = zip_members(archive, path)
-            files = _Files(path, name, {key: _member_opener(archive, info, path, max_bytes) for key, info in members.items()})
+            files = _Files(
+                path,
+                name,
+                {
+                    key: _member_opener(archive, info, path, max_bytes)
+                    for key, info in members.items()
+                },
+            )
         return _read(files, target)
 
 
-def write_tu(graphs: Graphs, folder: Path_, *, name: str | None = None, targets: _Array | None = None) -> None:
+def write_tu(
+    graphs: Graphs, folder: Path_, *, name: str | None = None, targets: _Array | None = None
+) -> None:
     """Write graphs as a new folder in the TU format.
 
-    Labels are written as they are where all of them are integers, else by number, with the names listed in ``README.txt`` as the
-    collection does it. Integer targets become graph labels, others graph attributes.
+    Labels are written as they are where all of them are integers, else by number, with the names
+    listed in ``README.txt`` as the collection does it. Integer targets become graph labels, others
+    graph attributes.
     """
     folder = Path(folder)
     name = folder.name if name is None else name
@@ -78,11 +98,20 @@ def write_tu(graphs: Graphs, folder: Path_, *, name: str | None = None, targets:
     columns: dict[str, Any] = {"A": edges, "graph_indicator": graphs.graph_of_node + 1}
     columns["node_labels"] = None if graphs.node_vocabulary.constant else node_ids
     columns["edge_labels"] = None if graphs.edge_vocabulary.constant else edge_ids
-    columns |= {"node_attributes": _filled(graphs.node_features), "edge_attributes": _filled(graphs.edge_features)}
+    columns |= {
+        "node_attributes": _filled(graphs.node_features),
+        "edge_attributes": _filled(graphs.edge_features),
+    }
     if targets is not None:
         values = np.asarray(targets)
-        if values.dtype.kind not in "iuf" or values.ndim not in (1, 2) or len(values) != len(graphs):
-            raise GraphError(f"TU targets are one number (or row of numbers) per graph: {len(graphs)} of them")
+        if (
+            values.dtype.kind not in "iuf"
+            or values.ndim not in (1, 2)
+            or len(values) != len(graphs)
+        ):
+            raise GraphError(
+                f"TU targets are one number (or row of numbers) per graph: {len(graphs)} of them"
+            )
         columns["graph_attributes" if values.dtype.kind == "f" else "graph_labels"] = values
     with atomic_folder(folder) as unfinished:
         for key, column in columns.items():
@@ -91,23 +120,38 @@ def write_tu(graphs: Graphs, folder: Path_, *, name: str | None = None, targets:
                     array = column.cpu().numpy() if isinstance(column, Tensor) else column
                     np.savetxt(stream, array, delimiter=", ", fmt=_format(array.dtype))
         legend = _legend("Node labels", node_legend) + _legend("Edge labels", edge_legend)
-        (unfinished / "README.txt").write_text(f"{name}: {graphs!r}\n{legend}", "utf-8", "backslashreplace")
+        (unfinished / "README.txt").write_text(
+            f"{name}: {graphs!r}\n{legend}", "utf-8", "backslashreplace"
+        )
 
 
 class _Files:
     """The files of one TU set, by the part of their name behind ``NAME_``."""
 
-    def __init__(self, place: Path, name: str | None, openers: Mapping[str, Callable[[], AbstractContextManager[BinaryIO]]]):
+    def __init__(
+        self,
+        place: Path,
+        name: str | None,
+        openers: Mapping[str, Callable[[], AbstractContextManager[BinaryIO]]],
+    ):
         names = {key: PurePosixPath(key).name for key in openers}
         if name is None:
-            found = [key for key, file in names.items() if file.endswith("_A.txt") and not file.startswith(".")]
+            found = [
+                key
+                for key, file in names.items()
+                if file.endswith("_A.txt") and not file.startswith(".")
+            ]
         else:
             found = [key for key, file in names.items() if file == f"{name}_A.txt"]
         if not found:
-            raise FormatError(place, f"there is no {name or 'NAME'}_A.txt here, so this is no TU data set")
+            raise FormatError(
+                place, f"there is no {name or 'NAME'}_A.txt here, so this is no TU data set"
+            )
         if len(found) > 1:
             several = ", ".join(sorted(names[key].removesuffix("_A.txt") for key in found))
-            raise FormatError(place, f"several TU data sets are here ({one_line(several)}); choose one with name=")
+            raise FormatError(
+                place, f"several TU data sets are here ({one_line(several)}); choose one with name="
+            )
         self._prefix = found[0].removesuffix("A.txt")
         self._openers = openers
         self._place = place
@@ -136,13 +180,21 @@ def _member_opener(
 def _read(files: _Files, target: str | None) -> Labeled:
     indicator = files.columns("graph_indicator", "int", 1)
     if indicator is None:
-        raise FormatError(files.path("graph_indicator"), "the file is missing; it says which graph each node belongs to")
+        raise FormatError(
+            files.path("graph_indicator"),
+            "the file is missing; it says which graph each node belongs to",
+        )
     if len(indicator) == 0:
-        raise FormatError(files.path("graph_indicator"), "the file is empty; it says which graph each node belongs to")
+        raise FormatError(
+            files.path("graph_indicator"),
+            "the file is empty; it says which graph each node belongs to",
+        )
     edges = files.columns("A", "int", 2)
     assert edges is not None
     targets = _targets(files, target)
-    offset, node_order, number = _node_order(files, indicator[:, 0], None if targets is None else len(targets))
+    offset, node_order, number = _node_order(
+        files, indicator[:, 0], None if targets is None else len(targets)
+    )
     ends = _edge_ends(files, edges, indicator[:, 0], number)
     node_labels = _per_line(files, "node_labels", "int", len(indicator), "graph_indicator")
     node_features = _per_line(files, "node_attributes", "float", len(indicator), "graph_indicator")
@@ -156,29 +208,47 @@ def _read(files: _Files, target: str | None) -> Labeled:
         node_features=None if node_features is None else node_features[node_order],
         edge_features=edge_features,
     )
-    return Labeled(graphs, None if targets is None else targets[:, 0] if targets.shape[1] == 1 else targets)
+    return Labeled(
+        graphs, None if targets is None else targets[:, 0] if targets.shape[1] == 1 else targets
+    )
 
 
 def _targets(files: _Files, target: str | None) -> _Array | None:
     if target not in (None, "labels", "attributes"):
         raise GraphError(f"target={target!r}: choose 'labels' or 'attributes'")
     labels = files.columns("graph_labels", "int") if target != "attributes" else None
-    found = labels if labels is not None else files.columns("graph_attributes", "float") if target != "labels" else None
+    found = (
+        labels
+        if labels is not None
+        else files.columns("graph_attributes", "float")
+        if target != "labels"
+        else None
+    )
     if found is None and target is not None:
-        raise FormatError(files.path(f"graph_{target}"), f"the file is missing, but target={target!r} asks for it")
+        raise FormatError(
+            files.path(f"graph_{target}"), f"the file is missing, but target={target!r} asks for it"
+        )
     return found
 
 
-def _node_order(files: _Files, graph: _Array, graphs: int | None) -> tuple[_Array, _Array | slice, _Array | None]:
+def _node_order(
+    files: _Files, graph: _Array, graphs: int | None
+) -> tuple[_Array, _Array | slice, _Array | None]:
     """Return node offsets of the graphs, the order that groups nodes by graph, and each node's new number (None: unchanged)."""
     if len(graph) and graph.min() < 1:
         line = int(np.flatnonzero(graph < 1)[0]) + 1
-        raise FormatError(files.path("graph_indicator"), f"graph {graph[line - 1]} is out of range; graphs count from 1", line)
+        raise FormatError(
+            files.path("graph_indicator"),
+            f"graph {graph[line - 1]} is out of range; graphs count from 1",
+            line,
+        )
     highest = int(graph.max()) if len(graph) else 0
     if graphs is None and highest > len(graph):
         line = int(np.argmax(graph)) + 1
         raise FormatError(
-            files.path("graph_indicator"), f"graph {highest} is out of range: there are only {len(graph)} nodes", line
+            files.path("graph_indicator"),
+            f"graph {highest} is out of range: there are only {len(graph)} nodes",
+            line,
         )
     if graphs is not None and highest > graphs:
         line = int(np.flatnonzero(graph > graphs)[0]) + 1
@@ -201,7 +271,11 @@ def _edge_ends(files: _Files, edges: _Array, graph: _Array, number: _Array | Non
     outside = (edges < 1) | (edges > len(graph))
     if outside.any():
         line, side = (int(where[0]) for where in np.nonzero(outside))
-        raise FormatError(files.path("A"), f"node {edges[line, side]} is out of range: nodes are 1 to {len(graph)}", line + 1)
+        raise FormatError(
+            files.path("A"),
+            f"node {edges[line, side]} is out of range: nodes are 1 to {len(graph)}",
+            line + 1,
+        )
     ends = edges - 1
     across = graph[ends[:, 0]] != graph[ends[:, 1]]
     if across.any():
@@ -223,7 +297,8 @@ def _per_line(files: _Files, part: str, kind: str, lines: int, master: str) -> _
         return None
     if len(values) != lines:
         raise FormatError(
-            files.path(part), f"it has {len(values)} lines, but {master} has {lines}; each line needs its partner"
+            files.path(part),
+            f"it has {len(values)} lines, but {master} has {lines}; each line needs its partner",
         )
     if kind == "int":
         return values
@@ -231,7 +306,11 @@ def _per_line(files: _Files, part: str, kind: str, lines: int, master: str) -> _
         values = values.astype(np.float32)
     if not np.isfinite(values).all():
         line = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0]) + 1
-        raise FormatError(files.path(part), "an attribute is not a finite 32-bit number; fill in or drop missing values", line)
+        raise FormatError(
+            files.path(part),
+            "an attribute is not a finite 32-bit number; fill in or drop missing values",
+            line,
+        )
     return values
 
 
@@ -265,4 +344,8 @@ def _format(dtype: np.dtype[Any]) -> str:
 
 
 def _legend(title: str, values: list[Any]) -> str:
-    return f"\n{title}:\n\n" + "".join(f"  {number}  {value}\n" for number, value in enumerate(values)) if values else ""
+    return (
+        f"\n{title}:\n\n" + "".join(f"  {number}  {value}\n" for number, value in enumerate(values))
+        if values
+        else ""
+    )

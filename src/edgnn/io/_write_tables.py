@@ -27,9 +27,10 @@ def write_tables(
 ) -> None:
     """Write graphs as tables in a new folder, which :func:`read_tables` reads without options.
 
-    Edges have the columns ``source``, ``target``, ``label``, ``graph``, ``feature_0``, …, nodes ``node``, ``label``, ``graph``,
-    ``feature_0``, …, graphs ``graph`` and ``target``, as far as there is something to write. The graph column and table are left
-    out for a single graph without name and target. Nodes and graphs without names are numbered from 0.
+    Edges have the columns ``source``, ``target``, ``label``, ``graph``, ``feature_0``, …, nodes
+    ``node``, ``label``, ``graph``, ``feature_0``, …, graphs ``graph`` and ``target``, as far as
+    there is something to write. The graph column and table are left out for a single graph without
+    name and target. Nodes and graphs without names are numbered from 0.
 
     Parameters
     ----------
@@ -38,9 +39,10 @@ def write_tables(
     folder : path
         A place where nothing is yet.
     format : {"parquet", "csv"}
-        Parquet keeps whole numbers, numbers and text apart, and the precision of features. CSV does not: text that reads as a whole
-        number comes back as one, other numbers as text. In both, labels and names of other or mixed types become text; two of them
-        with the same text are an error.
+        Parquet keeps whole numbers, numbers and text apart, and the precision of features. CSV does
+        not: text that reads as a whole number comes back as one, other numbers as text. In both,
+        labels and names of other or mixed types become text; two of them with the same text are an
+        error.
     targets : array-like, optional
         One target, or one row of them, per graph.
     """
@@ -55,21 +57,35 @@ def write_tables(
             _write(unfinished / f"graphs.{format}", collection, len(graphs))
 
 
-def _columns(graphs: Graphs, kind: str, targets: Any) -> tuple[dict[str, _Slice], dict[str, _Slice], dict[str, _Slice]]:
+def _columns(
+    graphs: Graphs, kind: str, targets: Any
+) -> tuple[dict[str, _Slice], dict[str, _Slice], dict[str, _Slice]]:
     """Return the columns of the three tables, each as a function that gives its rows from one to another."""
-    local = np.arange(graphs.num_nodes) - graphs.graph_offset[:-1].repeat_interleave(graphs.sizes).numpy()
+    local = (
+        np.arange(graphs.num_nodes)
+        - graphs.graph_offset[:-1].repeat_interleave(graphs.sizes).numpy()
+    )
     names = _array(local if graphs.node_names is None else graphs.node_names.tolist(), "node name")
-    edges = {"source": _taken(names, graphs.edge_source), "target": _taken(names, graphs.edge_target)}
+    edges = {
+        "source": _taken(names, graphs.edge_source),
+        "target": _taken(names, graphs.edge_target),
+    }
     nodes = {"node": _taken(names, None)}
     if not graphs.edge_vocabulary.constant:
-        edges["label"] = _taken(_array(list(graphs.edge_vocabulary), "edge label", label=True), graphs.edge_label)
+        edges["label"] = _taken(
+            _array(list(graphs.edge_vocabulary), "edge label", label=True), graphs.edge_label
+        )
     if not graphs.node_vocabulary.constant:
-        nodes["label"] = _taken(_array(list(graphs.node_vocabulary), "node label", label=True), graphs.node_label)
+        nodes["label"] = _taken(
+            _array(list(graphs.node_vocabulary), "node label", label=True), graphs.node_label
+        )
     collection: dict[str, _Slice] = {}
     if len(graphs) != 1 or graphs.graph_names is not None or targets is not None:
         names_given = [] if graphs.graph_names is None else graphs.graph_names.tolist()
         _check_distinct(names_given)
-        ids = _array(np.arange(len(graphs)) if graphs.graph_names is None else names_given, "graph name")
+        ids = _array(
+            np.arange(len(graphs)) if graphs.graph_names is None else names_given, "graph name"
+        )
         edges["graph"] = _taken(ids, graphs.graph_of_node[graphs.edge_source])
         nodes["graph"] = _taken(ids, graphs.graph_of_node)
         collection = {"graph": _taken(ids, None), **_target_columns(targets, len(graphs))}
@@ -91,7 +107,10 @@ def _feature_columns(features: Tensor | None, kind: str) -> dict[str, _Slice]:
     matrix = features.numpy()
     # in text, single precision is written in full, so that it reads back as the same number
     precision = np.float64 if kind == "csv" else matrix.dtype
-    return {f"feature_{place}": _converted(matrix[:, place], precision) for place in range(matrix.shape[1])}
+    return {
+        f"feature_{place}": _converted(matrix[:, place], precision)
+        for place in range(matrix.shape[1])
+    }
 
 
 def _converted(values: np.ndarray[Any, Any], precision: Any) -> _Slice:
@@ -103,9 +122,13 @@ def _target_columns(targets: Any, size: int) -> dict[str, _Slice]:
         return {}
     values = targets.cpu().numpy() if isinstance(targets, Tensor) else np.asarray(targets)
     if values.ndim not in (1, 2) or len(values) != size:
-        raise GraphError(f"targets must be one value, or one row, per graph: {size} of them, not shape {values.shape}")
+        raise GraphError(
+            f"targets must be one value, or one row, per graph: {size} of them, not shape {values.shape}"
+        )
     columns = (
-        {"target": values} if values.ndim == 1 else {f"target_{place}": values[:, place] for place in range(values.shape[1])}
+        {"target": values}
+        if values.ndim == 1
+        else {f"target_{place}": values[:, place] for place in range(values.shape[1])}
     )
     return {name: _taken(_target_array(column.tolist()), None) for name, column in columns.items()}
 
@@ -115,7 +138,9 @@ def _target_array(values: list[Any]) -> Any:
     try:
         array = pa.array(values)
     except (pa.ArrowException, UnicodeError, OverflowError) as error:
-        raise GraphError(f"targets must be numbers, truth values or text, all of one kind ({error})") from None
+        raise GraphError(
+            f"targets must be numbers, truth values or text, all of one kind ({error})"
+        ) from None
     if pa.types.is_nested(array.type) or pa.types.is_binary(array.type):
         raise GraphError(f"targets must be numbers, truth values or text, not {array.type}")
     return array
@@ -132,17 +157,23 @@ def _array(values: Sequence[Any] | np.ndarray[Any, Any], what: str, *, label: bo
     if not (whole or kinds == {str} or (label and kinds in ({float}, {bool}))):
         values = _texts(values, what)
     try:
-        return pa.array(values, pa.large_string() if values and isinstance(values[0], str) else None)
+        return pa.array(
+            values, pa.large_string() if values and isinstance(values[0], str) else None
+        )
     except UnicodeError:
         wrong = next(value for value in values if not _encodes(value))
-        raise GraphError(f"the {what} {wrong!r} is no valid text: it holds half a surrogate pair") from None
+        raise GraphError(
+            f"the {what} {wrong!r} is no valid text: it holds half a surrogate pair"
+        ) from None
 
 
 def _check_distinct(names: list[Any]) -> None:
     seen: set[Any] = set()
     for name in names:
         if name in seen:
-            raise GraphError(f"the graph name {name!r} stands twice, but tables tell graphs by their names; rename one")
+            raise GraphError(
+                f"the graph name {name!r} stands twice, but tables tell graphs by their names; rename one"
+            )
         seen.add(name)
 
 
@@ -151,7 +182,9 @@ def _texts(values: Sequence[Any], what: str) -> list[str]:
     texts = [str(value) for value in values]
     for text, value in zip(texts, values, strict=True):
         if owner.setdefault(text, value) != value:
-            raise GraphError(f"the {what}s {owner[text]!r} and {value!r} would both be written as {text!r}; rename one")
+            raise GraphError(
+                f"the {what}s {owner[text]!r} and {value!r} would both be written as {text!r}; rename one"
+            )
     return texts
 
 

@@ -16,9 +16,10 @@ class BatchNorm(nn.Module):
 
     .. math:: y = \gamma\, (x - \mu) / \sqrt{\sigma^2 + \epsilon} + \beta
 
-    While training, :math:`\mu` and :math:`\sigma` are those of the batch, and running ones are kept; afterwards the running ones
-    are used, so a prediction never depends on what else is predicted with it. Where a batch is spread over several processes,
-    ``over_ranks`` adds up their sums in place, and the statistics are those of the whole batch.
+    While training, :math:`\mu` and :math:`\sigma` are those of the batch, and running ones are
+    kept; afterwards the running ones are used, so a prediction never depends on what else is
+    predicted with it. Where a batch is spread over several processes, ``over_ranks`` adds up their
+    sums in place, and the statistics are those of the whole batch.
 
     Parameters
     ----------
@@ -39,7 +40,9 @@ class BatchNorm(nn.Module):
     running_mean: Tensor
     running_var: Tensor
 
-    def __init__(self, dim: int, *, momentum: float = 0.1, eps: float = 1e-5, members: int | None = None) -> None:
+    def __init__(
+        self, dim: int, *, momentum: float = 0.1, eps: float = 1e-5, members: int | None = None
+    ) -> None:
         super().__init__()
         shape = (dim,) if members is None else (members, dim)
         self.momentum, self.eps = momentum, eps
@@ -60,13 +63,21 @@ class BatchNorm(nn.Module):
         """Normalize ``x``; rows where ``mask`` is zero count for nothing."""
         if not self.training:
             scale = self.weight * torch.rsqrt(self.running_var + self.eps)
-            return torch.addcmul((self.bias - self.running_mean * scale).unsqueeze(-2), x, scale.unsqueeze(-2))
+            return torch.addcmul(
+                (self.bias - self.running_mean * scale).unsqueeze(-2), x, scale.unsqueeze(-2)
+            )
         x = x.to(self.weight.dtype)  # in mixed precision, sums are those of float32
         real = (x.new_ones(x.shape[:-1]) if mask is None else mask.to(x.dtype)).unsqueeze(-2)
         count = _total(real.sum(-1, keepdim=True), self.over_ranks)
         with torch.autocast(x.device.type, enabled=False):
             y, mean, variance = _Normalize.apply(  # type: ignore[no-untyped-call]
-                x, self.weight.unsqueeze(-2), self.bias.unsqueeze(-2), real, count, self.eps, self.over_ranks
+                x,
+                self.weight.unsqueeze(-2),
+                self.bias.unsqueeze(-2),
+                real,
+                count,
+                self.eps,
+                self.over_ranks,
             )
         self._remember(mean.squeeze(-2), variance.squeeze(-2), count.squeeze(-2))
         normalized: Tensor = y

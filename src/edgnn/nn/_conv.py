@@ -25,8 +25,9 @@ from edgnn.nn._parameters import Generators, parameter
 class Known:
     """States that never change, with their sums over neighbors: the input of the first layer.
 
-    ``one_hot`` says that a row has at most one entry; ``cells`` are the neighbors' entries per relation, where counted.
-    ``reach`` has the states of all columns, where a structure has more of them than rows.
+    ``one_hot`` says that a row has at most one entry; ``cells`` are the neighbors' entries per
+    relation, where counted. ``reach`` has the states of all columns, where a structure has more of
+    them than rows.
     """
 
     H: Tensor | CSR
@@ -54,8 +55,8 @@ class Known:
 class Conv(nn.Module, ABC):
     """What all layers share: sizes, bias, activation, batch norm, dropout, and the call forms.
 
-    ``relations`` says how the structures that a layer takes list edges by label and direction, ``reads_labels`` whether the layer
-    looks at edge labels.
+    ``relations`` says how the structures that a layer takes list edges by label and direction,
+    ``reads_labels`` whether the layer looks at edge labels.
     """
 
     relations: ClassVar[ListedBy] = False
@@ -81,7 +82,12 @@ class Conv(nn.Module, ABC):
         for name, rate in (("dropout", dropout), ("input_dropout", input_dropout)):
             if rate is not None and not 0 <= rate < 1:
                 raise ModelError(f"{name}={rate}: a rate is at least 0 and below 1")
-        self.in_dim, self.out_dim, self.num_edge_labels, self.edge_features = in_dim, out_dim, num_edge_labels, edge_features
+        self.in_dim, self.out_dim, self.num_edge_labels, self.edge_features = (
+            in_dim,
+            out_dim,
+            num_edge_labels,
+            edge_features,
+        )
         self.activation = activation_of(activation)
         self.dropout, self.input_dropout = dropout, input_dropout
         self.direction, self.multiplicity, self.members = direction, multiplicity, members
@@ -110,9 +116,11 @@ class Conv(nn.Module, ABC):
         x : Tensor
             States, one row per node (per column of a structure that is a part).
         structure : Structure, or Tensor
-            What the layer sums over; or PyG's ``edge_index``, from which the structure is then built at every call.
+            What the layer sums over; or PyG's ``edge_index``, from which the structure is then
+            built at every call.
         edge_type : Tensor, optional
-            With ``edge_index``: label number of each edge; may be left out where there is one label only.
+            With ``edge_index``: label number of each edge; may be left out where there is one label
+            only.
         edge_index : Tensor, optional
             In the place of ``structure``, by PyG's name.
         noise : Noise, optional
@@ -125,7 +133,9 @@ class Conv(nn.Module, ABC):
                 "a layer takes a structure or an edge_index, one of them: conv(x, structure), conv(x, edge_index, edge_type)"
             )
         structure = edge_index if structure is None else structure
-        if isinstance(x, Tensor) and (x.dim() < 2 or x.shape[-1] != self.in_dim or not x.is_floating_point()):
+        if isinstance(x, Tensor) and (
+            x.dim() < 2 or x.shape[-1] != self.in_dim or not x.is_floating_point()
+        ):
             raise ModelError(
                 f"the layer takes states of {self.in_dim} real numbers per node, x is {tuple(x.shape)} of {str(x.dtype)[6:]}"
             )
@@ -137,15 +147,23 @@ class Conv(nn.Module, ABC):
         state = self.activation(self._biased(x, structure, noise, mask))
         if self.norm is not None:
             state = self.norm(state, mask)
-        return state if self.dropout is None else dropout(state, self.dropout, self.training, noise, structure.nodes)
+        return (
+            state
+            if self.dropout is None
+            else dropout(state, self.dropout, self.training, noise, structure.nodes)
+        )
 
-    def _biased(self, x: Tensor | Known, structure: Structure, noise: Noise | None, mask: Tensor | None) -> Tensor:
+    def _biased(
+        self, x: Tensor | Known, structure: Structure, noise: Noise | None, mask: Tensor | None
+    ) -> Tensor:
         """Return the sum inside the activation."""
         total = self._sum(x, structure, noise, mask)
         return total if self.bias is None else total + self.bias.unsqueeze(-2)
 
     @abstractmethod
-    def _sum(self, x: Tensor | Known, structure: Structure, noise: Noise | None, mask: Tensor | None) -> Tensor:
+    def _sum(
+        self, x: Tensor | Known, structure: Structure, noise: Noise | None, mask: Tensor | None
+    ) -> Tensor:
         """Return the sum inside the activation, but for the bias."""
 
     def _structure(self, x: Tensor, edge_index: Tensor, edge_type: Tensor | None) -> Structure:
@@ -160,7 +178,12 @@ class Conv(nn.Module, ABC):
         }
         dtype = torch.float64 if x.dtype == torch.float64 else torch.float32
         return Structure.from_edge_index(
-            edge_index, edge_type, num_nodes=x.shape[-2], num_edge_labels=self.num_edge_labels, dtype=dtype, **options
+            edge_index,
+            edge_type,
+            num_nodes=x.shape[-2],
+            num_edge_labels=self.num_edge_labels,
+            dtype=dtype,
+            **options,
         )
 
     def _check(self, structure: Structure) -> None:
@@ -173,7 +196,9 @@ class Conv(nn.Module, ABC):
     def _check_features(self, structure: Structure) -> None:
         features = 0 if structure.F_in is None else structure.F_in.shape[-1]
         if features != self.edge_features:
-            raise GraphError(f"the layer was made for {self.edge_features} edge features, the structure has {features}")
+            raise GraphError(
+                f"the layer was made for {self.edge_features} edge features, the structure has {features}"
+            )
 
     def extra_repr(self) -> str:
         """Say the sizes."""

@@ -16,7 +16,7 @@ from edgnn.nn._batch_norm import BatchNorm
 from edgnn.nn._conv import Conv, Known, own_rows
 from edgnn.nn._noise import Noise, dropout
 from edgnn.nn._parameters import Generators, Linear, glorot_, parameter
-from edgnn.ops import sparse_product, with_halo
+from edgnn.nn.ops import sparse_product, with_halo
 
 
 class GINEConv(Conv):
@@ -24,11 +24,13 @@ class GINEConv(Conv):
 
     .. math:: f'(v) = \sigma\Big(\mathrm{MLP}\Big((1 + \epsilon) f(v) + \sum_{(u,v) \in E} \mathrm{ReLU}(f(u) + e_{uv})\Big)\Big)
 
-    :math:`e_{uv}` is a learned embedding of the edge label, plus a linear map of the continuous edge features; with
-    ``direction="both"``, edges are also run against, with embeddings of their own. The MLP is a linear map, batch norm if asked
-    for, ReLU, and a linear map. An edge whose label is not known has the embedding zero. Parallel edges each count.
+    :math:`e_{uv}` is a learned embedding of the edge label, plus a linear map of the continuous
+    edge features; with ``direction="both"``, edges are also run against, with embeddings of their
+    own. The MLP is a linear map, batch norm if asked for, ReLU, and a linear map. An edge whose
+    label is not known has the embedding zero. Parallel edges each count.
 
-    A message depends on the source and the label alone, so it is computed once for every pair of them, not for every edge.
+    A message depends on the source and the label alone, so it is computed once for every pair of
+    them, not for every edge.
 
     Parameters
     ----------
@@ -64,7 +66,11 @@ class GINEConv(Conv):
         members, sides = self.members, 2 if self.direction == "both" else 1
         self.eps = parameter(1, members=members)
         self.E = parameter(sides * num_edge_labels, in_dim, members=members)
-        self.W_features = parameter(sides * self.edge_features, in_dim, members=members) if self.edge_features else None
+        self.W_features = (
+            parameter(sides * self.edge_features, in_dim, members=members)
+            if self.edge_features
+            else None
+        )
         self.first = Linear(in_dim, out_dim, bias=bias, members=members)
         self.inner_norm = BatchNorm(out_dim, members=members) if batch_norm else None
         self.second = Linear(out_dim, out_dim, bias=bias, members=members)
@@ -94,13 +100,17 @@ class GINEConv(Conv):
             )
         self._check_features(structure)
 
-    def _sum(self, x: Tensor | Known, structure: Structure, noise: Noise | None, mask: Tensor | None) -> Tensor:
+    def _sum(
+        self, x: Tensor | Known, structure: Structure, noise: Noise | None, mask: Tensor | None
+    ) -> Tensor:
         x = x.dense(self.E.dtype) if isinstance(x, Known) else x
         if self.training and self.input_dropout:
             x = dropout(x, self.input_dropout, True, noise, structure.nodes, own_rate=False)
         x, sources = with_halo(x, structure.halo), structure.sources
         assert sources is not None
-        sent = torch.relu(self._before_relu(sparse_product(sources.gather, x, sources.gather_t), sources))
+        sent = torch.relu(
+            self._before_relu(sparse_product(sources.gather, x, sources.gather_t), sources)
+        )
         own = own_rows(x, structure) * (1 + self.eps.unsqueeze(-1))
         state = self.first(own + sparse_product(sources.spread, sent, sources.spread_t))
         if self.inner_norm is not None:
@@ -112,8 +122,14 @@ class GINEConv(Conv):
         """Add the embeddings of edges to the states of their sources, one relation at a time; the reserved label has none."""
         labels, width, parts = self.num_edge_labels, self.edge_features, []
         sizes = [stop - start for start, stop in pairwise(sources.offset)]
-        features = [None] * len(sizes) if sources.features is None else torch.split(sources.features, sizes, dim=-2)
-        for relation, (part, of_edges) in enumerate(zip(torch.split(states, sizes, dim=-2), features, strict=True)):
+        features = (
+            [None] * len(sizes)
+            if sources.features is None
+            else torch.split(sources.features, sizes, dim=-2)
+        )
+        for relation, (part, of_edges) in enumerate(
+            zip(torch.split(states, sizes, dim=-2), features, strict=True)
+        ):
             side, label = divmod(relation, labels + 1)
             if not sizes[relation]:
                 continue

@@ -12,8 +12,15 @@ from edgnn.graphs import Structure
 from edgnn.graphs._csr import CSR
 from edgnn.nn._conv import Conv, Known, own_rows
 from edgnn.nn._noise import Noise, dropout
-from edgnn.nn._parameters import Generators, glorot_, linear_, parameter, plus_product, plus_products
-from edgnn.ops import constant_product, fits_layer, layer_sum, neighbor_sum
+from edgnn.nn._parameters import (
+    Generators,
+    glorot_,
+    linear_,
+    parameter,
+    plus_product,
+    plus_products,
+)
+from edgnn.nn.ops import constant_product, fits_layer, layer_sum, neighbor_sum
 
 
 class GNNConv(Conv):
@@ -28,8 +35,8 @@ class GNNConv(Conv):
     activation : str or callable
         :math:`\sigma`: ``"relu"``, ``"cosine"``, ``"tanh"``, …
     dropout, input_dropout : float
-        Rate at which entries of the result, or of the states that enter, are dropped while training. With ``dropout=None`` the
-        result is left whole whatever rates members have.
+        Rate at which entries of the result, or of the states that enter, are dropped while
+        training. With ``dropout=None`` the result is left whole whatever rates members have.
     batch_norm : bool
         Normalize after the activation, as the authors' code does.
     bias : bool
@@ -64,7 +71,9 @@ class GNNConv(Conv):
         """Return the matrices that the inputs are multiplied with."""
         return [self.W1, self.W2]
 
-    def _biased(self, x: Tensor | Known, structure: Structure, noise: Noise | None, mask: Tensor | None) -> Tensor:
+    def _biased(
+        self, x: Tensor | Known, structure: Structure, noise: Noise | None, mask: Tensor | None
+    ) -> Tensor:
         dropping = self.training and self.input_dropout > 0
         if isinstance(x, Known) or dropping or x.dim() != self.W1.dim():
             return super()._biased(x, structure, noise, mask)
@@ -77,7 +86,9 @@ class GNNConv(Conv):
         constants, weights = [counts for counts, _ in dense], [weight for _, weight in dense]
         return layer_sum(x, structure, self.W1, self.W2, constants, weights, addend, self.bias)
 
-    def _sum(self, x: Tensor | Known, structure: Structure, noise: Noise | None, mask: Tensor | None) -> Tensor:
+    def _sum(
+        self, x: Tensor | Known, structure: Structure, noise: Noise | None, mask: Tensor | None
+    ) -> Tensor:
         dropping = self.training and self.input_dropout > 0
         edges = self._edge_products(structure)
         if isinstance(x, Known) and not dropping:
@@ -87,13 +98,23 @@ class GNNConv(Conv):
         if isinstance(x, Known):
             # a one-hot row has a single entry, so dropping entries is dropping rows
             own = constant_product(x.all, self.W1)
-            keep = dropout(torch.ones_like(own[..., :1]), self.input_dropout, True, noise, structure.nodes, own_rate=False)
-            total = own_rows(own * keep, structure) + neighbor_sum(constant_product(x.all, self.W2) * keep, structure)
+            keep = dropout(
+                torch.ones_like(own[..., :1]),
+                self.input_dropout,
+                True,
+                noise,
+                structure.nodes,
+                own_rate=False,
+            )
+            total = own_rows(own * keep, structure) + neighbor_sum(
+                constant_product(x.all, self.W2) * keep, structure
+            )
             return plus_products(total, edges)
         if dropping:
             x = dropout(x, self.input_dropout, True, noise, structure.nodes, own_rate=False)
         own = own_rows(x, structure)
-        # the sum over neighbors runs over the narrower states, unless more of them would have to be multiplied first
+        # the sum over neighbors runs over the narrower states, unless more of them would have to be
+        # multiplied first
         if self.out_dim * x.shape[-2] <= self.in_dim * own.shape[-2]:
             total = plus_product(neighbor_sum(x @ self.W2, structure), own, self.W1)
         else:
@@ -112,8 +133,9 @@ class EdGNNConv(GNNConv):
         f'(v) = \sigma\Big(f(v) W_1 + \sum_{u \in N(v)} f(u) W_2
         + \sum_{(u,v) \in E} f_E(u,v) W_3 + \sum_{(v,u) \in E} f_E(v,u) W_4 + b\Big)
 
-    that is :math:`H' = \sigma(H W_1 + A H W_2 + C_{in} W_3 + C_{out} W_4 + b)`: one sparse product whatever the number of edge
-    labels. :math:`f_E` is the one-hot label, or a learned embedding of it, with the continuous edge features beside it.
+    that is :math:`H' = \sigma(H W_1 + A H W_2 + C_{in} W_3 + C_{out} W_4 + b)`: one sparse product
+    whatever the number of edge labels. :math:`f_E` is the one-hot label, or a learned embedding of
+    it, with the continuous edge features beside it.
 
     Parameters
     ----------
@@ -138,15 +160,25 @@ class EdGNNConv(GNNConv):
     reads_labels = True
 
     def __init__(
-        self, in_dim: int, out_dim: int, num_edge_labels: int, *, edge_embedding: int | None = None, **options: Any
+        self,
+        in_dim: int,
+        out_dim: int,
+        num_edge_labels: int,
+        *,
+        edge_embedding: int | None = None,
+        **options: Any,
     ) -> None:
         super().__init__(in_dim, out_dim, num_edge_labels, **options)
         self.edge_embedding = (
-            None if edge_embedding is None else parameter(num_edge_labels, edge_embedding, members=self.members)
+            None
+            if edge_embedding is None
+            else parameter(num_edge_labels, edge_embedding, members=self.members)
         )
         rows = (num_edge_labels if edge_embedding is None else edge_embedding) + self.edge_features
         self.W3 = parameter(rows, out_dim, members=self.members)
-        self.W4 = parameter(rows, out_dim, members=self.members) if self.direction == "both" else None
+        self.W4 = (
+            parameter(rows, out_dim, members=self.members) if self.direction == "both" else None
+        )
         self.reset_parameters()
 
     def reset_parameters(self, generators: Generators = None) -> None:
@@ -169,13 +201,21 @@ class EdGNNConv(GNNConv):
 
     def _edge_products(self, structure: Structure) -> list[tuple[Tensor | CSR, Tensor]]:
         products: list[tuple[Tensor | CSR, Tensor]] = []
-        sides = ((self.W3, structure.C_in, structure.F_in), (self.W4, structure.C_out, structure.F_out))
+        sides = (
+            (self.W3, structure.C_in, structure.F_in),
+            (self.W4, structure.C_out, structure.F_out),
+        )
         for weight, counts, features in sides:
             if weight is None or counts is None:
                 continue
             split = weight.shape[-2] - self.edge_features
             of_labels = weight[..., :split, :]
-            products.append((counts, of_labels if self.edge_embedding is None else self.edge_embedding @ of_labels))
+            products.append(
+                (
+                    counts,
+                    of_labels if self.edge_embedding is None else self.edge_embedding @ of_labels,
+                )
+            )
             if features is not None:
                 products.append((features, weight[..., split:, :]))
         return products

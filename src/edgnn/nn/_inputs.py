@@ -18,8 +18,8 @@ from edgnn.graphs._graphs import Multiplicity
 from edgnn.graphs._relations import Cells
 from edgnn.graphs._structure import ListedBy, select_rows
 from edgnn.graphs._vocabulary import known_labels
-from edgnn.ops import neighbor_sum, row_sum
-from edgnn.ops._sampling import check_nodes
+from edgnn.nn.ops import neighbor_sum, row_sum
+from edgnn.nn.ops._sampling import check_nodes
 
 #: Up to so many labels, one-hot rows are dense: no wider than a hidden layer.
 DENSE_LABELS = 64
@@ -31,9 +31,9 @@ Matrix = Tensor | CSR
 class Inputs:
     r"""The constants of a model: :math:`H^0`, :math:`A H^0`, label counts and neighbor lists.
 
-    :math:`H^0` has the one-hot labels and beside them the continuous features. Neither it nor its sum over neighbors changes
-    while a model is trained, so the first layer needs no sparse product. A node with the reserved label ``UNKNOWN`` has a zero
-    row.
+    :math:`H^0` has the one-hot labels and beside them the continuous features. Neither it nor its
+    sum over neighbors changes while a model is trained, so the first layer needs no sparse product.
+    A node with the reserved label ``UNKNOWN`` has a zero row.
 
     Parameters
     ----------
@@ -50,7 +50,8 @@ class Inputs:
     mask : Tensor, optional
         One for nodes, zero for padding, where every member has a block of its own.
     cells : Cells, optional
-        Neighbors' labels per relation, where edges are listed by target and nodes have no continuous features.
+        Neighbors' labels per relation, where edges are listed by target and nodes have no
+        continuous features.
     hops : tuple of Structure, optional
         The structure of every layer, first to last, where they differ: see :meth:`around`.
     reach : Tensor or CSR, optional
@@ -58,8 +59,8 @@ class Inputs:
 
     Shapes
     ------
-    H0 (N, L+F), AH0 (N, L+F), graph_H0 (G, L+F), pool (G, N), sizes (G,). In blocks: H0 (M, n, L+F), graph_H0 (M, B, L+F),
-    sizes (M, B), mask (M, n), and sparse matrices along the diagonal.
+    H0 (N, L+F), AH0 (N, L+F), graph_H0 (G, L+F), pool (G, N), sizes (G,). In blocks: H0 (M, n,
+    L+F), graph_H0 (M, B, L+F), sizes (M, B), mask (M, n), and sparse matrices along the diagonal.
     """
 
     structure: Structure
@@ -88,23 +89,37 @@ class Inputs:
     ) -> Inputs:
         """Count everything in ``graphs``; options as of :meth:`edgnn.Structure.of`.
 
-        ``cells`` are the cells to count, for a model that has weights for these only; all that occur by default.
+        ``cells`` are the cells to count, for a model that has weights for these only; all that
+        occur by default.
         """
         if device is not None:
             graphs = graphs.to(device)
-        options: dict[str, Any] = {"direction": direction, "multiplicity": multiplicity, "relations": relations}
+        options: dict[str, Any] = {
+            "direction": direction,
+            "multiplicity": multiplicity,
+            "relations": relations,
+        }
         structure = Structure.of(graphs, dtype=dtype, **options)
         pool, pool_t = _pool(graphs)
         labels, met = known_labels(graphs.node_vocabulary), None
         if structure.relations is not None and graphs.node_features is None:
-            met = Cells.of(structure.relations, graphs.node_label, labels, keys=cells, dense=DENSE_LABELS, dtype=dtype)
+            met = Cells.of(
+                structure.relations,
+                graphs.node_label,
+                labels,
+                keys=cells,
+                dense=DENSE_LABELS,
+                dtype=dtype,
+            )
         if labels <= DENSE_LABELS:
             H0 = _dense(graphs, labels, dtype)
             AH0: Matrix = neighbor_sum(H0, structure)
             return cls(structure, H0, AH0, row_sum(pool, H0), pool, pool_t, graphs.sizes, cells=met)
         sparse, neighbors = _sparse(graphs, labels), structure.neighbors.to_scipy()
         AH0, graph_H0 = neighbors @ sparse, pool.to_scipy() @ sparse
-        H0s, AH0s, sums = (_from_scipy(matrix, dtype, graphs.device) for matrix in (sparse, AH0, graph_H0))
+        H0s, AH0s, sums = (
+            _from_scipy(matrix, dtype, graphs.device) for matrix in (sparse, AH0, graph_H0)
+        )
         return cls(structure, H0s, AH0s, sums, pool, pool_t, graphs.sizes, cells=met)
 
     def around(self, nodes: Tensor, layers: int, *, constant_first: bool = True) -> Inputs:
@@ -120,7 +135,9 @@ class Inputs:
             Whether the first layer is a product of constants, so that it reads no neighbors.
         """
         if self.hops is not None:
-            raise ModelError("these are the inputs of some nodes already: call around on those of the whole graphs")
+            raise ModelError(
+                "these are the inputs of some nodes already: call around on those of the whole graphs"
+            )
         if layers < 1:
             raise ModelError(f"layers={layers}: at least 1 is needed")
         check_nodes(nodes, self.num_nodes)
@@ -139,7 +156,9 @@ class Inputs:
         assert columns is not None
         cells = self.cells
         if cells is not None:
-            cells = replace(cells, sums=select_rows(cells.sums, rows), means=select_rows(cells.means, rows))
+            cells = replace(
+                cells, sums=select_rows(cells.sums, rows), means=select_rows(cells.means, rows)
+            )
         return replace(
             self,
             structure=hops[-1],
@@ -176,9 +195,14 @@ class Inputs:
         assert numbers is not None
         return numbers.dtype
 
-    def to(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> Inputs:
+    def to(
+        self, device: torch.device | str | None = None, dtype: torch.dtype | None = None
+    ) -> Inputs:
         """Return the inputs on ``device``, their numbers in ``dtype``."""
-        moved = {name: getattr(self, name).to(device=device, dtype=dtype) for name in ("H0", "AH0", "graph_H0")}
+        moved = {
+            name: getattr(self, name).to(device=device, dtype=dtype)
+            for name in ("H0", "AH0", "graph_H0")
+        }
         mask = None if self.mask is None else self.mask.to(device=device, dtype=dtype)
         lists = {name: getattr(self, name).to(device) for name in ("pool", "pool_t", "sizes")}
         cells = None if self.cells is None else self.cells.to(device, dtype)
@@ -187,7 +211,16 @@ class Inputs:
             hops = tuple(hop.to(device, dtype) for hop in self.hops)
             structure = hops[-1]
         reach = None if self.reach is None else self.reach.to(device=device, dtype=dtype)
-        return replace(self, structure=structure, mask=mask, cells=cells, hops=hops, reach=reach, **moved, **lists)
+        return replace(
+            self,
+            structure=structure,
+            mask=mask,
+            cells=cells,
+            hops=hops,
+            reach=reach,
+            **moved,
+            **lists,
+        )
 
 
 def _with_neighbors(neighbors: CSR, rows: Tensor) -> Tensor:
@@ -206,7 +239,9 @@ def _pool(graphs: Graphs) -> tuple[CSR, CSR]:
 
 
 def _dense(graphs: Graphs, labels: int, dtype: torch.dtype) -> Tensor:
-    H0 = one_hot(graphs.node_label, max(labels, len(graphs.node_vocabulary), 1))[:, :labels].to(dtype)
+    H0 = one_hot(graphs.node_label, max(labels, len(graphs.node_vocabulary), 1))[:, :labels].to(
+        dtype
+    )
     if graphs.node_features is None:
         return H0.contiguous()
     return torch.cat([H0, graphs.node_features.to(dtype)], dim=1)
@@ -227,5 +262,7 @@ def _sparse(graphs: Graphs, labels: int) -> Any:
 
 def _from_scipy(matrix: Any, dtype: torch.dtype, device: torch.device) -> CSR:
     matrix.sort_indices()
-    indptr, indices = (torch.from_numpy(part.astype("int32")) for part in (matrix.indptr, matrix.indices))
+    indptr, indices = (
+        torch.from_numpy(part.astype("int32")) for part in (matrix.indptr, matrix.indices)
+    )
     return CSR(indptr, indices, torch.from_numpy(matrix.data).to(dtype), matrix.shape).to(device)

@@ -18,11 +18,12 @@ from edgnn.graphs._graphs import Multiplicity
 from edgnn.graphs._structure import ListedBy, select_rows
 from edgnn.graphs._vocabulary import known_labels
 from edgnn.nn._inputs import DENSE_LABELS, Inputs, Matrix
-from edgnn.ops import row_sum
+from edgnn.nn.ops import row_sum
 
 _NODES_AT_ONCE = 2**18  # where all nodes are gone through
 
-#: Sums over more neighbors than this are kept once they have been needed: at most one node in half as many edges has so many.
+#: Sums over more neighbors than this are kept once they have been needed: at most one node in half
+#: as many edges has so many.
 _HUB = 4096
 
 
@@ -30,9 +31,10 @@ _HUB = 4096
 class LargeInputs:
     r"""The constants of a model without any matrix over all nodes: rows of :math:`H^0` and :math:`A H^0` are made when asked for.
 
-    What :class:`Inputs` is to graphs that fit into memory many times over, this is to those that fit once, or are mapped from
-    files: node labels and neighbor lists are read where they are, and only for the nodes that a step needs. For node tasks in
-    batches (``Settings(batch_size=…)``) and for :func:`edgnn.training.outputs`.
+    What :class:`Inputs` is to graphs that fit into memory many times over, this is to those that
+    fit once, or are mapped from files: node labels and neighbor lists are read where they are, and
+    only for the nodes that a step needs. For node tasks in batches (``Settings(batch_size=…)``) and
+    for :func:`edgnn.training.outputs`.
 
     Parameters
     ----------
@@ -74,7 +76,11 @@ class LargeInputs:
     ) -> LargeInputs:
         """Take graphs as they are; options as of :meth:`edgnn.Structure.of`, unless a structure is given (one from a file, say)."""
         graphs = graphs.to("cpu")
-        options: dict[str, Any] = {"direction": direction, "multiplicity": multiplicity, "relations": relations}
+        options: dict[str, Any] = {
+            "direction": direction,
+            "multiplicity": multiplicity,
+            "relations": relations,
+        }
         options = {name: value for name, value in options.items() if value is not None}
         if structure is None:
             structure = Structure.of(graphs, dtype=dtype, **options)
@@ -87,7 +93,9 @@ class LargeInputs:
                 f"the structure has {structure.num_nodes:,} nodes, the graphs have {graphs.num_nodes:,}: give one of these graphs"
             )
         labels = known_labels(graphs.node_vocabulary)
-        return cls(structure, graphs.node_label, labels, graphs.node_features, torch.device(device), dtype)
+        return cls(
+            structure, graphs.node_label, labels, graphs.node_features, torch.device(device), dtype
+        )
 
     @property
     def cells(self) -> None:
@@ -108,9 +116,15 @@ class LargeInputs:
         """Number of columns of :math:`H^0`."""
         return self.labels + (0 if self.node_features is None else self.node_features.shape[1])
 
-    def to(self, device: torch.device | str | None = None, dtype: torch.dtype | None = None) -> LargeInputs:
+    def to(
+        self, device: torch.device | str | None = None, dtype: torch.dtype | None = None
+    ) -> LargeInputs:
         """Return the inputs for another device or type; the arrays stay where they are."""
-        return replace(self, device=self.device if device is None else torch.device(device), dtype=dtype or self.dtype)
+        return replace(
+            self,
+            device=self.device if device is None else torch.device(device),
+            dtype=dtype or self.dtype,
+        )
 
     def node_inputs(self, nodes: Tensor) -> Matrix:
         r"""Return :math:`H^0` of some nodes."""
@@ -137,7 +151,10 @@ class LargeInputs:
     def of_hops(self, hops: tuple[Structure, ...], rows: Tensor) -> Inputs:
         """Return the inputs of these hops, the first of which has ``rows``; as :meth:`Inputs.of_hops` does."""
         first = hops[0]
-        lists = (first.neighbors, *(part.gather for part in (first.relations, first.sources) if part is not None))
+        lists = (
+            first.neighbors,
+            *(part.gather for part in (first.relations, first.sources) if part is not None),
+        )
         reads = any(part.nnz for part in lists)
         nothing = torch.zeros(0, dtype=torch.int32, device=self.device)
         empty = torch.zeros(0, self.width, dtype=self.dtype, device=self.device)
@@ -147,7 +164,11 @@ class LargeInputs:
         return Inputs(
             structure=hops[-1],
             H0=self.node_inputs(rows),
-            AH0=empty if reads else self.neighbor_inputs(rows),  # a layer that reads neighbors adds up their states itself
+            AH0=empty
+            if reads
+            else self.neighbor_inputs(
+                rows
+            ),  # a layer that reads neighbors adds up their states itself
             graph_H0=empty,
             pool=pool,
             pool_t=pool,
@@ -165,7 +186,9 @@ class LargeInputs:
             if graphs.tobytes() not in found:
                 found[graphs.tobytes()] = self._labels_in(graphs, offset, node_labels)
         of_members = [found[graphs.tobytes()] for graphs in owners]
-        return torch.stack([node for node, _ in of_members]), torch.stack([edge for _, edge in of_members])
+        return torch.stack([node for node, _ in of_members]), torch.stack(
+            [edge for _, edge in of_members]
+        )
 
     def _labels_in(self, graphs: Any, offset: Any, node_labels: int) -> tuple[Tensor, Tensor]:
         node = torch.zeros(node_labels + 1, dtype=torch.bool)
@@ -176,18 +199,26 @@ class LargeInputs:
             rows = torch.from_numpy(numbers[np.isin(owner, graphs)])
             node[self.node_label[rows].clamp(max=node_labels).long()] = True
             entering = select_rows(self.structure.C_in, rows)
-            edge |= (entering > 0).any(0) if isinstance(entering, Tensor) else _columns_met(entering)
+            edge |= (
+                (entering > 0).any(0) if isinstance(entering, Tensor) else _columns_met(entering)
+            )
         return node[:node_labels], edge
 
     def _sums(self, lists: CSR) -> Matrix:
         """Return the sums of the inputs of the nodes in each row."""
-        features = None if self.node_features is None else self._feature_sums(lists, self.node_features)
+        features = (
+            None if self.node_features is None else self._feature_sums(lists, self.node_features)
+        )
         label, rows = self.node_label.index_select(0, lists.indices).numpy(), lists.shape[0]
         row = np.repeat(np.arange(rows), lists.indptr.diff().numpy())
         if self.labels > DENSE_LABELS:
-            return self._sparse(row[label < self.labels], label[label < self.labels], rows, features)
+            return self._sparse(
+                row[label < self.labels], label[label < self.labels], rows, features
+            )
         width = self.labels + 1  # the last is for labels that are not known
-        counts = np.bincount(row * width + np.minimum(label, self.labels), minlength=rows * width).reshape(rows, width)
+        counts = np.bincount(
+            row * width + np.minimum(label, self.labels), minlength=rows * width
+        ).reshape(rows, width)
         sums = torch.from_numpy(counts[:, : self.labels]).to(self.dtype)
         return (sums if features is None else torch.cat([sums, features], dim=1)).to(self.device)
 
@@ -203,8 +234,12 @@ class LargeInputs:
         if features is not None:
             matrix = hstack([matrix, csr_array(features.numpy())], format="csr")
         matrix.sort_indices()
-        indptr, indices = (torch.from_numpy(part.astype("int32")) for part in (matrix.indptr, matrix.indices))
-        return CSR(indptr, indices, torch.from_numpy(matrix.data).to(self.dtype), matrix.shape).to(self.device)
+        indptr, indices = (
+            torch.from_numpy(part.astype("int32")) for part in (matrix.indptr, matrix.indices)
+        )
+        return CSR(indptr, indices, torch.from_numpy(matrix.data).to(self.dtype), matrix.shape).to(
+            self.device
+        )
 
 
 def _stacked(parts: list[Matrix]) -> Matrix:
@@ -215,7 +250,12 @@ def _stacked(parts: list[Matrix]) -> Matrix:
     lengths = torch.cat([part.indptr.diff() for part in sparse])
     indptr = torch.cat([lengths.new_zeros(1), lengths.cumsum(0, dtype=lengths.dtype)])
     values = torch.cat([part.values for part in sparse if part.values is not None])
-    return CSR(indptr, torch.cat([part.indices for part in sparse]), values, (len(lengths), sparse[0].shape[1]))
+    return CSR(
+        indptr,
+        torch.cat([part.indices for part in sparse]),
+        values,
+        (len(lengths), sparse[0].shape[1]),
+    )
 
 
 def input_bytes(graphs: Graphs, dtype: torch.dtype) -> int:

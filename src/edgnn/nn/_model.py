@@ -21,7 +21,7 @@ from edgnn.nn._inputs import Inputs, Matrix
 from edgnn.nn._large_inputs import LargeInputs
 from edgnn.nn._parameters import Generators, Linear, glorot_, parameter
 from edgnn.nn._relational_conv import RelationalConv
-from edgnn.ops import constant_product
+from edgnn.nn.ops import constant_product
 
 ConvName = Literal["edgnn", "gnn", "joint", "rgcn", "gine"]
 CONVS = ("edgnn", "gnn", "joint", "rgcn", "gine")
@@ -68,7 +68,9 @@ class Model(nn.Module):
     ) -> None:
         super().__init__()
         if conv not in CONVS:
-            raise ModelError(f"conv={conv!r}: choose one of {', '.join(map(repr, CONVS))}{suggestion(conv, CONVS)}")
+            raise ModelError(
+                f"conv={conv!r}: choose one of {', '.join(map(repr, CONVS))}{suggestion(conv, CONVS)}"
+            )
         for name, number in (("layers", layers), ("hidden", hidden)):
             if number < 1:
                 raise ModelError(f"{name}={number}: at least 1 is needed")
@@ -78,10 +80,20 @@ class Model(nn.Module):
             raise ModelError(
                 "cells are weights of the first layer of 'joint' and 'rgcn' on one-hot labels: leave them out here"
             )
-        self.members, self.input_dim, self.node_labels = members, node_labels + node_features, node_labels
-        self.embedding = None if embedding is None else parameter(self.input_dim, embedding, members=members)
+        self.members, self.input_dim, self.node_labels = (
+            members,
+            node_labels + node_features,
+            node_labels,
+        )
+        self.embedding = (
+            None if embedding is None else parameter(self.input_dim, embedding, members=members)
+        )
         first = self.input_dim if embedding is None else embedding
-        widths = [first] + [hidden] * (layers if last is None else layers - 1) + ([] if last is None else [last])
+        widths = (
+            [first]
+            + [hidden] * (layers if last is None else layers - 1)
+            + ([] if last is None else [last])
+        )
         options: dict[str, Any] = {
             "edge_features": 0 if conv == "gnn" else edge_features,
             "direction": direction,
@@ -96,9 +108,15 @@ class Model(nn.Module):
         inner = {"activation": activation, "dropout": dropout, "batch_norm": batch_norm}
         self.convs: Any = nn.ModuleList()
         for number, (in_dim, out_dim) in enumerate(pairwise(widths)):
-            of_layer = {"activation": "identity", "dropout": None} if last is not None and number == layers - 1 else inner
+            of_layer = (
+                {"activation": "identity", "dropout": None}
+                if last is not None and number == layers - 1
+                else inner
+            )
             own: dict[str, Any] = {} if number or cells is None else {"cells": cells}
-            self.convs.append(_KINDS[conv](in_dim, out_dim, edge_labels, **options, **of_layer, **own))
+            self.convs.append(
+                _KINDS[conv](in_dim, out_dim, edge_labels, **options, **of_layer, **own)
+            )
         self.scaled = scaled
         if scaled:
             shape = (outputs,) if members is None else (members, outputs)
@@ -137,7 +155,9 @@ class Model(nn.Module):
         node_labels (M, L), edge_labels (M, \|Z\|)
         """
         for weight, forgotten in self._label_rows(node_labels, edge_labels):
-            weight.masked_fill_(forgotten.view(*forgotten.shape, *[1] * (weight.dim() - forgotten.dim())), 0.0)
+            weight.masked_fill_(
+                forgotten.view(*forgotten.shape, *[1] * (weight.dim() - forgotten.dim())), 0.0
+            )
 
     def _label_rows(self, node: Tensor, edge: Tensor) -> list[tuple[Tensor, Tensor]]:
         """Return weights with what to forget among their first rows."""
@@ -148,18 +168,30 @@ class Model(nn.Module):
         elif isinstance(first, RelationalConv):
             rows.append((first.W1[..., :labels, :], node))
             of_label, cells = first.W.movedim(-2, -3), first.cells
-            rows.append((of_label[..., :labels, :, :], node) if cells is None else (first.W, node[..., cells % labels]))
+            rows.append(
+                (of_label[..., :labels, :, :], node)
+                if cells is None
+                else (first.W, node[..., cells % labels])
+            )
         elif isinstance(first, GNNConv):
             rows += [(first.W1[..., :labels, :], node), (first.W2[..., :labels, :], node)]
         for conv in self.convs:
             if isinstance(conv, RelationalConv):
                 of_relation = both if conv.cells is None else both[..., conv.cells // labels]
-                rows.append((conv.W if conv.coefficients is None else conv.coefficients, of_relation))
+                rows.append(
+                    (conv.W if conv.coefficients is None else conv.coefficients, of_relation)
+                )
             elif isinstance(conv, GINEConv):
                 rows.append((conv.E, both))
             elif isinstance(conv, EdGNNConv):
-                weights = [conv.W3, conv.W4] if conv.edge_embedding is None else [conv.edge_embedding]
-                rows += [(weight[..., : edge.shape[-1], :], edge) for weight in weights if weight is not None]
+                weights = (
+                    [conv.W3, conv.W4] if conv.edge_embedding is None else [conv.edge_embedding]
+                )
+                rows += [
+                    (weight[..., : edge.shape[-1], :], edge)
+                    for weight in weights
+                    if weight is not None
+                ]
         return rows
 
     def _input(self, inputs: Inputs) -> Tensor | Known:
@@ -178,7 +210,9 @@ class Model(nn.Module):
         first = self.convs[0]
         if self.embedding is not None or first.input_dropout:
             return False
-        return isinstance(first, GNNConv) or (isinstance(first, RelationalConv) and inputs.cells is not None)
+        return isinstance(first, GNNConv) or (
+            isinstance(first, RelationalConv) and inputs.cells is not None
+        )
 
     def _inputs(self, inputs: Inputs | Graphs) -> Inputs:
         if isinstance(inputs, Inputs):

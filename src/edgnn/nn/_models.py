@@ -36,8 +36,8 @@ class GraphModel(Model):
     layers, hidden : int
         How many layers, and how wide.
     conv : {"edgnn", "gnn", "joint", "rgcn", "gine"}
-        Eq. 4; Eq. 3, which ignores edge labels; weights per label and direction with sums (as strong as the ``joint``
-        refinement) or means (R-GCN); GINE.
+        Eq. 4; Eq. 3, which ignores edge labels; weights per label and direction with sums (as
+        strong as the ``joint`` refinement) or means (R-GCN); GINE.
     activation : str
         Name of :math:`\sigma`.
     dropout, input_dropout : float
@@ -47,7 +47,8 @@ class GraphModel(Model):
     bias : bool
         Whether layers have one; the paper's have none. The final linear map always does.
     embedding, edge_embedding : int, optional
-        Width of learned node and edge embeddings; one-hot without, but for ``"gine"``, whose nodes are embedded ``hidden`` wide.
+        Width of learned node and edge embeddings; one-hot without, but for ``"gine"``, whose nodes
+        are embedded ``hidden`` wide.
     readout : {"sum", "mean", "max"}
         How nodes are put together.
     include_input : bool
@@ -57,10 +58,12 @@ class GraphModel(Model):
     bases : int, optional
         For ``"joint"`` and ``"rgcn"``: number of basis matrices.
     cells : sequence of int, optional
-        For ``"joint"`` and ``"rgcn"`` on one-hot labels: the pairs of relation r and node label l that the first layer has weights
-        for, as r · node_labels + l; see :class:`~edgnn.nn.RelationalConv`.
+        For ``"joint"`` and ``"rgcn"`` on one-hot labels: the pairs of relation r and node label l
+        that the first layer has weights for, as r · node_labels + l; see
+        :class:`~edgnn.nn.RelationalConv`.
     scaled : bool
-        Keep a mean and a standard deviation for each output (regression), so that outputs come in the users' units.
+        Keep a mean and a standard deviation for each output (regression), so that outputs come in
+        the users' units.
     members : int, optional
         So many models at once.
 
@@ -70,9 +73,16 @@ class GraphModel(Model):
     """
 
     def __init__(
-        self, node_labels: int, edge_labels: int, outputs: int, *, readout: Readout = "sum", include_input: bool = True,
-        members: int | None = None, **options: Any,
-    ) -> None:  # fmt: skip
+        self,
+        node_labels: int,
+        edge_labels: int,
+        outputs: int,
+        *,
+        readout: Readout = "sum",
+        include_input: bool = True,
+        members: int | None = None,
+        **options: Any,
+    ) -> None:
         super().__init__(node_labels, edge_labels, outputs, members=members, **options)
         if readout not in ("sum", "mean", "max"):
             raise ModelError(f"readout={readout!r}: choose 'sum', 'mean' or 'max'")
@@ -81,9 +91,14 @@ class GraphModel(Model):
         width = sum(conv.out_dim for conv in self.convs) + of_input * include_input
         self.head = Linear(width, outputs, members=members)
         self.config = full_config(
-            self, options, node_labels=node_labels, edge_labels=edge_labels, outputs=outputs, readout=readout,
+            self,
+            options,
+            node_labels=node_labels,
+            edge_labels=edge_labels,
+            outputs=outputs,
+            readout=readout,
             include_input=include_input,
-        )  # fmt: skip
+        )
         self.reset_parameters()
 
     def forward(self, inputs: Inputs | Graphs, noise: Noise | None = None) -> Tensor:
@@ -94,14 +109,21 @@ class GraphModel(Model):
     def embed(self, inputs: Inputs | Graphs) -> Tensor:
         """Return the representation :math:`f_G` of every graph."""
         inputs = self._inputs(inputs)
-        parts = [part.to_dense(inputs.dtype) if isinstance(part, CSR) else part for part in self._readouts(inputs, None)]
+        parts = [
+            part.to_dense(inputs.dtype) if isinstance(part, CSR) else part
+            for part in self._readouts(inputs, None)
+        ]
         return torch.cat([part.expand(*parts[-1].shape[:-1], -1) for part in parts], dim=-1)
 
     def _readouts(self, inputs: Inputs, noise: Noise | None) -> list[Matrix]:
         x = self._input(inputs)
         parts: list[Matrix] = []
         if self.include_input:
-            parts.append(input_readout(inputs, self.readout) if isinstance(x, Known) else readout(x, inputs, self.readout))
+            parts.append(
+                input_readout(inputs, self.readout)
+                if isinstance(x, Known)
+                else readout(x, inputs, self.readout)
+            )
         for conv in self.convs:
             x = conv(x, inputs.structure, noise=noise, mask=inputs.mask)
             parts.append(readout(x, inputs, self.readout))
@@ -120,7 +142,8 @@ class NodeModel(Model):
     Parameters
     ----------
     head : {"linear", "conv"}
-        What gives the outputs: a linear map behind the layers, or the last of the layers itself, as in the authors' code.
+        What gives the outputs: a linear map behind the layers, or the last of the layers itself, as
+        in the authors' code.
     **options
         As of :class:`GraphModel`, but for the readout.
 
@@ -130,16 +153,29 @@ class NodeModel(Model):
     """
 
     def __init__(
-        self, node_labels: int, edge_labels: int, outputs: int, *, head: Literal["linear", "conv"] = "linear",
-        members: int | None = None, **options: Any,
-    ) -> None:  # fmt: skip
+        self,
+        node_labels: int,
+        edge_labels: int,
+        outputs: int,
+        *,
+        head: Literal["linear", "conv"] = "linear",
+        members: int | None = None,
+        **options: Any,
+    ) -> None:
         if head not in ("linear", "conv"):
             raise ModelError(f"head={head!r}: choose 'linear' or 'conv'")
         last = outputs if head == "conv" else None
         super().__init__(node_labels, edge_labels, outputs, members=members, last=last, **options)
         if head == "linear":
             self.head = Linear(self.convs[-1].out_dim, outputs, members=members)
-        self.config = full_config(self, options, node_labels=node_labels, edge_labels=edge_labels, outputs=outputs, head=head)
+        self.config = full_config(
+            self,
+            options,
+            node_labels=node_labels,
+            edge_labels=edge_labels,
+            outputs=outputs,
+            head=head,
+        )
         self.reset_parameters()
 
     def forward(self, inputs: Inputs | Graphs, noise: Noise | None = None) -> Tensor:

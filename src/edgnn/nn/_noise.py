@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 from torch.nn import functional
 
-from edgnn.ops import keep_mask, keys
+from edgnn.nn.ops import keep_mask, keys
 
 
 class Noise:
@@ -42,11 +42,18 @@ class Noise:
 
 
 def dropout(
-    x: Tensor, rate: float, training: bool, noise: Noise | None, nodes: Tensor | None = None, *, own_rate: bool = True
+    x: Tensor,
+    rate: float,
+    training: bool,
+    noise: Noise | None,
+    nodes: Tensor | None = None,
+    *,
+    own_rate: bool = True,
 ) -> Tensor:
     """Drop entries of ``x`` while training; with ``own_rate``, at the members' own rates where the noise has them.
 
-    ``nodes`` are the numbers of the rows (or more) among all nodes: what is dropped of a node does not depend on who is beside it.
+    ``nodes`` are the numbers of the rows (or more) among all nodes: what is dropped of a node does
+    not depend on who is beside it.
     """
     if not training:
         return x

@@ -9,7 +9,7 @@ import torch
 from torch import Generator, Tensor, nn
 
 from edgnn.graphs._csr import CSR
-from edgnn.ops import constant_product
+from edgnn.nn.ops import constant_product
 
 #: One generator per member; without them torch's own draws, as for any other module.
 Generators = Sequence[Generator] | None
@@ -26,7 +26,9 @@ def glorot_(weight: Tensor, generators: Generators = None, *, rows: int | None =
     _uniform_(weight, math.sqrt(6 / max((own if rows is None else rows) + columns, 1)), generators)
 
 
-def linear_(weights: Sequence[Tensor], generators: Generators = None, bias: Tensor | None = None) -> None:
+def linear_(
+    weights: Sequence[Tensor], generators: Generators = None, bias: Tensor | None = None
+) -> None:
     """Draw weights, and a bias, as torch does for one linear map of all their inputs side by side: U(−b, b), b² = 1 / inputs."""
     bound = 1 / math.sqrt(max(sum(weight.shape[-2] for weight in weights), 1))
     for weight in (*weights, *(() if bias is None else (bias,))):
@@ -47,7 +49,9 @@ def plus_product(total: Tensor | None, matrix: Tensor | CSR, weight: Tensor) -> 
     """Return ``total + matrix @ weight``, in place where shapes allow it: ``total`` must be the caller's to change."""
     if total is None:
         return constant_product(matrix, weight)
-    if isinstance(matrix, CSR) or total.dtype != weight.dtype:  # mixed precision multiplies in a type of its own
+    if (
+        isinstance(matrix, CSR) or total.dtype != weight.dtype
+    ):  # mixed precision multiplies in a type of its own
         return total.add_(constant_product(matrix, weight))
     matrix = matrix.to(weight.dtype)
     if weight.dim() == 2:
@@ -57,11 +61,19 @@ def plus_product(total: Tensor | None, matrix: Tensor | CSR, weight: Tensor) -> 
 
 def plus_products(total: Tensor | None, products: Sequence[tuple[Tensor | CSR, Tensor]]) -> Tensor:
     """Add several products; narrow blocks of members are put side by side first, since one product of them is faster."""
-    blocks = [(matrix, weight) for matrix, weight in products if isinstance(matrix, Tensor) and matrix.dim() == 3]
+    blocks = [
+        (matrix, weight)
+        for matrix, weight in products
+        if isinstance(matrix, Tensor) and matrix.dim() == 3
+    ]
     if len(blocks) > 1:
         matrices, weights = zip(*blocks, strict=True)
         total = plus_product(total, _side_by_side(matrices), torch.cat(weights, dim=-2))
-        products = [(matrix, weight) for matrix, weight in products if not (isinstance(matrix, Tensor) and matrix.dim() == 3)]
+        products = [
+            (matrix, weight)
+            for matrix, weight in products
+            if not (isinstance(matrix, Tensor) and matrix.dim() == 3)
+        ]
     for matrix, weight in products:
         total = plus_product(total, matrix, weight)
     assert total is not None
@@ -73,7 +85,11 @@ def _side_by_side(matrices: Sequence[Tensor]) -> Tensor:
     first = matrices[0]
     offset, storage = first.storage_offset(), first.untyped_storage().data_ptr()
     for matrix in matrices:
-        if (matrix.storage_offset(), matrix.untyped_storage().data_ptr(), matrix.stride()) != (offset, storage, first.stride()):
+        if (matrix.storage_offset(), matrix.untyped_storage().data_ptr(), matrix.stride()) != (
+            offset,
+            storage,
+            first.stride(),
+        ):
             return torch.cat(list(matrices), dim=-1)
         offset += matrix.shape[-1]
     if first.stride(-1) != 1:
@@ -89,7 +105,9 @@ class Linear(nn.Module):
     x : (…, n, in_dim) → (…, n, out_dim)
     """
 
-    def __init__(self, in_dim: int, out_dim: int, *, bias: bool = True, members: int | None = None) -> None:
+    def __init__(
+        self, in_dim: int, out_dim: int, *, bias: bool = True, members: int | None = None
+    ) -> None:
         super().__init__()
         self.in_dim, self.out_dim = in_dim, out_dim
         self.weight = parameter(in_dim, out_dim, members=members)

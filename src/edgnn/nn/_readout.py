@@ -11,7 +11,7 @@ from torch import Tensor
 from edgnn.errors import ModelError
 from edgnn.graphs._csr import CSR
 from edgnn.nn._inputs import Inputs, Matrix
-from edgnn.ops import sparse_product
+from edgnn.nn.ops import sparse_product
 
 Readout = Literal["sum", "mean", "max"]
 
@@ -41,7 +41,9 @@ def input_readout(inputs: Inputs, kind: Readout = "sum") -> Matrix:
             f"readout={kind!r} of so many one-hot labels is not offered: give the model an embedding, or include_input=False"
         )
     share = 1 / inputs.sizes.clamp(min=1).to(sums.values.dtype)
-    return replace(sums, values=sums.values * torch.repeat_interleave(share.flatten(), sums.indptr.diff()))
+    return replace(
+        sums, values=sums.values * torch.repeat_interleave(share.flatten(), sums.indptr.diff())
+    )
 
 
 def _maximum(x: Tensor, inputs: Inputs) -> Tensor:
@@ -54,7 +56,10 @@ def _maximum(x: Tensor, inputs: Inputs) -> Tensor:
 def _owner(inputs: Inputs, graphs: int) -> Tensor:
     """Return the graph of every node, within its member's block; padding belongs to one graph more."""
     pool_t = inputs.pool_t
-    there, owner = pool_t.indptr.diff() > 0, torch.full((pool_t.shape[0],), graphs, device=pool_t.indptr.device)
+    there, owner = (
+        pool_t.indptr.diff() > 0,
+        torch.full((pool_t.shape[0],), graphs, device=pool_t.indptr.device),
+    )
     if pool_t.nnz:
         listed = pool_t.indices[pool_t.indptr[:-1].clamp(max=pool_t.nnz - 1)].long() % graphs
         owner = torch.where(there, listed, owner)

@@ -15,7 +15,7 @@ from edgnn.graphs._structure import ListedBy
 from edgnn.nn._conv import Conv, Known, own_rows
 from edgnn.nn._noise import Noise, dropout
 from edgnn.nn._parameters import Generators, glorot_, parameter, plus_product, plus_products
-from edgnn.ops import relational_product, with_halo
+from edgnn.nn.ops import relational_product, with_halo
 
 
 class RelationalConv(Conv):
@@ -23,12 +23,14 @@ class RelationalConv(Conv):
 
     .. math:: f'(v) = \sigma\Big(f(v) W_1 + \sum_r \frac{1}{c_{v,r}} \sum_{u \in N_r(v)} f(u) W_r + b\Big)
 
-    A relation is an edge label and, with ``direction="both"``, a direction. With ``aggregate="mean"``, :math:`c_{v,r}` is the
-    number of edges of relation r at v, and the layer is R-GCN (Schlichtkrull et al. 2018); with ``"sum"`` it is one, and the
-    layer tells apart whatever the ``joint`` refinement does. Edges are counted one by one, also parallel ones.
+    A relation is an edge label and, with ``direction="both"``, a direction. With
+    ``aggregate="mean"``, :math:`c_{v,r}` is the number of edges of relation r at v, and the layer
+    is R-GCN (Schlichtkrull et al. 2018); with ``"sum"`` it is one, and the layer tells apart
+    whatever the ``joint`` refinement does. Edges are counted one by one, also parallel ones.
 
-    States are added up per (relation, node) first and multiplied then, one product per relation. Where nodes are known by their
-    labels alone, as at the first layer, the sum over neighbors is one product with constant counts instead.
+    States are added up per (relation, node) first and multiplied then, one product per relation.
+    Where nodes are known by their labels alone, as at the first layer, the sum over neighbors is
+    one product with constant counts instead.
 
     Parameters
     ----------
@@ -41,11 +43,13 @@ class RelationalConv(Conv):
     bases : int, optional
         Make every :math:`W_r` a learned combination of so many matrices.
     cells : sequence of int, optional
-        Have weights only for these pairs of relation r and neighbor's label l, as r · in_dim + l, rising, a row of ``W`` each.
-        They are drawn from the distribution that all would be drawn from. A pair that occurs in no graph has no influence, so on
-        one-hot labels the layer is the same, and smaller where labels are many. Not with ``bases``.
+        Have weights only for these pairs of relation r and neighbor's label l, as r · in_dim + l,
+        rising, a row of ``W`` each. They are drawn from the distribution that all would be drawn
+        from. A pair that occurs in no graph has no influence, so on one-hot labels the layer is the
+        same, and smaller where labels are many. Not with ``bases``.
     **options
-        As of :class:`~edgnn.nn.GNNConv`, and ``edge_features``, whose sums over edges get weights of their own.
+        As of :class:`~edgnn.nn.GNNConv`, and ``edge_features``, whose sums over edges get weights
+        of their own.
 
     Shapes
     ------
@@ -69,18 +73,33 @@ class RelationalConv(Conv):
         if aggregate not in ("sum", "mean"):
             raise ModelError(f"aggregate={aggregate!r}: choose 'sum' or 'mean'")
         if cells is not None and bases is not None:
-            raise ModelError("cells are rows of weights per relation, and with bases there are none: leave out one of them")
+            raise ModelError(
+                "cells are rows of weights per relation, and with bases there are none: leave out one of them"
+            )
         self.aggregate, members = aggregate, self.members
         sides = 2 if self.direction == "both" else 1
         self.num_relations = num_edge_labels * sides
         self.W1 = parameter(in_dim, out_dim, members=members)
-        # numbers, not weights: they are there also where a model is only outlined, on the meta device
-        self._cells = torch.as_tensor(() if cells is None else cells, dtype=torch.int64, device="cpu")
+        # numbers, not weights: they are there also where a model is only outlined, on the meta
+        # device
+        self._cells = torch.as_tensor(
+            () if cells is None else cells, dtype=torch.int64, device="cpu"
+        )
         self.cells = None if cells is None else self._cells
-        shape = (self.num_relations if bases is None else bases, in_dim, out_dim) if cells is None else (len(cells), out_dim)
+        shape = (
+            (self.num_relations if bases is None else bases, in_dim, out_dim)
+            if cells is None
+            else (len(cells), out_dim)
+        )
         self.W = parameter(*shape, members=members)
-        self.coefficients = None if bases is None else parameter(self.num_relations, bases, members=members)
-        self.W_features = parameter(sides * self.edge_features, out_dim, members=members) if self.edge_features else None
+        self.coefficients = (
+            None if bases is None else parameter(self.num_relations, bases, members=members)
+        )
+        self.W_features = (
+            parameter(sides * self.edge_features, out_dim, members=members)
+            if self.edge_features
+            else None
+        )
         self.reset_parameters()
 
     def reset_parameters(self, generators: Generators = None) -> None:
@@ -97,7 +116,9 @@ class RelationalConv(Conv):
     def relation_weights(self) -> Tensor:
         """Return :math:`W_r` for every relation, shape (…, R, in_dim, out_dim); pairs that are no cells have zeros."""
         if self.cells is not None:
-            full = self.W.new_zeros(*self.W.shape[:-2], self.num_relations * self.in_dim, self.out_dim)
+            full = self.W.new_zeros(
+                *self.W.shape[:-2], self.num_relations * self.in_dim, self.out_dim
+            )
             full = full.index_copy(-2, self._cells_beside(full), self.W)
             return full.view(*full.shape[:-2], self.num_relations, self.in_dim, self.out_dim)
         if self.coefficients is None:
@@ -124,7 +145,9 @@ class RelationalConv(Conv):
             )
         self._check_features(structure)
 
-    def _sum(self, x: Tensor | Known, structure: Structure, noise: Noise | None, mask: Tensor | None) -> Tensor:
+    def _sum(
+        self, x: Tensor | Known, structure: Structure, noise: Noise | None, mask: Tensor | None
+    ) -> Tensor:
         dropping = self.training and self.input_dropout > 0
         if isinstance(x, Known) and x.cells is not None and not dropping:
             met = x.cells.means if self.aggregate == "mean" else x.cells.sums
@@ -132,12 +155,19 @@ class RelationalConv(Conv):
         else:
             x = x.dense(self.W1.dtype) if isinstance(x, Known) else x
             total = self._of_states(
-                dropout(x, self.input_dropout, dropping, noise, structure.nodes, own_rate=False) if dropping else x, structure
+                dropout(x, self.input_dropout, dropping, noise, structure.nodes, own_rate=False)
+                if dropping
+                else x,
+                structure,
             )
         if self.W_features is not None and structure.F_in is not None:
-            total = plus_product(total, structure.F_in, self.W_features[..., : self.edge_features, :])
+            total = plus_product(
+                total, structure.F_in, self.W_features[..., : self.edge_features, :]
+            )
             if structure.F_out is not None:
-                total = plus_product(total, structure.F_out, self.W_features[..., self.edge_features :, :])
+                total = plus_product(
+                    total, structure.F_out, self.W_features[..., self.edge_features :, :]
+                )
         return total
 
     def _cell_weights(self, cells: Cells) -> Tensor:
@@ -156,5 +186,7 @@ class RelationalConv(Conv):
         relations = structure.relations
         assert relations is not None
         x = with_halo(x, structure.halo)
-        received = relational_product(x, self.relation_weights(), relations, mean=self.aggregate == "mean")
+        received = relational_product(
+            x, self.relation_weights(), relations, mean=self.aggregate == "mean"
+        )
         return plus_product(received, own_rows(x, structure), self.W1)

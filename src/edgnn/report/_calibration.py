@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from edgnn.draw import draw_reliability
 from edgnn.evaluation import Evaluation
 from edgnn.report._html import Html, section, table, tag
 from edgnn.report._numbers import number
+from edgnn.report.draw import draw_reliability
 
 _Array = np.ndarray[Any, Any]
 _BINS = 10
@@ -24,7 +24,15 @@ def calibration_section(evaluation: Evaluation) -> list[Html]:
     rows = []
     for place, mean, share, count in groups:
         limits = f"{100 * place // _BINS} to {100 * (place + 1) // _BINS}"
-        rows.append((limits, f"{count:,}", number(mean, True), number(share, True), number(share - mean, True)))
+        rows.append(
+            (
+                limits,
+                f"{count:,}",
+                number(mean, True),
+                number(share, True),
+                number(share - mean, True),
+            )
+        )
     points = [(100 * mean, 100 * share, count) for _, mean, share, count in groups]
     classes = evaluation.task == "classes"
     told = "probability of the predicted class (%)" if classes else "probability of the label (%)"
@@ -32,13 +40,20 @@ def calibration_section(evaluation: Evaluation) -> list[Html]:
     return [
         section(
             "Calibration",
-            tag("p", f"On average a probability is {number(off, True)} points off what happens (expected calibration error)."),
+            tag(
+                "p",
+                f"On average a probability is {number(off, True)} points off what happens (expected calibration error).",
+            ),
             tag(
                 "figure",
                 Html(draw_reliability(points, title="Calibration", y_label=outcome, width=260)),
                 tag("figcaption", _CAPTION),
             ),
-            table((told, "predictions", "on average (%)", outcome, "difference"), rows, class_="numbers"),
+            table(
+                (told, "predictions", "on average (%)", outcome, "difference"),
+                rows,
+                class_="numbers",
+            ),
             tag(
                 "p",
                 "Differences near 0 are what one hopes for; small groups vary by chance.",
@@ -51,7 +66,8 @@ def calibration_section(evaluation: Evaluation) -> list[Html]:
 def reliability(evaluation: Evaluation) -> tuple[list[tuple[int, float, float, int]], float]:
     """Return groups of predictions of similar probability, and the expected calibration error.
 
-    A group is its number (0 to 9, by tens of percent), the mean of its probabilities, the share that came true, and its size.
+    A group is its number (0 to 9, by tens of percent), the mean of its probabilities, the share
+    that came true, and its size.
     """
     pairs = [_said_and_true(evaluation, place) for place in range(len(evaluation.splits))]
     said, true = (np.concatenate([pair[side] for pair in pairs]) for side in (0, 1))

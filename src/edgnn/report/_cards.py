@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from edgnn.draw import draw_reliability
-from edgnn.draw._svg import short_iri
 from edgnn.report._calibration import reliability
 from edgnn.report._chosen import choices
 from edgnn.report._html import Cell, Html, folded, part, scrolled, sortable, table, tag
 from edgnn.report._numbers import number
 from edgnn.report._predictions import confusion_matrix
 from edgnn.report._results import computed_entries
+from edgnn.report.draw import draw_reliability
+from edgnn.report.draw._svg import short_iri
 
 if TYPE_CHECKING:
-    from edgnn.experiments import Entry, TableSummary
+    from edgnn.studies import Entry, TableSummary
 
 _MOST_CLASSES = 12
 _LONGEST_NAME = 28
@@ -39,7 +39,10 @@ def chosen_part(summary: TableSummary) -> list[Html]:
     """Return what rows chose inside the training parts, and how often; nothing where nothing was chosen."""
     entries = computed_entries(summary)
     searches = [entry for entry in entries if _is_search(entry)]
-    folds = [folded(f"{entry.row.title} on {entry.dataset}: the search", _search(entry)) for entry in searches]
+    folds = [
+        folded(f"{entry.row.title} on {entry.dataset}: the search", _search(entry))
+        for entry in searches
+    ]
     rows = [
         (entry.row.title, entry.dataset, name, told)
         for entry in entries
@@ -47,14 +50,21 @@ def chosen_part(summary: TableSummary) -> list[Html]:
         for name, told in choices(entry.evaluation)
     ]
     listed = (
-        [folded("Other choices, by model and data set", table(("model", "data set", "setting", "values"), rows))]
+        [
+            folded(
+                "Other choices, by model and data set",
+                table(("model", "data set", "setting", "values"), rows),
+            )
+        ]
         if rows
         else []
     )
     if not folds and not listed:
         return []
     note = "Chosen anew in every split, by what its training part alone can tell."
-    return [part("Chosen inside the training parts", tag("p", note, class_="note"), *folds, *listed)]
+    return [
+        part("Chosen inside the training parts", tag("p", note, class_="note"), *folds, *listed)
+    ]
 
 
 def _card(entry: Entry) -> Html:
@@ -85,22 +95,28 @@ def _is_search(entry: Entry) -> bool:
 def _search(entry: Entry) -> Html:
     """Return a line for each candidate: its validation loss, how often it was chosen, what it would have given."""
     lines = [_candidate(row) for row in search_rows(entry)]
-    caption = (
-        f"Candidates of {entry.row.title} on {entry.dataset}, in {len(entry.evaluation.splits)} splits; accuracies in percent"
-    )
-    head = ["candidate", "chosen", "validation loss", "training accuracy", "test accuracy, seen by no choice"]
+    caption = f"Candidates of {entry.row.title} on {entry.dataset}, in {len(entry.evaluation.splits)} splits; accuracies in percent"
+    head = [
+        "candidate",
+        "chosen",
+        "validation loss",
+        "training accuracy",
+        "test accuracy, seen by no choice",
+    ]
     return sortable(caption, head, lines)
 
 
 def search_rows(entry: Entry) -> list[dict[str, Any]]:
     """Return the search of an entry as plain values, one row per candidate; none if there was no search."""
-    from edgnn.experiments._nested import search_table
+    from edgnn.studies._nested import search_table
 
     return search_table(entry.evaluation) if _is_search(entry) else []
 
 
 def _candidate(row: dict[str, Any]) -> list[Cell]:
-    loss, training, accuracy = (float(row[name]) for name in ("valid_loss", "training_accuracy", "accuracy"))
+    loss, training, accuracy = (
+        float(row[name]) for name in ("valid_loss", "training_accuracy", "accuracy")
+    )
     return [
         Cell(row["candidate"]),
         Cell(str(row["chosen"]), row["chosen"]),
@@ -112,4 +128,6 @@ def _candidate(row: dict[str, Any]) -> list[Cell]:
 
 def _short(names: Sequence[str]) -> list[str]:
     short = [short_iri(name) for name in names]
-    return [name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…" for name in short]
+    return [
+        name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…" for name in short
+    ]

@@ -24,7 +24,11 @@ def chosen_section(evaluation: Evaluation) -> list[Html]:
 def choices(evaluation: Evaluation) -> list[tuple[str, str]]:
     """Return the name of each choice, and its values with how many splits made them."""
     told = [outcome.chosen for outcome in evaluation.outcomes if outcome.chosen]
-    names = [name for name in dict.fromkeys(name for choice in told for name in choice) if name not in _JUDGED]
+    names = [
+        name
+        for name in dict.fromkeys(name for choice in told for name in choice)
+        if name not in _JUDGED
+    ]
     rows = []
     for name in names:
         counts = Counter(shown(choice[name]) for choice in told if name in choice).most_common()

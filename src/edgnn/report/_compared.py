@@ -13,13 +13,15 @@ from edgnn.evaluation import Evaluation, Metric
 from edgnn.evaluation._plain import plain
 from edgnn.evaluation._same import difference_of
 from edgnn.evaluation._summary import Summary
-from edgnn.experiments import Entry, Row, Table, TableSummary
 from edgnn.io._files import Path_
 from edgnn.report._comparisons import Pair, compared, measured
 from edgnn.report._errors import ReportError
 from edgnn.report._evaluation_file import EvaluationFile, read_evaluation_file
+from edgnn.studies import Entry, Row, Table, TableSummary
 
-_EXPECTED = "several files are compared where each is the JSON file of an evaluation (edgnn evaluate --out)"
+_EXPECTED = (
+    "several files are compared where each is the JSON file of an evaluation (edgnn evaluate --out)"
+)
 _SAME = "evaluate all on the same data with the same --protocol, --runs, --test and --seed"
 
 
@@ -71,7 +73,8 @@ class Compared:
             "data": self.data,
             "metric": self.metric.name,
             "models": [
-                {"model": entry.row.title, "file": str(file)} | _figures(entry.evaluation[self.metric.name])
+                {"model": entry.row.title, "file": str(file)}
+                | _figures(entry.evaluation[self.metric.name])
                 for entry, file in zip(self.entries, self.files, strict=True)
             ],
             "compared_with": self.summary.rows[0].title,
@@ -92,7 +95,9 @@ def compare_files(sources: Sequence[Path_]) -> Compared:
         raise ReportError(f"a comparison needs two files at least, not {len(places)}")
     for number, place in enumerate(places):
         if not place.is_file():
-            raise ReportError(f"{f'{place} is a folder' if place.exists() else f'there is no {place}'}; {_EXPECTED}")
+            raise ReportError(
+                f"{f'{place} is a folder' if place.exists() else f'there is no {place}'}; {_EXPECTED}"
+            )
         if place.resolve() in [other.resolve() for other in places[:number]]:
             raise ReportError(f"{place} is named twice; name each evaluation once")
     files = [read_evaluation_file(place, _EXPECTED) for place in places]
@@ -100,9 +105,14 @@ def compare_files(sources: Sequence[Path_]) -> Compared:
         _check_same(files[0], file)
     metrics = _common_metrics(files)
     data = ", ".join(dict.fromkeys(Path(file.data or file.path.stem).name for file in files))
-    rows = [Row(id=name, title=name, says="", model=file.model) for name, file in zip(_names(files), files, strict=True)]
+    rows = [
+        Row(id=name, title=name, says="", model=file.model)
+        for name, file in zip(_names(files), files, strict=True)
+    ]
     entries = {
-        (row.id, data): _entry(row, data, file, _alike(file.evaluation, metrics, files[0].evaluation))
+        (row.id, data): _entry(
+            row, data, file, _alike(file.evaluation, metrics, files[0].evaluation)
+        )
         for row, file in zip(rows, files, strict=True)
     }
     table = Table("comparison", f"Models on {data}", "", (data,), tuple(rows), paper=False)
@@ -116,7 +126,9 @@ def _check_same(first: EvaluationFile, other: EvaluationFile) -> None:
     if not differs and names != first.evaluation.class_names:
         differs = f"the classes {preview(names)}, not {preview(first.evaluation.class_names)}"
     if differs:
-        raise ReportError(f"{other.path} cannot be compared with {first.path}: it has {differs}; {_SAME}")
+        raise ReportError(
+            f"{other.path} cannot be compared with {first.path}: it has {differs}; {_SAME}"
+        )
 
 
 def _common_metrics(files: Sequence[EvaluationFile]) -> tuple[str, ...]:
@@ -143,7 +155,10 @@ def _alike(evaluation: Evaluation, metrics: tuple[str, ...], first: Evaluation) 
 
 def _names(files: Sequence[EvaluationFile]) -> list[str]:
     """Return what the models are called; where two have one name, their files tell them apart."""
-    models = [str(file.model or file.evaluation.settings.get("estimator") or file.path.stem) for file in files]
+    models = [
+        str(file.model or file.evaluation.settings.get("estimator") or file.path.stem)
+        for file in files
+    ]
     stems = Counter((model, file.path.stem) for model, file in zip(models, files, strict=True))
     names = []
     for model, file in zip(models, files, strict=True):
@@ -166,11 +181,22 @@ def _entry(row: Row, data: str, file: EvaluationFile, evaluation: Evaluation) ->
 
 
 def _figures(found: Summary) -> dict[str, Any]:
-    return {name: getattr(found, name) for name in ("mean", "spread", "interval", "interval_kind", "majority")}
+    return {
+        name: getattr(found, name)
+        for name in ("mean", "spread", "interval", "interval_kind", "majority")
+    }
 
 
 def _difference(pair: Pair) -> dict[str, Any]:
     found = pair.comparison
     assert found is not None
-    told = {name: getattr(found, name) for name in ("difference", "interval", "p_value", "splits", "kind")}
-    return {"model": pair.row.title, **told, "corrected_p_value": pair.corrected, "verdict": pair.verdict}
+    told = {
+        name: getattr(found, name)
+        for name in ("difference", "interval", "p_value", "splits", "kind")
+    }
+    return {
+        "model": pair.row.title,
+        **told,
+        "corrected_p_value": pair.corrected,
+        "verdict": pair.verdict,
+    }

@@ -5,19 +5,27 @@ from __future__ import annotations
 from pathlib import Path
 
 from edgnn.evaluation import Evaluation, Summary
-from edgnn.experiments import Entry
 from edgnn.io._files import Path_
 from edgnn.report._cards import chosen_part, predictions_part
 from edgnn.report._compared import Compared
 from edgnn.report._comparisons import Pair, comparison_part, how_judged, told_gap, told_limits
 from edgnn.report._explain import BASELINE, computed, shape_of
 from edgnn.report._html import Cell, Html, folded, section, sortable, table, tag
-from edgnn.report._numbers import between, counted, duration, metric_name, number, p_text, plus_minus
+from edgnn.report._numbers import (
+    between,
+    counted,
+    duration,
+    metric_name,
+    number,
+    p_text,
+    plus_minus,
+)
 from edgnn.report._page import write_page
 from edgnn.report._pictures import estimate_part, scores_part
 from edgnn.report._study import environment_section, environments_of
 from edgnn.report._study_data import table_values
 from edgnn.report._study_words import dates_of, flat
+from edgnn.studies import Entry
 
 _PLACE = "comparison.html"
 _MOST_NAMES, _MOST_OPEN = 3, 15
@@ -38,9 +46,21 @@ def comparison_page(found: Compared, path: Path_ | None = None) -> Path:
     evaluation = first.evaluation
     body = [
         _short(found),
-        section("Results", tag("p", _parts(evaluation)), _results(found), *_others(found), estimate_part(summary)),
+        section(
+            "Results",
+            tag("p", _parts(evaluation)),
+            _results(found),
+            *_others(found),
+            estimate_part(summary),
+        ),
         section("Differences", *comparison_part(summary, found.pairs, first.row.id)),
-        section("Splits and predictions", scores_part(summary), *_predictions(found), *chosen_part(summary), class_="long"),
+        section(
+            "Splits and predictions",
+            scores_part(summary),
+            *_predictions(found),
+            *chosen_part(summary),
+            class_="long",
+        ),
         computed(evaluation, evaluation[found.metric.name]),
         _repeat(found),
         _settings(found),
@@ -53,20 +73,29 @@ def comparison_page(found: Compared, path: Path_ | None = None) -> Path:
         **table_values(summary, found.pairs, {}),
     }
     lead = (shape_of(evaluation), dates_of([summary], []))
-    write_page(place, title_of(found), " · ".join(part for part in lead if part), body, data, wide=True)
+    write_page(
+        place, title_of(found), " · ".join(part for part in lead if part), body, data, wide=True
+    )
     return place
 
 
 def title_of(found: Compared) -> str:
     """Return the heading: the models, if they are few, and the data."""
     names = [entry.row.title for entry in found.entries]
-    models = ", ".join(names[:-1]) + f" and {names[-1]}" if len(names) <= _MOST_NAMES else counted(len(names), "model")
+    models = (
+        ", ".join(names[:-1]) + f" and {names[-1]}"
+        if len(names) <= _MOST_NAMES
+        else counted(len(names), "model")
+    )
     return f"{models} on {found.data}"
 
 
 def _short(found: Compared) -> Html:
     first = found.entries[0].row.title
-    items = [tag("li", tag("strong", f"{pair.row.title} − {first}: "), _sentence(pair)) for pair in found.to_first]
+    items = [
+        tag("li", tag("strong", f"{pair.row.title} − {first}: "), _sentence(pair))
+        for pair in found.to_first
+    ]
     low = "" if found.metric.higher_is_better else " Lower is better."
     return section(
         f"In short: {metric_name(found.metric.name)}",
@@ -87,18 +116,29 @@ def _sentence(pair: Pair) -> str:
 
 
 def _parts(evaluation: Evaluation) -> str:
-    seen, test = (between([len(getattr(split, part)) for split in evaluation.splits]) for part in ("known", "test"))
+    seen, test = (
+        between([len(getattr(split, part)) for split in evaluation.splits])
+        for part in ("known", "test")
+    )
     return f"Each model learns from {seen} items, choosing epochs and settings among them, and is judged on {test} others."
 
 
 def _results(found: Compared) -> Html:
     percent, name = found.metric.percent, found.metric.name
-    best = (max if found.metric.higher_is_better else min)(entry.evaluation.mean for entry in found.entries)
+    best = (max if found.metric.higher_is_better else min)(
+        entry.evaluation.mean for entry in found.entries
+    )
     rows = [_line(entry, entry.evaluation[name], best) for entry in found.entries]
     first = found.entries[0].evaluation
     if all(entry.row.model != "majority" for entry in found.entries):
         unknown = [Cell("–", float("nan"))] * 5
-        rows.append([Cell(BASELINE[first.task]), Cell(number(first.majority, percent), first.majority), *unknown])
+        rows.append(
+            [
+                Cell(BASELINE[first.task]),
+                Cell(number(first.majority, percent), first.majority),
+                *unknown,
+            ]
+        )
     title = metric_name(name)
     caption = f"{title[:1].upper()}{title[1:]}{' in percent' * percent}; bold: the best mean"
     head = ["model", "mean ± spread", "95 % interval", "least", "greatest", "time", "training"]
@@ -135,12 +175,23 @@ def _others(found: Compared) -> list[Html]:
             limits = "" if low != low else f"{number(low, percent)} to {number(high, percent)}"
             cells.append(Cell(plus_minus(one.mean, one.spread, percent), one.mean, limits))
         rows.append([Cell(entry.row.title), *cells])
-    head = ["model", *(metric_name(name, found.entries[0].evaluation[name].metric.percent) for name in names)]
-    return [sortable("Further measures, mean ± spread and 95 % interval; differences of these are not tested", head, rows)]
+    head = [
+        "model",
+        *(metric_name(name, found.entries[0].evaluation[name].metric.percent) for name in names),
+    ]
+    return [
+        sortable(
+            "Further measures, mean ± spread and 95 % interval; differences of these are not tested",
+            head,
+            rows,
+        )
+    ]
 
 
 def _predictions(found: Compared) -> list[Html]:
-    return [predictions_part(found.summary)] if found.entries[0].evaluation.task == "classes" else []
+    return (
+        [predictions_part(found.summary)] if found.entries[0].evaluation.task == "classes" else []
+    )
 
 
 def _repeat(found: Compared) -> Html:
@@ -158,14 +209,23 @@ def _repeat(found: Compared) -> Html:
 
 def _settings(found: Compared) -> Html:
     """Return the settings side by side, those that differ first."""
-    told = [flat({name: value for name, value in entry.settings.items() if name != "command"}) for entry in found.entries]
+    told = [
+        flat({name: value for name, value in entry.settings.items() if name != "command"})
+        for entry in found.entries
+    ]
     names = list(dict.fromkeys(name for settings in told for name in settings))
     rows = {name: [settings.get(name, "–") for settings in told] for name in names}
     parts = []
     head = ("setting", *(entry.row.title for entry in found.entries))
     for title, same in (("Different", False), ("The same", True)):
-        lines = [(name, *values) for name, values in rows.items() if (len(set(values)) == 1) == same]
+        lines = [
+            (name, *values) for name, values in rows.items() if (len(set(values)) == 1) == same
+        ]
         if same:
             lines, head = [line[:2] for line in lines], ("setting", "all models")
-        parts += [folded(title, table(head, lines), open_=len(lines) <= _MOST_OPEN and not same)] if lines else []
+        parts += (
+            [folded(title, table(head, lines), open_=len(lines) <= _MOST_OPEN and not same)]
+            if lines
+            else []
+        )
     return section("Settings", *(parts or [tag("p", "The files do not say.")]), class_="long")

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from edgnn.draw import Estimate, draw_estimates
 from edgnn.errors import EvaluationError
 from edgnn.evaluation import Comparison, Evaluation, Metric, find_metric
 from edgnn.report._html import Cell, Html, markup, panels, part, sortable, tag
 from edgnn.report._numbers import between, gap, metric_name, p_text
+from edgnn.report.draw import Estimate, draw_estimates
 
 if TYPE_CHECKING:
-    from edgnn.experiments import Row, TableSummary
+    from edgnn.studies import Row, TableSummary
 
 #: Differences whose corrected p value is below this exceed the noise.
 LEVEL = 0.05
@@ -68,12 +68,21 @@ class Pair:
         if self.comparison.interval == (0, 0):
             return "no difference"
         up = find_metric(self.comparison.metric).higher_is_better
-        return "could be luck" if not self.beyond else "real: better" if (self.beyond > 0) == up else "real: worse"
+        return (
+            "could be luck"
+            if not self.beyond
+            else "real: better"
+            if (self.beyond > 0) == up
+            else "real: worse"
+        )
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """Return p values corrected for their number by Holm's step-down method; NaN stays and does not count."""
-    order = sorted((place for place, p in enumerate(p_values) if not math.isnan(p)), key=lambda place: p_values[place])
+    order = sorted(
+        (place for place, p in enumerate(p_values) if not math.isnan(p)),
+        key=lambda place: p_values[place],
+    )
     corrected, least = [math.nan] * len(p_values), 0.0
     for step, place in enumerate(order):
         least = max(least, min(1.0, (len(order) - step) * p_values[place]))
@@ -85,7 +94,10 @@ def common_runs(one: Evaluation, two: Evaluation) -> tuple[Evaluation, Evaluatio
     """Return both evaluations without the runs that only one of them has, and how many are left."""
     runs = [{split.repeat for split in evaluation.splits} for evaluation in (one, two)]
     both = runs[0] & runs[1]
-    kept = [evaluation if own == both else _only(evaluation, both) for evaluation, own in zip((one, two), runs, strict=True)]
+    kept = [
+        evaluation if own == both else _only(evaluation, both)
+        for evaluation, own in zip((one, two), runs, strict=True)
+    ]
     return kept[0], kept[1], len(both)
 
 
@@ -99,11 +111,18 @@ def compared(summary: TableSummary) -> dict[str, list[Pair]]:
                 if (one.id, dataset) in summary.entries and (two.id, dataset) in summary.entries:
                     pair = _pair(summary, one, two, dataset)
                     found[one.id, two.id, dataset] = pair
-                    found[two.id, one.id, dataset] = replace(pair, row=two, comparison=_turned(pair.comparison))
-    return {reference.id: _corrected([pair for key, pair in found.items() if key[1] == reference.id]) for reference in rows}
+                    found[two.id, one.id, dataset] = replace(
+                        pair, row=two, comparison=_turned(pair.comparison)
+                    )
+    return {
+        reference.id: _corrected([pair for key, pair in found.items() if key[1] == reference.id])
+        for reference in rows
+    }
 
 
-def comparison_part(summary: TableSummary, pairs: dict[str, list[Pair]], reference: str = _REFERENCE) -> list[Html]:
+def comparison_part(
+    summary: TableSummary, pairs: dict[str, list[Pair]], reference: str = _REFERENCE
+) -> list[Html]:
     """Return the part on paired comparisons, one piece for each reference; nothing where there is one row only."""
     rows = [row for row in summary.rows if pairs.get(row.id)]
     if not rows:
@@ -112,7 +131,12 @@ def comparison_part(summary: TableSummary, pairs: dict[str, list[Pair]], referen
     metric = measured(summary)
     what = "the accuracies" if metric.name == "accuracy" else metric_name(metric.name)
     pieces = [
-        tag("div", *_against(summary, row, pairs[row.id]), data_name=row.title, data_chosen="" if row is chosen else None)
+        tag(
+            "div",
+            *_against(summary, row, pairs[row.id]),
+            data_name=row.title,
+            data_chosen="" if row is chosen else None,
+        )
         for row in rows
     ]
     note = (
@@ -138,7 +162,10 @@ def pair_values(pairs: Sequence[Pair]) -> list[dict[str, Any]]:
         if pair.comparison is None:
             told["reason"] = pair.reason
         else:
-            told |= {name: getattr(pair.comparison, name) for name in ("difference", "interval", "p_value", "splits", "kind")}
+            told |= {
+                name: getattr(pair.comparison, name)
+                for name in ("difference", "interval", "p_value", "splits", "kind")
+            }
             told["corrected_p_value"] = pair.corrected
         found.append(told)
     return found
@@ -147,19 +174,40 @@ def pair_values(pairs: Sequence[Pair]) -> list[dict[str, Any]]:
 def _against(summary: TableSummary, reference: Row, pairs: list[Pair]) -> list[Html]:
     by_place = {(pair.row.id, pair.dataset): pair for pair in pairs}
     rows = [row for row in summary.rows if any(pair.row.id == row.id for pair in pairs)]
-    sets = [dataset for dataset in summary.datasets if any(pair.dataset == dataset for pair in pairs)]
-    lines = [[Cell(row.title), *(_cell(by_place.get((row.id, dataset))) for dataset in sets)] for row in rows]
-    items = [tag("li", tag("strong", f"{dataset}: "), _words([pair for pair in pairs if pair.dataset == dataset], reference))
-             for dataset in sets]  # fmt: skip
-    lost = list(dict.fromkeys(f"{pair.row.title} on {pair.dataset}: {pair.reason}." for pair in pairs if pair.reason))
-    drawn = [dataset for dataset in sets if any(pair.comparison for pair in pairs if pair.dataset == dataset)]
+    sets = [
+        dataset for dataset in summary.datasets if any(pair.dataset == dataset for pair in pairs)
+    ]
+    lines = [
+        [Cell(row.title), *(_cell(by_place.get((row.id, dataset))) for dataset in sets)]
+        for row in rows
+    ]
+    items = [
+        tag(
+            "li",
+            tag("strong", f"{dataset}: "),
+            _words([pair for pair in pairs if pair.dataset == dataset], reference),
+        )
+        for dataset in sets
+    ]
+    lost = list(
+        dict.fromkeys(
+            f"{pair.row.title} on {pair.dataset}: {pair.reason}." for pair in pairs if pair.reason
+        )
+    )
+    drawn = [
+        dataset
+        for dataset in sets
+        if any(pair.comparison for pair in pairs if pair.dataset == dataset)
+    ]
     metric = measured(summary)
     unit = "points" if metric.percent else metric_name(metric.name)
 
     def draw(dataset: str, width: int) -> str:
         here = [by_place[row.id, dataset] for row in rows if (row.id, dataset) in by_place]
         title = f"Differences to {reference.title} on {dataset}"
-        return draw_estimates([_estimate(pair) for pair in here], unit, width=width, line=0.0, title=title)
+        return draw_estimates(
+            [_estimate(pair) for pair in here], unit, width=width, line=0.0, title=title
+        )
 
     side = "right" if metric.higher_is_better else "left"
     caption = f"Dot: difference to {reference.title}; to the {side}, the other model is better. Line: 95 % interval. "
@@ -168,7 +216,11 @@ def _against(summary: TableSummary, reference: Row, pairs: list[Pair]) -> list[H
         tag("h4", f"Compared with {reference.title}"),
         tag("ul", *items, class_="said"),
         *([panels(draw, drawn, caption)] if drawn else []),
-        sortable(f"Difference to {reference.title} in {unit}; ▲ or ▼: beyond the noise", ["model", *sets], lines),
+        sortable(
+            f"Difference to {reference.title} in {unit}; ▲ or ▼: beyond the noise",
+            ["model", *sets],
+            lines,
+        ),
         *([tag("p", "Not compared: " + " ".join(lost), class_="note")] if lost else []),
     ]
 
@@ -177,10 +229,15 @@ def _words(pairs: list[Pair], reference: Row) -> Html:
     """Return which rows differ from the reference on a data set by more than the noise."""
     told = []
     for side, word in ((1, "above"), (-1, "below")):
-        names = [f"{pair.row.title} ({told_gap(pair.comparison)})"
-                 for pair in pairs if pair.comparison is not None and pair.beyond == side]  # fmt: skip
+        names = [
+            f"{pair.row.title} ({told_gap(pair.comparison)})"
+            for pair in pairs
+            if pair.comparison is not None and pair.beyond == side
+        ]
         if names:
-            told.append(f"{', '.join(names)} {'lies' if len(names) == 1 else 'lie'} {word} {reference.title}")
+            told.append(
+                f"{', '.join(names)} {'lies' if len(names) == 1 else 'lie'} {word} {reference.title}"
+            )
     rest = [pair for pair in pairs if not pair.beyond and pair.comparison is not None]
     for word, untold in (("within the noise", False), ("without a p value", True)):
         if names := [pair.row.title for pair in rest if math.isnan(pair.corrected) == untold]:
@@ -203,7 +260,11 @@ def how_judged(pairs: Sequence[Pair]) -> str:
     tested = sum(not math.isnan(pair.corrected) for pair in pairs)
     if not tested:
         return "No p value: there is one split, or one test part for all, whose choice is allowed for in accuracy only."
-    many = f" after Holm’s correction for {tested} comparisons; intervals are not corrected" if tested > 1 else ""
+    many = (
+        f" after Holm’s correction for {tested} comparisons; intervals are not corrected"
+        if tested > 1
+        else ""
+    )
     return f"Compared split by split. Real: p below {LEVEL}{many}."
 
 
@@ -230,7 +291,14 @@ def _estimate(pair: Pair) -> Estimate:
         return Estimate(pair.row.title, "–", math.nan)
     factor = 100 if find_metric(found.metric).percent else 1
     low, high = (factor * end for end in found.interval)
-    return Estimate(pair.row.title, told_gap(found), factor * found.difference, math.nan, (low, high), bool(pair.beyond))
+    return Estimate(
+        pair.row.title,
+        told_gap(found),
+        factor * found.difference,
+        math.nan,
+        (low, high),
+        bool(pair.beyond),
+    )
 
 
 def _pair(summary: TableSummary, one: Row, two: Row, dataset: str) -> Pair:
@@ -242,7 +310,12 @@ def _pair(summary: TableSummary, one: Row, two: Row, dataset: str) -> Pair:
     try:
         return Pair(one, dataset, first.paired(second), runs)
     except EvaluationError:
-        return Pair(one, dataset, None, reason=f"{one.title} and {two.title} were judged on different splits")
+        return Pair(
+            one,
+            dataset,
+            None,
+            reason=f"{one.title} and {two.title} were judged on different splits",
+        )
 
 
 def _turned(comparison: Comparison | None) -> Comparison | None:
@@ -253,7 +326,9 @@ def _turned(comparison: Comparison | None) -> Comparison | None:
 
 
 def _corrected(pairs: list[Pair]) -> list[Pair]:
-    values = holm([math.nan if pair.comparison is None else pair.comparison.p_value for pair in pairs])
+    values = holm(
+        [math.nan if pair.comparison is None else pair.comparison.p_value for pair in pairs]
+    )
     return [replace(pair, corrected=value) for pair, value in zip(pairs, values, strict=True)]
 
 
@@ -269,4 +344,10 @@ def _only(evaluation: Evaluation, repeats: set[int]) -> Evaluation:
 def _runs(pairs: dict[str, list[Pair]]) -> str:
     """Return over how many runs rows are compared, in words."""
     runs = [pair.runs for found in pairs.values() for pair in found if pair.comparison is not None]
-    return "the runs that both have" if not runs else f"the {between(runs)} runs that both have" if max(runs) > 1 else "one run"
+    return (
+        "the runs that both have"
+        if not runs
+        else f"the {between(runs)} runs that both have"
+        if max(runs) > 1
+        else "one run"
+    )

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from edgnn.draw import Band, draw_bands
 from edgnn.report._errors import ReportError
 from edgnn.report._html import Html, figure, section
 from edgnn.report._numbers import counted
+from edgnn.report.draw import Band, draw_bands
 
 _SERIES = {"train_loss": "training", "valid_loss": "validation"}
 _MOST = 400
@@ -38,14 +38,18 @@ class Curves:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
-        bands = {name: {"mean": band.middle, "p10": band.low, "p90": band.high} for name, band in self.series.items()}
+        bands = {
+            name: {"mean": band.middle, "p10": band.low, "p90": band.high}
+            for name, band in self.series.items()
+        }
         return {"epoch": self.epochs, "models": self.models, **bands}
 
 
 def curves_of(history: Iterable[Mapping[str, Any]] | None, most: int = _MOST) -> Curves | None:
     """Return the curves of a history, or ``None`` if it holds no losses.
 
-    Rows of the same epoch, as several fleets leave them, count together. Of more than ``most`` epochs, so many are kept.
+    Rows of the same epoch, as several fleets leave them, count together. Of more than ``most``
+    epochs, so many are kept.
     """
     losses: dict[int, dict[str, list[float]]] = {}
     for place, row in enumerate(history or ()):
@@ -57,7 +61,9 @@ def curves_of(history: Iterable[Mapping[str, Any]] | None, most: int = _MOST) ->
             known[name] += _numbers(row.get(name), int(epoch), name)
     epochs = sorted(losses)
     if len(epochs) > most:
-        epochs = [epochs[place] for place in np.linspace(0, len(epochs) - 1, most).round().astype(int)]
+        epochs = [
+            epochs[place] for place in np.linspace(0, len(epochs) - 1, most).round().astype(int)
+        ]
     bands = {name: _band([losses[epoch][name] for epoch in epochs]) for name in _SERIES}
     bands = {name: band for name, band in bands.items() if np.isfinite(band.middle).any()}
     models = max((len(losses[epoch][name]) for epoch in epochs for name in bands), default=0)
@@ -77,16 +83,26 @@ def curves_section(curves: Curves | None) -> list[Html]:
         )
     return [
         section(
-            "Learning curves", figure(lambda width: draw_bands(curves.epochs, shown, "epoch", "loss", width=width), caption)
+            "Learning curves",
+            figure(
+                lambda width: draw_bands(curves.epochs, shown, "epoch", "loss", width=width),
+                caption,
+            ),
         )
     ]
 
 
 def _numbers(values: Any, epoch: int, name: str) -> list[float]:
     try:
-        return np.atleast_1d(np.asarray([] if values is None else values, dtype=float)).ravel().tolist()
+        return (
+            np.atleast_1d(np.asarray([] if values is None else values, dtype=float))
+            .ravel()
+            .tolist()
+        )
     except (TypeError, ValueError):
-        raise ReportError(f"{name} of epoch {epoch} in the history is not a list of numbers") from None
+        raise ReportError(
+            f"{name} of epoch {epoch} in the history is not a list of numbers"
+        ) from None
 
 
 def _band(rows: list[list[float]]) -> Band:
@@ -94,6 +110,12 @@ def _band(rows: list[list[float]]) -> Band:
     for row in rows:
         values = np.array(row, dtype=float)
         values = values[np.isfinite(values)]
-        points.append((values.mean(), *np.percentile(values, _LIMITS)) if len(values) else (np.nan,) * 3)
-    middle, low, high = (list(map(float, column)) for column in zip(*points, strict=True)) if points else ([], [], [])
+        points.append(
+            (values.mean(), *np.percentile(values, _LIMITS)) if len(values) else (np.nan,) * 3
+        )
+    middle, low, high = (
+        (list(map(float, column)) for column in zip(*points, strict=True))
+        if points
+        else ([], [], [])
+    )
     return Band(middle, low, high)

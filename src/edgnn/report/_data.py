@@ -43,7 +43,8 @@ def evaluation_values(evaluation: Evaluation) -> dict[str, Any]:
 def read_report(path: Path_) -> dict[str, Any]:
     """Return the data of a page that this package has written.
 
-    Of an evaluation, ``"evaluation"`` is what :meth:`edgnn.evaluation.Evaluation.from_dict` reads if ``"complete"`` is true.
+    Of an evaluation, ``"evaluation"`` is what :meth:`edgnn.evaluation.Evaluation.from_dict` reads
+    if ``"complete"`` is true.
 
     Parameters
     ----------
@@ -59,5 +60,8 @@ def read_report(path: Path_) -> dict[str, Any]:
     except ValueError as error:
         raise FormatError(path, f"the data in this page is damaged ({error})") from None
     if not isinstance(values, dict) or values.get("format") != _FORMAT:
-        raise FormatError(path, f"the data in this page is not of format {_FORMAT}; update edgnn, or write the page again")
+        raise FormatError(
+            path,
+            f"the data in this page is not of format {_FORMAT}; update edgnn, or write the page again",
+        )
     return values

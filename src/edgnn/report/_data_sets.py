@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from edgnn.experiments import TABLES, table
 from edgnn.report._html import Cell, Html, section, sortable, tag
+from edgnn.studies import TABLES, table
 
 
 def data_set_tables(folder: Path, lost: list[str]) -> list[dict[str, Any]]:
@@ -23,7 +23,9 @@ def data_set_tables(folder: Path, lost: list[str]) -> list[dict[str, Any]]:
             data_set_section(document)
             found.append(document)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            lost.append(f"{path.name} cannot be read ({type(error).__name__}: {error}); `edgnn reproduce` writes it again.")
+            lost.append(
+                f"{path.name} cannot be read ({type(error).__name__}: {error}); `edgnn reproduce` writes it again."
+            )
     return found
 
 
@@ -37,14 +39,22 @@ def data_set_section(document: Mapping[str, Any]) -> Html:
     titles = list(dict.fromkeys(str(entry["title"]) for entry in document["entries"]))
     rows = []
     for name in document["datasets"]:
-        here = {str(entry["title"]): entry for entry in document["entries"] if entry["dataset"] == name}
+        here = {
+            str(entry["title"]): entry for entry in document["entries"] if entry["dataset"] == name
+        }
         rows.append([Cell(str(name)), *(_cell(here.get(title)) for title in titles)])
-    notes = [tag("p", f"* {name}: {note}.", class_="note") for name, note in document["notes"].items()]
+    notes = [
+        tag("p", f"* {name}: {note}.", class_="note") for name, note in document["notes"].items()
+    ]
     says = str(document["says"])
     caption = "Ours, with the paper’s number below; * where they differ"
     told = tag("p", f"{says[:1].upper()}{says[1:]}.")
     return section(
-        str(document["title"]), told, sortable(caption, ["data set", *titles], rows), *notes, id_=anchor_of(document)
+        str(document["title"]),
+        told,
+        sortable(caption, ["data set", *titles], rows),
+        *notes,
+        id_=anchor_of(document),
     )
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from edgnn.draw import Estimate, Strip, draw_estimates, draw_strips
 from edgnn.evaluation import Evaluation, Summary
 from edgnn.io._files import Path_
 from edgnn.report._calibration import calibration_section
@@ -23,6 +22,7 @@ from edgnn.report._html import Html, figure, pairs, section, table, tag
 from edgnn.report._numbers import counted, duration, metric_name, number, plus_minus, spread_text
 from edgnn.report._page import write_page
 from edgnn.report._predictions import confusion_section, points_section
+from edgnn.report.draw import Estimate, Strip, draw_estimates, draw_strips
 
 _MOST_ROWS = 25
 _MOST_DOTS = 500
@@ -51,10 +51,11 @@ def write_evaluation_report(
     title : str
         The heading.
     paper : pair of float, optional
-        Mean and spread (``None``: not known) the paper has for the same set and metric. For metrics that are read in percent, a
-        mean above 1 is percent.
+        Mean and spread (``None``: not known) the paper has for the same set and metric. For metrics
+        that are read in percent, a mean above 1 is percent.
     settings : mapping
-        What the reader needs to know of how it was made; ``"command"`` is the command that repeats it.
+        What the reader needs to know of how it was made; ``"command"`` is the command that repeats
+        it.
     environment : mapping
         From :func:`edgnn.training.environment`.
     seconds : float
@@ -63,7 +64,9 @@ def write_evaluation_report(
         ``epoch``, ``train_loss`` and ``valid_loss`` (one number per model) of each epoch.
     """
     if not isinstance(evaluation, Evaluation):
-        raise ReportError(f"a report needs an Evaluation, as evaluate returns it, not {type(evaluation).__name__}")
+        raise ReportError(
+            f"a report needs an Evaluation, as evaluate returns it, not {type(evaluation).__name__}"
+        )
     for name, given in (("settings", settings), ("environment", environment)):
         if not isinstance(given, Mapping):
             raise ReportError(f"{name} is a table of names and values, not {given!r}")
@@ -84,20 +87,30 @@ def write_evaluation_report(
         *([section("Settings", pairs(told), class_="long")] if told else []),
         *([section("Environment", pairs(environment), class_="long")] if environment else []),
     ]
-    known = {"kind": "evaluation", "seconds": seconds, "paper": published, "settings": settings, "environment": environment}
+    known = {
+        "kind": "evaluation",
+        "seconds": seconds,
+        "paper": published,
+        "settings": settings,
+        "environment": environment,
+    }
     day = str(environment.get("date", ""))[:10]
     lead = " · ".join(part for part in (shape_of(evaluation), duration(seconds), day) if part)
     write_page(path, title, lead, body, {**known, "curves": curves and curves.to_dict(), **values})
 
 
-def _published(paper: tuple[float, float | None] | None, summary: Summary) -> tuple[float, float] | None:
+def _published(
+    paper: tuple[float, float | None] | None, summary: Summary
+) -> tuple[float, float] | None:
     """Return the paper's figure in the unit of the metric."""
     if paper is None:
         return None
     try:
         mean, spread = (math.nan if value is None else float(value) for value in paper)
     except (TypeError, ValueError):
-        raise ReportError(f"paper={paper!r}: give its mean and its spread, such as (0.869, 0.010)") from None
+        raise ReportError(
+            f"paper={paper!r}: give its mean and its spread, such as (0.869, 0.010)"
+        ) from None
     return (mean / 100, spread / 100) if summary.metric.percent and mean > 1 else (mean, spread)
 
 
@@ -108,12 +121,24 @@ def _result(evaluation: Evaluation, summary: Summary, paper: tuple[float, float]
     rows.append((BASELINE[evaluation.task], summary.majority, math.nan, _NONE))
     texts = [plus_minus(mean, spread, percent) for _, mean, spread, _ in rows]
     figures = [
-        tag("div", tag("dt", name), tag("dd", text + " %" * percent), class_=None if place else "main")
+        tag(
+            "div",
+            tag("dt", name),
+            tag("dd", text + " %" * percent),
+            class_=None if place else "main",
+        )
         for place, ((name, *_), text) in enumerate(zip(rows, texts, strict=True))
     ]
     factor = 100 if percent else 1
     estimates = [
-        Estimate(name, text, factor * mean, factor * spread, (factor * ends[0], factor * ends[1]), main=name == "this run")
+        Estimate(
+            name,
+            text,
+            factor * mean,
+            factor * spread,
+            (factor * ends[0], factor * ends[1]),
+            main=name == "this run",
+        )
         for (name, mean, spread, ends), text in zip(rows, texts, strict=True)
     ]
     axis = metric_name(summary.metric.name, percent)
@@ -135,15 +160,17 @@ def _scores(evaluation: Evaluation, summary: Summary) -> Html:
     axis = metric_name(summary.metric.name, percent)
     bounds = (factor * summary.metric.bounds[0], factor * summary.metric.bounds[1])
     rows = len(strips) > 1
-    draw = partial(draw_strips, strips, axis, line=factor * summary.mean if rows else math.nan, bounds=bounds)
+    draw = partial(
+        draw_strips, strips, axis, line=factor * summary.mean if rows else math.nan, bounds=bounds
+    )
     caption = (
-        "Dot: one split" + (f" ({_MOST_DOTS} of {len(summary.scores):,} are drawn)" if thinned else "") + ". Upright bar: mean"
+        "Dot: one split"
+        + (f" ({_MOST_DOTS} of {len(summary.scores):,} are drawn)" if thinned else "")
+        + ". Upright bar: mean"
     )
     caption += " of the repeat. Dashed line: mean of the whole run." if rows else "."
     gone = int(np.isnan(summary.scores).sum())
-    lost = (
-        f"{gone} of {counted(len(summary.scores), 'score')} cannot be told (the test part does not allow it) and are left out."
-    )
+    lost = f"{gone} of {counted(len(summary.scores), 'score')} cannot be told (the test part does not allow it) and are left out."
     means = [number(mean, percent) for mean in summary.repeat_means.tolist()]
     listed = tag("p", tag("strong", "Means of the repeats: "), ", ".join(means), class_="note")
     return section(
@@ -160,20 +187,37 @@ def _strips(evaluation: Evaluation, summary: Summary, factor: float) -> tuple[li
     scores = (factor * summary.scores).tolist()
     splits = evaluation.splits
     shown = [number(score, summary.metric.percent) for score in summary.scores.tolist()]
-    titles = [f"repeat {split.repeat + 1}, fold {split.fold + 1}: {text}" for split, text in zip(splits, shown, strict=True)]
+    titles = [
+        f"repeat {split.repeat + 1}, fold {split.fold + 1}: {text}"
+        for split, text in zip(splits, shown, strict=True)
+    ]
     repeats = sorted({split.repeat for split in splits})
     if len(repeats) <= _MOST_ROWS and len(splits) > len(repeats) and len(splits) <= _MOST_DOTS:
         rows = []
         for repeat, mean in zip(repeats, summary.repeat_means.tolist(), strict=True):
             places = [place for place, split in enumerate(splits) if split.repeat == repeat]
             name = f"repeat {repeat + 1}" if len(repeats) > 1 else ""
-            rows.append(Strip(name, [scores[place] for place in places], [titles[place] for place in places], factor * mean))
+            rows.append(
+                Strip(
+                    name,
+                    [scores[place] for place in places],
+                    [titles[place] for place in places],
+                    factor * mean,
+                )
+            )
         return rows, False
     kept = range(len(scores))
     if too_many := len(scores) > _MOST_DOTS:
         order = np.argsort(summary.scores, kind="stable")
         kept = order[np.linspace(0, len(scores) - 1, _MOST_DOTS).round().astype(int)].tolist()
-    return [Strip("", [scores[place] for place in kept], [titles[place] for place in kept], factor * summary.mean)], too_many
+    return [
+        Strip(
+            "",
+            [scores[place] for place in kept],
+            [titles[place] for place in kept],
+            factor * summary.mean,
+        )
+    ], too_many
 
 
 def _predictions(evaluation: Evaluation) -> list[Html]:
@@ -191,7 +235,9 @@ def _tested(evaluation: Evaluation) -> str:
     tested = np.concatenate([split.test for split in evaluation.splits])
     times = len(tested) / len(np.unique(tested))
     return (
-        "Each item was tested once." if times == 1 else f"Test items of all splits together; an item counts {times:.3g} times."
+        "Each item was tested once."
+        if times == 1
+        else f"Test items of all splits together; an item counts {times:.3g} times."
     )
 
 
@@ -204,5 +250,13 @@ def _measures(evaluation: Evaluation) -> Html:
         limits = "–" if math.isnan(low) else f"{number(low, percent)} to {number(high, percent)}"
         others = [number(value, percent) for value in (one.minimum, one.maximum, one.majority)]
         rows.append((metric_name(name, percent), mean, spread, limits, *others))
-    head = ("measure", "mean", "spread", "95 % interval", "least", "greatest", BASELINE[evaluation.task])
+    head = (
+        "measure",
+        "mean",
+        "spread",
+        "95 % interval",
+        "least",
+        "greatest",
+        BASELINE[evaluation.task],
+    )
     return section("All measures", table(head, rows, class_="numbers"))

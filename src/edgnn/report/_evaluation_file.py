@@ -14,7 +14,17 @@ from edgnn.evaluation import Evaluation
 from edgnn.evaluation._stored import evaluation_of, stored_document
 from edgnn.report._errors import ReportError
 
-_NOT_SETTINGS = ("splits", "seconds", "paper", "task", "class_names", "metrics", "confusion", "environment", "evaluation")
+_NOT_SETTINGS = (
+    "splits",
+    "seconds",
+    "paper",
+    "task",
+    "class_names",
+    "metrics",
+    "confusion",
+    "environment",
+    "evaluation",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +68,10 @@ def read_evaluation_file(path: Path, expected: str) -> EvaluationFile:
     evaluation = evaluation_of(document, path)
     with telling(path):
         parameters, paper = evaluation.settings.get("parameters"), document.get("paper")
-        model, data = (None if document.get(name) is None else str(document[name]) for name in ("model", "data"))
+        model, data = (
+            None if document.get(name) is None else str(document[name])
+            for name in ("model", "data")
+        )
         return EvaluationFile(
             path=path,
             evaluation=evaluation,
@@ -77,7 +90,17 @@ def telling(place: Path) -> Iterator[None]:
     """Tell as a fault of the source what only values of the wrong kind lead to."""
     try:
         yield
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError, RecursionError) as error:
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        IndexError,
+        ArithmeticError,
+        RecursionError,
+    ) as error:
         if isinstance(error, EdgnnError):
             raise
-        raise FormatError(place, f"what it holds is damaged ({type(error).__name__}: {one_line(error)})") from None
+        raise FormatError(
+            place, f"what it holds is damaged ({type(error).__name__}: {one_line(error)})"
+        ) from None

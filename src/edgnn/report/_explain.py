@@ -14,7 +14,11 @@ from edgnn.report._html import Html, section, tag
 from edgnn.report._numbers import between, counted, metric_name, number
 
 #: What a model that ignores its input is called, by the kind of targets.
-BASELINE = {"classes": "majority class", "labels": "most frequent labels", "values": "mean of the targets"}
+BASELINE = {
+    "classes": "majority class",
+    "labels": "most frequent labels",
+    "values": "mean of the targets",
+}
 _ANSWER = {
     "classes": "always answers with the most frequent class of the items it may see.",
     "labels": "gives every label its most frequent value.",
@@ -50,9 +54,17 @@ def verdict(summary: Summary, paper: tuple[float, float] | None, baseline: str) 
     if math.isnan(low):
         return "A confidence interval needs at least two scores, so there is none."
     percent = summary.metric.percent
-    sides = [(baseline, summary.majority)] if paper is None else [("paper’s figure", paper[0]), (baseline, summary.majority)]
-    told = [f"{_side(value, low, high)} the {name}" for name, value in sides if not math.isnan(value)]
-    first = f"The 95 % confidence interval goes from {number(low, percent)} to {number(high, percent)}"
+    sides = (
+        [(baseline, summary.majority)]
+        if paper is None
+        else [("paper’s figure", paper[0]), (baseline, summary.majority)]
+    )
+    told = [
+        f"{_side(value, low, high)} the {name}" for name, value in sides if not math.isnan(value)
+    ]
+    first = (
+        f"The 95 % confidence interval goes from {number(low, percent)} to {number(high, percent)}"
+    )
     return f"{first}; it {' and '.join(told)}." if told else f"{first}."
 
 
@@ -65,10 +77,13 @@ def computed(evaluation: Evaluation, summary: Summary) -> Html:
         "Mean": f"{metric_name(summary.metric.name)}, averaged over the folds of each repeat, then over the repeats.",
         "Spread (±), least and greatest": f"standard deviation and limits of the {units}.",
         "95 % confidence interval": _interval(evaluation, summary, scores),
-        BASELINE[evaluation.task].capitalize(): f"what a model scores that ignores its input and {_ANSWER[evaluation.task]}",
+        BASELINE[
+            evaluation.task
+        ].capitalize(): f"what a model scores that ignores its input and {_ANSWER[evaluation.task]}",
     }
     return section(
-        "How these numbers are computed", *(tag("p", tag("strong", f"{name}: "), text) for name, text in paragraphs.items())
+        "How these numbers are computed",
+        *(tag("p", tag("strong", f"{name}: "), text) for name, text in paragraphs.items()),
     )
 
 
@@ -83,12 +98,21 @@ def repeat_section(evaluation: Evaluation, command: Any, name: str, complete: bo
             "from edgnn.evaluation import Evaluation, evaluate\nfrom edgnn.report import read_report\n\n"
             f'splits = Evaluation.from_dict(read_report({name!r})["evaluation"]).splits\nevaluate(model, X, y, splits)'
         )
-        parts += [tag("p", "The splits, with their seeds and predictions, are stored in this page; to train on the same ones:")]
+        parts += [
+            tag(
+                "p",
+                "The splits, with their seeds and predictions, are stored in this page; to train on the same ones:",
+            )
+        ]
         parts += [tag("pre", code)]
     else:
         seeds = sorted({split.seed for split in evaluation.splits})
-        shown = ", ".join(map(str, seeds[:10])) + (f", … ({len(seeds):,} in all)" if len(seeds) > 10 else "")
-        parts += [tag("p", f"The splits are too many to be stored in this page. Their seeds: {shown}.")]
+        shown = ", ".join(map(str, seeds[:10])) + (
+            f", … ({len(seeds):,} in all)" if len(seeds) > 10 else ""
+        )
+        parts += [
+            tag("p", f"The splits are too many to be stored in this page. Their seeds: {shown}.")
+        ]
     return section("How to repeat it", *parts)
 
 

@@ -19,19 +19,36 @@ from edgnn.report._numbers import counted
 from edgnn.report._page import write_page
 
 _LONG = (
-    "graph", "original_nodes", "original_edges", "node_removal", "edge_removal", "node_label_removal", "edge_label_removal",
-    "links", "link_removal", "link_label_removal", "node_gradient", "edge_gradient", "node_score", "edge_score",
-)  # fmt: skip
+    "graph",
+    "original_nodes",
+    "original_edges",
+    "node_removal",
+    "edge_removal",
+    "node_label_removal",
+    "edge_label_removal",
+    "links",
+    "link_removal",
+    "link_label_removal",
+    "node_gradient",
+    "edge_gradient",
+    "node_score",
+    "edge_score",
+)
 
 
 def write_explanations(
-    path: Path_, explanations: Sequence[Explained | Explanation], *, title: str = "What the predictions rest on", lead: str = "",
+    path: Path_,
+    explanations: Sequence[Explained | Explanation],
+    *,
+    title: str = "What the predictions rest on",
+    lead: str = "",
     command: str = "",
-) -> Path:  # fmt: skip
+) -> Path:
     """Write a self-contained HTML page about explanations, and return where it is.
 
-    For each: the prediction, the graph with its parts shaded, the strongest reasons, the relations and neighbors that matter for
-    a node, what labels mean, fidelity beside that of random parts, and a counter-example, as far as they are given.
+    For each: the prediction, the graph with its parts shaded, the strongest reasons, the relations
+    and neighbors that matter for a node, what labels mean, fidelity beside that of random parts,
+    and a counter-example, as far as they are given.
 
     Parameters
     ----------
@@ -69,7 +86,14 @@ def write_explanations(
 
 def _contents(items: list[Explained]) -> Html:
     links = [
-        tag("li", tag("a", f"{item.title}: {item.prediction_text(item.explanation.prediction)}", href=f"#item-{number}"))
+        tag(
+            "li",
+            tag(
+                "a",
+                f"{item.title}: {item.prediction_text(item.explanation.prediction)}",
+                href=f"#item-{number}",
+            ),
+        )
         for number, item in enumerate(items)
     ]
     return tag("nav", tag("ul", *links), aria_label="Items", style=parts.WRAPPED)
@@ -101,7 +125,9 @@ def values_of(item: Explained) -> dict[str, Any]:
         "target": item.output if item.explanation.probability is None else item.target,
         "class_names": list(item.class_names),
         "complete": complete,
-        "explanation": told if complete else {name: value for name, value in told.items() if name not in _LONG},
+        "explanation": told
+        if complete
+        else {name: value for name, value in told.items() if name not in _LONG},
         "fidelity": None if item.fidelity is None else item.fidelity.to_dict(),
         "counter_example": None if item.counter_example is None else item.counter_example.to_dict(),
     }

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgnn.draw._axes import FIRST
-from edgnn.draw._names import label_text
-from edgnn.draw._shade import AGAINST, FOR, signed
 from edgnn.explain import LabelEffect
-from edgnn.report._explanation_picture import draw_counter_example, draw_explanation, drawn_as_molecule
+from edgnn.report._explanation_picture import (
+    draw_counter_example,
+    draw_explanation,
+    drawn_as_molecule,
+)
 from edgnn.report._explanation_relations import Relation, relations_of
 from edgnn.report._explanation_words import Explained, counter_text, fidelity_text
 from edgnn.report._html import Html, folded, markup, part, table, tag
 from edgnn.report._numbers import counted, number
+from edgnn.report.draw._axes import FIRST
+from edgnn.report.draw._names import label_text
+from edgnn.report.draw._shade import AGAINST, FOR, signed
 
 _REASONS, _RELATIONS, _NEIGHBORS, _LABELS, _CLASSES = 12, 12, 4, 12, 12
 #: Names of users' own may be long, and have no place to break.
@@ -27,13 +31,19 @@ def predicted(item: Explained) -> list[Html]:
         return [*_whole_name(item), *_values(item)]
     figures = {"prediction": item.prediction_text(told.prediction)}
     own = float(told.probability[told.target_index])
-    figures |= {f"probability of {item.target}": f"{number(own, True)} %", "log-odds": signed(told.value)}
+    figures |= {
+        f"probability of {item.target}": f"{number(own, True)} %",
+        "log-odds": signed(told.value),
+    }
     found = [*_whole_name(item), _figures(figures)]
     if len(told.classes) > 2 or item.several_labels:
         order = np.argsort(-told.probability, kind="stable")[:_CLASSES].tolist()
         shares = [float(told.probability[place]) for place in order]
         rows = [
-            (item.class_text(told.classes[place]), markup(_bar(share, 1.0, start=0), f" {number(share, True)} %"))
+            (
+                item.class_text(told.classes[place]),
+                markup(_bar(share, 1.0, start=0), f" {number(share, True)} %"),
+            )
             for place, share in zip(order, shares, strict=True)
         ]
         found.append(table(("label" if item.several_labels else "class", "probability"), rows))
@@ -44,10 +54,24 @@ def _values(item: Explained) -> list[Html]:
     """Return what a regressor says: the value explained, and those of its other targets."""
     told = item.explanation
     values = np.ravel(told.prediction)
-    found = [_figures({item.measure if item.output else "prediction": number(float(values[told.target_index]))})]
+    found = [
+        _figures(
+            {
+                item.measure if item.output else "prediction": number(
+                    float(values[told.target_index])
+                )
+            }
+        )
+    ]
     if len(values) > 1:
-        rows = [(item.class_text(place), number(float(value))) for place, value in enumerate(values[:_CLASSES])]
-        found += [table(("target", "predicted"), rows, class_="numbers"), tag("p", item.others, class_="note")]
+        rows = [
+            (item.class_text(place), number(float(value)))
+            for place, value in enumerate(values[:_CLASSES])
+        ]
+        found += [
+            table(("target", "predicted"), rows, class_="numbers"),
+            tag("p", item.others, class_="note"),
+        ]
     return found
 
 
@@ -56,7 +80,11 @@ def _whole_name(item: Explained) -> list[Html]:
     told = item.explanation
     if item.smiles:
         return [tag("p", tag("code", item.smiles))]
-    if told.node is None or told.graph.node_names is None or str(told.graph.node_names[told.node]) == item.title:
+    if (
+        told.node is None
+        or told.graph.node_names is None
+        or str(told.graph.node_names[told.node]) == item.title
+    ):
         return []
     return [tag("p", str(told.graph.node_names[told.node]), class_="note")]
 
@@ -64,7 +92,12 @@ def _whole_name(item: Explained) -> list[Html]:
 def _figures(figures: dict[str, str]) -> Html:
     free = f"{WRAPPED};white-space:normal"
     shown = [
-        tag("div", tag("dt", name, style=free), tag("dd", text, style=free), class_="main" if place == 0 else None)
+        tag(
+            "div",
+            tag("dt", name, style=free),
+            tag("dd", text, style=free),
+            class_="main" if place == 0 else None,
+        )
         for place, (name, text) in enumerate(figures.items())
     ]
     return tag("dl", *shown, class_="figures")
@@ -74,13 +107,21 @@ def pictures(item: Explained) -> Html:
     """Return the graph shaded by what each part is worth; of a graph's prediction, by integrated gradients as well."""
     told = item.explanation
     node, link = (item.kind(kind) for kind in ("node", "edge"))
-    worth = f"{node} and {link}" if not told.by_label else f"label and {link}" if item.labels_of_nodes_alone else "label"
+    worth = (
+        f"{node} and {link}"
+        if not told.by_label
+        else f"label and {link}"
+        if item.labels_of_nodes_alone
+        else "label"
+    )
     what = f"What each {worth} is worth"
     drawn = [draw_explanation(item, title=what)]
     if told.node is None and told.node_gradient is not None:
         drawn.append(draw_explanation(item, by="gradient", title="Integrated gradients"))
     inside = tag(
-        "div", *(tag("div", Html(picture)) for picture in drawn), class_=_side_by_side(item) if len(drawn) > 1 else None
+        "div",
+        *(tag("div", Html(picture)) for picture in drawn),
+        class_=_side_by_side(item) if len(drawn) > 1 else None,
     )
     return tag("figure", inside, tag("figcaption", _caption(item, len(drawn) > 1)), style=WRAPPED)
 
@@ -98,10 +139,15 @@ def _caption(item: Explained, both: bool) -> str:
         if classes
         else f"Red raises the {item.measure}, blue (dashed) lowers it."
     )
-    taken = f"this {node} or {link} " + ("stays, but its label is hidden from the model" if told.by_label else "is taken out")
+    taken = f"this {node} or {link} " + (
+        "stays, but its label is hidden from the model" if told.by_label else "is taken out"
+    )
     if item.labels_of_nodes_alone:
         taken = f"the label of this {node} is hidden from the model, or this {link} taken out"
-    parts = [sides, f"{'First: by' if both else 'By'} how much the {item.measure} falls when {taken}."]
+    parts = [
+        sides,
+        f"{'First: by' if both else 'By'} how much the {item.measure} falls when {taken}.",
+    ]
     if both:
         total = signed(told.value - told.baseline)
         parts.append(
@@ -152,12 +198,19 @@ def _relation(relation: Relation, largest: float) -> tuple[str, ...]:
     more = len(relation.neighbors) - len(lines)
     lines += [f"and {more:,} more"] if more else []
     whom = markup(*(part for line in lines for part in (line, Html("<br>"))))
-    return relation.name, _DIRECTIONS[relation.direction], whom, _amount(relation.neighbors[0][1], largest)
+    return (
+        relation.name,
+        _DIRECTIONS[relation.direction],
+        whom,
+        _amount(relation.neighbors[0][1], largest),
+    )
 
 
 def labels(item: Explained) -> list[Html]:
     """Return what each label means, all its occurrences together."""
-    found = [effect for effect in item.explanation.labels if effect.contribution == effect.contribution]
+    found = [
+        effect for effect in item.explanation.labels if effect.contribution == effect.contribution
+    ]
     if not found:
         return []
     largest = max(abs(effect.contribution) for effect in found)
@@ -171,12 +224,20 @@ def labels(item: Explained) -> list[Html]:
         for effect in found[:_LABELS]
     ]
     note = f"By how much the {item.measure} falls when all of them stay, but lose the label."
-    return [part("Labels", table(("label", "how many", "falls by"), rows), tag("p", note, class_="note"))]
+    return [
+        part(
+            "Labels", table(("label", "how many", "falls by"), rows), tag("p", note, class_="note")
+        )
+    ]
 
 
 def _label(item: Explained, effect: LabelEffect) -> str:
     kind = item.explanation.node_label_kind
-    return f"{kind} {label_text(effect.value)}" if effect.kind == "node" and kind != "label" else label_text(effect.value)
+    return (
+        f"{kind} {label_text(effect.value)}"
+        if effect.kind == "node" and kind != "label"
+        else label_text(effect.value)
+    )
 
 
 def faithful(item: Explained) -> list[Html]:
@@ -187,7 +248,10 @@ def faithful(item: Explained) -> list[Html]:
     percent = item.explanation.probability is not None
     rows = []
     for place, (share, size) in enumerate(zip(found.shares, found.sizes, strict=True)):
-        own = [number(float(values[place]), percent) for values in (found.comprehensiveness, found.sufficiency)]
+        own = [
+            number(float(values[place]), percent)
+            for values in (found.comprehensiveness, found.sufficiency)
+        ]
         chance = [
             f"{number(float(mean[place]), percent)} ± {number(float(spread[place]), percent)}"
             for mean, spread in (
@@ -197,11 +261,25 @@ def faithful(item: Explained) -> list[Html]:
         ]
         first = f"{share:.0%}: {counted(size, item.kind(found.kind))}".replace(" ", "\u00a0")
         rows.append((first, own[0], chance[0], own[1], chance[1]))
-    head = ("the strongest", "without them", "without random ones", "with them alone", "with random ones alone")
-    what = f"the probability of {item.target} falls, in points" if percent else f"the {item.measure} changes"
+    head = (
+        "the strongest",
+        "without them",
+        "without random ones",
+        "with them alone",
+        "with random ones alone",
+    )
+    what = (
+        f"the probability of {item.target} falls, in points"
+        if percent
+        else f"the {item.measure} changes"
+    )
     only = " Only labels are hidden; the graph keeps its shape." if found.take == "label" else ""
     note = f"By how much {what}.{only} Random ones: mean and spread of {found.random_sets} sets of the same size."
-    inside = [tag("p", fidelity_text(item)), table(head, rows, class_="numbers"), tag("p", note, class_="note")]
+    inside = [
+        tag("p", fidelity_text(item)),
+        table(head, rows, class_="numbers"),
+        tag("p", note, class_="note"),
+    ]
     return [part("Is it true to the model?", *inside)]
 
 
@@ -212,9 +290,19 @@ def counter(item: Explained) -> list[Html]:
         return []
     inside = [tag("p", text)]
     if item.counter_example is not None:
-        drawn = [tag("div", Html(picture)) for picture in draw_counter_example(item, item.counter_example)]
+        drawn = [
+            tag("div", Html(picture))
+            for picture in draw_counter_example(item, item.counter_example)
+        ]
         caption = f"What is changed is outlined. {item.counter_example.tried:,} changed graphs were tried."
-        inside.append(tag("figure", tag("div", *drawn, class_=_side_by_side(item)), tag("figcaption", caption), style=WRAPPED))
+        inside.append(
+            tag(
+                "figure",
+                tag("div", *drawn, class_=_side_by_side(item)),
+                tag("figcaption", caption),
+                style=WRAPPED,
+            )
+        )
     return [part("What would change the prediction", *inside)]
 
 

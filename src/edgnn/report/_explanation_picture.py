@@ -7,12 +7,12 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from edgnn.draw import draw_attribution, draw_molecule
-from edgnn.draw._part import strengths, strongest_part
 from edgnn.errors import EstimatorError
 from edgnn.explain import CounterExample, Explanation
 from edgnn.graphs import Graphs
 from edgnn.report._explanation_words import Explained
+from edgnn.report.draw import draw_attribution, draw_molecule
+from edgnn.report.draw._part import strengths, strongest_part
 
 _Array = np.ndarray[Any, Any]
 By = Literal["score", "removal", "label", "gradient"]
@@ -20,8 +20,12 @@ _LARGEST_MOLECULE, _LARGEST_CHANGED = 300, 12
 
 
 def draw_explanation(
-    explanation: Explanation | Explained, *, by: By = "score", title: str | None = None, largest: int = 24
-) -> str:  # fmt: skip
+    explanation: Explanation | Explained,
+    *,
+    by: By = "score",
+    title: str | None = None,
+    largest: int = 24,
+) -> str:
     """Draw what a prediction rests on as SVG: a molecule as chemists draw it (with RDKit), any other graph with arrows.
 
     Parameters
@@ -29,11 +33,13 @@ def draw_explanation(
     explanation : Explanation or Explained
         From :func:`edgnn.explain.explain`.
     by : {"score", "removal", "label", "gradient"}
-        What to shade by: the explanation's own scores, what nodes and links are worth, what their labels are, integrated gradients.
+        What to shade by: the explanation's own scores, what nodes and links are worth, what their
+        labels are, integrated gradients.
     title : str, optional
         What stands above the picture.
     largest : int
-        Of a larger graph that is no molecule, so many nodes are drawn: those that contribute most, and what connects them.
+        Of a larger graph that is no molecule, so many nodes are drawn: those that contribute most,
+        and what connects them.
     """
     item = explanation if isinstance(explanation, Explained) else Explained(explanation)
     told = item.explanation
@@ -41,7 +47,13 @@ def draw_explanation(
     if drawn_as_molecule(item):
         return draw_molecule(told.graph, nodes, edges, title=title, numbers=True)
     return draw_attribution(
-        _named(told.graph, item), nodes, edges, node=told.node, title=title, largest=largest, names=item.texts
+        _named(told.graph, item),
+        nodes,
+        edges,
+        node=told.node,
+        title=title,
+        largest=largest,
+        names=item.texts,
     )
 
 
@@ -71,38 +83,69 @@ def _named(graph: Graphs, item: Explained) -> Graphs:
 
 def drawn_as_molecule(item: Explained) -> bool:
     """Return whether the item is a molecule that can be drawn as one: not too large, and RDKit is there."""
-    return item.molecule and item.explanation.graph.num_nodes <= _LARGEST_MOLECULE and find_spec("rdkit") is not None
+    return (
+        item.molecule
+        and item.explanation.graph.num_nodes <= _LARGEST_MOLECULE
+        and find_spec("rdkit") is not None
+    )
 
 
 def draw_counter_example(item: Explained, found: CounterExample) -> tuple[str, str]:
     """Return the pictures before and after, changed parts outlined, at the same places in both."""
-    nodes = [node for change in found.changes if change.kind == "node label" for node in change.elements]
-    edges = [edge for change in found.changes if change.kind != "node label" for edge in change.elements]
-    out = sorted(edge for change in found.changes if change.kind == "link out" for edge in change.elements)
+    nodes = [
+        node for change in found.changes if change.kind == "node label" for node in change.elements
+    ]
+    edges = [
+        edge for change in found.changes if change.kind != "node label" for edge in change.elements
+    ]
+    out = sorted(
+        edge for change in found.changes if change.kind == "link out" for edge in change.elements
+    )
     after = [edge - int(np.searchsorted(out, edge)) for edge in edges if edge not in out]
-    names = (f"before: {item.prediction_text(found.before)}", f"after: {item.prediction_text(found.prediction)}")
+    names = (
+        f"before: {item.prediction_text(found.before)}",
+        f"after: {item.prediction_text(found.prediction)}",
+    )
     if drawn_as_molecule(item):
         return (
             draw_molecule(found.original, title=names[0], marked_nodes=nodes, marked_edges=edges),
-            draw_molecule(found.graph, title=names[1], marked_nodes=nodes, marked_edges=after, like=found.original),
+            draw_molecule(
+                found.graph,
+                title=names[1],
+                marked_nodes=nodes,
+                marked_edges=after,
+                like=found.original,
+            ),
         )
     return _cut_out(item, found, names, nodes, edges, after)
 
 
 def _cut_out(
-    item: Explained, found: CounterExample, names: tuple[str, str], nodes: list[int], edges: list[int], after: list[int]
+    item: Explained,
+    found: CounterExample,
+    names: tuple[str, str],
+    nodes: list[int],
+    edges: list[int],
+    after: list[int],
 ) -> tuple[str, str]:
     """Return both pictures of the part around what was changed."""
     before, told = _named(found.original, item), item.explanation
     strength = strengths(before, told.node_score, told.edge_score)
     ends = [int(end[edge]) for edge in edges for end in (before.edge_source, before.edge_target)]
     strength[[*nodes, *ends]] = np.inf
-    chosen = sorted({*strongest_part(before, strength, found.node, _LARGEST_CHANGED), *nodes, *ends})
+    chosen = sorted(
+        {*strongest_part(before, strength, found.node, _LARGEST_CHANGED), *nodes, *ends}
+    )
     texts = [item.texts[node] for node in chosen]
     place = {old: new for new, old in enumerate(chosen)}
     pictures = []
-    for graph, title, marked in ((before, names[0], edges), (_named(found.graph, item), names[1], after)):
-        kept = np.isin(graph.edge_source.cpu().numpy(), chosen) & np.isin(graph.edge_target.cpu().numpy(), chosen)
+    for graph, title, marked in (
+        (before, names[0], edges),
+        (_named(found.graph, item), names[1], after),
+    ):
+        kept = np.isin(graph.edge_source.cpu().numpy(), chosen) & np.isin(
+            graph.edge_target.cpu().numpy(), chosen
+        )
         position = np.cumsum(kept) - 1
         pictures.append(
             draw_attribution(

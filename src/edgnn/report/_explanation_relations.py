@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from edgnn.draw._names import label_text
+from edgnn.report.draw._names import label_text
 
 if TYPE_CHECKING:
     from edgnn.report._explanation_words import Explained
@@ -26,7 +26,8 @@ class Relation:
     direction : {"out", "in", "both", "beyond"}
         From the explained node, to it, both ways, or between others.
     neighbors : tuple of (str, float)
-        What they lead to and what each contributes, the strongest first; of links beyond, both ends.
+        What they lead to and what each contributes, the strongest first; of links beyond, both
+        ends.
     """
 
     name: str
@@ -38,9 +39,15 @@ def relations_of(item: Explained) -> list[Relation]:
     """Return the relations around an explained node, the strongest link's first; contributions not known are left out."""
     explanation = item.explanation
     graph = explanation.graph
-    source, target, labels = graph.edge_source.tolist(), graph.edge_target.tolist(), graph.edge_labels
+    source, target, labels = (
+        graph.edge_source.tolist(),
+        graph.edge_target.tolist(),
+        graph.edge_labels,
+    )
     groups: dict[tuple[Any, str], list[tuple[str, float]]] = {}
-    for edges, amount in zip(explanation.link_edges, explanation.link_removal.tolist(), strict=True):
+    for edges, amount in zip(
+        explanation.link_edges, explanation.link_removal.tolist(), strict=True
+    ):
         if amount != amount:
             continue
         edge = int(edges[0])
@@ -51,7 +58,10 @@ def relations_of(item: Explained) -> list[Relation]:
             text = item.node_text(ends[1] if leaves else ends[0])
         else:
             arrow = "–" if len(edges) > 1 else "→"
-            direction, text = "beyond", f"{item.node_text(ends[0])} {arrow} {item.node_text(ends[1])}"
+            direction, text = (
+                "beyond",
+                f"{item.node_text(ends[0])} {arrow} {item.node_text(ends[1])}",
+            )
         groups.setdefault((labels[edge], direction), []).append((text, amount))
     shared = Counter(label_text(label) for label in {label for label, _ in groups})
     found = [
@@ -70,7 +80,9 @@ def way_text(item: Explained, node: int) -> str:
     told = item.explanation
     graph = told.graph
     source, target = graph.edge_source, graph.edge_target
-    between = ((source == node) & (target == told.node)) | ((source == told.node) & (target == node))
+    between = ((source == node) & (target == told.node)) | (
+        (source == told.node) & (target == node)
+    )
     links: dict[int, list[int]] = {}
     for edge in between.nonzero()[:, 0].tolist():
         links.setdefault(int(told.links[edge]), []).append(edge)
@@ -79,8 +91,14 @@ def way_text(item: Explained, node: int) -> str:
         return f"{int(away)} edges away" if away < float("inf") else ""
     ways = []
     for edges in links.values():
-        arrow = _ARROWS["both" if len(edges) > 1 else "in" if int(source[edges[0]]) == node else "out"]
-        label = "" if graph.edge_vocabulary.constant else label_text(graph.edge_vocabulary[int(graph.edge_label[edges[0]])])
+        arrow = _ARROWS[
+            "both" if len(edges) > 1 else "in" if int(source[edges[0]]) == node else "out"
+        ]
+        label = (
+            ""
+            if graph.edge_vocabulary.constant
+            else label_text(graph.edge_vocabulary[int(graph.edge_label[edges[0]])])
+        )
         ways.append(f"{label} {arrow} this".strip())
     ways = list(dict.fromkeys(ways))
     more = len(ways) - _MOST_WAYS

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from edgnn._text import preview
-from edgnn.draw import is_molecule
-from edgnn.draw._names import label_text, node_texts
 from edgnn.explain import Change, CounterExample, Explanation, Fidelity, Reason
 from edgnn.graphs import Graphs
 from edgnn.report._explanation_relations import way_text
 from edgnn.report._numbers import counted, number
+from edgnn.report.draw import is_molecule
+from edgnn.report.draw._names import label_text, node_texts
 
 _MOST_EDGES = 500_000
 
@@ -35,7 +35,8 @@ class Explained:
     counter_example : CounterExample, optional
         From :func:`edgnn.explain.counter_example`.
     searched : bool
-        Whether a counter-example was looked for, so that none means that there is none within reach.
+        Whether a counter-example was looked for, so that none means that there is none within
+        reach.
     class_names : sequence of str
         What class numbers mean; of labels or outputs, their names. Default: classes as they are.
     smiles : str
@@ -59,10 +60,15 @@ class Explained:
     def texts(self) -> list[str]:
         """What to call every node: by the whole graph where that is not too large; without names, by its number there."""
         explanation = self.explanation
-        whole = explanation.item if isinstance(explanation.item, Graphs) else explanation.item.graphs
+        whole = (
+            explanation.item if isinstance(explanation.item, Graphs) else explanation.item.graphs
+        )
         if whole.node_names is None:
             part = explanation.original_nodes
-            return [f"node {node}" for node in (range(whole.num_nodes) if part is None else part.tolist())]
+            return [
+                f"node {node}"
+                for node in (range(whole.num_nodes) if part is None else part.tolist())
+            ]
         if explanation.original_nodes is None or whole.num_edges > _MOST_EDGES:
             return node_texts(explanation.graph)
         texts = node_texts(whole)
@@ -76,8 +82,12 @@ class Explained:
 
         graph = self.explanation.graph
         ends = graph.edge_source.cpu().numpy(), graph.edge_target.cpu().numpy()
-        joined = coo_array((np.ones(graph.num_edges), ends), shape=(graph.num_nodes, graph.num_nodes)).tocsr()
-        found: np.ndarray[Any, Any] = dijkstra(joined, directed=False, indices=self.explanation.node, unweighted=True)
+        joined = coo_array(
+            (np.ones(graph.num_edges), ends), shape=(graph.num_nodes, graph.num_nodes)
+        ).tocsr()
+        found: np.ndarray[Any, Any] = dijkstra(
+            joined, directed=False, indices=self.explanation.node, unweighted=True
+        )
         return found
 
     @property
@@ -113,7 +123,11 @@ class Explained:
     @property
     def measure(self) -> str:
         """The number that is explained."""
-        return f"predicted {self.output or 'value'}" if self.explanation.probability is None else f"log-odds of {self.target}"
+        return (
+            f"predicted {self.output or 'value'}"
+            if self.explanation.probability is None
+            else f"log-odds of {self.target}"
+        )
 
     @property
     def output(self) -> str:
@@ -129,7 +143,11 @@ class Explained:
         count = np.size(self.explanation.prediction)
         if self.explanation.probability is not None or count < 2:
             return ""
-        names = [self.class_text(place) for place in range(count) if place != self.explanation.target_index]
+        names = [
+            self.class_text(place)
+            for place in range(count)
+            if place != self.explanation.target_index
+        ]
         return f"{self.output} is explained, one of {count:,} targets; --target chooses another: {preview(names)}."
 
     @property
@@ -143,7 +161,11 @@ class Explained:
     @property
     def without(self) -> str:
         """What stands above a list of reasons."""
-        return "without the label of" if self.explanation.by_label and not self.labels_of_nodes_alone else "without"
+        return (
+            "without the label of"
+            if self.explanation.by_label and not self.labels_of_nodes_alone
+            else "without"
+        )
 
     @property
     def labels_of_nodes_alone(self) -> bool:
@@ -167,14 +189,22 @@ class Explained:
             value = number(float(np.ravel(prediction)[self.explanation.target_index]))
             return f"{self.output} = {value}" if self.output else value
         if self.several_labels:
-            given = [self.class_text(place) for place, there in enumerate(np.asarray(prediction).tolist()) if there]
+            given = [
+                self.class_text(place)
+                for place, there in enumerate(np.asarray(prediction).tolist())
+                if there
+            ]
             return ", ".join(given) or "no label"
         return self.class_text(prediction)
 
     def node_text(self, node: int, more: str = "") -> str:
         """Return what a node is called in a sentence, with its label and what else is to be said of it."""
         graph = self.explanation.graph
-        label = "" if graph.node_vocabulary.constant else label_text(graph.node_vocabulary[int(graph.node_label[node])])
+        label = (
+            ""
+            if graph.node_vocabulary.constant
+            else label_text(graph.node_vocabulary[int(graph.node_label[node])])
+        )
         if self.molecule:
             return f"{label} {node}"
         name = self.texts[node]
@@ -186,7 +216,11 @@ class Explained:
         graph, edge = self.explanation.graph, int(edges[0])
         places = [int(end[edge]) for end in (graph.edge_source, graph.edge_target)]
         ends = [self.node_text(place) for place in (sorted(places) if len(edges) > 1 else places)]
-        label = "" if graph.edge_vocabulary.constant else label_text(graph.edge_vocabulary[int(graph.edge_label[edge])])
+        label = (
+            ""
+            if graph.edge_vocabulary.constant
+            else label_text(graph.edge_vocabulary[int(graph.edge_label[edge])])
+        )
         if self.molecule:
             return f"{label} bond {ends[0]} – {ends[1]}".strip()
         arrow = "–" if len(edges) > 1 else "→"
@@ -201,11 +235,19 @@ class Explained:
             node = reason.elements[0]
             what = "the label of " * self.labels_of_nodes_alone
             if node == told.node:
-                return what + self.node_text(node) + f", its {told.node_label_kind}" * (not told.by_label)
+                return (
+                    what
+                    + self.node_text(node)
+                    + f", its {told.node_label_kind}" * (not told.by_label)
+                )
             return what + self.node_text(node, "" if told.node is None else way_text(self, node))
-        label = label_text(told.graph.edge_vocabulary[int(told.graph.edge_label[reason.elements[0]])])
+        label = label_text(
+            told.graph.edge_vocabulary[int(told.graph.edge_label[reason.elements[0]])]
+        )
         edges = "all " * (len(reason.elements) > 1) + counted(len(reason.elements), "edge")
-        return f"{edges} with the label {label}" if told.by_label else f"the label {label} of {edges}"
+        return (
+            f"{edges} with the label {label}" if told.by_label else f"the label {label} of {edges}"
+        )
 
 
 def fidelity_text(item: Explained) -> str:
@@ -217,12 +259,20 @@ def fidelity_text(item: Explained) -> str:
     size, kind = found.sizes[place], item.kind(found.kind)
     own, chance, spread = (
         drop_text(item, float(values[place]))
-        for values in (found.comprehensiveness, found.random_comprehensiveness, found.random_comprehensiveness_std)
+        for values in (
+            found.comprehensiveness,
+            found.random_comprehensiveness,
+            found.random_comprehensiveness_std,
+        )
     )
     which = f"the {size:,} strongest {kind}s" if size != 1 else f"the strongest {kind}"
     percent = item.explanation.probability is not None
     thing = f"the probability of {item.target} falls" if percent else f"the {item.measure} changes"
-    first = f"Without the label{'s' * (size != 1)} of {which}" if found.take == "label" else f"Without {which}"
+    first = (
+        f"Without the label{'s' * (size != 1)} of {which}"
+        if found.take == "label"
+        else f"Without {which}"
+    )
     return f"{first}, {thing} by {own}; without as many at random, by {chance} (± {spread})."
 
 
@@ -237,7 +287,11 @@ def counter_text(item: Explained) -> str:
     """Say in a sentence what would change the prediction; nothing where it was not looked for."""
     found = item.counter_example
     if found is None:
-        return "No change of a few labels or links was found that changes the prediction." if item.searched else ""
+        return (
+            "No change of a few labels or links was found that changes the prediction."
+            if item.searched
+            else ""
+        )
     words = " and ".join(_change_text(item, change) for change in found.changes)
     proven = " No smaller change does that." if found.smallest and len(found.changes) > 1 else ""
     return f"If {words}, the model would say {item.prediction_text(found.prediction)}{_sure(item, found)}.{proven}"
@@ -249,7 +303,11 @@ def _change_text(item: Explained, change: Change) -> str:
         what = f"atom {change.elements[0]}" if item.molecule else item.node_text(change.elements[0])
         return f"{what} were {after} instead of {before}"
     out = change.kind == "link out"
-    what = f"the {item.link_text(change.elements)}" if item.molecule else _link_phrase(item, change, labeled=out)
+    what = (
+        f"the {item.link_text(change.elements)}"
+        if item.molecule
+        else _link_phrase(item, change, labeled=out)
+    )
     return f"{what} were gone" if out else f"{what} were {after} instead of {before}"
 
 
@@ -257,8 +315,14 @@ def _link_phrase(item: Explained, change: Change, *, labeled: bool) -> str:
     """Return what a link of a graph that is no molecule is called in the middle of a sentence."""
     graph, edge = item.explanation.graph, change.elements[0]
     ends = [item.node_text(int(end[edge])) for end in (graph.edge_source, graph.edge_target)]
-    label = f"{label_text(change.before)} " if labeled and not graph.edge_vocabulary.constant else ""
-    between = f"between {ends[0]} and {ends[1]}" if len(change.elements) > 1 else f"from {ends[0]} to {ends[1]}"
+    label = (
+        f"{label_text(change.before)} " if labeled and not graph.edge_vocabulary.constant else ""
+    )
+    between = (
+        f"between {ends[0]} and {ends[1]}"
+        if len(change.elements) > 1
+        else f"from {ends[0]} to {ends[1]}"
+    )
     return f"the {label}link {between}"
 
 

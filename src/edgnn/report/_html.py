@@ -23,13 +23,22 @@ class Html(str):
 
 def markup(*content: str) -> Html:
     """Join pieces of a page; those that are not :class:`Html` are escaped."""
-    return Html("".join(part if isinstance(part, Html) else escape(_CONTROL.sub("\ufffd", part)) for part in content))
+    return Html(
+        "".join(
+            part if isinstance(part, Html) else escape(_CONTROL.sub("\ufffd", part))
+            for part in content
+        )
+    )
 
 
 def tag(name: str, *content: str, **attributes: str | None) -> Html:
     """Return an element; ``class_`` is the attribute ``class``, ``data_x`` is ``data-x``, one that is ``None`` is left out."""
     names = {key: key.rstrip("_").replace("_", "-") for key in attributes}
-    given = [f' {names[key]}="{markup(str(value))}"' for key, value in attributes.items() if value is not None]
+    given = [
+        f' {names[key]}="{markup(str(value))}"'
+        for key, value in attributes.items()
+        if value is not None
+    ]
     return Html(f"<{name}{''.join(given)}>{markup(*content)}</{name}>")
 
 
@@ -51,7 +60,10 @@ def folded(title: str, *content: str, open_: bool = False) -> Html:
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, class_: str | None = None) -> Html:
     """Return a table whose first column names the rows."""
-    lines = [tag("tr", tag("th", row[0], scope="row"), *(tag("td", cell) for cell in row[1:])) for row in rows]
+    lines = [
+        tag("tr", tag("th", row[0], scope="row"), *(tag("td", cell) for cell in row[1:]))
+        for row in rows
+    ]
     top = tag("thead", tag("tr", *(tag("th", cell, scope="col") for cell in head)))
     return scrolled(tag("table", top, tag("tbody", *lines), class_=class_))
 
@@ -77,11 +89,15 @@ class Cell:
     def html(self, name: str = "td", **attributes: str | None) -> Html:
         """Return the element."""
         below = tag("small", self.note) if self.note else Html("")
-        value = None if self.value is None else "" if math.isnan(self.value) else f"{self.value:.6g}"
+        value = (
+            None if self.value is None else "" if math.isnan(self.value) else f"{self.value:.6g}"
+        )
         return tag(name, self.text, below, data_value=value, **attributes)
 
 
-def sortable(caption: str, head: Sequence[str], rows: Iterable[Sequence[Cell]], *, class_: str = "") -> Html:
+def sortable(
+    caption: str, head: Sequence[str], rows: Iterable[Sequence[Cell]], *, class_: str = ""
+) -> Html:
     """Return a table that readers may sort by any column; the first column names the rows, columns of numbers fall at first."""
     rows = list(rows)
     falls = [any(row[place].value is not None for row in rows) for place in range(len(head))]
@@ -106,7 +122,9 @@ def sortable(caption: str, head: Sequence[str], rows: Iterable[Sequence[Cell]], 
 def pairs(values: Mapping[str, object]) -> Html:
     """Return a table of names and values; mappings inside become groups of rows under a heading."""
     single = {name: value for name, value in values.items() if not isinstance(value, Mapping)}
-    groups = [(name, value) for name, value in values.items() if isinstance(value, Mapping) and value]
+    groups = [
+        (name, value) for name, value in values.items() if isinstance(value, Mapping) and value
+    ]
     parts = [tag("tbody", *map(_pair, single.items()))] if single else []
     for name, group in groups:
         parts.append(
@@ -137,7 +155,10 @@ def panels(draw: Callable[[str, int], str], names: Sequence[str], caption: str) 
 
 def figure(draw: Callable[[int], str], caption: str) -> Html:
     """Return a picture twice, for screens and for phones, so that its letters keep their size; the page shows one of them."""
-    wide, narrow = (tag("div", Html(draw(width)), class_=kind) for kind, width in (("wide", _WIDE), ("narrow", _NARROW)))
+    wide, narrow = (
+        tag("div", Html(draw(width)), class_=kind)
+        for kind, width in (("wide", _WIDE), ("narrow", _NARROW))
+    )
     return tag("figure", wide, narrow, tag("figcaption", caption))
 
 

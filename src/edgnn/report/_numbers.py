@@ -11,7 +11,14 @@ from edgnn.evaluation._plain import plain
 
 _LONGEST = 300
 _MOST = 12
-_NAMES = {"roc_auc": "ROC-AUC", "pr_auc": "PR-AUC", "f1": "F1", "rmse": "RMSE", "mae": "MAE", "r2": "R²"}
+_NAMES = {
+    "roc_auc": "ROC-AUC",
+    "pr_auc": "PR-AUC",
+    "f1": "F1",
+    "rmse": "RMSE",
+    "mae": "MAE",
+    "r2": "R²",
+}
 
 
 def number(value: float, percent: bool = False) -> str:
@@ -23,7 +30,9 @@ def number(value: float, percent: bool = False) -> str:
 
 def plus_minus(mean: float, spread: float, percent: bool = False) -> str:
     """Return a mean and what it varies by, if that is known."""
-    return number(mean, percent) + ("" if math.isnan(spread) else f" ± {spread_text(mean, spread, percent)}")
+    return number(mean, percent) + (
+        "" if math.isnan(spread) else f" ± {spread_text(mean, spread, percent)}"
+    )
 
 
 def spread_text(mean: float, spread: float, percent: bool = False) -> str:
@@ -31,7 +40,11 @@ def spread_text(mean: float, spread: float, percent: bool = False) -> str:
     decimals = number(mean, percent).partition(".")[2]
     if percent or not math.isfinite(spread) or not decimals.isdigit():
         return number(spread, percent)
-    return f"{spread:.{len(decimals)}f}" if spread == 0 or spread >= 10.0 ** -len(decimals) else number(spread)
+    return (
+        f"{spread:.{len(decimals)}f}"
+        if spread == 0 or spread >= 10.0 ** -len(decimals)
+        else number(spread)
+    )
 
 
 def metric_name(name: str, percent: bool = False) -> str:
@@ -47,7 +60,13 @@ def counted(count: int, noun: str) -> str:
 def between(values: Sequence[int]) -> str:
     """Return one number, or the least and the greatest."""
     low, high = min(values), max(values)
-    return f"{low:,}" if low == high else f"{low:,} or {high:,}" if high == low + 1 else f"{low:,} to {high:,}"
+    return (
+        f"{low:,}"
+        if low == high
+        else f"{low:,} or {high:,}"
+        if high == low + 1
+        else f"{low:,} to {high:,}"
+    )
 
 
 def duration(seconds: float) -> str:

@@ -17,8 +17,14 @@ _SCRIPTED = f"{_POLICY}; script-src '{SCRIPT_HASH}'"
 
 
 def write_page(
-    path: Path_, title: str, lead: str, body: Sequence[Html], data: Mapping[str, Any], *, wide: bool = False
-) -> None:  # fmt: skip
+    path: Path_,
+    title: str,
+    lead: str,
+    body: Sequence[Html],
+    data: Mapping[str, Any],
+    *,
+    wide: bool = False,
+) -> None:
     """Write a page that needs nothing but itself.
 
     Parameters

@@ -5,17 +5,25 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from edgnn.draw import Estimate, Series, Swarm, draw_costs, draw_estimates, draw_series, draw_swarms
-from edgnn.draw._panels import series_key
 from edgnn.report._comparisons import measured
 from edgnn.report._curves import Curves, curves_of
 from edgnn.report._explain import BASELINE
 from edgnn.report._html import Cell, Html, figure, panels, part, sortable, tag
 from edgnn.report._numbers import duration, metric_name, number, size
 from edgnn.report._results import computed_entries, majority_of, summary_of
+from edgnn.report.draw import (
+    Estimate,
+    Series,
+    Swarm,
+    draw_costs,
+    draw_estimates,
+    draw_series,
+    draw_swarms,
+)
+from edgnn.report.draw._panels import series_key
 
 if TYPE_CHECKING:
-    from edgnn.experiments import Entry, TableSummary
+    from edgnn.studies import Entry, TableSummary
 
 _MAIN = "edgnn"
 _MOST_POINTS = 80
@@ -31,8 +39,12 @@ def estimate_part(summary: TableSummary) -> Html:
         title = f"{name} of each model on {dataset}"
         return draw_estimates(rows, axis, width=width, bounds=bounds, line=line, title=title)
 
-    caption = "Dot: mean of the runs. Thick bar: ± their spread. Thin line: 95 % confidence interval. "
-    caption += "Diamond: the paper’s figure. " * any(entry.paper for entry in summary.entries.values())
+    caption = (
+        "Dot: mean of the runs. Thick bar: ± their spread. Thin line: 95 % confidence interval. "
+    )
+    caption += "Diamond: the paper’s figure. " * any(
+        entry.paper for entry in summary.entries.values()
+    )
     caption += f"Dashed line: the {_baseline(summary)}."
     return part("Estimates", panels(draw, summary.datasets, caption))
 
@@ -59,7 +71,9 @@ def table_curves(summary: TableSummary) -> dict[tuple[str, str], Curves]:
     """Return the learning curves by row and data set; a search over candidates has none, its epochs being those of many models."""
     found = {}
     for entry in computed_entries(summary):
-        searched = any("candidates" in (outcome.chosen or {}) for outcome in entry.evaluation.outcomes)
+        searched = any(
+            "candidates" in (outcome.chosen or {}) for outcome in entry.evaluation.outcomes
+        )
         curves = None if searched else curves_of(entry.history, _MOST_POINTS)
         if curves is not None:
             found[entry.row.id, entry.dataset] = curves
@@ -80,12 +94,18 @@ def curves_part(summary: TableSummary, curves: dict[tuple[str, str], Curves]) ->
             if found is None:
                 continue
             known = [name for name in ("train_loss", "valid_loss") if name in found.series]
-            lines += [Series(place, found.epochs, found.series[name].middle, name == "train_loss") for name in known]
+            lines += [
+                Series(place, found.epochs, found.series[name].middle, name == "train_loss")
+                for name in known
+            ]
             told.append(f"{row.title}: {len(found.epochs)} points up to epoch {found.epochs[-1]}")
         title = f"Learning curves on {dataset}"
         return draw_series(lines, "epoch", "loss", title=title, about="; ".join(told), width=width)
 
-    items = [tag("li", Html(series_key(place)), row.title, data_place=str(place)) for place, row in enumerate(rows)]
+    items = [
+        tag("li", Html(series_key(place)), row.title, data_place=str(place))
+        for place, row in enumerate(rows)
+    ]
     caption = (
         "Full line: loss on the validation part. Dashed: on the training part. Means over all models that are still trained; "
         "one that has stopped early no longer counts."
@@ -105,7 +125,9 @@ def cost_part(summary: TableSummary) -> Html:
     costs = {}
     for row in rows:
         own = [entry for (name, _), entry in entries.items() if name == row.id]
-        costs[row.title] = sum(entry.seconds / max(entry.runs, 1) for entry in own) / max(len(own), 1)
+        costs[row.title] = sum(entry.seconds / max(entry.runs, 1) for entry in own) / max(
+            len(own), 1
+        )
     texts = [duration(cost) for cost in costs.values()]
     title = "Time per run of each model"
     caption = "Mean time of one run on one data set, all its folds together; each step to the right is ten times as long."
@@ -113,8 +135,15 @@ def cost_part(summary: TableSummary) -> Html:
     where = f" Computed on {', '.join(devices)}." if devices else ""
     return part(
         "Time and memory",
-        figure(lambda width: draw_costs(costs, texts, "seconds per run", title=title, width=width), caption + where),
-        sortable("Time of one run, and the most memory that a run held", ["model", *summary.datasets], lines),
+        figure(
+            lambda width: draw_costs(costs, texts, "seconds per run", title=title, width=width),
+            caption + where,
+        ),
+        sortable(
+            "Time of one run, and the most memory that a run held",
+            ["model", *summary.datasets],
+            lines,
+        ),
     )
 
 
@@ -134,7 +163,12 @@ def _axis(summary: TableSummary) -> tuple[str, str, float, tuple[float, float]]:
     metric = measured(summary)
     name, factor = metric_name(metric.name), 100 if metric.percent else 1
     low, high = metric.bounds
-    return name[:1].upper() + name[1:], metric_name(metric.name, metric.percent), factor, (factor * low, factor * high)
+    return (
+        name[:1].upper() + name[1:],
+        metric_name(metric.name, metric.percent),
+        factor,
+        (factor * low, factor * high),
+    )
 
 
 def _baseline(summary: TableSummary) -> str:
@@ -148,4 +182,6 @@ def _estimate(entry: Entry) -> Estimate:
     mark = math.nan if entry.paper is None else entry.paper.mean
     text = number(found.mean, found.metric.percent)
     spread = math.nan if entry.runs == 1 else factor * found.spread
-    return Estimate(entry.row.title, text, factor * found.mean, spread, (low, high), entry.row.id == _MAIN, mark)
+    return Estimate(
+        entry.row.title, text, factor * found.mean, spread, (low, high), entry.row.id == _MAIN, mark
+    )

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from edgnn.draw import draw_points
 from edgnn.report._html import Html, figure, markup, scrolled, section, table, tag
 from edgnn.report._numbers import number
+from edgnn.report.draw import draw_points
 
 _Array = np.ndarray[Any, Any]
 _WIDEST = 20
@@ -23,7 +23,9 @@ def confusion_section(counts: _Array, names: Sequence[str], note: str) -> list[H
     short = [name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…" for name in names]
     if len(names) > _WIDEST:
         return [section("Classes", _by_class(counts, short), tag("p", note, class_="note"))]
-    explained = f"Counts and shares of the row; the stronger the shade, the larger the share. {note}"
+    explained = (
+        f"Counts and shares of the row; the stronger the shade, the larger the share. {note}"
+    )
     matrix = scrolled(confusion_matrix(counts, short))
     return [section("Confusion matrix", matrix, tag("p", explained, class_="note"))]
 
@@ -59,7 +61,12 @@ def points_section(true: _Array, said: _Array, note: str) -> list[Html]:
     points = true[known].tolist(), said[known].tolist()
     caption = f"On the dashed line, both are equal. {note}"
     return [
-        section("Predictions", figure(lambda width: draw_points(*points, "true value", "prediction", width=width), caption))
+        section(
+            "Predictions",
+            figure(
+                lambda width: draw_points(*points, "true value", "prediction", width=width), caption
+            ),
+        )
     ]
 
 

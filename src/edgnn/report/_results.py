@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from edgnn.evaluation import Summary
-from edgnn.experiments._write_tables import NOTABLE
 from edgnn.report._html import Cell, Html, markup, sortable, tag
 from edgnn.report._numbers import counted, duration, number, signed, size, spread_text
+from edgnn.studies._write_tables import NOTABLE
 
 if TYPE_CHECKING:
-    from edgnn.experiments import Entry, Published, TableSummary
+    from edgnn.studies import Entry, Published, TableSummary
 
 
 def summary_of(entry: Entry) -> Summary:
@@ -33,7 +33,10 @@ def computed_entries(summary: TableSummary) -> list[Entry]:
 def own_entries(summaries: Sequence[TableSummary]) -> list[Entry]:
     """Return the entries of several tables; under the nested protocol, rows without a search are those of the paper's again."""
     return [
-        entry for summary in summaries for entry in computed_entries(summary) if summary.protocol == "paper" or entry.row.search
+        entry
+        for summary in summaries
+        for entry in computed_entries(summary)
+        if summary.protocol == "paper" or entry.row.search
     ]
 
 
@@ -41,17 +44,31 @@ def result_table(summary: TableSummary) -> Html:
     """Return the table as the paper has it: rows by data sets, ours with the paper's figure below."""
     best = {
         dataset: max(
-            (summary_of(entry).mean for entry in computed_entries(summary) if entry.dataset == dataset), default=math.nan
+            (
+                summary_of(entry).mean
+                for entry in computed_entries(summary)
+                if entry.dataset == dataset
+            ),
+            default=math.nan,
         )
         for dataset in summary.datasets
     }
     rows = []
     for row in summary.rows:
-        cells = [_result(summary.entries.get((row.id, dataset)), best[dataset]) for dataset in summary.datasets]
+        cells = [
+            _result(summary.entries.get((row.id, dataset)), best[dataset])
+            for dataset in summary.datasets
+        ]
         rows.append([Cell(row.title), *cells])
     if all(row.model != "majority" for row in summary.rows):
-        rows.append([Cell("majority"), *(_majority(summary, dataset) for dataset in summary.datasets)])
-    beside = ", with the paper’s figure below" if any(entry.paper for entry in summary.entries.values()) else ""
+        rows.append(
+            [Cell("majority"), *(_majority(summary, dataset) for dataset in summary.datasets)]
+        )
+    beside = (
+        ", with the paper’s figure below"
+        if any(entry.paper for entry in summary.entries.values())
+        else ""
+    )
     caption = f"Accuracy in percent, mean ± spread of the runs{beside}; bold: the best mean"
     return sortable(caption, ["model", *summary.datasets], rows)
 
@@ -64,8 +81,21 @@ def whole_table(summary: TableSummary) -> Html:
         for row in summary.rows
         if (row.id, dataset) in summary.entries
     ]
-    head = ["model", "data set", "paper", "ours", "difference", "best run", "majority", "95 % interval", "training",
-            "WL ceiling", "time", "memory", "runs"]  # fmt: skip
+    head = [
+        "model",
+        "data set",
+        "paper",
+        "ours",
+        "difference",
+        "best run",
+        "majority",
+        "95 % interval",
+        "training",
+        "WL ceiling",
+        "time",
+        "memory",
+        "runs",
+    ]
     return sortable(
         "Accuracies in percent; time of all runs, memory of the largest",
         head,
@@ -85,7 +115,11 @@ def verdict(summary: TableSummary) -> str:
     known = [(entry, gap) for entry, gap in _gaps(summary) if entry.row.best_of is None]
     if not known:
         return ""
-    missed = [f"{entry.row.title} on {entry.dataset} ({signed(gap)})" for entry, gap in known if gap < -NOTABLE]
+    missed = [
+        f"{entry.row.title} on {entry.dataset} ({signed(gap)})"
+        for entry, gap in known
+        if gap < -NOTABLE
+    ]
     inside = sum(_inside(entry) for entry, _ in known)
     told = f"{len(known) - len(missed)} of {counted(len(known), 'mean')} of the paper met: ours lies above, or at most "
     told += f"{NOTABLE} points below. {inside} of {len(known)} inside our 95 % interval."
@@ -160,7 +194,11 @@ def _majority(summary: TableSummary, dataset: str) -> Cell:
 
 def majority_of(summary: TableSummary, dataset: str) -> float:
     """Return what ignoring the input gives on a data set."""
-    entry = next(summary.entries[row.id, dataset] for row in summary.rows if (row.id, dataset) in summary.entries)
+    entry = next(
+        summary.entries[row.id, dataset]
+        for row in summary.rows
+        if (row.id, dataset) in summary.entries
+    )
     return summary_of(entry).majority
 
 
@@ -176,14 +214,18 @@ def _line(entry: Entry) -> list[Cell]:
         Cell(entry.dataset),
         Cell("–", math.nan) if paper is None else Cell(_published(paper), paper.mean),
         Cell(_aligned(number(found.mean, percent), "" if derived else _spread(entry)), found.mean),
-        Cell("–", math.nan) if entry.difference is None else Cell(signed(entry.difference), entry.difference),
+        Cell("–", math.nan)
+        if entry.difference is None
+        else Cell(signed(entry.difference), entry.difference),
         Cell(number(best, percent), best),
         Cell(number(found.majority, percent), found.majority),
         Cell("–" if derived else limits, math.nan if derived else low),
         _share(entry.training_accuracy),
         _share(entry.ceiling),
         Cell("–", math.nan) if derived else Cell(duration(entry.seconds), entry.seconds),
-        Cell("–", math.nan) if derived or entry.memory is None else Cell(size(entry.memory), entry.memory),
+        Cell("–", math.nan)
+        if derived or entry.memory is None
+        else Cell(size(entry.memory), entry.memory),
         Cell(f"1 of {entry.runs}" if derived else f"{entry.runs}", 1 if derived else entry.runs),
     ]
 

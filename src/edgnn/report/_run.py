@@ -46,7 +46,11 @@ def write_run_report(run_folder_path: Path_, path: Path_ | None = None) -> Path:
     environment = lost.read(run, files.ENVIRONMENT, lambda: run.read_json(files.ENVIRONMENT))
     predictions = lost.read(run, files.PREDICTIONS, lambda: stored_predictions(run))
     body = [
-        *([section("Not shown", *(tag("p", reason) for reason in lost.reasons))] if lost.reasons else []),
+        *(
+            [section("Not shown", *(tag("p", reason) for reason in lost.reasons))]
+            if lost.reasons
+            else []
+        ),
         *([_result(metrics, config)] if metrics else []),
         *(predictions.sections() if predictions else []),
         *curves_section(curves),
@@ -92,15 +96,30 @@ class _Lost:
 def _lead(config: Mapping[str, Any], history: list[dict[str, Any]]) -> str:
     seconds = [row["seconds"] for row in history if isinstance(row.get("seconds"), int | float)]
     state = "finished" if "fitted" in config else "not finished"
-    parts = [str(config.get("estimator", "")), counted(len(history), "epoch"), duration(sum(seconds)), state]
+    parts = [
+        str(config.get("estimator", "")),
+        counted(len(history), "epoch"),
+        duration(sum(seconds)),
+        state,
+    ]
     return " · ".join(part for part in parts if part)
 
 
 def _result(metrics: Any, config: Mapping[str, Any]) -> Html:
     """Return the section on how good the model is; metrics in a form not known to this version are listed as they are."""
-    own, majority = (metrics.get(name) if isinstance(metrics, Mapping) else None for name in ("metrics", "majority"))
-    if not isinstance(own, Mapping) or not own or not all(isinstance(value, int | float) for value in own.values()):
-        return section("Result", pairs(_measured(metrics if isinstance(metrics, Mapping) else {"metrics": metrics})))
+    own, majority = (
+        metrics.get(name) if isinstance(metrics, Mapping) else None
+        for name in ("metrics", "majority")
+    )
+    if (
+        not isinstance(own, Mapping)
+        or not own
+        or not all(isinstance(value, int | float) for value in own.values())
+    ):
+        return section(
+            "Result",
+            pairs(_measured(metrics if isinstance(metrics, Mapping) else {"metrics": metrics})),
+        )
     others = majority if isinstance(majority, Mapping) else {}
     baseline, rows = BASELINE.get(str(config.get("task")), "majority"), []
     for name, value in own.items():
@@ -114,7 +133,9 @@ def _result(metrics: Any, config: Mapping[str, Any]) -> Html:
         tag("div", tag("dt", baseline), tag("dd", against)),
     ]
     listed = table(("measure", "this model", baseline), rows, class_="numbers")
-    return section("Result", tag("dl", *figures, class_="figures"), tag("p", _judged(metrics)), listed)
+    return section(
+        "Result", tag("dl", *figures, class_="figures"), tag("p", _judged(metrics)), listed
+    )
 
 
 def _judged(metrics: Mapping[str, Any]) -> str:
@@ -145,12 +166,24 @@ def _measured(values: Mapping[str, Any], percent: bool = False) -> dict[str, Any
 
 def _settings(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the configuration without what only the program needs."""
-    kept = {name: value for name, value in config.items() if name not in ("fitted", "format", "command")}
+    kept = {
+        name: value for name, value in config.items() if name not in ("fitted", "format", "command")
+    }
     fitted = config.get("fitted")
     if isinstance(fitted, Mapping):
-        learned = {name.replace("_", " "): fitted[name] for name in _LEARNED if fitted.get(name) not in (None, [])}
-        sizes = {name: fitted[name] for name in ("node_labels", "edge_labels") if isinstance(fitted.get(name), list)}
-        kept["learned"] = learned | {name.replace("_", " "): len(values) for name, values in sizes.items()}
+        learned = {
+            name.replace("_", " "): fitted[name]
+            for name in _LEARNED
+            if fitted.get(name) not in (None, [])
+        }
+        sizes = {
+            name: fitted[name]
+            for name in ("node_labels", "edge_labels")
+            if isinstance(fitted.get(name), list)
+        }
+        kept["learned"] = learned | {
+            name.replace("_", " "): len(values) for name, values in sizes.items()
+        }
     return kept
 
 
@@ -163,7 +196,9 @@ def _repeat(config: Mapping[str, Any]) -> Html:
             tag("p", "The model with all its parameters:"),
             tag("pre", call_of(config["estimator"], config["parameters"])),
         ]
-    return section("How to repeat it", *(parts or [tag("p", "The folder does not say how it was made.")]))
+    return section(
+        "How to repeat it", *(parts or [tag("p", "The folder does not say how it was made.")])
+    )
 
 
 def _short(config: dict[str, Any]) -> dict[str, Any]:

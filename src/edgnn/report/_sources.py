@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
-from edgnn.experiments._study_files import STUDY
 from edgnn.io._files import Path_
 from edgnn.report._compared import compare_files
 from edgnn.report._compared_page import comparison_page
@@ -15,6 +14,7 @@ from edgnn.report._evaluation import write_evaluation_report
 from edgnn.report._evaluation_file import read_evaluation_file, telling
 from edgnn.report._run import write_run_report
 from edgnn.report._study import write_study_report
+from edgnn.studies._study_files import STUDY
 from edgnn.training._run_folder import CONFIG
 
 _EXPECTED = (
@@ -29,11 +29,12 @@ def write_report(source: Path_ | Sequence[Path_], path: Path_ | None = None) -> 
     Parameters
     ----------
     source : path or sequence of path
-        A folder that ``edgnn reproduce`` or ``edgnn train`` has written, or the JSON file of ``edgnn evaluate --out``. Several such
-        files of the same items and splits are compared: every model's mean, and which differences are real.
+        A folder that ``edgnn reproduce`` or ``edgnn train`` has written, or the JSON file of
+        ``edgnn evaluate --out``. Several such files of the same items and splits are compared:
+        every model's mean, and which differences are real.
     path : path, optional
-        The page; default: ``report.html`` in the folder, or beside the JSON file under its name; of several files,
-        ``comparison.html`` beside the first.
+        The page; default: ``report.html`` in the folder, or beside the JSON file under its name; of
+        several files, ``comparison.html`` beside the first.
     """
     sources = [source] if isinstance(source, str | PathLike) else list(source)
     if len(sources) != 1:
@@ -56,7 +57,9 @@ def _evaluation_page(source: Path, path: Path) -> Path:
     write_evaluation_report(
         path,
         found.evaluation,
-        title=source.stem if found.model is None or found.data is None else f"{found.model} on {found.data}",
+        title=source.stem
+        if found.model is None or found.data is None
+        else f"{found.model} on {found.data}",
         paper=found.paper,
         settings=found.settings,
         environment=found.environment,

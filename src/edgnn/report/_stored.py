@@ -52,17 +52,27 @@ class Stored:
         """Return how often each class (row) was taken for each (column)."""
         place = {name: number for number, name in enumerate(self.names)}
         counts = np.zeros((len(place), len(place)), dtype=np.int64)
-        np.add.at(counts, ([place[name] for name in self.true], [place[name] for name in self.said]), 1)
+        np.add.at(
+            counts, ([place[name] for name in self.true], [place[name] for name in self.said]), 1
+        )
         return counts
 
     def to_dict(self) -> dict[str, Any] | None:
         """Return the confusion matrix as plain values, or ``None`` if there is none."""
-        return None if self.values else {"class_names": self.names, "counts": self.confusion(), "items": self.note}
+        return (
+            None
+            if self.values
+            else {"class_names": self.names, "counts": self.confusion(), "items": self.note}
+        )
 
 
 def stored_predictions(run: RunFolder) -> Stored | None:
     """Return the predictions of a run, of its test part where parts are told apart; ``None`` without true values."""
-    rows = [row for row in _rows((run.path / PREDICTIONS).read_bytes().decode()) if row.get(_TRUTH) and row.get(_SAID)]
+    rows = [
+        row
+        for row in _rows((run.path / PREDICTIONS).read_bytes().decode())
+        if row.get(_TRUTH) and row.get(_SAID)
+    ]
     if not rows:
         return None
     judged = next((part for part in _JUDGED if any(row.get(_PART) == part for row in rows)), None)
@@ -71,7 +81,9 @@ def stored_predictions(run: RunFolder) -> Stored | None:
     known, given = [row[_TRUTH] for row in rows], [row[_SAID] for row in rows]
     note = f"{len(rows):,} items of " + (f"the {judged} part." if judged else f"{PREDICTIONS}.")
     values = _is_regression(run.config)
-    return Stored(known, given, values, [] if values else _in_order({*known, *given}, run.config), note)
+    return Stored(
+        known, given, values, [] if values else _in_order({*known, *given}, run.config), note
+    )
 
 
 def _rows(text: str) -> list[dict[str, str]]:
@@ -94,7 +106,14 @@ def _in_order(found: set[str], config: dict[str, Any]) -> list[str]:
     known = [str(name) for name in names] if isinstance(names, list) else []
     if found <= set(known) and len(known) == len(set(known)):
         return known
-    return sorted(found, key=lambda name: (math.isnan(number := _number(name)), 0.0 if math.isnan(number) else number, name))
+    return sorted(
+        found,
+        key=lambda name: (
+            math.isnan(number := _number(name)),
+            0.0 if math.isnan(number) else number,
+            name,
+        ),
+    )
 
 
 def _numbers(texts: list[str]) -> np.ndarray[Any, Any]:

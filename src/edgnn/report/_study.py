@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from edgnn.experiments import TABLES, Entry, Study, TableSummary, table
-from edgnn.experiments._summaries import summarize
 from edgnn.io._files import Path_
 from edgnn.report._cards import chosen_part, predictions_part
 from edgnn.report._comparisons import Pair, compared, comparison_part
@@ -30,6 +28,8 @@ from edgnn.report._results import (
 )
 from edgnn.report._study_data import table_values
 from edgnn.report._study_words import HOW, lead_of, repeat_section, settings_table
+from edgnn.studies import TABLES, Entry, Study, TableSummary, table
+from edgnn.studies._summaries import summarize
 
 _PLACE = "report.html"
 _NESTED = " Networks with a search choose layers and width in every split, by its validation loss; the others are as above."
@@ -53,16 +53,21 @@ def write_study_report(study_path: Path_, path: Path_ | None = None) -> Path:
     data_sets = data_set_tables(study.path, lost)
     if not summaries and not data_sets:
         said = f" ({len(lost)} damaged: {lost[0]})" if lost else ""
-        raise ReportError(f"{study.path} holds no computed cell yet{said}; `edgnn reproduce --out {study.path}` computes them")
+        raise ReportError(
+            f"{study.path} holds no computed cell yet{said}; `edgnn reproduce --out {study.path}` computes them"
+        )
     place = study.path / _PLACE if path is None else Path(path)
     study_page(place, summaries, study.calls, lost, data_sets)
     return place
 
 
 def study_page(
-    path: Path_, summaries: Sequence[TableSummary], calls: Sequence[Mapping[str, Any]] = (), lost: Sequence[str] = (),
+    path: Path_,
+    summaries: Sequence[TableSummary],
+    calls: Sequence[Mapping[str, Any]] = (),
+    lost: Sequence[str] = (),
     data_sets: Sequence[Mapping[str, Any]] = (),
-) -> None:  # fmt: skip
+) -> None:
     """Write the page of some tables.
 
     Parameters
@@ -104,8 +109,14 @@ def study_page(
 def environments_of(summaries: Sequence[TableSummary]) -> list[tuple[list[Entry], dict[str, Any]]]:
     """Return each machine and its versions with the entries from there; the date does not tell two of them apart."""
     grouped: dict[str, tuple[list[Entry], dict[str, Any]]] = {}
-    for entry in (entry for summary in summaries for entry in computed_entries(summary) if entry.environment):
-        key = repr(sorted((name, repr(value)) for name, value in entry.environment.items() if name != "date"))
+    for entry in (
+        entry for summary in summaries for entry in computed_entries(summary) if entry.environment
+    ):
+        key = repr(
+            sorted(
+                (name, repr(value)) for name, value in entry.environment.items() if name != "date"
+            )
+        )
         grouped.setdefault(key, ([], entry.environment))[0].append(entry)
     return list(grouped.values())
 
@@ -113,9 +124,15 @@ def environments_of(summaries: Sequence[TableSummary]) -> list[tuple[list[Entry]
 def _summaries(study: Study, lost: list[str]) -> list[TableSummary]:
     """Return the tables that have cells; a nested one only if it has cells of its own."""
     nested = {cell.table for cell in study.cells() if cell.protocol == "nested"}
-    found = [summarize(study, table(name), "paper", lost.append) for name in TABLES if not table(name).statistics]
+    found = [
+        summarize(study, table(name), "paper", lost.append)
+        for name in TABLES
+        if not table(name).statistics
+    ]
     again: list[str] = []
-    found += [summarize(study, table(name), "nested", again.append) for name in TABLES if name in nested]
+    found += [
+        summarize(study, table(name), "nested", again.append) for name in TABLES if name in nested
+    ]
     lost += [reason for reason in again if reason not in lost]
     return [summary for summary in found if summary.entries]
 
@@ -133,7 +150,9 @@ def _title(summaries: Sequence[TableSummary], data_sets: Sequence[Mapping[str, A
 
 
 def _heading(summary: TableSummary) -> str:
-    return summary.table.title + (", settings chosen inside the training part" if summary.protocol == "nested" else "")
+    return summary.table.title + (
+        ", settings chosen inside the training part" if summary.protocol == "nested" else ""
+    )
 
 
 def _anchor(summary: TableSummary) -> str:
@@ -143,14 +162,25 @@ def _anchor(summary: TableSummary) -> str:
 def _contents(summaries: Sequence[TableSummary], data_sets: Sequence[Mapping[str, Any]]) -> Html:
     links = [(_heading(summary), _anchor(summary)) for summary in summaries]
     links += [(str(document["title"]), anchor_of(document)) for document in data_sets]
-    links += [("How to repeat it", "repeat"), *([("Environment", "environment")] if summaries else [])]
-    return tag("nav", tag("ul", *(tag("li", tag("a", name, href=f"#{place}")) for name, place in links)), aria_label="Contents")
+    links += [
+        ("How to repeat it", "repeat"),
+        *([("Environment", "environment")] if summaries else []),
+    ]
+    return tag(
+        "nav",
+        tag("ul", *(tag("li", tag("a", name, href=f"#{place}")) for name, place in links)),
+        aria_label="Contents",
+    )
 
 
 def _headline(summaries: Sequence[TableSummary]) -> Html:
     entries = own_entries(summaries)
-    by_paper = [summary for summary in summaries if summary.protocol == "paper" and met_of(summary)[1]]
-    met, reported = (sum(counts) for counts in zip((0, 0), *map(met_of, by_paper or summaries), strict=True))
+    by_paper = [
+        summary for summary in summaries if summary.protocol == "paper" and met_of(summary)[1]
+    ]
+    met, reported = (
+        sum(counts) for counts in zip((0, 0), *map(met_of, by_paper or summaries), strict=True)
+    )
     figures = [("the paper’s means that are met", f"{met} of {reported}")] if reported else []
     figures += [
         ("trainings judged", f"{sum(len(entry.evaluation.splits) for entry in entries):,}"),
@@ -161,15 +191,23 @@ def _headline(summaries: Sequence[TableSummary]) -> Html:
         for place, (name, text) in enumerate(figures)
     ]
     words = [
-        tag("p", tag("strong", f"{_heading(summary)}: "), f"{verdict(summary)} {best_rows(summary)}") for summary in summaries
+        tag(
+            "p", tag("strong", f"{_heading(summary)}: "), f"{verdict(summary)} {best_rows(summary)}"
+        )
+        for summary in summaries
     ]
     return section("In short", tag("dl", *blocks, class_="figures"), *words)
 
 
-def _table(summary: TableSummary, pairs_: dict[str, list[Pair]], curves: dict[tuple[str, str], Curves]) -> Html:
+def _table(
+    summary: TableSummary, pairs_: dict[str, list[Pair]], curves: dict[tuple[str, str], Curves]
+) -> Html:
     return section(
         _heading(summary),
-        tag("p", f"{summary.table.says[:1].upper()}{summary.table.says[1:]}.{_NESTED if summary.protocol == 'nested' else ''}"),
+        tag(
+            "p",
+            f"{summary.table.says[:1].upper()}{summary.table.says[1:]}.{_NESTED if summary.protocol == 'nested' else ''}",
+        ),
         result_table(summary),
         folded("What each model is", row_notes(summary)),
         estimate_part(summary),
@@ -190,7 +228,13 @@ def _settings(summaries: Sequence[TableSummary]) -> Html:
         folded(f"{_heading(summary)}: {row.title}", settings_table(entries))
         for summary in summaries
         for row in summary.rows
-        if (entries := [entry for entry in computed_entries(summary) if entry.row.id == row.id and entry.settings])
+        if (
+            entries := [
+                entry
+                for entry in computed_entries(summary)
+                if entry.row.id == row.id and entry.settings
+            ]
+        )
     ]
     return section("Settings", *(folds or [tag("p", "The cells do not say.")]), class_="long")
 
@@ -203,6 +247,16 @@ def environment_section(summaries: Sequence[TableSummary]) -> Html:
         if len(found) > 1:
             cells = ", ".join(f"{entry.row.title} on {entry.dataset}" for entry in entries[:6])
             more = f" and {len(entries) - 6} more" if len(entries) > 6 else ""
-            parts.append(tag("h3", f"{counted(len(entries), 'entry').replace('entrys', 'entries')}: {cells}{more}"))
+            parts.append(
+                tag(
+                    "h3",
+                    f"{counted(len(entries), 'entry').replace('entrys', 'entries')}: {cells}{more}",
+                )
+            )
         parts.append(pairs(environment))
-    return section("Environment", *(parts or [tag("p", "The cells do not say.")]), class_="long", id_="environment")
+    return section(
+        "Environment",
+        *(parts or [tag("p", "The cells do not say.")]),
+        class_="long",
+        id_="environment",
+    )

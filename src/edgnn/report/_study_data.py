@@ -11,12 +11,23 @@ from edgnn.report._curves import Curves
 from edgnn.report._results import summary_of
 
 if TYPE_CHECKING:
-    from edgnn.experiments import Entry, TableSummary
+    from edgnn.studies import Entry, TableSummary
 
-_TOLD = ("mean", "spread", "minimum", "maximum", "interval", "interval_kind", "majority", "repeat_means")
+_TOLD = (
+    "mean",
+    "spread",
+    "minimum",
+    "maximum",
+    "interval",
+    "interval_kind",
+    "majority",
+    "repeat_means",
+)
 
 
-def table_values(summary: TableSummary, pairs: dict[str, list[Pair]], curves: dict[tuple[str, str], Curves]) -> dict[str, Any]:
+def table_values(
+    summary: TableSummary, pairs: dict[str, list[Pair]], curves: dict[tuple[str, str], Curves]
+) -> dict[str, Any]:
     """Return a table as plain values of six digits: summaries and scores of all folds, not what is said about single items."""
     found = ((row.id, dataset) for row in summary.rows for dataset in summary.datasets)
     places = [place for place in found if place in summary.entries]
@@ -27,9 +38,16 @@ def table_values(summary: TableSummary, pairs: dict[str, list[Pair]], curves: di
                 "table": summary.table.name,
                 "protocol": summary.protocol,
                 "datasets": summary.datasets,
-                "rows": [{name: getattr(row, name) for name in ("id", "title", "says", "best_of")} for row in summary.rows],
-                "entries": [_entry(summary.entries[place]) | {"curves": losses[place]} for place in places],
-                "comparisons": {reference: pair_values(found) for reference, found in pairs.items()},
+                "rows": [
+                    {name: getattr(row, name) for name in ("id", "title", "says", "best_of")}
+                    for row in summary.rows
+                ],
+                "entries": [
+                    _entry(summary.entries[place]) | {"curves": losses[place]} for place in places
+                ],
+                "comparisons": {
+                    reference: pair_values(found) for reference, found in pairs.items()
+                },
             }
         )
     )

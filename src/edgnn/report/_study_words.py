@@ -10,7 +10,7 @@ from edgnn.report._numbers import between, counted, duration, shown
 from edgnn.report._results import computed_entries, own_entries
 
 if TYPE_CHECKING:
-    from edgnn.experiments import Entry, TableSummary
+    from edgnn.studies import Entry, TableSummary
 
 #: How the numbers of a study follow from its predictions.
 HOW = {
@@ -53,7 +53,9 @@ def lead_of(summaries: Sequence[TableSummary], calls: Sequence[Mapping[str, Any]
     parts = [
         counted(len(rows), "model"),
         ", ".join(sets) if len(sets) <= 3 else counted(len(sets), "data set"),
-        f"{between([entry.runs for entry in entries])} runs" if max(entry.runs for entry in entries) > 1 else "1 run",
+        f"{between([entry.runs for entry in entries])} runs"
+        if max(entry.runs for entry in entries) > 1
+        else "1 run",
         duration(sum(entry.seconds for entry in entries)) + " of computing",
         dates_of(summaries, calls),
     ]
@@ -63,7 +65,11 @@ def lead_of(summaries: Sequence[TableSummary], calls: Sequence[Mapping[str, Any]
 def dates_of(summaries: Sequence[TableSummary], calls: Sequence[Mapping[str, Any]]) -> str:
     """Return the day, or the first and the last one."""
     told = [str(call.get("date", ""))[:10] for call in calls]
-    told += [str(entry.environment.get("date", ""))[:10] for summary in summaries for entry in computed_entries(summary)]
+    told += [
+        str(entry.environment.get("date", ""))[:10]
+        for summary in summaries
+        for entry in computed_entries(summary)
+    ]
     days = sorted(day for day in set(told) if day)
     return "" if not days else days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
 
@@ -72,7 +78,11 @@ def repeat_section(calls: Sequence[Mapping[str, Any]]) -> Html:
     """Return the commands that computed it."""
     parts: list[Html] = []
     for call in calls:
-        told = [f"{name} {shown(call[name])}" for name in ("version", "device", "jobs") if call.get(name) is not None]
+        told = [
+            f"{name} {shown(call[name])}"
+            for name in ("version", "device", "jobs")
+            if call.get(name) is not None
+        ]
         when = str(call.get("date", "")).replace("T", " ")
         parts.append(tag("pre", str(call.get("command", ""))))
         parts.append(tag("p", ", ".join(part for part in (when, *told) if part), class_="note"))
@@ -90,7 +100,11 @@ def settings_table(entries: Sequence[Entry]) -> Html:
         values = [settings.get(name, "–") for settings in settings_of]
         same = len(set(values)) == 1
         told = (
-            values[0] if same else "; ".join(f"{entry.dataset}: {value}" for entry, value in zip(entries, values, strict=True))
+            values[0]
+            if same
+            else "; ".join(
+                f"{entry.dataset}: {value}" for entry, value in zip(entries, values, strict=True)
+            )
         )
         rows.append((name, told))
     return table(("setting", "value"), rows, class_="pairs")
@@ -100,5 +114,9 @@ def flat(settings: Mapping[str, Any], before: str = "") -> dict[str, str]:
     """Return settings as text, those inside others by names with dots."""
     found: dict[str, str] = {}
     for name, value in settings.items():
-        found |= flat(value, f"{before}{name}.") if isinstance(value, Mapping) and value else {f"{before}{name}": shown(value)}
+        found |= (
+            flat(value, f"{before}{name}.")
+            if isinstance(value, Mapping) and value
+            else {f"{before}{name}": shown(value)}
+        )
     return found

@@ -36,8 +36,9 @@ def create_app(
     run : path or Served
         A run folder of ``edgnn train`` or ``estimator.save``.
     source : path or str, optional
-        Data whose nodes (or graphs) can be picked by name; default: what the model was trained on, if it is still there. Of named
-        sets only the registered ones are fetched: any other word may be mistyped, and does not leave this machine.
+        Data whose nodes (or graphs) can be picked by name; default: what the model was trained on,
+        if it is still there. Of named sets only the registered ones are fetched: any other word may
+        be mistyped, and does not leave this machine.
     device : str
         Where predictions are computed.
     data_dir : path, optional
@@ -45,8 +46,8 @@ def create_app(
     limits : Limits, optional
         What one request may ask for.
     hosts : collection of str, optional
-        Names this server may be asked for by, as a browser sends them; ``None`` for any. The default, the names of this
-        machine itself, keeps web pages from elsewhere out.
+        Names this server may be asked for by, as a browser sends them; ``None`` for any. The
+        default, the names of this machine itself, keeps web pages from elsewhere out.
     **options
         Of the reader of ``source``.
     """

@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgnn.estimators import Estimator
-from edgnn.estimators._answers import Predictions, identities, prediction_columns, predictions_of
-from edgnn.estimators._inputs import in_pieces
 from edgnn.graphs import Nodes
+from edgnn.models import Estimator
+from edgnn.models.networks._answers import (
+    Predictions,
+    identities,
+    prediction_columns,
+    predictions_of,
+)
+from edgnn.models.networks._inputs import in_pieces
 from edgnn.training._values import to_csv
 
 if TYPE_CHECKING:
@@ -34,7 +39,8 @@ class Answers:
     found : Predictions
         What the model says.
     share : array, optional
-        Of an item's nodes, those whose color of a round occurs in the training part; ``None`` where that is not known.
+        Of an item's nodes, those whose color of a round occurs in the training part; ``None`` where
+        that is not known.
     first_new : array, optional
         The first round with a color never seen; −1 for none.
     unseen : array
@@ -83,7 +89,10 @@ class Answers:
             Predictions(
                 np.concatenate([part.found.prediction for part in parts]),
                 probability,
-                {name: np.concatenate([part.found.uncertainty[name] for part in parts]) for name in first.found.uncertainty},
+                {
+                    name: np.concatenate([part.found.uncertainty[name] for part in parts])
+                    for name in first.found.uncertainty
+                },
             ),
             None if first.share is None else np.concatenate([part.share for part in parts]),
             None if first.first_new is None else np.concatenate([part.first_new for part in parts]),
@@ -98,8 +107,13 @@ class Answers:
             {
                 **{name: _identity(self.ids[name][place]) for name in names},
                 "prediction": prediction[place],
-                "probabilities": None if self.found.probability is None else _finite(self.found.probability[place].tolist()),
-                "uncertainty": {name: _finite(values[place].tolist()) for name, values in self.found.uncertainty.items()},
+                "probabilities": None
+                if self.found.probability is None
+                else _finite(self.found.probability[place].tolist()),
+                "uncertainty": {
+                    name: _finite(values[place].tolist())
+                    for name, values in self.found.uncertainty.items()
+                },
                 "familiarity": self._familiarity(place),
                 "unseen_labels": int(self.unseen[place]),
             }
@@ -110,7 +124,10 @@ class Answers:
         if self.share is None or self.first_new is None:
             return None
         first = int(self.first_new[place])
-        return {"first_new_round": None if first < 0 else first, "seen_share": _finite(self.share[place].tolist())}
+        return {
+            "first_new_round": None if first < 0 else first,
+            "seen_share": _finite(self.share[place].tolist()),
+        }
 
     def csv(
         self,
@@ -124,14 +141,24 @@ class Answers:
         What was left out has a row where it stood, and where there is such, a column says why.
         """
         columns = self.ids | prediction_columns(
-            estimator, self.found, class_names=class_names, target_names=target_names, uncertainty=bool(self.found.uncertainty)
+            estimator,
+            self.found,
+            class_names=class_names,
+            target_names=target_names,
+            uncertainty=bool(self.found.uncertainty),
         )
         if self.first_new is not None:
-            columns |= {"first_new_round": [None if first < 0 else first for first in self.first_new.tolist()]}
+            columns |= {
+                "first_new_round": [
+                    None if first < 0 else first for first in self.first_new.tolist()
+                ]
+            }
         return to_csv(_with_skipped(columns, skipped) if skipped else columns)
 
 
-def answers_of(estimator: Estimator, items: Graphs | Nodes, deadline: Deadline | None = None) -> Answers:
+def answers_of(
+    estimator: Estimator, items: Graphs | Nodes, deadline: Deadline | None = None
+) -> Answers:
     """Return what an estimator says about items, some at a time; it raises where the time is over."""
     parts = []
     for piece in in_pieces(items, len(estimator.best_epoch_)):
@@ -140,16 +167,26 @@ def answers_of(estimator: Estimator, items: Graphs | Nodes, deadline: Deadline |
         known = estimator.familiarity(piece)
         share = None if known is None else np.asarray(known.share, dtype=np.float64).T
         first = None if known is None else np.asarray(known.first_new, dtype=np.int64)
-        parts.append(Answers({}, predictions_of(estimator, piece), share, first, _unseen(estimator, piece)))
+        parts.append(
+            Answers({}, predictions_of(estimator, piece), share, first, _unseen(estimator, piece))
+        )
     return replace(Answers.joined(parts), ids=identities(items))
 
 
-def _with_skipped(columns: dict[str, list[Any]], skipped: Sequence[LeftOut]) -> dict[str, list[Any]]:
+def _with_skipped(
+    columns: dict[str, list[Any]], skipped: Sequence[LeftOut]
+) -> dict[str, list[Any]]:
     """Return columns with a row for each item left out, where it stood."""
     left_out = {entry.index: entry for entry in skipped}
     kept = iter(range(len(columns["id"])))
-    order = [None if place in left_out else next(kept) for place in range(len(columns["id"]) + len(skipped))]
-    found = {name: [None if place is None else values[place] for place in order] for name, values in columns.items()}
+    order = [
+        None if place in left_out else next(kept)
+        for place in range(len(columns["id"]) + len(skipped))
+    ]
+    found = {
+        name: [None if place is None else values[place] for place in order]
+        for name, values in columns.items()
+    }
     found["error"] = [None] * len(order)
     for place, entry in left_out.items():
         found["id"][place], found["error"][place] = entry.name, entry.error
@@ -165,7 +202,9 @@ def _unseen(estimator: Estimator, items: Graphs | Nodes) -> _Array:
         return own
     owner = graphs.graph_of_node.cpu().numpy()
     counts = np.bincount(owner[nodes.cpu().numpy()], minlength=len(graphs))
-    counts += np.bincount(owner[graphs.edge_source.cpu().numpy()[edges.cpu().numpy()]], minlength=len(graphs))
+    counts += np.bincount(
+        owner[graphs.edge_source.cpu().numpy()[edges.cpu().numpy()]], minlength=len(graphs)
+    )
     return counts
 
 

@@ -73,7 +73,10 @@ def understood(given: Any, kind: type[_T], limits: Limits, deadline: Deadline) -
         try:
             found = kind.model_validate(given, from_attributes=True)
         except ValidationError as error:
-            told = [problem | {"loc": ("body", *problem["loc"])} for problem in error.errors(include_url=False)]
+            told = [
+                problem | {"loc": ("body", *problem["loc"])}
+                for problem in error.errors(include_url=False)
+            ]
             raise RequestValidationError(told) from None
     deadline.check()
     return found
@@ -106,7 +109,9 @@ def _parsed(content: bytes) -> Any:
     try:
         return json.loads(content)
     except json.JSONDecodeError as error:
-        raise HTTPException(400, f"the body is no JSON: {error.msg} at character {error.pos}") from None
+        raise HTTPException(
+            400, f"the body is no JSON: {error.msg} at character {error.pos}"
+        ) from None
     except (ValueError, RecursionError):
         raise HTTPException(400, "There was an error parsing the body") from None
 
@@ -118,8 +123,14 @@ def _check_amount(given: Any, limits: Limits) -> None:
     for field, what in _LISTS.items():
         if isinstance(given.get(field), list):
             limits.check_items(len(given[field]), what)
-    graphs = [graph for graph in (*_list(given.get("graphs")), given.get("graph")) if isinstance(graph, dict)]
-    nodes, edges = (sum(len(_list(graph.get(field))) for graph in graphs) for field in ("node_labels", "edges"))
+    graphs = [
+        graph
+        for graph in (*_list(given.get("graphs")), given.get("graph"))
+        if isinstance(graph, dict)
+    ]
+    nodes, edges = (
+        sum(len(_list(graph.get(field))) for graph in graphs) for field in ("node_labels", "edges")
+    )
     limits.check_sizes(nodes, edges)
 
 

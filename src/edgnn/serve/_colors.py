@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from edgnn.draw import is_molecule, layout
-from edgnn.draw._molecule import skeleton
-from edgnn.draw._names import node_texts
-from edgnn.draw._shade import clean
-from edgnn.draw._svg import MARGIN, edge_length, fill, panel, short_iri
 from edgnn.errors import GraphError
 from edgnn.graphs import Graphs, Nodes
+from edgnn.report.draw import is_molecule, layout
+from edgnn.report.draw._molecule import skeleton
+from edgnn.report.draw._names import node_texts
+from edgnn.report.draw._shade import clean
+from edgnn.report.draw._svg import MARGIN, edge_length, fill, panel, short_iri
 from edgnn.wl import Coloring
 
 if TYPE_CHECKING:
@@ -61,7 +61,11 @@ def color_rounds(served: Served, item: Graphs | Nodes, rounds: int | None) -> li
 
 
 def _of_graph(coloring: Coloring, graph: Graphs, known: list[_Array]) -> list[dict[str, Any]]:
-    draw = _drawer(graph) if graph.num_nodes <= _LARGEST and graph.num_edges <= _MOST_DRAWN_EDGES else None
+    draw = (
+        _drawer(graph)
+        if graph.num_nodes <= _LARGEST and graph.num_edges <= _MOST_DRAWN_EDGES
+        else None
+    )
     numbers: dict[int, int] = {}
     found: list[dict[str, Any]] = []
     for round in range(coloring.rounds + 1):
@@ -70,7 +74,10 @@ def _of_graph(coloring: Coloring, graph: Graphs, known: list[_Array]) -> list[di
         fills = [fill(numbers.setdefault(color, len(numbers))) for color in colors]
         legend = _legend(coloring, round, colors, fills, seen)
         words = {entry["number"]: entry["meaning"] for entry in legend}
-        titles = [_title(words.get(color, f"color {color}"), seen, place) for place, color in enumerate(colors)]
+        titles = [
+            _title(words.get(color, f"color {color}"), seen, place)
+            for place, color in enumerate(colors)
+        ]
         strange = [] if seen is None else [place for place, one in enumerate(seen) if not one]
         found.append(
             {
@@ -79,14 +86,19 @@ def _of_graph(coloring: Coloring, graph: Graphs, known: list[_Array]) -> list[di
                 "seen": None if seen is None else all(seen),
                 "new_nodes": None if seen is None else len(strange),
                 "meaning": None,
-                "legend": [{name: value for name, value in entry.items() if name != "number"} for entry in legend[:_LEGEND]],
+                "legend": [
+                    {name: value for name, value in entry.items() if name != "number"}
+                    for entry in legend[:_LEGEND]
+                ],
                 "picture": None if draw is None else draw(fills, titles, strange, None),
             }
         )
     return found
 
 
-def _of_node(coloring: Coloring, item: Nodes, known: list[_Array], texts: Sequence[str]) -> list[dict[str, Any]]:
+def _of_node(
+    coloring: Coloring, item: Nodes, known: list[_Array], texts: Sequence[str]
+) -> list[dict[str, Any]]:
     node = int(item.index[0])
     around = _around(item.graphs, node)
     place = int((around == node).nonzero()[0])
@@ -121,7 +133,9 @@ def _of_node(coloring: Coloring, item: Nodes, known: list[_Array], texts: Sequen
 def _around(graphs: Graphs, node: int) -> torch.Tensor:
     """Return the numbers of a node and its neighbors, in order."""
     touching = (graphs.edge_source == node) | (graphs.edge_target == node)
-    ends = torch.cat([graphs.edge_source[touching], graphs.edge_target[touching], torch.tensor([node])])
+    ends = torch.cat(
+        [graphs.edge_source[touching], graphs.edge_target[touching], torch.tensor([node])]
+    )
     return torch.from_numpy(np.unique(ends.numpy()))
 
 
@@ -139,7 +153,7 @@ def _names(graph: Graphs) -> list[str]:
 
 def _legend(
     coloring: Coloring, round: int, colors: list[int], fills: list[str], seen: list[bool] | None
-) -> list[dict[str, Any]]:  # fmt: skip
+) -> list[dict[str, Any]]:
     first: dict[int, int] = {}
     counts: dict[int, int] = {}
     for place, color in enumerate(colors):
@@ -179,7 +193,13 @@ def _molecule_drawer(graph: Graphs) -> Any:
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="13" fill="transparent"><title>{clean(title)}</title></circle>'
             for (x, y), title in zip(places.tolist(), titles, strict=True)
         ]
-        return _picture([*disks, lines, *_rings(places, strange, "new", 14), *hovers], width + 32, height + 32, 16, 16)
+        return _picture(
+            [*disks, lines, *_rings(places, strange, "new", 14), *hovers],
+            width + 32,
+            height + 32,
+            16,
+            16,
+        )
 
     return draw
 
@@ -190,7 +210,9 @@ def _digraph_drawer(graph: Graphs) -> Any:
 
     def draw(fills: list[str], titles: list[str], strange: list[int], own: int | None) -> str:
         inside, width, height = panel(graph, place, fills, titles)
-        rings = _rings(points, [] if own is None else [own], "own", 19) + _rings(points, strange, "new", 22)
+        rings = _rings(points, [] if own is None else [own], "own", 19) + _rings(
+            points, strange, "new", 22
+        )
         return _picture([_ARROW, inside, *rings], width + 2 * _BESIDE, height + 40, _BESIDE, 20)
 
     return draw
@@ -198,7 +220,8 @@ def _digraph_drawer(graph: Graphs) -> Any:
 
 def _rings(points: _Array, places: list[int], kind: str, radius: float) -> list[str]:
     return [
-        f'<circle cx="{points[place][0]:.1f}" cy="{points[place][1]:.1f}" r="{radius}" class="{kind}"/>' for place in places
+        f'<circle cx="{points[place][0]:.1f}" cy="{points[place][1]:.1f}" r="{radius}" class="{kind}"/>'
+        for place in places
     ]
 
 

@@ -14,8 +14,8 @@ def patient_only(seconds: float) -> type[Any]:
     Parameters
     ----------
     seconds : float
-        From the opening of a connection, or from the first byte of a later request; and from the end of an answer. The body has a
-        time of its own.
+        From the opening of a connection, or from the first byte of a later request; and from the
+        end of an answer. The body has a time of its own.
     """
     plain = optional("uvicorn.protocols.http.h11_impl", "serving a model").H11Protocol
 
@@ -61,7 +61,11 @@ def patient_only(seconds: float) -> type[Any]:
         def _await_reader(self) -> None:
             if self._untaken is not None:
                 self._untaken.cancel()
-            self._untaken = self.loop.call_later(seconds, self._give_up) if self.transport.get_write_buffer_size() else None
+            self._untaken = (
+                self.loop.call_later(seconds, self._give_up)
+                if self.transport.get_write_buffer_size()
+                else None
+            )
 
         def _give_up(self) -> None:
             self._untaken = None

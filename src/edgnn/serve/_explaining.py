@@ -22,7 +22,13 @@ _TAKEN_OUT, _CHANGED = 1_250, 5_000  # copies of a graph: fewer of a large one, 
 
 
 def explained(
-    served: Served, item: Graphs | Nodes, target: str | None, limits: Limits, deadline: Deadline, *, change: bool
+    served: Served,
+    item: Graphs | Nodes,
+    target: str | None,
+    limits: Limits,
+    deadline: Deadline,
+    *,
+    change: bool,
 ) -> dict[str, Any]:
     """Return what a prediction rests on, ready for JSON.
 
@@ -55,14 +61,20 @@ def explained(
     if change:
         label = found.target if served.estimator._encoding.task == "labels" else None
         allowed = copies_allowed(subject, _CHANGED)
-        flipped = counter_example(served.estimator, item, target=label, most=allowed, check=deadline.check)
+        flipped = counter_example(
+            served.estimator, item, target=label, most=allowed, check=deadline.check
+        )
         deadline.check()
     return {
         "prediction": _named(served, found.prediction),
         "target": served.classes[found.target_index],
         "value": _number(found.value),
         "reasons": [
-            {"kind": reason.kind, "words": told.reason_text(reason), "contribution": _number(reason.contribution)}
+            {
+                "kind": reason.kind,
+                "words": told.reason_text(reason),
+                "contribution": _number(reason.contribution),
+            }
             for reason in found.reasons(_REASONS)
         ],
         "picture": draw_explanation(told),

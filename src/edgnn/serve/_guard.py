@@ -94,7 +94,10 @@ class Guard:
             refusal = reason
             raise reason
 
-        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        headers = {
+            name.decode("latin-1").lower(): value.decode("latin-1")
+            for name, value in scope["headers"]
+        }
         body = _Body(self._limits.of_body(headers.get("content-type", "")))
         try:
             self._check_host(headers)
@@ -104,14 +107,20 @@ class Guard:
             refusal = reason
         except asyncio.CancelledError:  # the server ends
             if not started:
-                await _answer(headed, _Refused(503, "the server is being ended; ask again once it has been started again"))
+                await _answer(
+                    headed,
+                    _Refused(
+                        503, "the server is being ended; ask again once it has been started again"
+                    ),
+                )
             raise
         except Exception:
             _LOG.exception("a request failed")
             if started:
                 raise
             refusal = _Refused(
-                500, "the server failed at this request; the reason stands on the terminal that it was started from"
+                500,
+                "the server failed at this request; the reason stands on the terminal that it was started from",
             )
         finally:
             self._held -= body.size
@@ -124,11 +133,15 @@ class Guard:
         if self._hosts is not None and host_of(host) not in self._hosts:
             names = ", ".join(sorted(self._hosts))
             raise _Refused(
-                403, f"this server is not known as {host[:100]!r}; ask for it as one of {names}, or start it with --allow-host"
+                403,
+                f"this server is not known as {host[:100]!r}; ask for it as one of {names}, or start it with --allow-host",
             )
         origin = headers.get("origin")
         if origin is not None and _place(origin) != host.lower():
-            raise _Refused(403, f"a page of {origin[:100]!r} may not use this server; open the server's own page")
+            raise _Refused(
+                403,
+                f"a page of {origin[:100]!r} may not use this server; open the server's own page",
+            )
 
     def _check_size(self, headers: dict[str, str], body: _Body) -> None:
         length = headers.get("content-length", "0").lstrip("0") or "0"
@@ -137,7 +150,9 @@ class Guard:
         if length.isdecimal() and int(length) > body.most:
             raise self._too_large(f"{int(length):,} bytes are", body)
 
-    def _bounded(self, receive: Receive, refuse: Callable[[_Refused], None], body: _Body) -> Receive:
+    def _bounded(
+        self, receive: Receive, refuse: Callable[[_Refused], None], body: _Body
+    ) -> Receive:
         """Count the bytes of a body as they arrive, and the time."""
         end = time.monotonic() + self._limits.seconds
         complete = False
@@ -149,7 +164,11 @@ class Guard:
             try:
                 message = await asyncio.wait_for(receive(), max(end - time.monotonic(), 0.001))
             except TimeoutError:
-                refuse(_Refused(408, f"the request did not arrive within {self._limits.seconds:g} seconds"))
+                refuse(
+                    _Refused(
+                        408, f"the request did not arrive within {self._limits.seconds:g} seconds"
+                    )
+                )
                 raise
             size = len(message.get("body", b""))
             body.size += size
@@ -157,8 +176,15 @@ class Guard:
             complete = not message.get("more_body", False)
             if body.size > body.most:
                 refuse(self._too_large("this is", body))
-            if self._held > max(self._limits.held, body.size):  # one alone may always be as large as one may be
-                refuse(_Refused(503, f"requests of more than {self._limits.held:,} bytes are at work; try again in a moment"))
+            if self._held > max(
+                self._limits.held, body.size
+            ):  # one alone may always be as large as one may be
+                refuse(
+                    _Refused(
+                        503,
+                        f"requests of more than {self._limits.held:,} bytes are at work; try again in a moment",
+                    )
+                )
             return message
 
         return counted
@@ -166,9 +192,12 @@ class Guard:
     def _too_large(self, what: str, body: _Body) -> _Refused:
         if body.most < self._limits.bytes:
             return _Refused(
-                413, f"{what} more than the {body.most:,} bytes of JSON in one request; send it in parts, or as a file"
+                413,
+                f"{what} more than the {body.most:,} bytes of JSON in one request; send it in parts, or as a file",
             )
-        return _Refused(413, f"{what} more than the {body.most:,} bytes of one request; send it in parts")
+        return _Refused(
+            413, f"{what} more than the {body.most:,} bytes of one request; send it in parts"
+        )
 
 
 def _as_get(scope: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
@@ -194,7 +223,11 @@ def host_of(header: str) -> str:
 
 async def _answer(send: Send, refused: _Refused) -> None:
     body = json.dumps({"error": refused.error}).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), (b"connection", b"close")]
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+        (b"connection", b"close"),
+    ]
     if refused.status == 503:
         headers.append((b"retry-after", RETRY_SECONDS.encode()))
     await send({"type": "http.response.start", "status": refused.status, "headers": headers})

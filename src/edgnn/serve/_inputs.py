@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from edgnn.datasets._target_file import node_numbers
 from edgnn.errors import GraphError
 from edgnn.graphs import Graphs, Nodes
+from edgnn.io.datasets._target_file import node_numbers
 from edgnn.serve._limits import Limits
 
 if TYPE_CHECKING:
@@ -32,7 +32,11 @@ def of_json(parts: Sequence[GraphIn], limits: Limits) -> Graphs:
     graphs = Graphs.concat(made)
     if all(name is None for name in named):
         return graphs
-    return graphs._with(graph_names=_objects([str(place) if name is None else name for place, name in enumerate(named)]))
+    return graphs._with(
+        graph_names=_objects(
+            [str(place) if name is None else name for place, name in enumerate(named)]
+        )
+    )
 
 
 def _num_nodes(part: GraphIn) -> int:
@@ -44,9 +48,18 @@ def _num_nodes(part: GraphIn) -> int:
                     f"edge {place} is {edge!r:.100}: write [source, target] or [source, target, label], nodes as numbers"
                 )
         if len(edge) != len(part.edges[0]):
-            raise GraphError(f"edge {place} has {'a' if len(edge) > 2 else 'no'} label, unlike edge 0; label all edges or none")
-    given = next((len(rows) for rows in (part.node_labels, part.node_features, part.node_names) if rows), part.num_nodes)
-    return 1 + max((end for edge in part.edges for end in edge[:2]), default=-1) if given is None else given
+            raise GraphError(
+                f"edge {place} has {'a' if len(edge) > 2 else 'no'} label, unlike edge 0; label all edges or none"
+            )
+    given = next(
+        (len(rows) for rows in (part.node_labels, part.node_features, part.node_names) if rows),
+        part.num_nodes,
+    )
+    return (
+        1 + max((end for edge in part.edges for end in edge[:2]), default=-1)
+        if given is None
+        else given
+    )
 
 
 def _graph(part: GraphIn) -> Graphs:
@@ -55,7 +68,9 @@ def _graph(part: GraphIn) -> Graphs:
     return Graphs.from_edges(
         ends,
         num_nodes=part.num_nodes,
-        node_labels=None if part.node_labels is None else [_label(value) for value in part.node_labels],
+        node_labels=None
+        if part.node_labels is None
+        else [_label(value) for value in part.node_labels],
         edge_labels=[_label(edge[2]) for edge in part.edges] if labeled else None,
         node_features=part.node_features or None,
         edge_features=part.edge_features or None,
@@ -89,7 +104,9 @@ def nodes_of(graphs: Graphs, names: Sequence[str] | None, limits: Limits) -> Nod
         return graphs.nodes
     limits.check_items(len(names), "nodes")
     if len(graphs) != 1:
-        raise GraphError(f"nodes are named in one graph, but there are {len(graphs):,}; leave `nodes` out to predict all nodes")
+        raise GraphError(
+            f"nodes are named in one graph, but there are {len(graphs):,}; leave `nodes` out to predict all nodes"
+        )
     numbers = node_numbers(graphs)
     for entry, name in enumerate(names):
         if name not in numbers:
@@ -101,5 +118,7 @@ def one_of(graphs: Graphs | Nodes, item: int) -> Graphs | Nodes:
     """Return one item of several."""
     if item >= len(graphs):
         what = "nodes" if isinstance(graphs, Nodes) else "graphs"
-        raise GraphError(f"item {item} was asked for, but there are {len(graphs):,} {what}, counted from 0")
+        raise GraphError(
+            f"item {item} was asked for, but there are {len(graphs):,} {what}, counted from 0"
+        )
     return graphs[item : item + 1]

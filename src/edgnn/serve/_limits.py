@@ -31,7 +31,8 @@ class Limits:
     bytes : int
         Size of a request's body.
     json : int
-        Size of a body of JSON, which is parsed at one go while all others wait; never more than ``bytes``.
+        Size of a body of JSON, which is parsed at one go while all others wait; never more than
+        ``bytes``.
     held : int
         Size of the bodies of all requests that are at work or wait for it.
     unpacked : int
@@ -73,12 +74,18 @@ class Limits:
 
     def of_body(self, kind: str) -> int:
         """Return how many bytes a body of this content type may have: files come as multipart, all else is JSON."""
-        return self.bytes if kind.strip().lower().startswith("multipart/") else min(self.json, self.bytes)
+        return (
+            self.bytes
+            if kind.strip().lower().startswith("multipart/")
+            else min(self.json, self.bytes)
+        )
 
     def check_items(self, count: int, what: str) -> None:
         """Raise where there are too many items."""
         if count > self.items:
-            raise TooLarge(f"{count:,} {what} are more than the {self.items:,} of one request; send them in parts")
+            raise TooLarge(
+                f"{count:,} {what} are more than the {self.items:,} of one request; send them in parts"
+            )
 
     def check_graphs(self, graphs: Graphs) -> None:
         """Raise where graphs are too many or too large."""
@@ -88,7 +95,9 @@ class Limits:
         """Raise where there are too many nodes or edges."""
         for count, most, what in ((nodes, self.nodes, "nodes"), (edges, self.edges, "edges")):
             if count > most:
-                raise TooLarge(f"the graphs have {count:,} {what}, more than the {most:,} of one request; send fewer at a time")
+                raise TooLarge(
+                    f"the graphs have {count:,} {what}, more than the {most:,} of one request; send fewer at a time"
+                )
 
 
 class Deadline:

@@ -10,16 +10,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from edgnn.datasets._origin import origin_of, stored_texts
-from edgnn.draw import is_molecule
 from edgnn.errors import EdgnnError, GraphError, RunError
-from edgnn.estimators import Estimator, load_estimator
-from edgnn.estimators._answers import check_known
-from edgnn.estimators._coder import Coder, Seen
-from edgnn.estimators._familiarity import _SCHEMES
 from edgnn.graphs import Graphs, Nodes
 from edgnn.graphs._label_values import encode_value
 from edgnn.io._files import Path_
+from edgnn.io.datasets._origin import origin_of, stored_texts
+from edgnn.models import Estimator, load_estimator
+from edgnn.models.networks._answers import check_known
+from edgnn.models.networks._coder import Coder, Seen
+from edgnn.models.networks._familiarity import _SCHEMES
+from edgnn.report.draw import is_molecule
 from edgnn.serve._answers import Answers, answers_of
 from edgnn.serve._limits import Limits
 from edgnn.serve._source import Catalog, catalog_of, load_source
@@ -104,7 +104,11 @@ class Served:
         estimator._seen = _Silent(estimator._seen.nodes, estimator._seen.edges)
         config = _checked(folder.config, estimator)
         metrics: Any = folder.read_json(METRICS) if folder.has(METRICS) else None
-        metrics = metrics if isinstance(metrics, dict) and isinstance(metrics.get("metrics"), dict) else None
+        metrics = (
+            metrics
+            if isinstance(metrics, dict) and isinstance(metrics.get("metrics"), dict)
+            else None
+        )
         served = cls(folder.path, config, estimator, metrics)
         try:
             return served._with_source(source, options or {}, data_dir)
@@ -117,7 +121,9 @@ class Served:
             )
             return served
 
-    def _with_source(self, source: Path_ | None, options: Mapping[str, Any], data_dir: Path_ | None) -> Served:
+    def _with_source(
+        self, source: Path_ | None, options: Mapping[str, Any], data_dir: Path_ | None
+    ) -> Served:
         """Load the data, and predict once, so that nobody waits for what only the first time takes."""
         data = load_source(self.config, self.level, source, options, data_dir)
         if data is None:
@@ -151,9 +157,17 @@ class Served:
         encoding = self.estimator._encoding
         if encoding.task == "classes":
             values = encoding.classes.tolist()
-            return [self.class_names[value] for value in values] if self.class_names else [str(value) for value in values]
+            return (
+                [self.class_names[value] for value in values]
+                if self.class_names
+                else [str(value) for value in values]
+            )
         names = self.target_names
-        return names if len(names) == encoding.outputs else [str(place) for place in range(encoding.outputs)]
+        return (
+            names
+            if len(names) == encoding.outputs
+            else [str(place) for place in range(encoding.outputs)]
+        )
 
     @property
     def scheme(self) -> Scheme:
@@ -177,7 +191,11 @@ class Served:
         bonds = list(coder.edge_vocabulary)
         if coder.degree_labels is not None or not labels or not bonds:
             return False
-        ends = [(a, b) for place in range(len(bonds)) for a, b in ((2 * place, 2 * place + 1), (2 * place + 1, 2 * place))]
+        ends = [
+            (a, b)
+            for place in range(len(bonds))
+            for a, b in ((2 * place, 2 * place + 1), (2 * place + 1, 2 * place))
+        ]
         count = max(len(labels), 2 * len(bonds))
         probe = Graphs.from_edges(
             ends,
@@ -189,22 +207,32 @@ class Served:
     def check_level(self, level: str, what: str) -> None:
         """Raise where the model is of the other kind."""
         if level == "graph" and self.level == "node":
-            raise GraphError(f"this is a model of nodes, which takes no {what}; give nodes by name, or graphs with their nodes")
+            raise GraphError(
+                f"this is a model of nodes, which takes no {what}; give nodes by name, or graphs with their nodes"
+            )
         if level == "node" and self.level == "graph":
             raise GraphError(f"this is a model of whole graphs, which takes no {what}; give graphs")
         if what == "smiles" and not self.smiles:
-            raise GraphError("this model was not trained on molecules; give graphs with the labels that GET /model lists")
+            raise GraphError(
+                "this model was not trained on molecules; give graphs with the labels that GET /model lists"
+            )
 
     def catalog_or_fail(self) -> Catalog:
         """Return the loaded data, or say that there is none."""
         if self.catalog is None:
-            raise GraphError("no data is loaded to pick from; start the server with --source, or send the graph itself")
+            raise GraphError(
+                "no data is loaded to pick from; start the server with --source, or send the graph itself"
+            )
         return self.catalog
 
     def texts(self, graphs: Graphs) -> Sequence[str]:
         """Return what people call the nodes of the loaded graph; nothing of any other."""
         catalog = self.catalog
-        kept = catalog is not None and isinstance(catalog.items, Nodes) and catalog.items.graphs is graphs
+        kept = (
+            catalog is not None
+            and isinstance(catalog.items, Nodes)
+            and catalog.items.graphs is graphs
+        )
         return catalog.texts if catalog is not None and kept else ()
 
     def answers(self, items: Graphs | Nodes, deadline: Any = None) -> Answers:
@@ -213,7 +241,11 @@ class Served:
 
     def coloring(self, graphs: Graphs, rounds: int) -> Coloring:
         """Return the colors of all nodes; those of the loaded graph are kept."""
-        kept = self.catalog is not None and isinstance(self.catalog.items, Nodes) and graphs is self.catalog.items.graphs
+        kept = (
+            self.catalog is not None
+            and isinstance(self.catalog.items, Nodes)
+            and graphs is self.catalog.items.graphs
+        )
         if not kept:
             return self._refined(graphs, rounds)
         with self._lock:
@@ -225,11 +257,22 @@ class Served:
         coder = self.estimator._coder
         seen = graphs if coder.identity else coder.relabeled(graphs)
         direction = self.estimator._model.config["direction"]
-        return refine(seen, rounds, self.scheme, multiplicity=coder.multiplicity, direction=direction, features="ignore")
+        return refine(
+            seen,
+            rounds,
+            self.scheme,
+            multiplicity=coder.multiplicity,
+            direction=direction,
+            features="ignore",
+        )
 
     def describe(self, limits: Limits) -> dict[str, Any]:
         """Return what the model is, ready for JSON."""
-        coder, encoding, config = self.estimator._coder, self.estimator._encoding, self.estimator._model.config
+        coder, encoding, config = (
+            self.estimator._coder,
+            self.estimator._encoding,
+            self.estimator._model.config,
+        )
         origin, metrics = self.config["source"], self.metrics
         return {
             "run": self.path.name,
@@ -243,9 +286,17 @@ class Served:
             "trained_on": _short(str(origin["name"])) if origin.get("name") else None,
             "trained_items": None if metrics is None else _count(metrics.get("trained_on")),
             "judged": None if metrics is None else _judged(metrics),
-            "node_labels": [encode_value(value) for value in list(coder.node_vocabulary)[:_MOST_LABELS]],
-            "edge_labels": [encode_value(value) for value in list(coder.edge_vocabulary)[:_MOST_LABELS]],
-            "node_label_kind": "name" if coder.identity else "label" if coder.degree_labels is None else "degree",
+            "node_labels": [
+                encode_value(value) for value in list(coder.node_vocabulary)[:_MOST_LABELS]
+            ],
+            "edge_labels": [
+                encode_value(value) for value in list(coder.edge_vocabulary)[:_MOST_LABELS]
+            ],
+            "node_label_kind": "name"
+            if coder.identity
+            else "label"
+            if coder.degree_labels is None
+            else "degree",
             "node_features": coder.node_features,
             "edge_features": coder.edge_features,
             "smiles": self.smiles,
@@ -253,7 +304,8 @@ class Served:
             "source": None if self.catalog is None else self.catalog.title,
             "source_items": 0 if self.catalog is None else len(self.catalog),
             "limits": {
-                name: getattr(limits, name) for name in ("bytes", "items", "nodes", "edges", "files", "explained", "seconds")
+                name: getattr(limits, name)
+                for name in ("bytes", "items", "nodes", "edges", "files", "explained", "seconds")
             }
             | {"json": limits.of_body("application/json")},
         }
@@ -265,14 +317,29 @@ def _checked(config: Mapping[str, Any], estimator: Estimator) -> dict[str, Any]:
     if names and estimator._encoding.task == "classes":
         for value in estimator._encoding.classes.tolist():
             if not isinstance(value, int) or not 0 <= value < len(names):
-                raise RunError(f"class {value!r} has no name among the {len(names)} class_names in config.json; it is damaged")
+                raise RunError(
+                    f"class {value!r} has no name among the {len(names)} class_names in config.json; it is damaged"
+                )
     source = origin_of(config) or {}
-    return {**config, "class_names": names, "target_names": stored_texts(config, "target_names"), "source": source}
+    return {
+        **config,
+        "class_names": names,
+        "target_names": stored_texts(config, "target_names"),
+        "source": source,
+    }
 
 
 def _judged(metrics: Mapping[str, Any]) -> dict[str, Any]:
-    numbers = {name: value for name, value in metrics["metrics"].items() if isinstance(value, int | float) and value == value}
-    return {"part": str(metrics.get("part")), "items": _count(metrics.get("items")), "metrics": numbers}
+    numbers = {
+        name: value
+        for name, value in metrics["metrics"].items()
+        if isinstance(value, int | float) and value == value
+    }
+    return {
+        "part": str(metrics.get("part")),
+        "items": _count(metrics.get("items")),
+        "metrics": numbers,
+    }
 
 
 def _count(value: Any) -> int | None:

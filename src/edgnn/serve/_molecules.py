@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from edgnn._text import short
-from edgnn.datasets._origin import molecule_options
 from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import Graphs
 from edgnn.io import read_sdf, read_smiles_table
@@ -18,14 +17,20 @@ from edgnn.io._molecule_files import column_of, id_column, records, table
 from edgnn.io._molecules import MoleculeOptions
 from edgnn.io._option_types import fitting
 from edgnn.io._rdkit import Collector, read_mol_block, read_smiles
+from edgnn.io.datasets._origin import molecule_options
 from edgnn.serve._limits import LONGEST_SMILES, Deadline, Limits, TooLarge
 
 if TYPE_CHECKING:
     from edgnn.serve._model import Served
 
-_LONGEST = {"smiles": LONGEST_SMILES, "sdf": 40 * LONGEST_SMILES}  # RDKit takes the square of a ring, and lets no thread run
+_LONGEST = {
+    "smiles": LONGEST_SMILES,
+    "sdf": 40 * LONGEST_SMILES,
+}  # RDKit takes the square of a ring, and lets no thread run
 _READERS = {"smiles": read_smiles_table, "sdf": read_sdf}
-_RENAME = "; call the column of SMILES so, or where the file has no header, let its name end in .smi"
+_RENAME = (
+    "; call the column of SMILES so, or where the file has no header, let its name end in .smi"
+)
 
 
 @dataclass(frozen=True)
@@ -66,13 +71,22 @@ def of_smiles(
     """Return molecules as graphs, and those left out."""
     served.check_level("graph", "smiles")
     limits.check_items(len(texts), "molecules")
-    entries = (_Entry(place, f"SMILES {place} ({short(text)})", text, text) for place, text in enumerate(texts))
+    entries = (
+        _Entry(place, f"SMILES {place} ({short(text)})", text, text)
+        for place, text in enumerate(texts)
+    )
     refused = None if skip else lambda entry, reason, _: GraphError(f"{entry.where}: {reason}")
     return _collected(entries, "smiles", molecule_options(served.config), limits, deadline, refused)
 
 
 def of_molecule_file(
-    path: Path, kind: str, options: Mapping[str, Any], limits: Limits, deadline: Deadline, *, skip: bool
+    path: Path,
+    kind: str,
+    options: Mapping[str, Any],
+    limits: Limits,
+    deadline: Deadline,
+    *,
+    skip: bool,
 ) -> tuple[Graphs, list[LeftOut]]:
     """Return the molecules of an SD file or a table, as its reader does, and those left out.
 
@@ -94,15 +108,27 @@ def of_molecule_file(
     told = fitting(kind, _READERS[kind], options)
     with open_binary(path, limits.unpacked) as stream:
         entries = _records(stream, path) if kind == "sdf" else _rows(stream, path, told)
-        return _collected(entries, kind, told, limits, deadline, None if skip else partial(_refused, path))
+        return _collected(
+            entries, kind, told, limits, deadline, None if skip else partial(_refused, path)
+        )
 
 
 def _collected(
-    entries: Iterable[_Entry], kind: str, options: Mapping[str, Any], limits: Limits, deadline: Deadline,
+    entries: Iterable[_Entry],
+    kind: str,
+    options: Mapping[str, Any],
+    limits: Limits,
+    deadline: Deadline,
     refused: Callable[[_Entry, str, bool], Exception] | None,
-) -> tuple[Graphs, list[LeftOut]]:  # fmt: skip
+) -> tuple[Graphs, list[LeftOut]]:
     """Read molecules one after another; those that cannot be read are left out, or are the error that ``refused`` makes of them."""
-    collector = Collector(**{name: value for name, value in options.items() if name in MoleculeOptions.__annotations__})
+    collector = Collector(
+        **{
+            name: value
+            for name, value in options.items()
+            if name in MoleculeOptions.__annotations__
+        }
+    )
     names: dict[int, str] = {}
     skipped: list[LeftOut] = []
     nodes = edges = 0
@@ -116,21 +142,30 @@ def _collected(
             if refused is not None:
                 raise refused(entry, reason, isinstance(error, TooLarge)) from None
             given = entry.text if kind == "smiles" else entry.name or entry.where
-            skipped.append(LeftOut(place, given[:LONGEST_SMILES], reason, entry.name[:LONGEST_SMILES] or place))
+            skipped.append(
+                LeftOut(place, given[:LONGEST_SMILES], reason, entry.name[:LONGEST_SMILES] or place)
+            )
             continue
         names[place] = entry.name
         nodes, edges = nodes + mol.GetNumAtoms(), edges + 2 * mol.GetNumBonds()
         limits.check_sizes(nodes, edges)
     if skipped and not names:
         raise _none_readable(skipped)
-    numbered = list(names) if skipped else None  # with some left out, numbers would be those of others
+    numbered = (
+        list(names) if skipped else None
+    )  # with some left out, numbers would be those of others
     return collector.graphs(list(names.values()) if all(names.values()) else numbered), skipped
 
 
 def _records(stream: BinaryIO, path: Path) -> Iterator[_Entry]:
     for number, (line, record) in enumerate(records(stream, path), 1):
         title = record.partition("\n")[0].strip()
-        yield _Entry(line, f"record {number} ({short(title)})" if title else f"record {number}", title, record)
+        yield _Entry(
+            line,
+            f"record {number} ({short(title)})" if title else f"record {number}",
+            title,
+            record,
+        )
 
 
 def _rows(stream: BinaryIO, path: Path, options: Mapping[str, Any]) -> Iterator[_Entry]:
@@ -140,15 +175,26 @@ def _rows(stream: BinaryIO, path: Path, options: Mapping[str, Any]) -> Iterator[
     named = id_column(header, options.get("id"), [place], path)
     for line, row in rows:
         if len(row) != len(header):
-            raise FormatError(path, f"the row has {len(row)} cells, but the header has {len(header)}", line)
+            raise FormatError(
+                path, f"the row has {len(row)} cells, but the header has {len(header)}", line
+            )
         text = row[place].strip()
-        yield _Entry(line, f"SMILES {short(text)}", (row[named].strip() if named is not None else "") or text, text)
+        yield _Entry(
+            line,
+            f"SMILES {short(text)}",
+            (row[named].strip() if named is not None else "") or text,
+            text,
+        )
 
 
 def _molecule(entry: _Entry, kind: str, *, keep_hydrogens: bool) -> Any:
     if len(entry.text) > _LONGEST[kind]:
-        raise TooLarge(f"the molecule has {len(entry.text):,} characters; {_LONGEST[kind]:,} are allowed")
-    mol, reason = read_mol_block(entry.text, keep_hydrogens) if kind == "sdf" else read_smiles(entry.text)
+        raise TooLarge(
+            f"the molecule has {len(entry.text):,} characters; {_LONGEST[kind]:,} are allowed"
+        )
+    mol, reason = (
+        read_mol_block(entry.text, keep_hydrogens) if kind == "sdf" else read_smiles(entry.text)
+    )
     if mol is None:
         raise GraphError(reason)
     return mol
@@ -158,11 +204,17 @@ def _refused(path: Path, entry: _Entry, reason: str, long: bool) -> GraphError |
     """Return the error that one molecule is."""
     if long:
         return TooLarge(f"{path.name}, line {entry.line}: {reason}: leave it out")
-    return FormatError(path, f"{entry.where}: {reason}; correct it, take it out, or have it skipped with bad=skip", entry.line)
+    return FormatError(
+        path,
+        f"{entry.where}: {reason}; correct it, take it out, or have it skipped with bad=skip",
+        entry.line,
+    )
 
 
 def _none_readable(skipped: Sequence[LeftOut]) -> GraphError:
     first = short(skipped[0].input, 60)
     if len(skipped) == 1:
         return GraphError(f"the molecule {first} cannot be read: {skipped[0].error}")
-    return GraphError(f"none of the {len(skipped):,} molecules can be read; the first, {first}: {skipped[0].error}")
+    return GraphError(
+        f"none of the {len(skipped):,} molecules can be read; the first, {first}: {skipped[0].error}"
+    )

@@ -51,13 +51,19 @@ def _count(parts: dict[str, Any], limits: Limits) -> None:
     for part in parts.values():
         if "files" in part.get("properties", {}):
             part["properties"]["files"] |= {"minItems": 1, "maxItems": limits.files}
-            part["properties"] = {name: _without_null(field) for name, field in part["properties"].items()}
+            part["properties"] = {
+                name: _without_null(field) for name, field in part["properties"].items()
+            }
 
 
 def _without_null(field: dict[str, Any]) -> dict[str, Any]:
     """Return a field as forms have it: there is no null in them."""
     kinds = [kind for kind in field.get("anyOf", []) if kind != {"type": "null"}]
-    return {name: value for name, value in field.items() if name != "anyOf"} | kinds[0] if len(kinds) == 1 else field
+    return (
+        {name: value for name, value in field.items() if name != "anyOf"} | kinds[0]
+        if len(kinds) == 1
+        else field
+    )
 
 
 def _list(part: dict[str, Any], name: str) -> dict[str, Any]:
@@ -72,13 +78,23 @@ def _ways(served: Served, kinds: dict[str, str]) -> list[dict[str, Any]]:
     smiles, graph, node, example = kinds
     ways: list[Sequence[str]] = []
     if served.level == "node":
-        ways += [[graph, node], *([[graph]] if kinds is _MANY else []), *([[node]] if served.catalog else [])]
+        ways += [
+            [graph, node],
+            *([[graph]] if kinds is _MANY else []),
+            *([[node]] if served.catalog else []),
+        ]
     else:
-        ways += [[graph], *([[smiles]] if served.smiles else []), *([[example]] if served.catalog else [])]
+        ways += [
+            [graph],
+            *([[smiles]] if served.smiles else []),
+            *([[example]] if served.catalog else []),
+        ]
     return [
         {
             "required": list(way),
-            "properties": {name: {"type": kind if name in way else "null"} for name, kind in kinds.items()},
+            "properties": {
+                name: {"type": kind if name in way else "null"} for name, kind in kinds.items()
+            },
         }
         for way in ways
     ]
@@ -86,7 +102,7 @@ def _ways(served: Served, kinds: dict[str, str]) -> list[dict[str, Any]]:
 
 def _examples(
     served: Served, graph: dict[str, Any], names: list[str]
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:  # fmt: skip
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return requests for several items and for one that this model answers."""
     if served.smiles:
         return [{"smiles": _MOLECULES}], [{"smiles": _MOLECULES[1]}]
@@ -115,7 +131,11 @@ def _graph(served: Served) -> dict[str, Any]:
     if nodes and not coder.identity and coder.degree_labels is None:
         graph = {"node_labels": [nodes[0], nodes[-1]], "edges": graph["edges"]}
     if served.level == "node":
-        graph["node_names"] = [str(name) for name in list(coder.node_vocabulary)[:2]] if coder.identity else ["a", "b"]
+        graph["node_names"] = (
+            [str(name) for name in list(coder.node_vocabulary)[:2]]
+            if coder.identity
+            else ["a", "b"]
+        )
     if coder.node_features:
         graph["node_features"] = [[0.0] * coder.node_features] * 2
     if coder.edge_features:
@@ -126,4 +146,8 @@ def _graph(served: Served) -> dict[str, Any]:
 def _labels(vocabulary: Vocabulary) -> list[Any]:
     """Return some labels that can be written in JSON as they are."""
     found = [] if vocabulary.constant else [encode_value(value) for value in list(vocabulary)[:2]]
-    return [value for value in found if not isinstance(value, dict) and len(str(value)) <= _LONGEST_EXAMPLE]
+    return [
+        value
+        for value in found
+        if not isinstance(value, dict) and len(str(value)) <= _LONGEST_EXAMPLE
+    ]

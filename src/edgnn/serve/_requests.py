@@ -16,7 +16,7 @@ from pydantic import (
     StrictStr,
     WithJsonSchema,
     model_validator,
-)  # fmt: skip
+)
 
 from edgnn.serve._limits import LONGEST_SMILES
 
@@ -29,7 +29,9 @@ _T = TypeVar("_T")
 
 
 def _is_number(value: Any, largest: float = math.inf) -> bool:
-    return (type(value) is int and -_LARGEST <= value <= _LARGEST) or (type(value) is float and -largest < value < largest)
+    return (type(value) is int and -_LARGEST <= value <= _LARGEST) or (
+        type(value) is float and -largest < value < largest
+    )
 
 
 def _is_plain(value: Any) -> bool:
@@ -39,7 +41,9 @@ def _is_plain(value: Any) -> bool:
 
 
 def _label(value: Any) -> Any:
-    if _is_plain(value) or (type(value) is list and len(value) <= _LONGEST_LABEL and all(map(_is_plain, value))):
+    if _is_plain(value) or (
+        type(value) is list and len(value) <= _LONGEST_LABEL and all(map(_is_plain, value))
+    ):
         return value
     raise ValueError(
         f"a label is a text, a number of up to 2**53, true, false, null, or a list of up to {_LONGEST_LABEL} of these"
@@ -61,8 +65,16 @@ def _with_whole_ends(edge: Any) -> Any:
     return [*map(_whole, edge[:2]), *edge[2:]] if type(edge) is list else edge
 
 
-_NUMBERS: list[dict[str, Any]] = [{"type": "integer", "minimum": -_LARGEST, "maximum": _LARGEST}, {"type": "number"}]
-_PLAIN: list[dict[str, Any]] = [{"type": "boolean"}, *_NUMBERS, {"type": "string"}, {"type": "null"}]
+_NUMBERS: list[dict[str, Any]] = [
+    {"type": "integer", "minimum": -_LARGEST, "maximum": _LARGEST},
+    {"type": "number"},
+]
+_PLAIN: list[dict[str, Any]] = [
+    {"type": "boolean"},
+    *_NUMBERS,
+    {"type": "string"},
+    {"type": "null"},
+]
 _LIST = {"type": "array", "items": {"anyOf": _PLAIN}, "maxItems": _LONGEST_LABEL}
 _LABEL: dict[str, Any] = {"anyOf": [*_PLAIN, _LIST]}
 _NODE = {"type": "integer", "minimum": 0, "exclusiveMaximum": 2**31}
@@ -74,13 +86,21 @@ Node = Annotated[StrictInt, Field(ge=0, lt=2**31), BeforeValidator(_whole)]
 Number = Annotated[
     Any,
     PlainValidator(_number),
-    WithJsonSchema({"type": "number", "exclusiveMinimum": -_LARGEST_FEATURE, "exclusiveMaximum": _LARGEST_FEATURE}),
+    WithJsonSchema(
+        {
+            "type": "number",
+            "exclusiveMinimum": -_LARGEST_FEATURE,
+            "exclusiveMaximum": _LARGEST_FEATURE,
+        }
+    ),
 ]
 Edge = Annotated[
     Items[Label],
     Field(min_length=2, max_length=3),
     BeforeValidator(_with_whole_ends),
-    WithJsonSchema({"type": "array", "prefixItems": [_NODE, _NODE, _LABEL], "minItems": 2, "maxItems": 3}),
+    WithJsonSchema(
+        {"type": "array", "prefixItems": [_NODE, _NODE, _LABEL], "minItems": 2, "maxItems": 3}
+    ),
 ]
 Smiles = Annotated[StrictStr, Field(min_length=1, max_length=LONGEST_SMILES)]
 Name = Annotated[StrictStr, Field(min_length=1, max_length=LONGEST_NAME)]
@@ -93,24 +113,43 @@ class _Request(BaseModel):
     @classmethod
     def _known(cls, given: Any) -> Any:
         """Name one field that there is not, of any number."""
-        strange = next((name for name in given if name not in cls.model_fields), None) if isinstance(given, dict) else None
+        strange = (
+            next((name for name in given if name not in cls.model_fields), None)
+            if isinstance(given, dict)
+            else None
+        )
         if strange is not None:
-            raise ValueError(f"there is no field {str(strange)[:100]!r}; there are {', '.join(cls.model_fields)}")
+            raise ValueError(
+                f"there is no field {str(strange)[:100]!r}; there are {', '.join(cls.model_fields)}"
+            )
         return given
 
 
 class GraphIn(_Request):
     """A directed graph with labels.
 
-    Nodes are numbered from 0 in the order of their labels; a bond of a molecule is two edges, one each way.
+    Nodes are numbered from 0 in the order of their labels; a bond of a molecule is two edges, one
+    each way.
     """
 
-    node_labels: Items[Label] | None = Field(None, description="One label per node, of the types the model was trained with.")
-    edges: Items[Edge] = Field(description="[source, target] or [source, target, label]; all edges with a label, or none.")
-    num_nodes: Node | None = Field(None, description="Where nodes have no labels: how many there are.")
-    node_features: Items[Items[Number]] | None = Field(None, description="One row of numbers per node.")
-    edge_features: Items[Items[Number]] | None = Field(None, description="One row of numbers per edge.")
-    node_names: Items[Name] | None = Field(None, description="What nodes are called; for models of nodes.")
+    node_labels: Items[Label] | None = Field(
+        None, description="One label per node, of the types the model was trained with."
+    )
+    edges: Items[Edge] = Field(
+        description="[source, target] or [source, target, label]; all edges with a label, or none."
+    )
+    num_nodes: Node | None = Field(
+        None, description="Where nodes have no labels: how many there are."
+    )
+    node_features: Items[Items[Number]] | None = Field(
+        None, description="One row of numbers per node."
+    )
+    edge_features: Items[Items[Number]] | None = Field(
+        None, description="One row of numbers per edge."
+    )
+    node_names: Items[Name] | None = Field(
+        None, description="What nodes are called; for models of nodes."
+    )
     name: Name | None = Field(None, description="What the graph is called.")
 
 
@@ -120,12 +159,16 @@ class PredictRequest(_Request):
     smiles: Annotated[Items[Smiles], Field(min_length=1)] | None = Field(
         None, description="Molecules, for models of molecules."
     )
-    graphs: Annotated[Items[GraphIn], Field(min_length=1)] | None = Field(None, description="Graphs of your own.")
+    graphs: Annotated[Items[GraphIn], Field(min_length=1)] | None = Field(
+        None, description="Graphs of your own."
+    )
     nodes: Annotated[Items[Name], Field(min_length=1)] | None = Field(
-        None, description="For models of nodes: names of nodes, of the graph that is loaded or of the one graph in `graphs`."
+        None,
+        description="For models of nodes: names of nodes, of the graph that is loaded or of the one graph in `graphs`.",
     )
     examples: Annotated[Items[Name], Field(min_length=1)] | None = Field(
-        None, description="For models of graphs: names of graphs of the data that is loaded; see GET /names."
+        None,
+        description="For models of graphs: names of graphs of the data that is loaded; see GET /names.",
     )
     bad: Literal["error", "skip"] = Field(
         "error", description="What to do with a SMILES that cannot be read: refuse, or skip it."
@@ -133,7 +176,11 @@ class PredictRequest(_Request):
 
     @model_validator(mode="after")
     def _one(self) -> PredictRequest:
-        given = [name for name in ("smiles", "graphs", "nodes", "examples") if getattr(self, name) is not None]
+        given = [
+            name
+            for name in ("smiles", "graphs", "nodes", "examples")
+            if getattr(self, name) is not None
+        ]
         if len(given) != 1 and given != ["graphs", "nodes"]:
             raise ValueError(
                 f"give exactly one of smiles, graphs, nodes and examples, not {' and '.join(given) or 'none of them'}"
@@ -146,12 +193,18 @@ class OneRequest(_Request):
 
     smiles: Smiles | None = None
     graph: GraphIn | None = None
-    node: Name | None = Field(None, description="For models of nodes; of the graph that is loaded, or of `graph`.")
+    node: Name | None = Field(
+        None, description="For models of nodes; of the graph that is loaded, or of `graph`."
+    )
     example: Name | None = None
 
     @model_validator(mode="after")
     def _one(self) -> OneRequest:
-        given = [name for name in ("smiles", "graph", "node", "example") if getattr(self, name) is not None]
+        given = [
+            name
+            for name in ("smiles", "graph", "node", "example")
+            if getattr(self, name) is not None
+        ]
         if len(given) != 1 and given != ["graph", "node"]:
             raise ValueError(
                 f"give exactly one of smiles, graph, node and example, not {' and '.join(given) or 'none of them'}"
@@ -162,8 +215,12 @@ class OneRequest(_Request):
 class ExplainRequest(OneRequest):
     """What to explain."""
 
-    target: Name | None = Field(None, description="The class to explain; default: the predicted one.")
-    counter_example: StrictBool = Field(False, description="Look for the smallest change that turns the prediction over, too.")
+    target: Name | None = Field(
+        None, description="The class to explain; default: the predicted one."
+    )
+    counter_example: StrictBool = Field(
+        False, description="Look for the smallest change that turns the prediction over, too."
+    )
 
 
 class ColorsRequest(OneRequest):

@@ -19,7 +19,9 @@ class FamiliarityOut(BaseModel):
     first_new_round: int | None = Field(
         description="First round with a color that no training item has; null where all are known."
     )
-    seen_share: list[float] = Field(description="By round: share of the nodes whose color occurs in the training data.")
+    seen_share: list[float] = Field(
+        description="By round: share of the nodes whose color occurs in the training data."
+    )
 
 
 class PredictionOut(BaseModel):
@@ -28,13 +30,21 @@ class PredictionOut(BaseModel):
     id: str | int
     graph: str | int | None = Field(None, description="Of nodes of several graphs: which graph.")
     text: str | None = Field(None, description="What people call it, of items of the loaded data.")
-    prediction: Any = Field(description="The class, or a list of labels (0 or 1), or a value, or several.")
-    probabilities: list[float | None] | None = Field(description="In the order of `classes`; null from models of values.")
+    prediction: Any = Field(
+        description="The class, or a list of labels (0 or 1), or a value, or several."
+    )
+    probabilities: list[float | None] | None = Field(
+        description="In the order of `classes`; null from models of values."
+    )
     uncertainty: dict[str, float | list[float | None] | None] = Field(
         description="total_entropy and mutual_information in nats, std of the members of an ensemble by class."
     )
-    familiarity: FamiliarityOut | None = Field(description="null where the run does not know what it has seen.")
-    unseen_labels: int = Field(description="Nodes and edges whose label the model has not learned: they count for nothing.")
+    familiarity: FamiliarityOut | None = Field(
+        description="null where the run does not know what it has seen."
+    )
+    unseen_labels: int = Field(
+        description="Nodes and edges whose label the model has not learned: they count for nothing."
+    )
 
 
 class SkippedOut(BaseModel):
@@ -70,8 +80,12 @@ class ChangeOut(BaseModel):
     words: list[str]
     prediction: Any
     probabilities: list[float | None] | None
-    smallest: bool = Field(description="Whether all smaller changes were tried, and none turned the prediction over.")
-    pictures: list[str] = Field(description="SVG of the graph before and after, with what is changed outlined.")
+    smallest: bool = Field(
+        description="Whether all smaller changes were tried, and none turned the prediction over."
+    )
+    pictures: list[str] = Field(
+        description="SVG of the graph before and after, with what is changed outlined."
+    )
 
 
 class ExplainResponse(BaseModel):
@@ -79,7 +93,9 @@ class ExplainResponse(BaseModel):
 
     prediction: Any
     target: str
-    value: float | None = Field(description="What is explained: the log-odds of the target class, or the value.")
+    value: float | None = Field(
+        description="What is explained: the log-odds of the target class, or the value."
+    )
     reasons: list[ReasonOut]
     picture: str = Field(description="SVG; of a large graph, the part that matters.")
     counter_example: ChangeOut | None
@@ -100,7 +116,9 @@ class RoundOut(BaseModel):
 
     round: int
     colors: int
-    seen: bool | None = Field(description="Whether the training data has all these colors; of a node: its own.")
+    seen: bool | None = Field(
+        description="Whether the training data has all these colors; of a node: its own."
+    )
     new_nodes: int | None = Field(description="Nodes whose color the training data has not.")
     meaning: str | None = Field(description="Of a node: what its color stands for.")
     legend: list[ColorOut] = Field(description="Of a graph: its colors, the most frequent first.")
@@ -151,14 +169,22 @@ class ModelOut(BaseModel):
     conv: str
     trained_on: str | None = Field(description="The data it was trained on.")
     trained_items: int | None
-    judged: dict[str, Any] | None = Field(description="Which part it was judged on, and the metrics of that.")
+    judged: dict[str, Any] | None = Field(
+        description="Which part it was judged on, and the metrics of that."
+    )
     node_labels: list[Any] = Field(description="Labels it has learned; the first thousand.")
     edge_labels: list[Any]
-    node_label_kind: Literal["label", "degree", "name"] = Field(description="What it takes for labels of nodes.")
+    node_label_kind: Literal["label", "degree", "name"] = Field(
+        description="What it takes for labels of nodes."
+    )
     node_features: int
     edge_features: int
     smiles: bool = Field(description="Whether molecules can be given as SMILES.")
     familiarity: bool = Field(description="Whether it knows what it has seen in training.")
-    source: str | None = Field(description="The data that is loaded, whose nodes or graphs can be picked by name.")
+    source: str | None = Field(
+        description="The data that is loaded, whose nodes or graphs can be picked by name."
+    )
     source_items: int
-    limits: dict[str, float] = Field(description="What one request may have; bytes, in JSON as many as json says.")
+    limits: dict[str, float] = Field(
+        description="What one request may have; bytes, in JSON as many as json says."
+    )

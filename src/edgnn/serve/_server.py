@@ -41,7 +41,8 @@ def serve(
     run : path or Served
         A run folder.
     host : str
-        The address to listen at; only this machine's own by default. Any other one lets other machines in.
+        The address to listen at; only this machine's own by default. Any other one lets other
+        machines in.
     port : int
         0 for any that is free.
     allowed : collection of str
@@ -63,13 +64,21 @@ def serve(
     with listening(host, port) as ear:
         if not ipaddress.ip_address(ear.getsockname()[0]).is_loopback:
             warnings.warn(
-                f"other machines can reach {host}, and there is no login: whoever does can use the model", stacklevel=2
+                f"other machines can reach {host}, and there is no login: whoever does can use the model",
+                stacklevel=2,
             )
         app = create_app(run, limits=limits, hosts=names_of(host, allowed), **loading)
         config = uvicorn.Config(
-            app, log_level="critical", access_log=False, server_header=False, timeout_graceful_shutdown=_GRACE,
-            timeout_keep_alive=30, backlog=_BACKLOG, ws="none", http=patient_only(limits.seconds),
-        )  # fmt: skip
+            app,
+            log_level="critical",
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=_GRACE,
+            timeout_keep_alive=30,
+            backlog=_BACKLOG,
+            ws="none",
+            http=patient_only(limits.seconds),
+        )
         address = address_of(host, ear.getsockname()[1])
 
         class Server(uvicorn.Server):  # type: ignore[misc, name-defined]
@@ -87,8 +96,12 @@ def serve(
 def listening(host: str, port: int) -> socket.socket:
     """Return a socket that listens, or say in one line why there is none."""
     try:
-        kind, _, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        ear = socket.socket(kind, socket.SOCK_STREAM, protocol)  # asyncio sends at once only where it knows that this is TCP
+        kind, _, protocol, _, place = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        ear = socket.socket(
+            kind, socket.SOCK_STREAM, protocol
+        )  # asyncio sends at once only where it knows that this is TCP
         try:
             ear.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             ear.bind(place)
@@ -107,14 +120,18 @@ def _refusal(host: str, port: int, error: Exception) -> str:
     if isinstance(error, OSError) and error.errno in (errno.EACCES, errno.EPERM):
         return f"port {port} of {host} may not be used by you; choose one above 1023 with --port"
     reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-    return f"cannot listen at {host}, port {port}: {reason}; --host names an address of this machine"
+    return (
+        f"cannot listen at {host}, port {port}: {reason}; --host names an address of this machine"
+    )
 
 
 def names_of(host: str, allowed: Collection[str] = ()) -> Collection[str] | None:
     """Return what a server at this address may be called; anything, where it listens at all addresses and no name is given."""
     for name in allowed:
         if not _is_address(name) and (name.split() != [name] or host_of(name) != name.lower()):
-            raise EdgnnError(f"--allow-host {name!r} is no name of a machine; write it alone, as in models.example.org")
+            raise EdgnnError(
+                f"--allow-host {name!r} is no name of a machine; write it alone, as in models.example.org"
+            )
     if not _is_address(host) or not ipaddress.ip_address(host).is_unspecified:
         return tuple(dict.fromkeys((*LOCAL_NAMES, host, *allowed)))
     return tuple(dict.fromkeys((*LOCAL_NAMES, *allowed))) if allowed else None

@@ -10,13 +10,13 @@ from typing import Any
 import torch
 
 from edgnn._places import exists
-from edgnn.datasets import Dataset, find, load_dataset
-from edgnn.datasets._origin import loadable_origin, origin_of, reading_options
-from edgnn.draw._names import node_texts
-from edgnn.draw._svg import short_iri
 from edgnn.errors import EdgnnError, GraphError
 from edgnn.graphs import Graphs, Nodes
 from edgnn.io._files import Path_
+from edgnn.io.datasets import Dataset, find, load_dataset
+from edgnn.io.datasets._origin import loadable_origin, origin_of, reading_options
+from edgnn.report.draw._names import node_texts
+from edgnn.report.draw._svg import short_iri
 
 _MOST_EDGES = 500_000
 _NODE_TARGETS = ("tables", "graphml", "node-link")
@@ -37,7 +37,8 @@ class Catalog:
     first : tuple of int
         Those to offer before all others: the nodes that have a target.
     texts : sequence of str
-        What people call them: a title that the graph itself gives, the last part of an IRI; as the names by default.
+        What people call them: a title that the graph itself gives, the last part of an IRI; as the
+        names by default.
     """
 
     title: str
@@ -52,7 +53,10 @@ class Catalog:
 
     @cached_property
     def _lowered(self) -> list[tuple[str, str, str]]:
-        return [(name.lower(), short_iri(name).lower(), self.text(place).lower()) for place, name in enumerate(self.names)]
+        return [
+            (name.lower(), short_iri(name).lower(), self.text(place).lower())
+            for place, name in enumerate(self.names)
+        ]
 
     def text(self, place: int) -> str:
         """Return what people call an item."""
@@ -83,7 +87,12 @@ class Catalog:
             whole, own, called = self._lowered[place]
             if wanted in whole or wanted in called:
                 begins = own.startswith(wanted) or called.startswith(wanted)
-                ranked.append(((wanted not in (whole, own, called), place not in preferred, not begins), place))
+                ranked.append(
+                    (
+                        (wanted not in (whole, own, called), place not in preferred, not begins),
+                        place,
+                    )
+                )
         ranked.sort(key=lambda entry: entry[0])
         return [place for _, place in ranked[:most]]
 
@@ -92,22 +101,36 @@ def catalog_of(data: Dataset, level: str, title: str) -> Catalog:
     """Return the nodes, or the graphs, of a data set by name."""
     graphs = data.graphs
     if level == "graph":
-        given = None if graphs.graph_names is None else [str(name) for name in graphs.graph_names.tolist()]
-        names = given if given is not None and len(set(given)) == len(given) else [str(n) for n in range(len(graphs))]
+        given = (
+            None
+            if graphs.graph_names is None
+            else [str(name) for name in graphs.graph_names.tolist()]
+        )
+        names = (
+            given
+            if given is not None and len(set(given)) == len(given)
+            else [str(n) for n in range(len(graphs))]
+        )
         return Catalog(title, graphs, names)
     if graphs.node_names is None:
         names = [str(number) for number in range(graphs.num_nodes)]
     else:
         names = [str(name) for name in graphs.node_names.tolist()]
         if len(set(names)) < len(names):
-            raise EdgnnError(f"several nodes of {title} have one name, so that they cannot be picked by name")
+            raise EdgnnError(
+                f"several nodes of {title} have one name, so that they cannot be picked by name"
+            )
     first = () if data.nodes is None else tuple(data.nodes.index.tolist())
     texts = node_texts(graphs) if graphs.num_edges <= _MOST_EDGES else ()
     return Catalog(title, graphs.nodes, names, first, texts)
 
 
 def load_source(
-    config: Mapping[str, Any], level: str, source: Path_ | None, options: Mapping[str, Any], data_dir: Path_ | None
+    config: Mapping[str, Any],
+    level: str,
+    source: Path_ | None,
+    options: Mapping[str, Any],
+    data_dir: Path_ | None,
 ) -> Dataset | None:
     """Load what was asked for, or else what a run says it was trained on; ``None`` where it does not say.
 
@@ -125,9 +148,13 @@ def load_source(
         Where named data sets are looked for first.
     """
     if source is not None:
-        named = find(str(source)) is not None  # any other word may be mistyped, or a molecule: it does not leave this machine
+        named = (
+            find(str(source)) is not None
+        )  # any other word may be mistyped, or a molecule: it does not leave this machine
         known = {} if named or not exists(source) else reading_options(config, source, options)
-        return load_dataset(source, data_dir=data_dir, **({"download": named} | known | dict(options)))
+        return load_dataset(
+            source, data_dir=data_dir, **({"download": named} | known | dict(options))
+        )
     origin = loadable_origin(config)
     return None if origin is None else _stored(origin, level, data_dir)
 
@@ -139,7 +166,11 @@ def _stored(origin: Mapping[str, Any], level: str, data_dir: Path_ | None) -> Da
     if find(name) is None and not exists(name):
         raise EdgnnError(f"{name} is not there any more")
     if origin.get("target_file"):
-        options |= {"target_file": origin["target_file"], "target_column": target, "level": origin.get("task")}
+        options |= {
+            "target_file": origin["target_file"],
+            "target_column": target,
+            "level": origin.get("task"),
+        }
     elif level == "node" and origin.get("format") in _NODE_TARGETS and len(target) == 1:
         options["node_target"] = target[0]
     return load_dataset(name, data_dir=where, download=False, **options)
@@ -148,9 +179,16 @@ def _stored(origin: Mapping[str, Any], level: str, data_dir: Path_ | None) -> Da
 def with_label_names(config: Mapping[str, Any], graphs: Graphs, files: Sequence[str]) -> Graphs:
     """Return the graphs of a TU set with the names of its labels, where it is the named set that the model was trained on."""
     entry = find(str((origin_of(config) or {}).get("name", "")))
-    if entry is None or entry.kind != "tu" or not any(name.startswith(entry.name) for name in files):
+    if (
+        entry is None
+        or entry.kind != "tu"
+        or not any(name.startswith(entry.name) for name in files)
+    ):
         return graphs
-    return graphs.renamed(node_labels=dict(enumerate(entry.node_labels)), edge_labels=dict(enumerate(entry.edge_labels)))
+    return graphs.renamed(
+        node_labels=dict(enumerate(entry.node_labels)),
+        edge_labels=dict(enumerate(entry.edge_labels)),
+    )
 
 
 def picked(catalog: Catalog, positions: Sequence[int]) -> Graphs | Nodes:

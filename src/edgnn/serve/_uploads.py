@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from edgnn.datasets._origin import reading_options
 from edgnn.errors import EdgnnError, FormatError, GraphError, UnknownLabelError
-from edgnn.estimators._answers import check_known
 from edgnn.graphs import Graphs, Nodes
 from edgnn.io import read, recognize
 from edgnn.io._files import line_chunks, open_binary
 from edgnn.io._molecule_files import refuse_spreadsheet
+from edgnn.io.datasets._origin import reading_options
+from edgnn.models.networks._answers import check_known
 from edgnn.serve._limits import Busy, Deadline, Limits, TooLarge
 from edgnn.serve._molecules import LeftOut, of_molecule_file
 from edgnn.serve._source import with_label_names
@@ -39,7 +39,12 @@ _HINTS = {
 
 
 def of_files(
-    served: Served, uploads: Sequence[Upload], limits: Limits, deadline: Deadline, *, skip: bool = False
+    served: Served,
+    uploads: Sequence[Upload],
+    limits: Limits,
+    deadline: Deadline,
+    *,
+    skip: bool = False,
 ) -> tuple[Graphs, list[LeftOut]]:
     """Return the graphs of uploaded files, in any format that :func:`edgnn.read` reads; several files are one folder.
 
@@ -92,7 +97,10 @@ def check_learned(served: Served, items: Graphs | Nodes) -> None:
 
 def _read(path: Path, kind: str, options: Mapping[str, Any], limits: Limits) -> Graphs:
     if kind == "arrays":
-        raise FormatError(path, "folders of arrays are not taken from a browser; write the graphs in another format")
+        raise FormatError(
+            path,
+            "folders of arrays are not taken from a browser; write the graphs in another format",
+        )
     return read(path, **{**options, "max_bytes": limits.unpacked})
 
 
@@ -103,7 +111,9 @@ def _check_rows(path: Path, kind: str, limits: Limits) -> None:
         for _, piece in line_chunks(stream, path):
             count += piece.count(_ROW_ENDS[kind])
     if count > limits.items + 2:  # a header, an empty line at the end
-        raise TooLarge(f"{path.name} has {count:,} lines or records; one request may have {limits.items:,}: send it in parts")
+        raise TooLarge(
+            f"{path.name} has {count:,} lines or records; one request may have {limits.items:,}: send it in parts"
+        )
 
 
 def remove_uploads() -> None:
@@ -126,14 +136,22 @@ def _on_disk(uploads: Iterable[Upload]) -> Iterator[Path]:
         yield Path(folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-        _FOLDERS.discard(folder)  # not before: at the end of the program nobody else would remove it
+        _FOLDERS.discard(
+            folder
+        )  # not before: at the end of the program nobody else would remove it
 
 
 def _safe(name: str) -> str:
     """Return the last part of a file's name, which cannot lead out of the folder."""
     last = name.replace("\\", "/").rpartition("/")[2]
-    if last in ("", ".", "..") or len(last.encode(errors="replace")) > _LONGEST_NAME or not last.isprintable():
-        raise GraphError(f"a file is called {name[:100]!r}, which is no name of a file; rename it, as in graphs.csv")
+    if (
+        last in ("", ".", "..")
+        or len(last.encode(errors="replace")) > _LONGEST_NAME
+        or not last.isprintable()
+    ):
+        raise GraphError(
+            f"a file is called {name[:100]!r}, which is no name of a file; rename it, as in graphs.csv"
+        )
     return last
 
 
@@ -145,7 +163,9 @@ def _named_as_uploaded(place: Path) -> Iterator[None]:
     except (TooLarge, Busy):
         raise
     except EdgnnError as error:
-        raise GraphError(_advice(str(error).replace(f"{place}/", "").replace(str(place), "the upload"))) from None
+        raise GraphError(
+            _advice(str(error).replace(f"{place}/", "").replace(str(place), "the upload"))
+        ) from None
     except OSError as error:
         raise GraphError(f"the upload cannot be read: {error.strerror or error}") from None
 

@@ -9,7 +9,11 @@ from fastapi.exceptions import RequestValidationError
 
 from edgnn._text import short
 
-_LISTS = {"smiles": "SMILES {place}", "nodes": "entry {place} of nodes", "examples": "entry {place} of examples"}
+_LISTS = {
+    "smiles": "SMILES {place}",
+    "nodes": "entry {place} of nodes",
+    "examples": "entry {place} of examples",
+}
 _SINGLE = {
     "smiles": "the SMILES",
     "node": "the node",
@@ -23,11 +27,15 @@ def sentence_of(error: RequestValidationError) -> str:
     """Return the first thing that is wrong with a request: the element, and what is asked there."""
     first: Mapping[str, Any] = error.errors()[0]
     if tuple(first["loc"]) == ("body",) and first["type"] != "value_error":
-        return "the body is no JSON object; send one, with the header Content-Type: application/json"
+        return (
+            "the body is no JSON object; send one, with the header Content-Type: application/json"
+        )
     plain = _plain(first)
     if plain is not None:
         return plain
-    where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
+    where = "".join(
+        f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]
+    ).lstrip(".")
     more = len(error.errors()) - 1
     told = f" (and {more} more)" if more else ""
     return f"{where[:200]}: {str(first['msg']).removeprefix('Value error, ')}{told}; see /openapi.json for what is asked"
@@ -39,9 +47,14 @@ def _plain(problem: Mapping[str, Any]) -> str | None:
     if element is None or not isinstance(given, str):
         return None
     if problem["type"] == "string_too_short":
-        return f"{element} is empty; write it{', or leave it out' if len(problem['loc']) > 2 else ''}"
+        return (
+            f"{element} is empty; write it{', or leave it out' if len(problem['loc']) > 2 else ''}"
+        )
     if problem["type"] == "string_too_long":
-        most, advice = problem["ctx"]["max_length"], "; leave it out" if len(problem["loc"]) > 2 else ""
+        most, advice = (
+            problem["ctx"]["max_length"],
+            "; leave it out" if len(problem["loc"]) > 2 else "",
+        )
         return f"{element} ({short(given, 20)}) has {len(given):,} characters, but {most:,} are the most{advice}"
     return None
 

@@ -38,33 +38,55 @@ class Work:
     def __init__(self, served: Served, limits: Limits) -> None:
         self._served, self._limits = served, limits
 
-    def predict(self, request: PredictRequest, deadline: Deadline, format: str) -> dict[str, Any] | bytes:
+    def predict(
+        self, request: PredictRequest, deadline: Deadline, format: str
+    ) -> dict[str, Any] | bytes:
         """Answer a request that spells its items out."""
         served, limits = self._served, self._limits
-        names = request.examples if request.nodes is None or request.graphs is not None else request.nodes
+        names = (
+            request.examples
+            if request.nodes is None or request.graphs is not None
+            else request.nodes
+        )
         if names is not None:
-            return self._named(names, "graph" if request.nodes is None else "node", deadline, format)
+            return self._named(
+                names, "graph" if request.nodes is None else "node", deadline, format
+            )
         if request.smiles is not None:
-            graphs, skipped = of_smiles(served, request.smiles, limits, deadline, skip=request.bad == "skip")
+            graphs, skipped = of_smiles(
+                served, request.smiles, limits, deadline, skip=request.bad == "skip"
+            )
             return self._told(served.answers(graphs, deadline), format, skipped)
         assert request.graphs is not None
         graphs = of_json(request.graphs, limits)
         return self._told(served.answers(self._items(graphs, request.nodes), deadline), format)
 
     def predict_files(
-        self, uploads: list[Upload], nodes: str | None, deadline: Deadline, format: str, *, skip: bool
+        self,
+        uploads: list[Upload],
+        nodes: str | None,
+        deadline: Deadline,
+        format: str,
+        *,
+        skip: bool,
     ) -> dict[str, Any] | bytes:
         """Answer for all graphs, or the named nodes, of uploaded files."""
         graphs, skipped = of_files(self._served, uploads, self._limits, deadline, skip=skip)
         deadline.check()
-        names = None if nodes is None else [line.strip() for line in nodes.splitlines() if line.strip()]
+        names = (
+            None if nodes is None else [line.strip() for line in nodes.splitlines() if line.strip()]
+        )
         items = self._items(graphs, names)
         check_learned(self._served, items)
         return self._told(self._served.answers(items, deadline), format, skipped)
 
-    def explain(self, item: Item, target: str | None, deadline: Deadline, *, change: bool) -> dict[str, Any]:
+    def explain(
+        self, item: Item, target: str | None, deadline: Deadline, *, change: bool
+    ) -> dict[str, Any]:
         """Say what a prediction rests on."""
-        return explained(self._served, self._one(item, deadline), target, self._limits, deadline, change=change)
+        return explained(
+            self._served, self._one(item, deadline), target, self._limits, deadline, change=change
+        )
 
     def colors(self, item: Item, rounds: int | None, deadline: Deadline) -> dict[str, Any]:
         """Return the colors of a graph, or of a node, round by round."""
@@ -72,7 +94,9 @@ class Work:
         deadline.check()
         return {"scheme": self._served.scheme, "rounds": color_rounds(self._served, one, rounds)}
 
-    def _named(self, names: list[str], level: str, deadline: Deadline, format: str) -> dict[str, Any] | bytes:
+    def _named(
+        self, names: list[str], level: str, deadline: Deadline, format: str
+    ) -> dict[str, Any] | bytes:
         served = self._served
         places = of_names(served, names, self._limits, level)
         catalog = served.catalog_or_fail()
@@ -89,7 +113,9 @@ class Work:
     def _items(self, graphs: Graphs, names: list[str] | None) -> Graphs | Nodes:
         if self._served.level == "graph":
             if names:
-                raise GraphError("this is a model of whole graphs, which takes no nodes; leave them out")
+                raise GraphError(
+                    "this is a model of whole graphs, which takes no nodes; leave them out"
+                )
             self._limits.check_items(len(graphs), "graphs")
             return graphs
         return nodes_of(graphs, names, self._limits)
@@ -114,7 +140,9 @@ class Work:
         assert name is not None
         return picked(served.catalog_or_fail(), of_names(served, [name], limits, level))
 
-    def _told(self, answers: Answers, format: str, skipped: Sequence[LeftOut] = ()) -> dict[str, Any] | bytes:
+    def _told(
+        self, answers: Answers, format: str, skipped: Sequence[LeftOut] = ()
+    ) -> dict[str, Any] | bytes:
         served = self._served
         if format == "csv":
             return answers.csv(served.estimator, served.class_names, served.target_names, skipped)
@@ -122,5 +150,8 @@ class Work:
             "task": served.estimator._encoding.task,
             "classes": served.classes,
             "predictions": answers.rows(served.class_names),
-            "skipped": [{"index": entry.index, "input": entry.input, "error": entry.error} for entry in skipped],
+            "skipped": [
+                {"index": entry.index, "input": entry.input, "error": entry.error}
+                for entry in skipped
+            ],
         }

@@ -18,7 +18,8 @@ class Workers:
     Parameters
     ----------
     limits : Limits
-        How many threads, how many requests may wait, and how long each may take, its waiting included.
+        How many threads, how many requests may wait, and how long each may take, its waiting
+        included.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -35,7 +36,8 @@ class Workers:
     async def run(self, work: Callable[[Deadline], _T], lane: str = "predict") -> _T:
         """Return the result of ``work``; raise :class:`Busy` where the queue is full or the time is over.
 
-        Where the caller is canceled, work that waits is dropped, and work under way ends where it next looks at its deadline.
+        Where the caller is canceled, work that waits is dropped, and work under way ends where it
+        next looks at its deadline.
         """
         if self._waiting >= self._limits.waiting:
             raise Busy(f"{self._waiting:,} requests are waiting already; try again in a moment")
@@ -54,7 +56,9 @@ class Workers:
             deadline.end()
 
     def _lane(self, name: str) -> ThreadPoolExecutor:
-        if name not in self._lanes:  # the first time, or after an application was ended and is started again
+        if (
+            name not in self._lanes
+        ):  # the first time, or after an application was ended and is started again
             self._lanes[name] = ThreadPoolExecutor(self._sizes[name], thread_name_prefix=name)
         return self._lanes[name]
 

@@ -1,7 +1,11 @@
 """The paper's theorems made executable, and what a given model can and cannot tell apart."""
 
 from edgnn.theory import pairs
-from edgnn.theory._edge_embeddings import CountViolation, EdgeEmbeddingReport, edge_embedding_consistent
+from edgnn.theory._edge_embeddings import (
+    CountViolation,
+    EdgeEmbeddingReport,
+    edge_embedding_consistent,
+)
 from edgnn.theory._embeddings import Embeddings
 from edgnn.theory._exact import Dense
 from edgnn.theory._expressivity import ExpressivityReport, SchemeComparison, expressivity

@@ -49,7 +49,8 @@ class EdgeEmbeddingReport:
     equal_labels : tuple of pairs
         Labels that have the same embedding, at most five pairs.
     distinct_counts : int, optional
-        Number of different label counts that occur in the graphs, entering and leaving edges apart; ``None`` without graphs.
+        Number of different label counts that occur in the graphs, entering and leaving edges apart;
+        ``None`` without graphs.
     violations : tuple of CountViolation
         One for every count whose sum an earlier, different count has as well.
     """
@@ -73,11 +74,18 @@ class EdgeEmbeddingReport:
     def __str__(self) -> str:
         lines = [f"{self.rank} of {self.num_labels} edge embeddings are linearly independent"]
         lines[0] += (
-            ": the condition holds on every graph" if self.always else ": some graphs break the condition, or come close"
+            ": the condition holds on every graph"
+            if self.always
+            else ": some graphs break the condition, or come close"
         )
-        lines += [f"  labels {first} and {second} have the same embedding" for first, second in self.equal_labels]
+        lines += [
+            f"  labels {first} and {second} have the same embedding"
+            for first, second in self.equal_labels
+        ]
         if self.distinct_counts is not None:
-            lines.append(f"  {self.distinct_counts:,} label counts occur, {len(self.violations):,} share the sum of another")
+            lines.append(
+                f"  {self.distinct_counts:,} label counts occur, {len(self.violations):,} share the sum of another"
+            )
         for entry in self.violations[:EXAMPLES]:
             lines.append(
                 f"  {entry.direction}: node {entry.nodes[0]} {entry.counts[0]}, node {entry.nodes[1]} {entry.counts[1]}"
@@ -90,12 +98,16 @@ class EdgeEmbeddingReport:
 
 
 def edge_embedding_consistent(
-    f_E: Tensor | _Array | torch.nn.Embedding, graphs: Graphs | None = None, *, tolerance: float = 1e-6
+    f_E: Tensor | _Array | torch.nn.Embedding,
+    graphs: Graphs | None = None,
+    *,
+    tolerance: float = 1e-6,
 ) -> EdgeEmbeddingReport:
     r"""Check that :math:`\sum_{(u,v)\in E} f_E` are equal for two nodes exactly when their label counts are equal.
 
-    Equal counts always have equal sums; the question is whether different counts can have one sum too. Linearly independent rows,
-    such as one-hot ones, rule that out for all graphs. Otherwise the counts that occur in ``graphs`` decide.
+    Equal counts always have equal sums; the question is whether different counts can have one sum
+    too. Linearly independent rows, such as one-hot ones, rule that out for all graphs. Otherwise
+    the counts that occur in ``graphs`` decide.
 
     Parameters
     ----------
@@ -104,7 +116,8 @@ def edge_embedding_consistent(
     graphs : Graphs, optional
         Where to look for nodes that break the condition.
     tolerance : float
-        Sums count as equal when no component differs by more than this, relative to the largest value of the component.
+        Sums count as equal when no component differs by more than this, relative to the largest
+        value of the component.
 
     Shapes
     ------
@@ -126,15 +139,25 @@ def edge_embedding_consistent(
     around = Surroundings.of(graphs.to("cpu"), "separate")
     distinct, violations = 0, []
     for direction, (row, label, count) in zip(("in", "out"), around.counts, strict=True):
-        counts = _Counts(torch.searchsorted(row, torch.arange(graphs.num_nodes + 1)), label, count.to(torch.int64))
+        counts = _Counts(
+            torch.searchsorted(row, torch.arange(graphs.num_nodes + 1)),
+            label,
+            count.to(torch.int64),
+        )
         nodes = first_items(counts.classes())
         distinct += len(nodes)
         sums = torch.zeros(graphs.num_nodes, table.shape[1], dtype=torch.float64)
         sums.index_add_(0, row, table[label] * count[:, None])
         for first, second in _equal_pairs(group_rows(sums[nodes], tolerance)):
             pair = int(nodes[first]), int(nodes[second])
-            violations.append(CountViolation(direction, pair, (counts.shown(pair[0], graphs), counts.shown(pair[1], graphs))))
-    return EdgeEmbeddingReport(len(table), independent, same[:EXAMPLES], distinct, tuple(violations))
+            violations.append(
+                CountViolation(
+                    direction, pair, (counts.shown(pair[0], graphs), counts.shown(pair[1], graphs))
+                )
+            )
+    return EdgeEmbeddingReport(
+        len(table), independent, same[:EXAMPLES], distinct, tuple(violations)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +178,13 @@ class _Counts:
     def shown(self, node: int, graphs: Graphs) -> dict[Any, int]:
         """Return a node's counts in the users' own labels."""
         own = slice(int(self.begin[node]), int(self.begin[node + 1]))
-        return dict(zip(graphs.edge_vocabulary.decode(self.label[own]), self.count[own].tolist(), strict=True))
+        return dict(
+            zip(
+                graphs.edge_vocabulary.decode(self.label[own]),
+                self.count[own].tolist(),
+                strict=True,
+            )
+        )
 
 
 def _table(f_E: Tensor | _Array | torch.nn.Embedding) -> Tensor:

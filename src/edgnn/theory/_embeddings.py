@@ -22,7 +22,8 @@ _WAY_OUT = 'take activation="sign", fewer rounds, or graphs with smaller degrees
 class Embeddings:
     """Node embeddings after every layer.
 
-    A row after layer t is a function of two numbers, the node's scalar and its constant (which is 1), so these are what is kept;
+    A row after layer t is a function of two numbers, the node's scalar and its constant (which is
+    1), so these are what is kept;
     :meth:`at` makes the rows.
 
     Parameters
@@ -53,7 +54,11 @@ class Embeddings:
 
     def scalar(self, round: int) -> Tensor:
         """Return the number that each node's row after ``round`` layers is made of."""
-        return self.numbers[self._number(round) - 1][:, 0] if self._number(round) else self.graphs.node_label
+        return (
+            self.numbers[self._number(round) - 1][:, 0]
+            if self._number(round)
+            else self.graphs.node_label
+        )
 
     def at(self, round: int, nodes: Tensor | None = None) -> Tensor:
         """Return the embeddings of ``nodes`` (default: all) after ``round`` layers, one dense row each.
@@ -65,7 +70,9 @@ class Embeddings:
         number = self._number(round)
         chosen = torch.arange(self.graphs.num_nodes) if nodes is None else nodes
         if number == 0:
-            return torch.eye(len(self.weights.node_vocabulary), dtype=torch.float64)[self.graphs.node_label[chosen]]
+            return torch.eye(len(self.weights.node_vocabulary), dtype=torch.float64)[
+                self.graphs.node_label[chosen]
+            ]
         layer = self.weights.layers[number - 1]
         return _rows(self.numbers[number - 1][chosen], layer, self.weights)
 
@@ -90,11 +97,15 @@ class Embeddings:
     def _number(self, round: int) -> int:
         wanted = round + self.rounds + 1 if round < 0 else round
         if not 0 <= wanted <= self.rounds:
-            raise IndexError(f"round {round} was asked for, but there are rounds 0 to {self.rounds}")
+            raise IndexError(
+                f"round {round} was asked for, but there are rounds 0 to {self.rounds}"
+            )
         return wanted
 
     def __repr__(self) -> str:
-        return f"Embeddings({self.graphs.num_nodes:,} nodes, {self.rounds} layers, {self.weights!r})"
+        return (
+            f"Embeddings({self.graphs.num_nodes:,} nodes, {self.rounds} layers, {self.weights!r})"
+        )
 
 
 def run(weights: WLWeights, graphs: Graphs) -> Embeddings:
@@ -144,11 +155,15 @@ def _block_rows(width: int) -> int:
 def graph_sums(embeddings: Embeddings, round: int) -> Tensor:
     """Return the sum readout of every graph, exactly."""
     graphs = embeddings.graphs
-    total = torch.zeros(len(graphs), embeddings.weights.widths[embeddings._number(round)], dtype=torch.float64)
+    total = torch.zeros(
+        len(graphs), embeddings.weights.widths[embeddings._number(round)], dtype=torch.float64
+    )
     size = torch.zeros_like(total)
     for nodes, rows in embeddings.blocks(round):
         total.index_add_(0, graphs.graph_of_node[nodes], rows)
         size.index_add_(0, graphs.graph_of_node[nodes], rows.abs())
     if size.numel() and not float(size.max()) < 2**53:
-        raise GraphError(f"the readout of round {round} reaches {float(size.max()):.3g}, beyond the exact 2^53: {_WAY_OUT}")
+        raise GraphError(
+            f"the readout of round {round} reaches {float(size.max()):.3g}, beyond the exact 2^53: {_WAY_OUT}"
+        )
     return total

@@ -29,11 +29,15 @@ class Family:
         Whether edges with different labels may join the same nodes in the same direction.
     """
 
-    def __init__(self, nodes: int, node_labels: int, edge_labels: int, self_loops: bool, parallel: bool) -> None:
+    def __init__(
+        self, nodes: int, node_labels: int, edge_labels: int, self_loops: bool, parallel: bool
+    ) -> None:
         self.nodes = nodes
         self.places = [(u, v) for u, v in product(range(nodes), repeat=2) if self_loops or u != v]
         most = edge_labels if parallel else min(edge_labels, 1)
-        self.states = [chosen for size in range(most + 1) for chosen in combinations(range(edge_labels), size)]
+        self.states = [
+            chosen for size in range(most + 1) for chosen in combinations(range(edge_labels), size)
+        ]
         self.most_edges = most * len(self.places)
         self.node_vocabulary = Vocabulary(_names(node_labels))
         self.edge_vocabulary = Vocabulary(range(1, edge_labels + 1))
@@ -50,7 +54,10 @@ class Family:
         """Return how many ways there are to place ``edges`` edges."""
         ways = [1] + [0] * edges
         for _ in self.places:
-            ways = [sum(ways[total - len(state)] for state in self.states if len(state) <= total) for total in range(edges + 1)]
+            ways = [
+                sum(ways[total - len(state)] for state in self.states if len(state) <= total)
+                for total in range(edges + 1)
+            ]
         return ways[edges]
 
     def placements(self, edges: int) -> _Array:
@@ -87,7 +94,10 @@ class Family:
             graph.append(where[0])
             place.append(where[1])
             label.append(np.full(len(where[0]), edge_label))
-        owner, position, kind = (np.concatenate(part) if part else np.zeros(0, np.int64) for part in (graph, place, label))
+        owner, position, kind = (
+            np.concatenate(part) if part else np.zeros(0, np.int64)
+            for part in (graph, place, label)
+        )
         order = np.lexsort((kind, position, owner))
         owner, position, kind = owner[order], position[order], kind[order]
         ends = np.array(self.places, np.int64).reshape(-1, 2)

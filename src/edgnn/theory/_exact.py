@@ -17,7 +17,8 @@ from edgnn.wl._neighborhood import Scheme
 
 #: Below this, float64 holds every integer, so sums and products are exact in any order.
 LIMIT = 2**53
-#: A prime p for which x³ mod p takes every remainder once; x³ mod p also stays below 2^48 on the way.
+#: A prime p for which x³ mod p takes every remainder once; x³ mod p also stays below 2^48 on the
+#: way.
 PRIME = 65_519
 #: "clip" cuts values to this size.
 CLIP = 1_000
@@ -40,17 +41,21 @@ def activate(values: Tensor, activation: Activation) -> Tensor:
 def check_activation(activation: str, allowed: tuple[str, ...] = get_args(Activation)) -> None:
     """Refuse the name of an activation that is not ``allowed``."""
     if activation not in allowed:
-        raise GraphError(f"activation={activation!r}: choose {', '.join(map(repr, allowed[:-1]))} or {allowed[-1]!r}")
+        raise GraphError(
+            f"activation={activation!r}: choose {', '.join(map(repr, allowed[:-1]))} or {allowed[-1]!r}"
+        )
 
 
 def check_exact(bound: float, where: str, way_out: str) -> float:
     """Return ``bound``, or say that sums this large are no longer exact.
 
-    ``bound`` is a sum of absolute values. Rounding never makes a growing sum of such fall below 2^53 again, so a result below it
-    proves that every sum on the way was exact.
+    ``bound`` is a sum of absolute values. Rounding never makes a growing sum of such fall below
+    2^53 again, so a result below it proves that every sum on the way was exact.
     """
     if not bound < LIMIT:
-        raise GraphError(f"{where} reaches {bound:.3g}, but float64 is exact only below 2^53 = {LIMIT:.3g}: {way_out}")
+        raise GraphError(
+            f"{where} reaches {bound:.3g}, but float64 is exact only below 2^53 = {LIMIT:.3g}: {way_out}"
+        )
     return bound
 
 
@@ -58,7 +63,8 @@ def check_exact(bound: float, where: str, way_out: str) -> float:
 class Dense:
     r"""The plain weight matrices of one layer.
 
-    ``W2`` is one matrix; for ``joint`` one per kind of edge end: 2z for an edge of label z that enters, 2z + 1 for one that leaves.
+    ``W2`` is one matrix; for ``joint`` one per kind of edge end: 2z for an edge of label z that
+    enters, 2z + 1 for one that leaves.
 
     Shapes
     ------
@@ -82,7 +88,8 @@ class Surroundings:
 
     Shapes
     ------
-    neighbors: (row, column) index pairs, one pair per kind; counts: (row, label, count) triples of C_in and C_out
+    neighbors: (row, column) index pairs, one pair per kind; counts: (row, label, count) triples of
+    C_in and C_out
     """
 
     num_nodes: int
@@ -92,20 +99,28 @@ class Surroundings:
     counts: tuple[tuple[Tensor, Tensor, Tensor], ...]
 
     @classmethod
-    def of(cls, graphs: Graphs, scheme: Scheme, multiplicity: Multiplicity = "once") -> Surroundings:
+    def of(
+        cls, graphs: Graphs, scheme: Scheme, multiplicity: Multiplicity = "once"
+    ) -> Surroundings:
         """Collect them from ``graphs``."""
         if scheme not in get_args(Scheme):
-            raise GraphError(f"scheme={scheme!r}: choose 'node' (Eq. 3), 'separate' (Eq. 4) or 'joint'")
+            raise GraphError(
+                f"scheme={scheme!r}: choose 'node' (Eq. 3), 'separate' (Eq. 4) or 'joint'"
+            )
         labels = len(graphs.edge_vocabulary)
         if scheme == "joint":
             return cls(graphs.num_nodes, labels, scheme, _by_edge_end(graphs, labels), ())
         structure = Structure.of(graphs, multiplicity=multiplicity, dtype=torch.float64)
         assert structure.C_out is not None
         row, column, _ = _entries(structure.neighbors)
-        counts = (_entries(structure.C_in), _entries(structure.C_out)) if scheme == "separate" else ()
+        counts = (
+            (_entries(structure.C_in), _entries(structure.C_out)) if scheme == "separate" else ()
+        )
         return cls(graphs.num_nodes, labels, scheme, ((row, column),), counts)
 
-    def add_up(self, own: Tensor, message: Callable[[int], Tensor], W3: Tensor | None, W4: Tensor | None) -> Tensor:
+    def add_up(
+        self, own: Tensor, message: Callable[[int], Tensor], W3: Tensor | None, W4: Tensor | None
+    ) -> Tensor:
         r"""Return :math:`own + \sum_z A_z\,message(z) + C_{in} W_3 + C_{out} W_4`.
 
         Shapes
@@ -132,7 +147,9 @@ class Surroundings:
 
     def _layer(self, state: Tensor, weights: Dense) -> Tensor:
         W2 = weights.W2 if weights.W2.dim() == 3 else weights.W2[None]
-        return self.add_up(times(state, weights.W1), lambda kind: times(state, W2[kind]), weights.W3, weights.W4)
+        return self.add_up(
+            times(state, weights.W1), lambda kind: times(state, W2[kind]), weights.W3, weights.W4
+        )
 
 
 def times(state: Tensor, W: Tensor) -> Tensor:
@@ -144,7 +161,10 @@ def _by_edge_end(graphs: Graphs, labels: int) -> tuple[tuple[Tensor, Tensor], ..
     order = torch.argsort(graphs.edge_label, stable=True)
     sizes = torch.bincount(graphs.edge_label, minlength=labels).tolist()
     kinds: list[tuple[Tensor, Tensor]] = []
-    sources, targets = torch.split(graphs.edge_source[order], sizes), torch.split(graphs.edge_target[order], sizes)
+    sources, targets = (
+        torch.split(graphs.edge_source[order], sizes),
+        torch.split(graphs.edge_target[order], sizes),
+    )
     for source, target in zip(sources, targets, strict=True):
         kinds += [(target, source), (source, target)]
     return tuple(kinds)

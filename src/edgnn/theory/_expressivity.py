@@ -37,7 +37,8 @@ class SchemeComparison:
     merged, merged_examples
         Number of outputs that several classes share, and pairs of items that show it.
     split, split_examples
-        Number of classes with several outputs, and pairs of items that show it. No model that the refinement bounds has any.
+        Number of classes with several outputs, and pairs of items that show it. No model that the
+        refinement bounds has any.
     """
 
     scheme: Scheme
@@ -87,7 +88,8 @@ class ExpressivityReport:
     outputs : int
         How many different outputs the model gave.
     outputs_nearby : pair of int
-        The same with a tenth of the tolerance and with ten times it; where these differ the answer depends on the tolerance.
+        The same with a tenth of the tolerance and with ten times it; where these differ the answer
+        depends on the tolerance.
     tolerance : float
         Up to which relative difference outputs count as equal.
     rounds : int, optional
@@ -118,9 +120,13 @@ class ExpressivityReport:
 
     def __str__(self) -> str:
         depth = "stable" if self.rounds is None else f"{self.rounds}-round"
-        lines = [f"{self.outputs:,} different outputs for {self.items:,} {self.level}s, against {depth} classes"]
+        lines = [
+            f"{self.outputs:,} different outputs for {self.items:,} {self.level}s, against {depth} classes"
+        ]
         lines += [f"  {entry}" for entry in self.schemes]
-        bounded = f"bounded by {self.bounded_by!r}" if self.bounded_by else "bounded by none of them"
+        bounded = (
+            f"bounded by {self.bounded_by!r}" if self.bounded_by else "bounded by none of them"
+        )
         reached = f"reaches {self.reaches!r}" if self.reaches else "reaches none of them"
         lines.append(f"  on these graphs the model is {bounded} and {reached}")
         if set(self.outputs_nearby) != {self.outputs}:
@@ -152,7 +158,8 @@ def expressivity(
     Parameters
     ----------
     model : callable or torch.nn.Module
-        Gives one row per graph, or per node. A module is run once, in evaluation mode and without gradients.
+        Gives one row per graph, or per node. A module is run once, in evaluation mode and without
+        gradients.
     graphs : Graphs
         The graphs to tell apart.
     level : {"graph", "node"}
@@ -160,10 +167,12 @@ def expressivity(
     rounds : int, optional
         Rounds of refinement; a model of t layers can use t. Default: until stable.
     tolerance : float
-        Outputs count as equal when no component differs by more than this, relative to the component's largest value.
+        Outputs count as equal when no component differs by more than this, relative to the
+        component's largest value.
     adapter : {"graphs", "structure", "edge_index"} or callable
-        How the model takes graphs: as they are; as (one-hot node labels, Structure); as (one-hot node labels, edge_index, edge
-        labels), as PyG does; or whatever tuple of arguments the callable makes of them.
+        How the model takes graphs: as they are; as (one-hot node labels, Structure); as (one-hot
+        node labels, edge_index, edge labels), as PyG does; or whatever tuple of arguments the
+        callable makes of them.
     schemes : tuple of str
         The refinements to compare with.
     multiplicity : {"once", "per-edge"}
@@ -188,14 +197,23 @@ def expressivity(
         raise GraphError(f"level={level!r}: choose 'graph' or 'node'")
     items = len(graphs) if level == "graph" else graphs.num_nodes
     rows = _checked(_outputs(model, graphs, adapter), items, level)
-    groups = {factor: group_rows(rows, tolerance * factor) for factor in (1.0, 1 / _NEARBY, _NEARBY)}
+    groups = {
+        factor: group_rows(rows, tolerance * factor) for factor in (1.0, 1 / _NEARBY, _NEARBY)
+    }
     entries = []
     for scheme in schemes:
         coloring = refine(graphs.to("cpu"), rounds, scheme, multiplicity=multiplicity)
         kinds = graph_classes(coloring) if level == "graph" else coloring.colors
         split, merged = splits(kinds, groups[1.0]), splits(groups[1.0], kinds)
         entries.append(
-            SchemeComparison(scheme, len(torch.unique(kinds)), merged.count, merged.examples, split.count, split.examples)
+            SchemeComparison(
+                scheme,
+                len(torch.unique(kinds)),
+                merged.count,
+                merged.examples,
+                split.count,
+                split.examples,
+            )
         )
     counts = {factor: len(torch.unique(group)) for factor, group in groups.items()}
     nearby = counts[1 / _NEARBY], counts[_NEARBY]
@@ -214,7 +232,9 @@ def _arguments(model: Callable[..., Any], graphs: Graphs, adapter: Adapter) -> t
     if adapter == "graphs":
         return (graphs,)
     if adapter not in ("structure", "edge_index"):
-        raise GraphError(f"adapter={adapter!r}: choose 'graphs', 'structure' or 'edge_index', or pass a function")
+        raise GraphError(
+            f"adapter={adapter!r}: choose 'graphs', 'structure' or 'edge_index', or pass a function"
+        )
     parameters = model.parameters() if isinstance(model, nn.Module) else iter(())
     example = next((part for part in parameters if part.is_floating_point()), torch.empty(0))
     graphs = graphs.to(example.device)

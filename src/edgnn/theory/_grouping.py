@@ -15,9 +15,10 @@ _Array = np.ndarray[Any, Any]
 def group_rows(rows: Tensor, tolerance: float) -> Tensor:
     """Number rows alike that agree within ``tolerance``, by first appearance.
 
-    Rows agree when no column differs by more than ``tolerance`` times the column's largest absolute value; chains of such rows form
-    one group. Groups are split column by column wherever sorted values leave a gap, which never parts rows that agree; groups that
-    are still wider than the tolerance are settled pair by pair.
+    Rows agree when no column differs by more than ``tolerance`` times the column's largest absolute
+    value; chains of such rows form one group. Groups are split column by column wherever sorted
+    values leave a gap, which never parts rows that agree; groups that are still wider than the
+    tolerance are settled pair by pair.
 
     Shapes
     ------
@@ -52,14 +53,18 @@ def _wide_groups(values: _Array, group: _Array, tolerance: float) -> list[_Array
     return [
         members
         for members in np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
-        if 2 < len(members) <= _PAIRWISE and np.ptp(values[members], axis=0).max(initial=0.0) > tolerance
+        if 2 < len(members) <= _PAIRWISE
+        and np.ptp(values[members], axis=0).max(initial=0.0) > tolerance
     ]
 
 
 def _chained(values: _Array, tolerance: float) -> _Array:
     from scipy.sparse.csgraph import connected_components
 
-    near = torch.cdist(torch.from_numpy(values), torch.from_numpy(values), p=float("inf")).numpy() <= tolerance
+    near = (
+        torch.cdist(torch.from_numpy(values), torch.from_numpy(values), p=float("inf")).numpy()
+        <= tolerance
+    )
     parts: _Array = connected_components(near, directed=False)[1]
     return parts
 

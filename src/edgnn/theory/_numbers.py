@@ -18,13 +18,15 @@ _ATTEMPTS = 20
 class Numbers:
     r"""What one round adds up for a node.
 
-    The scalar of v is ``own`` of its color, plus ``neighbor`` of every neighbor's color times ``factor`` of the kind of edge end,
-    plus ``entering`` and ``leaving`` of the labels of its edges. ``own`` and ``neighbor`` rise with the color's rank, which keeps
-    the weights that produce them small.
+    The scalar of v is ``own`` of its color, plus ``neighbor`` of every neighbor's color times
+    ``factor`` of the kind of edge end, plus ``entering`` and ``leaving`` of the labels of its
+    edges. ``own`` and ``neighbor`` rise with the color's rank, which keeps the weights that produce
+    them small.
 
     Shapes
     ------
-    own (k,), neighbor (k,), factor (kinds,), entering (\|Z\|,), leaving (\|Z\|,), scalar (N,), all int64
+    own (k,), neighbor (k,), factor (kinds,), entering (\|Z\|,), leaving (\|Z\|,), scalar (N,), all
+    int64
     """
 
     own: Tensor
@@ -35,7 +37,14 @@ class Numbers:
     scalar: Tensor
 
 
-def choose(around: Surroundings, rank: Tensor, ranks: int, color: Tensor, generator: torch.Generator, step: int) -> Numbers:
+def choose(
+    around: Surroundings,
+    rank: Tensor,
+    ranks: int,
+    color: Tensor,
+    generator: torch.Generator,
+    step: int,
+) -> Numbers:
     """Draw larger and larger integers, all multiples of ``step``, until different new colors have different scalars.
 
     Parameters
@@ -52,18 +61,28 @@ def choose(around: Surroundings, rank: Tensor, ranks: int, color: Tensor, genera
         numbers = _draw(around, ranks, attempt, generator)
         neighbor, factor, entering, leaving = numbers
         weight = neighbor[rank]
-        seen = around.add_up(torch.zeros_like(rank), lambda kind, w=weight, f=factor: f[kind] * w, entering, leaving)  # type: ignore[misc]
+        term = lambda kind, w=weight, f=factor: f[kind] * w  # type: ignore[misc]  # noqa: E731
+        seen = around.add_up(torch.zeros_like(rank), term, entering, leaving)
         pairs = torch.stack([rank[examples], seen[examples]], 1)
         if len(torch.unique(pairs, dim=0)) == len(examples):
             own = _own(pairs, ranks)
-            return Numbers(step * own, step * neighbor, factor, step * entering, step * leaving, step * (own[rank] + seen))
+            return Numbers(
+                step * own,
+                step * neighbor,
+                factor,
+                step * entering,
+                step * leaving,
+                step * (own[rank] + seen),
+            )
     raise EdgnnError(
         f"{_ATTEMPTS} draws of growing integers gave two different neighborhoods one sum, which chance does not do: "
         "the colors do not belong to these graphs, or please report the graphs"
     )
 
 
-def _draw(around: Surroundings, ranks: int, attempt: int, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def _draw(
+    around: Surroundings, ranks: int, attempt: int, generator: torch.Generator
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Draw neighbor numbers that rise from 1 in steps of at most 2^attempt, and label numbers of about the same size."""
 
     def below(limit: int, count: int) -> Tensor:
@@ -78,7 +97,10 @@ def _draw(around: Surroundings, ranks: int, attempt: int, generator: torch.Gener
     if around.scheme == "joint":
         factor += below(max(2 * rise, 4 * rise * rise // max(ranks, 1)), kinds)
     largest_label = max(ranks * rise, 4 * rise * rise)
-    entering, leaving = below(largest_label, around.num_edge_labels), below(largest_label, around.num_edge_labels)
+    entering, leaving = (
+        below(largest_label, around.num_edge_labels),
+        below(largest_label, around.num_edge_labels),
+    )
     return neighbor, factor, entering, leaving
 
 

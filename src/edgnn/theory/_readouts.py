@@ -36,8 +36,9 @@ class Readouts:
     def color_counts(self, round: int) -> Tensor:
         """Solve the readout for how many nodes of each graph have each color, in the order of the layer's scalars.
 
-        This is the corollary in person: the rows of different colors are linearly independent, so the counts that a readout is a
-        sum of can be read off it. Right for the graphs that the weights were made for.
+        This is the corollary in person: the rows of different colors are linearly independent, so
+        the counts that a readout is a sum of can be read off it. Right for the graphs that the
+        weights were made for.
 
         Shapes
         ------
@@ -71,7 +72,8 @@ class Readouts:
 def readouts(weights: WLWeights, graphs: Graphs) -> Readouts:
     """Return the sum readouts of ``graphs`` under ``weights``.
 
-    With weights from :func:`wl_weights` made for these graphs, the readouts of two graphs agree after every layer exactly when
+    With weights from :func:`wl_weights` made for these graphs, the readouts of two graphs agree
+    after every layer exactly when
     :func:`edgnn.wl.compare` does not distinguish them within as many rounds.
     """
     return Readouts(weights.apply(graphs))

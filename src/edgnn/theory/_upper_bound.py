@@ -11,7 +11,14 @@ from torch import Tensor
 from edgnn.errors import GraphError
 from edgnn.graphs import Graphs
 from edgnn.graphs._graphs import Multiplicity
-from edgnn.theory._exact import Activation, Dense, Surroundings, activate, check_activation, check_exact
+from edgnn.theory._exact import (
+    Activation,
+    Dense,
+    Surroundings,
+    activate,
+    check_activation,
+    check_exact,
+)
 from edgnn.theory._partitions import number_rows, splits
 from edgnn.wl import refine
 from edgnn.wl._neighborhood import Scheme
@@ -30,7 +37,8 @@ class UpperBoundRound:
     colors : int
         Number of colors after as many rounds.
     embeddings : int
-        Number of different embeddings, at most, over all draws; more than colors only if there are violations.
+        Number of different embeddings, at most, over all draws; more than colors only if there are
+        violations.
     violations : int
         Number of colors whose nodes have different embeddings, over all draws.
     example : tuple of int, optional
@@ -81,10 +89,14 @@ class UpperBoundReport:
             f"({self.activation}; all sums exact, below {self.largest + 1:.3g})"
         ]
         for entry in self.rounds:
-            lines.append(f"  round {entry.round}: {entry.colors:,} colors, {entry.embeddings:,} embeddings")
+            lines.append(
+                f"  round {entry.round}: {entry.colors:,} colors, {entry.embeddings:,} embeddings"
+            )
             if entry.example is not None:
                 draw, first, second = entry.example
-                lines[-1] += f", {entry.violations:,} violations (nodes {first} and {second} in draw {draw})"
+                lines[-1] += (
+                    f", {entry.violations:,} violations (nodes {first} and {second} in draw {draw})"
+                )
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -106,9 +118,10 @@ def check_upper_bound(
 ) -> UpperBoundReport:
     r"""Check Theorem 2.1 on ``graphs``: nodes of one color have one embedding after every round, for random weights.
 
-    The network is Eq. 4, :math:`H' = \sigma(H W_1 + A H W_2 + C_{in} W_3 + C_{out} W_4)`, from one-hot node labels on. Weights are
-    random integers from −3 to 3, so with an activation that keeps integers every sum is an integer; as none reaches 2^53, which is
-    checked, float64 holds all of them exactly, and embeddings are compared bit by bit.
+    The network is Eq. 4, :math:`H' = \sigma(H W_1 + A H W_2 + C_{in} W_3 + C_{out} W_4)`, from
+    one-hot node labels on. Weights are random integers from −3 to 3, so with an activation that
+    keeps integers every sum is an integer; as none reaches 2^53, which is checked, float64 holds
+    all of them exactly, and embeddings are compared bit by bit.
 
     Parameters
     ----------
@@ -125,10 +138,12 @@ def check_upper_bound(
     seed : int
         Seed of the weights.
     activation : {"cube", "relu", "sign", "clip"}
-        ``"cube"`` (x³ modulo the prime 65,519, which never merges two remainders) keeps the most apart, so it tests hardest, and
-        never grows; ``"relu"`` grows with every layer and may need fewer rounds to stay exact.
+        ``"cube"`` (x³ modulo the prime 65,519, which never merges two remainders) keeps the most
+        apart, so it tests hardest, and never grows; ``"relu"`` grows with every layer and may need
+        fewer rounds to stay exact.
     against : {"node", "separate", "joint"}, optional
-        Compare with the colors of another scheme, to see whether the network can tell apart more than that.
+        Compare with the colors of another scheme, to see whether the network can tell apart more
+        than that.
     multiplicity : {"once", "per-edge"}
         Whether a neighbor counts once or once per edge; ``joint`` always counts edges.
 
@@ -141,7 +156,9 @@ def check_upper_bound(
             raise GraphError(f"{name}={value}: choose {least} or more")
     check_activation(activation)
     graphs = graphs.to("cpu")
-    colors = refine(graphs, rounds, scheme if against is None else against, multiplicity=multiplicity)
+    colors = refine(
+        graphs, rounds, scheme if against is None else against, multiplicity=multiplicity
+    )
     around = Surroundings.of(graphs, scheme, multiplicity)
     generator = torch.Generator().manual_seed(seed)
     found: list[list[tuple[int, int, tuple[int, int] | None]]] = [[] for _ in range(rounds + 1)]
@@ -152,16 +169,25 @@ def check_upper_bound(
             if round > 0:
                 width = len(graphs.node_vocabulary) if round == 1 else hidden
                 sums, bound = around.layer(state, _random_layer(width, hidden, around, generator))
-                largest = max(largest, check_exact(bound, f"layer {round}", 'take activation="cube", or fewer rounds'))
+                largest = max(
+                    largest,
+                    check_exact(bound, f"layer {round}", 'take activation="cube", or fewer rounds'),
+                )
                 state = activate(sums, activation)
             rows = state if state.dim() == 1 else number_rows(state)
             parted = splits(colors.at(round), rows)
-            found[round].append((len(torch.unique(rows)), parted.count, next(iter(parted.examples), None)))
-    entries = tuple(_summary(round, colors.num_colors(round), per_draw) for round, per_draw in enumerate(found))
+            found[round].append(
+                (len(torch.unique(rows)), parted.count, next(iter(parted.examples), None))
+            )
+    entries = tuple(
+        _summary(round, colors.num_colors(round), per_draw) for round, per_draw in enumerate(found)
+    )
     return UpperBoundReport(scheme, colors.scheme, activation, draws, largest, entries)
 
 
-def _random_layer(width: int, hidden: int, around: Surroundings, generator: torch.Generator) -> Dense:
+def _random_layer(
+    width: int, hidden: int, around: Surroundings, generator: torch.Generator
+) -> Dense:
     def draw(*shape: int) -> Tensor:
         numbers = torch.randint(-_LARGEST_WEIGHT, _LARGEST_WEIGHT + 1, shape, generator=generator)
         return numbers.to(torch.float64)
@@ -169,9 +195,24 @@ def _random_layer(width: int, hidden: int, around: Surroundings, generator: torc
     labels = around.num_edge_labels
     W2 = draw(2 * labels, width, hidden) if around.scheme == "joint" else draw(width, hidden)
     counted = around.scheme == "separate"
-    return Dense(draw(width, hidden), W2, draw(labels, hidden) if counted else None, draw(labels, hidden) if counted else None)
+    return Dense(
+        draw(width, hidden),
+        W2,
+        draw(labels, hidden) if counted else None,
+        draw(labels, hidden) if counted else None,
+    )
 
 
-def _summary(round: int, colors: int, per_draw: list[tuple[int, int, tuple[int, int] | None]]) -> UpperBoundRound:
-    example = next(((draw, *pair) for draw, (_, _, pair) in enumerate(per_draw) if pair is not None), None)
-    return UpperBoundRound(round, colors, max(entry[0] for entry in per_draw), sum(entry[1] for entry in per_draw), example)
+def _summary(
+    round: int, colors: int, per_draw: list[tuple[int, int, tuple[int, int] | None]]
+) -> UpperBoundRound:
+    example = next(
+        ((draw, *pair) for draw, (_, _, pair) in enumerate(per_draw) if pair is not None), None
+    )
+    return UpperBoundRound(
+        round,
+        colors,
+        max(entry[0] for entry in per_draw),
+        sum(entry[1] for entry in per_draw),
+        example,
+    )

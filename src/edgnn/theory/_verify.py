@@ -15,7 +15,8 @@ from edgnn.theory._partitions import splits
 from edgnn.theory._weights import WLWeights
 from edgnn.wl import Coloring, refine
 
-#: Plain matrices are multiplied as well while no layer has more entries than this, in weights or in embeddings.
+#: Plain matrices are multiplied as well while no layer has more entries than this, in weights or in
+#: embeddings.
 DENSE_ENTRIES = 2**20
 
 
@@ -30,7 +31,8 @@ class WeightsRound:
     colors, embeddings : int
         How many different ones there are.
     split, merged : int
-        Number of colors whose nodes have several embeddings, and of embeddings that several colors share.
+        Number of colors whose nodes have several embeddings, and of embeddings that several colors
+        share.
     examples : tuple of pairs
         Pairs of nodes that show it.
     """
@@ -56,7 +58,8 @@ class WeightsReport:
     largest : float
         The largest sum of absolute values that occurred; below 2^53, so nothing was rounded.
     dense_agrees : bool, optional
-        Whether plain matrices give the same embeddings, bit by bit; ``None`` where they would be too large to try.
+        Whether plain matrices give the same embeddings, bit by bit; ``None`` where they would be
+        too large to try.
     """
 
     scheme: str
@@ -68,7 +71,9 @@ class WeightsReport:
     @property
     def holds(self) -> bool:
         """Whether embeddings were equal exactly when colors were, after every round."""
-        return self.dense_agrees is not False and not any(entry.split or entry.merged for entry in self.rounds)
+        return self.dense_agrees is not False and not any(
+            entry.split or entry.merged for entry in self.rounds
+        )
 
     def __str__(self) -> str:
         says = "exactly when" if self.holds else "NOT exactly when"
@@ -76,10 +81,14 @@ class WeightsReport:
             f"embeddings are equal {says} {self.scheme!r} colors are ({self.activation}; all sums below {self.largest + 1:.3g})"
         ]
         for entry in self.rounds:
-            lines.append(f"  round {entry.round}: {entry.colors:,} colors, {entry.embeddings:,} embeddings")
+            lines.append(
+                f"  round {entry.round}: {entry.colors:,} colors, {entry.embeddings:,} embeddings"
+            )
             if entry.examples:
                 shown = ", ".join(f"{first} and {second}" for first, second in entry.examples)
-                lines[-1] += f"; {entry.split:,} colors split, {entry.merged:,} embeddings shared (nodes {shown})"
+                lines[-1] += (
+                    f"; {entry.split:,} colors split, {entry.merged:,} embeddings shared (nodes {shown})"
+                )
         if self.dense_agrees is not None:
             lines.append(f"  plain matrices {'agree' if self.dense_agrees else 'DISAGREE'}")
         return "\n".join(lines)
@@ -89,11 +98,17 @@ class WeightsReport:
         return {"holds": self.holds} | asdict(self)
 
 
-def verify(weights: WLWeights, graphs: Graphs, coloring: Coloring | None = None, *, dense: bool | None = None) -> WeightsReport:
+def verify(
+    weights: WLWeights,
+    graphs: Graphs,
+    coloring: Coloring | None = None,
+    *,
+    dense: bool | None = None,
+) -> WeightsReport:
     """Check that nodes of ``graphs`` have equal embeddings exactly when they have equal colors, after every round.
 
-    The network is run through its factors, every row is looked at in full, and the colors come from an independent refinement that
-    proves every step.
+    The network is run through its factors, every row is looked at in full, and the colors come from
+    an independent refinement that proves every step.
 
     Parameters
     ----------
@@ -113,19 +128,30 @@ def verify(weights: WLWeights, graphs: Graphs, coloring: Coloring | None = None,
     embeddings = weights.apply(graphs)
     if coloring is None:
         coloring = refine(
-            graphs.to("cpu"), weights.rounds, weights.scheme, multiplicity=weights.multiplicity, features="ignore", exact=True
+            graphs.to("cpu"),
+            weights.rounds,
+            weights.scheme,
+            multiplicity=weights.multiplicity,
+            features="ignore",
+            exact=True,
         )
     if coloring.rounds < weights.rounds and not coloring.until_stable:
         raise GraphError(
             f"the coloring has {coloring.rounds} rounds, but the weights have {weights.rounds} layers: refine further"
         )
     if coloring.graphs.num_nodes != graphs.num_nodes:
-        raise GraphError(f"the coloring is of {coloring.graphs.num_nodes} nodes, but the graphs have {graphs.num_nodes}")
+        raise GraphError(
+            f"the coloring is of {coloring.graphs.num_nodes} nodes, but the graphs have {graphs.num_nodes}"
+        )
     rounds = tuple(_compared(embeddings, coloring, round) for round in range(weights.rounds + 1))
     widest = max(width * max(*weights.widths, graphs.num_nodes) for width in weights.widths)
     wanted = widest <= DENSE_ENTRIES if dense is None else dense
     return WeightsReport(
-        weights.scheme, weights.activation, rounds, embeddings.largest, dense_agrees(embeddings) if wanted else None
+        weights.scheme,
+        weights.activation,
+        rounds,
+        embeddings.largest,
+        dense_agrees(embeddings) if wanted else None,
     )
 
 

@@ -27,9 +27,12 @@ Step = Literal["sign", "relu"]
 class Layer:
     r"""One layer, as factors.
 
-    :math:`W_1 = w_1 \alpha^T - \kappa \beta^T`, :math:`W_2 = w_2 \alpha^T` (for ``joint`` times the ``factor`` of each kind),
-    :math:`W_3 = w_3 \alpha^T`, :math:`W_4 = w_4 \alpha^T`, with :math:`H \kappa = 1`. So every column of the sums is
-    :math:`\alpha_j s - \beta_j`, a threshold on the one scalar :math:`s = H w_1 + A H w_2 + C_{in} w_3 + C_{out} w_4`.
+    :math:`W_1 = w_1 \alpha^T - \kappa \beta^T`, :math:`W_2 = w_2 \alpha^T` (for ``joint`` times the
+    ``factor`` of each kind),
+    :math:`W_3 = w_3 \alpha^T`, :math:`W_4 = w_4 \alpha^T`, with :math:`H \kappa = 1`. So every
+    column of the sums is
+    :math:`\alpha_j s - \beta_j`, a threshold on the one scalar :math:`s = H w_1 + A H w_2 + C_{in}
+    w_3 + C_{out} w_4`.
 
     Parameters
     ----------
@@ -88,7 +91,9 @@ class WLWeights:
     def dense(self, layer: int) -> Dense:
         """Return the plain matrices W1, W2, W3, W4 of a layer, counted from 1; their size grows with the square of the width."""
         if not 1 <= layer <= self.rounds:
-            raise IndexError(f"layer {layer} was asked for, but there are layers 1 to {self.rounds}")
+            raise IndexError(
+                f"layer {layer} was asked for, but there are layers 1 to {self.rounds}"
+            )
         part = self.layers[layer - 1]
         W2 = torch.outer(part.w2, part.alpha)
         counted = self.scheme == "separate"
@@ -108,8 +113,12 @@ class WLWeights:
     def encoded(self, graphs: Graphs) -> Graphs:
         """Return ``graphs`` on the CPU with labels numbered as the weights number them."""
         graphs = graphs.to("cpu")
-        node_label, _ = recode(graphs.node_label, graphs.node_vocabulary, self.node_vocabulary, what="node")
-        edge_label, _ = recode(graphs.edge_label, graphs.edge_vocabulary, self.edge_vocabulary, what="edge")
+        node_label, _ = recode(
+            graphs.node_label, graphs.node_vocabulary, self.node_vocabulary, what="node"
+        )
+        edge_label, _ = recode(
+            graphs.edge_label, graphs.edge_vocabulary, self.edge_vocabulary, what="edge"
+        )
         return graphs._with(
             node_label=node_label,
             edge_label=edge_label,
@@ -135,10 +144,12 @@ def wl_weights(
 ) -> WLWeights:
     """Return explicit weights, all of them integers, for which two nodes have one embedding exactly when they have one color.
 
-    Each layer builds on rows that are linearly independent for different colors (at first one-hot labels), so a weight vector can
-    send every color to an integer of our choice. Integers are drawn until different neighborhoods have different sums.
-    Thresholds between these numbers are the columns of the next embedding, k for k colors with ``sign`` and 2k − 1 with ``relu``;
-    its rows are linearly independent again, and the inverse is known in closed form. One column is constant, so there is no bias.
+    Each layer builds on rows that are linearly independent for different colors (at first one-hot
+    labels), so a weight vector can send every color to an integer of our choice. Integers are drawn
+    until different neighborhoods have different sums. Thresholds between these numbers are the
+    columns of the next embedding, k for k colors with ``sign`` and 2k − 1 with ``relu``; its rows
+    are linearly independent again, and the inverse is known in closed form. One column is constant,
+    so there is no bias.
 
     Parameters
     ----------
@@ -147,7 +158,8 @@ def wl_weights(
     rounds : int, optional
         Number of layers; default: until the coloring is stable.
     scheme : {"node", "separate", "joint"}
-        Eq. 3, Eq. 4, or one W2 for each edge label and direction. For ``joint`` multiples of a single matrix turn out to be enough.
+        Eq. 3, Eq. 4, or one W2 for each edge label and direction. For ``joint`` multiples of a
+        single matrix turn out to be enough.
     activation : {"sign", "relu"}
         The activation of the original proof, or the common one.
     seed : int
@@ -155,9 +167,11 @@ def wl_weights(
     multiplicity : {"once", "per-edge"}
         Whether a neighbor counts once or once per edge; ``joint`` always counts edges.
     coloring : Coloring, optional
-        The colors, if they are known already; ``rounds``, ``scheme`` and ``multiplicity`` are then taken from it.
+        The colors, if they are known already; ``rounds``, ``scheme`` and ``multiplicity`` are then
+        taken from it.
     check : bool
-        Run the network once and make sure that every number is exact in float64; :func:`verify` checks far more.
+        Run the network once and make sure that every number is exact in float64; :func:`verify`
+        checks far more.
 
     Returns
     -------
@@ -174,13 +188,20 @@ def wl_weights(
     wanted: list[Tensor] = []
     for round in range(1, coloring.rounds + 1):
         _, color = torch.unique(coloring.at(round).cpu(), return_inverse=True)
-        numbers = choose(around, rank, ranks, color, generator, step=2 if activation == "sign" else 1)
+        numbers = choose(
+            around, rank, ranks, color, generator, step=2 if activation == "sign" else 1
+        )
         scalars, rank = torch.unique(numbers.scalar, return_inverse=True)
         layers.append(_layer(numbers, scalars, activation, first=not layers))
         wanted.append(numbers.scalar)
         ranks = len(scalars)
     made = WLWeights(
-        tuple(layers), coloring.scheme, activation, coloring.multiplicity, graphs.node_vocabulary, graphs.edge_vocabulary
+        tuple(layers),
+        coloring.scheme,
+        activation,
+        coloring.multiplicity,
+        graphs.node_vocabulary,
+        graphs.edge_vocabulary,
     )
     if check:
         _check(made, graphs, wanted)
@@ -191,7 +212,9 @@ def _layer(numbers: Numbers, scalars: Tensor, activation: Step, first: bool) -> 
     def exact(values: Tensor) -> Tensor:
         return values.to(torch.float64)
 
-    own, neighbor = (_weights_for(values, activation, first) for values in (numbers.own, numbers.neighbor))
+    own, neighbor = (
+        _weights_for(values, activation, first) for values in (numbers.own, numbers.neighbor)
+    )
     constant = torch.ones(len(own)) if first else torch.eye(1, len(own))[0]
     thresholds = exact(scalars[1:])
     ends = [thresholds - 1] if activation == "sign" else [thresholds - 1, thresholds]
@@ -215,8 +238,9 @@ def _layer(numbers: Numbers, scalars: Tensor, activation: Step, first: bool) -> 
 def _weights_for(values: Tensor, activation: Step, first: bool) -> Tensor:
     """Return the w with H·w = ``values``, by rank, for the rows H of the layer before.
 
-    With sign, rows are 1 and then ±1 per threshold: w = ((y₁ + y_k)/2, (y₂ − y₁)/2, …, (y_k − y_{k−1})/2). With ReLU the
-    difference of two columns is the step from 0 to 1: w = (y₁, y₂ − y₁, …, y_k − y_{k−1}, then the last k − 1 negated).
+    With sign, rows are 1 and then ±1 per threshold: w = ((y₁ + y_k)/2, (y₂ − y₁)/2, …, (y_k −
+    y_{k−1})/2). With ReLU the difference of two columns is the step from 0 to 1: w = (y₁, y₂ − y₁,
+    …, y_k − y_{k−1}, then the last k − 1 negated).
     """
     if first:
         return values
@@ -232,4 +256,6 @@ def _check(weights: WLWeights, graphs: Graphs, wanted: list[Tensor]) -> None:
     embeddings = weights.apply(graphs)
     for round, scalar in enumerate(wanted, start=1):
         if not torch.equal(embeddings.scalar(round), scalar.to(torch.float64)):
-            raise EdgnnError(f"layer {round} does not compute the numbers it was made for; please report these graphs")
+            raise EdgnnError(
+                f"layer {round} does not compute the numbers it was made for; please report these graphs"
+            )

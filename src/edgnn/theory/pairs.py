@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from edgnn.graphs import Graphs
 
-__all__ = ["directed_cycles", "directed_triangles", "hexagon_and_triangles", "labeled_squares", "swapped_loops"]
+__all__ = [
+    "directed_cycles",
+    "directed_triangles",
+    "hexagon_and_triangles",
+    "labeled_squares",
+    "swapped_loops",
+]
 
 
 def directed_triangles() -> tuple[Graphs, Graphs]:
@@ -16,8 +22,8 @@ def directed_triangles() -> tuple[Graphs, Graphs]:
          ↗ ↘            ↙ ↖
         C ← B          C → B
 
-    Every node has one edge in, one out, and both others as neighbors; that the edge out of A leads to B takes a refinement that
-    joins direction and neighbor.
+    Every node has one edge in, one out, and both others as neighbors; that the edge out of A leads
+    to B takes a refinement that joins direction and neighbor.
     """
     return _graph("ABC", [(0, 1), (1, 2), (2, 0)]), _graph("ABC", [(0, 2), (2, 1), (1, 0)])
 
@@ -64,10 +70,13 @@ def directed_cycles() -> tuple[Graphs, Graphs]:
         ↑   ↓
         o ← o          o ⇄ o
 
-    Every node has one edge in and one out; but as the paper's N(v) is a set, it has two members on the left and one on the right.
-    ``joint`` counts edges, and so does ``separate`` with ``multiplicity="per-edge"``, which merges them too.
+    Every node has one edge in and one out; but as the paper's N(v) is a set, it has two members on
+    the left and one on the right. ``joint`` counts edges, and so does ``separate`` with
+    ``multiplicity="per-edge"``, which merges them too.
     """
-    return _graph(None, [(0, 1), (1, 2), (2, 3), (3, 0)]), _graph(None, [(0, 1), (1, 0), (2, 3), (3, 2)])
+    return _graph(None, [(0, 1), (1, 2), (2, 3), (3, 0)]), _graph(
+        None, [(0, 1), (1, 0), (2, 3), (3, 2)]
+    )
 
 
 def swapped_loops() -> tuple[Graphs, Graphs]:
@@ -84,10 +93,16 @@ def swapped_loops() -> tuple[Graphs, Graphs]:
     return _graph("AB", edges, [1, 1, 2, 2]), _graph("AB", edges, [2, 2, 1, 1])
 
 
-def _graph(nodes: str | None, edges: list[tuple[int, int]], labels: list[int] | None = None) -> Graphs:
-    return Graphs.from_edges(edges, node_labels=None if nodes is None else list(nodes), edge_labels=labels)
+def _graph(
+    nodes: str | None, edges: list[tuple[int, int]], labels: list[int] | None = None
+) -> Graphs:
+    return Graphs.from_edges(
+        edges, node_labels=None if nodes is None else list(nodes), edge_labels=labels
+    )
 
 
-def _undirected(nodes: str | None, edges: list[tuple[int, int]], labels: list[int] | None = None) -> Graphs:
+def _undirected(
+    nodes: str | None, edges: list[tuple[int, int]], labels: list[int] | None = None
+) -> Graphs:
     back = [(target, source) for source, target in edges]
     return _graph(nodes, edges + back, None if labels is None else labels + labels)

@@ -9,12 +9,24 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from edgnn._arrays import (
+    Array,
+    arange,
+    argsort,
+    count,
+    filled,
+    nonzero,
+    repeat,
+    running,
+    to_array,
+    to_tensor,
+    where,
+)
 from edgnn.graphs import Structure
 from edgnn.graphs._csr import CSR, Window
 from edgnn.graphs._relations import Cells, Relations
 from edgnn.nn import Inputs
 from edgnn.nn._inputs import Matrix
-from edgnn.ops import Array, arange, argsort, count, filled, nonzero, repeat, running, to_array, to_tensor, where
 
 #: What nodes have, in the order in which layers multiply it.
 _CONSTANTS = ("H0", "AH0", "C_in", "F_in", "C_out", "F_out")
@@ -36,15 +48,26 @@ class Blocks:
         rows = {name: getattr(inputs, name) for name in ("H0", "AH0", "graph_H0")}
         if inputs.cells is not None:
             rows |= {"sums": inputs.cells.sums, "means": inputs.cells.means}
-        rows |= {name: getattr(structure, name) for name in ("C_in", "C_out", "F_in", "F_out", "neighbors", "neighbors_t")}
-        self.rows: dict[str, Any] = {name: None if matrix is None else _with_empty_row(matrix) for name, matrix in rows.items()}
-        self.targets = None if structure.relations is None else _Pairs(structure.relations, by_source=False)
-        self.sources = None if structure.sources is None else _Pairs(structure.sources, by_source=True)
+        rows |= {
+            name: getattr(structure, name)
+            for name in ("C_in", "C_out", "F_in", "F_out", "neighbors", "neighbors_t")
+        }
+        self.rows: dict[str, Any] = {
+            name: None if matrix is None else _with_empty_row(matrix)
+            for name, matrix in rows.items()
+        }
+        self.targets = (
+            None if structure.relations is None else _Pairs(structure.relations, by_source=False)
+        )
+        self.sources = (
+            None if structure.sources is None else _Pairs(structure.sources, by_source=True)
+        )
 
     def take(self, index: Tensor) -> Inputs:
         """Return the graphs of every member as one batch; entries below zero are left empty.
 
-        The batch of a single member has neither member axis nor padding: whatever members a model has, they share it.
+        The batch of a single member has neither member axis nor padding: whatever members a model
+        has, they share it.
 
         Shapes
         ------
@@ -61,7 +84,9 @@ class Blocks:
             structure=structure,
             H0=self._select("H0", node, members),
             AH0=self._select("AH0", node, members),
-            graph_H0=self._select("graph_H0", where(numbers < 0, len(self.sizes), numbers).reshape(-1), members),
+            graph_H0=self._select(
+                "graph_H0", where(numbers < 0, len(self.sizes), numbers).reshape(-1), members
+            ),
             pool=pool,
             pool_t=pool_t,
             sizes=to_tensor(sizes).view(*shape, batch),
@@ -72,7 +97,11 @@ class Blocks:
     @property
     def static(self) -> bool:
         """Whether :meth:`take_padded` can be used: all constants dense, no lists of edges per relation."""
-        dense = all(isinstance(self.rows[name], Tensor | None) for name in self.rows if not name.startswith("neighbors"))
+        dense = all(
+            isinstance(self.rows[name], Tensor | None)
+            for name in self.rows
+            if not name.startswith("neighbors")
+        )
         return dense and self.targets is None and self.sources is None
 
     def room_for(self, index: Tensor) -> Tensor:
@@ -91,13 +120,22 @@ class Blocks:
         places : int
             How many nodes a member's block has room for; its graphs must fit.
         """
-        from edgnn.ops._layout_triton import layout
+        from edgnn.nn.ops._layout_triton import layout
 
         (members, batch), whole = index.shape, self.inputs.structure
-        laid = layout(index, to_tensor(self.sizes), to_tensor(self.first), self.nodes, places, self.inputs.dtype)
+        laid = layout(
+            index,
+            to_tensor(self.sizes),
+            to_tensor(self.first),
+            self.nodes,
+            places,
+            self.inputs.dtype,
+        )
         shape, count = () if members == 1 else (members,), members * places
         beside = self._beside.index_select(0, laid.node).view(*shape, places, -1)
-        parts = dict(zip(self._widths, torch.split(beside, list(self._widths.values()), dim=-1), strict=True))
+        parts = dict(
+            zip(self._widths, torch.split(beside, list(self._widths.values()), dim=-1), strict=True)
+        )
         of_nodes: dict[str, Any] = {name: parts.get(name) for name in _CONSTANTS}
         neighbors = self._window("neighbors", laid.node, laid.shift, members)
         symmetric = whole.neighbors_t is whole.neighbors
@@ -107,8 +145,14 @@ class Blocks:
             structure=replace(
                 whole,
                 neighbors=neighbors,
-                neighbors_t=neighbors if symmetric else self._window("neighbors_t", laid.node, laid.shift, members),
-                **{name: of_nodes[name] for name in _CONSTANTS if name in Structure.__dataclass_fields__},
+                neighbors_t=neighbors
+                if symmetric
+                else self._window("neighbors_t", laid.node, laid.shift, members),
+                **{
+                    name: of_nodes[name]
+                    for name in _CONSTANTS
+                    if name in Structure.__dataclass_fields__
+                },
             ),
             H0=of_nodes["H0"],
             AH0=of_nodes["AH0"],
@@ -122,7 +166,9 @@ class Blocks:
     @cached_property
     def _widths(self) -> dict[str, int]:
         """How many columns each constant of a node has, among those side by side."""
-        return {name: self.rows[name].shape[1] for name in _CONSTANTS if self.rows[name] is not None}
+        return {
+            name: self.rows[name].shape[1] for name in _CONSTANTS if self.rows[name] is not None
+        }
 
     @cached_property
     def _beside(self) -> Tensor:
@@ -132,27 +178,39 @@ class Blocks:
     def _window(self, name: str, node: Tensor, shift: Tensor, members: int) -> Window:
         matrix = self.rows[name]
         square = (len(node), len(node))
-        return Window(matrix.indptr, matrix.indices, None, square, members, short=True, rows=node, shift=shift)
+        return Window(
+            matrix.indptr, matrix.indices, None, square, members, short=True, rows=node, shift=shift
+        )
 
     def _cells(self, node: Array, members: int) -> Cells | None:
         whole = self.inputs.cells
         if whole is None:
             return None
-        return replace(whole, sums=self._select("sums", node, members), means=self._select("means", node, members))
+        return replace(
+            whole,
+            sums=self._select("sums", node, members),
+            means=self._select("means", node, members),
+        )
 
     def _places(self, index: Array) -> tuple[Array, Array, Array]:
         """Lay out the blocks.
 
-        Returns the node at every place (one past the last node for padding), the run it belongs to (a member's graphs and then
-        its padding), and the sizes of all graphs.
+        Returns the node at every place (one past the last node for padding), the run it belongs to
+        (a member's graphs and then its padding), and the sizes of all graphs.
         """
         members, batch = index.shape
         there = index >= 0
         graph = where(there, index, 0)
         sizes = where(there, self.sizes[graph], 0)
         total = sizes.sum(1)
-        runs, first = filled(members * (batch + 1), 0, index), filled(members * (batch + 1), 0, index)
-        runs.reshape(members, -1)[:, :batch], first.reshape(members, -1)[:, :batch] = sizes, self.first[graph]
+        runs, first = (
+            filled(members * (batch + 1), 0, index),
+            filled(members * (batch + 1), 0, index),
+        )
+        runs.reshape(members, -1)[:, :batch], first.reshape(members, -1)[:, :batch] = (
+            sizes,
+            self.first[graph],
+        )
         runs.reshape(members, -1)[:, batch] = total.max() - total
         run = repeat(arange(len(runs), runs), runs)
         node = (first - running(runs)[:-1])[run] + arange(len(run), run)
@@ -166,14 +224,19 @@ class Blocks:
         symmetric = whole.neighbors_t is whole.neighbors
         return Structure(
             neighbors=neighbors,
-            neighbors_t=neighbors if symmetric else _csr_rows(self.rows["neighbors_t"], node, shift, square, members),
+            neighbors_t=neighbors
+            if symmetric
+            else _csr_rows(self.rows["neighbors_t"], node, shift, square, members),
             graph_offset=to_tensor(running(sizes)),
             num_edge_labels=whole.num_edge_labels,
             direction=whole.direction,
             multiplicity=whole.multiplicity,
             relations=None if self.targets is None else self.targets.take(node, members),
             sources=None if self.sources is None else self.sources.take(node, members),
-            **{name: self._select(name, node, members) for name in ("C_in", "C_out", "F_in", "F_out")},
+            **{
+                name: self._select(name, node, members)
+                for name in ("C_in", "C_out", "F_in", "F_out")
+            },
         )
 
     def _select(self, name: str, rows: Array, members: int) -> Any:
@@ -181,7 +244,9 @@ class Blocks:
         matrix = self.rows[name]
         if isinstance(matrix, Tensor):
             shape = () if members == 1 else (members,)
-            return matrix.index_select(0, to_tensor(rows)).view(*shape, len(rows) // members, matrix.shape[1])
+            return matrix.index_select(0, to_tensor(rows)).view(
+                *shape, len(rows) // members, matrix.shape[1]
+            )
         if matrix is None:
             return None
         width = matrix.shape[1]
@@ -193,8 +258,16 @@ class _Pairs:
     """The pairs (relation, node) of a whole set, ready to be cut: those of each node, and the nodes at their other ends."""
 
     def __init__(self, relations: Relations, *, by_source: bool) -> None:
-        owned, ends = (relations.gather.T, relations.spread.T) if by_source else (relations.spread, relations.gather)
-        self.owned, self.ends, self.by_source = _with_empty_row(owned), _with_empty_row(ends), by_source
+        owned, ends = (
+            (relations.gather.T, relations.spread.T)
+            if by_source
+            else (relations.spread, relations.gather)
+        )
+        self.owned, self.ends, self.by_source = (
+            _with_empty_row(owned),
+            _with_empty_row(ends),
+            by_source,
+        )
         self.features = None if relations.features is None else _with_empty_row(relations.features)
         self.relation = to_array(relations.relation_of_pair)
         self.num_relations, self.mirrored = relations.num_relations, relations.mirrored
@@ -210,16 +283,31 @@ class _Pairs:
         chosen, owner = filled(rows, pairs, row), filled(rows, 0, row)
         chosen[row], owner[row] = pair, place
         real = chosen != pairs
-        ends = _csr_rows(self.ends, chosen, owner - where(real, node[owner], 0) if rows else owner, (rows, places), members)
+        ends = _csr_rows(
+            self.ends,
+            chosen,
+            owner - where(real, node[owner], 0) if rows else owner,
+            (rows, places),
+            members,
+        )
         owned = CSR(of_place.indptr, _indices(row), None, (places, rows), members)
         if not self.by_source:
             return Relations(gather=ends, spread=owned, offset=offset, mirrored=self.mirrored)
-        owner_of = CSR(_indices(running(real)), _indices(owner[real]), None, (rows, places), members)
+        owner_of = CSR(
+            _indices(running(real)), _indices(owner[real]), None, (rows, places), members
+        )
         features = self.features
         if features is not None:
             shape = (rows,) if members == 1 else (members, rows // members)
             features = features.index_select(0, to_tensor(chosen)).view(*shape, features.shape[1])
-        return Relations(gather=owner_of, spread=ends.T, offset=offset, features=features, gather_t=owned, spread_t=ends)
+        return Relations(
+            gather=owner_of,
+            spread=ends.T,
+            offset=offset,
+            features=features,
+            gather_t=owned,
+            spread_t=ends,
+        )
 
     def _rows(self, relation: Array, member: Array, members: int) -> tuple[Array, tuple[int, ...]]:
         """Return the row of each pair: member by member, relation by relation; and where relations begin within a member's rows."""
@@ -240,7 +328,9 @@ def _with_empty_row(matrix: Matrix) -> Any:
     return CSR(indptr, matrix.indices, matrix.values, (matrix.shape[0] + 1, matrix.shape[1]))
 
 
-def _csr_rows(matrix: CSR, rows: Array, shift: Array | None, shape: tuple[int, int], blocks: int) -> CSR:
+def _csr_rows(
+    matrix: CSR, rows: Array, shift: Array | None, shape: tuple[int, int], blocks: int
+) -> CSR:
     """Return chosen rows of a matrix, the columns of each moved by its shift."""
     starts = to_array(matrix.indptr)
     lengths = starts[rows + 1] - starts[rows]

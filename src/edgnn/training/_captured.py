@@ -22,7 +22,8 @@ _EPOCHS_AHEAD = 50
 #: Validation graphs of all members stay laid out if they have at most so many nodes.
 _MOST_VALIDATION = 20_000_000
 
-#: Steps get two sizes of room, if the largest step is so many times as large as nine tenths of them are.
+#: Steps get two sizes of room, if the largest step is so many times as large as nine tenths of them
+#: are.
 _UNEVEN = 1.5
 
 
@@ -33,7 +34,11 @@ def captured(fleet: Fleet, judge: Judge) -> Captured | None:
         return None
     if type(task) is NodeTask:
         return CapturedNodes(fleet, judge)
-    if not isinstance(task, GraphTask) or not task.blocks.static or fleet.settings.batch_size is None:
+    if (
+        not isinstance(task, GraphTask)
+        or not task.blocks.static
+        or fleet.settings.batch_size is None
+    ):
         return None
     validation = int(task.blocks.room_for(fleet.valid).sum())
     return CapturedGraphs(fleet, judge) if validation <= _MOST_VALIDATION else None
@@ -65,7 +70,9 @@ class Captured(ABC):
 
     def _validate(self) -> None:
         """Validate and judge, from and to tensors that stay where they are."""
-        self.found.copy_(self.judge.look(self.epoch_number, self.total / self.counts, self.fleet.validate()))
+        self.found.copy_(
+            self.judge.look(self.epoch_number, self.total / self.counts, self.fleet.validate())
+        )
 
     def _record(self, work: Callable[[], None]) -> torch.cuda.CUDAGraph:
         """Record ``work``; what it changes while it is tried out is set back."""
@@ -79,7 +86,9 @@ class Captured(ABC):
             work()  # what is set up on first use must not be recorded
         torch.cuda.current_stream().wait_stream(side)
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, pool=self._pool, stream=side, capture_error_mode="thread_local"):
+        with torch.cuda.graph(
+            graph, pool=self._pool, stream=side, capture_error_mode="thread_local"
+        ):
             work()
         self._pool = self._pool or graph.pool()
         for part, old in zip((*own, *judged), before, strict=True):
@@ -97,7 +106,9 @@ class CapturedNodes(Captured):
 
     def _work(self) -> None:
         fleet = self.fleet
-        self.total += fleet.step(fleet.train, fleet.train, None, self.epoch_number, self.step_number)
+        self.total += fleet.step(
+            fleet.train, fleet.train, None, self.epoch_number, self.step_number
+        )
         self._validate()
 
     def _run(self, epoch: int) -> None:
@@ -130,9 +141,13 @@ class CapturedGraphs(Captured):
         self._last.replay()
 
     def _step(self, room: int) -> None:
-        items = self.table.index_select(1, self.step_number.clamp(max=self.steps - 1).view(1)).squeeze(1)
+        items = self.table.index_select(
+            1, self.step_number.clamp(max=self.steps - 1).view(1)
+        ).squeeze(1)
         counts = (items >= 0).sum(1)
-        self.total += self.fleet.step(items, items, counts > 0, self.epoch_number, self.step_number, room)
+        self.total += self.fleet.step(
+            items, items, counts > 0, self.epoch_number, self.step_number, room
+        )
         self.step_number += 1
 
     def _shuffle(self, epoch: int) -> None:
@@ -146,7 +161,10 @@ class CapturedGraphs(Captured):
         return self._rooms.pop(epoch)
 
     def _look_ahead(self, epoch: int) -> None:
-        task, first = self.fleet.task, epoch - (epoch - 1) % _EPOCHS_AHEAD  # wherever a training was interrupted
+        task, first = (
+            self.fleet.task,
+            epoch - (epoch - 1) % _EPOCHS_AHEAD,
+        )  # wherever a training was interrupted
         assert isinstance(task, GraphTask)
         needed = []
         for number in range(first, first + _EPOCHS_AHEAD):

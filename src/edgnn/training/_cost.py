@@ -83,7 +83,12 @@ class ShardSize:
     def states(self) -> int:
         """The most that a step holds beside the constants."""
         kept = 3 * self.layers if self.normalized or self.dropping else self.layers + 2
-        return self.number * self.at_once * self.width * (kept * self.rows + self.halo + max(self.rows, self.sent))
+        return (
+            self.number
+            * self.at_once
+            * self.width
+            * (kept * self.rows + self.halo + max(self.rows, self.sent))
+        )
 
     @property
     def states_sent(self) -> int:
@@ -121,12 +126,17 @@ _COSTS = ("constants", "states", "states_sent", "states_received", "summed")
 
 
 def shard_costs(
-    model_config: dict[str, Any], inputs: Inputs, targets: Targets, members: list[Member], settings: Settings, group: Group
-) -> ShardCosts:  # fmt: skip
+    model_config: dict[str, Any],
+    inputs: Inputs,
+    targets: Targets,
+    members: list[Member],
+    settings: Settings,
+    group: Group,
+) -> ShardCosts:
     """Train for two epochs on all nodes, and return what the second one cost this rank; every rank makes this call.
 
-    Parameters are those of :func:`~edgnn.training.train`. On the CPU, the peak of memory is that of the process, where the system
-    tells it.
+    Parameters are those of :func:`~edgnn.training.train`. On the CPU, the peak of memory is that of
+    the process, where the system tells it.
     """
     device = group.device(settings.device)
     task = ShardTask(inputs, node_positions(inputs), group, device, settings.dtype)
@@ -159,7 +169,9 @@ def _size(model: Model, task: ShardTask, fleet: Fleet) -> ShardSize:
     inputs, config = task.inputs, model.config
     structure, halo = inputs.structure, inputs.structure.halo
     assert halo is not None
-    dense = not any(isinstance(part, CSR) for part in (inputs.H0, inputs.AH0, structure.C_in, structure.C_out))
+    dense = not any(
+        isinstance(part, CSR) for part in (inputs.H0, inputs.AH0, structure.C_in, structure.C_out)
+    )
     if not (dense and isinstance(model.convs[0], GNNConv) and model.constant_first(inputs)):
         raise TrainingError(
             "the formulas are those of conv='edgnn' and 'gnn' on dense labels, without embedding or input dropout"
@@ -188,7 +200,15 @@ def _constants(inputs: Inputs) -> int:
     structure = inputs.structure
     halo = structure.halo
     assert halo is not None
-    parts = [inputs.H0, inputs.AH0, inputs.pool, inputs.pool_t, structure.neighbors, structure.neighbors.T, structure.C_in]
+    parts = [
+        inputs.H0,
+        inputs.AH0,
+        inputs.pool,
+        inputs.pool_t,
+        structure.neighbors,
+        structure.neighbors.T,
+        structure.C_in,
+    ]
     parts += [part for part in (structure.C_out, structure.nodes) if part is not None]
     return sum(part.nbytes for part in parts) + halo.rows.nbytes
 

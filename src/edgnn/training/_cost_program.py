@@ -17,8 +17,14 @@ _M_MMAP_THRESHOLD = -3
 
 
 def costs_of_ranks(
-    ranks: int, nodes: int, edges: int, *, near: int | None = None, device: str = "cpu", **config: Any
-) -> list[dict[str, Any]]:  # fmt: skip
+    ranks: int,
+    nodes: int,
+    edges: int,
+    *,
+    near: int | None = None,
+    device: str = "cpu",
+    **config: Any,
+) -> list[dict[str, Any]]:
     """Train on a random graph by so many processes of this machine, and return every rank's cost, by formula and as measured.
 
     Parameters
@@ -37,15 +43,29 @@ def costs_of_ranks(
     Returns
     -------
     list of dict
-        For each rank ``size``, ``predicted``, ``measured`` (see :class:`ShardCosts`) and ``seconds``, the time of an epoch.
+        For each rank ``size``, ``predicted``, ``measured`` (see :class:`ShardCosts`) and
+        ``seconds``, the time of an epoch.
     """
-    told = json.dumps({"nodes": nodes, "edges": edges, "near": near, "device": device, "config": config})
-    start = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks)]
+    told = json.dumps(
+        {"nodes": nodes, "edges": edges, "near": near, "device": device, "config": config}
+    )
+    start = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node",
+        str(ranks),
+    ]
     threads = {"OMP_NUM_THREADS": str(max(1, (os.cpu_count() or 1) // ranks))}
     command = [*start, "-m", __name__, told]
-    ended = subprocess.run(command, env=os.environ | threads, capture_output=True, text=True, check=False)  # noqa: S603
+    ended = subprocess.run(  # noqa: S603
+        command, env=os.environ | threads, capture_output=True, text=True, check=False
+    )
     if ended.returncode:
-        reason = [line for line in ended.stderr.splitlines() if "Error" in line] or ["torchrun failed"]
+        reason = [line for line in ended.stderr.splitlines() if "Error" in line] or [
+            "torchrun failed"
+        ]
         raise TrainingError(f"{ranks} ranks could not be measured: {reason[0]}")
     found: list[dict[str, Any]] = json.loads(ended.stdout.splitlines()[-1])
     return found
@@ -69,7 +89,9 @@ def main(told: str) -> None:
         config = {"node_labels": 3, "edge_labels": 4} | options["config"]
         members = [Member(range(0, nodes, 2), range(1, nodes, 2))]
         targets = Targets.classes(np.arange(nodes) % 3, 3)
-        costs = shard_costs(config, inputs, targets, members, Settings(device=options["device"]), group)
+        costs = shard_costs(
+            config, inputs, targets, members, Settings(device=options["device"]), group
+        )
         every = group.texts(json.dumps(asdict(costs)))
         if group.first:
             sys.stdout.write(f"[{', '.join(every)}]\n")

@@ -15,17 +15,31 @@ import torch
 import edgnn
 
 _PACKAGES = (
-    "edgnn", "torch", "numpy", "scipy", "scikit-learn", "safetensors", "filelock",
-    "gensim", "grakel", "networkx", "pyarrow", "pyoxigraph", "rdflib", "rdkit", "torch-geometric",
-)  # fmt: skip
+    "edgnn",
+    "torch",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "safetensors",
+    "filelock",
+    "gensim",
+    "grakel",
+    "networkx",
+    "pyarrow",
+    "pyoxigraph",
+    "rdflib",
+    "rdkit",
+    "torch-geometric",
+)
 
 
 def environment() -> dict[str, Any]:
     """Return what a reader needs to judge and repeat a result, ready for JSON.
 
-    ``date``, ``processor``, ``cores``, ``system``, ``accelerator`` (``None`` without CUDA), ``cuda`` (the version torch was
-    built for), ``threads`` (torch's), ``python``, ``edgnn``, ``packages`` (version by name, ``None`` where absent), and
-    ``commit``: that of the checkout edgnn is imported from, with ``-dirty`` behind it if files were changed, or ``None`` for an
+    ``date``, ``processor``, ``cores``, ``system``, ``accelerator`` (``None`` without CUDA),
+    ``cuda`` (the version torch was built for), ``threads`` (torch's), ``python``, ``edgnn``,
+    ``packages`` (version by name, ``None`` where absent), and ``commit``: that of the checkout
+    edgnn is imported from, with ``-dirty`` behind it if files were changed, or ``None`` for an
     installed package.
     """
     return {
@@ -55,14 +69,26 @@ def _processor() -> str:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return platform.processor()
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.processor())
+    return next(
+        (line.partition(":")[2].strip() for line in lines if line.startswith("model name")),
+        platform.processor(),
+    )
 
 
 def _commit(checkout: Path) -> str | None:
     """Return the commit of a checkout of edgnn; None for any other folder, such as one that holds a virtual environment."""
     if not (checkout / ".git").exists() or not (checkout / "src" / "edgnn").is_dir():
         return None
-    command = ["git", "-C", str(checkout), "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty"]
+    command = [
+        "git",
+        "-C",
+        str(checkout),
+        "describe",
+        "--always",
+        "--abbrev=40",
+        "--exclude=*",
+        "--dirty",
+    ]
     variables = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         done = subprocess.run(  # noqa: S603 - a fixed command

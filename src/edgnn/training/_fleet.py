@@ -12,7 +12,7 @@ from torch import Tensor
 
 from edgnn.nn import Inputs, Model, Noise
 from edgnn.nn._batch_norm import BatchNorm
-from edgnn.ops import random_order
+from edgnn.nn.ops import random_order
 from edgnn.training._group import Group
 from edgnn.training._optimizer import FleetAdam
 from edgnn.training._packed import Packed, clip_, take_gradient
@@ -24,8 +24,9 @@ from edgnn.training._tasks import GraphTask, NodeTask
 
 _SHUFFLE, _DROPOUT = 1, 2  # purposes of random numbers
 
-#: On the CPU, node tasks take so many members at a time that a layer's states stay below this many bytes: larger arrays go back to
-#: the system whenever they are freed and come back page by page, which doubles the time.
+#: On the CPU, node tasks take so many members at a time that a layer's states stay below this many
+#: bytes: larger arrays go back to the system whenever they are freed and come back page by page,
+#: which doubles the time.
 _BYTES_AT_ONCE = 28 * 2**20
 
 
@@ -56,7 +57,13 @@ class Fleet:
         settings: Settings,
         group: Group | None = None,
     ) -> None:
-        self.model, self.task, self.targets, self.settings, self.group = model, task, targets, settings, group
+        self.model, self.task, self.targets, self.settings, self.group = (
+            model,
+            task,
+            targets,
+            settings,
+            group,
+        )
         device, dtype = task.inputs.device, settings.dtype
         self.model.to(device=device, dtype=dtype)
         self.packed = Packed(self.model)
@@ -71,10 +78,13 @@ class Fleet:
         own = model.config["dropout"]
         self.rate = None
         if any(member.dropout is not None for member in members):
-            self.rate = torch.tensor([_or(member.dropout, own) for member in members], dtype=dtype, device=device)
+            self.rate = torch.tensor(
+                [_or(member.dropout, own) for member in members], dtype=dtype, device=device
+            )
         self.seeds = torch.tensor([member.seed % 2**63 for member in members], device=device)
         self.train, self.valid = (
-            item_table([getattr(member, part) for member in members], device) for part in ("train", "valid")
+            item_table([getattr(member, part) for member in members], device)
+            for part in ("train", "valid")
         )
         self.own_train, self.own_valid = self._own(self.train), self._own(self.valid)
         weights = targets.item_weights(self.train)
@@ -93,18 +103,30 @@ class Fleet:
         with closing(self._steps(number)) as steps:
             for step, (items, counts) in enumerate(steps):
                 own = self.own_train if items is self.train else self._own(items)
-                total += self.step(items, own, None if self._always_full else counts > 0, number, step)
+                total += self.step(
+                    items, own, None if self._always_full else counts > 0, number, step
+                )
         return total / self.targets.counts(self.train)
 
     def step(
-        self, items: Tensor, own: Tensor, active: Tensor | None, epoch: int | Tensor, step: int | Tensor, room: int | None = None
-    ) -> Tensor:  # fmt: skip
+        self,
+        items: Tensor,
+        own: Tensor,
+        active: Tensor | None,
+        epoch: int | Tensor,
+        step: int | Tensor,
+        room: int | None = None,
+    ) -> Tensor:
         """Take one step of the active members, and return their summed losses, shape (M,).
 
-        ``items`` are all of the step's, ``own`` this rank's. With ``room``, members' blocks have so many places.
+        ``items`` are all of the step's, ``own`` this rank's. With ``room``, members' blocks have so
+        many places.
         """
         learned = (self._learn(*group, items, own, epoch, step, room) for group in self.groups)
-        losses, gradients = (parts[0] if len(parts) == 1 else torch.cat(parts) for parts in zip(*learned, strict=True))
+        losses, gradients = (
+            parts[0] if len(parts) == 1 else torch.cat(parts)
+            for parts in zip(*learned, strict=True)
+        )
         loss, gradient = self._over_ranks(losses, gradients)
         if self.settings.clip_norm is not None:
             clip_(gradient, self.settings.clip_norm)
@@ -112,8 +134,15 @@ class Fleet:
         return loss * self.targets.counts(items)
 
     def _learn(
-        self, model: Model, rows: slice, items: Tensor, own: Tensor, epoch: int | Tensor, step: int | Tensor, room: int | None
-    ) -> tuple[Tensor, Tensor]:  # fmt: skip
+        self,
+        model: Model,
+        rows: slice,
+        items: Tensor,
+        own: Tensor,
+        epoch: int | Tensor,
+        step: int | Tensor,
+        room: int | None,
+    ) -> tuple[Tensor, Tensor]:
         """Return losses and gradients of some of the members, over the items that are this rank's own."""
         model.train()
         noise = self._noise(rows, epoch, step)
@@ -254,7 +283,9 @@ class Fleet:
 
     def _precision(self) -> Any:
         kind = self.task.inputs.device.type
-        return torch.autocast(kind, dtype=torch.bfloat16, enabled=self.settings.precision == "bfloat16")
+        return torch.autocast(
+            kind, dtype=torch.bfloat16, enabled=self.settings.precision == "bfloat16"
+        )
 
 
 def _or(own: float | None, shared: float) -> float:
@@ -263,7 +294,10 @@ def _or(own: float | None, shared: float) -> float:
 
 def item_table(parts: list[Any], device: torch.device) -> Tensor:
     """Return the members' items as rows of one table, filled up with −1."""
-    arrays = [np.zeros(0, np.int64) if part is None else np.asarray(part, dtype=np.int64) for part in parts]
+    arrays = [
+        np.zeros(0, np.int64) if part is None else np.asarray(part, dtype=np.int64)
+        for part in parts
+    ]
     table = np.full((len(arrays), max(map(len, arrays))), -1)
     for row, array in zip(table, arrays, strict=True):
         row[: len(array)] = array

@@ -15,10 +15,11 @@ from torch import distributed as dist
 
 from edgnn.errors import TrainingError
 from edgnn.graphs._halo import Traffic
-from edgnn.ops._halo import told_of_lost_ranks
+from edgnn.nn.ops._halo import told_of_lost_ranks
 from edgnn.training._values import pack_tensors, unpack_tensors
 
-#: After so many seconds without an answer, a rank counts as lost; one that is killed is noticed at once.
+#: After so many seconds without an answer, a rank counts as lost; one that is killed is noticed at
+#: once.
 _PATIENCE = 1800.0
 
 _SAID = "edgnn/said"
@@ -29,7 +30,8 @@ _GO_ON, _INTERRUPTED, _FAILED = 0, 2, 3  # 1: end the training
 class Group:
     """The processes that train one fleet together; each calls the same functions in the same order.
 
-    Made by :meth:`current` where ``torch.distributed`` has been set up, or by :func:`launched` under torchrun.
+    Made by :meth:`current` where ``torch.distributed`` has been set up, or by :func:`launched`
+    under torchrun.
 
     Attributes
     ----------
@@ -54,7 +56,12 @@ class Group:
         """Return the ranks that ``torch.distributed.init_process_group`` has joined, ``None`` where there is one process."""
         if not dist.is_available() or not dist.is_initialized() or dist.get_world_size() == 1:
             return None
-        return cls(dist.get_rank(), dist.get_world_size(), int(os.environ.get("LOCAL_RANK", "0")), store=store)
+        return cls(
+            dist.get_rank(),
+            dist.get_world_size(),
+            int(os.environ.get("LOCAL_RANK", "0")),
+            store=store,
+        )
 
     @property
     def first(self) -> bool:
@@ -153,7 +160,9 @@ class Group:
         """Return what every rank says."""
         data = own.encode()
         length = self.largest(len(data))
-        padded = torch.tensor([*data, *[0] * (length - len(data))], dtype=torch.uint8, device=self._channel)
+        padded = torch.tensor(
+            [*data, *[0] * (length - len(data))], dtype=torch.uint8, device=self._channel
+        )
         every = [torch.empty_like(padded) for _ in range(self.size)]
         with told_of_lost_ranks():
             dist.all_gather(every, padded)
@@ -170,7 +179,11 @@ class Group:
     @property
     def _channel(self) -> torch.device:
         """Where short messages go through: the CPU, unless torch has only been given NCCL."""
-        return torch.device("cpu" if "cpu" in dist.get_backend_config() else torch.device("cuda", torch.cuda.current_device()))
+        return torch.device(
+            "cpu"
+            if "cpu" in dist.get_backend_config()
+            else torch.device("cuda", torch.cuda.current_device())
+        )
 
 
 def shared_state(state: dict[str, Tensor] | None, group: Group) -> dict[str, Tensor] | None:
@@ -197,7 +210,9 @@ def launched(timeout: float = _PATIENCE) -> Iterator[Group | None]:
         yield None
         return
     if not dist.is_available():
-        raise TrainingError("this torch was built without torch.distributed: install another one, or launch one process only")
+        raise TrainingError(
+            "this torch was built without torch.distributed: install another one, or launch one process only"
+        )
     store = _join(timeout)
     try:
         yield Group.current(store)
@@ -209,15 +224,20 @@ def _join(timeout: float) -> Any:
     on_cuda = torch.cuda.is_available()
     if not dist.is_gloo_available() or (on_cuda and not dist.is_nccl_available()):
         lacking = "gloo" if not dist.is_gloo_available() else "NCCL"
-        raise TrainingError(f"this torch was built without {lacking}, which ranks talk through: install another one")
+        raise TrainingError(
+            f"this torch was built without {lacking}, which ranks talk through: install another one"
+        )
     from torch.distributed.distributed_c10d import PrefixStore
     from torch.distributed.rendezvous import rendezvous
 
     patience = timedelta(seconds=timeout)
     try:
         store, rank, size = next(iter(rendezvous("env://", timeout=patience)))
-        # torchrun keeps its store when it starts all ranks again: those of each attempt look for each other in a place of their own
-        own = PrefixStore(f"edgnn/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}/{size}", store)
+        # torchrun keeps its store when it starts all ranks again: those of each attempt look for
+        # each other in a place of their own
+        own = PrefixStore(
+            f"edgnn/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}/{size}", store
+        )
         backend = "cpu:gloo,cuda:nccl" if on_cuda else "gloo"
         dist.init_process_group(backend, store=own, rank=rank, world_size=size, timeout=patience)
         return store

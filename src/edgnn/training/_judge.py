@@ -26,7 +26,8 @@ class Judge:
     Attributes
     ----------
     best, best_loss, best_epoch, stopped : Tensor
-        Weights and running statistics of the best epoch, its validation loss and number, and who has stopped.
+        Weights and running statistics of the best epoch, its validation loss and number, and who
+        has stopped.
     """
 
     def __init__(self, packed: Packed, judged: Tensor, patience: int | None) -> None:
@@ -56,7 +57,9 @@ class Judge:
         if self.patience is not None:
             self.stopped |= active & self.judged & (epoch - self.best_epoch >= self.patience)
         shown = torch.where(active, torch.stack([train, valid]), torch.nan)
-        return torch.cat([shown, torch.stack([self.best_epoch, self.stopped, lost]).to(torch.float64)])
+        return torch.cat(
+            [shown, torch.stack([self.best_epoch, self.stopped, lost]).to(torch.float64)]
+        )
 
 
 class Verdict:

@@ -22,8 +22,8 @@ from edgnn.graphs._structure import places, select_rows
 from edgnn.nn import GNNConv, Inputs, LargeInputs, Model
 from edgnn.nn._conv import Known
 from edgnn.nn._inputs import _with_neighbors
-from edgnn.ops import constant_product, row_sum
-from edgnn.ops._sampling import check_lists
+from edgnn.nn.ops import constant_product, row_sum
+from edgnn.nn.ops._sampling import check_lists
 
 _MEMORY = 2**30
 _LEAST_MEMORY, _LARGEST_CHUNK = 2**20, 2**26
@@ -34,19 +34,27 @@ _ROWS_AT_ONCE = 2**16
 
 @torch.no_grad()
 def node_outputs(
-    model: Model, inputs: Inputs | LargeInputs, nodes: Tensor, *, memory: int | None = None, states: bool = False
+    model: Model,
+    inputs: Inputs | LargeInputs,
+    nodes: Tensor,
+    *,
+    memory: int | None = None,
+    states: bool = False,
 ) -> Tensor:
     r"""Return a node model's outputs for some nodes, computed layer by layer over just the rows that they depend on.
 
-    Every state is computed once, whatever the number of layers. Beyond the graph and the result, the most memory that is held is
+    Every state is computed once, whatever the number of layers. Beyond the graph and the result,
+    the most memory that is held is
 
     .. math:: m \cdot b \cdot \max_t (N_t d_t + N_{t+1} d_{t+1}) + c
 
-    the states of two layers before the last, which goes straight into the result (so of one, where there are two layers): each of
-    the :math:`N_t \le N` nodes that are needed of it, :math:`d_t` wide, of m members at a time, b bytes per number; and a chunk c,
-    an eighth of ``memory`` up to 64 MiB, or what the largest neighbor list takes. Where ``memory`` is too little for all members,
-    fewer are taken at a time; where it is too little for one, the states are kept in temporary files, in the folder that the
-    environment variable ``TMPDIR`` names (``/tmp`` without; where that is kept in memory, as on many systems, name one on a disk).
+    the states of two layers before the last, which goes straight into the result (so of one, where
+    there are two layers): each of the :math:`N_t \le N` nodes that are needed of it, :math:`d_t`
+    wide, of m members at a time, b bytes per number; and a chunk c, an eighth of ``memory`` up to
+    64 MiB, or what the largest neighbor list takes. Where ``memory`` is too little for all members,
+    fewer are taken at a time; where it is too little for one, the states are kept in temporary
+    files, in the folder that the environment variable ``TMPDIR`` names (``/tmp`` without; where
+    that is kept in memory, as on many systems, name one on a disk).
 
     Parameters
     ----------
@@ -67,15 +75,25 @@ def node_outputs(
     """
     memory = default_memory(inputs.device) if memory is None else memory
     if not isinstance(memory, Integral) or memory < _LEAST_MEMORY:
-        raise TrainingError(f"memory={memory!r}: at least {_LEAST_MEMORY:,} bytes are needed, a whole number of them")
+        raise TrainingError(
+            f"memory={memory!r}: at least {_LEAST_MEMORY:,} bytes are needed, a whole number of them"
+        )
     training = model.training
     model.eval()
     try:
         wanted, place = torch.unique(nodes.to(inputs.structure.device), return_inverse=True)
-        plan = _Plan(model, inputs, wanted, len(model.convs) - (states and not hasattr(model, "head")))
-        of_members = [plan.run(part, memory, states) for part in _parts(model, plan.members(memory))]
+        plan = _Plan(
+            model, inputs, wanted, len(model.convs) - (states and not hasattr(model, "head"))
+        )
+        of_members = [
+            plan.run(part, memory, states) for part in _parts(model, plan.members(memory))
+        ]
         together = of_members[0] if len(of_members) == 1 else torch.cat(of_members)
-        return together if torch.equal(wanted, nodes.to(wanted.device)) else together[..., place.to(together.device), :]
+        return (
+            together
+            if torch.equal(wanted, nodes.to(wanted.device))
+            else together[..., place.to(together.device), :]
+        )
     finally:
         model.train(training)
 
@@ -98,10 +116,14 @@ def states_within(memory: int) -> Iterator[None]:
 class _Plan:
     """Which rows of every layer are needed, and how they are computed; embeddings of nodes are a layer of their own, before all."""
 
-    def __init__(self, model: Model, inputs: Inputs | LargeInputs, nodes: Tensor, layers: int) -> None:
+    def __init__(
+        self, model: Model, inputs: Inputs | LargeInputs, nodes: Tensor, layers: int
+    ) -> None:
         self.inputs, self.structure = inputs, inputs.structure
         self.embedded, self.convs = model.embedding is not None, model.convs[:layers]
-        self.constant = not self.embedded and (isinstance(model.convs[0], GNNConv) or inputs.cells is not None)
+        self.constant = not self.embedded and (
+            isinstance(model.convs[0], GNNConv) or inputs.cells is not None
+        )
         check_lists(self.structure, model.convs[0].relations)
         self.widths = [] if model.embedding is None else [int(model.embedding.shape[-1])]
         self.widths += [conv.out_dim for conv in self.convs]
@@ -113,7 +135,10 @@ class _Plan:
     @property
     def table_bytes(self) -> int:
         """The most bytes of states that are held at a time per member, without the result."""
-        sizes = [len(rows) * width * self.bytes for rows, width in zip(self.needed, self.widths, strict=False)][:-1]
+        sizes = [
+            len(rows) * width * self.bytes
+            for rows, width in zip(self.needed, self.widths, strict=False)
+        ][:-1]
         return max((sum(sizes[start : start + 2]) for start in range(len(sizes))), default=0)
 
     def members(self, memory: int) -> int:
@@ -127,13 +152,17 @@ class _Plan:
         members, dtype = model.members or 1, next(model.parameters()).dtype
         shape = () if model.members is None else (members,)
         needed = self.table_bytes * members
-        with _Tables(self.inputs.device, dtype, needed if needed > memory - _chunk(memory) else None) as tables:
+        with _Tables(
+            self.inputs.device, dtype, needed if needed > memory - _chunk(memory) else None
+        ) as tables:
             table = None
             for number, (rows, width) in enumerate(zip(self.needed, self.widths, strict=True)):
                 ends = number == len(self.widths) - 1
                 finish = partial(_finished, model) if ends and not states else _as_it_is
                 size = model.config["outputs"] if ends and not states else width
-                made = tables.new((*shape, len(rows), size), rows, self.structure.num_nodes, result=ends)
+                made = tables.new(
+                    (*shape, len(rows), size), rows, self.structure.num_nodes, result=ends
+                )
                 for part, place in _chunks(rows, self._cost(number, rows, members), _chunk(memory)):
                     made.values[..., place, :] = finish(self._state(model, number, part, table))
                 table = made
@@ -148,7 +177,9 @@ class _Plan:
         structure, device, dtype = self.structure, self.inputs.device, self.inputs.dtype
         conv: Any = model.convs[number - self.embedded]
         if table is None:
-            hop = structure.rows(rows, None if self.constant else _with_neighbors(structure.neighbors, rows))
+            hop = structure.rows(
+                rows, None if self.constant else _with_neighbors(structure.neighbors, rows)
+            )
             entering = self.inputs.of_hops((hop,), rows)
             x: Any = model._input(entering)
             hop = entering.layer(0)
@@ -156,7 +187,9 @@ class _Plan:
             conv, GNNConv
         ):  # sums straight out of the table, which a copy of all columns would cost several times over
             x = Known(
-                table.rows(rows), row_sum(table.numbered(csr.take(structure.neighbors, rows)), table.values), one_hot=False
+                table.rows(rows),
+                row_sum(table.numbered(csr.take(structure.neighbors, rows)), table.values),
+                one_hot=False,
             )
             hop = structure.rows(rows).to(device, dtype)
         else:
@@ -196,8 +229,14 @@ class _Table:
 
     def numbered(self, lists: CSR) -> CSR:
         """Return lists of nodes as lists of rows."""
-        indices = lists.indices if self.place is None else self.place[lists.indices.long()].to(lists.indices.dtype)
-        return CSR(lists.indptr, indices, None, (lists.shape[0], self.values.shape[-2])).to(self.values.device)
+        indices = (
+            lists.indices
+            if self.place is None
+            else self.place[lists.indices.long()].to(lists.indices.dtype)
+        )
+        return CSR(lists.indptr, indices, None, (lists.shape[0], self.values.shape[-2])).to(
+            self.values.device
+        )
 
 
 class _Tables:
@@ -205,7 +244,11 @@ class _Tables:
 
     def __init__(self, device: torch.device, dtype: torch.dtype, in_files: int | None) -> None:
         self._device, self._dtype, self._made, self._bytes = device, dtype, 0, in_files
-        self._folder = TemporaryDirectory(prefix="edgnn-states-") if in_files and device.type == "cpu" else None
+        self._folder = (
+            TemporaryDirectory(prefix="edgnn-states-")
+            if in_files and device.type == "cpu"
+            else None
+        )
 
     def __enter__(self) -> _Tables:
         return self
@@ -221,7 +264,9 @@ class _Tables:
             return _Table(torch.empty(shape, dtype=self._dtype, device=self._device), place)
         folder, size = Path(self._folder.name), torch.Size(shape).numel()
         path = folder / str(self._made)
-        (folder / str(self._made - 2)).unlink(missing_ok=True)  # the layer before the last is not read any more
+        (folder / str(self._made - 2)).unlink(
+            missing_ok=True
+        )  # the layer before the last is not read any more
         self._made += 1
         try:
             _reserve(path, size * self._dtype.itemsize)
@@ -267,7 +312,11 @@ def _as_it_is(x: Tensor) -> Tensor:
 
 
 def _inputs_of(inputs: Inputs | LargeInputs, rows: Tensor) -> Tensor | CSR:
-    return inputs.node_inputs(rows) if isinstance(inputs, LargeInputs) else select_rows(inputs.H0, rows)
+    return (
+        inputs.node_inputs(rows)
+        if isinstance(inputs, LargeInputs)
+        else select_rows(inputs.H0, rows)
+    )
 
 
 def _reached(neighbors: CSR, rows: Tensor) -> Tensor:

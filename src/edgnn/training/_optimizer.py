@@ -28,10 +28,17 @@ class FleetAdam:
     """
 
     def __init__(
-        self, parameters: Tensor, learning_rate: Tensor, weight_decay: Tensor, kind: Literal["adam", "adamw"] = "adam"
+        self,
+        parameters: Tensor,
+        learning_rate: Tensor,
+        weight_decay: Tensor,
+        kind: Literal["adam", "adamw"] = "adam",
     ) -> None:
         self.parameters, self.kind = parameters, kind
-        self.rate, self.decay = learning_rate[:, None].to(parameters), weight_decay[:, None].to(parameters)
+        self.rate, self.decay = (
+            learning_rate[:, None].to(parameters),
+            weight_decay[:, None].to(parameters),
+        )
         self.decays = bool((weight_decay > 0).any())
         self.first, self.second = torch.zeros_like(parameters), torch.zeros_like(parameters)
         self.steps = torch.zeros(len(parameters), 1, dtype=torch.float64, device=parameters.device)
@@ -55,7 +62,7 @@ class FleetAdam:
                 part.copy_(torch.where(active[:, None], part, old))
 
     def _step_on_device(self, gradient: Tensor, active: Tensor | None) -> None:
-        from edgnn.ops._adam_triton import adam_step
+        from edgnn.nn.ops._adam_triton import adam_step
 
         moments = self.parameters, gradient.contiguous(), self.first, self.second
         within, apart = (self.decays and self.kind == kind for kind in ("adam", "adamw"))
@@ -73,7 +80,9 @@ class FleetAdam:
         self.second.mul_(_BETA2).addcmul_(gradient, gradient, value=1 - _BETA2)
         root = (1 - _BETA2**self.steps).sqrt()
         length = (self.rate * root / (1 - _BETA1**self.steps)).to(gradient)
-        denominator = torch.sqrt(self.second, out=gradient).add_((_EPS * root).to(gradient)).div_(length)
+        denominator = (
+            torch.sqrt(self.second, out=gradient).add_((_EPS * root).to(gradient)).div_(length)
+        )
         self.parameters.addcdiv_(self.first, denominator, value=-1)
 
     def state(self) -> dict[str, Tensor]:

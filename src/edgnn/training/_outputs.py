@@ -27,14 +27,17 @@ def outputs(
 ) -> Tensor:
     r"""Return what every member gives for every item: logits, or values in the users' units.
 
-    Graphs are computed some at a time, and no item's outputs depend on the others. Nodes of large graphs are computed layer by
-    layer, a chunk of rows at a time: beyond graph and result, that takes the states of the layers t and t + 1 before the last,
+    Graphs are computed some at a time, and no item's outputs depend on the others. Nodes of large
+    graphs are computed layer by layer, a chunk of rows at a time: beyond graph and result, that
+    takes the states of the layers t and t + 1 before the last,
 
     .. math:: m \cdot b \cdot \max_t (N_t d_t + N_{t+1} d_{t+1}) + c \le \mathtt{memory}
 
-    for m members at a time, :math:`N_t \le N` nodes that are needed of a layer, of width :math:`d_t`, b bytes per number, and a
-    chunk c of at most 64 MiB (more only where one node's neighbors need more). Of two layers, only the first is kept. Where that is
-    still too much for one member, states go to temporary files; the environment variable ``TMPDIR`` names their folder.
+    for m members at a time, :math:`N_t \le N` nodes that are needed of a layer, of width
+    :math:`d_t`, b bytes per number, and a chunk c of at most 64 MiB (more only where one node's
+    neighbors need more). Of two layers, only the first is kept. Where that is still too much for
+    one member, states go to temporary files; the environment variable ``TMPDIR`` names their
+    folder.
 
     Parameters
     ----------
@@ -47,8 +50,8 @@ def outputs(
     group : Group, optional
         The ranks that compute them together, each of which makes this call; all return all outputs.
     memory : int, optional
-        Node models: bytes for states. By default 1 GiB (on CUDA, half of what is free), and layer by layer only where all at once
-        would take more.
+        Node models: bytes for states. By default 1 GiB (on CUDA, half of what is free), and layer
+        by layer only where all at once would take more.
 
     Shapes
     ------
@@ -61,9 +64,16 @@ def outputs(
         if group is not None:
             return _over_ranks(model, inputs, positions, group, memory)
         if isinstance(model, NodeModel) and (memory is not None or _is_large(model, inputs)):
-            return node_outputs(model, inputs.to(some.device, some.dtype), node_positions(inputs, positions), memory=memory)
+            return node_outputs(
+                model,
+                inputs.to(some.device, some.dtype),
+                node_positions(inputs, positions),
+                memory=memory,
+            )
         if isinstance(inputs, LargeInputs):
-            raise TrainingError("LargeInputs are for models of nodes: count everything with Inputs.of")
+            raise TrainingError(
+                "LargeInputs are for models of nodes: count everything with Inputs.of"
+            )
         kind: Kind = "graph" if isinstance(model, GraphModel) else "node"
         task = task_of(kind, inputs.to(some.device, some.dtype), positions)
         return _in_chunks(model, task, torch.arange(task.items, device=some.device))
@@ -76,7 +86,9 @@ def _is_large(model: Model, inputs: Inputs | LargeInputs) -> bool:
     if isinstance(inputs, LargeInputs):
         return True
     some, width = next(model.parameters()), max(int(conv.out_dim) for conv in model.convs)
-    return 3 * (model.members or 1) * inputs.num_nodes * width * some.element_size() > default_memory(some.device)
+    return 3 * (
+        model.members or 1
+    ) * inputs.num_nodes * width * some.element_size() > default_memory(some.device)
 
 
 def _in_chunks(model: Model, task: GraphTask | NodeTask, items: Tensor) -> Tensor:
@@ -86,7 +98,7 @@ def _in_chunks(model: Model, task: GraphTask | NodeTask, items: Tensor) -> Tenso
 
 def _over_ranks(
     model: Model, inputs: Inputs | LargeInputs, positions: Any, group: Group, memory: int | None
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Let every rank compute some of the outputs, and put them together."""
     some = next(model.parameters())
     if isinstance(model, GraphModel) and isinstance(inputs, Inputs):

@@ -36,7 +36,10 @@ class Packed:
 
     def lend(self, model: nn.Module, rows: slice) -> None:
         """Make a model of the same shape work on the values of some of the members."""
-        for matrix, parts in ((self.parameters, list(model.parameters())), (self.buffers, list(model.buffers()))):
+        for matrix, parts in (
+            (self.parameters, list(model.parameters())),
+            (self.buffers, list(model.buffers())),
+        ):
             for part, view in zip(parts, _views(matrix[rows], parts), strict=True):
                 part.data = view
 
@@ -57,7 +60,10 @@ def _pack(parts: list[Tensor]) -> Tensor:
 
 def _views(matrix: Tensor, parts: Sequence[Tensor]) -> list[Tensor]:
     sizes = [part[0].numel() for part in parts]
-    return [piece.view(part.shape) for piece, part in zip(torch.split(matrix, sizes, dim=1), parts, strict=True)]
+    return [
+        piece.view(part.shape)
+        for piece, part in zip(torch.split(matrix, sizes, dim=1), parts, strict=True)
+    ]
 
 
 def take_gradient(parameters: Iterable[nn.Parameter]) -> Tensor:

@@ -25,18 +25,25 @@ def starting_model(
     initial: Model | None,
 ) -> Model:
     """Return the model with every member's initial weights."""
-    model = MODELS[kind](**{**config, "outputs": targets.outputs, "scaled": targets.kind == "values"}, members=len(members))
+    model = MODELS[kind](
+        **{**config, "outputs": targets.outputs, "scaled": targets.kind == "values"},
+        members=len(members),
+    )
     if initial is not None:
         try:
             model.to(next(initial.parameters()).dtype).load_state_dict(initial.state_dict())
         except RuntimeError as error:
-            raise TrainingError(f"the initial model has another shape: {str(error).splitlines()[-1].strip()}") from None
+            raise TrainingError(
+                f"the initial model has another shape: {str(error).splitlines()[-1].strip()}"
+            ) from None
         return model
     model.seed([member.seed % 2**63 for member in members])
     node, edge = task.seen([np.asarray(member.train) for member in members], model.node_labels)
     model.forget(~node, ~edge)
     if model.scaled:
-        mean, std = targets.scale(item_table([member.train for member in members], targets.y.device))
+        mean, std = targets.scale(
+            item_table([member.train for member in members], targets.y.device)
+        )
         model.output_mean.copy_(mean)
         model.output_std.copy_(std)
     return model
@@ -48,14 +55,18 @@ def checked_member(number: int, member: Member, items: int) -> Member:
     for name, bound in (("learning_rate", np.inf), ("weight_decay", np.inf), ("dropout", 1)):
         rate = getattr(member, name)
         if rate is not None and not 0 <= rate < bound:
-            raise TrainingError(f"member {number} has {name}={rate}: at least 0 and below {bound} is needed")
+            raise TrainingError(
+                f"member {number} has {name}={rate}: at least 0 and below {bound} is needed"
+            )
     for name in ("train", "valid"):
         part = getattr(member, name)
         array = np.zeros(0, np.int64) if part is None else np.asarray(part)
         if array.dtype == bool:
             array = np.flatnonzero(array)
         if len(array) and array.dtype.kind not in "iu":
-            raise TrainingError(f"the {name} items of member {number} must be whole numbers, got {array.dtype}")
+            raise TrainingError(
+                f"the {name} items of member {number} must be whole numbers, got {array.dtype}"
+            )
         array = array.astype(np.int64)
         if len(array) and not (array.min() >= 0 and array.max() < items):
             raise TrainingError(

@@ -65,7 +65,8 @@ class Trained:
     kind : {"graph", "node"}
         Of the task.
     history : list of dict
-        ``epoch``, ``train_loss``, ``valid_loss`` (one number per member) and ``seconds`` of every epoch.
+        ``epoch``, ``train_loss``, ``valid_loss`` (one number per member) and ``seconds`` of every
+        epoch.
     best_epoch : list of int
         The epoch whose weights each member keeps.
     best_loss : list of float
@@ -96,7 +97,13 @@ class Run:
         settings: Settings,
         group: Group | None = None,
     ) -> None:
-        self.task, self.targets, self.members, self.settings, self.group = task, targets, members, settings, group
+        self.task, self.targets, self.members, self.settings, self.group = (
+            task,
+            targets,
+            members,
+            settings,
+            group,
+        )
         self.fleet = Fleet(model, task, targets, members, settings, group)
         self.alive = list(range(len(members)))
         self.best = self.fleet.packed.values()
@@ -108,7 +115,9 @@ class Run:
 
     def _start(self) -> None:
         """Have the fleet judged from where its members stand."""
-        self.judge = Judge(self.fleet.packed, (self.fleet.valid >= 0).any(1), self.settings.patience)
+        self.judge = Judge(
+            self.fleet.packed, (self.fleet.valid >= 0).any(1), self.settings.patience
+        )
         self.judge.best.copy_(self.best[self.alive])
         for name in ("best_loss", "best_epoch", "stopped"):
             getattr(self.judge, name).copy_(torch.from_numpy(getattr(self, name)[self.alive]))
@@ -141,7 +150,9 @@ class Run:
         train = self.fleet.epoch(number)
         return self.judge.look(number, train, self.fleet.validate())
 
-    def _note(self, number: int, verdict: Verdict) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    def _note(
+        self, number: int, verdict: Verdict
+    ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         """Take down what the judge found, and return the losses of all members, NaN for those that had stopped."""
         for row in np.flatnonzero(verdict.lost):
             self._lose(self.alive[row], number)
@@ -161,9 +172,13 @@ class Run:
         what = f"the loss of member {position} (seed {member.seed}, learning rate {rate:g}) is no number in epoch {number}"
         self.stopped[position] = True
         if self.stopped.all() and not self.best_epoch.any():
-            raise TrainingError(f"{what}: lower learning_rate, set clip_norm, or scale the features")
+            raise TrainingError(
+                f"{what}: lower learning_rate, set clip_norm, or scale the features"
+            )
         left = (
-            f"it keeps the weights of epoch {kept}" if kept else "it keeps its initial weights, which nothing was learned for"
+            f"it keeps the weights of epoch {kept}"
+            if kept
+            else "it keeps its initial weights, which nothing was learned for"
         )
         warnings.warn(f"{what}; {left}", RuntimeWarning, stacklevel=5)
 
@@ -205,8 +220,12 @@ class Run:
             "best_epoch": self.best_epoch,
             "stopped": self.stopped,
         }
-        tensors = {name: torch.from_numpy(part.copy()) for name, part in (own | {"losses": table}).items()}
-        tensors |= {"best": self.best} | {f"fleet.{name}": part for name, part in self.fleet.state().items()}
+        tensors = {
+            name: torch.from_numpy(part.copy()) for name, part in (own | {"losses": table}).items()
+        }
+        tensors |= {"best": self.best} | {
+            f"fleet.{name}": part for name, part in self.fleet.state().items()
+        }
         return {name: part.detach().cpu().clone() for name, part in tensors.items()}
 
     def load(self, state: dict[str, Tensor]) -> None:
@@ -218,28 +237,49 @@ class Run:
                     f"the checkpoint has {tuple(state['best'].shape)} weights, this training {(count, width)}: "
                     "it belongs to another model or other data"
                 )
-            shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("best_loss", "best_epoch", "stopped"), (count,))
-            shapes |= {"losses": (len(state["losses"]), 2 * count + 1), "fleet.values": (len(state["alive"]), width)}
+            shapes: dict[str, tuple[int, ...]] = dict.fromkeys(
+                ("best_loss", "best_epoch", "stopped"), (count,)
+            )
+            shapes |= {
+                "losses": (len(state["losses"]), 2 * count + 1),
+                "fleet.values": (len(state["alive"]), width),
+            }
             for name, shape in shapes.items():
                 if state[name].shape != shape:
                     raise TrainingError(
                         f"the checkpoint is damaged: {name} has the shape {tuple(state[name].shape)}, not {shape}"
                     )
-            on_device = {name[6:]: part.to(self.best.device) for name, part in state.items() if name.startswith("fleet.")}
+            on_device = {
+                name[6:]: part.to(self.best.device)
+                for name, part in state.items()
+                if name.startswith("fleet.")
+            }
             alive = state["alive"].tolist()
             if len(alive) < len(self.alive):
-                empty = {name: part.new_zeros(count, *part.shape[1:]) for name, part in on_device.items()}
+                empty = {
+                    name: part.new_zeros(count, *part.shape[1:]) for name, part in on_device.items()
+                }
                 self._shrink(alive, empty)
             self.fleet.load(on_device)
             self.best = state["best"].to(self.best)
-            self.best_loss, self.best_epoch = state["best_loss"].numpy().copy(), state["best_epoch"].numpy().copy()
+            self.best_loss, self.best_epoch = (
+                state["best_loss"].numpy().copy(),
+                state["best_epoch"].numpy().copy(),
+            )
             self.stopped = state["stopped"].numpy().copy()
-            self.losses = [(row[:count], row[count:-1], float(row[-1])) for row in state["losses"].numpy().copy()]
+            self.losses = [
+                (row[:count], row[count:-1], float(row[-1]))
+                for row in state["losses"].numpy().copy()
+            ]
             self._start()
         except KeyError as error:
-            raise TrainingError(f"the checkpoint lacks {error.args[0]!r}: it was not written by a training") from None
+            raise TrainingError(
+                f"the checkpoint lacks {error.args[0]!r}: it was not written by a training"
+            ) from None
         except (RuntimeError, IndexError, TypeError) as error:
-            raise TrainingError(f"the checkpoint is damaged: {str(error).splitlines()[0]}") from None
+            raise TrainingError(
+                f"the checkpoint is damaged: {str(error).splitlines()[0]}"
+            ) from None
 
     def result(self, kind: Kind) -> Trained:
         """Return all members with their best weights."""
@@ -248,7 +288,12 @@ class Run:
         Packed(model).load(self.best)
         model.eval()
         history = [
-            {"epoch": number, "train_loss": train.tolist(), "valid_loss": valid.tolist(), "seconds": seconds}
+            {
+                "epoch": number,
+                "train_loss": train.tolist(),
+                "valid_loss": valid.tolist(),
+                "seconds": seconds,
+            }
             for number, (train, valid, seconds) in enumerate(self.losses, start=1)
         ]
         return Trained(model, kind, history, self.best_epoch.tolist(), self.best_loss.tolist())

@@ -20,7 +20,11 @@ from edgnn.training._values import from_json
 FORMAT = 1
 
 HISTORY, METRICS = "history.jsonl", "metrics.json"
-PREDICTIONS, ENVIRONMENT, CHECKPOINT = "predictions.csv", "environment.json", "checkpoint.safetensors"
+PREDICTIONS, ENVIRONMENT, CHECKPOINT = (
+    "predictions.csv",
+    "environment.json",
+    "checkpoint.safetensors",
+)
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -42,7 +46,9 @@ def named(name: str, suffix: str) -> str:
     """Return ``name`` if it is a plain one of a file right in the folder."""
     if not isinstance(name, str) or not _PLAIN_NAME.fullmatch(name) or not name.endswith(suffix):
         ending = f" ending in {suffix}" if suffix else ""
-        raise RunError(f"{name!r} is no name of a file in a run folder: use letters, digits and '_', '-', '.'{ending}")
+        raise RunError(
+            f"{name!r} is no name of a file in a run folder: use letters, digits and '_', '-', '.'{ending}"
+        )
     return name
 
 
@@ -51,7 +57,9 @@ def make_folder(path: Path) -> list[Path]:
     made: list[Path] = []
     try:
         with writing(path, "create"):
-            for folder in reversed([place for place in (path, *path.parents) if not place.is_dir()]):
+            for folder in reversed(
+                [place for place in (path, *path.parents) if not place.is_dir()]
+            ):
                 check_no_file(path, folder)
                 _make(folder, made)
     except BaseException:
@@ -84,7 +92,11 @@ def read_config(folder: Path) -> dict[str, Any]:
     with reading(folder):
         check_run(folder)
     config = load(folder / CONFIG, from_json)
-    if not isinstance(config, dict) or type(config.get("format")) is not int or config["format"] < 1:
+    if (
+        not isinstance(config, dict)
+        or type(config.get("format")) is not int
+        or config["format"] < 1
+    ):
         raise RunError(f"{folder / CONFIG} has no valid field 'format', so this is no run of edgnn")
     if config["format"] > FORMAT:
         raise RunError(

@@ -37,7 +37,17 @@ from edgnn.training._run_files import (
 )
 from edgnn.training._values import from_json, pack_tensors, to_csv, to_json, unpack_tensors
 
-__all__ = ["CHECKPOINT", "CONFIG", "ENVIRONMENT", "FORMAT", "HISTORY", "METRICS", "MODEL", "PREDICTIONS", "RunFolder"]
+__all__ = [
+    "CHECKPOINT",
+    "CONFIG",
+    "ENVIRONMENT",
+    "FORMAT",
+    "HISTORY",
+    "METRICS",
+    "MODEL",
+    "PREDICTIONS",
+    "RunFolder",
+]
 
 _FILES = (CHECKPOINT, MODEL, METRICS, PREDICTIONS, HISTORY, ENVIRONMENT)
 
@@ -45,14 +55,16 @@ _FILES = (CHECKPOINT, MODEL, METRICS, PREDICTIONS, HISTORY, ENVIRONMENT)
 class RunFolder:
     """Everything one run leaves behind, enough to repeat, resume, predict and report from it.
 
-    The files are ``config.json``, ``history.jsonl``, ``model.safetensors``, ``metrics.json``, ``predictions.csv`` and
-    ``environment.json``, with ``checkpoint.safetensors`` beside them while training. Made by :meth:`create` and :meth:`open`.
+    The files are ``config.json``, ``history.jsonl``, ``model.safetensors``, ``metrics.json``,
+    ``predictions.csv`` and ``environment.json``, with ``checkpoint.safetensors`` beside them while
+    training. Made by :meth:`create` and :meth:`open`.
 
-    A file is written beside its place, flushed to the disk and renamed, so that an interruption, a full disk or a crash leaves the
-    old file or the new one, never a part. Rows of the history are appended; the half row that a crash may leave is skipped by
-    :meth:`history` and cut off by the next :meth:`append_history`. A row survives the end of the process at once, and a power cut
-    as soon as any other file has been written after it, so a checkpoint never knows more than the history. Nothing that is loaded
-    is executed.
+    A file is written beside its place, flushed to the disk and renamed, so that an interruption, a
+    full disk or a crash leaves the old file or the new one, never a part. Rows of the history are
+    appended; the half row that a crash may leave is skipped by
+    :meth:`history` and cut off by the next :meth:`append_history`. A row survives the end of the
+    process at once, and a power cut as soon as any other file has been written after it, so a
+    checkpoint never knows more than the history. Nothing that is loaded is executed.
 
     Attributes
     ----------
@@ -66,7 +78,9 @@ class RunFolder:
         self._unsynced = False
 
     @classmethod
-    def create(cls, path: Path_, config: Mapping[str, Any], *, overwrite: bool = False) -> RunFolder:
+    def create(
+        cls, path: Path_, config: Mapping[str, Any], *, overwrite: bool = False
+    ) -> RunFolder:
         """Start a run in a new or empty folder, with its configuration and environment.
 
         Parameters
@@ -76,9 +90,13 @@ class RunFolder:
         config : mapping
             What the run is, as plain values; ``format`` and ``edgnn`` (the version) are added.
         overwrite : bool
-            Whether a run that is there is thrown away. Files of other names are kept; a folder that is no run is refused always.
+            Whether a run that is there is thrown away. Files of other names are kept; a folder that
+            is no run is refused always.
         """
-        run = cls(path_of(path), from_json(to_json({**config, "format": FORMAT, "edgnn": edgnn.__version__})))
+        run = cls(
+            path_of(path),
+            from_json(to_json({**config, "format": FORMAT, "edgnn": edgnn.__version__})),
+        )
         made = make_folder(run.path)
         try:
             with reading(run.path):
@@ -96,7 +114,9 @@ class RunFolder:
         """Write the first files; where that fails in a folder without a run, take back what was written."""
         fresh = not holds_run(self.path)
         try:
-            for name in _FILES:  # the configuration last: until it is replaced, this is the old run, not yet trained
+            for name in (
+                _FILES
+            ):  # the configuration last: until it is replaced, this is the old run, not yet trained
                 self._unlink(name)
             self._write(CONFIG, lambda: to_json(self._config, indent=2))
             self.write_json(ENVIRONMENT, environment())
@@ -123,7 +143,9 @@ class RunFolder:
         """Set fields of the configuration."""
         for name in ("format", "edgnn"):
             if name in changes:
-                raise RunError(f"the field {name!r} of {self.path / CONFIG} says what wrote it and cannot be set")
+                raise RunError(
+                    f"the field {name!r} of {self.path / CONFIG} says what wrote it and cannot be set"
+                )
         changed = from_json(to_json(self._config | changes))
         self._write(CONFIG, lambda: to_json(changed, indent=2))
         self._config = changed
@@ -132,8 +154,8 @@ class RunFolder:
     def lock(self) -> Iterator[None]:
         """Keep other processes from training into this folder; one that tries gets a :class:`~edgnn.errors.RunError` at once.
 
-        The lock is the operating system's and ends with the process, however that ends. Files that a killed process left
-        unfinished are removed.
+        The lock is the operating system's and ends with the process, however that ends. Files that
+        a killed process left unfinished are removed.
         """
         with self._locked():
             if to_json(read_config(self.path)) != to_json(self._config):
@@ -145,11 +167,15 @@ class RunFolder:
     def append_history(self, row: Mapping[str, Any]) -> None:
         """Append the row of one epoch; ``row["epoch"]`` is its number."""
         if type(row.get("epoch")) is not int:
-            raise RunError(f"a row of the history needs a whole number 'epoch', not {row.get('epoch')!r}")
+            raise RunError(
+                f"a row of the history needs a whole number 'epoch', not {row.get('epoch')!r}"
+            )
         line, path = to_json(row), self.path / HISTORY
         with writing(path, "write"):
             if path.is_symlink() or (path.exists() and not path.is_file()):
-                raise RunError(f"{path} is no regular file, so nothing is appended to it; remove it")
+                raise RunError(
+                    f"{path} is no regular file, so nothing is appended to it; remove it"
+                )
             with path.open("a+b", buffering=0) as stream:
                 append_line(stream, line)
         self._unsynced = True
@@ -164,7 +190,9 @@ class RunFolder:
             kept = b"".join(line for row, line in self._history() if row["epoch"] <= epoch)
             self._write(HISTORY, lambda: kept)
 
-    def save_tensors(self, name: str, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> None:
+    def save_tensors(
+        self, name: str, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None
+    ) -> None:
         """Write tensors, and texts that belong to them, as a safetensors file."""
         self._write(named(name, ".safetensors"), lambda: pack_tensors(tensors, metadata))
 
@@ -189,8 +217,8 @@ class RunFolder:
     def write_rows(self, name: str, columns: Mapping[str, Sequence[Any]]) -> None:
         """Write a table as CSV in UTF-8: a header, then one line per row, quoted as RFC 4180 says.
 
-        Numbers are written in the fewest digits that read back as the same number, truth values as ``true`` and ``false``;
-        ``None`` is an empty field, empty text is ``""``.
+        Numbers are written in the fewest digits that read back as the same number, truth values as
+        ``true`` and ``false``; ``None`` is an empty field, empty text is ``""``.
         """
         self._write(named(name, ".csv"), lambda: to_csv(columns))
 
@@ -203,7 +231,9 @@ class RunFolder:
     def remove(self, name: str) -> None:
         """Remove a file, such as the checkpoint of a training that is done; one that is not there is fine."""
         if named(name, "") == CONFIG:
-            raise RunError(f"{CONFIG} makes the folder a run and stays; remove the whole folder to be rid of the run")
+            raise RunError(
+                f"{CONFIG} makes the folder a run and stays; remove the whole folder to be rid of the run"
+            )
         self._unlink(name)
 
     def _history(self) -> list[tuple[dict[str, Any], bytes]]:
@@ -217,7 +247,9 @@ class RunFolder:
             except ValueError as error:
                 raise RunError(f"{path}, line {number} is damaged: {error}") from None
             if not isinstance(row, dict) or type(row.get("epoch")) is not int:
-                raise RunError(f"{path}, line {number} is damaged: it is no row with a whole number 'epoch'")
+                raise RunError(
+                    f"{path}, line {number} is damaged: it is no row with a whole number 'epoch'"
+                )
             rows.append((row, line + b"\n"))
         return rows
 

@@ -18,7 +18,7 @@ from torch import Tensor
 from edgnn.errors import TrainingError
 from edgnn.graphs import Structure
 from edgnn.nn import Inputs, LargeInputs, Model, Noise, RelationalConv
-from edgnn.ops import Sampler, keys
+from edgnn.nn.ops import Sampler, keys
 from edgnn.training._layerwise import node_outputs
 from edgnn.training._settings import Fanout
 from edgnn.training._tasks import seen_labels
@@ -28,7 +28,8 @@ _SAMPLE = 3  # the purpose of random numbers that draw neighbors
 #: So many members' steps are prepared ahead.
 _AHEAD = 2
 
-#: From so many cores on, one of them is better spent on drawing than on computing, which uses them all.
+#: From so many cores on, one of them is better spent on drawing than on computing, which uses them
+#: all.
 _MANY_CORES = 4
 
 _Job = tuple[Tensor, Noise]
@@ -57,8 +58,15 @@ class SampledTask:
 
     in_batches = True
 
-    def __init__(self, inputs: Inputs | LargeInputs, positions: Tensor, fanout: Fanout = None) -> None:
-        self.inputs, self.items, self.positions, self.fanout = inputs, len(positions), positions, fanout
+    def __init__(
+        self, inputs: Inputs | LargeInputs, positions: Tensor, fanout: Fanout = None
+    ) -> None:
+        self.inputs, self.items, self.positions, self.fanout = (
+            inputs,
+            len(positions),
+            positions,
+            fanout,
+        )
         self.prefetch = _core_to_spare(inputs.device)
         self._sampler, self._drawing = Sampler(inputs.structure), Lock()
         self._ready: deque[tuple[_Job, Future[Batch]]] = deque()
@@ -97,11 +105,15 @@ class SampledTask:
         fanouts(self.fanout, model, self.inputs)
 
     def ahead(
-        self, model: Model, batches: Iterator[tuple[Tensor, Tensor]], jobs: Callable[[int, Tensor], list[_Job]]
+        self,
+        model: Model,
+        batches: Iterator[tuple[Tensor, Tensor]],
+        jobs: Callable[[int, Tensor], list[_Job]],
     ) -> Generator[tuple[Tensor, Tensor], None, None]:
         """Pass steps on while a thread prepares, for one member after the other, what comes next; it ends with the last step.
 
-        Where computing keeps all of a few cores busy, steps are prepared when their turn comes: a thread would only get in the way.
+        Where computing keeps all of a few cores busy, steps are prepared when their turn comes: a
+        thread would only get in the way.
 
         Parameters
         ----------
@@ -160,14 +172,21 @@ class SampledTask:
             conv = model.convs[layer - 1]
             means = isinstance(conv, RelationalConv) and conv.aggregate == "mean"
             (key,) = keys(noise.seeds.cpu(), *noise.purpose, _SAMPLE, number).tolist()
-            hops.append(self._sampler.hop(rows, most[number], key, relations=conv.relations, means=means))
+            hops.append(
+                self._sampler.hop(rows, most[number], key, relations=conv.relations, means=means)
+            )
             columns = _columns(hops[-1])
         return self.inputs.of_hops(tuple(reversed(hops)), rows)
 
     def _exact(self, model: Model, items: Tensor) -> Tensor:
         nodes, row = torch.unique(self.positions[items.cpu().clamp(min=0)], return_inverse=True)
         outputs = node_outputs(model, self.inputs, nodes)
-        return torch.stack([of_member[rows] for of_member, rows in zip(outputs, row.to(outputs.device), strict=True)])
+        return torch.stack(
+            [
+                of_member[rows]
+                for of_member, rows in zip(outputs, row.to(outputs.device), strict=True)
+            ]
+        )
 
 
 def fanouts(fanout: Fanout, model: Model, inputs: Inputs | LargeInputs) -> tuple[int | None, ...]:
@@ -179,7 +198,11 @@ def fanouts(fanout: Fanout, model: Model, inputs: Inputs | LargeInputs) -> tuple
         why = " (the first layer's sums are exact, so it takes none)" if exact else ""
         if isinstance(inputs, LargeInputs) and isinstance(model.convs[0], RelationalConv):
             why = " (of LargeInputs, which estimators make of graphs above 1 GiB, the first layer reads them too)"
-        way = "give as many, or one number (without brackets) for all of them" if reading else "leave fanout out"
+        way = (
+            "give as many, or one number (without brackets) for all of them"
+            if reading
+            else "leave fanout out"
+        )
         raise TrainingError(
             f"fanout={fanout} has {len(of_layers)} numbers, but {reading} of the model's {len(model.convs)} layers read "
             f"neighbors{why}: {way}"
@@ -188,7 +211,9 @@ def fanouts(fanout: Fanout, model: Model, inputs: Inputs | LargeInputs) -> tuple
 
 
 def _core_to_spare(device: torch.device) -> bool:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     return device.type != "cpu" or cores >= _MANY_CORES or torch.get_num_threads() < cores
 
 

@@ -26,7 +26,8 @@ class Member:
     train : sequence of int
         The items (graphs, or nodes with a target) to train on.
     valid : sequence of int, optional
-        The items whose loss decides which epoch's weights are kept; without them the last epoch's are.
+        The items whose loss decides which epoch's weights are kept; without them the last epoch's
+        are.
     seed : int
         Of its initial weights, shuffles and dropout; these depend on nothing else.
     learning_rate, weight_decay, dropout : float, optional
@@ -52,10 +53,12 @@ class Settings:
     batch_size : int, None or "auto"
         Items per step and member; with ``None`` all at once. ``"auto"``: 8 graphs, or all nodes.
     fanout : int or tuple of int, optional
-        Node tasks in batches: most neighbors per node that a step reads, drawn anew at every step. One number for all layers that
-        read neighbors, or one for each, the last layer first (``None`` in it: all); all without. The sums of edGNN's first layer
-        are exact, so it takes none: two layers take one number. ``"joint"`` and ``"rgcn"`` have exact sums in :class:`Inputs` of
-        graphs without node features; of :class:`LargeInputs`, their first layer takes a number too.
+        Node tasks in batches: most neighbors per node that a step reads, drawn anew at every step.
+        One number for all layers that read neighbors, or one for each, the last layer first
+        (``None`` in it: all); all without. The sums of edGNN's first layer are exact, so it takes
+        none: two layers take one number. ``"joint"`` and ``"rgcn"`` have exact sums in
+        :class:`Inputs` of graphs without node features; of :class:`LargeInputs`, their first layer
+        takes a number too.
     learning_rate, weight_decay : float
         Of members that have none of their own.
     optimizer : {"adam", "adamw"}
@@ -82,7 +85,11 @@ class Settings:
     fanout: Fanout = None
 
     def __post_init__(self) -> None:
-        for name, others in (("max_epochs", ()), ("batch_size", (None, "auto")), ("patience", (None,))):
+        for name, others in (
+            ("max_epochs", ()),
+            ("batch_size", (None, "auto")),
+            ("patience", (None,)),
+        ):
             number = getattr(self, name)
             if number not in others and not _is_whole(number):
                 raise TrainingError(f"{name}={number!r}: at least 1 is needed, a whole number")
@@ -93,19 +100,25 @@ class Settings:
                 )
         for name in ("learning_rate", "weight_decay", "clip_norm"):
             number = getattr(self, name)
-            if number is not None and not (isinstance(number, Real) and 0 <= float(number) < float("inf")):
+            if number is not None and not (
+                isinstance(number, Real) and 0 <= float(number) < float("inf")
+            ):
                 raise TrainingError(f"{name}={number!r}: a finite number of at least 0 is needed")
         if self.optimizer not in ("adam", "adamw"):
             raise TrainingError(f"optimizer={self.optimizer!r}: choose 'adam' or 'adamw'")
         if self.precision not in ("float32", "float64", "bfloat16"):
-            raise TrainingError(f"precision={self.precision!r}: choose 'float32', 'float64' or 'bfloat16'")
+            raise TrainingError(
+                f"precision={self.precision!r}: choose 'float32', 'float64' or 'bfloat16'"
+            )
 
     def of(self, kind: Literal["graph", "node"]) -> Settings:
         """Return the settings with the batch size that ``"auto"`` means for graphs or nodes."""
         auto = 8 if kind == "graph" else None
         chosen = replace(self, batch_size=auto) if self.batch_size == "auto" else self
         if self.fanout is not None and (kind == "graph" or chosen.batch_size is None):
-            raise TrainingError(f"fanout={self.fanout} is for node tasks in batches: set batch_size, or leave it out")
+            raise TrainingError(
+                f"fanout={self.fanout} is for node tasks in batches: set batch_size, or leave it out"
+            )
         return chosen
 
     @property

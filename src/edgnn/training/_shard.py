@@ -19,7 +19,7 @@ from edgnn.graphs._relations import Cells
 from edgnn.graphs._structure import places
 from edgnn.nn import Inputs, LargeInputs, Model
 from edgnn.nn._inputs import Matrix, _from_scipy
-from edgnn.ops import row_sum
+from edgnn.nn.ops import row_sum
 from edgnn.training._group import Group
 from edgnn.training._tasks import NodeTask, seen_labels
 
@@ -51,7 +51,12 @@ class ShardTask(NodeTask):
         part, (first, last) = shard(inputs, group)
         super().__init__(part.to(device, dtype), positions)
         self.group = group
-        self.graph_of_item = torch.searchsorted(inputs.structure.graph_offset, positions.cpu().contiguous(), right=True) - 1
+        self.graph_of_item = (
+            torch.searchsorted(
+                inputs.structure.graph_offset, positions.cpu().contiguous(), right=True
+            )
+            - 1
+        )
         self.owned = (self.positions >= first) & (self.positions < last)
         self.rows = torch.where(self.owned, self.positions - first, 0)
 
@@ -81,8 +86,9 @@ class ShardTask(NodeTask):
 def shard(inputs: Inputs | LargeInputs, group: Group) -> tuple[Inputs, tuple[int, int]]:
     """Return this rank's part of the inputs, and which rows it owns: from the first to before the last.
 
-    The part has a row for every own node, and columns for these and their neighbors, wherever those are. Every rank calls this, for
-    each tells the others whose states it needs. Of arrays that are mapped from files, only the rank's part is read.
+    The part has a row for every own node, and columns for these and their neighbors, wherever those
+    are. Every rank calls this, for each tells the others whose states it needs. Of arrays that are
+    mapped from files, only the rank's part is read.
     """
     structure = inputs.structure
     limits = bounds(structure.neighbors, group.size)
@@ -101,30 +107,44 @@ def shard(inputs: Inputs | LargeInputs, group: Group) -> tuple[Inputs, tuple[int
         if isinstance(H0, Tensor)
         else _from_scipy(pool.to_scipy() @ H0.to_scipy(), inputs.dtype, H0.indptr.device)
     )
-    return Inputs(part, H0, AH0, graph_H0, pool, pool.T, part.graph_offset.diff(), cells=cells), (first, last)
+    return Inputs(part, H0, AH0, graph_H0, pool, pool.T, part.graph_offset.diff(), cells=cells), (
+        first,
+        last,
+    )
 
 
-def _constants(inputs: Inputs | LargeInputs, first: int, last: int) -> tuple[Matrix, Matrix, Cells | None]:
+def _constants(
+    inputs: Inputs | LargeInputs, first: int, last: int
+) -> tuple[Matrix, Matrix, Cells | None]:
     """Return inputs, their sums over neighbors, and neighbors' labels per relation, of some rows."""
     if isinstance(inputs, LargeInputs):
         own = torch.arange(first, last)
         return inputs.node_inputs(own), inputs.neighbor_inputs(own), None
     cells = inputs.cells
     if cells is not None:
-        cells = replace(cells, sums=_slice(cells.sums, first, last), means=_slice(cells.means, first, last))
+        cells = replace(
+            cells, sums=_slice(cells.sums, first, last), means=_slice(cells.means, first, last)
+        )
     return _slice(inputs.H0, first, last), _slice(inputs.AH0, first, last), cells
 
 
 def _part(structure: Structure, first: int, last: int, halo: Tensor) -> Structure:
     """Return the rows of a structure from the first to before the last, with columns for these and for ``halo``."""
-    lists, columns = _slice(structure.neighbors, first, last), torch.cat([torch.arange(first, last), halo])
+    lists, columns = (
+        _slice(structure.neighbors, first, last),
+        torch.cat([torch.arange(first, last), halo]),
+    )
     inside = (lists.indices >= first) & (lists.indices < last)
-    behind = torch.searchsorted(halo.to(lists.indices.dtype), lists.indices, out_int32=lists.indices.dtype == torch.int32)
+    behind = torch.searchsorted(
+        halo.to(lists.indices.dtype), lists.indices, out_int32=lists.indices.dtype == torch.int32
+    )
     indices = torch.where(inside, lists.indices - first, behind.add_(last - first))
     listed: dict[str, Any] = dict.fromkeys(("relations", "sources"))
     for name in listed:
         if (pairs := getattr(structure, name)) is not None:
-            listed[name] = pairs.rows(columns[: last - first], places(columns, structure.num_nodes), len(columns))
+            listed[name] = pairs.rows(
+                columns[: last - first], places(columns, structure.num_nodes), len(columns)
+            )
     sums: dict[str, Any] = {
         name: None if (matrix := getattr(structure, name)) is None else _slice(matrix, first, last)
         for name in ("C_in", "C_out", "F_in", "F_out")
@@ -156,17 +176,25 @@ def _slice(matrix: Matrix, first: int, last: int) -> Matrix:
     values = None if matrix.values is None else matrix.values[start:stop].clone()
     kind = torch.int32 if stop - start < 2**31 else torch.int64
     indptr = (matrix.indptr[first : last + 1] - start).to(kind)
-    return CSR(indptr, matrix.indices[start:stop].to(kind, copy=True), values, (last - first, matrix.shape[1]))
+    return CSR(
+        indptr,
+        matrix.indices[start:stop].to(kind, copy=True),
+        values,
+        (last - first, matrix.shape[1]),
+    )
 
 
 def bounds(neighbors: CSR, ranks: int) -> list[int]:
     """Return where each rank's rows begin, and where the last one's end: about equally many rows plus neighbors for each.
 
-    Every rank has at least one row. Found by bisection, which looks at a few places of a mapped array only.
+    Every rank has at least one row. Found by bisection, which looks at a few places of a mapped
+    array only.
     """
     nodes = neighbors.shape[0]
     if nodes < ranks:
-        raise TrainingError(f"{nodes} nodes cannot be spread over {ranks} ranks: launch fewer (torchrun --nproc-per-node)")
+        raise TrainingError(
+            f"{nodes} nodes cannot be spread over {ranks} ranks: launch fewer (torchrun --nproc-per-node)"
+        )
 
     def before(row: int) -> int:
         return int(neighbors.indptr[row]) + row

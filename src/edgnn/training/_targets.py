@@ -48,7 +48,9 @@ class Targets:
     class_weight: Tensor | Literal["balanced"] | None = None
 
     @classmethod
-    def classes(cls, y: _Rows, num_classes: int, weight: _Rows | None = None, class_weight: Any = None) -> Targets:
+    def classes(
+        cls, y: _Rows, num_classes: int, weight: _Rows | None = None, class_weight: Any = None
+    ) -> Targets:
         """One of ``num_classes`` classes per item; ``class_weight`` is ``"balanced"`` or one number per class."""
         numbers = torch.as_tensor(y)
         if numbers.is_floating_point() or numbers.dim() != 1:
@@ -56,16 +58,30 @@ class Targets:
         wrong = ((numbers < 0) | (numbers >= num_classes)).nonzero()
         if len(wrong):
             item = int(wrong[0])
-            raise TrainingError(f"item {item} has the class {int(numbers[item])}, but there are {num_classes} classes")
+            raise TrainingError(
+                f"item {item} has the class {int(numbers[item])}, but there are {num_classes} classes"
+            )
         if class_weight is not None and not isinstance(class_weight, str):
             class_weight = torch.as_tensor(class_weight, dtype=torch.float64)
             if class_weight.shape != (num_classes,):
-                raise TrainingError(f"class_weight has the shape {tuple(class_weight.shape)}, one number per class is needed")
+                raise TrainingError(
+                    f"class_weight has the shape {tuple(class_weight.shape)}, one number per class is needed"
+                )
             if not bool(((class_weight >= 0) & class_weight.isfinite()).all()):
-                raise TrainingError(f"class_weight={class_weight.tolist()}: weights are finite and at least 0")
+                raise TrainingError(
+                    f"class_weight={class_weight.tolist()}: weights are finite and at least 0"
+                )
         elif class_weight not in (None, "balanced"):
-            raise TrainingError(f"class_weight={class_weight!r}: choose 'balanced', None, or one number per class")
-        return cls("classes", numbers.to(torch.int64), num_classes, _weights(weight, len(numbers)), class_weight)
+            raise TrainingError(
+                f"class_weight={class_weight!r}: choose 'balanced', None, or one number per class"
+            )
+        return cls(
+            "classes",
+            numbers.to(torch.int64),
+            num_classes,
+            _weights(weight, len(numbers)),
+            class_weight,
+        )
 
     @classmethod
     def labels(cls, Y: _Rows, weight: _Rows | None = None) -> Targets:
@@ -97,7 +113,11 @@ class Targets:
             _check_resolution(self.y, dtype)
         y = self.y.to(device) if self.kind == "classes" else self.y.to(device, dtype)
         weight = None if self.weight is None else self.weight.to(device, dtype)
-        of_class = self.class_weight.to(device, dtype) if isinstance(self.class_weight, Tensor) else self.class_weight
+        of_class = (
+            self.class_weight.to(device, dtype)
+            if isinstance(self.class_weight, Tensor)
+            else self.class_weight
+        )
         return replace(self, y=y, weight=weight, class_weight=of_class)
 
     def scale(self, train: Tensor) -> tuple[Tensor, Tensor]:
@@ -113,12 +133,18 @@ class Targets:
         mean = torch.where(known, y, 0.0).sum(1) / count
         variance = torch.where(known, y - mean.unsqueeze(1), 0.0).square().sum(1) / count
         std = variance.sqrt()
-        return mean, torch.where(std > _CONSTANT * mean.abs().clamp(min=1e-30), std, torch.ones_like(std))
+        return mean, torch.where(
+            std > _CONSTANT * mean.abs().clamp(min=1e-30), std, torch.ones_like(std)
+        )
 
     @property
     def usable(self) -> Tensor:
         """Whether each item has a target and a weight above zero, shape (items,)."""
-        known = torch.ones(len(self), dtype=torch.bool, device=self.y.device) if self.kind == "classes" else self._known
+        known = (
+            torch.ones(len(self), dtype=torch.bool, device=self.y.device)
+            if self.kind == "classes"
+            else self._known
+        )
         return known if self.weight is None else known & (self.weight > 0)
 
     def counts(self, items: Tensor) -> Tensor:
@@ -129,7 +155,11 @@ class Targets:
         items (M, B) → (M,)
         """
         real = items >= 0
-        return real.sum(1) if self.kind == "classes" else (real & self._known[items.clamp(min=0)]).sum(1)
+        return (
+            real.sum(1)
+            if self.kind == "classes"
+            else (real & self._known[items.clamp(min=0)]).sum(1)
+        )
 
     @cached_property
     def _known(self) -> Tensor:
@@ -147,10 +177,16 @@ class Targets:
             return None
         real = train >= 0
         chosen = train.clamp(min=0)
-        weight = torch.ones(len(self), dtype=torch.float64, device=self.y.device) if self.weight is None else self.weight
+        weight = (
+            torch.ones(len(self), dtype=torch.float64, device=self.y.device)
+            if self.weight is None
+            else self.weight
+        )
         table = weight.expand(len(train), -1)
         if self.class_weight is not None:
-            table = table * self._class_weights(chosen, real).gather(1, self.y.expand(len(train), -1))
+            table = table * self._class_weights(chosen, real).gather(
+                1, self.y.expand(len(train), -1)
+            )
         mean = torch.where(real, table.gather(1, chosen), 0.0).sum(1) / real.sum(1).clamp(min=1)
         return table / torch.where(mean > 0, mean, torch.ones_like(mean)).unsqueeze(1)
 
@@ -163,7 +199,9 @@ class Targets:
         balanced = real.sum(1, keepdim=True) / (self.outputs * counts)
         return torch.where(counts > 0, balanced, 0.0)
 
-    def loss(self, outputs: Tensor, items: Tensor, weights: Tensor | None, std: Tensor | None) -> Tensor:
+    def loss(
+        self, outputs: Tensor, items: Tensor, weights: Tensor | None, std: Tensor | None
+    ) -> Tensor:
         """Return every member's mean loss over its items (below zero: none): cross-entropy, or squared error in units of ``std``.
 
         Shapes
@@ -174,7 +212,9 @@ class Targets:
         chosen = items.clamp(min=0)
         y = self.y[chosen]
         if self.kind == "classes":
-            single = functional.cross_entropy(outputs.flatten(0, 1), y.flatten(), reduction="none").view(items.shape)
+            single = functional.cross_entropy(
+                outputs.flatten(0, 1), y.flatten(), reduction="none"
+            ).view(items.shape)
         else:
             known = ~y.isnan()
             y = torch.where(known, y, 0.0)
@@ -201,7 +241,11 @@ def _check_resolution(y: Tensor, dtype: torch.dtype) -> None:
         spread, largest = float((known - known.mean()).abs().mean()), float(known.abs().max())
         if spread <= _CONSTANT * largest:
             continue
-        if spread < max(limits.tiny, _LEAST) or largest > min(limits.max, 1 / _LEAST) or limits.eps * largest > spread / 4:
+        if (
+            spread < max(limits.tiny, _LEAST)
+            or largest > min(limits.max, 1 / _LEAST)
+            or limits.eps * largest > spread / 4
+        ):
             raise TrainingError(
                 f"the values of target {column} lie between {float(known.min()):.10g} and {float(known.max()):.10g}, which "
                 f"{dtype} cannot tell apart well: subtract their mean, change their unit, or set precision='float64'"
@@ -213,7 +257,9 @@ def _matrix(Y: _Rows) -> Tensor:
     if matrix.dim() == 1:
         matrix = matrix.unsqueeze(1)
     if matrix.dim() != 2:
-        raise TrainingError(f"targets must be one row per item, got the shape {tuple(matrix.shape)}")
+        raise TrainingError(
+            f"targets must be one row per item, got the shape {tuple(matrix.shape)}"
+        )
     return matrix
 
 
@@ -222,7 +268,9 @@ def _weights(weight: _Rows | None, items: int) -> Tensor | None:
         return None
     numbers = torch.as_tensor(weight).to(torch.float64)
     if numbers.shape != (items,):
-        raise TrainingError(f"weights must be one number for each of {items} items, got the shape {tuple(numbers.shape)}")
+        raise TrainingError(
+            f"weights must be one number for each of {items} items, got the shape {tuple(numbers.shape)}"
+        )
     wrong = (~(numbers >= 0) | numbers.isinf()).nonzero()
     if len(wrong):
         raise TrainingError(

@@ -11,7 +11,7 @@ from torch import Tensor
 from edgnn.errors import TrainingError
 from edgnn.graphs._csr import CSR
 from edgnn.nn import GraphModel, Inputs, LargeInputs, Model, NodeModel, Noise
-from edgnn.ops import row_sum
+from edgnn.nn.ops import row_sum
 from edgnn.training._blocks import Blocks
 
 Kind = Literal["graph", "node"]
@@ -20,7 +20,8 @@ MODELS: dict[str, type[Model]] = {"graph": GraphModel, "node": NodeModel}
 #: About so many states (nodes times members) are computed at once where no gradient is needed.
 _NODES_AT_ONCE = 200_000
 
-#: Node tasks leave out what the items do not depend on, unless the items are more than this share of all nodes.
+#: Node tasks leave out what the items do not depend on, unless the items are more than this share
+#: of all nodes.
 _MOST_OF_ALL = 0.75
 
 
@@ -38,7 +39,9 @@ class GraphTask:
         outputs: Tensor = model(self.blocks.take(items), noise)
         return outputs
 
-    def padded_outputs(self, model: Model, items: Tensor, noise: Noise | None, places: int) -> Tensor:
+    def padded_outputs(
+        self, model: Model, items: Tensor, noise: Noise | None, places: int
+    ) -> Tensor:
         """Return the outputs for every member's items, in blocks of a given size; see :meth:`Blocks.take_padded`."""
         outputs: Tensor = model(self.blocks.take_padded(items, places), noise)
         return outputs[..., :-1, :]
@@ -64,7 +67,11 @@ class NodeTask:
     in_batches = False
 
     def __init__(self, inputs: Inputs, positions: Tensor) -> None:
-        self.inputs, self.items, self.positions = inputs, len(positions), positions.to(inputs.device)
+        self.inputs, self.items, self.positions = (
+            inputs,
+            len(positions),
+            positions.to(inputs.device),
+        )
         self._views: dict[Any, tuple[Inputs, Tensor]] = {}
 
     def outputs(self, model: Model, items: Tensor, noise: Noise | None = None) -> Tensor:
@@ -116,7 +123,11 @@ def task_of(kind: Kind, inputs: Inputs, positions: Any = None) -> GraphTask | No
 
 def node_positions(inputs: Inputs | LargeInputs, positions: Any = None) -> Tensor:
     """Return the nodes of a node task's items, or say that there are no such nodes."""
-    numbers = torch.arange(inputs.num_nodes) if positions is None else torch.as_tensor(positions, dtype=torch.int64)
+    numbers = (
+        torch.arange(inputs.num_nodes)
+        if positions is None
+        else torch.as_tensor(positions, dtype=torch.int64)
+    )
     if len(numbers) and (int(numbers.min()) < 0 or int(numbers.max()) >= inputs.num_nodes):
         raise TrainingError(
             f"positions reach from {int(numbers.min())} to {int(numbers.max())}, the graphs have {inputs.num_nodes} nodes"
@@ -124,14 +135,23 @@ def node_positions(inputs: Inputs | LargeInputs, positions: Any = None) -> Tenso
     return numbers
 
 
-def seen_labels(inputs: Inputs, graphs: list[np.ndarray[Any, Any]], node_labels: int) -> tuple[Tensor, Tensor]:
+def seen_labels(
+    inputs: Inputs, graphs: list[np.ndarray[Any, Any]], node_labels: int
+) -> tuple[Tensor, Tensor]:
     """Return which node and edge labels occur in each member's graphs."""
     from scipy.sparse import csr_array
 
     starts = np.concatenate([[0], np.cumsum([len(chosen) for chosen in graphs])])
-    members = csr_array((np.ones(starts[-1]), np.concatenate(graphs), starts), shape=(len(graphs), inputs.num_graphs))
+    members = csr_array(
+        (np.ones(starts[-1]), np.concatenate(graphs), starts),
+        shape=(len(graphs), inputs.num_graphs),
+    )
     counts = inputs.structure.C_in
-    edges = _host(row_sum(inputs.pool, counts)) if isinstance(counts, Tensor) else inputs.pool.to_scipy() @ _host(counts)
+    edges = (
+        _host(row_sum(inputs.pool, counts))
+        if isinstance(counts, Tensor)
+        else inputs.pool.to_scipy() @ _host(counts)
+    )
     return _positive(members @ _host(inputs.graph_H0), node_labels), _positive(members @ edges)
 
 

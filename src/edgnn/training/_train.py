@@ -12,7 +12,7 @@ from torch import Tensor
 
 from edgnn.errors import TrainingError
 from edgnn.nn import Inputs, LargeInputs, Model
-from edgnn.ops import launching
+from edgnn.nn.ops import launching
 from edgnn.training._fleet import Task
 from edgnn.training._group import Group
 from edgnn.training._prepare import check_targets, checked_member, starting_model
@@ -40,9 +40,10 @@ def train(
 ) -> Trained:
     """Train many models at once: folds, seeds, settings.
 
-    A member comes out the same whether it is trained alone or among any others: its initial weights, shuffles and dropout depend
-    on its own seed only, and nothing is shared but the constants. The same call gives the same bits. Training items without a
-    target, or with the weight 0, are left out of everything.
+    A member comes out the same whether it is trained alone or among any others: its initial
+    weights, shuffles and dropout depend on its own seed only, and nothing is shared but the
+    constants. The same call gives the same bits. Training items without a target, or with the
+    weight 0, are left out of everything.
 
     Parameters
     ----------
@@ -63,15 +64,20 @@ def train(
     initial : Model, optional
         Start from the weights of a model with as many members.
     resume : dict, optional
-        What ``epoch.state()`` gave: go on after that epoch. The result is the same as without the interruption.
+        What ``epoch.state()`` gave: go on after that epoch. The result is the same as without the
+        interruption.
     on_epoch : callable, optional
-        Called after every epoch; training ends when it returns true. Of several ranks, rank 0's decides.
+        Called after every epoch; training ends when it returns true. Of several ranks, rank 0's
+        decides.
     group : Group, optional
-        The ranks that train together, each of which makes this call: graphs of a batch are divided among them, the nodes of a
-        graph are spread over them. All return the same.
+        The ranks that train together, each of which makes this call: graphs of a batch are divided
+        among them, the nodes of a graph are spread over them. All return the same.
     """
     settings = (settings or Settings()).of(kind)
-    device, dtype = torch.device(settings.device) if group is None else group.device(settings.device), settings.dtype
+    device, dtype = (
+        torch.device(settings.device) if group is None else group.device(settings.device),
+        settings.dtype,
+    )
     task = _task(kind, inputs, positions, settings, device, group)
     if len(targets) != task.items:
         raise TrainingError(f"there are {len(targets)} targets for {task.items} items")
@@ -81,7 +87,9 @@ def train(
         raise TrainingError("a fleet needs at least one member")
     check_targets(targets, chosen)
     usable = targets.usable.cpu().numpy()
-    chosen = [replace(member, train=np.asarray(member.train)[usable[member.train]]) for member in chosen]
+    chosen = [
+        replace(member, train=np.asarray(member.train)[usable[member.train]]) for member in chosen
+    ]
     model = starting_model(kind, model_config, task, targets, chosen, initial)
     if isinstance(task, SampledTask):
         task.check(model)
@@ -110,9 +118,13 @@ def _task(
     group: Group | None,
 ) -> Task:
     if kind == "node" and settings.batch_size is not None:
-        return SampledTask(inputs.to(device, settings.dtype), node_positions(inputs, positions), settings.fanout)
+        return SampledTask(
+            inputs.to(device, settings.dtype), node_positions(inputs, positions), settings.fanout
+        )
     if group is not None and kind == "node":
         return ShardTask(inputs, node_positions(inputs, positions), group, device, settings.dtype)
     if isinstance(inputs, LargeInputs):
-        raise TrainingError("LargeInputs are for node tasks in batches: set batch_size, or count everything with Inputs.of")
+        raise TrainingError(
+            "LargeInputs are for node tasks in batches: set batch_size, or count everything with Inputs.of"
+        )
     return task_of(kind, inputs.to(device, settings.dtype), positions)

@@ -28,9 +28,10 @@ _OWN = "edgnn"
 def to_json(value: Any, *, indent: int | None = None) -> bytes:
     """Return ``value`` as one strict JSON document with a final newline.
 
-    JSON has no NaN and no infinity: they are written as the strings ``"NaN"``, ``"Infinity"`` and ``"-Infinity"``, and
-    :func:`from_json` makes numbers of them again. Text that reads like one of these gets a ``~`` in front, so it stays text.
-    Arrays and tensors become lists, tuples too.
+    JSON has no NaN and no infinity: they are written as the strings ``"NaN"``, ``"Infinity"`` and
+    ``"-Infinity"``, and
+    :func:`from_json` makes numbers of them again. Text that reads like one of these gets a ``~`` in
+    front, so it stays text. Arrays and tensors become lists, tuples too.
     """
     try:
         plain = _jsonable(value, "the value")
@@ -38,7 +39,9 @@ def to_json(value: Any, *, indent: int | None = None) -> bytes:
         if _SURROGATE.search(text):  # half a surrogate pair has no UTF-8, but an escape
             text = json.dumps(plain, indent=indent, allow_nan=False)
     except RecursionError:
-        raise RunError("the value is nested too deeply, or holds itself, and cannot be stored as JSON") from None
+        raise RunError(
+            "the value is nested too deeply, or holds itself, and cannot be stored as JSON"
+        ) from None
     except ValueError as error:  # whole numbers of more digits than Python writes
         raise RunError(f"the value cannot be stored as JSON ({error})") from None
     return text.encode() + b"\n"
@@ -64,7 +67,9 @@ def to_csv(columns: Mapping[str, Any]) -> bytes:
         )
     rows = [list(lists), *zip(*lists.values(), strict=True)]
     empty = '""' if len(lists) == 1 else ""  # a line of nothing would be skipped by readers
-    text = "".join(",".join(empty if value is None else _field(value) for value in row) + "\n" for row in rows)
+    text = "".join(
+        ",".join(empty if value is None else _field(value) for value in row) + "\n" for row in rows
+    )
     return text.encode(errors="backslashreplace")
 
 
@@ -98,7 +103,9 @@ def encode_vocabulary(vocabulary: Vocabulary) -> list[Any]:
 def decode_vocabulary(stored: Any) -> Vocabulary:
     """Return the vocabulary that :func:`encode_vocabulary` stored."""
     if not isinstance(stored, list):
-        raise RunError(f"a stored vocabulary is a list of labels, not {short(stored)}; the file is damaged")
+        raise RunError(
+            f"a stored vocabulary is a list of labels, not {short(stored)}; the file is damaged"
+        )
     try:
         return Vocabulary([decode_value(value) for value in stored])
     except GraphError as error:
@@ -108,8 +115,8 @@ def decode_vocabulary(stored: Any) -> Vocabulary:
 def pack_tensors(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> bytes:
     """Return tensors and texts as the bytes of a safetensors file, the same for the same content.
 
-    Values are copied to the CPU, so views, shared memory and any device are fine; what was shared is stored twice. A checksum
-    goes with them: safetensors itself does not notice a changed number.
+    Values are copied to the CPU, so views, shared memory and any device are fine; what was shared
+    is stored twice. A checksum goes with them: safetensors itself does not notice a changed number.
     """
     from safetensors import SafetensorError
     from safetensors.torch import save
@@ -129,7 +136,9 @@ def unpack_tensors(data: bytes) -> tuple[dict[str, Tensor], dict[str, str]]:
 
     try:
         found = load(data)
-    except Exception as error:  # damaged headers surface as errors of safetensors, torch and dictionaries alike
+    except (
+        Exception
+    ) as error:  # damaged headers surface as errors of safetensors, torch and dictionaries alike
         raise ValueError(f"{type(error).__name__}: {error}") from None
     tensors = {name: found[name] for name in sorted(found)}
     header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
@@ -150,7 +159,9 @@ def _jsonable(value: Any, where: str) -> Any:
     if isinstance(value, np.generic | np.ndarray | Tensor):
         value = value.tolist()
     if isinstance(value, float) and not math.isfinite(value):
-        return next(text for text, number in _NON_FINITE.items() if repr(number) == repr(float(value)))
+        return next(
+            text for text, number in _NON_FINITE.items() if repr(number) == repr(float(value))
+        )
     if isinstance(value, str):
         return f"~{value}" if _LIKE_NON_FINITE.fullmatch(value) else value
     if value is None or isinstance(value, bool | int | float):
@@ -160,7 +171,9 @@ def _jsonable(value: Any, where: str) -> Any:
     if isinstance(value, Mapping):
         for key in value:
             if not isinstance(key, str):
-                raise RunError(f"{where} has the key {key!r}; keys of JSON objects are text: use {str(key)!r}")
+                raise RunError(
+                    f"{where} has the key {key!r}; keys of JSON objects are text: use {str(key)!r}"
+                )
         return {key: _jsonable(item, f"{where}[{key!r}]") for key, item in value.items()}
     raise RunError(
         f"{where} is a {type(value).__name__}, which JSON cannot store: use text, numbers, truth values, None, lists and dicts"
@@ -203,10 +216,17 @@ def _field(value: Any) -> str:
 def _checked_names(tensors: Mapping[str, Tensor]) -> list[str]:
     for name, tensor in tensors.items():
         if not isinstance(name, str) or name == "__metadata__":
-            raise RunError(f"a tensor is named {name!r}: names are text, and '__metadata__' is reserved")
+            raise RunError(
+                f"a tensor is named {name!r}: names are text, and '__metadata__' is reserved"
+            )
         if not isinstance(tensor, Tensor):
             raise RunError(f"{name!r} is a {type(tensor).__name__}, not a tensor")
-        if tensor.layout != torch.strided or tensor.is_quantized or tensor.is_meta or tensor.dtype == torch.complex128:
+        if (
+            tensor.layout != torch.strided
+            or tensor.is_quantized
+            or tensor.is_meta
+            or tensor.dtype == torch.complex128
+        ):
             raise RunError(
                 f"the tensor {name!r} ({tensor.dtype}, {tensor.layout}, {tensor.device}) is no dense array of plain numbers"
             )
@@ -216,17 +236,26 @@ def _checked_names(tensors: Mapping[str, Tensor]) -> list[str]:
 def _checked_metadata(metadata: Mapping[str, str]) -> dict[str, str]:
     for key, text in metadata.items():
         if not isinstance(key, str) or not isinstance(text, str):
-            raise RunError(f"metadata {key!r}: {short(text)} is not text; keys and values of metadata are")
+            raise RunError(
+                f"metadata {key!r}: {short(text)} is not text; keys and values of metadata are"
+            )
     return dict(sorted(metadata.items()))
 
 
 def _copy(tensor: Tensor) -> Tensor:
-    return tensor.detach().resolve_conj().resolve_neg().to("cpu", copy=True, memory_format=torch.contiguous_format)
+    return (
+        tensor.detach()
+        .resolve_conj()
+        .resolve_neg()
+        .to("cpu", copy=True, memory_format=torch.contiguous_format)
+    )
 
 
 def _checksum(tensors: Mapping[str, Tensor], texts: Mapping[str, str]) -> int:
     total = zlib.crc32(json.dumps(texts, sort_keys=True).encode())
     for name, tensor in tensors.items():
-        total = zlib.crc32(json.dumps([name, str(tensor.dtype), list(tensor.shape)]).encode(), total)
+        total = zlib.crc32(
+            json.dumps([name, str(tensor.dtype), list(tensor.shape)]).encode(), total
+        )
         total = zlib.crc32(tensor.reshape(-1).view(torch.uint8).numpy().data, total)
     return total

@@ -34,12 +34,14 @@ def refine(
 ) -> Coloring:
     r"""Run Weisfeiler–Lehman color refinement on all graphs together.
 
-    Two nodes have one color after round t exactly when they had one color after round t−1 and their neighborhoods look alike:
+    Two nodes have one color after round t exactly when they had one color after round t−1 and their
+    neighborhoods look alike:
 
     - ``"node"`` (Eq. 1): the same multiset of colors over N(v);
     - ``"separate"`` (Eq. 2): also the same number of incoming and of outgoing edges of each label;
-    - ``"joint"``: the same multiset of (direction, edge label, neighbor's color) over all edges. It refines the others when they
-      too count every edge (``multiplicity="per-edge"``); as a set, N(v) also tells a neighbor joined both ways from two.
+    - ``"joint"``: the same multiset of (direction, edge label, neighbor's color) over all edges. It
+      refines the others when they too count every edge (``multiplicity="per-edge"``); as a set,
+      N(v) also tells a neighbor joined both ways from two.
 
     Parameters
     ----------
@@ -50,16 +52,19 @@ def refine(
     scheme : {"node", "separate", "joint"}
         What a round looks at.
     multiplicity : {"once", "per-edge"}
-        Whether ``node`` and ``separate`` see a neighbor once, as in the paper, or once per edge. ``joint`` always sees every edge.
+        Whether ``node`` and ``separate`` see a neighbor once, as in the paper, or once per edge.
+        ``joint`` always sees every edge.
     direction : {"both", "in"}
-        Whether a node sees both the edges that enter it and those that leave it, or as most layers of other packages (and ours with
-        ``direction="in"``) those that enter it alone.
+        Whether a node sees both the edges that enter it and those that leave it, or as most layers
+        of other packages (and ours with ``direction="in"``) those that enter it alone.
     features : {"refuse", "ignore"}
-        Continuous features are no part of the refinement: graphs that have them are refused unless this says to ignore them;
+        Continuous features are no part of the refinement: graphs that have them are refused unless
+        this says to ignore them;
         :class:`Discretizer` turns them into labels.
     exact : bool
-        Prove every round, and that the last one left nothing to do, by comparing neighborhoods entry by entry. By default two
-        independent 64-bit hashes must agree; for a billion nodes both collide with a chance below 10^-18.
+        Prove every round, and that the last one left nothing to do, by comparing neighborhoods
+        entry by entry. By default two independent 64-bit hashes must agree; for a billion nodes
+        both collide with a chance below 10^-18.
 
     Returns
     -------
@@ -68,7 +73,9 @@ def refine(
     graphs = joined_graphs(graphs)
     if rounds is not None and rounds < 0:
         raise GraphError(f"rounds={rounds}: choose 0 or more, or None for a stable coloring")
-    if features == "refuse" and (graphs.node_features is not None or graphs.edge_features is not None):
+    if features == "refuse" and (
+        graphs.node_features is not None or graphs.edge_features is not None
+    ):
         raise GraphError(
             "these graphs have continuous features, which color refinement does not look at: turn them into labels with "
             'edgnn.wl.Discretizer, or pass features="ignore"'
@@ -83,8 +90,9 @@ def refine(
 class Coloring:
     """The result of :func:`refine`.
 
-    A color is a number; the color of a node after round 0 is its label number. When the nodes of one color part, the largest part
-    keeps the number, so a number alone means nothing without its round.
+    A color is a number; the color of a node after round 0 is its label number. When the nodes of
+    one color part, the largest part keeps the number, so a number alone means nothing without its
+    round.
     """
 
     graphs: Graphs
@@ -113,7 +121,9 @@ class Coloring:
     def _number(self, round: int) -> int:
         wanted = round + self.rounds + 1 if round < 0 else round
         if not 0 <= wanted <= self.rounds:
-            raise IndexError(f"round {round} was asked for, but there are rounds 0 to {self.rounds}")
+            raise IndexError(
+                f"round {round} was asked for, but there are rounds 0 to {self.rounds}"
+            )
         return wanted
 
     @property
@@ -124,14 +134,17 @@ class Coloring:
     def num_colors(self, round: int = -1) -> int:
         """Return how many different colors there are after a round."""
         wanted = min(self._number(round), self.history.rounds)
-        return self.history.counts[wanted - 1] if wanted else len(torch.unique(self.history.initial))
+        return (
+            self.history.counts[wanted - 1] if wanted else len(torch.unique(self.history.initial))
+        )
 
     def extend(self, graphs: Graphs | Sequence[Graphs]) -> Coloring:
         """Color new graphs so that their colors can be compared with these, round by round.
 
-        A node whose neighborhood occurs here gets the same color; one that does not gets a color that no node here has. Labels
-        these graphs lack are new colors as well; features are not looked at. The first call keeps a table of all colors of every
-        round, which is large after thousands of rounds: for that, refine with a fixed number of rounds.
+        A node whose neighborhood occurs here gets the same color; one that does not gets a color
+        that no node here has. Labels these graphs lack are new colors as well; features are not
+        looked at. The first call keeps a table of all colors of every round, which is large after
+        thousands of rounds: for that, refine with a fixed number of rounds.
         """
         from edgnn.wl._extend import extend
 
@@ -150,7 +163,9 @@ class Coloring:
         end = "until stable" if self.until_stable else "as asked"
         return (
             f"Coloring({self.num_colors():,} colors of {self.graphs.num_nodes:,} nodes after {self.rounds:,} rounds ({end}), "
-            f"scheme={self.scheme!r}" + f", direction={self.direction!r}" * (self.direction == "in") + ")"
+            f"scheme={self.scheme!r}"
+            + f", direction={self.direction!r}" * (self.direction == "in")
+            + ")"
         )
 
 

@@ -42,7 +42,8 @@ class Verdict:
     round : int, optional
         The first round whose color counts differ.
     colors : tuple of ColorCount
-        The certificate: colors of that round that occur more often in one graph (at most six, the rarest first).
+        The certificate: colors of that round that occur more often in one graph (at most six, the
+        rarest first).
     rounds : int
         Rounds until the coloring was stable.
     num_colors : int
@@ -65,7 +66,9 @@ class Verdict:
             stable = f"stable after round {self.rounds} with {self.num_colors} colors, equally often in both"
             return f"not distinguished by {by}: {stable}"
         lines = [f"distinguished by {by} at round {self.round}:"]
-        lines += [f"  {entry.first} against {entry.second} × {entry.meaning}" for entry in self.colors]
+        lines += [
+            f"  {entry.first} against {entry.second} × {entry.meaning}" for entry in self.colors
+        ]
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -78,7 +81,12 @@ class Verdict:
             "stable_rounds": self.rounds,
             "stable_colors": self.num_colors,
             "colors": [
-                {"color": entry.color, "first": entry.first, "second": entry.second, "meaning": entry.meaning.text}
+                {
+                    "color": entry.color,
+                    "first": entry.first,
+                    "second": entry.second,
+                    "meaning": entry.meaning.text,
+                }
                 for entry in self.colors
             ],
         }
@@ -104,12 +112,18 @@ def compare(
     """
     for name, graph in (("first", g), ("second", h)):
         if len(graph) != 1:
-            raise GraphError(f"compare takes two single graphs, but the {name} holds {len(graph)}: index it, or use wl.classes")
+            raise GraphError(
+                f"compare takes two single graphs, but the {name} holds {len(graph)}: index it, or use wl.classes"
+            )
     both = Graphs.concat([bare(g), bare(h)])
-    coloring = refine(both, scheme=scheme, multiplicity=multiplicity, direction=direction, exact=exact)
+    coloring = refine(
+        both, scheme=scheme, multiplicity=multiplicity, direction=direction, exact=exact
+    )
     round = _first_difference(coloring, g.num_nodes)
     colors = () if round is None else _certificate(coloring, round, g.num_nodes)
-    return Verdict(round is not None, round, colors, coloring.rounds, coloring.num_colors(), scheme, direction)
+    return Verdict(
+        round is not None, round, colors, coloring.rounds, coloring.num_colors(), scheme, direction
+    )
 
 
 def classes(
@@ -136,7 +150,9 @@ def classes(
     ------
     → (G,)
     """
-    return graph_classes(refine(graphs, rounds, scheme, multiplicity=multiplicity, direction=direction, exact=exact))
+    return graph_classes(
+        refine(graphs, rounds, scheme, multiplicity=multiplicity, direction=direction, exact=exact)
+    )
 
 
 def graph_classes(coloring: Coloring, round: int = -1) -> Tensor:
@@ -177,10 +193,17 @@ def _first_difference(coloring: Coloring, first: int) -> int | None:
 def _certificate(coloring: Coloring, round: int, first: int) -> tuple[ColorCount, ...]:
     color = coloring.at(round).cpu().numpy()
     distinct, position = np.unique(color, return_inverse=True)
-    counts = [np.bincount(part, minlength=len(distinct)) for part in (position[:first], position[first:])]
+    counts = [
+        np.bincount(part, minlength=len(distinct)) for part in (position[:first], position[first:])
+    ]
     differing = np.flatnonzero(counts[0] != counts[1])
     order = differing[np.argsort((counts[0] + counts[1])[differing], kind="stable")][:_SHOWN_COLORS]
     return tuple(
-        ColorCount(int(distinct[k]), int(counts[0][k]), int(counts[1][k]), coloring.meaning(int(distinct[k]), round))
+        ColorCount(
+            int(distinct[k]),
+            int(counts[0][k]),
+            int(counts[1][k]),
+            coloring.meaning(int(distinct[k]), round),
+        )
         for k in order
     )

@@ -14,8 +14,8 @@ from edgnn.graphs import Graphs
 class Discretizer:
     """Replace continuous features by quantile bins that become part of the labels.
 
-    A node with label ``"C"`` and features in bins 0 and 3 gets the label ``("C", 0, 3)``; edges likewise. Bin edges are learned
-    from the graphs given to :meth:`fit` and reused for others.
+    A node with label ``"C"`` and features in bins 0 and 3 gets the label ``("C", 0, 3)``; edges
+    likewise. Bin edges are learned from the graphs given to :meth:`fit` and reused for others.
 
     Parameters
     ----------
@@ -39,9 +39,13 @@ class Discretizer:
         nodes = _binned(graphs.node_features, self.node_edges_, "node")
         edges = _binned(graphs.edge_features, self.edge_edges_, "edge")
         if nodes is not None:
-            graphs = graphs.with_node_labels([(label, *row) for label, row in zip(graphs.node_labels, nodes, strict=True)])
+            graphs = graphs.with_node_labels(
+                [(label, *row) for label, row in zip(graphs.node_labels, nodes, strict=True)]
+            )
         if edges is not None:
-            graphs = graphs.with_edge_labels([(label, *row) for label, row in zip(graphs.edge_labels, edges, strict=True)])
+            graphs = graphs.with_edge_labels(
+                [(label, *row) for label, row in zip(graphs.edge_labels, edges, strict=True)]
+            )
         return graphs._with(node_features=None, edge_features=None)
 
     def fit_transform(self, graphs: Graphs) -> Graphs:
@@ -53,16 +57,26 @@ class Discretizer:
             return None
         quantiles = np.linspace(0, 1, self.bins + 1)[1:-1]
         columns = features.cpu().numpy().astype(np.float64)
-        return np.quantile(columns, quantiles, axis=0).T if len(columns) else np.zeros((columns.shape[1], self.bins - 1))
+        return (
+            np.quantile(columns, quantiles, axis=0).T
+            if len(columns)
+            else np.zeros((columns.shape[1], self.bins - 1))
+        )
 
 
-def _binned(features: Tensor | None, edges: np.ndarray[Any, Any] | None, what: str) -> list[list[int]] | None:
+def _binned(
+    features: Tensor | None, edges: np.ndarray[Any, Any] | None, what: str
+) -> list[list[int]] | None:
     if (features is None) != (edges is None):
-        raise GraphError(f"the graphs that were fitted {'had' if features is None else 'had no'} {what} features, unlike these")
+        raise GraphError(
+            f"the graphs that were fitted {'had' if features is None else 'had no'} {what} features, unlike these"
+        )
     if features is None or edges is None:
         return None
     if features.shape[1] != len(edges):
-        raise GraphError(f"{features.shape[1]} {what} features were given, but {len(edges)} were fitted")
+        raise GraphError(
+            f"{features.shape[1]} {what} features were given, but {len(edges)} were fitted"
+        )
     columns = features.cpu().numpy().astype(np.float64).T
     bins: list[list[int]] = np.stack(
         [np.searchsorted(e, c, side="right") for e, c in zip(edges, columns, strict=True)], 1

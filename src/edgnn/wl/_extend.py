@@ -8,9 +8,21 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from edgnn._arrays import (
+    Array,
+    arange,
+    argsort,
+    concat,
+    filled,
+    nonzero,
+    to_array,
+    to_host,
+    to_tensor,
+    where,
+)
+from edgnn._hashing import mix
 from edgnn.errors import EdgnnError, GraphError
 from edgnn.graphs import Graphs
-from edgnn.ops import Array, arange, argsort, concat, filled, mix, nonzero, to_array, to_host, to_tensor, where
 from edgnn.wl._coloring import Coloring, bare
 from edgnn.wl._history import History
 from edgnn.wl._neighborhood import Neighborhood
@@ -31,7 +43,9 @@ class _Table:
 def extend(coloring: Coloring, graphs: Graphs) -> Coloring:
     """Color ``graphs`` with the colors of ``coloring``; see :meth:`Coloring.extend`."""
     if coloring.extended:
-        raise GraphError("these colors extend others; extend the original coloring, with all new graphs at once")
+        raise GraphError(
+            "these colors extend others; extend the original coloring, with all new graphs at once"
+        )
     new = _recoded(coloring.graphs, graphs)
     around = coloring.neighborhood(new)
     free = max(coloring.history.highest_color, len(coloring.graphs.node_vocabulary) - 1) + 1
@@ -88,7 +102,10 @@ def _table(coloring: Coloring, round: int) -> _Table:
     if tables is None:
         label = to_array(coloring.graphs.node_label)
         hashes = contents(label, coloring.around, coloring.rounds)
-        tables = [_sorted(to_array(coloring.at(number)), key, check) for number, (key, check) in enumerate(hashes)]
+        tables = [
+            _sorted(to_array(coloring.at(number)), key, check)
+            for number, (key, check) in enumerate(hashes)
+        ]
         coloring.__dict__["_tables"] = tables
     return tables[round]
 
@@ -104,10 +121,14 @@ def _looked_up(table: _Table, key: Array, check: Array, free: int) -> Array:
     """Return the known color of each hash, or a new one per unknown hash, from ``free`` on."""
     color = filled(len(key), -1, key)
     if len(table.key):
-        place = to_array(torch.searchsorted(to_tensor(table.key), to_tensor(key)).clamp_(max=len(table.key) - 1))
+        place = to_array(
+            torch.searchsorted(to_tensor(table.key), to_tensor(key)).clamp_(max=len(table.key) - 1)
+        )
         known = table.key[place] == key
         if bool((known & (table.check[place] != check)).any()):
-            raise EdgnnError("two different neighborhoods got one hash; use exact=True on all graphs together")
+            raise EdgnnError(
+                "two different neighborhoods got one hash; use exact=True on all graphs together"
+            )
         color = where(known, table.color[place], color)
     unknown = nonzero(color < 0)
     group = to_array(torch.unique(to_tensor(key[unknown]), return_inverse=True)[1])
@@ -119,5 +140,9 @@ def _prove(coloring: Coloring, new: Graphs, before: Array, after: Array, round: 
     both = Graphs.concat([bare(coloring.graphs), bare(new)])
     around = coloring.neighborhood(both)
     old_before, old_after = to_array(coloring.at(round - 1)), to_array(coloring.at(round))
-    if not prove_round(around, concat([old_before, before]), concat([old_after, after]), first=round == 1):
-        raise EdgnnError(f"two different neighborhoods got one hash in round {round}; refine all graphs together")
+    if not prove_round(
+        around, concat([old_before, before]), concat([old_after, after]), first=round == 1
+    ):
+        raise EdgnnError(
+            f"two different neighborhoods got one hash in round {round}; refine all graphs together"
+        )

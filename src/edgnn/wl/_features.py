@@ -27,8 +27,9 @@ class _NotFitted(GraphError, NotFittedError):  # type: ignore[misc]
 class WLVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Count the Weisfeiler–Lehman colors of graphs or nodes.
 
-    A column is one color of one round, 0 to ``depth``. A graph's row says how many of its nodes have the color; a node's row marks
-    its own colors. The rows' inner product is the WL subtree kernel.
+    A column is one color of one round, 0 to ``depth``. A graph's row says how many of its nodes
+    have the color; a node's row marks its own colors. The rows' inner product is the WL subtree
+    kernel.
 
     Parameters
     ----------
@@ -41,10 +42,11 @@ class WLVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     edge_labels : bool
         ``False`` takes all edge labels as equal.
     unseen : {"ignore", "count"}
-        What :meth:`transform` does with colors that :meth:`fit` has not seen: leave them out, or count them in one more column per
-        round.
+        What :meth:`transform` does with colors that :meth:`fit` has not seen: leave them out, or
+        count them in one more column per round.
     discretize : int, optional
-        Turn continuous features into this many bins each. Without it, graphs with features are refused.
+        Turn continuous features into this many bins each. Without it, graphs with features are
+        refused.
 
     Attributes
     ----------
@@ -80,8 +82,12 @@ class WLVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise GraphError(f"unseen={self.unseen!r}: choose 'ignore' or 'count'")
         items = joined(X)
         graphs = _graphs(items)
-        self._discretizer = None if self.discretize is None else Discretizer(self.discretize).fit(graphs)
-        self.coloring_ = refine(self._prepared(graphs), self.depth, self.scheme, multiplicity=self.multiplicity)
+        self._discretizer = (
+            None if self.discretize is None else Discretizer(self.discretize).fit(graphs)
+        )
+        self.coloring_ = refine(
+            self._prepared(graphs), self.depth, self.scheme, multiplicity=self.multiplicity
+        )
         colors = _rounds(self.coloring_)
         self._colors = [_distinct(of_round) for of_round in colors]
         return self._counts(colors, items)
@@ -97,7 +103,11 @@ class WLVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Return the columns' names, ``round:color``."""
         if not hasattr(self, "coloring_"):
             raise _NotFitted("this WLVectorizer is not fitted yet: call fit first")
-        names = [f"{round}:{color}" for round, colors in enumerate(self._colors) for color in colors.tolist()]
+        names = [
+            f"{round}:{color}"
+            for round, colors in enumerate(self._colors)
+            for color in colors.tolist()
+        ]
         if self.unseen == "count":
             names += [f"{round}:unseen" for round in range(self.depth + 1)]
         return np.array(names, dtype=object)
@@ -110,7 +120,9 @@ class WLVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _counts(self, rounds: list[_Array], items: Graphs | Nodes) -> csr_array:
         if isinstance(items, Nodes):
             rounds = [colors[items.index.cpu().numpy()] for colors in rounds]
-        owner = np.arange(len(items)) if isinstance(items, Nodes) else items.graph_of_node.cpu().numpy()
+        owner = (
+            np.arange(len(items)) if isinstance(items, Nodes) else items.graph_of_node.cpu().numpy()
+        )
         known, cells, start = sum(map(len, self._colors)), [], 0
         width = known + (self.depth + 1 if self.unseen == "count" else 0)
         bits = width.bit_length()
@@ -157,14 +169,16 @@ def _counted(cells: _Array, bits: int, height: int, width: int) -> csr_array:
     row, column = cells[begin] >> bits, cells[begin] & ((1 << bits) - 1)
     indptr = np.concatenate(([0], np.cumsum(np.bincount(row, minlength=height))))
     counts = np.diff(begin, append=len(cells)).astype(np.float64)
-    return csr_array((counts, column.astype(np.int32), indptr.astype(np.int32)), shape=(height, width))
+    return csr_array(
+        (counts, column.astype(np.int32), indptr.astype(np.int32)), shape=(height, width)
+    )
 
 
 class WLKernel(BaseEstimator):  # type: ignore[misc]
     """The Weisfeiler–Lehman subtree kernel: how many colors two graphs (or nodes) share, over all rounds.
 
-    ``kernel(X, Y)`` returns the Gram matrix; :meth:`fit_transform` and :meth:`transform` serve ``SVC(kernel="precomputed")`` in a
-    pipeline.
+    ``kernel(X, Y)`` returns the Gram matrix; :meth:`fit_transform` and :meth:`transform` serve
+    ``SVC(kernel="precomputed")`` in a pipeline.
 
     Parameters
     ----------
@@ -202,7 +216,12 @@ class WLKernel(BaseEstimator):  # type: ignore[misc]
         rows = vectorizer.fit_transform(X)
         if Y is None:
             return self._gram(rows, rows, rows, rows)
-        return self._gram(rows, vectorizer.transform(Y), rows, self._own(vectorizer, Y) if self.normalize else rows)
+        return self._gram(
+            rows,
+            vectorizer.transform(Y),
+            rows,
+            self._own(vectorizer, Y) if self.normalize else rows,
+        )
 
     def fit(self, X: Input, y: Any = None) -> WLKernel:
         """Remember ``X`` as the columns of the kernel matrix."""
@@ -232,19 +251,32 @@ class WLKernel(BaseEstimator):  # type: ignore[misc]
         items = joined(X)
         graphs = fitted._prepared(_graphs(items))
         vectorizer = WLVectorizer(self.depth, self.scheme, multiplicity=self.multiplicity)
-        return vectorizer.fit_transform(Nodes(graphs, items.index) if isinstance(items, Nodes) else graphs)
+        return vectorizer.fit_transform(
+            Nodes(graphs, items.index) if isinstance(items, Nodes) else graphs
+        )
 
     def _vectorizer(self) -> WLVectorizer:
         return WLVectorizer(
-            self.depth, self.scheme, multiplicity=self.multiplicity, edge_labels=self.edge_labels, discretize=self.discretize
+            self.depth,
+            self.scheme,
+            multiplicity=self.multiplicity,
+            edge_labels=self.edge_labels,
+            discretize=self.discretize,
         )
 
-    def _gram(self, rows: csr_array, columns: csr_array, row_lengths: csr_array, column_lengths: csr_array) -> _Array:
+    def _gram(
+        self, rows: csr_array, columns: csr_array, row_lengths: csr_array, column_lengths: csr_array
+    ) -> _Array:
         gram: _Array = np.asarray((rows @ columns.T).todense())
         if not self.normalize:
             return gram
-        lengths = [np.sqrt(np.asarray(part.multiply(part).sum(axis=1)).ravel()) for part in (row_lengths, column_lengths)]
-        scale = np.outer(np.where(lengths[0] > 0, lengths[0], 1), np.where(lengths[1] > 0, lengths[1], 1))
+        lengths = [
+            np.sqrt(np.asarray(part.multiply(part).sum(axis=1)).ravel())
+            for part in (row_lengths, column_lengths)
+        ]
+        scale = np.outer(
+            np.where(lengths[0] > 0, lengths[0], 1), np.where(lengths[1] > 0, lengths[1], 1)
+        )
         normalized: _Array = gram / scale
         return normalized
 

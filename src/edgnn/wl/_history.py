@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from edgnn.ops import Array, to_array, to_host, to_tensor
+from edgnn._arrays import Array, to_array, to_host, to_tensor
 
 _Plain = np.ndarray[Any, Any]
 
@@ -28,8 +28,9 @@ class _Stretch:
 class History:
     """Colors kept as changes.
 
-    When a class of nodes splits, its largest part keeps the color, so a node changes color at most log2(N) times and the whole
-    history of N rounds takes O(N log N) memory. Rounds stay where they were computed; many small ones share one stretch.
+    When a class of nodes splits, its largest part keeps the color, so a node changes color at most
+    log2(N) times and the whole history of N rounds takes O(N log N) memory. Rounds stay where they
+    were computed; many small ones share one stretch.
     """
 
     initial: Tensor
@@ -50,7 +51,16 @@ class History:
     def highest_color(self) -> int:
         """The largest color number of any round; −1 where there are no nodes."""
         highest = int(self.initial.max()) if len(self.initial) else -1
-        return max([highest, *(int(_plain(stretch.colors).max()) for stretch in self._stretches if len(stretch.colors))])
+        return max(
+            [
+                highest,
+                *(
+                    int(_plain(stretch.colors).max())
+                    for stretch in self._stretches
+                    if len(stretch.colors)
+                ),
+            ]
+        )
 
     def record(self, nodes: Array, colors: Array, count: int) -> None:
         """Append one round: which nodes got which new color, and how many colors there are now; the arrays are kept."""
@@ -98,4 +108,6 @@ def _plain(part: Any) -> Array:
 def _last_of_each(nodes: _Plain, new: _Plain, like: Tensor) -> tuple[Tensor, Tensor]:
     """Return every node once, with its last color, on the device of ``like``, where the order of assignments is not kept."""
     distinct, place = np.unique(nodes[::-1], return_index=True)
-    return to_tensor(distinct).to(like.device), to_tensor(np.ascontiguousarray(new[::-1][place])).to(like.device)
+    return to_tensor(distinct).to(like.device), to_tensor(
+        np.ascontiguousarray(new[::-1][place])
+    ).to(like.device)

@@ -20,8 +20,9 @@ from edgnn.wl._refine import run
 def isomorphic(g: Graphs, h: Graphs) -> bool:
     """Whether two graphs are the same up to the numbering of nodes, with all node labels, edge labels and directions.
 
-    Always right, also where no refinement is. Labels count, features and names do not. Graphs that refinement leaves with many
-    equal colors, such as several regular parts joined to one hub, can take exponential time.
+    Always right, also where no refinement is. Labels count, features and names do not. Graphs that
+    refinement leaves with many equal colors, such as several regular parts joined to one hub, can
+    take exponential time.
 
     Parameters
     ----------
@@ -40,7 +41,9 @@ def isomorphism(g: Graphs, h: Graphs) -> Tensor | None:
     """
     for name, graph in (("first", g), ("second", h)):
         if len(graph) != 1:
-            raise GraphError(f"two single graphs are compared, but the {name} holds {len(graph)}: index it")
+            raise GraphError(
+                f"two single graphs are compared, but the {name} holds {len(graph)}: index it"
+            )
     if (g.num_nodes, g.num_edges) != (h.num_nodes, h.num_edges):
         return None
     parts, nodes = _components([g, h])

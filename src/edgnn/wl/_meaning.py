@@ -82,11 +82,18 @@ def _describer(coloring: Coloring) -> Any:
                 entry = {"direction": direction, "edge": graphs.edge_vocabulary[label]} | entry
             neighbors.append(entry)
         tree["neighbors"] = sorted(
-            neighbors, key=lambda entry: (str(entry.get("direction")), str(entry.get("edge")), render(entry["node"]))
+            neighbors,
+            key=lambda entry: (
+                str(entry.get("direction")),
+                str(entry.get("edge")),
+                render(entry["node"]),
+            ),
         )
         if around.fixed_codes is not None and around.fixed_indptr is not None:
             begin, end = int(around.fixed_indptr[node]), int(around.fixed_indptr[node + 1])
-            counted = Counter(around.decode(code) for code in around.fixed_codes[begin:end].tolist())
+            counted = Counter(
+                around.decode(code) for code in around.fixed_codes[begin:end].tolist()
+            )
             for direction in ("in", "out"):
                 tree[direction] = {
                     graphs.edge_vocabulary[label]: count
@@ -115,11 +122,19 @@ def render(tree: Tree) -> str:
             ]
             parts += [f"{direction}: {', '.join(seen)}"] if seen else []
     elif tree["neighbors"]:
-        parts.append("near: " + ", ".join(f"{_times(entry['count'])}{render(entry['node'])}" for entry in tree["neighbors"]))
+        parts.append(
+            "near: "
+            + ", ".join(
+                f"{_times(entry['count'])}{render(entry['node'])}" for entry in tree["neighbors"]
+            )
+        )
     for direction in ("in", "out"):
         if tree.get(direction):
             parts.append(
-                f"{direction}: " + ", ".join(f"{_times(count)}{_shown(value)}" for value, count in tree[direction].items())
+                f"{direction}: "
+                + ", ".join(
+                    f"{_times(count)}{_shown(value)}" for value, count in tree[direction].items()
+                )
             )
     return f"{label}[{'; '.join(parts) if parts else 'alone'}]"
 

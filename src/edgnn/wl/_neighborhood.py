@@ -9,11 +9,23 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor
 
+from edgnn._arrays import (
+    Array,
+    arange,
+    argsort,
+    concat,
+    count,
+    filled,
+    repeat,
+    segment_sum,
+    to_array,
+    to_host,
+)
+from edgnn._hashing import mix
 from edgnn.errors import GraphError
 from edgnn.graphs import Graphs
 from edgnn.graphs._csr import from_keys, pack
 from edgnn.graphs._graphs import Multiplicity
-from edgnn.ops import Array, arange, argsort, concat, count, filled, mix, repeat, segment_sum, to_array, to_host
 
 Scheme = Literal["node", "separate", "joint"]
 Direction = Literal["both", "in"]
@@ -23,9 +35,10 @@ Direction = Literal["both", "in"]
 class Neighborhood:
     r"""The entries (u, code) that a node v sees, row by row, as numpy arrays on the CPU and tensors elsewhere.
 
-    ``node`` and ``separate`` see N(v) with the one code 0; ``joint`` sees every edge once from each end, with the code of its
-    direction and label. ``separate`` adds the label counts :math:`n^I_v, n^O_v`, which never change, as ``fixed`` entries. With
-    ``direction="in"``, all of them see entering edges alone, and seeing is not ``mutual``.
+    ``node`` and ``separate`` see N(v) with the one code 0; ``joint`` sees every edge once from each
+    end, with the code of its direction and label. ``separate`` adds the label counts :math:`n^I_v,
+    n^O_v`, which never change, as ``fixed`` entries. With ``direction="in"``, all of them see
+    entering edges alone, and seeing is not ``mutual``.
 
     Shapes
     ------
@@ -50,7 +63,9 @@ class Neighborhood:
     ) -> Neighborhood:
         """Collect what ``scheme`` looks at."""
         if scheme not in get_args(Scheme):
-            raise GraphError(f"scheme={scheme!r}: choose 'node' (Eq. 1), 'separate' (Eq. 2) or 'joint'")
+            raise GraphError(
+                f"scheme={scheme!r}: choose 'node' (Eq. 1), 'separate' (Eq. 2) or 'joint'"
+            )
         if multiplicity not in get_args(Multiplicity):
             raise GraphError(f"multiplicity={multiplicity!r}: choose 'once' or 'per-edge'")
         if direction not in get_args(Direction):
@@ -59,10 +74,22 @@ class Neighborhood:
             indptr, order = _incidence(graphs, direction)
             indices = concat([to_array(graphs.edge_source), to_array(graphs.edge_target)])[order]
             codes = _codes(graphs)[order]
-            return cls(indptr, indices, codes, 2 * len(graphs.edge_vocabulary), None, None, direction == "both")
+            return cls(
+                indptr,
+                indices,
+                codes,
+                2 * len(graphs.edge_vocabulary),
+                None,
+                None,
+                direction == "both",
+            )
         keys = pack(graphs.edge_target, graphs.edge_source, both=direction == "both")
-        neighbors = from_keys(keys, graphs.num_nodes, graphs.num_nodes, distinct=multiplicity == "once")
-        fixed_indptr, fixed_codes = _fixed(graphs, direction) if scheme == "separate" else (None, None)
+        neighbors = from_keys(
+            keys, graphs.num_nodes, graphs.num_nodes, distinct=multiplicity == "once"
+        )
+        fixed_indptr, fixed_codes = (
+            _fixed(graphs, direction) if scheme == "separate" else (None, None)
+        )
         indptr, indices = to_array(neighbors.indptr.long()), to_array(neighbors.indices.long())
         return cls(indptr, indices, None, 1, fixed_indptr, fixed_codes, direction == "both")
 
@@ -98,7 +125,9 @@ class Neighborhood:
     def on_host(self) -> Neighborhood:
         """Return the same entries as numpy arrays."""
         parts: dict[str, Any] = {
-            field.name: to_host(part) if isinstance(part := getattr(self, field.name), Tensor) else part
+            field.name: to_host(part)
+            if isinstance(part := getattr(self, field.name), Tensor)
+            else part
             for field in fields(self)
         }
         return Neighborhood(**parts)
@@ -125,7 +154,11 @@ def code_keys(number: int, seed: int, like: Array) -> Array:
 
 def _incidence(graphs: Graphs, direction: str) -> tuple[Array, Array]:
     """Return row pointers and the order that sorts edge ends by node: end ``e`` is of edge e's target, ``E + e`` of its source."""
-    nodes = torch.cat([graphs.edge_target, graphs.edge_source]) if direction == "both" else graphs.edge_target
+    nodes = (
+        torch.cat([graphs.edge_target, graphs.edge_source])
+        if direction == "both"
+        else graphs.edge_target
+    )
     indptr = torch.zeros(graphs.num_nodes + 1, dtype=torch.int64, device=graphs.device)
     indptr[1:] = torch.cumsum(torch.bincount(nodes, minlength=graphs.num_nodes), 0)
     if graphs.device.type != "cpu":

@@ -31,8 +31,8 @@ class Power:
     colliding : int
         How many share their class with another one.
     ceiling : float, optional
-        The best accuracy on the whole set of any model that gives equal outputs within a class; for real-valued targets the
-        smallest root mean squared error; ``None`` without targets.
+        The best accuracy on the whole set of any model that gives equal outputs within a class; for
+        real-valued targets the smallest root mean squared error; ``None`` without targets.
     """
 
     round: int
@@ -53,7 +53,8 @@ def power(
 ) -> list[Power]:
     """Measure, round by round, what color refinement can tell apart among graphs or nodes.
 
-    Rounds after the one in which all nodes have their final color are left out: they change nothing.
+    Rounds after the one in which all nodes have their final color are left out: they change
+    nothing.
 
     Parameters
     ----------
@@ -68,7 +69,9 @@ def power(
     """
     items = joined(items)
     if targets is not None and (np.ndim(targets) != 1 or len(targets) != len(items)):
-        raise GraphError(f"one target per item is needed: {len(items)} items, targets of shape {np.shape(targets)}")
+        raise GraphError(
+            f"one target per item is needed: {len(items)} items, targets of shape {np.shape(targets)}"
+        )
     graphs = items.graphs if isinstance(items, Nodes) else items
     options: dict[str, Any] = {"multiplicity": multiplicity, "direction": direction, "exact": exact}
     coloring = refine(graphs, rounds, scheme, features="ignore", **options)
@@ -80,7 +83,14 @@ def power(
             classes = graph_classes(coloring, round).numpy()
         _, number, count = np.unique(classes, return_inverse=True, return_counts=True)
         colliding = int(count[count > 1].sum())
-        table.append(Power(round, len(count), colliding, None if targets is None else ceiling(number, np.asarray(targets))))
+        table.append(
+            Power(
+                round,
+                len(count),
+                colliding,
+                None if targets is None else ceiling(number, np.asarray(targets)),
+            )
+        )
     return table
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from torch import Tensor
 
-from edgnn.ops import Array, arange, argsort, filled, repeat
+from edgnn._arrays import Array, arange, argsort, filled, repeat
 from edgnn.wl._neighborhood import Neighborhood
 
 
@@ -21,7 +21,12 @@ def prove_round(around: Neighborhood, before: Array, after: Array, first: bool) 
     if not _same_rows(around.indptr, codes, before[around.indices], example):
         return False
     if first and around.fixed_codes is not None:
-        return _same_rows(around.fixed_indptr, around.fixed_codes, filled(len(around.fixed_codes), 0, after), example)
+        return _same_rows(
+            around.fixed_indptr,
+            around.fixed_codes,
+            filled(len(around.fixed_codes), 0, after),
+            example,
+        )
     return True
 
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
-from edgnn.errors import EdgnnError
-from edgnn.ops import (
+from edgnn._arrays import (
     Array,
     add_at,
     arange,
@@ -17,12 +16,13 @@ from edgnn.ops import (
     filled,
     hash_order,
     largest,
-    mix,
     nonzero,
     repeat,
     to_array,
     to_host,
 )
+from edgnn._hashing import mix
+from edgnn.errors import EdgnnError
 from edgnn.wl._history import History
 from edgnn.wl._neighborhood import Neighborhood, code_keys
 from edgnn.wl._prove import prove_round
@@ -50,15 +50,18 @@ class Changes:
 def run(initial: Tensor, around: Neighborhood, rounds: int | None, exact: bool) -> History:
     """Refine ``initial`` colors until nothing changes, or for ``rounds`` rounds.
 
-    Equal neighborhoods always get equal colors. Different ones get different colors unless two independent 64-bit hashes agree
-    by accident; with ``exact`` every class of every round is compared entry by entry, and an accident leads to another seed.
+    Equal neighborhoods always get equal colors. Different ones get different colors unless two
+    independent 64-bit hashes agree by accident; with ``exact`` every class of every round is
+    compared entry by entry, and an accident leads to another seed.
     """
     for attempt in range(_ATTEMPTS):
         try:
             return Refinement(initial, around, seed=16 * attempt, exact=exact).run(rounds)
         except _CollisionError:
             continue
-    raise EdgnnError(f"hashes collided under {_ATTEMPTS} seeds, which chance does not do; please report these graphs")
+    raise EdgnnError(
+        f"hashes collided under {_ATTEMPTS} seeds, which chance does not do; please report these graphs"
+    )
 
 
 class Refinement:
@@ -81,7 +84,9 @@ class Refinement:
         limit = max(len(self.color) - 1, 0) if rounds is None else rounds
         while self.history.rounds < limit:
             if not self._round(limit):
-                if self.exact and not prove_round(self.around, self.color, self.color, first=self.history.rounds == 0):
+                if self.exact and not prove_round(
+                    self.around, self.color, self.color, first=self.history.rounds == 0
+                ):
                     raise _CollisionError  # a collision hid the split that this round should have made
                 break
         return self.history
@@ -89,7 +94,10 @@ class Refinement:
     def first(self) -> bool:
         """Do the first round, which looks at every node; return whether it changed anything."""
         pairs = zip(self.hashes, self.seeds, strict=True)
-        sums = [self.around.sum(hashes[self.color], seed) + self.around.fixed_sum(seed) for hashes, seed in pairs]
+        sums = [
+            self.around.sum(hashes[self.color], seed) + self.around.fixed_sum(seed)
+            for hashes, seed in pairs
+        ]
         return self._split_all(sums)
 
     def _round(self, limit: int) -> bool:
@@ -117,7 +125,9 @@ class Refinement:
         self.around = self.around.on_host()
         self.color, self.sizes = to_host(self.color), to_host(self.sizes)
         self.hashes = [to_host(hashes) for hashes in self.hashes]
-        self.changes = Changes(to_host(self.changes.nodes), to_host(self.changes.old), to_host(self.changes.new))
+        self.changes = Changes(
+            to_host(self.changes.nodes), to_host(self.changes.old), to_host(self.changes.new)
+        )
 
     def _full(self) -> bool:
         """Re-examine every node."""
@@ -140,7 +150,9 @@ class Refinement:
         viewers, changes = self.around.viewers, self.changes
         start = viewers.indptr[changes.nodes]
         length = viewers.indptr[changes.nodes + 1] - start
-        entries = np.arange(int(length.sum())) + np.repeat(start - (np.cumsum(length) - length), length)
+        entries = np.arange(int(length.sum())) + np.repeat(
+            start - (np.cumsum(length) - length), length
+        )
         seen_by = viewers.indices[entries]
         order = np.argsort(seen_by, kind="stable")
         touched, first = np.unique(seen_by[order], return_index=True)
@@ -148,15 +160,20 @@ class Refinement:
         for hashes, seed in zip(self.hashes, self.seeds, strict=True):
             weight = repeat(hashes[changes.new] - hashes[changes.old], length)
             if viewers.codes is not None:
-                weight *= code_keys(self.around.num_codes, seed, weight)[viewers.codes[entries] ^ viewers.flip]
+                weight *= code_keys(self.around.num_codes, seed, weight)[
+                    viewers.codes[entries] ^ viewers.flip
+                ]
             sums.append(np.add.reduceat(weight[order], first))
         moved = (sums[0] != 0) | (sums[1] != 0)
-        return self._split(touched[moved].astype(np.int64), sums[0][moved], sums[1][moved], complete=False)
+        return self._split(
+            touched[moved].astype(np.int64), sums[0][moved], sums[1][moved], complete=False
+        )
 
     def _split(self, nodes: Array, first: Array, second: Array, complete: bool) -> bool:
         """Split each class by the two sums of ``nodes``; all others are as before and stay together.
 
-        ``complete`` says that ``nodes`` are all nodes of their classes, so that there are no others.
+        ``complete`` says that ``nodes`` are all nodes of their classes, so that there are no
+        others.
         """
         if len(nodes) == 0:
             return False
@@ -186,7 +203,9 @@ class Refinement:
         np.add.at(seen, parent, size)
         return self.sizes[parent] - seen[parent]
 
-    def _renumber_rest(self, nodes: Array, parent: Array, size: Array, rest: Array) -> tuple[Array, Array]:
+    def _renumber_rest(
+        self, nodes: Array, parent: Array, size: Array, rest: Array
+    ) -> tuple[Array, Array]:
         """Give a new color to the untouched part of every class in which a touched part is larger."""
         beaten = parent[(rest > 0) & (size > rest)]
         if len(beaten) == 0:
@@ -206,7 +225,9 @@ class Refinement:
         before = self.color + 0 if self.exact else None
         self.changes = Changes(nodes, self.color[nodes], colors)
         self.color[nodes] = colors
-        if before is not None and not prove_round(self.around, before, self.color, first=self.history.rounds == 0):
+        if before is not None and not prove_round(
+            self.around, before, self.color, first=self.history.rounds == 0
+        ):
             raise _CollisionError
         self.history.record(nodes, colors, self.num_colors)
         return True
@@ -216,10 +237,19 @@ class Refinement:
         assert self.changes is not None
         left = limit - self.history.rounds
         result = refine_tiny(
-            self.color, self.sizes, self.around.viewers, self.changes, self.next_color, self.num_colors, self.history, left
+            self.color,
+            self.sizes,
+            self.around.viewers,
+            self.changes,
+            self.next_color,
+            self.num_colors,
+            self.history,
+            left,
         )
         self.next_color, self.num_colors = result.next_color, result.num_colors
-        self.changes = Changes(*(np.array(part, dtype=np.int64) for part in (result.nodes, result.old, result.new)))
+        self.changes = Changes(
+            *(np.array(part, dtype=np.int64) for part in (result.nodes, result.old, result.new))
+        )
         return len(result.nodes) > 0
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from edgnn._arrays import to_array, to_tensor
 from edgnn.graphs import Graphs
 from edgnn.graphs._graphs import Multiplicity
-from edgnn.ops import to_array, to_tensor
 from edgnn.wl._extend import contents
 from edgnn.wl._neighborhood import Direction, Neighborhood, Scheme
 
@@ -21,8 +21,9 @@ def signatures(
 ) -> tuple[Tensor, ...]:
     """Return a 64-bit hash of every node's color after each round, from round 0 on.
 
-    Two nodes of equal color have equal hashes, whatever the graphs they are in and whenever these are refined, as long as labels
-    have the same numbers (``like=``); nodes of different colors have different ones but for a chance of about
+    Two nodes of equal color have equal hashes, whatever the graphs they are in and whenever these
+    are refined, as long as labels have the same numbers (``like=``); nodes of different colors have
+    different ones but for a chance of about
     :math:`N^2 / 2^{65}`. Continuous features are not looked at.
 
     Parameters

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from edgnn.wl._refine import Changes
 
 _Array = np.ndarray[Any, Any]
-#: Per class: how the neighborhood changed, as (code, color) with the difference in count, and the nodes it changed so for.
+#: Per class: how the neighborhood changed, as (code, color) with the difference in count, and the
+#: nodes it changed so for.
 Parts = dict[int, dict[frozenset[tuple[tuple[int, int], int]], list[int]]]
 
 #: Up to this many affected entries a round is done here.
@@ -73,7 +74,9 @@ def refine_tiny(
     classes = _Classes(colors)
     indptr, indices = viewers.indptr, viewers.indices
     codes = None if viewers.codes is None else viewers.codes ^ viewers.flip
-    result = Result(next_color, num_colors, changes.nodes.tolist(), changes.old.tolist(), changes.new.tolist())
+    result = Result(
+        next_color, num_colors, changes.nodes.tolist(), changes.old.tolist(), changes.new.tolist()
+    )
     while rounds > 0 and result.nodes:
         affected = sum(int(indptr[node + 1] - indptr[node]) for node in result.nodes)
         if affected > 4 * TINY:
@@ -100,7 +103,9 @@ def refine_tiny(
     return result
 
 
-def _parts(changes: Result, indptr: _Array, indices: _Array, codes: _Array | None, colors: _Array) -> Parts:
+def _parts(
+    changes: Result, indptr: _Array, indices: _Array, codes: _Array | None, colors: _Array
+) -> Parts:
     """Group the nodes that see a changed one by class and by how exactly their neighborhood changed."""
     delta: dict[int, dict[tuple[int, int], int]] = {}
     for node, old, new in zip(changes.nodes, changes.old, changes.new, strict=True):
@@ -128,7 +133,16 @@ def _moves(parts: Parts, classes: _Classes, size: _Array) -> list[tuple[list[int
         if rest and len(members[0]) > rest:
             touched = set().union(*members)
             start = classes.start[old]
-            moves.append(([node for node in classes.members(start, int(size[old])) if node not in touched], old))
+            moves.append(
+                (
+                    [
+                        node
+                        for node in classes.members(start, int(size[old]))
+                        if node not in touched
+                    ],
+                    old,
+                )
+            )
             members = members[1:]
         elif not rest:
             members = members[1:]

@@ -1,0 +1,137 @@
+"""The columns of the paper's two statistics tables, computed from a data set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from edgnn.graphs import Graphs
+from edgnn.io.datasets._dataset import Dataset
+
+_MOST_LABELS = 1_000
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """One column: its name, our number, and the paper's where it has one."""
+
+    key: str
+    title: str
+    value: int | float
+    paper: int | float | None = None
+
+    @property
+    def differs(self) -> bool:
+        """Whether the paper has another number, at the precision it prints."""
+        if self.paper is None:
+            return False
+        decimals = len(str(self.paper).partition(".")[2]) if isinstance(self.paper, float) else 0
+        return abs(round(self.value, decimals) - self.paper) > 1e-9
+
+
+def statistics(data: Dataset) -> list[Statistic]:
+    """Return what the paper tabulates of ``data`` (appendix, dataset statistics), and a little more.
+
+    An average number of edges counts a bond that is stored both ways once, as the paper does.
+    """
+    graphs = data.graphs
+    columns: list[tuple[str, str, int | float]] = []
+    if data.level == "graph":
+        columns += [("graphs", "Graphs", len(graphs))]
+    if data.class_names:
+        columns += [("classes", "Classes", len(data.class_names))]
+    if data.level == "graph":
+        edges = graphs.num_edges if not stored_both_ways(graphs) else _undirected(graphs)
+        columns += [
+            ("avg_nodes", "Avg nodes", _ratio(graphs.num_nodes, len(graphs))),
+            ("avg_edges", "Avg edges", _ratio(edges, len(graphs))),
+        ]
+    else:
+        columns += [("nodes", "Nodes", graphs.num_nodes), ("edges", "Edges", graphs.num_edges)]
+    columns += [
+        ("node_labels", "Node labels", _used(graphs.node_label)),
+        ("edge_labels", "Edge labels", _used(graphs.edge_label)),
+    ]
+    if data.nodes is not None:
+        columns += [("labeled", "Labeled", len(data.nodes))]
+        columns += [(part, part.capitalize(), len(ids)) for part, ids in (data.split or {}).items()]
+    return [Statistic(key, title, value, data.paper.get(key)) for key, title, value in columns]
+
+
+def summary(data: Dataset) -> dict[str, Any]:
+    """Return everything ``edgnn datasets show`` prints, ready for JSON."""
+    table = statistics(data)
+    return {
+        "name": data.name,
+        "level": data.level,
+        "task": data.task,
+        "description": data.description,
+        "statistics": {row.key: round(row.value, 4) for row in table},
+        "paper": dict(data.paper),
+        "differs_from_paper": [row.key for row in table if row.differs],
+        "note": data.paper_note,
+        "class_counts": class_counts(data),
+        "node_labels": _ready(label_counts(data.graphs, "node")),
+        "edge_labels": _ready(label_counts(data.graphs, "edge")),
+        "edges_stored_both_ways": stored_both_ways(data.graphs),
+        "source": data.source,
+        "sha256": dict(data.sha256),
+        "citation": data.citation,
+    }
+
+
+def class_counts(data: Dataset) -> dict[str, int]:
+    """Return how many graphs or nodes each class has."""
+    if data.targets is None or not data.class_names:
+        return {}
+    counts = np.bincount(data.targets, minlength=len(data.class_names))
+    return dict(zip(data.class_names, counts.tolist(), strict=True))
+
+
+def label_counts(graphs: Graphs, of: Literal["node", "edge"]) -> list[tuple[Any, int]]:
+    """Return the labels of the nodes or edges with how often each occurs, most frequent first; nothing where there are none."""
+    labels, vocabulary = (getattr(graphs, f"{of}_{what}") for what in ("label", "vocabulary"))
+    if vocabulary.constant:
+        return []
+    counts = torch.bincount(labels.cpu(), minlength=len(vocabulary))
+    order = torch.argsort(counts, descending=True, stable=True)[: int((counts > 0).sum())]
+    return [(vocabulary[number], int(counts[number])) for number in order.tolist()]
+
+
+def _ready(counts: list[tuple[Any, int]]) -> list[dict[str, Any]]:
+    """Return the most frequent labels as JSON has them."""
+    return [
+        {
+            "label": label if isinstance(label, str | int | float | None) else str(label),
+            "count": count,
+        }
+        for label, count in counts[:_MOST_LABELS]
+    ]
+
+
+def stored_both_ways(graphs: Graphs) -> bool:
+    """Whether every edge has a partner with the same label in the other direction."""
+    forward = torch.stack([graphs.edge_source, graphs.edge_target, graphs.edge_label])
+    backward = torch.stack([graphs.edge_target, graphs.edge_source, graphs.edge_label])
+    return graphs.num_edges > 0 and torch.equal(_sorted_columns(forward), _sorted_columns(backward))
+
+
+def _sorted_columns(rows: torch.Tensor) -> torch.Tensor:
+    order = np.lexsort(rows.cpu().numpy()[::-1])
+    return rows[:, torch.from_numpy(order)]
+
+
+def _undirected(graphs: Graphs) -> int:
+    loops = int((graphs.edge_source == graphs.edge_target).sum())
+    return (graphs.num_edges - loops) // 2 + loops
+
+
+def _used(labels: torch.Tensor) -> int:
+    return len(torch.unique(labels))
+
+
+def _ratio(total: int, count: int) -> float:
+    return total / count if count else 0.0

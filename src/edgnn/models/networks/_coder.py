@@ -1,0 +1,290 @@
+"""How graphs become what a fitted model reads: its labels' numbers, degrees as labels, features of the fitted width."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.sparse import csr_array
+from torch import Tensor
+
+from edgnn._text import preview
+from edgnn.errors import EstimatorError, UnknownLabelError
+from edgnn.graphs import UNKNOWN, Graphs, Nodes, Vocabulary
+from edgnn.graphs._graphs import Direction, Multiplicity
+from edgnn.graphs._vocabulary import recode
+from edgnn.models.networks._errors import UnknownLabelWarning
+from edgnn.models.networks._inputs import Items, graphs_of
+
+_Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Coder:
+    """The labels and feature widths that a model is made for.
+
+    Parameters
+    ----------
+    node_vocabulary, edge_vocabulary : Vocabulary
+        The labels of the graphs given to ``fit``; a label's number is its row in the weights.
+    node_features, edge_features : int
+        Widths of the continuous features.
+    degree_labels : {"in", "out", "both"}, optional
+        Which degree takes the place of the node labels.
+    multiplicity : {"once", "per-edge"}
+        What the degree counts.
+    identity : bool
+        Whether every node has a label of its own, its name or number, in the place of labels and
+        features.
+    """
+
+    node_vocabulary: Vocabulary
+    edge_vocabulary: Vocabulary
+    node_features: int
+    edge_features: int
+    degree_labels: Direction | None
+    multiplicity: Multiplicity
+    identity: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        graphs: Graphs,
+        degree_labels: Any,
+        multiplicity: Multiplicity,
+        *,
+        identity: bool = False,
+    ) -> Coder:
+        """Learn the labels of ``graphs``; ``"auto"`` means in-degrees where nodes have neither labels nor features."""
+        if identity:
+            graphs, degree_labels = _identified(graphs), None
+        if degree_labels == "auto":
+            bare = graphs.node_vocabulary.constant and graphs.node_features is None
+            degree_labels = "in" if bare else None
+        if degree_labels is not None:
+            graphs = graphs.with_degree_labels(degree_labels, multiplicity=multiplicity)
+        return cls(
+            node_vocabulary=_known(graphs.node_vocabulary),
+            edge_vocabulary=_known(graphs.edge_vocabulary),
+            node_features=_width(graphs.node_features),
+            edge_features=_width(graphs.edge_features),
+            degree_labels=degree_labels,
+            multiplicity=multiplicity,
+            identity=identity,
+        )
+
+    def encode(self, graphs: Graphs) -> Graphs:
+        """Return ``graphs`` with labels numbered as fitted; those that are not known become ``UNKNOWN``."""
+        graphs = self.relabeled(graphs)
+        for what, width, features in (
+            ("node", self.node_features, graphs.node_features),
+            ("edge", self.edge_features, graphs.edge_features),
+        ):
+            if _width(features) != width:
+                raise EstimatorError(
+                    f"the graphs have {_width(features)} {what} features, but the estimator was fitted with {width}: "
+                    "give it graphs with the same features"
+                )
+        if (
+            self.identity
+            and graphs.node_names is None
+            and graphs.num_nodes != len(self.node_vocabulary)
+        ):
+            raise UnknownLabelError(
+                f"the graphs have {graphs.num_nodes:,} nodes without names, those given to fit {len(self.node_vocabulary):,}: "
+                "a featureless model knows only the nodes it was trained with; predict nodes of the same graph, or set "
+                'node_labels="given"'
+            )
+        if graphs.node_vocabulary != self.node_vocabulary:
+            labels, vocabulary = recode(
+                graphs.node_label, graphs.node_vocabulary, self.node_vocabulary, "map"
+            )
+            if self.identity:
+                self._refuse_strangers(graphs, labels)
+            graphs = graphs._with(node_label=labels, node_vocabulary=vocabulary)
+        if graphs.edge_vocabulary != self.edge_vocabulary:
+            labels, vocabulary = recode(
+                graphs.edge_label, graphs.edge_vocabulary, self.edge_vocabulary, "map", "edge"
+            )
+            graphs = graphs._with(edge_label=labels, edge_vocabulary=vocabulary)
+        return graphs
+
+    def relabeled(self, graphs: Graphs) -> Graphs:
+        """Return ``graphs`` with degrees or identities in the place of node labels, if that is what the model reads."""
+        if self.identity:
+            return _identified(graphs)
+        if self.degree_labels is None:
+            return graphs
+        return graphs.with_degree_labels(self.degree_labels, multiplicity=self.multiplicity)
+
+    def _refuse_strangers(self, graphs: Graphs, labels: Tensor) -> None:
+        strangers = (labels >= len(self.node_vocabulary)).nonzero()[:, 0]
+        if len(strangers):
+            name = graphs.node_vocabulary[int(graphs.node_label[strangers[0]])]
+            raise UnknownLabelError(
+                f"node {name!r} is none of the {len(self.node_vocabulary):,} nodes of the graphs given to fit: a featureless model "
+                'knows only the nodes it was trained with; predict nodes of the same graph, or set node_labels="given"'
+            )
+
+    def equals(self, other: Coder) -> bool:
+        """Whether a model made for one can read what the other encodes."""
+        names = self.__dataclass_fields__
+        return all(getattr(self, name) == getattr(other, name) for name in names)
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """Which of a coder's labels occur in a training part.
+
+    Shapes
+    ------
+    nodes : (node labels,), edges : (edge labels,), both bool
+    """
+
+    nodes: Tensor
+    edges: Tensor
+
+    @classmethod
+    def of(cls, coder: Coder, items: Items, train: _Array) -> Seen:
+        """Mark the labels that occur in the graphs of the training part (of nodes: in the graphs that hold them)."""
+        graphs = graphs_of(items)
+        chosen = torch.as_tensor(train, device=graphs.device)
+        owner = graphs.graph_of_node[items.index[chosen]] if isinstance(items, Nodes) else chosen
+        mask = torch.zeros(len(graphs), dtype=torch.bool, device=graphs.device)
+        mask[owner] = True
+        on_node = mask[graphs.graph_of_node]
+        node_label, edge_label = (
+            graphs.node_label[on_node],
+            graphs.edge_label[on_node[graphs.edge_source]],
+        )
+        return cls(
+            _occurring(node_label, len(coder.node_vocabulary)),
+            _occurring(edge_label, len(coder.edge_vocabulary)),
+        )
+
+    def joined(self, earlier: Seen) -> Seen:
+        """Return the labels that occur now or occurred in an earlier training."""
+        return Seen(self.nodes | earlier.nodes, self.edges | earlier.edges)
+
+    def unseen(self, graphs: Graphs) -> tuple[Tensor, Tensor]:
+        """Return the nodes and the edges of encoded ``graphs`` whose label does not occur."""
+        return _lacking(self.nodes, graphs.node_label), _lacking(self.edges, graphs.edge_label)
+
+    def check(self, coder: Coder, raw: Graphs, encoded: Graphs, unknown: str) -> None:
+        """Warn once of labels that were never seen, with their count, or raise where ``unknown="error"``."""
+        nodes, edges = self.unseen(encoded)
+        if not len(nodes) and not len(edges):
+            return
+        if unknown == "error":
+            raise UnknownLabelError(self._refusal(coder, raw, nodes, edges))
+        labels = (
+            "degrees"
+            if coder.degree_labels is not None and len(nodes) and not len(edges)
+            else "labels"
+        )
+        counts = " and ".join(
+            _count(len(part), what)
+            for part, what in ((nodes, "node"), (edges, "edge"))
+            if len(part)
+        )
+        owners = torch.unique(
+            torch.cat([raw.graph_of_node[nodes], raw.graph_of_node[raw.edge_source[edges]]])
+        )
+        graphs = "" if len(raw) == 1 else f", in {len(owners):,} of {len(raw):,} graphs"
+        warnings.warn(
+            f"the training part did not contain the {labels} of {counts}{graphs}{_named(coder, raw, nodes, edges)}; "
+            "they count for nothing in the prediction",
+            UnknownLabelWarning,
+            stacklevel=_frames_inside(),
+        )
+
+    def _refusal(self, coder: Coder, raw: Graphs, nodes: Tensor, edges: Tensor) -> str:
+        what, element = ("node", int(nodes[0])) if len(nodes) else ("edge", int(edges[0]))
+        raw = coder.relabeled(raw) if what == "node" else raw
+        label = raw.node_vocabulary[int(raw.node_label[element])] if what == "node" else None
+        label = raw.edge_vocabulary[int(raw.edge_label[element])] if what == "edge" else label
+        known = coder.node_vocabulary if what == "node" else coder.edge_vocabulary
+        marks = self.nodes if what == "node" else self.edges
+        seen = [value for value, mark in zip(known, marks.tolist(), strict=True) if mark]
+        return (
+            f"{what} {element} has the label {label!r}, which is not among the {len(seen)} of the training part: "
+            f'{preview(seen)}; set unknown="zero" to let such labels count for nothing'
+        )
+
+
+def _named(coder: Coder, raw: Graphs, nodes: Tensor, edges: Tensor) -> str:
+    """Say which labels of the users' own these nodes and edges have."""
+    values = [
+        raw.edge_vocabulary[number] for number in torch.unique(raw.edge_label[edges]).tolist()
+    ]
+    if coder.degree_labels is None and not coder.identity:
+        values = [
+            raw.node_vocabulary[number] for number in torch.unique(raw.node_label[nodes]).tolist()
+        ] + values
+    known = [value for value in values if value is not None]
+    return f" ({preview(known)})" if known else ""
+
+
+def carriers(coder: Coder, graphs: Graphs) -> csr_array:
+    """Return which labels each of the encoded graphs has: a sparse matrix, node labels in the first columns, edge labels behind."""
+    node_labels, edge_labels = len(coder.node_vocabulary), len(coder.edge_vocabulary)
+    owner = graphs.graph_of_node
+    rows = torch.cat([owner, owner[graphs.edge_source]]).cpu().numpy()
+    known = (
+        torch.cat([graphs.node_label < node_labels, graphs.edge_label < edge_labels]).cpu().numpy()
+    )
+    columns = torch.cat([graphs.node_label, graphs.edge_label + node_labels]).cpu().numpy()
+    shape = (len(graphs), node_labels + edge_labels)
+    return csr_array((np.ones(int(known.sum())), (rows[known], columns[known])), shape=shape)
+
+
+def _known(vocabulary: Vocabulary) -> Vocabulary:
+    return (
+        Vocabulary(value for value in vocabulary if value is not UNKNOWN)
+        if UNKNOWN in vocabulary
+        else vocabulary
+    )
+
+
+def _identified(graphs: Graphs) -> Graphs:
+    """Return ``graphs`` with each node's name in the place of its label and features; its number where nodes have no names."""
+    names = range(graphs.num_nodes) if graphs.node_names is None else graphs.node_names.tolist()
+    identified = graphs.with_node_labels(names)._with(node_features=None)
+    if len(identified.node_vocabulary) < graphs.num_nodes:
+        name = identified.node_vocabulary[int(torch.bincount(identified.node_label).argmax())]
+        raise EstimatorError(
+            f"several nodes have the name {name!r}, but a featureless model knows nodes by their names: give each its own, or set "
+            'node_labels="given"'
+        )
+    return identified
+
+
+def _width(features: Tensor | None) -> int:
+    return 0 if features is None else features.shape[1]
+
+
+def _occurring(labels: Tensor, size: int) -> Tensor:
+    return (torch.bincount(labels, minlength=size)[:size] > 0).cpu()
+
+
+def _lacking(seen: Tensor, labels: Tensor) -> Tensor:
+    known = torch.cat([seen, torch.zeros(1, dtype=torch.bool)]).to(labels.device)
+    return (~known[labels.clamp(max=len(seen))]).nonzero()[:, 0]
+
+
+def _frames_inside() -> int:
+    """Return the ``stacklevel`` at which a warning names the line that called the estimator."""
+    level, frame = 0, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(
+        "edgnn.models.networks"
+    ):
+        level, frame = level + 1, frame.f_back
+    return level + 1
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"

@@ -1,0 +1,74 @@
+"""New data for an exported model: graphs in the JSON that the script beside the program reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from edgnn.graphs import Graphs, Nodes
+from edgnn.io._files import Path_, atomic_file
+from edgnn.models.networks._answers import check_known
+from edgnn.models.networks._inputs import Items, graphs_of
+from edgnn.training._values import encode_value
+
+if TYPE_CHECKING:
+    from edgnn.models.networks._base import Estimator
+
+
+def write_inputs(estimator: Estimator, items: Items, path: Path_) -> None:
+    """Write graphs, or nodes with the graphs that hold them, for the ``predict.py`` of the exported estimator.
+
+    Parameters
+    ----------
+    estimator : Estimator
+        Fitted. What it could not predict is an error here.
+    items : Graphs or Nodes
+        With names, by which the script's answers are told apart.
+    path : path
+        The file; it appears when all is written.
+    """
+    estimator._coder.encode(graphs_of(items))
+    check_known(estimator, items)
+    with atomic_file(path) as stream:
+        begin = b"[\n"
+        for graph in _described(estimator, items):
+            stream.write(begin + json.dumps(graph, ensure_ascii=False).encode())
+            begin = b",\n"
+        stream.write(b"[]\n" if begin == b"[\n" else b"\n]\n")
+
+
+def plain_graph(graph: Graphs) -> dict[str, Any]:
+    """Return one graph as JSON."""
+    found: dict[str, Any] = {
+        "edges": torch.stack([graph.edge_source, graph.edge_target], dim=1).tolist(),
+        "node_labels": [encode_value(value) for value in graph.node_labels],
+        "edge_labels": [encode_value(value) for value in graph.edge_labels],
+    }
+    for name in ("node_features", "edge_features"):
+        if getattr(graph, name) is not None:
+            found[name] = getattr(graph, name).tolist()
+    return found
+
+
+def _described(estimator: Estimator, items: Items) -> Iterator[dict[str, Any]]:
+    """Yield each graph with its name, and for models of nodes the names of these and which are meant."""
+    graphs = graphs_of(items)
+    labeled = estimator._coder.relabeled(graphs) if estimator._coder.identity else graphs
+    owner, offset = graphs.graph_of_node, graphs.graph_offset
+    for number, graph in enumerate(labeled):
+        found = plain_graph(graph)
+        if graphs.graph_names is not None:
+            found = {"id": _id(graphs.graph_names[number])} | found
+        if isinstance(items, Nodes):
+            if graph.node_names is not None:
+                found["node_ids"] = [_id(name) for name in graph.node_names]
+            found["nodes"] = (items.index[owner[items.index] == number] - offset[number]).tolist()
+        yield found
+
+
+def _id(name: Any) -> Any:
+    plain = name.item() if hasattr(name, "item") else name
+    return plain if isinstance(plain, str | int | float) else str(plain)

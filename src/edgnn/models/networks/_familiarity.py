@@ -1,0 +1,129 @@
+"""Is this unlike the training data? Colors of new items that no training item has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from edgnn.graphs import Nodes
+from edgnn.models.networks._inputs import Items, graphs_of
+from edgnn.wl import signatures
+from edgnn.wl._neighborhood import Scheme
+
+_Array = np.ndarray[Any, Any]
+
+_SCHEMES: dict[str, Scheme] = {"gnn": "node", "edgnn": "separate"}
+_MOST_NODES = 5_000_000
+_PREFIX = "colors."
+
+
+@dataclass(frozen=True, eq=False)
+class Familiarity:
+    """How much of each item a model has met before, by the colors of color refinement.
+
+    A color of round t stands for all that t layers can see of a node, with ``direction="in"`` along
+    entering edges alone. One that no training item has is something that the model has to guess
+    about. Continuous features are not looked at.
+
+    Parameters
+    ----------
+    known : tuple of arrays
+        For each round from 0 on, whether the training part has the color: of every node of the
+        graphs; for models of nodes, of every item.
+    share : array
+        For each round and item, the share of its nodes whose color is known (1.0 or 0.0 for nodes).
+    first_new : array
+        For each item, the first round with a color that was never seen; −1 where all are known.
+
+    Shapes
+    ------
+    known : rounds + 1 arrays (N,) or (n,);  share : (rounds + 1, n);  first_new : (n,)
+    """
+
+    known: tuple[_Array, ...]
+    share: _Array
+    first_new: _Array
+
+
+@dataclass(frozen=True, eq=False)
+class Colors:
+    """The colors that occur among the training items: sorted hashes, one tensor per round."""
+
+    rounds: tuple[Tensor, ...]
+
+    @classmethod
+    def of(
+        cls, items: Items, learned: _Array, config: Mapping[str, Any], multiplicity: Any
+    ) -> Colors | None:
+        """Collect the colors of the learned items; of graphs so large that nobody would want to wait, nothing."""
+        if graphs_of(items).num_nodes > _MOST_NODES:
+            return None
+        chosen = items[torch.as_tensor(learned)]
+        return cls(
+            tuple(torch.unique(part).cpu() for part in _hashes(chosen, config, multiplicity))
+        )
+
+    def joined(self, earlier: Colors | None) -> Colors | None:
+        """Return the colors of now and of an earlier training."""
+        if earlier is None or len(earlier.rounds) != len(self.rounds):
+            return None
+        pairs = zip(self.rounds, earlier.rounds, strict=True)
+        return Colors(tuple(torch.unique(torch.cat(pair)) for pair in pairs))
+
+    def familiarity(
+        self, items: Items, config: Mapping[str, Any], multiplicity: Any
+    ) -> Familiarity:
+        """Compare encoded items with these colors."""
+        found = _hashes(items, config, multiplicity)
+        known = [
+            torch.isin(part.cpu(), colors) for part, colors in zip(found, self.rounds, strict=True)
+        ]
+        shares = np.stack([_share(items, part) for part in known])
+        strange = shares < 1.0
+        first_new = np.where(strange.any(axis=0), strange.argmax(axis=0), -1)
+        return Familiarity(tuple(part.numpy() for part in known), shares, first_new)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return what a run folder keeps."""
+        return {f"{_PREFIX}{number}": part for number, part in enumerate(self.rounds)}
+
+    @classmethod
+    def taken_from(cls, tensors: dict[str, Tensor]) -> Colors | None:
+        """Take the colors out of what a run folder has kept; ``None`` where it has none."""
+        taken = {name: tensors.pop(name) for name in list(tensors) if name.startswith(_PREFIX)}
+        for name, part in taken.items():
+            if part.dtype != torch.int64 or part.dim() != 1:
+                raise ValueError(
+                    f"{name} holds {part.dtype} of shape {tuple(part.shape)}, not a list of 64-bit numbers"
+                )
+        return (
+            cls(tuple(taken[f"{_PREFIX}{number}"] for number in range(len(taken))))
+            if taken
+            else None
+        )
+
+
+def _hashes(items: Items, config: Mapping[str, Any], multiplicity: Any) -> tuple[Tensor, ...]:
+    """Return hashes of the colors of all nodes of graphs, or of the nodes that are the items."""
+    scheme = _SCHEMES.get(config["conv"], "joint")
+    options = {"multiplicity": multiplicity, "direction": config["direction"]}
+    parts = signatures(graphs_of(items), config["layers"], scheme, **options)
+    return tuple(part[items.index] for part in parts) if isinstance(items, Nodes) else parts
+
+
+def _share(items: Items, known: Tensor) -> _Array:
+    if isinstance(items, Nodes):
+        return known.double().numpy()
+    graphs = items.to("cpu")
+    counts = torch.zeros(len(graphs), dtype=torch.float64).index_add_(
+        0, graphs.graph_of_node, known.double()
+    )
+    share: _Array = (
+        (counts / graphs.sizes.clamp(min=1)).where(graphs.sizes > 0, torch.ones(())).numpy()
+    )
+    return share

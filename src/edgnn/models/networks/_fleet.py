@@ -1,0 +1,236 @@
+"""From an estimator's parameters to a trained fleet, and from a fleet to numbers."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from edgnn.errors import EstimatorError
+from edgnn.graphs import Graphs
+from edgnn.models.networks._coder import Coder
+from edgnn.models.networks._inputs import Items, Level, positions_of
+from edgnn.models.networks._parameters import plain
+from edgnn.models.networks._targets import Encoding, class_weights
+from edgnn.nn import GraphModel, Inputs, LargeInputs, Model, NodeModel
+from edgnn.nn._large_inputs import input_bytes
+from edgnn.nn._model import input_options
+from edgnn.training import Settings, Targets, outputs
+from edgnn.training._group import Group
+from edgnn.training._layerwise import node_outputs
+
+#: Inputs of nodes are counted once while they take at most so many bytes.
+_LARGE = 2**30
+
+_Array = np.ndarray[Any, Any]
+OnEpoch = Callable[[Any], Any]
+
+_OF_MODEL = (
+    "layers",
+    "hidden",
+    "conv",
+    "activation",
+    "dropout",
+    "input_dropout",
+    "batch_norm",
+    "bias",
+    "embedding",
+    "edge_embedding",
+    "direction",
+    "bases",
+    "readout",
+    "include_input",
+    "head",
+)
+_OF_TRAINING = (
+    "max_epochs",
+    "batch_size",
+    "learning_rate",
+    "weight_decay",
+    "optimizer",
+    "patience",
+    "clip_norm",
+    "precision",
+)
+
+
+def model_config(
+    parameters: dict[str, Any],
+    coder: Coder,
+    encoding: Encoding,
+    inputs: Inputs | LargeInputs | None = None,
+) -> dict[str, Any]:
+    """Return the arguments of the model, without ``members``; with ``inputs``, those that depend on the graphs as well."""
+    chosen = {name: plain(parameters[name]) for name in _OF_MODEL if name in parameters}
+    if chosen["bases"] == "relations":
+        chosen["bases"] = max(
+            1, len(coder.edge_vocabulary) * (2 if chosen["direction"] == "both" else 1)
+        )
+    if (
+        coder.identity
+        and inputs is not None
+        and inputs.cells is not None
+        and not (chosen["bases"] or chosen["embedding"])
+    ):
+        chosen["cells"] = inputs.cells.keys.tolist()
+    return chosen | {
+        "node_labels": len(coder.node_vocabulary),
+        "edge_labels": len(coder.edge_vocabulary),
+        "node_features": coder.node_features,
+        "edge_features": coder.edge_features,
+        "outputs": encoding.outputs,
+        "scaled": encoding.task == "values",
+    }
+
+
+def settings_of(parameters: dict[str, Any]) -> Settings:
+    """Return how to train."""
+    chosen = {name: plain(parameters[name]) for name in _OF_TRAINING}
+    fanout = plain(parameters.get("fanout"))
+    if isinstance(fanout, list | tuple):
+        fanout = tuple(map(plain, fanout))
+    return Settings(**chosen, fanout=fanout, device=str(device_of(parameters["device"])))
+
+
+def device_of(name: Any) -> torch.device:
+    """Return the device that a parameter names; ``"auto"`` is CUDA where there is one."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except (RuntimeError, TypeError):
+        device = torch.device("meta")
+    if device.type not in ("cpu", "cuda"):
+        raise EstimatorError(
+            f"device={name!r}: choose 'cpu', 'cuda', 'cuda:1' (and so on) or 'auto'"
+        )
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise EstimatorError(
+            f"device={name!r}: torch sees no CUDA device here; choose 'cpu' or 'auto'"
+        )
+    return device
+
+
+def inputs_of(
+    graphs: Graphs, choices: Mapping[str, Any], device: str | None = None
+) -> Inputs | LargeInputs:
+    """Count what a model with these parameters reads of encoded graphs, on their device or another one.
+
+    Of graphs whose nodes have too many inputs to keep, nothing is counted yet, where the model can
+    do with some nodes at a time.
+    """
+    options: dict[str, Any] = {
+        "multiplicity": choices["multiplicity"],
+        "dtype": torch.float64 if choices["precision"] == "float64" else torch.float32,
+        "device": device_of(device or choices["device"]),
+        **input_options(choices),
+    }
+    if _some_nodes_at_a_time(choices) and input_bytes(graphs, options["dtype"]) > _LARGE:
+        del options["cells"]
+        return LargeInputs.of(graphs, **options)
+    return Inputs.of(graphs, **options)
+
+
+def _some_nodes_at_a_time(choices: Mapping[str, Any]) -> bool:
+    """Return whether a model with these parameters is for nodes, in batches, and knows them by more than their names."""
+    featureless = choices.get("cells") is not None or choices.get("node_labels") == "identity"
+    return "head" in choices and choices.get("batch_size", 1) is not None and not featureless
+
+
+def targets_of(encoding: Encoding, y: _Array, weight: _Array | None, class_weight: Any) -> Targets:
+    """Return targets as the training loop counts them."""
+    numbers = encoding.encode(y)
+    if encoding.task == "classes":
+        return Targets.classes(
+            numbers, encoding.outputs, weight, class_weights(class_weight, encoding)
+        )
+    if encoding.task == "labels":
+        class_weights(class_weight, encoding)
+        return Targets.labels(numbers, weight)
+    return Targets.values(numbers, weight)
+
+
+def raw_outputs(
+    model: Model, inputs: Inputs | LargeInputs, items: Items, group: Group | None = None
+) -> _Array:
+    """Return every member's outputs for the items: logits, or values in the users' units; of several ranks, all make this call.
+
+    Shapes
+    ------
+    → (M, n, K)
+    """
+    if group is None:
+        model.to(inputs.device)
+    found = outputs(model, inputs, positions=positions_of(items), group=group)
+    result: _Array = found.detach().double().cpu().numpy()
+    return result
+
+
+@torch.no_grad()
+def embedded(model: Any, inputs: Inputs | LargeInputs, items: Items) -> _Array:
+    """Return what the final linear map sees of the items, the members' side by side.
+
+    Shapes
+    ------
+    → (n, M · d)
+    """
+    positions = positions_of(items)
+    model.to(inputs.device).eval()
+    if positions is None:
+        chosen: Tensor = model.embed(inputs)
+    else:
+        chosen = node_outputs(model, inputs, positions, states=True)
+    beside: _Array = torch.cat(list(chosen), dim=-1).cpu().numpy()
+    return beside
+
+
+def rebuilt(
+    level: Level, config: dict[str, Any], members: int | None, weights: Mapping[str, Tensor]
+) -> Model:
+    """Return the model with these arguments and a copy of these weights, which may be another model's, or read-only."""
+    with torch.device(
+        "meta"
+    ):  # what a damaged file says about sizes takes no memory before it is known to fit the weights
+        model = (GraphModel if level == "graph" else NodeModel)(**config, members=members)
+    own = {
+        name: value.clone(memory_format=torch.contiguous_format) for name, value in weights.items()
+    }
+    model.load_state_dict(own, assign=True)
+    some = next((value for value in weights.values() if value.is_floating_point()), None)
+    return (model if some is None else model.to(some.dtype)).eval()
+
+
+class LastEpoch:
+    """A hook that remembers the last epoch and passes it on."""
+
+    def __init__(self, hook: OnEpoch | None) -> None:
+        self.hook, self.epoch = hook, None
+
+    def __call__(self, epoch: Any) -> Any:
+        """Take note of an epoch."""
+        self.epoch = epoch
+        return None if self.hook is None else self.hook(epoch)
+
+
+def reporting(hook: OnEpoch | None, verbose: int, epochs: int) -> OnEpoch | None:
+    """Return a hook that also writes a line to stderr every ``verbose`` epochs."""
+    if verbose == 0:
+        return hook
+
+    def report(epoch: Any) -> Any:
+        if epoch.number % verbose == 0 or epoch.number == epochs:
+            losses = f"training loss {_mean(epoch.train_loss):.4f}"
+            if not np.isnan(epoch.valid_loss).all():
+                losses += f", validation loss {_mean(epoch.valid_loss):.4f}"
+            sys.stderr.write(f"epoch {epoch.number} of {epochs}: {losses}\n")
+        return None if hook is None else hook(epoch)
+
+    return report
+
+
+def _mean(losses: Sequence[float]) -> float:
+    return float(np.nanmean(losses))

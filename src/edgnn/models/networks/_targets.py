@@ -1,0 +1,240 @@
+"""Targets as users have them and as the training loop counts them: classes, several labels, real values; weights of items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from edgnn._suggest import suggestion
+from edgnn.errors import EstimatorError
+
+_Array = np.ndarray[Any, Any]
+Task = Literal["classes", "labels", "values"]
+
+
+@dataclass(frozen=True, eq=False)
+class Encoding:
+    """What kind of target there is, and the values behind its numbers.
+
+    Parameters
+    ----------
+    task : {"classes", "labels", "values"}
+        One class per item, several 0/1 labels, or real values.
+    classes : array
+        The users' classes in sorted order; of several labels their numbers; empty for real values.
+    flat : bool
+        Whether real values were given as a vector.
+    outputs : int
+        Number of outputs of the model.
+    """
+
+    task: Task
+    classes: _Array
+    flat: bool
+    outputs: int
+
+    def encode(self, y: _Array) -> _Array:
+        """Return class numbers (int64), a float matrix of 0, 1 and NaN, or a float matrix of values.
+
+        Items of other classes get some number: they are never trained on.
+        """
+        if self.task != "classes":
+            return y.reshape(len(y), -1).astype(np.float64)
+        numbers = np.searchsorted(self.classes, y).clip(max=self.outputs - 1)
+        return numbers.astype(np.int64)
+
+    def same(self, other: Encoding) -> bool:
+        """Whether both number the same targets alike."""
+        shape = (self.task, self.flat, self.outputs) == (other.task, other.flat, other.outputs)
+        return (
+            shape
+            and self.classes.dtype.kind == other.classes.dtype.kind
+            and np.array_equal(self.classes, other.classes)
+        )
+
+
+def encoding_of(y: _Array, task: Task) -> Encoding:
+    """Learn the encoding of checked targets."""
+    if task == "classes":
+        classes = np.unique(y)
+        return Encoding(task, classes, True, len(classes))
+    width = 1 if y.ndim == 1 else y.shape[1]
+    return Encoding(task, np.arange(width if task == "labels" else 0), y.ndim == 1, width)
+
+
+def read_classes(y: Any, count: int, what: str) -> tuple[_Array, Task]:
+    """Check targets of a classifier: a vector of classes, or a 0/1 matrix in which NaN is missing."""
+    array = _array(y, count, what)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = _column(array)
+    if array.ndim == 2:
+        return _label_matrix(array), "labels"
+    if array.dtype.kind == "O":
+        array = _objects(array)
+    if array.dtype.kind == "f":
+        _refuse(~np.isfinite(array), array, "has the class {value}; drop items without a class")
+        _refuse(
+            array != np.round(array),
+            array,
+            "has the value {value}, which is no class: a continuous target (Unknown label type) needs a regressor",
+        )
+    if array.dtype.kind not in "biufUS" and array.dtype != object:
+        raise EstimatorError(
+            f"y has the type {array.dtype}; classes are texts, whole numbers or truth values"
+        )
+    return array, "classes"
+
+
+def read_values(y: Any, count: int, what: str) -> tuple[_Array, Task]:
+    """Check targets of a regressor: a vector or matrix of real numbers in which NaN is missing."""
+    array = _array(y, count, what)
+    if array.dtype.kind == "c":
+        raise EstimatorError(
+            "y holds complex numbers, which are not supported: Complex data not supported"
+        )
+    try:
+        values = array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise EstimatorError(f"y cannot be read as real numbers ({error})") from None
+    _refuse(
+        np.isinf(values),
+        values,
+        "has the value {value}; Input y contains infinity, and targets must be finite, or NaN where missing",
+    )
+    return values, "values"
+
+
+def read_weight(weight: Any, count: int, what: str) -> _Array | None:
+    """Check the weights of items: one finite number, 0 or more, per item."""
+    if weight is None:
+        return None
+    try:
+        values = np.asarray(weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise EstimatorError(f"sample_weight cannot be read as numbers ({error})") from None
+    if values.ndim == 0:
+        values = np.full(count, float(values))
+    if values.shape != (count,):
+        raise EstimatorError(
+            f"sample_weight has the shape {values.shape}; there are {count} {what}s: give one number for each"
+        )
+    bad = ~np.isfinite(values) | (values < 0)
+    if bad.any():
+        item = int(np.argmax(bad))
+        raise EstimatorError(
+            f"sample_weight of item {item} is {values[item]}; a weight is a finite number, 0 or more"
+        )
+    return values
+
+
+def class_weights(weight: Any, encoding: Encoding) -> Any:
+    """Return ``class_weight`` as the training loop takes it: ``None``, ``"balanced"``, or one number per class."""
+    if weight is None:
+        return None
+    if encoding.task == "labels":
+        raise EstimatorError(
+            "class_weight is for one class per item; with a matrix of labels, weigh items with sample_weight"
+        )
+    if isinstance(weight, str) and weight == "balanced":
+        return weight
+    if not isinstance(weight, Mapping):
+        raise EstimatorError(
+            f"class_weight={weight!r}: choose 'balanced', a dict of weights by class, or None"
+        )
+    known = encoding.classes.tolist()
+    for name, value in weight.items():
+        if name not in known:
+            raise EstimatorError(
+                f"class_weight names the class {name!r}, which is not among those of y: {known}{suggestion(name, known)}"
+            )
+        if isinstance(value, str) or not np.isfinite(value) or value < 0:
+            raise EstimatorError(
+                f"class_weight[{name!r}]={value!r}: a weight is a finite number, 0 or more"
+            )
+    return [float(weight.get(name, 1.0)) for name in known]
+
+
+def observed(y: _Array) -> _Array:
+    """Return which items have a target at all."""
+    if y.dtype.kind != "f":
+        return np.ones(len(y), dtype=bool)
+    missing: _Array = np.isnan(y.reshape(len(y), -1))
+    return np.asarray(~missing.all(axis=1))
+
+
+def _array(y: Any, count: int, what: str) -> _Array:
+    if y is None:
+        raise EstimatorError("this estimator requires y to be passed, but the target y is None")
+    try:
+        array = np.asarray(y.detach().cpu() if hasattr(y, "detach") else y)
+    except (TypeError, ValueError) as error:
+        raise EstimatorError(f"y cannot be read as an array ({error})") from None
+    if (
+        array.ndim == 1
+        and array.dtype.kind in "US"
+        and not all(isinstance(value, str | bytes) for value in y)
+    ):
+        array = np.array(
+            list(y), dtype=object
+        )  # numpy has made texts of what is none: a missing class, a number
+    if array.ndim not in (1, 2):
+        raise EstimatorError(
+            f"y should be a 1d array, or a matrix for several targets; got an array of shape {array.shape}"
+        )
+    if len(array) != count:
+        raise EstimatorError(
+            f"y has {len(array)} targets for {count} {what}s; there must be one for each"
+        )
+    if array.ndim == 2 and array.shape[1] == 0:
+        raise EstimatorError("y is a matrix without columns; there is nothing to learn")
+    return array
+
+
+def _column(array: _Array) -> _Array:
+    from sklearn.utils.validation import column_or_1d
+
+    flat: _Array = column_or_1d(array, warn=True)
+    return flat
+
+
+def _label_matrix(array: _Array) -> _Array:
+    try:
+        values = array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise EstimatorError(
+            "y is a matrix, so it holds one 0/1 column per label; its entries are no numbers"
+        ) from None
+    bad = ~(np.isnan(values) | (values == 0) | (values == 1))
+    if bad.any():
+        item, label = (int(part[0]) for part in np.nonzero(bad))
+        raise EstimatorError(
+            f"label {label} of item {item} is {values[item, label]}; a matrix y holds 0, 1, or NaN where missing "
+            "(real values: use a regressor)"
+        )
+    return values
+
+
+def _objects(array: _Array) -> _Array:
+    """Give objects of one plain kind the type that numpy has for it; name the item that has no class."""
+    for item, value in enumerate(array.tolist()):
+        if value is None or value != value:
+            raise EstimatorError(f"item {item} has the class {value}; drop items without a class")
+    try:
+        np.unique(array)
+    except TypeError as error:
+        raise EstimatorError(
+            f"the classes in y cannot be sorted ({error}); use one type, such as text, for all"
+        ) from None
+    kinds = {type(value) for value in array.tolist()}
+    plain = kinds <= {bool} or kinds <= {int} or kinds <= {float, int}
+    return np.array(array.tolist()) if plain else array
+
+
+def _refuse(bad: _Array, values: _Array, rule: str) -> None:
+    if bad.any():
+        place = tuple(int(part[0]) for part in np.nonzero(bad))
+        where = f"item {place[0]}" if len(place) == 1 else f"target {place[1]} of item {place[0]}"
+        raise EstimatorError(f"{where} {rule.format(value=values[place])}")

@@ -1,0 +1,147 @@
+"""Counts of parts: how often each kind of part occurs in each graph, and the kernels that come of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array
+
+from edgnn.errors import EstimatorError
+from edgnn.graphs import Graphs
+from edgnn.models.kernels._reading import Array
+from edgnn.wl._coloring import bare
+
+Features = Literal["refuse", "ignore"]
+
+
+@dataclass(frozen=True, eq=False)
+class PartCounts:
+    """How often each kind of part occurs in each graph; kinds have 64-bit codes that say what they are, whatever the graphs.
+
+    Shapes
+    ------
+    counts (G, T), code (T,) rising, group (T,), weight (T,)
+    """
+
+    counts: csr_array
+    code: Array
+    group: Array
+    weight: Array
+
+    @classmethod
+    def collect(cls, pieces: Sequence[tuple[Array, ...]], graphs: int) -> PartCounts:
+        """Add up pieces of (graph, code, group, weight, count), one entry each per graph and kind."""
+        none = (np.zeros(0, dtype=np.int64),) * 5
+        graph, code, group, weight, count = (
+            np.concatenate(part) for part in zip(none, *pieces, strict=True)
+        )
+        kinds, first, column = np.unique(code, return_index=True, return_inverse=True)
+        cells = coo_array(
+            (count.astype(np.float64), (graph, column.ravel())), shape=(graphs, len(kinds))
+        )
+        return cls(cells.tocsr(), kinds, group[first], weight[first])
+
+    def of(self, graphs: slice) -> PartCounts:
+        """Return the counts of some of the graphs."""
+        return PartCounts(self.counts[graphs], self.code, self.group, self.weight)
+
+    def summed(
+        self, other: PartCounts, groups: Sequence[int], weights: Array, normalize: bool
+    ) -> list[Array]:
+        """Return ``running_kernels`` over groups of parts, each with its weight."""
+        products = (self.products(other, group) for group in groups)
+        squares = [np.array([side.squares(group) for group in groups]) for side in (self, other)]
+        return running_kernels(products, squares[0], squares[1], weights, normalize)
+
+    def products(self, other: PartCounts, group: int) -> Array:
+        """Return, for all pairs of graphs, the sum over the kinds of a group of weight · count · count.
+
+        Shapes
+        ------
+        → (G, G of other)
+        """
+        mine, its = np.flatnonzero(self.group == group), np.flatnonzero(other.group == group)
+        if other is not self:
+            _, here, there = np.intersect1d(
+                self.code[mine], other.code[its], assume_unique=True, return_indices=True
+            )
+            mine, its = mine[here], its[there]
+        weighted = self.counts[:, mine].multiply(self.weight[mine]).tocsr()
+        product: Array = np.asarray((weighted @ other.counts[:, its].T).todense())
+        return product
+
+    def squares(self, group: int) -> Array:
+        """Return the products of every graph with itself; kinds that no other graph has count as well.
+
+        Shapes
+        ------
+        → (G,)
+        """
+        mine = np.flatnonzero(self.group == group)
+        counts = self.counts[:, mine]
+        total: Array = np.asarray(
+            counts.multiply(counts) @ self.weight[mine].astype(np.float64)
+        ).ravel()
+        return total
+
+
+def occurrences(graph: Array, code: Array, group: int) -> tuple[Array, ...]:
+    """Return (graph, code, group, weight, count) of the kinds that occur in each graph, each with the weight 1."""
+    kinds, kind = np.unique(code, return_inverse=True)
+    cells, count = np.unique(graph * max(len(kinds), 1) + kind, return_counts=True)
+    graph, code = cells // max(len(kinds), 1), kinds[cells % max(len(kinds), 1)]
+    return graph, code, np.full(len(cells), group), np.ones(len(cells), dtype=np.int64), count
+
+
+def running_kernels(
+    products: Iterable[Array], rows: Array, columns: Array, weights: Array, normalize: bool
+) -> list[Array]:
+    """Return the first product, the sum of the first two, and so on, each product times its weight.
+
+    Parameters
+    ----------
+    products : iterable of array
+        Values of all pairs.
+    rows, columns : array
+        Values of every item with itself, product by product.
+    weights : array
+        One number per product.
+    normalize : bool
+        Whether to divide by the lengths, so that an item has 1 with itself; one that has no parts
+        has 0 with all.
+
+    Shapes
+    ------
+    products S × (n, m), rows (S, n), columns (S, m), weights (S,) → S × (n, m)
+    """
+    kernels: list[Array] = []
+    total: Array = np.zeros((rows.shape[1], columns.shape[1]))
+    lengths = [
+        np.sqrt(np.cumsum(weights[:, None] * squares, axis=0)) for squares in (rows, columns)
+    ]
+    for step, product in enumerate(products):
+        total = total + weights[step] * product
+        scale = np.outer(lengths[0][step], lengths[1][step])
+        kernels.append(
+            np.divide(total, scale, out=np.zeros_like(total), where=scale > 0)
+            if normalize
+            else total
+        )
+    return kernels
+
+
+def labels_only(graphs: Graphs, features: Features) -> Graphs:
+    """Return the graphs with nothing but their labels; refuse continuous features unless they are to be ignored."""
+    if features not in ("refuse", "ignore"):
+        raise EstimatorError(f"features={features!r}: choose 'refuse' or 'ignore'")
+    if features == "refuse" and (
+        graphs.node_features is not None or graphs.edge_features is not None
+    ):
+        raise EstimatorError(
+            "these graphs have continuous features, which this kernel does not look at: turn them into labels with "
+            'edgnn.wl.Discretizer, or pass features="ignore"'
+        )
+    return bare(graphs).to("cpu")

@@ -1,0 +1,124 @@
+"""WLShortestPathClassifier: the Weisfeiler–Lehman shortest-path kernel (WLSP) with a support vector machine."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from edgnn.graphs import Graphs
+from edgnn.models.kernels._classifier import KernelClassifier
+from edgnn.models.kernels._reading import Array, candidates, flag
+from edgnn.models.kernels._solvers import Solver, SVMSolver
+from edgnn.models.networks._inputs import Items, Level, graphs_of
+from edgnn.models.rivals import _grakel
+from edgnn.models.rivals._grakel import Backend, check_backend
+from edgnn.models.rivals._part_counts import Features, PartCounts, labels_only
+from edgnn.models.rivals._shortest_paths import path_counts
+from edgnn.wl._coloring import Coloring, refine
+
+_DEEPEST = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class _Counted:
+    """Graphs as counts of colored paths, and the colors that the counts follow."""
+
+    counts: PartCounts
+    coloring: Coloring
+
+
+class WLShortestPathClassifier(KernelClassifier):
+    r"""The Weisfeiler–Lehman shortest-path kernel (Shervashidze et al., JMLR 2011) with a support vector machine.
+
+    .. math:: K_h(G, H) = \sum_{t=0}^{h} \sum_{a, d, b} c^t_G(a, d, b) \, c^t_H(a, d, b)
+
+    where :math:`c^t_G(a, d, b)` counts the ordered pairs of different nodes that have the colors a
+    and b after t rounds of refinement and a shortest path of d edges between them. The kernel knows
+    no directions, no parallel edges and no edge labels. The values are those of GraKeL's
+    ``WeisfeilerLehman`` over ``ShortestPath``, for all depths at the cost of the largest.
+
+    Parameters
+    ----------
+    depths : int or sequence of int
+        Number of rounds h; of several candidates one is chosen inside the training part.
+    normalize : bool
+        Divide by the lengths, so that a graph that has paths has similarity 1 with itself.
+    C : sequence of float
+        Candidates for the strength of the support vector machine, rising; chosen inside the
+        training part.
+    folds : int
+        Number of inner folds that choose.
+    backend : {"edgnn", "grakel"}
+        What computes the kernel.
+    features : {"refuse", "ignore"}
+        What to do with graphs that have continuous features, which the kernel does not look at.
+    n_jobs : int, optional
+        Splits that are worked on at once, in threads; default: one.
+    random_state : int, RandomState or None
+        What inner folds follow from.
+
+    Attributes
+    ----------
+    classes_ : array
+        The classes, sorted.
+    chosen_ : dict
+        ``kernel`` (the depth), ``C`` and ``inner_accuracy`` of the choice.
+    """
+
+    _levels: ClassVar[tuple[Level, ...]] = ("graph",)
+
+    def __init__(
+        self,
+        depths: int | Sequence[int] = (0, 1, 2, 3, 4, 5),
+        *,
+        normalize: bool = True,
+        C: Sequence[float] = SVMSolver.C,
+        folds: int = SVMSolver.folds,
+        backend: Backend = "edgnn",
+        features: Features = "refuse",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.depths = depths
+        self.normalize = normalize
+        self.C = C
+        self.folds = folds
+        self.backend = backend
+        self.features = features
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _represent(self, items: Items, reference: Any = None) -> Any:
+        graphs = labels_only(graphs_of(items), self.features)
+        if check_backend(self.backend) == "grakel":
+            return graphs
+        if reference is None:
+            coloring = refine(graphs, candidates(self.depths, "depths", 0, _DEEPEST)[-1], "node")
+        else:
+            coloring = reference.coloring.extend(graphs)
+        return _Counted(path_counts(coloring), coloring)
+
+    def _kernels(self, rows: Any, columns: Any) -> dict[Hashable, Array]:
+        depths = candidates(self.depths, "depths", 0, _DEEPEST)
+        rounds = range(depths[-1] + 1)
+        if isinstance(rows, _Counted):
+            mine, its = rows.counts, columns.counts
+        else:
+            mine, its = _by_grakel(rows, columns, depths[-1])
+        kernels = mine.summed(its, rounds, np.ones(len(rounds)), flag(self.normalize, "normalize"))
+        return {depth: kernels[depth] for depth in depths}
+
+    def _solver(self) -> Solver:
+        return SVMSolver.checked(self.C, self.folds)
+
+
+def _by_grakel(rows: Graphs, columns: Graphs, depth: int) -> tuple[PartCounts, PartCounts]:
+    """Count the paths of both together, since GraKeL's colors mean nothing beyond one call."""
+    if rows is columns:
+        counts = _grakel.path_counts(rows, depth)
+        return counts, counts
+    both = _grakel.path_counts(Graphs.concat([rows, columns]), depth)
+    return both.of(slice(0, len(rows))), both.of(slice(len(rows), None))

@@ -1,0 +1,187 @@
+"""Sums over neighbors with weights of their relation: pairs (relation, node) first, then one product per relation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from edgnn.graphs._relations import Relations
+from edgnn.nn.ops._row_sum import sparse_product
+
+#: Pairs are worked on in pieces whose states take about so many bytes: less than what is fetched
+#: from the system anew at every use.
+_PIECE_BYTES = {"cpu": 2**24, "cuda": 2**28}
+#: Pieces have at least so many pairs per relation, or products would be too small.
+_PIECE_ROWS = 512
+
+
+def relational_product(
+    x: Tensor, weight: Tensor, relations: Relations, *, mean: bool = False
+) -> Tensor:
+    r"""Return :math:`y_v = \sum_r \sum_{u \in N_r(v)} x_u W_r`, or with ``mean`` the average over each :math:`N_r(v)`.
+
+    Differentiable once, by ``x`` and ``weight``; the same call gives the same bits. The backward
+    pass is the same sum over reversed edges, so nothing is kept between the two but ``x`` and
+    ``weight``, and nothing is as large as the edges: pairs are worked on in pieces.
+
+    Parameters
+    ----------
+    x : Tensor
+        States, one row for each column of ``relations.gather``.
+    weight : Tensor
+        :math:`W_r` for every relation.
+    relations : Relations
+        By target.
+
+    Shapes
+    ------
+    x (C, d), weight (R, d, k) → (N, k);  x (M, C, d) or (C, d), weight (M, R, d, k) → (M, N, k), where all members share the
+    relations, or these have a block for each
+    """
+    kind = x.device.type
+    if torch.is_autocast_enabled(kind) and x.dtype != torch.float64:
+        x, weight = (part.to(torch.get_autocast_dtype(kind)) for part in (x, weight))
+    if mean:
+        relations = relations.averaged(torch.float64 if x.dtype == torch.float64 else torch.float32)
+    if x.dim() + 1 == weight.dim():
+        return _apply(x, weight, relations)
+    members, groups, width, out_width = (
+        weight.shape
+    )  # shared states are gathered once and multiplied with all members' weights
+    side_by_side = weight.permute(1, 2, 0, 3).reshape(groups, width, members * out_width)
+    together = _apply(x, side_by_side, relations)
+    return together.view(-1, members, out_width).transpose(0, 1).contiguous()
+
+
+def _apply(x: Tensor, weight: Tensor, relations: Relations) -> Tensor:
+    product: Tensor = _RelationalProduct.apply(x, weight, relations)  # type: ignore[no-untyped-call]
+    return product
+
+
+class _RelationalProduct(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, relations: Relations) -> Tensor:
+        x = x.contiguous()
+        ctx.save_for_backward(x, weight)
+        ctx.relations = relations
+        out = _empty_rows(x, weight, relations)
+        for first, piece in _pieces(relations, x, weight):
+            _put(
+                out,
+                first,
+                sparse_product(piece.spread, _sent(piece, x, weight, _received(piece, x))),
+            )
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
+        """Sum over reversed edges: where s is what u gets back over r, x' adds up s W_r^T, and W_r' adds up x_u^T s."""
+        x, weight = ctx.saved_tensors
+        of_x, of_weight = ctx.needs_input_grad[:2]
+        relations, grad = ctx.relations.turned, grads[0].contiguous()
+        half = relations.num_relations // 2 if relations.mirrored else 0
+        weight_t = (weight.roll(half, -3) if half else weight).mT
+        x_grad = _empty_rows(grad, weight_t, relations) if of_x else None
+        total_type = torch.float64 if x.dtype == torch.float64 else torch.float32
+        weight_grad = (
+            torch.zeros(weight.shape, dtype=total_type, device=weight.device) if of_weight else None
+        )
+        for first, piece in _pieces(relations, grad, weight_t):
+            received = _received(piece, grad)
+            if weight_grad is not None:
+                _add_outer(weight_grad, piece, x, first, grad, received)
+            if x_grad is not None:
+                _put(
+                    x_grad,
+                    first,
+                    sparse_product(piece.spread, _sent(piece, grad, weight_t, received)),
+                )
+        if weight_grad is not None:
+            weight_grad = (weight_grad.roll(-half, -3) if half else weight_grad).to(weight.dtype)
+        return x_grad, weight_grad, None
+
+
+def _empty_rows(x: Tensor, weight: Tensor, relations: Relations) -> Tensor:
+    """Return room for the result, zeros where no piece will fill it."""
+    make = x.new_empty if relations.offset[-1] else x.new_zeros
+    return make(
+        *x.shape[:-2], relations.spread.shape[0] // relations.spread.blocks, weight.shape[-1]
+    )
+
+
+def _pieces(relations: Relations, x: Tensor, weight: Tensor) -> tuple[tuple[int, Relations], ...]:
+    """Cut relations into pieces of bounded size; powers of two, so that layers of various widths share them."""
+    if not relations.offset[-1]:
+        return ()
+    members = len(x) if x.dim() == 3 else 1
+    pairs = _PIECE_BYTES[x.device.type] // (members * max(weight.shape[-2:]) * x.element_size())
+    return relations.in_pieces(
+        1 << max(pairs, _PIECE_ROWS * relations.num_relations).bit_length() - 1
+    )
+
+
+def _put(out: Tensor, first: int, part: Tensor) -> None:
+    out[..., first : first + part.shape[-2], :] = part
+
+
+def _on_device(x: Tensor) -> bool:
+    """Whether the kernels for devices are used; they have no float64."""
+    return x.device.type == "cuda" and x.dtype != torch.float64
+
+
+def _received(piece: Relations, x: Tensor) -> Tensor | None:
+    """Add up states per pair, unless kernels do that themselves."""
+    if _on_device(x):
+        from edgnn.nn.ops._grouped_triton import gathers_itself
+
+        if gathers_itself(piece):
+            return None
+    return sparse_product(piece.gather, x)
+
+
+def _sent(piece: Relations, x: Tensor, weight: Tensor, received: Tensor | None) -> Tensor:
+    """Multiply each pair with the weights of its relation."""
+    if _on_device(x):
+        from edgnn.nn.ops._grouped_triton import grouped_product
+
+        return grouped_product(piece, x, weight, received)
+    assert received is not None
+    sent = received.new_empty(*received.shape[:-1], weight.shape[-1])
+    for relation, rows in _by_relation(piece):
+        torch.matmul(received[..., rows, :], weight[..., relation, :, :], out=sent[..., rows, :])
+    return sent
+
+
+def _add_outer(
+    total: Tensor, piece: Relations, x: Tensor, first: int, grad: Tensor, received: Tensor | None
+) -> None:
+    """Add, per relation, the products of the pairs' own states with what they received."""
+    if _on_device(x):
+        from edgnn.nn.ops._grouped_triton import add_grouped_outer
+
+        add_grouped_outer(total, piece, x, first, grad, received)
+        return
+    assert received is not None
+    nodes = x.flatten(0, -2) if piece.gather.blocks > 1 else x[..., first:, :]
+    own_t = nodes.index_select(-2, piece.owner).view(*received.shape[:-1], -1).mT
+    for relation, rows in _by_relation(piece):
+        part = total[..., relation, :, :]
+        if part.dim() == 2 and part.dtype == x.dtype:
+            part.addmm_(own_t[:, rows], received[rows])
+        else:
+            part += own_t[..., rows] @ received[..., rows, :]
+
+
+def _by_relation(piece: Relations) -> Iterator[tuple[int, slice]]:
+    """Return the rows of each relation that has any."""
+    return (
+        (relation, slice(*ends))
+        for relation, ends in enumerate(pairwise(piece.offset))
+        if ends[0] < ends[1]
+    )

@@ -1,0 +1,226 @@
+"""The nodes, lines and names of a digraph whose parts are shaded."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from edgnn.graphs import Graphs
+from edgnn.report.draw._names import codes, label_text
+from edgnn.report.draw._shade import AGAINST, DASHES, FOR, GROUND, Shade, clean, signed
+from edgnn.report.draw._svg import CHARACTER, RADIUS, Line, curve, cut
+
+_Array = np.ndarray[Any, Any]
+LONGEST_LABEL, MOST_LABELED = 14, 90
+_LONGEST_NAME = 22
+_GROUND = f'stroke="{GROUND}" style="stroke:var(--ground,{GROUND})"'
+_HALO = f'{_GROUND} stroke-width="3" paint-order="stroke" stroke-linejoin="round"'
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """What is drawn: a graph or a part of one, with what belongs to its nodes and edges."""
+
+    graph: Graphs
+    nodes: _Array
+    edges: _Array
+    texts: list[str]
+    numbers: list[int]
+    node: int | None
+    rings: frozenset[int]
+    outlined: frozenset[int]
+
+    @cached_property
+    def labels(self) -> list[Any]:
+        """The users' own label of every node."""
+        return self.graph.node_labels
+
+    @cached_property
+    def degrees(self) -> _Array:
+        """How many ends of edges every node has."""
+        ends = np.concatenate(
+            [self.graph.edge_source.cpu().numpy(), self.graph.edge_target.cpu().numpy()]
+        )
+        return np.bincount(ends, minlength=self.graph.num_nodes)
+
+    @cached_property
+    def codes(self) -> dict[Any, str]:
+        """What stands in the circles for every node label; nothing where nodes have none."""
+        return (
+            {} if self.graph.node_vocabulary.constant else codes(list(dict.fromkeys(self.labels)))
+        )
+
+    def part(self, chosen: list[int]) -> Shown:
+        """Return the part on some of the nodes."""
+        ends = (self.graph.edge_source.cpu().numpy(), self.graph.edge_target.cpu().numpy())
+        kept = np.flatnonzero(np.isin(ends[0], chosen) & np.isin(ends[1], chosen))
+        place = {old: new for new, old in enumerate(chosen)}
+        return Shown(
+            self.graph.induced(chosen),
+            self.nodes[chosen],
+            self.edges[kept],
+            [self.texts[old] for old in chosen],
+            [self.numbers[old] for old in chosen],
+            None if self.node is None else place[self.node],
+            frozenset(place[old] for old in self.rings if old in place),
+            frozenset(new for new, old in enumerate(kept.tolist()) if old in self.outlined),
+        )
+
+    def told(self, number: int) -> str:
+        """Return all that is known of a node: what it is called, its name, its label, what it contributes."""
+        names, label = self.graph.node_names, self.labels[number]
+        whole = f"node {self.numbers[number]}" if names is None else str(names[number])
+        text = self.texts[number]
+        called = f"{text} ({whole})" if text and text not in whole else whole
+        kind = "" if label is None else f", {label_text(label)}"
+        score = self.nodes[number]
+        return f"{called}{kind}" + ("" if math.isnan(score) else f": {signed(score)}")
+
+    def score(self, line: Line) -> float:
+        """Return the contribution of a line: the stronger one where it stands for two edges."""
+        known = [score for score in self.edges[list(line.edges)].tolist() if not math.isnan(score)]
+        return max(known, key=abs, default=math.nan)
+
+    def told_line(self, line: Line) -> str:
+        """Return all that is known of a line: its label, what it joins, what it contributes."""
+        ends = [
+            self.texts[end] or f"node {self.numbers[end]}" for end in (line.source, line.target)
+        ]
+        label, score = "" if line.label is None else f"{line.label}, ", self.score(line)
+        whole = f"{label}{(' → ' if line.arrow else ' – ').join(ends)}"
+        return whole if math.isnan(score) else f"{whole}: {signed(score)}"
+
+
+@dataclass(frozen=True)
+class Name:
+    """A text beside a node."""
+
+    x: float
+    y: float
+    text: str
+    anchor: str
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Where it begins and ends, from left to right."""
+        width = len(self.text) * CHARACTER
+        start = self.x - {"start": 0.0, "middle": width / 2, "end": width}[self.anchor]
+        return start, start + width
+
+    def svg(self) -> str:
+        """Return the element."""
+        place = f'x="{self.x:.1f}" y="{self.y:.1f}" dy=".35em" text-anchor="{self.anchor}"'
+        return f'<text {place} font-size="11" class="name" pointer-events="none" {_HALO}>{clean(self.text)}</text>'
+
+
+def names_beside(shown: Shown, points: _Array) -> list[Name]:
+    """Return the texts beside the nodes, on the side that is away from their neighbors."""
+    middle, count = np.zeros_like(points), np.zeros(len(points))
+    ends = (shown.graph.edge_source.cpu().numpy(), shown.graph.edge_target.cpu().numpy())
+    for one, other in (ends, ends[::-1]):
+        np.add.at(middle, one, points[other])
+        np.add.at(count, one, 1)
+    found = []
+    for number, text in enumerate(shown.texts):
+        if not text:
+            continue
+        away = (
+            points[number] - middle[number] / count[number]
+            if count[number]
+            else np.array([0.0, 1.0])
+        )
+        length = float(np.linalg.norm(away))
+        x, y = points[number]
+        short = cut(text, _LONGEST_NAME)
+        if length > 1 and abs(away[0]) > 0.4 * length:
+            side = 1 if away[0] > 0 else -1
+            found.append(Name(x + side * (RADIUS + 5), y, short, "start" if side > 0 else "end"))
+        else:
+            found.append(Name(x, y + (RADIUS + 9) * (-1 if away[1] < 0 else 1), short, "middle"))
+    return found
+
+
+def draw_line(line: Line, shown: Shown, points: _Array, shade: Shade) -> list[str]:
+    """Return a line and its tip."""
+    score = shown.score(line)
+    strength = shade.strength(score)
+    width, drawn = 1.3 + 3.7 * strength, curve(line, points, gap=4)
+    color = "currentColor" if not shade.opacity(score) else FOR if score > 0 else AGAINST
+    opacity = 0.4 if color == "currentColor" else 0.35 + 0.65 * strength
+    dashes = f' stroke-dasharray="{DASHES}"' if color == AGAINST else ""
+    paint = f'stroke="{color}" stroke-opacity="{opacity:.2f}" stroke-width="{width:.1f}"{dashes}'
+    path, parts = f'<path d="{drawn.path}" fill="none"', []
+    if shown.outlined.intersection(line.edges):
+        parts.append(f'{path} stroke="currentColor" stroke-width="{width + 6:.1f}" class="mark"/>')
+        parts.append(f'{path} {_GROUND} stroke-width="{width + 3:.1f}"/>')
+    parts.append(
+        f'{path} class="edge" {paint}><title>{clean(shown.told_line(line))}</title></path>'
+    )
+    if line.arrow:
+        parts.append(
+            _tip(
+                drawn.tip,
+                drawn.before,
+                5 + 1.5 * width,
+                f'fill="{color}" fill-opacity="{opacity:.2f}"',
+            )
+        )
+    return parts
+
+
+def draw_label(line: Line, shown: Shown, points: _Array) -> list[str]:
+    """Return the label of a line; nothing where it has none, or where there are so many that none could be read."""
+    if line.label is None or shown.graph.num_edges > MOST_LABELED:
+        return []
+    spot = curve(line, points, gap=4).spot
+    few, many = sorted((line.source, line.target), key=lambda end: int(shown.degrees[end]))
+    if shown.degrees[many] > shown.degrees[few] + 2:
+        spot = spot + 0.3 * (points[few] - spot)  # away from where many lines meet
+    x, y = spot
+    text = clean(cut(label_text(line.label), LONGEST_LABEL))
+    place = f'x="{x:.1f}" y="{y:.1f}" dy=".35em" font-size="10" text-anchor="middle"'
+    return [
+        f'<text {place} class="edge-label" {_HALO}>{text}<title>{clean(shown.told_line(line))}</title></text>'
+    ]
+
+
+def _tip(tip: _Array, before: _Array, size: float, paint: str) -> str:
+    along = (tip - before) / max(float(np.linalg.norm(tip - before)), 1e-9)
+    across = np.array([-along[1], along[0]]) * size * 0.5
+    corners = (
+        tip + along * 4,
+        tip - along * (size - 4) + across,
+        tip - along * (size - 4) - across,
+    )
+    return f'<path d="M{" L".join(f"{x:.1f},{y:.1f}" for x, y in corners)}Z" class="tip" {paint}/>'
+
+
+def draw_node(number: int, shown: Shown, points: _Array, shade: Shade) -> list[str]:
+    """Return a node: a circle with the code of its label, a ring around the one that is explained, outlines around marked ones."""
+    x, y = points[number]
+    at = f'cx="{x:.1f}" cy="{y:.1f}"'
+    ground = f'fill="{GROUND}" style="fill:var(--ground,{GROUND})" stroke="currentColor" stroke-opacity=".45"'
+    parts = [
+        f"<g><title>{clean(shown.told(number))}</title>",
+        f'<circle {at} r="{RADIUS}" {ground} class="node"/>',
+    ]
+    if shade.opacity(shown.nodes[number]):
+        parts.append(f'<circle {at} r="{RADIUS}" class="shade" {shade.halo(shown.nodes[number])}/>')
+    if number == shown.node:
+        parts.append(
+            f'<circle {at} r="{RADIUS + 4}" fill="none" stroke="currentColor" stroke-width="2" class="explained"/>'
+        )
+    if number in shown.rings:
+        parts.append(
+            f'<circle {at} r="{RADIUS + 2.5}" fill="none" stroke="currentColor" stroke-width="1.6" class="mark"/>'
+        )
+    if shown.codes:
+        code = clean(shown.codes[shown.labels[number]])
+        parts.append(
+            f'<text x="{x:.1f}" y="{y:.1f}" dy=".35em" text-anchor="middle" font-size="11">{code}</text>'
+        )
+    return [*parts, "</g>"]

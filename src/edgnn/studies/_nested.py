@@ -1,0 +1,194 @@
+"""Nested: settings chosen inside the training part of every split, and what each candidate gave."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from edgnn.errors import EvaluationError
+from edgnn.evaluation import Evaluation
+from edgnn.evaluation._targets import encode
+
+_TOLD = ("valid_loss", "best_epoch", "training_accuracy")
+
+
+class Nested:
+    """Several candidates in the place of one model: every split is answered by the one with the lowest validation loss.
+
+    All candidates are trained on all splits; the choice sees the validation part alone. Of equal
+    losses the first wins. What every candidate predicts is kept under ``chosen["candidates"]`` of
+    each split, so that the search can be told afterwards; see :func:`search_table`.
+
+    Parameters
+    ----------
+    candidates : mapping
+        Estimators with ``predict_splits`` whose answers have a ``"valid_loss"``, by name, the
+        simplest first.
+    """
+
+    def __init__(self, candidates: Mapping[str, Any]) -> None:
+        if not candidates:
+            raise EvaluationError("there are no candidates to choose from; give at least one")
+        self.candidates = dict(candidates)
+
+    @classmethod
+    def over(
+        cls,
+        kind: Callable[..., Any],
+        parameters: Mapping[str, Any],
+        grid: Iterable[Mapping[str, Any]],
+    ) -> Nested:
+        """Return the candidates of a grid, named by what they vary, such as ``"layers=2, hidden=64"``.
+
+        Parameters
+        ----------
+        kind : class
+            Of the estimators.
+        parameters : mapping
+            What they share; a grid's value comes first.
+        grid : iterable of mapping
+            What each of them has for itself, from :func:`search_grid`.
+        """
+        return cls(
+            {
+                ", ".join(f"{key}={value}" for key, value in own.items()): kind(
+                    **{**parameters, **own}
+                )
+                for own in grid
+            }
+        )
+
+    @property
+    def max_epochs(self) -> int:
+        """Most epochs of all candidates, one after the other."""
+        return sum(getattr(candidate, "max_epochs", 0) for candidate in self.candidates.values())
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters that all candidates share, and under ``"candidates"`` those in which they differ."""
+        given = {
+            name: candidate.get_params(deep=deep) for name, candidate in self.candidates.items()
+        }
+        first = next(iter(given.values()))
+        shared = {
+            key: value
+            for key, value in first.items()
+            if all(_same(own.get(key), value) for own in given.values())
+        }
+        own = {
+            name: {key: value for key, value in found.items() if key not in shared}
+            for name, found in given.items()
+        }
+        return shared | {"candidates": own}
+
+    def __sklearn_tags__(self) -> Any:
+        return next(iter(self.candidates.values())).__sklearn_tags__()
+
+    def predict_splits(
+        self,
+        X: Any,
+        y: Any,
+        splits: Iterable[Any],
+        *,
+        sample_weight: Any = None,
+        on_epoch: Callable[[Any], Any] | None = None,
+    ) -> list[dict[str, Any]]:
+        """Train every candidate on every split and return the answers of the chosen ones.
+
+        Parameters
+        ----------
+        X, y, splits, sample_weight
+            As the candidates take them.
+        on_epoch : callable, optional
+            Called after every epoch of a candidate's fleet, epochs being counted through all
+            candidates.
+
+        Returns
+        -------
+        list of dict
+            The chosen candidate's answer for each split, with ``"chosen"``: the ``"candidate"``,
+            its ``"best_epoch"`` and ``"valid_loss"``, and under ``"candidates"`` what each had and
+            predicts.
+        """
+        parts, done = list(splits), 0
+        answers: dict[str, Sequence[Mapping[str, Any]]] = {}
+        for name, candidate in self.candidates.items():
+            options: dict[str, Any] = (
+                {} if sample_weight is None else {"sample_weight": sample_weight}
+            )
+            if on_epoch is not None:
+                options["on_epoch"] = _counted_from(done, on_epoch)
+            answers[name] = candidate.predict_splits(X, y, parts, **options)
+            done += getattr(candidate, "max_epochs", 0)
+        return [
+            _chosen(parts[place], {name: found[place] for name, found in answers.items()})
+            for place in range(len(parts))
+        ]
+
+
+def search_table(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """Return one row per candidate of a nested evaluation, in the order of the search.
+
+    Each has ``candidate``, ``chosen`` (in how many splits), and as means over splits
+    ``valid_loss``, ``training_accuracy`` and ``accuracy``, that of its predictions for the test
+    parts, which no choice has seen.
+    """
+    told = [outcome.chosen or {} for outcome in evaluation.outcomes]
+    if evaluation.task != "classes" or not all("candidates" in chosen for chosen in told):
+        raise EvaluationError(
+            "this evaluation is no search: its splits hold no candidates; evaluate Nested on classes"
+        )
+    rows = []
+    for name in told[0]["candidates"]:
+        found = [chosen["candidates"][name] for chosen in told]
+        rows.append(
+            {
+                "candidate": name,
+                "chosen": sum(chosen["candidate"] == name for chosen in told),
+                "valid_loss": float(np.mean([np.mean(one["valid_loss"]) for one in found])),
+                "training_accuracy": float(np.mean([one["training_accuracy"] for one in found])),
+                "accuracy": float(
+                    np.mean(
+                        [
+                            _accuracy(evaluation, place, one["prediction"])
+                            for place, one in enumerate(found)
+                        ]
+                    )
+                ),
+            }
+        )
+    return rows
+
+
+def _chosen(split: Any, answers: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    for name, answer in answers.items():
+        if "valid_loss" not in answer:
+            raise EvaluationError(
+                f"{split}: the candidate {name!r} has no validation loss to be chosen by; give a validation part"
+            )
+    losses = {name: float(np.mean(answer["valid_loss"])) for name, answer in answers.items()}
+    best = min(losses, key=lambda name: math.inf if math.isnan(losses[name]) else losses[name])
+    candidates = {
+        name: {key: answer[key] for key in _TOLD if key in answer}
+        | {"prediction": np.asarray(answer["prediction"]).tolist()}
+        for name, answer in answers.items()
+    }
+    told = {key: answers[best][key] for key in ("best_epoch", "valid_loss") if key in answers[best]}
+    return {**answers[best], "chosen": {"candidate": best, **told, "candidates": candidates}}
+
+
+def _accuracy(evaluation: Evaluation, place: int, prediction: Sequence[Any]) -> float:
+    truth = evaluation.truth[evaluation.splits[place].test]
+    right = encode(np.asarray(prediction), evaluation.classes, "prediction") == truth
+    return float(right[truth >= 0].mean())
+
+
+def _counted_from(done: int, on_epoch: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda epoch: on_epoch(replace(epoch, number=done + epoch.number))
+
+
+def _same(one: Any, two: Any) -> bool:
+    return one is two or (type(one) is type(two) and bool(np.all(one == two)))

@@ -1,0 +1,109 @@
+"""The end of a training: what its model says of the part it is judged on, and how good that is, into the run folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from edgnn.evaluation import Evaluation
+from edgnn.evaluation._targets import Task, target_array, task_of
+from edgnn.graphs import Graphs, Nodes
+from edgnn.io.datasets import Dataset
+from edgnn.studies._judge import judged
+from edgnn.training import RunFolder
+from edgnn.training._run_folder import CHECKPOINT, METRICS, PREDICTIONS
+
+if TYPE_CHECKING:
+    from edgnn.models import Estimator
+    from edgnn.models.networks._session import Answer
+
+
+def items_of(data: Dataset) -> Graphs | Nodes:
+    """Return what the targets belong to."""
+    return data.graphs if data.nodes is None else data.nodes
+
+
+def task_of_dataset(data: Dataset) -> Task:
+    """Return what the targets are: one class per item, several labels, or values."""
+    return task_of(target_array(data.targets))
+
+
+def finish_run(run: RunFolder, estimator: Estimator, data: Dataset, answer: Answer) -> Evaluation:
+    """Write ``predictions.csv`` and ``metrics.json`` of a trained model; with them the run is finished.
+
+    Parameters
+    ----------
+    run : RunFolder
+        Of the training, locked.
+    estimator : Estimator
+        Fitted.
+    data : Dataset
+        All items.
+    answer : Answer
+        What ``train_run`` returned.
+    """
+    y = target_array(data.targets)
+    evaluation = judged(
+        task_of_dataset(data), y[answer.known], y[answer.items], answer.values, data.class_names
+    )
+    run.write_rows(PREDICTIONS, _columns(run, estimator, data, answer))
+    run.write_json(
+        METRICS, _metrics(estimator, answer, evaluation, run.config.get("target_names", ()))
+    )
+    run.remove(CHECKPOINT)
+    return evaluation
+
+
+def called(names: Sequence[str], place: int) -> str:
+    """Return the name of one of several targets; its number where it has none."""
+    return str(names[place]) if place < len(names) else str(place)
+
+
+def _columns(
+    run: RunFolder, estimator: Estimator, data: Dataset, answer: Answer
+) -> dict[str, list[Any]]:
+    from edgnn.models.networks._answers import (
+        Predictions,
+        identities,
+        prediction_columns,
+        target_columns,
+    )
+
+    assert data.targets is not None
+    names = {"class_names": data.class_names, "target_names": run.config.get("target_names", ())}
+    named = {
+        name: [values[item] for item in answer.items]
+        for name, values in identities(items_of(data)).items()
+    }
+    found = Predictions(answer.values["prediction"], answer.values["probability"])
+    return (
+        named
+        | {"part": [answer.part] * len(answer.items)}
+        | target_columns(estimator, data.targets[answer.items], **names)
+        | prediction_columns(estimator, found, **names)
+    )
+
+
+def _metrics(
+    estimator: Estimator, answer: Answer, evaluation: Evaluation, names: Sequence[str]
+) -> dict[str, Any]:
+    summaries = {name: evaluation[name] for name in evaluation.metrics}
+    each = {
+        called(names, place): {name: one[name].mean for name in one.metrics}
+        for place, one in enumerate(evaluation.by_target)
+    }
+    return {
+        "part": answer.part,
+        "items": len(answer.items),
+        "trained_on": len(answer.train),
+        "validated_on": len(answer.valid),
+        "without_target": answer.lacking,
+        "metrics": {name: summary.mean for name, summary in summaries.items()},
+        "majority": {name: summary.majority for name, summary in summaries.items()},
+        **({"by_target": each} if each else {}),
+        "classes": list(evaluation.class_names),
+        "confusion": evaluation.confusion,
+        "epochs": len(estimator.history_),
+        "best_epoch": estimator.best_epoch_,
+        "seconds": sum(row["seconds"] for row in estimator.history_),
+    }

@@ -1,0 +1,155 @@
+"""The files of a study: signed, written all or nothing, under one lock."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import edgnn
+from edgnn.errors import FormatError, StudyError
+from edgnn.io._files import atomic_file
+from edgnn.training._values import from_json, to_json
+
+STUDY, LOCK = "study.json", ".edgnn.lock"
+
+_CONTENT = {LOCK, "cells", "tables", "predictions", "report.html"}
+_UNFINISHED = re.compile(r"\.[A-Za-z0-9_][A-Za-z0-9_.-]*\.(json|csv|md|html)\.[a-z0-9_]{8}")
+_SIGNED = re.compile(rb'\{"sha256": "([0-9a-f]{64})",\n')
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+def make_study_folder(place: Path) -> bool:
+    """Make the folder where it is missing; return whether it still has to become a study."""
+    with writing(place, "create"):
+        if not place.exists():
+            if not place.parent.is_dir():
+                raise StudyError(
+                    f"cannot create {place}: there is no folder {place.parent}; make it first, or choose another place"
+                )
+            place.mkdir()
+        if not place.is_dir():
+            raise StudyError(f"{place} is a file, not a folder; choose another place")
+        if (place / STUDY).exists():
+            return False
+        there = sorted(
+            entry.name for entry in place.iterdir() if not _UNFINISHED.fullmatch(entry.name)
+        )
+    own = _CONTENT if "cells" in there else {LOCK}
+    if strange := [name for name in there if name not in own]:
+        raise StudyError(
+            f"{place} is not empty and no study of edgnn (it holds {strange[0]}); choose another folder"
+        )
+    return True
+
+
+def read_study(place: Path, newest: int) -> dict[str, Any]:
+    """Return what ``study.json`` says."""
+    path = place / STUDY
+    if not path.is_file():
+        raise StudyError(
+            f"{place} is not the folder of a study: it has no {STUDY}; `edgnn reproduce --out {place}` makes one"
+        )
+    try:
+        document = from_json(_read(path))
+    except ValueError as error:
+        raise StudyError(
+            f"{path} is damaged ({error}); remove that file, and the cells beside it stay as they are"
+        ) from None
+    if (
+        not isinstance(document, dict)
+        or type(document.get("format")) is not int
+        or not _are_calls(document.get("calls"))
+    ):
+        raise StudyError(
+            f"{path} has no valid fields 'format' and 'calls', so this is no study of edgnn"
+        )
+    if document["format"] > newest:
+        raise StudyError(
+            f"{place}: this study was written by edgnn {document.get('edgnn')} (format {document['format']}); "
+            f"this edgnn ({edgnn.__version__}) reads up to format {newest}: upgrade edgnn"
+        )
+    return document
+
+
+def _are_calls(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(call, dict) for call in value)
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file all or nothing, in a folder that is made where it is missing."""
+    with writing(path, "write"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_file(path) as stream:
+            stream.write(data)
+
+
+def write_signed(path: Path, document: dict[str, Any]) -> None:
+    """Write a JSON document whose first field is a hash over all that follows."""
+    body = to_json(document)[1:]
+    write_bytes(path, b'{"sha256": "%s",\n' % hashlib.sha256(body).hexdigest().encode() + body)
+
+
+def read_signed(path: Path) -> dict[str, Any]:
+    """Return a document that :func:`write_signed` wrote, after checking its hash."""
+    try:
+        data = _read(path)
+    except StudyError as error:
+        raise FormatError(path, str(error)) from None
+    signed = _SIGNED.match(data)
+    if signed is None or hashlib.sha256(data[signed.end() :]).hexdigest().encode() != signed[1]:
+        raise FormatError(
+            path,
+            "it is damaged: its content does not agree with the hash in its first line; remove it",
+        )
+    try:
+        document: dict[str, Any] = from_json(data)
+    except ValueError as error:
+        raise FormatError(path, f"it is damaged ({error}); remove it") from None
+    return document
+
+
+@contextmanager
+def writing(path: Path, verb: str) -> Iterator[None]:
+    """Turn what goes wrong on the disk into one clear error."""
+    try:
+        yield
+    except OSError as error:
+        way_out = "choose another folder"
+        if error.errno in _FULL:
+            way_out = "what is done is safe: free some space and repeat the command"
+        raise StudyError(f"cannot {verb} {path}: {error.strerror or error}; {way_out}") from error
+
+
+@contextmanager
+def locked(place: Path) -> Iterator[None]:
+    """Hold the lock of a study, and remove what a killed command left unfinished."""
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(place / LOCK)
+    with writing(place / LOCK, "use"):
+        try:
+            lock.acquire(blocking=False)
+        except Timeout:
+            raise StudyError(
+                f"another command is working in {place}; wait until it has ended, or choose another folder (--out)"
+            ) from None
+    try:
+        with writing(place, "tidy up"):
+            for entry in list(place.rglob(".*")):
+                if _UNFINISHED.fullmatch(entry.name):
+                    entry.unlink(missing_ok=True)
+        yield
+    finally:
+        lock.release()
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise StudyError(f"cannot read {path}: {error.strerror or error}") from error

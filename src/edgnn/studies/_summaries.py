@@ -1,0 +1,244 @@
+"""What the cells of a study say together: one entry per row and data set, beside the paper's figure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from edgnn.errors import DatasetError, FormatError
+from edgnn.evaluation import Evaluation
+from edgnn.studies._paper import Published, published_accuracy
+from edgnn.studies._study import CellResult, Protocol, Study
+from edgnn.studies._tables import Row, Table
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """All runs of one row on one data set.
+
+    Attributes
+    ----------
+    row : Row
+        The row.
+    dataset : str
+        The data set.
+    evaluation : Evaluation
+        All runs joined; of a row that is the best run of another, that run.
+    paper : Published, optional
+        What the paper reports.
+    runs : int
+        How many runs there are.
+    seconds : float
+        Sum over the cells; 0 for a row that has none of its own.
+    memory : int, optional
+        Most bytes over the cells.
+    training_accuracy : float, optional
+        Mean over the splits.
+    ceiling : float, optional
+        Best training accuracy of any model bounded by Eq. 2, mean over the cells.
+    history : list of dict
+        Of all cells, one behind the other; an epoch occurs once per cell.
+    settings, environment : dict
+        Of the first cell.
+    devices : tuple of str
+        Where the cells were computed.
+    """
+
+    row: Row
+    dataset: str
+    evaluation: Evaluation
+    paper: Published | None = None
+    runs: int = 0
+    seconds: float = 0.0
+    memory: int | None = None
+    training_accuracy: float | None = None
+    ceiling: float | None = None
+    history: list[dict[str, Any]] = field(default_factory=list)
+    settings: dict[str, Any] = field(default_factory=dict)
+    environment: dict[str, Any] = field(default_factory=dict)
+    devices: tuple[str, ...] = ()
+
+    @property
+    def difference(self) -> float | None:
+        """Ours minus the paper's mean, in points; ``None`` where the paper has no figure."""
+        return None if self.paper is None else 100 * self.evaluation.mean - self.paper.mean
+
+
+@dataclass(frozen=True, eq=False)
+class TableSummary:
+    """One table with what the cells say.
+
+    Attributes
+    ----------
+    table : Table
+        The table.
+    protocol : {"paper", "nested"}
+        How settings were chosen. Rows that choose inside the training part anyhow have the same
+        cells in both.
+    datasets : tuple of str
+        Those with at least one cell.
+    rows : tuple of Row
+        Those with at least one cell.
+    entries : dict
+        By row id and data set.
+    """
+
+    table: Table
+    protocol: Protocol
+    datasets: tuple[str, ...]
+    rows: tuple[Row, ...]
+    entries: dict[tuple[str, str], Entry]
+
+    @property
+    def name(self) -> str:
+        """What its files are called."""
+        return self.table.name + (".nested" if self.protocol == "nested" else "")
+
+
+def summarize(
+    study: Study,
+    table: Table,
+    protocol: Protocol = "paper",
+    tell: Callable[[str], Any] | None = None,
+) -> TableSummary:
+    """Return what the cells of a table say.
+
+    Parameters
+    ----------
+    study : Study
+        The folder.
+    table : Table
+        Which table.
+    protocol : {"paper", "nested"}
+        Which cells count. With ``"nested"``, rows without a search have those of ``"paper"``.
+    tell : callable, optional
+        Told of cells that are damaged or of other settings than the first run, which are then left
+        out; without it, they are an error.
+    """
+    entries: dict[tuple[str, str], Entry] = {}
+    for row in (row for row in table.rows if row.best_of is None):
+        for dataset in table.datasets:
+            results = _results(study, table, row, dataset, cell_protocol(row, protocol), tell)
+            if results:
+                entries[row.id, dataset] = _entry(table, row, dataset, results)
+    for row in (row for row in table.rows if row.best_of is not None):
+        for dataset in table.datasets:
+            base = entries.get((str(row.best_of), dataset))
+            if base is not None:
+                entries[row.id, dataset] = _best(table, row, base)
+    rows = tuple(
+        row for row in table.rows if any((row.id, dataset) in entries for dataset in table.datasets)
+    )
+    datasets = tuple(
+        dataset for dataset in table.datasets if any((row.id, dataset) in entries for row in rows)
+    )
+    return TableSummary(table, protocol, datasets, rows, entries)
+
+
+def cell_protocol(row: Row, protocol: Protocol) -> Protocol:
+    """Return the protocol that the cells of a row are computed by: only rows with a search differ under ``"nested"``."""
+    return protocol if row.search else "paper"
+
+
+def _results(
+    study: Study,
+    table: Table,
+    row: Row,
+    dataset: str,
+    protocol: Protocol,
+    tell: Callable[[str], Any] | None,
+) -> list[CellResult]:
+    found: list[CellResult] = []
+    for cell in study.runs(table.name, dataset, row.id, protocol):
+        try:
+            result = study.read(cell)
+            if found and _shared(result) != _shared(found[0]):
+                raise FormatError(
+                    study.path / cell.path, f"its settings are not those of run {found[0].cell.run}"
+                )
+            found.append(result)
+        except FormatError as error:
+            if tell is None:
+                raise
+            tell(f"{error}; it is left out of the tables")
+    return found
+
+
+def _shared(result: CellResult) -> dict[str, Any]:
+    """Return the settings that all runs of a row on a data set have in common."""
+    kept = {
+        name: value for name, value in result.settings.items() if name not in ("seed", "device")
+    }
+    if isinstance(kept.get("parameters"), Mapping):
+        kept["parameters"] = {
+            name: value for name, value in kept["parameters"].items() if name != "random_state"
+        }
+    return kept
+
+
+def _entry(table: Table, row: Row, dataset: str, results: list[CellResult]) -> Entry:
+    evaluation = Evaluation.joined([result.evaluation for result in results])
+    memory = [result.memory for result in results if result.memory is not None]
+    ceilings = [result.ceiling for result in results if result.ceiling is not None]
+    return Entry(
+        row=row,
+        dataset=dataset,
+        evaluation=evaluation,
+        paper=_paper(table, row, dataset),
+        runs=len(results),
+        seconds=sum(result.seconds for result in results),
+        memory=max(memory) if memory else None,
+        training_accuracy=evaluation.training_accuracy,
+        ceiling=float(np.mean(ceilings)) if ceilings else None,
+        history=[epoch for result in results for epoch in result.history],
+        settings=results[0].settings,
+        environment=results[0].environment,
+        devices=tuple(dict.fromkeys(_device(result) for result in results)),
+    )
+
+
+def _best(table: Table, row: Row, base: Entry) -> Entry:
+    """Return the entry of the best run of another row; of equally good ones, the first."""
+    summary = base.evaluation[base.evaluation.metrics[0]]
+    repeats = list(dict.fromkeys(split.repeat for split in base.evaluation.splits))
+    best = (
+        repeats[int(np.nanargmax(summary.repeat_means))]
+        if not np.isnan(summary.repeat_means).all()
+        else repeats[0]
+    )
+    kept = [place for place, split in enumerate(base.evaluation.splits) if split.repeat == best]
+    evaluation = replace(
+        base.evaluation,
+        splits=tuple(base.evaluation.splits[place] for place in kept),
+        outcomes=tuple(base.evaluation.outcomes[place] for place in kept),
+    )
+    return replace(
+        base,
+        row=row,
+        evaluation=evaluation,
+        paper=_paper(table, row, base.dataset),
+        seconds=0.0,
+        memory=None,
+        training_accuracy=evaluation.training_accuracy,
+        history=[],
+    )
+
+
+def _paper(table: Table, row: Row, dataset: str) -> Published | None:
+    if row.paper is None or not table.paper:
+        return None
+    try:
+        return published_accuracy(dataset, row.paper)
+    except DatasetError:  # a row of the other level
+        return None
+
+
+def _device(result: CellResult) -> str:
+    on_device = str(result.settings.get("device", "cpu")).startswith("cuda")
+    return str(
+        result.environment.get("accelerator" if on_device else "processor")
+        or result.settings.get("device", "cpu")
+    )

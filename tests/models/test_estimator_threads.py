@@ -1,0 +1,54 @@
+import pytest
+import torch
+
+import edgnn
+from edgnn.models.networks import _problem
+from edgnn.models.networks._threads import is_small, one_thread
+
+DATA = edgnn.load_dataset("MUTAG")
+
+
+@pytest.fixture
+def two_threads():
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+def threads_while_fitting(monkeypatch, **parameters):
+    seen = []
+
+    def watched(*arguments, **options):
+        seen.append(torch.get_num_threads())
+        return train(*arguments, **options)
+
+    train = _problem.train
+    monkeypatch.setattr(_problem, "train", watched)
+    edgnn.GraphClassifier(max_epochs=1, random_state=0, **parameters).fit(
+        DATA.graphs[:40], DATA.targets[:40]
+    )
+    return seen, torch.get_num_threads()
+
+
+def test_small_models_are_trained_in_one_thread_and_the_rest_of_the_program_keeps_its_own(
+    two_threads, monkeypatch
+):
+    assert threads_while_fitting(monkeypatch) == ([1], 2)
+
+
+def test_large_models_take_what_there_is(two_threads, monkeypatch):
+    assert threads_while_fitting(monkeypatch, batch_size=None, hidden=512) == ([2], 2)
+
+
+def test_threads_come_back_after_an_error(two_threads):
+    with pytest.raises(ValueError, match="1 thread"), one_thread(True):
+        raise ValueError(f"{torch.get_num_threads()} thread")
+    assert torch.get_num_threads() == 2
+
+
+def test_the_size_is_that_of_a_batch():
+    assert is_small(nodes=1_000_000, items=100_000, batch_size=8, width=64)
+    assert not is_small(nodes=1_000_000, items=100_000, batch_size=None, width=64)
+    assert not is_small(nodes=3_000, items=5, batch_size=8, width=64)
+    assert is_small(nodes=0, items=0, batch_size=8, width=64)

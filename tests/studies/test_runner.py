@@ -1,0 +1,261 @@
+import os
+import signal
+import time
+from dataclasses import replace
+
+import pytest
+
+from edgnn.cli._cells_progress import CellsProgress
+from edgnn.errors import StudyError
+from edgnn.studies import Cell, Study, _study_files
+from edgnn.studies._cells import Task
+from edgnn.studies._plan import Asked, Plan, plan
+from edgnn.studies._reproduce import Reproduction, failure_lines
+from edgnn.studies._runner import Expected, next_task, run
+from edgnn.studies._workers import Report, ready, working
+
+
+class Notes:
+    def __init__(self):
+        self.seen = []
+
+    def started(self, task):
+        self.seen.append(("started", task.cell))
+
+    def ended(self, report):
+        self.seen.append((report.kind, report.task.cell))
+
+    def tick(self):
+        pass
+
+
+@pytest.fixture
+def study(tmp_path):
+    return Study.create(tmp_path / "study")
+
+
+def kept(one, *rows, **changes):
+    return replace(one, rows=tuple(one.row(row) for row in rows), **changes)
+
+
+def work(asked, study, notes=None):
+    made = plan(asked, study)
+    run(made, study, asked.jobs, notes or Notes(), Expected(made.done))
+    return made
+
+
+def test_what_is_done_is_never_computed_again(small, study):
+    asked = Asked((kept(small, "majority", "wl-subtree"),), runs=1)
+    assert len(work(asked, study).took) == 2
+    before = {path: path.stat().st_mtime_ns for path in study.path.rglob("run-*.json")}
+    made = work(replace(asked, runs=2), study)
+    assert [task.cell.run for task, _ in made.took] == [1, 1]
+    assert {task.cell.run for task, _ in made.done} == {0}
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert len(plan(replace(asked, runs=2), study).done) == 4
+
+
+def test_a_damaged_cell_is_computed_anew_and_that_is_said(small, study):
+    asked = Asked((kept(small, "majority"),), runs=2)
+    work(asked, study)
+    cell = study.cells()[1]
+    good = (study.path / cell.path).read_bytes()
+    (study.path / cell.path).write_bytes(good[:-5])
+    made = work(asked, study)
+    assert [task.cell for task, _ in made.took] == [cell]
+    (note,) = made.notes
+    assert note.startswith("1 cell is damaged and set aside (such as ")
+    assert str(study.path / cell.path) in note
+    assert (study.path / cell.path).with_suffix(".json.old").read_bytes() == good[:-5]
+    assert study.read(cell).evaluation.mean > 0.6
+
+
+def test_cells_of_other_settings_are_computed_anew_and_never_mixed(small, study):
+    asked = Asked((kept(small, "wl-subtree"),), runs=3)
+    work(asked, study)
+    row = replace(small.row("wl-subtree"), estimator={"scheme": "node"})
+    changed = Asked((replace(small, rows=(row,)),), runs=1)
+    made = work(changed, study)
+    assert made.notes[0].startswith("3 cells are of other settings and set aside")
+    assert [task.cell.run for task, _ in made.took] == [0]
+    assert [cell.run for cell in study.cells()] == [0]
+    assert len(list(study.path.rglob("run-*.json.old"))) == 3
+    assert plan(changed, study).notes == []
+
+
+def test_a_row_that_fails_stops_nobody(small, study):
+    made = work(Asked((kept(small, "broken", "majority"),), runs=2), study)
+    assert [task.row.id for task, _ in made.took] == ["majority", "majority"]
+    assert {report.task.row.id for report in made.failures} == {"broken"}
+    assert len(made.failures) == 2
+    assert "rdf2vec classifies nodes" in made.failures[0].error
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "message"),
+    [
+        (MemoryError(), "failed", "out of memory"),
+        (ValueError("a bug"), "unexpected", r"unexpected ValueError: a bug \(test_runner.py, line"),
+    ],
+)
+def test_what_goes_wrong_in_a_cell_is_told(small, study, monkeypatch, error, kind, message):
+    from edgnn.studies import _workers
+
+    real = _workers.compute_together
+
+    def compute(tasks):
+        if tasks[0].cell.run == 1:
+            raise error
+        return real(tasks)
+
+    monkeypatch.setattr(_workers, "compute_together", compute)
+    made = work(Asked((kept(small, "majority"),), runs=3), study)
+    (report,) = made.failures
+    assert (report.kind, report.task.cell.run, len(made.took)) == (kind, 1, 2)
+    with pytest.raises(AssertionError, match=message):
+        raise AssertionError(report.error)
+
+
+def test_data_that_is_not_to_be_had_fails_its_cells_only(small, study, monkeypatch, tmp_path):
+    (tmp_path / "data").mkdir()
+    wanted = kept(small, "majority", "edgnn", "edgnn-max", datasets=("no such set", "MUTAG"))
+    made = plan(Asked((wanted,), runs=2), study)
+    assert {task.cell.dataset for task in made.todo} == {"MUTAG"}
+    failed = [(report.task.cell.row, report.task.cell.run, report.kind) for report in made.failures]
+    assert failed == [(row, run, "failed") for row in ("majority", "edgnn") for run in (0, 1)]
+    assert "no such set" in made.failures[0].error
+
+
+def test_a_full_disk_stops_everything_and_spoils_nothing(small, study, monkeypatch):
+    asked = Asked((kept(small, "majority"),), runs=5)
+    real, count = _study_files.atomic_file, []
+
+    def full(path):
+        count.append(path)
+        if len(count) == 3:
+            raise OSError(28, "No space left on device")
+        return real(path)
+
+    monkeypatch.setattr(_study_files, "atomic_file", full)
+    with pytest.raises(
+        StudyError,
+        match="No space left on device; what is done is safe: free some space and repeat",
+    ):
+        work(asked, study)
+    assert len(study.cells()) == 2
+    assert len(work(asked, study).took) == 3
+
+
+def test_the_first_of_every_row_comes_first_and_then_the_longest(small):
+    def task(row, run):
+        return Task(Cell("graphs", "MUTAG", row, run), small, small.row(row))
+
+    rows = ("majority", "edgnn", "wl-subtree")
+    waiting = [task(row, run) for run in range(3) for row in rows]
+    expected = Expected([])
+    first = [next_task(waiting, expected, ()).row.id for _ in range(1)]
+    running = [task("majority", 0)]
+    while len(first) < 3:
+        running.append(next_task(waiting, expected, running))
+        first.append(running[-1].row.id)
+    assert first == list(rows)
+    for row, seconds in zip(rows, (1.0, 9.0, 5.0), strict=True):
+        expected.add(task(row, 0), seconds)
+    assert [next_task(waiting, expected, ()).row.id for _ in range(6)] == ["edgnn"] * 2 + [
+        "wl-subtree"
+    ] * 2 + ["majority"] * 2
+
+
+def test_the_time_left_follows_the_same_row_then_any(small):
+    def task(row, dataset, run=0):
+        return Task(Cell("graphs", dataset, row, run), small, small.row(row))
+
+    expected = Expected([])
+    rest = [task("edgnn", "MUTAG", 1), task("edgnn", "PTC_FM"), task("majority", "MUTAG")]
+    assert expected.left(rest, [], 2) is None
+    quick = Expected([(task("majority", "MUTAG"), 0.01)])
+    assert quick.left(rest, [], 1) is None
+    expected.add(task("edgnn", "MUTAG"), 4.0)
+    assert expected.left(rest, [], 1) == 12.0
+    expected.add(task("edgnn", "PTC_FM", 1), 8.0)
+    expected.add(task("majority", "PTC_FM"), 0.0)
+    assert expected.left(rest, [], 1) == 12.0
+    assert expected.left(rest[:2], [(rest[2], 3.0)], 2) == 8.0
+    assert expected.left([], [(task("edgnn", "MUTAG"), 3.0)], 2) == 1.0
+
+
+def test_runs_that_are_trained_together_count_one_by_one(small, study):
+    fleet = Task(
+        Cell("graphs", "MUTAG", "edgnn", 0), small, small.row("edgnn"), together=(0, 1, 2, 3)
+    )
+    expected = Expected([(replace(fleet, together=()), 2.0)])
+    assert (fleet.count, expected.of(fleet)) == (4, 8.0)
+    expected.add(fleet, 8.0)
+    assert expected.of(replace(fleet, together=())) == 2.0
+    made = Reproduction(
+        plan=Plan(todo=[fleet], failures=[Report(fleet, None, "it broke", "failed")])
+    )
+    assert failure_lines(made) == ["edgnn on MUTAG (4 cells) failed: it broke"]
+    view = CellsProgress(made.plan, expected, 1)
+    view.started(fleet)
+    view.ended(made.plan.failures[0])
+    assert (view.total, view.done, view.failed) == (4, 4, 4)
+
+
+@pytest.mark.slow
+def test_a_killed_worker_fails_its_cell_only(small, study):
+    endless = replace(small.row("edgnn"), estimator={"max_epochs": 10**6})
+    with working(1, study.path) as (worker,):
+        worker.begin(Task(Cell("graphs", "MUTAG", "edgnn", 0), small, endless))
+        assert ready([worker], 0.5) == []
+        os.kill(worker.process.pid, signal.SIGKILL)
+        assert ready([worker], 60) == [worker]
+        report = worker.report()
+        assert (report.kind, report.seconds) == ("failed", None)
+        assert "ended from outside (SIGKILL)" in report.error
+        worker.begin(Task(Cell("graphs", "MUTAG", "majority", 0), small, small.row("majority")))
+        assert ready([worker], 60) == [worker]
+        assert worker.report().kind == "done"
+        pid = worker.process.pid
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+    assert [cell.row for cell in study.cells()] == ["majority"]
+
+
+@pytest.mark.slow
+def test_ctrl_c_does_not_reach_a_worker_that_is_still_starting(small, study, capfd):
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    with working(1, study.path) as (worker,):
+        assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
+        for _ in range(20):
+            os.kill(worker.process.pid, signal.SIGINT)
+            time.sleep(0.02)
+        worker.begin(Task(Cell("graphs", "MUTAG", "majority", 0), small, small.row("majority")))
+        assert ready([worker], 60) == [worker]
+        assert worker.report().kind == "done"
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.slow
+def test_workers_give_what_this_process_gives(small, study, tmp_path):
+    asked = Asked((kept(small, "edgnn", "wl-subtree", "broken"),), runs=2)
+    alone = Study.create(tmp_path / "alone")
+    work(asked, alone)
+    notes = Notes()
+    made = work(replace(asked, jobs=2), study, notes)
+    assert (len(made.took), len(made.failures)) == (4, 2)
+    assert {kind for kind, _ in notes.seen} == {"started", "done"}
+    for cell in alone.cells():
+        one, two = alone.read(cell), study.read(cell)
+        assert (one.fingerprint, one.history, one.ceiling) == (
+            two.fingerprint,
+            two.history,
+            two.ceiling,
+        )
+        assert _without_jobs(one) == _without_jobs(two)
+
+
+def _without_jobs(result):
+    document = result.evaluation.to_dict()
+    document["settings"]["parameters"].pop("n_jobs", None)
+    return document

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from edgnn._suggest import suggestion
+from edgnn._words import suggestion
 from edgnn.cli._complete import words
 from edgnn.cli._datasets import DataDir, Json
 from edgnn.errors import EdgnnError
@@ -99,7 +99,7 @@ def bench(
 def _show(folder: Path | None, questions: list[str] | None, page: Path | None) -> None:
     """Print stored results as tables, or put them into a page."""
     from benchmarks import fill, markdown, stored
-    from edgnn.io._files import atomic_file
+    from edgnn._files import atomic_file
 
     if folder is None:
         raise EdgnnError(
@@ -124,7 +124,7 @@ def _kept(
 ) -> dict[str, Any]:
     """Return the results of a question, after writing them down where asked."""
     from benchmarks import PLOTS, append_history, document, save
-    from edgnn.io._files import atomic_file
+    from edgnn._files import atomic_file
 
     results = document(question, rows, device, quick)
     if out is not None:

@@ -14,8 +14,8 @@ from typing import Any
 
 from benchmarks._goals import all_hold, clauses
 from benchmarks._timing import Missing, Timed, arithmetic, tried
+from edgnn._files import atomic_file
 from edgnn.errors import EdgnnError
-from edgnn.io._files import atomic_file
 from edgnn.io.datasets import find, locate
 from edgnn.training import environment
 

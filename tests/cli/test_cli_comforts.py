@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import edgnn
-from edgnn._suggest import closest, suggestion, suggestion_or
+from edgnn._words import closest, suggestion, suggestion_or
 from edgnn.cli._complete import WORDS, data_sets, sources
 
 ESCAPE = "\x1b["

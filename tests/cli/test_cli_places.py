@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from edgnn._places import check_new_run, check_run
+from edgnn._paths import check_new_run, check_run
 from edgnn.errors import RunError
 from edgnn.training import RunFolder
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import edgnn
-from edgnn._text import short
+from edgnn._words import short
 from edgnn.models import load_estimator
 
 QUICK = ("--max-epochs", 3, "--hidden", 8, "--quiet")

@@ -8,7 +8,7 @@ import zipfile
 import pytest
 
 import edgnn
-from edgnn._text import one_line
+from edgnn._words import one_line
 from edgnn.errors import FormatError
 from edgnn.io._nesting import DEEPEST_BRACKET, refuse_deep_brackets
 from edgnn.report import write_report

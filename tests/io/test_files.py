@@ -13,9 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgnn.errors import FormatError
-from edgnn.io import _files
-from edgnn.io._files import (
+from edgnn._files import (
     BOMB_FLOOR,
     BOMB_RATIO,
     atomic_file,
@@ -27,6 +25,8 @@ from edgnn.io._files import (
     unpack_limit,
     zip_members,
 )
+from edgnn.errors import FormatError
+from edgnn.io import _files
 
 METHODS = [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]
 

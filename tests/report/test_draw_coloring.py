@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from edgnn import Graphs, wl
+from edgnn._words import short_iri
 from edgnn.errors import GraphError
 from edgnn.report.draw import coloring_page, draw_coloring, draw_growth, layout
-from edgnn.report.draw._svg import short_iri
 
 SVG = "{http://www.w3.org/2000/svg}"
 GRAPHS = Graphs.from_edges(

@@ -8,16 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import edgnn
+from edgnn._json import from_json, to_csv, to_json
 from edgnn.errors import RunError
 from edgnn.training._values import (
     decode_value,
     decode_vocabulary,
     encode_value,
     encode_vocabulary,
-    from_json,
     pack_tensors,
-    to_csv,
-    to_json,
     unpack_tensors,
 )
 

@@ -10,14 +10,11 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from edgnn.cli._progress import can_redraw, duration
+from edgnn._words import duration
+from edgnn.cli._progress import can_redraw
 
 if TYPE_CHECKING:
-    from edgnn.studies import Cell
-    from edgnn.studies._cells import Task
-    from edgnn.studies._plan import Plan
-    from edgnn.studies._runner import Expected
-    from edgnn.studies._workers import Report
+    from edgnn.studies import Cell, Expected, Plan, Report, Task
 
 _MOST_LINES = 20
 _SECONDS_BETWEEN_LINES = 60.0

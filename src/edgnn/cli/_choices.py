@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from edgnn._suggest import suggestion
+from edgnn._words import suggestion
 from edgnn.cli._complete import words
 from edgnn.cli._datasets import parse_options
 from edgnn.cli._parameters import value_of
@@ -52,7 +52,7 @@ def read_config(path: Path | None, options: Iterable[str]) -> tuple[dict[str, An
     """Return what a TOML file says of the command's own options, and of the estimator's parameters."""
     if path is None:
         return {}, {}
-    from edgnn.studies._names import similar
+    from edgnn._words import similar
 
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -73,7 +73,7 @@ def read_config(path: Path | None, options: Iterable[str]) -> tuple[dict[str, An
 def parameter_names() -> set[str]:
     """Return the names of all models' parameters that can be set from outside."""
     from edgnn import models
-    from edgnn.studies._estimators import NOT_PARAMETERS
+    from edgnn.studies import NOT_PARAMETERS
 
     kinds = [
         getattr(models, f"{level}{task}")

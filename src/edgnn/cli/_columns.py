@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from edgnn.io._tables_columns import ColumnUse
+    from edgnn.io import ColumnUse
 
 _MOST_NAMES = 8
 

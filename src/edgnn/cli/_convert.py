@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from edgnn._places import LABELS, PROGRAM, check_run
+from edgnn._paths import LABELS, PROGRAM, check_run
 from edgnn.cli._datasets import DataDir, Json, Options, parse_options
 from edgnn.cli._memory import MemoryOption, ceiling
 from edgnn.cli._source import (
@@ -66,8 +66,7 @@ def convert(
         with ceiling(memory, source):
             _write_for(run, source, out, options, data_dir, as_json)
         return
-    from edgnn.io import write
-    from edgnn.io._read import format_to_write
+    from edgnn.io import format_to_write, write
 
     kind = format_to_write(out, to)
     told = {
@@ -98,8 +97,7 @@ def _write_for(
     _check_for(run)
     check_place(out, "OUT")
     from edgnn.cli._predict import items_asked, load_new
-    from edgnn.models import load_estimator
-    from edgnn.models.networks._export_inputs import write_inputs
+    from edgnn.models import load_estimator, write_inputs
     from edgnn.training import RunFolder
 
     estimator = load_estimator(run)

@@ -111,8 +111,7 @@ def _print(data: Dataset, columns: list[str]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from edgnn.io.datasets import class_counts, statistics, stored_both_ways
-    from edgnn.io.datasets._statistics import label_counts
+    from edgnn.io.datasets import class_counts, label_counts, statistics, stored_both_ways
 
     console = _console()
     rows = statistics(data)

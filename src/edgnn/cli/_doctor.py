@@ -84,7 +84,7 @@ def _row(finding: Finding) -> Any:
     from rich.markup import escape
     from rich.table import Table
 
-    from edgnn._text import one_line
+    from edgnn._words import one_line
 
     row = Table.grid(padding=(0, 1))
     row.add_column(width=7)

@@ -260,7 +260,7 @@ def _run(
 ) -> tuple[Evaluation, float, list[dict[str, Any]], int | None]:
     """Train and judge; return how long it took, the losses, and the epoch at which Ctrl-C ended it, if it did."""
     from edgnn.evaluation import evaluate
-    from edgnn.models.networks._session import told_memory
+    from edgnn.models import told_memory
     from edgnn.studies import items_of
 
     epochs = getattr(estimator, "max_epochs", None)
@@ -337,7 +337,7 @@ def _write_json(
     paper: Published | None,
     seconds: float,
 ) -> None:
-    from edgnn.io._files import atomic_file
+    from edgnn._files import atomic_file
     from edgnn.training import environment
 
     document = _summary(about, evaluation, paper, seconds) | {

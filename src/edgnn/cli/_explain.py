@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from edgnn._places import check_run
+from edgnn._paths import check_run
 from edgnn.cli._datasets import DataDir, Json, Options, parse_options
 from edgnn.cli._predict import check_nodes, items_asked, load_new
 from edgnn.cli._source import SourceArgument, check_here, check_place
@@ -103,11 +103,8 @@ def explain(
     _check_file(picture, "--picture", (".svg",))
     check_here(source, data_dir)
     check_nodes(nodes)
-    from edgnn.io.datasets._origin import stored_texts
-    from edgnn.models import load_estimator
-    from edgnn.models.networks._answers import check_known
-    from edgnn.models.networks._errors import UnknownLabelWarning
-    from edgnn.models.networks._fleet import device_of
+    from edgnn.io.datasets import stored_texts
+    from edgnn.models import UnknownLabelWarning, check_known, device_of, load_estimator
     from edgnn.report import draw_explanation, write_explanations
     from edgnn.training import RunFolder
 
@@ -186,7 +183,7 @@ def _check_file(path: Path | None, flag: str, endings: tuple[str, ...]) -> None:
 
 
 def _check_by(by: str) -> None:
-    from edgnn.studies._names import unknown_name
+    from edgnn._words import unknown_name
 
     if by not in _SCORES:
         raise unknown_name(EdgnnError, "score", by, _SCORES, " for --by")
@@ -203,7 +200,7 @@ def _chosen(items: Graphs | Nodes, told: Sequence[str] | None) -> list[int]:
 
 def _places(items: Graphs | Nodes, word: str) -> list[int]:
     """Return the positions that a word names: a name goes first, then a number, a range, all."""
-    from edgnn.models.networks._answers import identities
+    from edgnn.models import identities
 
     names = [str(name) for name in identities(items)["id"]]
     exact = [place for place, name in enumerate(names) if name == word]
@@ -253,7 +250,7 @@ def _counted(items: int) -> str:
 
 
 def _hint(word: str, names: list[str]) -> str:
-    from edgnn._suggest import closest
+    from edgnn._words import closest
 
     blank = word.startswith("_:")
     close = closest(word, [name for name in names if name.startswith("_:") == blank])
@@ -275,12 +272,10 @@ def _smiles(
     source: str, config: dict[str, Any], told: dict[str, Any], graphs: Graphs
 ) -> dict[int, str]:
     """Return the SMILES of the molecules that have other names, as their table has it; none where rows cannot be told apart."""
+    from edgnn._files import open_binary
     from edgnn.cli._source import format_of
-    from edgnn.io._files import open_binary
-    from edgnn.io._molecule_files import column_of, table
-    from edgnn.io._rdkit import read_smiles
-    from edgnn.io.datasets import find
-    from edgnn.io.datasets._origin import reading_options
+    from edgnn.io import column_of, read_smiles, table
+    from edgnn.io.datasets import find, reading_options
 
     if find(source) is not None or not Path(source).is_file() or graphs.graph_names is None:
         return {}
@@ -303,7 +298,7 @@ def _smiles(
 
 def _target(estimator: Any, word: str, names: Sequence[str]) -> Any:
     """Return the class, label or output that a word names, as the estimator calls it."""
-    from edgnn.studies._names import unknown_name
+    from edgnn._words import unknown_name
 
     encoding = estimator._encoding
     known = (
@@ -367,7 +362,7 @@ def _name(items: Graphs | Nodes, place: int, source: str) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    from edgnn.io._files import atomic_file
+    from edgnn._files import atomic_file
 
     with atomic_file(path) as stream:
         stream.write(text.encode())
@@ -375,8 +370,8 @@ def _write(path: Path, text: str) -> None:
 
 def _values(run: Path, source: str, page: Path, found: list[Explained]) -> dict[str, Any]:
     """Return everything as JSON has it."""
-    from edgnn.evaluation._plain import plain
-    from edgnn.report._explanation import values_of
+    from edgnn._json import plain
+    from edgnn.report import values_of
 
     told: dict[str, Any] = plain(
         {"run": str(run), "source": source, "page": str(page), "items": list(map(values_of, found))}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edgnn._text import one_line
+from edgnn._words import one_line
 from edgnn.cli._show import _console, _table
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ def print_explanations(
 
 
 def _print(console: Any, item: Explained, *, explained: bool) -> None:
-    from edgnn.report._explanation_words import counter_text, fidelity_text
-    from edgnn.report.draw._shade import signed
+    from edgnn.report import counter_text, fidelity_text
+    from edgnn.report.draw import signed
 
     console.print(f"{_said(item)}\n")
     reasons = item.explanation.reasons(_REASONS)

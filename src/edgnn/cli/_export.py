@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from edgnn._places import check_new_export, check_run
+from edgnn._paths import check_new_export, check_run
 from edgnn.cli._datasets import Json
 
 if TYPE_CHECKING:
-    from edgnn.models.networks._export import Exported
+    from edgnn.models import Exported
 
 
 def export(
@@ -39,9 +39,9 @@ def export(
     """
     check_run(run)
     check_new_export(out, overwrite)
-    from edgnn.io.datasets._origin import stored_texts
+    from edgnn.io.datasets import stored_texts
+    from edgnn.models import export as write
     from edgnn.models import load_estimator
-    from edgnn.models.networks._export import export as write
     from edgnn.training import RunFolder
 
     config = RunFolder.open(run).config

@@ -73,7 +73,7 @@ def ceiling(told: str | None, *sources: str | Path | None) -> Iterator[None]:
         yield
         return
     size = parse_size(told)
-    from edgnn.training._layerwise import states_within
+    from edgnn.training import states_within
 
     with (
         _limited(told, size, sum(map(mapped_bytes, sources))) as lift,

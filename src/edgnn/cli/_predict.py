@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from edgnn._places import check_run, exists
+from edgnn._paths import check_run, exists
 from edgnn.cli._complete import words
 from edgnn.cli._datasets import DataDir, Json, Options, parse_options
 from edgnn.cli._memory import MemoryOption, ceiling
@@ -70,16 +70,16 @@ def predict(
     check_place(out, "--out")
     check_here(source, data_dir)
     check_nodes(nodes)
-    from edgnn.io.datasets._origin import stored_texts
-    from edgnn.models import load_estimator
-    from edgnn.models.networks._answers import (
+    from edgnn.io.datasets import stored_texts
+    from edgnn.models import (
         check_known,
+        device_of,
         identities,
+        load_estimator,
         prediction_columns,
         predictions_of,
+        told_memory,
     )
-    from edgnn.models.networks._fleet import device_of
-    from edgnn.models.networks._session import told_memory
     from edgnn.training import RunFolder
 
     with ceiling(memory, source):
@@ -134,8 +134,7 @@ def load_new(
     source: str, config: dict[str, Any], told: dict[str, Any], data_dir: Path | None
 ) -> Dataset:
     """Load what to predict for, with the reader's options of the training where they fit."""
-    from edgnn.io.datasets import find, load_dataset
-    from edgnn.io.datasets._origin import reading_options
+    from edgnn.io.datasets import find, load_dataset, reading_options
 
     check_here(source, data_dir)
     if find(source) is not None:
@@ -156,7 +155,7 @@ def items_asked(data: Dataset, level: str, nodes: str | None) -> Graphs | Nodes:
     if nodes == "all":
         return data.graphs.nodes
     check_nodes(nodes)
-    from edgnn.io.datasets._target_file import named_nodes
+    from edgnn.io.datasets import named_nodes
 
     return named_nodes(data.graphs, nodes)
 
@@ -184,16 +183,16 @@ def _writer(out: Path | None) -> Any:
 
 
 def _write_csv(out: Path, columns: dict[str, list[Any]]) -> None:
-    from edgnn.io._files import atomic_file
-    from edgnn.training._values import to_csv
+    from edgnn._files import atomic_file
+    from edgnn._json import to_csv
 
     with atomic_file(out) as stream:
         stream.write(to_csv(columns))
 
 
 def _write_parquet(out: Path, columns: dict[str, list[Any]]) -> None:
+    from edgnn._files import atomic_file
     from edgnn._optional import optional
-    from edgnn.io._files import atomic_file
 
     arrow, parquet = (
         optional("pyarrow", "writing Parquet"),
@@ -215,6 +214,6 @@ def _write_parquet(out: Path, columns: dict[str, list[Any]]) -> None:
 
 
 def _print(columns: dict[str, list[Any]]) -> None:
-    from edgnn.training._values import to_csv
+    from edgnn._json import to_csv
 
     sys.stdout.write(to_csv(columns).decode())

@@ -14,6 +14,8 @@ from typing import Any
 
 import typer
 
+from edgnn._words import duration
+
 _MOST_LINES = 20
 _SECONDS_BETWEEN_LINES = 30.0
 _SECONDS_AT_LEAST = 0.25
@@ -98,16 +100,6 @@ def told_warnings() -> Iterator[None]:
         warnings.filterwarnings("always", module=r"edgnn\.")
         warnings.showwarning = tell
         yield
-
-
-def duration(seconds: float) -> str:
-    """Return a time as people say it."""
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
 class _Nothing:

@@ -19,8 +19,7 @@ import typer
 from edgnn.errors import EdgnnError
 
 if TYPE_CHECKING:
-    from edgnn.training import RunFolder
-    from edgnn.training._group import Group
+    from edgnn.training import Group, RunFolder
 
 
 def _of_several() -> bool:
@@ -44,7 +43,7 @@ def joined() -> Iterator[Group | None]:
     if not first:
         _be_quiet()
     try:
-        from edgnn.training._group import launched
+        from edgnn.training import launched
 
         with launched() as group:
             _share_cores()
@@ -141,7 +140,7 @@ class Lead:
             self._tell(about)
 
     def _tell(self, about: dict[str, Any]) -> None:
-        from edgnn.training._values import to_json
+        from edgnn._json import to_json
 
         assert self.group is not None
         self._told = True
@@ -152,8 +151,8 @@ def told(group: Group) -> tuple[RunFolder, dict[str, Any]]:
     """Return the run that rank 0 trains (this rank has its configuration alone) and its data, or end where there is none."""
     import torch
 
+    from edgnn._json import from_json
     from edgnn.training import RunFolder
-    from edgnn.training._values import from_json
 
     about = from_json(group.share(None) or b"{}")
     if "config" not in about:

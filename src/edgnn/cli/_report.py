@@ -13,8 +13,7 @@ from edgnn.cli._show import _BASELINE, _cells, _console, _number, _table
 from edgnn.cli._source import check_place
 
 if TYPE_CHECKING:
-    from edgnn.report._compared import Compared
-    from edgnn.report._comparisons import Pair
+    from edgnn.report import Compared, Pair
 
 
 def report(
@@ -56,8 +55,7 @@ def report(
 
 
 def _compare(sources: list[Path], out: Path | None, as_json: bool) -> tuple[Path, dict[str, Any]]:
-    from edgnn.report._compared import compare_files
-    from edgnn.report._compared_page import comparison_page
+    from edgnn.report import compare_files, comparison_page
 
     found = compare_files(sources)
     path = comparison_page(found, out)
@@ -70,8 +68,7 @@ def _print(found: Compared) -> None:
     """Print every model's mean, then the differences to the first."""
     from rich.markup import escape
 
-    from edgnn.report._comparisons import how_judged
-    from edgnn.report._explain import shape_of
+    from edgnn.report import how_judged, shape_of
 
     console, first = _console(), found.entries[0].evaluation
     console.print(f"[bold]{escape(found.data)}[/]  {shape_of(first)}")
@@ -102,8 +99,7 @@ def _print(found: Compared) -> None:
 
 
 def _difference(pair: Pair) -> list[str]:
-    from edgnn.report._comparisons import told_gap, told_limits
-    from edgnn.report._numbers import p_text
+    from edgnn.report import p_text, told_gap, told_limits
 
     assert pair.comparison is not None
     p = (

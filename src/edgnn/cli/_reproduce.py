@@ -20,9 +20,7 @@ from edgnn.cli._show_tables import print_reproduction
 from edgnn.errors import StudyError
 
 if TYPE_CHECKING:
-    from edgnn.studies._plan import Asked
-    from edgnn.studies._reproduce import Reproduction
-    from edgnn.studies._study import Study
+    from edgnn.studies import Asked, Reproduction, Study
 
 _JOBS_ON_DEVICE = 2
 
@@ -93,8 +91,8 @@ def reproduce(
     as_json: Json = False,
 ) -> None:
     """Fill in the paper's tables: what is done is never computed again, so it may be stopped and repeated at any time."""
-    from edgnn.studies._reproduce import reproduce as fill_in
-    from edgnn.studies._study import Study
+    from edgnn.studies import Study
+    from edgnn.studies import reproduce as fill_in
 
     asked = _asked(
         tables or (), runs, _words(models), _words(datasets), protocol, jobs, device, data_dir
@@ -129,10 +127,9 @@ def _asked(
     device: str | None,
     data_dir: Path | None,
 ) -> Asked:
-    from edgnn.models.networks._fleet import device_of
-    from edgnn.studies._plan import Asked
-    from edgnn.studies._resources import cores
-    from edgnn.studies._selection import select
+    from edgnn._system import cores
+    from edgnn.models import device_of
+    from edgnn.studies import Asked, select
 
     chosen = select(tables, models, datasets)
     place = str(device_of(device or "cpu"))
@@ -178,7 +175,7 @@ def _call(
 
 
 def _print(made: Reproduction, study: Study, as_json: bool) -> None:
-    from edgnn.studies._reproduce import failure_lines
+    from edgnn.studies import failure_lines
 
     failures = failure_lines(made)
     if as_json:

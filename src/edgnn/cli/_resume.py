@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def stored_choices(run: RunFolder) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what a run says about its data and its parts."""
-    from edgnn.io.datasets._origin import loadable_origin
+    from edgnn.io.datasets import loadable_origin
 
     origin, parts = loadable_origin(run.config), run.config.get("parts")
     if origin is not None and isinstance(parts, dict) and {"test", "validation"} <= set(parts):

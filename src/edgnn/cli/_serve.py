@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from edgnn._places import check_run
+from edgnn._paths import check_run
 from edgnn.cli._datasets import DataDir, Json, Options, parse_options
 from edgnn.cli._interrupt import terminated_softly
 from edgnn.cli._source import check_here
@@ -71,7 +71,7 @@ def serve(
         check_here(source, data_dir)
     import torch
 
-    from edgnn.models.networks._fleet import device_of
+    from edgnn.models import device_of
     from edgnn.serve import Limits
     from edgnn.serve import serve as serve_until_interrupted
 

@@ -7,14 +7,13 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
+from edgnn._words import duration
 from edgnn.cli._datasets import _console as plain_console
-from edgnn.cli._progress import duration
 
 if TYPE_CHECKING:
     from edgnn.evaluation import Evaluation, Metric, Summary
     from edgnn.io.datasets import Dataset
-    from edgnn.models import Estimator
-    from edgnn.models.networks._session import Answer
+    from edgnn.models import Answer, Estimator
     from edgnn.studies import Published
     from edgnn.training import RunFolder
 
@@ -173,7 +172,7 @@ def _of_targets(
     """Return the summaries of single targets where there are several, each with what stands before it in a table."""
     from rich.markup import escape
 
-    from edgnn.studies._runs import called
+    from edgnn.studies import called
 
     shown = enumerate(evaluation.by_target[:_MOST_TARGETS])
     return [(f"  {escape(_short(called(names, place)))}", one[metric]) for place, one in shown]

@@ -5,12 +5,11 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from edgnn.cli._progress import duration
+from edgnn._words import duration
 from edgnn.cli._show import _console, _count, _table
 
 if TYPE_CHECKING:
-    from edgnn.studies import Entry, Study, TableSummary
-    from edgnn.studies._reproduce import Reproduction
+    from edgnn.studies import Entry, Reproduction, Study, TableSummary
 
 _LONGEST = 3
 
@@ -19,7 +18,7 @@ def print_reproduction(made: Reproduction, study: Study) -> None:
     """Print the tables that were asked for, and what to do next."""
     from rich.markup import escape
 
-    from edgnn.studies._selection import narrowed
+    from edgnn.studies import narrowed
 
     console = _console()
     for document in made.documents:
@@ -45,7 +44,7 @@ def print_reproduction(made: Reproduction, study: Study) -> None:
 def _print_statistics(console: Any, document: dict[str, Any]) -> None:
     from rich.markup import escape
 
-    from edgnn.studies._statistics_tables import statistics_rows
+    from edgnn.studies import statistics_rows
 
     titles, rows = statistics_rows(document)
     console.print(f"[bold]{escape(document['title'])}[/]")
@@ -77,7 +76,7 @@ def _print_table(console: Any, summary: TableSummary) -> None:
 
 
 def _cell(entry: Entry | None) -> str:
-    from edgnn.studies._write_tables import ours
+    from edgnn.studies import ours
 
     if entry is None:
         return ""

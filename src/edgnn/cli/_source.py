@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from edgnn._places import exists
-from edgnn._suggest import closest
-from edgnn._text import short
+from edgnn._paths import exists
+from edgnn._words import closest, short
 from edgnn.cli._complete import data_sets, sources
 from edgnn.errors import DatasetError, EdgnnError
 
@@ -124,7 +123,7 @@ class Source:
 
     def load(self) -> Dataset:
         """Return the data with its targets."""
-        from edgnn.io.datasets._doubts import doubts
+        from edgnn.io.datasets import doubts
 
         check_exists(self.name, self.options or {})
         with warnings.catch_warnings():
@@ -166,7 +165,7 @@ class Source:
         if _is_named(self.name):
             return []
         from edgnn.cli._columns import columns_line
-        from edgnn.io._tables_columns import column_uses
+        from edgnn.io import column_uses
 
         told, of_file = dict(self.options or {}), self.target_file is not None
         kind = format_of(self.name, told)
@@ -223,7 +222,7 @@ def _as_asked(data: Dataset, regression: bool | None) -> Dataset:
     """Take the targets as values or as classes where that was asked for, and whole numbers written with a point as classes."""
     import numpy as np
 
-    from edgnn.io._decimal_commas import has_decimal_comma, write_points
+    from edgnn.io import has_decimal_comma, write_points
 
     assert data.targets is not None
     if regression is None and data.task == "regression" and _are_classes(data.targets):
@@ -242,7 +241,7 @@ def _as_asked(data: Dataset, regression: bool | None) -> Dataset:
             )
         return replace(data, targets=values[data.targets], class_names=())
     if not regression and data.task == "regression":
-        from edgnn.io.datasets._dataset import encode_classes
+        from edgnn.io.datasets import encode_classes
 
         known = np.flatnonzero(~np.isnan(data.targets))
         whole = data.targets[known]
@@ -313,8 +312,7 @@ def check_exists(name: str, options: Mapping[str, Any]) -> None:
         raise DatasetError(
             f"{name!r} is neither a data set's name nor an existing file; `edgnn datasets` lists the names"
         )
-    from edgnn.io.datasets import find
-    from edgnn.io.datasets._registry import find_or_tu
+    from edgnn.io.datasets import find, find_or_tu
 
     if find(name) is not None:
         return
@@ -330,9 +328,7 @@ def check_here(name: str, data_dir: Path | str | None = None) -> None:
     if exists(name):
         return
     if not _FILE.search(name):
-        from edgnn.io.datasets import find
-        from edgnn.io.datasets._locate import locate
-        from edgnn.io.datasets._registry import find_or_tu, is_name
+        from edgnn.io.datasets import find, find_or_tu, is_name, locate
 
         if find(name) is not None or (
             is_name(name) and locate(find_or_tu(name), data_dir).path is not None

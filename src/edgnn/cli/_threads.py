@@ -38,7 +38,7 @@ def use_few_threads(estimator: Estimator, data: Dataset, ensembles: int = 1) -> 
     """Use one thread for small models from here on, also for what comes before and after training."""
     import torch
 
-    from edgnn.models.networks._threads import is_small
+    from edgnn.models import is_small
 
     graphs = data.graphs
     of_all = len(graphs) if data.level == "graph" else graphs.num_nodes

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from edgnn._places import check_new_run
+from edgnn._paths import check_new_run
 from edgnn.cli._choices import (
     Config,
     SettingsRow,
@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from edgnn.evaluation import Split
     from edgnn.io.datasets import Dataset
     from edgnn.models import Estimator
-    from edgnn.training import RunFolder
-    from edgnn.training._group import Group
+    from edgnn.training import Group, RunFolder
 
 _OPTIONS = (
     "task",
@@ -174,7 +173,7 @@ def _lead(wish: _Wish, lead: Lead, source: str | None, *, resume: bool, overwrit
 
 
 def _start(wish: _Wish, lead: Lead, name: str, overwrite: bool) -> None:
-    from edgnn.models.networks._session import start_run
+    from edgnn.models import start_run
     from edgnn.studies import items_of, task_of_dataset
 
     options = wish.options
@@ -221,8 +220,7 @@ def _start(wish: _Wish, lead: Lead, name: str, overwrite: bool) -> None:
 
 
 def _resume(wish: _Wish, lead: Lead, name: str | None) -> None:
-    from edgnn.models.networks._epochs import change_epochs
-    from edgnn.models.networks._session import check_data, checkpoint_epoch, estimator_of, finished
+    from edgnn.models import change_epochs, check_data, checkpoint_epoch, estimator_of, finished
     from edgnn.studies import items_of
     from edgnn.training import RunFolder
 
@@ -253,7 +251,7 @@ def _resume(wish: _Wish, lead: Lead, name: str | None) -> None:
 
 def _follow(wish: _Wish, group: Group) -> None:
     """Train what rank 0 trains, as one of the other ranks."""
-    from edgnn.models.networks._session import check_data, estimator_of, train_run
+    from edgnn.models import check_data, estimator_of, train_run
     from edgnn.studies import items_of
 
     run, source = told(group)
@@ -279,7 +277,7 @@ def _train(
     group: Group | None,
     begun: str = "",
 ) -> None:
-    from edgnn.models.networks._session import checkpoint_epoch, train_run
+    from edgnn.models import checkpoint_epoch, train_run
     from edgnn.studies import finish_run, items_of
 
     progress = Progress(estimator.max_epochs, "training", quiet=wish.quiet)
@@ -362,7 +360,7 @@ def _say_finished(wish: _Wish, run: RunFolder) -> None:
 
 
 def _print_json(run: RunFolder) -> None:
-    from edgnn.evaluation._plain import plain
+    from edgnn._json import plain
 
     config = run.config
     told = {

@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from edgnn._suggest import closest, suggestion
+from edgnn._words import closest, suggestion
 
 #: What typer raises for a command line it cannot use; its own name has moved between versions.
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]

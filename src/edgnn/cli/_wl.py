@@ -318,7 +318,7 @@ def _round_row(coloring: Any, round: int) -> dict[str, Any]:
 
 
 def _draw(coloring: Any, graph: int, svg: Path | None, html: Path | None, source: str) -> None:
-    from edgnn.io._files import atomic_file
+    from edgnn._files import atomic_file
     from edgnn.report.draw import coloring_page, draw_coloring
 
     if svg is not None and svg.suffix.lower() not in (".svg", ""):

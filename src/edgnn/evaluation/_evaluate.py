@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from edgnn._json import plain
 from edgnn.errors import EdgnnError, EvaluationError
 from edgnn.evaluation._answers import outcome_of
 from edgnn.evaluation._evaluation import Evaluation
 from edgnn.evaluation._metrics import Metric, find_metric
-from edgnn.evaluation._plain import plain
 from edgnn.evaluation._splits import Split
 from edgnn.evaluation._targets import (
     Array,

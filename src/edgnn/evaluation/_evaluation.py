@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from edgnn._files import Path_
 from edgnn.errors import EvaluationError
 from edgnn.evaluation import _statistics as statistics
 from edgnn.evaluation._metrics import Metric, find_metric, measure
@@ -16,7 +17,6 @@ from edgnn.evaluation._same import difference_of, equal_sets
 from edgnn.evaluation._splits import Split
 from edgnn.evaluation._summary import Comparison, Summary, summarize, summary_row
 from edgnn.evaluation._targets import Array, Task, known_mean
-from edgnn.io._files import Path_
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from edgnn._suggest import closest
+from edgnn._words import closest
 from edgnn.errors import EvaluationError
 from edgnn.evaluation._targets import (
     Array,

@@ -2,37 +2,18 @@
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from edgnn._json import plain
 from edgnn.errors import EvaluationError
 from edgnn.evaluation._evaluation import Evaluation, Outcome
 from edgnn.evaluation._splits import Split
 from edgnn.evaluation._summary import Summary
 
 _FORMAT = 1
-
-
-def plain(value: Any) -> Any:
-    """Return ``value`` in the types of JSON: NaN becomes None, infinities and unknown objects become text."""
-    if isinstance(value, np.ndarray | np.generic):
-        whole = value.dtype.kind in "biu" or (
-            value.dtype.kind == "f" and bool(np.isfinite(value).all())
-        )
-        return value.tolist() if whole else plain(value.tolist())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else str(value)
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, Mapping):
-        return {str(key): plain(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(entry) for entry in value]
-    return re.sub(r" at 0x[0-9A-Fa-f]+", "", repr(value))  # an address differs from run to run
 
 
 def evaluation_to_dict(evaluation: Evaluation) -> dict[str, Any]:

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from edgnn._text import short
+from edgnn._words import short
 from edgnn.errors import EvaluationError
 from edgnn.evaluation._pool import share_count
 from edgnn.evaluation._splits import Split, bases, member_seed
 from edgnn.evaluation._targets import Array, missing, target_array
 from edgnn.graphs import Graphs
-from edgnn.io._rdkit import chem, read_smiles
+from edgnn.io import chem, read_smiles
 
 _BONDS = ("single", "double", "triple", "aromatic")
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from edgnn._text import one_line
+from edgnn._files import Path_
+from edgnn._words import one_line
 from edgnn.errors import EvaluationError, FormatError
 from edgnn.evaluation._evaluation import Evaluation, Outcome
 from edgnn.evaluation._metrics import find_metric
 from edgnn.evaluation._plain import evaluation_from_dict
 from edgnn.evaluation._splits import Split
-from edgnn.io._files import Path_
 
 _TASKS = ("classes", "labels", "values")
 _EXPECTED = "expected what `edgnn evaluate --out` or Evaluation.to_dict wrote"

@@ -4,6 +4,8 @@ from edgnn.explain._counter_example import Change, CounterExample, counter_examp
 from edgnn.explain._explain import explain
 from edgnn.explain._explanation import Explanation, LabelEffect, Reason
 from edgnn.explain._fidelity import Fidelity, fidelity
+from edgnn.explain._subject import Subject
+from edgnn.explain._values import copies_allowed
 
 __all__ = [
     "Change",
@@ -12,6 +14,8 @@ __all__ = [
     "Fidelity",
     "LabelEffect",
     "Reason",
+    "Subject",
+    "copies_allowed",
     "counter_example",
     "explain",
     "fidelity",

@@ -11,9 +11,8 @@ import torch
 from torch import Tensor
 
 from edgnn.explain._subject import Subject
-from edgnn.graphs import Graphs
+from edgnn.graphs import Graphs, degrees
 from edgnn.graphs import _checks as check
-from edgnn.graphs._structure import degrees
 
 _Array = np.ndarray[Any, Any]
 

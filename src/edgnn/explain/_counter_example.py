@@ -19,7 +19,7 @@ from edgnn.explain._subject import Subject
 from edgnn.explain._values import MEMORY, copies_allowed
 from edgnn.explain._words import link_words, node_words, plain, short
 from edgnn.graphs import Graphs, Nodes, Vocabulary
-from edgnn.models.networks._errors import UnknownLabelWarning
+from edgnn.models import UnknownLabelWarning
 
 _Array = np.ndarray[Any, Any]
 

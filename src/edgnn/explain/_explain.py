@@ -22,8 +22,7 @@ from edgnn.explain._values import (
     member_outputs,
     values_of,
 )
-from edgnn.models.networks._classifier import _decided
-from edgnn.models.networks._regressor import _shaped
+from edgnn.models import decided, shaped
 
 _Array = np.ndarray[Any, Any]
 
@@ -309,14 +308,14 @@ def _label_effects(
 def _predicted(estimator: Any, outputs: Tensor) -> dict[str, Any]:
     encoding = estimator._encoding
     if encoding.task == "values":
-        values = _shaped(outputs.mean(dim=0).numpy(), encoding)[0]
+        values = shaped(outputs.mean(dim=0).numpy(), encoding)[0]
         return {
             "prediction": values.item() if values.ndim == 0 else values,
             "probability": None,
             "classes": (),
         }
     probability = mean_probabilities(estimator, outputs)
-    decided = _decided(probability, encoding)[0]
+    decided = decided(probability, encoding)[0]
     decided = decided.item() if isinstance(decided, np.generic) else decided
     return {
         "prediction": decided,

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
+from edgnn._words import counted
 from edgnn.explain._links import members_of
-from edgnn.explain._words import counted, link_words, node_words, plain, short
+from edgnn.explain._words import link_words, node_words, plain, short
 from edgnn.graphs import Graphs, Nodes
 
 _Array = np.ndarray[Any, Any]

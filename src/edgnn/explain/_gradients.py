@@ -12,8 +12,8 @@ from torch import Tensor
 from edgnn.explain._changes import Changes, copies
 from edgnn.explain._subject import Subject
 from edgnn.explain._values import explained, inputs_of, outputs_of
-from edgnn.graphs._csr import CSR
-from edgnn.models.networks._fleet import rebuilt
+from edgnn.graphs import CSR
+from edgnn.models import rebuilt
 from edgnn.nn import GNNConv, Inputs, Model
 from edgnn.nn.ops import neighbor_sum, sparse_product
 

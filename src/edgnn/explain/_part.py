@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from edgnn.graphs import Graphs
-from edgnn.graphs._select import taken
+from edgnn.graphs import Graphs, taken
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,12 +11,8 @@ from torch import Tensor
 
 from edgnn.errors import EstimatorError
 from edgnn.explain._part import Part, cut, part_around
-from edgnn.graphs import Graphs, Nodes
-from edgnn.graphs._structure import degrees
-from edgnn.models.networks._base import Estimator
-from edgnn.models.networks._errors import NotFitted
-from edgnn.models.networks._fleet import device_of
-from edgnn.models.networks._inputs import Items, graphs_of
+from edgnn.graphs import Graphs, Nodes, degrees
+from edgnn.models import Estimator, Items, NotFitted, device_of, graphs_of
 
 
 @dataclass(frozen=True, eq=False)

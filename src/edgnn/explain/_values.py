@@ -12,10 +12,8 @@ from torch import Tensor
 from edgnn.explain._changes import Changes, copies
 from edgnn.explain._subject import Subject
 from edgnn.graphs import Graphs
-from edgnn.models.networks._base import Estimator
-from edgnn.models.networks._calibration import probabilities
-from edgnn.nn import Inputs, Model
-from edgnn.nn._model import input_options
+from edgnn.models import Estimator, probabilities
+from edgnn.nn import Inputs, Model, input_options
 
 #: Bytes that the copies of a pass may take, by default.
 MEMORY = 256 * 2**20

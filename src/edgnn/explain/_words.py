@@ -64,8 +64,3 @@ def link_words(graph: Graphs, edges: Sequence[int], numbers: Tensor | None = Non
 def edge_label_words(graph: Graphs, edge: int) -> str:
     """Return the label of an edge."""
     return short(graph.edge_vocabulary[int(graph.edge_label[edge])])
-
-
-def counted(number: int, what: str) -> str:
-    """Return ``1 node`` or ``3 nodes``."""
-    return f"{number:,} {what}{'s' * (number != 1)}"

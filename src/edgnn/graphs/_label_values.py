@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from edgnn._text import short
+from edgnn._words import short
 from edgnn.errors import GraphError
 from edgnn.graphs._vocabulary import UNKNOWN
 

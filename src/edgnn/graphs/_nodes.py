@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from edgnn._suggest import suggestion
+from edgnn._words import suggestion
 from edgnn.errors import GraphError
 from edgnn.graphs import _checks as check
 from edgnn.graphs._graphs import Graphs

@@ -11,8 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from edgnn._suggest import suggestion
-from edgnn._text import preview
+from edgnn._words import preview, suggestion
 from edgnn.errors import GraphError, UnknownLabelError
 
 OnUnknown = Literal["error", "map"]

@@ -10,9 +10,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from edgnn._text import one_line, short
+from edgnn._words import one_line, short
 from edgnn.errors import FormatError, GraphError
-from edgnn.graphs._label_values import decode_value, encode_value
+from edgnn.graphs import decode_value, encode_value
 from edgnn.io._array_files import AGAIN, Array, Entry, map_array, verify_array
 
 VERSION = 1

@@ -9,13 +9,13 @@ from typing import Any
 
 import torch
 
+from edgnn._files import Path_
 from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import Graphs, Nodes, Vocabulary
 from edgnn.graphs import _checks as graph_check
 from edgnn.io import _piece_checks as check
 from edgnn.io._array_files import AGAIN, Array, Entry
 from edgnn.io._array_folder import open_arrays, read_header, read_values, told_of, whole_numbers
-from edgnn.io._files import Path_
 from edgnn.io._graph_writer import HEADER, KIND, GraphWriter
 from edgnn.io._labeled import Labeled
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from edgnn._optional import optional
-from edgnn._text import short
+from edgnn._words import short
 from edgnn.errors import FormatError
 from edgnn.io._decimal_commas import first_decimal_comma, write_points
 from edgnn.io._table_files import Table

@@ -13,12 +13,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from edgnn._text import short
+from edgnn._files import Path_
+from edgnn._words import short
 from edgnn.errors import FormatError
-from edgnn.graphs import Graphs, Nodes, Vocabulary
-from edgnn.graphs._vocabulary import OnUnknown, recode
+from edgnn.graphs import Graphs, Nodes, OnUnknown, Vocabulary, recode
 from edgnn.io._decimal_commas import first_decimal_comma, write_points
-from edgnn.io._files import Path_
 from edgnn.io._labeled import Labeled
 
 _Array = np.ndarray[Any, Any]

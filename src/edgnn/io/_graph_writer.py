@@ -11,13 +11,12 @@ from typing import Any, Self
 import numpy as np
 from torch import Tensor
 
+from edgnn._files import Path_, atomic_folder, naming
 from edgnn.errors import GraphError
-from edgnn.graphs import Graphs, Nodes, Vocabulary
-from edgnn.graphs._vocabulary import Labels, OnUnknown
+from edgnn.graphs import Graphs, Labels, Nodes, OnUnknown, Vocabulary
 from edgnn.io import _piece_checks as check
 from edgnn.io._array_files import Array, ArrayFile, plain_array, plain_numbers, write_array
 from edgnn.io._array_folder import ValuesFile, write_header
-from edgnn.io._files import Path_, atomic_folder, naming
 from edgnn.io._growing import Elements, Names, Numbering
 
 #: The header of a folder of graphs, and the kind that it tells.

@@ -10,13 +10,11 @@ from xml.sax.saxutils import escape
 
 from torch import Tensor
 
-from edgnn._suggest import suggestion
-from edgnn._text import preview
+from edgnn._files import Path_, atomic_maybe_gzip, open_binary
+from edgnn._words import preview, suggestion
 from edgnn.errors import FormatError, GraphError
-from edgnn.graphs import Graphs, Vocabulary
-from edgnn.graphs._vocabulary import OnUnknown
+from edgnn.graphs import Graphs, OnUnknown, Vocabulary
 from edgnn.io._elements import Attributes, Elements
-from edgnn.io._files import Path_, atomic_maybe_gzip, open_binary
 from edgnn.io._graphml_parser import GraphmlParser, Key
 from edgnn.io._labeled import Labeled
 from edgnn.io._pieces import rows, write_joined

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, Protocol
 from xml.parsers import expat
 
-from edgnn._text import one_line, short
+from edgnn._files import Path_
+from edgnn._words import one_line, short
 from edgnn.errors import FormatError
-from edgnn.io._files import Path_
 
 _CHUNK = 2**18
 _NAMESPACE = "http://graphml.graphdrawing.org/"

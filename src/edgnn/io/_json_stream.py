@@ -7,9 +7,9 @@ import json
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from edgnn._text import short
+from edgnn._files import Path_
+from edgnn._words import short
 from edgnn.errors import FormatError
-from edgnn.io._files import Path_
 
 _CHUNK = 2**18
 _LONGEST_VALUE = 2**22

@@ -14,11 +14,10 @@ from typing import IO, Any, Literal
 
 import numpy as np
 
-from edgnn._suggest import suggestion
-from edgnn._text import preview, short
+from edgnn._files import Path_, line_chunks, open_binary
+from edgnn._words import preview, short, suggestion
 from edgnn.errors import FormatError, GraphError
 from edgnn.io._decimal_commas import first_decimal_comma, write_points
-from edgnn.io._files import Path_, line_chunks, open_binary
 
 _IDS = ("id", "name")
 

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Sequence
 from os import fspath
 from typing import Any, TypedDict, Unpack
 
-from edgnn._text import short
+from edgnn._files import Path_, open_binary
+from edgnn._words import short
 from edgnn.errors import FormatError, GraphError
-from edgnn.graphs import Graphs
-from edgnn.graphs._vocabulary import OnUnknown
-from edgnn.io._files import Path_, open_binary
+from edgnn.graphs import Graphs, OnUnknown
 from edgnn.io._labeled import Labeled
 from edgnn.io._molecule_files import (
     OnBad,

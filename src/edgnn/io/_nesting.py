@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from edgnn._files import Path_
 from edgnn.errors import FormatError
-from edgnn.io._files import Path_
 
 #: Deeper than any data set, and still a few megabytes.
 DEEPEST_BRACKET = 10_000

@@ -9,8 +9,7 @@ import torch
 
 from edgnn._optional import optional
 from edgnn.errors import GraphError
-from edgnn.graphs import Graphs
-from edgnn.graphs._vocabulary import OnUnknown
+from edgnn.graphs import Graphs, OnUnknown
 from edgnn.io._elements import DEFAULT_LABEL, NO_VALUE, absent_label, no_feature, no_label
 
 

@@ -9,12 +9,11 @@ from typing import Any, BinaryIO
 import numpy as np
 from torch import Tensor
 
-from edgnn._text import short
+from edgnn._files import Path_, atomic_maybe_gzip, open_binary
+from edgnn._words import short
 from edgnn.errors import FormatError, GraphError
-from edgnn.graphs import Graphs, Vocabulary
-from edgnn.graphs._vocabulary import OnUnknown
+from edgnn.graphs import Graphs, OnUnknown, Vocabulary
 from edgnn.io._elements import NO_VALUE, Attributes, Elements, hashable
-from edgnn.io._files import Path_, atomic_maybe_gzip, open_binary
 from edgnn.io._json_stream import JsonStream
 from edgnn.io._labeled import Labeled
 from edgnn.io._pieces import rows, write_joined

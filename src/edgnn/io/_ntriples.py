@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from edgnn._files import Path_
 from edgnn.errors import FormatError
-from edgnn.io._files import Path_
 from edgnn.io._plain_terms import plain_spellings
 
 _Array = np.ndarray[Any, Any]

@@ -8,8 +8,8 @@ from typing import IO, Any
 
 import numpy as np
 
+from edgnn._files import Path_, line_chunks
 from edgnn.errors import FormatError
-from edgnn.io._files import Path_, line_chunks
 
 _INVALID, _TOKEN, _COMMA, _NEWLINE, _BLANK = range(5)
 

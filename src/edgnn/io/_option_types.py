@@ -9,7 +9,7 @@ from numbers import Integral
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from edgnn._text import short
+from edgnn._words import short
 from edgnn.errors import GraphError
 from edgnn.io._molecules import MoleculeOptions
 

@@ -12,8 +12,7 @@ from torch import Tensor
 
 from edgnn._optional import optional
 from edgnn.errors import GraphError
-from edgnn.graphs import Graphs
-from edgnn.graphs._vocabulary import OnUnknown, recode
+from edgnn.graphs import Graphs, OnUnknown, recode
 from edgnn.io._pyg_data import Matrix, Reader, hetero_part_of, merged, part_of, stacked
 
 

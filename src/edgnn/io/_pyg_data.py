@@ -11,9 +11,8 @@ import torch
 from torch import Tensor
 
 from edgnn.errors import GraphError
-from edgnn.graphs import Vocabulary
+from edgnn.graphs import Vocabulary, factorize
 from edgnn.graphs import _checks as check
-from edgnn.graphs._vocabulary import factorize
 
 Matrix = Literal["features", "one-hot", "ignore"]
 

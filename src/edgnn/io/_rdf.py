@@ -11,13 +11,11 @@ from urllib.parse import quote
 import numpy as np
 import torch
 
+from edgnn._files import Path_, atomic_maybe_gzip
 from edgnn._optional import optional
-from edgnn._suggest import closest
+from edgnn._words import closest
 from edgnn.errors import FormatError, GraphError, MissingDependencyError
-from edgnn.graphs import Graphs, Vocabulary
-from edgnn.graphs._graphs import Names
-from edgnn.graphs._vocabulary import OnUnknown, factorize, recode
-from edgnn.io._files import Path_, atomic_maybe_gzip
+from edgnn.graphs import Graphs, Names, OnUnknown, Vocabulary, factorize, recode
 from edgnn.io._labeled import Labeled
 from edgnn.io._ntriples import DEEPEST_TERM, Triples, bare, first_of_each, kind
 from edgnn.io._rdf_document import Document, Texts, format_of

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO, NoReturn
 from xml.parsers import expat
 
+from edgnn._files import Path_, line_chunks, open_binary, unpack_limit
 from edgnn._optional import optional
-from edgnn._text import one_line
+from edgnn._words import one_line
 from edgnn.errors import FormatError
-from edgnn.io._files import Path_, line_chunks, open_binary, unpack_limit
 from edgnn.io._nesting import DEEPEST_BRACKET, refuse_deep_brackets, unclosed
 from edgnn.io._ntriples import DEEPEST_TERM, TripleBuilder, Triples, refuse_deep_terms
 

@@ -12,11 +12,9 @@ import numpy as np
 import torch
 
 from edgnn._optional import optional
-from edgnn._suggest import suggestion
-from edgnn._text import one_line, preview
+from edgnn._words import one_line, preview, suggestion
 from edgnn.errors import GraphError, UnknownLabelError
-from edgnn.graphs import Graphs, Vocabulary
-from edgnn.graphs._vocabulary import OnUnknown
+from edgnn.graphs import Graphs, OnUnknown, Vocabulary
 
 Property = str | Sequence[str] | Callable[[Any], Hashable] | None
 Aromaticity = Literal["rdkit", "cdk"]

@@ -9,12 +9,11 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from edgnn._suggest import suggestion
-from edgnn._text import preview
+from edgnn._files import Path_, open_binary
+from edgnn._words import preview, suggestion
 from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import Graphs
 from edgnn.io._arrays import read_arrays, write_arrays
-from edgnn.io._files import Path_, open_binary
 from edgnn.io._graph_writer import HEADER
 from edgnn.io._graphml import read_graphml, write_graphml
 from edgnn.io._labeled import Labeled

@@ -11,16 +11,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from edgnn._text import one_line
+from edgnn._files import Path_, atomic_folder, naming
+from edgnn._words import one_line
 from edgnn.errors import FormatError, GraphError
-from edgnn.graphs import CSR, Graphs, Structure
-from edgnn.graphs._graphs import Multiplicity
-from edgnn.graphs._structure import DENSE_ENTRIES_PER_EDGE
-from edgnn.graphs._vocabulary import known_labels
+from edgnn.graphs import CSR, DENSE_ENTRIES_PER_EDGE, Graphs, Multiplicity, Structure, known_labels
 from edgnn.io import _piece_checks as check
 from edgnn.io._array_files import AGAIN, Array, ArrayFile, Entry, write_array
 from edgnn.io._array_folder import open_arrays, read_header, told_of, whole_numbers, write_header
-from edgnn.io._files import Path_, atomic_folder, naming
 from edgnn.io._row_files import DenseCounts, RowsFile
 from edgnn.io._sorted_runs import SortedRuns
 

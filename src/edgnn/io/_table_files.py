@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from edgnn._files import Path_, open_binary, unpack_limit
 from edgnn._optional import optional
-from edgnn._text import one_line, short
+from edgnn._words import one_line, short
 from edgnn.errors import FormatError, GraphError
-from edgnn.io._files import Path_, open_binary, unpack_limit
 
 PARQUET = (".parquet", ".pq")
 TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")

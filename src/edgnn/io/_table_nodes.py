@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from edgnn._optional import optional
-from edgnn._text import short
+from edgnn._words import short
 from edgnn.errors import FormatError
 from edgnn.io._columns import Keys, encoded, number
 

@@ -11,14 +11,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from edgnn._suggest import suggestion
-from edgnn._text import preview, short
+from edgnn._files import Path_
+from edgnn._words import preview, short, suggestion
 from edgnn.errors import FormatError, GraphError
-from edgnn.graphs import Graphs, Nodes, Vocabulary
-from edgnn.graphs._vocabulary import OnUnknown
+from edgnn.graphs import Graphs, Nodes, OnUnknown, Vocabulary
 from edgnn.io._columns import Column, Keys, Numbers, Targets, number, read_columns
 from edgnn.io._elements import coded_labels
-from edgnn.io._files import Path_
 from edgnn.io._labeled import Labeled
 from edgnn.io._table_files import PARQUET, TEXT, Table, open_table
 from edgnn.io._table_nodes import Listed, Placed, place

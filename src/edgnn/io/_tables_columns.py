@@ -9,7 +9,7 @@ from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
-from edgnn.io._files import Path_, open_binary
+from edgnn._files import Path_, open_binary
 from edgnn.io._molecule_files import column_of, id_column, table
 from edgnn.io._molecules import read_smiles_table
 from edgnn.io._table_files import Table, open_table

@@ -12,10 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from edgnn._text import one_line
-from edgnn.errors import FormatError, GraphError
-from edgnn.graphs import Graphs
-from edgnn.io._files import (
+from edgnn._files import (
     Path_,
     atomic_file,
     atomic_folder,
@@ -24,6 +21,9 @@ from edgnn.io._files import (
     open_zip,
     zip_members,
 )
+from edgnn._words import one_line
+from edgnn.errors import FormatError, GraphError
+from edgnn.graphs import Graphs
 from edgnn.io._labeled import Labeled
 from edgnn.io._numbers import read_columns
 

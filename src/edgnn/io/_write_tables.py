@@ -9,10 +9,10 @@ from typing import Any, BinaryIO, Literal
 import numpy as np
 from torch import Tensor
 
+from edgnn._files import Path_, atomic_folder
 from edgnn._optional import optional
 from edgnn.errors import GraphError
 from edgnn.graphs import Graphs
-from edgnn.io._files import Path_, atomic_folder
 
 _PART = 2**16
 _Slice = Callable[[int, int], Any]

@@ -22,6 +22,37 @@ from edgnn.models.networks import (
     UnknownLabelWarning,
     load_estimator,
 )
+from edgnn.models.networks._answers import (
+    Predictions,
+    check_known,
+    identities,
+    prediction_columns,
+    predictions_of,
+    target_columns,
+)
+from edgnn.models.networks._calibration import probabilities
+from edgnn.models.networks._classifier import decided
+from edgnn.models.networks._coder import Coder, Seen
+from edgnn.models.networks._epochs import change_epochs
+from edgnn.models.networks._errors import NotFitted
+from edgnn.models.networks._export import Exported, export
+from edgnn.models.networks._export_inputs import write_inputs
+from edgnn.models.networks._familiarity import SCHEMES
+from edgnn.models.networks._fingerprint import fingerprint
+from edgnn.models.networks._fleet import device_of, rebuilt
+from edgnn.models.networks._inputs import Items, graphs_of, in_pieces
+from edgnn.models.networks._regressor import shaped
+from edgnn.models.networks._session import (
+    Answer,
+    check_data,
+    checkpoint_epoch,
+    estimator_of,
+    finished,
+    start_run,
+    told_memory,
+    train_run,
+)
+from edgnn.models.networks._threads import is_small
 from edgnn.models.rivals import (
     RIVALS,
     GINGraphClassifier,
@@ -46,20 +77,27 @@ from edgnn.models.rivals import (
 
 __all__ = [
     "RIVALS",
+    "SCHEMES",
+    "Answer",
     "BlendGraphClassifier",
+    "Coder",
     "Estimator",
     "EstimatorError",
+    "Exported",
     "Familiarity",
     "FittedRidge",
     "GINGraphClassifier",
     "GINNodeClassifier",
     "GraphClassifier",
     "GraphRegressor",
+    "Items",
     "KernelClassifier",
     "MajorityClassifier",
     "NodeClassifier",
     "NodeRegressor",
+    "NotFitted",
     "PartCounts",
+    "Predictions",
     "RDF2Vec",
     "RDF2VecClassifier",
     "RDFWLClassifier",
@@ -70,6 +108,7 @@ __all__ = [
     "RidgeSolver",
     "Rival",
     "SVMSolver",
+    "Seen",
     "Solver",
     "SubgraphMatchingClassifier",
     "Uncertainty",
@@ -78,8 +117,32 @@ __all__ = [
     "WLClassifier",
     "WLShortestPathClassifier",
     "all_walks",
+    "change_epochs",
+    "check_data",
+    "check_known",
+    "checkpoint_epoch",
+    "decided",
+    "device_of",
+    "estimator_of",
+    "export",
+    "fingerprint",
+    "finished",
+    "graphs_of",
+    "identities",
+    "in_pieces",
+    "is_small",
     "load_estimator",
+    "prediction_columns",
+    "predictions_of",
+    "probabilities",
     "random_walks",
+    "rebuilt",
     "rival_class",
+    "shaped",
+    "start_run",
     "subgraph_counts",
+    "target_columns",
+    "told_memory",
+    "train_run",
+    "write_inputs",
 ]

@@ -2,11 +2,12 @@
 
 from edgnn.nn._activation import ACTIVATIONS
 from edgnn.nn._batch_norm import BatchNorm
+from edgnn.nn._conv import Conv, Known
 from edgnn.nn._gine_conv import GINEConv
 from edgnn.nn._gnn_conv import EdGNNConv, GNNConv
-from edgnn.nn._inputs import Inputs
-from edgnn.nn._large_inputs import LargeInputs
-from edgnn.nn._model import CONVS, Model
+from edgnn.nn._inputs import Inputs, Matrix, from_scipy, with_neighbors
+from edgnn.nn._large_inputs import LargeInputs, input_bytes
+from edgnn.nn._model import CONVS, Model, input_options
 from edgnn.nn._models import GraphModel, NodeModel
 from edgnn.nn._noise import Noise
 from edgnn.nn._parameters import Linear
@@ -17,16 +18,23 @@ __all__ = [
     "ACTIVATIONS",
     "CONVS",
     "BatchNorm",
+    "Conv",
     "EdGNNConv",
     "GINEConv",
     "GNNConv",
     "GraphModel",
     "Inputs",
+    "Known",
     "LargeInputs",
     "Linear",
+    "Matrix",
     "Model",
     "NodeModel",
     "Noise",
     "RelationalConv",
+    "from_scipy",
+    "input_bytes",
+    "input_options",
     "readout",
+    "with_neighbors",
 ]

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from edgnn._suggest import suggestion
+from edgnn._words import suggestion
 from edgnn.errors import ModelError
 
 Activation = Callable[[Tensor], Tensor]

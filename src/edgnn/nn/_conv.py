@@ -10,11 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from edgnn.errors import GraphError, ModelError
-from edgnn.graphs import Structure
-from edgnn.graphs._csr import CSR
-from edgnn.graphs._graphs import Multiplicity
-from edgnn.graphs._relations import Cells
-from edgnn.graphs._structure import ListedBy
+from edgnn.graphs import CSR, Cells, ListedBy, Multiplicity, Structure
 from edgnn.nn._activation import Activation, activation_of
 from edgnn.nn._batch_norm import BatchNorm
 from edgnn.nn._noise import Noise, dropout

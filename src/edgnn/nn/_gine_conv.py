@@ -9,9 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from edgnn.errors import GraphError
-from edgnn.graphs import Structure
-from edgnn.graphs._relations import Relations
-from edgnn.graphs._structure import ListedBy
+from edgnn.graphs import ListedBy, Relations, Structure
 from edgnn.nn._batch_norm import BatchNorm
 from edgnn.nn._conv import Conv, Known, own_rows
 from edgnn.nn._noise import Noise, dropout

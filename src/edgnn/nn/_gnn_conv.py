@@ -8,8 +8,7 @@ import torch
 from torch import Tensor
 
 from edgnn.errors import GraphError
-from edgnn.graphs import Structure
-from edgnn.graphs._csr import CSR
+from edgnn.graphs import CSR, Structure
 from edgnn.nn._conv import Conv, Known, own_rows
 from edgnn.nn._noise import Noise, dropout
 from edgnn.nn._parameters import (

@@ -11,13 +11,17 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 from edgnn.errors import ModelError
-from edgnn.graphs import Graphs, Structure
+from edgnn.graphs import (
+    CSR,
+    Cells,
+    Graphs,
+    ListedBy,
+    Multiplicity,
+    Structure,
+    known_labels,
+    select_rows,
+)
 from edgnn.graphs import _csr as csr
-from edgnn.graphs._csr import CSR
-from edgnn.graphs._graphs import Multiplicity
-from edgnn.graphs._relations import Cells
-from edgnn.graphs._structure import ListedBy, select_rows
-from edgnn.graphs._vocabulary import known_labels
 from edgnn.nn.ops import neighbor_sum, row_sum
 from edgnn.nn.ops._sampling import check_nodes
 
@@ -118,7 +122,7 @@ class Inputs:
         sparse, neighbors = _sparse(graphs, labels), structure.neighbors.to_scipy()
         AH0, graph_H0 = neighbors @ sparse, pool.to_scipy() @ sparse
         H0s, AH0s, sums = (
-            _from_scipy(matrix, dtype, graphs.device) for matrix in (sparse, AH0, graph_H0)
+            from_scipy(matrix, dtype, graphs.device) for matrix in (sparse, AH0, graph_H0)
         )
         return cls(structure, H0s, AH0s, sums, pool, pool_t, graphs.sizes, cells=met)
 
@@ -146,7 +150,7 @@ class Inputs:
         for layer in range(layers, 0, -1):
             rows = columns
             reads = layer > 1 or not constant_first
-            columns = _with_neighbors(self.structure.neighbors, rows) if reads else rows
+            columns = with_neighbors(self.structure.neighbors, rows) if reads else rows
             hops.append(self.structure.rows(rows, columns if reads else None))
         return self.of_hops(tuple(reversed(hops)), rows)
 
@@ -223,7 +227,7 @@ class Inputs:
         )
 
 
-def _with_neighbors(neighbors: CSR, rows: Tensor) -> Tensor:
+def with_neighbors(neighbors: CSR, rows: Tensor) -> Tensor:
     """Return the nodes of ``rows``, and behind them all their neighbors that are not among them."""
     met = torch.zeros(neighbors.shape[1], dtype=torch.bool, device=rows.device)
     met[csr.take(neighbors, rows).indices.long()] = True
@@ -260,7 +264,7 @@ def _sparse(graphs: Graphs, labels: int) -> Any:
     return hstack([H0, csr_array(graphs.node_features.cpu().numpy())], format="csr")
 
 
-def _from_scipy(matrix: Any, dtype: torch.dtype, device: torch.device) -> CSR:
+def from_scipy(matrix: Any, dtype: torch.dtype, device: torch.device) -> CSR:
     matrix.sort_indices()
     indptr, indices = (
         torch.from_numpy(part.astype("int32")) for part in (matrix.indptr, matrix.indices)

@@ -11,12 +11,8 @@ import torch
 from torch import Tensor
 
 from edgnn.errors import ModelError
-from edgnn.graphs import Graphs, Structure
+from edgnn.graphs import CSR, Graphs, ListedBy, Multiplicity, Structure, known_labels, select_rows
 from edgnn.graphs import _csr as csr
-from edgnn.graphs._csr import CSR
-from edgnn.graphs._graphs import Multiplicity
-from edgnn.graphs._structure import ListedBy, select_rows
-from edgnn.graphs._vocabulary import known_labels
 from edgnn.nn._inputs import DENSE_LABELS, Inputs, Matrix
 from edgnn.nn.ops import row_sum
 

@@ -10,10 +10,9 @@ from typing import Any, Literal, Self
 import torch
 from torch import Generator, Tensor, nn
 
-from edgnn._suggest import suggestion
+from edgnn._words import suggestion
 from edgnn.errors import ModelError
-from edgnn.graphs import Graphs
-from edgnn.graphs._csr import CSR
+from edgnn.graphs import CSR, Graphs
 from edgnn.nn._conv import Conv, Known
 from edgnn.nn._gine_conv import GINEConv
 from edgnn.nn._gnn_conv import EdGNNConv, GNNConv

@@ -8,8 +8,7 @@ import torch
 from torch import Tensor
 
 from edgnn.errors import ModelError
-from edgnn.graphs import Graphs
-from edgnn.graphs._csr import CSR
+from edgnn.graphs import CSR, Graphs
 from edgnn.nn._conv import Known
 from edgnn.nn._inputs import Inputs, Matrix
 from edgnn.nn._model import Model, full_config

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Generator, Tensor, nn
 
-from edgnn.graphs._csr import CSR
+from edgnn.graphs import CSR
 from edgnn.nn.ops import constant_product
 
 #: One generator per member; without them torch's own draws, as for any other module.

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from edgnn.errors import ModelError
-from edgnn.graphs._csr import CSR
+from edgnn.graphs import CSR
 from edgnn.nn._inputs import Inputs, Matrix
 from edgnn.nn.ops import sparse_product
 

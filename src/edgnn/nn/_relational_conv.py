@@ -9,9 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from edgnn.errors import GraphError, ModelError
-from edgnn.graphs import Structure
-from edgnn.graphs._relations import Cells
-from edgnn.graphs._structure import ListedBy
+from edgnn.graphs import Cells, ListedBy, Structure
 from edgnn.nn._conv import Conv, Known, own_rows
 from edgnn.nn._noise import Noise, dropout
 from edgnn.nn._parameters import Generators, glorot_, parameter, plus_product, plus_products

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from edgnn._words import short_iri
 from edgnn.report._calibration import reliability
 from edgnn.report._chosen import choices
 from edgnn.report._html import Cell, Html, folded, part, scrolled, sortable, table, tag
@@ -12,7 +13,6 @@ from edgnn.report._numbers import number
 from edgnn.report._predictions import confusion_matrix
 from edgnn.report._results import computed_entries
 from edgnn.report.draw import draw_reliability
-from edgnn.report.draw._svg import short_iri
 
 if TYPE_CHECKING:
     from edgnn.studies import Entry, TableSummary
@@ -108,7 +108,7 @@ def _search(entry: Entry) -> Html:
 
 def search_rows(entry: Entry) -> list[dict[str, Any]]:
     """Return the search of an entry as plain values, one row per candidate; none if there was no search."""
-    from edgnn.studies._nested import search_table
+    from edgnn.studies import search_table
 
     return search_table(entry.evaluation) if _is_search(entry) else []
 

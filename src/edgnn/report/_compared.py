@@ -8,12 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from edgnn._text import preview
-from edgnn.evaluation import Evaluation, Metric
-from edgnn.evaluation._plain import plain
-from edgnn.evaluation._same import difference_of
-from edgnn.evaluation._summary import Summary
-from edgnn.io._files import Path_
+from edgnn._files import Path_
+from edgnn._json import plain
+from edgnn._words import preview
+from edgnn.evaluation import Evaluation, Metric, Summary, difference_of
 from edgnn.report._comparisons import Pair, compared, measured
 from edgnn.report._errors import ReportError
 from edgnn.report._evaluation_file import EvaluationFile, read_evaluation_file

@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from edgnn._files import Path_
+from edgnn._words import counted, duration
 from edgnn.evaluation import Evaluation, Summary
-from edgnn.io._files import Path_
 from edgnn.report._cards import chosen_part, predictions_part
 from edgnn.report._compared import Compared
 from edgnn.report._comparisons import Pair, comparison_part, how_judged, told_gap, told_limits
 from edgnn.report._explain import BASELINE, computed, shape_of
 from edgnn.report._html import Cell, Html, folded, section, sortable, table, tag
-from edgnn.report._numbers import (
-    between,
-    counted,
-    duration,
-    metric_name,
-    number,
-    p_text,
-    plus_minus,
-)
+from edgnn.report._numbers import between, metric_name, number, p_text, plus_minus
 from edgnn.report._page import write_page
 from edgnn.report._pictures import estimate_part, scores_part
 from edgnn.report._study import environment_section, environments_of

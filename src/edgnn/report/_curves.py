@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from edgnn._words import counted
 from edgnn.report._errors import ReportError
 from edgnn.report._html import Html, figure, section
-from edgnn.report._numbers import counted
 from edgnn.report.draw import Band, draw_bands
 
 _SERIES = {"train_loss": "training", "valid_loss": "validation"}

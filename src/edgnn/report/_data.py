@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from edgnn._files import Path_
+from edgnn._json import plain
 from edgnn.errors import FormatError
 from edgnn.evaluation import Evaluation
-from edgnn.evaluation._plain import plain
-from edgnn.io._files import Path_
 from edgnn.report._html import Html
 
 _OPEN, _CLOSE = '<script type="application/json" id="edgnn-data">', "</script>"

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from edgnn._files import Path_
+from edgnn._words import counted, duration
 from edgnn.evaluation import Evaluation, Summary
-from edgnn.io._files import Path_
 from edgnn.report._calibration import calibration_section
 from edgnn.report._chosen import chosen_section
 from edgnn.report._curves import curves_of, curves_section
@@ -19,7 +20,7 @@ from edgnn.report._data import evaluation_values
 from edgnn.report._errors import ReportError
 from edgnn.report._explain import BASELINE, computed, parts_of, repeat_section, shape_of, verdict
 from edgnn.report._html import Html, figure, pairs, section, table, tag
-from edgnn.report._numbers import counted, duration, metric_name, number, plus_minus, spread_text
+from edgnn.report._numbers import metric_name, number, plus_minus, spread_text
 from edgnn.report._page import write_page
 from edgnn.report._predictions import confusion_section, points_section
 from edgnn.report.draw import Estimate, Strip, draw_estimates, draw_strips

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from edgnn._text import one_line
+from edgnn._words import one_line
 from edgnn.errors import EdgnnError, FormatError
-from edgnn.evaluation import Evaluation
-from edgnn.evaluation._stored import evaluation_of, stored_document
+from edgnn.evaluation import Evaluation, evaluation_of, stored_document
 from edgnn.report._errors import ReportError
 
 _NOT_SETTINGS = (

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from edgnn._words import counted
 from edgnn.evaluation import Evaluation, Summary
 from edgnn.report._html import Html, section, tag
-from edgnn.report._numbers import between, counted, metric_name, number
+from edgnn.report._numbers import between, metric_name, number
 
 #: What a model that ignores its input is called, by the kind of targets.
 BASELINE = {

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from edgnn.evaluation._plain import plain
+from edgnn._files import Path_
+from edgnn._json import plain
+from edgnn._words import counted
 from edgnn.explain import Explanation
-from edgnn.io._files import Path_
 from edgnn.report import _explanation_parts as parts
 from edgnn.report._data import MOST
 from edgnn.report._errors import ReportError
 from edgnn.report._explanation_words import Explained
 from edgnn.report._html import Html, section, tag
-from edgnn.report._numbers import counted
 from edgnn.report._page import write_page
 
 _LONG = (

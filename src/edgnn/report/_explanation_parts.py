@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from edgnn._words import counted
 from edgnn.explain import LabelEffect
 from edgnn.report._explanation_picture import (
     draw_counter_example,
@@ -13,7 +14,7 @@ from edgnn.report._explanation_picture import (
 from edgnn.report._explanation_relations import Relation, relations_of
 from edgnn.report._explanation_words import Explained, counter_text, fidelity_text
 from edgnn.report._html import Html, folded, markup, part, table, tag
-from edgnn.report._numbers import counted, number
+from edgnn.report._numbers import number
 from edgnn.report.draw._axes import FIRST
 from edgnn.report.draw._names import label_text
 from edgnn.report.draw._shade import AGAINST, FOR, signed

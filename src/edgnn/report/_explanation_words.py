@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from edgnn._text import preview
+from edgnn._words import counted, preview
 from edgnn.explain import Change, CounterExample, Explanation, Fidelity, Reason
 from edgnn.graphs import Graphs
 from edgnn.report._explanation_relations import way_text
-from edgnn.report._numbers import counted, number
+from edgnn.report._numbers import number
 from edgnn.report.draw import is_molecule
 from edgnn.report.draw._names import label_text, node_texts
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from edgnn.evaluation._plain import plain
+from edgnn._json import plain
 
 _LONGEST = 300
 _MOST = 12
@@ -52,11 +52,6 @@ def metric_name(name: str, percent: bool = False) -> str:
     return _NAMES.get(name, name.replace("_", " ")) + (" (%)" if percent else "")
 
 
-def counted(count: int, noun: str) -> str:
-    """Return ``1 fold``, ``1,200 folds``."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
 def between(values: Sequence[int]) -> str:
     """Return one number, or the least and the greatest."""
     low, high = min(values), max(values)
@@ -67,16 +62,6 @@ def between(values: Sequence[int]) -> str:
         if high == low + 1
         else f"{low:,} to {high:,}"
     )
-
-
-def duration(seconds: float) -> str:
-    """Return a time in the units one would say it in."""
-    if not math.isfinite(seconds) or seconds < 0:
-        return "–"
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60:,} h {minutes % 60} min"
 
 
 def signed(points: float) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import edgnn
-from edgnn.io._files import Path_, atomic_file
+from edgnn._files import Path_, atomic_file
 from edgnn.report._data import data_block
 from edgnn.report._html import Html, markup, tag
 from edgnn.report._script import SCRIPT, SCRIPT_HASH

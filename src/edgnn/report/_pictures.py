@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from edgnn._words import duration
 from edgnn.report._comparisons import measured
 from edgnn.report._curves import Curves, curves_of
 from edgnn.report._explain import BASELINE
 from edgnn.report._html import Cell, Html, figure, panels, part, sortable, tag
-from edgnn.report._numbers import duration, metric_name, number, size
+from edgnn.report._numbers import metric_name, number, size
 from edgnn.report._results import computed_entries, majority_of, summary_of
 from edgnn.report.draw import (
     Estimate,

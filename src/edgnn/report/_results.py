@@ -6,10 +6,11 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from edgnn._words import counted, duration
 from edgnn.evaluation import Summary
 from edgnn.report._html import Cell, Html, markup, sortable, tag
-from edgnn.report._numbers import counted, duration, number, signed, size, spread_text
-from edgnn.studies._write_tables import NOTABLE
+from edgnn.report._numbers import number, signed, size, spread_text
+from edgnn.studies import NOTABLE
 
 if TYPE_CHECKING:
     from edgnn.studies import Entry, Published, TableSummary

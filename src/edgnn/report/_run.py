@@ -7,15 +7,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from edgnn._files import Path_
+from edgnn._json import plain
+from edgnn._words import counted, duration
 from edgnn.errors import EdgnnError
 from edgnn.evaluation import METRICS
-from edgnn.evaluation._plain import plain
-from edgnn.io._files import Path_
 from edgnn.report._curves import curves_of, curves_section
 from edgnn.report._data import MOST
 from edgnn.report._explain import BASELINE, call_of
 from edgnn.report._html import Html, pairs, section, table, tag
-from edgnn.report._numbers import counted, duration, metric_name, number, shown
+from edgnn.report._numbers import metric_name, number, shown
 from edgnn.report._page import write_page
 from edgnn.report._stored import stored_predictions
 from edgnn.training import RunFolder

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
-from edgnn.io._files import Path_
+from edgnn._files import Path_
 from edgnn.report._compared import compare_files
 from edgnn.report._compared_page import comparison_page
 from edgnn.report._errors import ReportError
@@ -14,8 +14,8 @@ from edgnn.report._evaluation import write_evaluation_report
 from edgnn.report._evaluation_file import read_evaluation_file, telling
 from edgnn.report._run import write_run_report
 from edgnn.report._study import write_study_report
-from edgnn.studies._study_files import STUDY
-from edgnn.training._run_folder import CONFIG
+from edgnn.studies import STUDY
+from edgnn.training import CONFIG
 
 _EXPECTED = (
     "expected the folder of a study (edgnn reproduce --out), the folder of a run (edgnn train --out), or the JSON file of an "

@@ -13,8 +13,7 @@ import numpy as np
 from edgnn.report._errors import ReportError
 from edgnn.report._html import Html
 from edgnn.report._predictions import confusion_section, points_section
-from edgnn.training import RunFolder
-from edgnn.training._run_folder import PREDICTIONS
+from edgnn.training import PREDICTIONS, RunFolder
 
 _TRUTH, _SAID, _PART = "target", "prediction", "part"
 _JUDGED = ("test", "validation")

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from edgnn.io._files import Path_
+from edgnn._files import Path_
+from edgnn._words import counted, duration
 from edgnn.report._cards import chosen_part, predictions_part
 from edgnn.report._comparisons import Pair, compared, comparison_part
 from edgnn.report._curves import Curves
 from edgnn.report._data_sets import anchor_of, data_set_section, data_set_tables
 from edgnn.report._errors import ReportError
 from edgnn.report._html import Html, folded, pairs, part, section, tag
-from edgnn.report._numbers import counted, duration
 from edgnn.report._page import write_page
 from edgnn.report._pictures import cost_part, curves_part, estimate_part, scores_part, table_curves
 from edgnn.report._results import (
@@ -28,8 +28,7 @@ from edgnn.report._results import (
 )
 from edgnn.report._study_data import table_values
 from edgnn.report._study_words import HOW, lead_of, repeat_section, settings_table
-from edgnn.studies import TABLES, Entry, Study, TableSummary, table
-from edgnn.studies._summaries import summarize
+from edgnn.studies import TABLES, Entry, Study, TableSummary, summarize, table
 
 _PLACE = "report.html"
 _NESTED = " Networks with a search choose layers and width in every split, by its validation loss; the others are as above."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from edgnn.evaluation._plain import plain
+from edgnn._json import plain
 from edgnn.report._cards import search_rows
 from edgnn.report._comparisons import Pair, pair_values
 from edgnn.report._curves import Curves

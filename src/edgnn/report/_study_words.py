@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from edgnn._words import counted, duration
 from edgnn.report._html import Html, section, table, tag
-from edgnn.report._numbers import between, counted, duration, shown
+from edgnn.report._numbers import between, shown
 from edgnn.report._results import computed_entries, own_entries
 
 if TYPE_CHECKING:

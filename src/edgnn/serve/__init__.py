@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from fastapi import FastAPI
 
-    from edgnn.io._files import Path_
+    from edgnn._files import Path_
 
 __all__ = ["LOCAL_NAMES", "Limits", "Served", "create_app", "serve"]
 

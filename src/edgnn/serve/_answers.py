@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from edgnn._json import to_csv
 from edgnn.graphs import Nodes
-from edgnn.models import Estimator
-from edgnn.models.networks._answers import (
+from edgnn.models import (
+    Estimator,
     Predictions,
     identities,
+    in_pieces,
     prediction_columns,
     predictions_of,
 )
-from edgnn.models.networks._inputs import in_pieces
-from edgnn.training._values import to_csv
 
 if TYPE_CHECKING:
     from edgnn.graphs import Graphs

@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 
 import edgnn
 from edgnn.errors import EdgnnError
-from edgnn.report._style import STYLE
+from edgnn.report import STYLE
 from edgnn.serve import _requests as ask
 from edgnn.serve import _schemas as schema
 from edgnn.serve._bodies import AS_SENT, Route, understood

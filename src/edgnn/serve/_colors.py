@@ -8,13 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from edgnn._words import short_iri
 from edgnn.errors import GraphError
 from edgnn.graphs import Graphs, Nodes
-from edgnn.report.draw import is_molecule, layout
-from edgnn.report.draw._molecule import skeleton
-from edgnn.report.draw._names import node_texts
-from edgnn.report.draw._shade import clean
-from edgnn.report.draw._svg import MARGIN, edge_length, fill, panel, short_iri
+from edgnn.report.draw import (
+    MARGIN,
+    clean,
+    edge_length,
+    fill,
+    is_molecule,
+    layout,
+    node_texts,
+    panel,
+    skeleton,
+)
 from edgnn.wl import Coloring
 
 if TYPE_CHECKING:

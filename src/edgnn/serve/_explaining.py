@@ -6,12 +6,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from edgnn.errors import GraphError
-from edgnn.explain import CounterExample, counter_example, explain
-from edgnn.explain._subject import Subject
-from edgnn.explain._values import copies_allowed
+from edgnn.explain import CounterExample, Subject, copies_allowed, counter_example, explain
 from edgnn.graphs import Graphs, Nodes
-from edgnn.report._explanation_picture import draw_counter_example, draw_explanation
-from edgnn.report._explanation_words import Explained
+from edgnn.report import Explained, draw_counter_example, draw_explanation
 from edgnn.serve._limits import Deadline, Limits, TooLarge
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from edgnn.errors import GraphError
 from edgnn.graphs import Graphs, Nodes
-from edgnn.io.datasets._target_file import node_numbers
+from edgnn.io.datasets import node_numbers
 from edgnn.serve._limits import Limits
 
 if TYPE_CHECKING:

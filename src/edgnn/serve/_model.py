@@ -10,23 +10,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from edgnn._files import Path_
 from edgnn.errors import EdgnnError, GraphError, RunError
-from edgnn.graphs import Graphs, Nodes
-from edgnn.graphs._label_values import encode_value
-from edgnn.io._files import Path_
-from edgnn.io.datasets._origin import origin_of, stored_texts
-from edgnn.models import Estimator, load_estimator
-from edgnn.models.networks._answers import check_known
-from edgnn.models.networks._coder import Coder, Seen
-from edgnn.models.networks._familiarity import _SCHEMES
+from edgnn.graphs import Graphs, Nodes, encode_value
+from edgnn.io.datasets import origin_of, stored_texts
+from edgnn.models import SCHEMES, Coder, Estimator, Seen, check_known, load_estimator
 from edgnn.report.draw import is_molecule
 from edgnn.serve._answers import Answers, answers_of
 from edgnn.serve._limits import Limits
 from edgnn.serve._source import Catalog, catalog_of, load_source
-from edgnn.training import RunFolder
-from edgnn.training._run_folder import METRICS
-from edgnn.wl import Coloring, refine
-from edgnn.wl._neighborhood import Scheme
+from edgnn.training import METRICS, RunFolder
+from edgnn.wl import Coloring, Scheme, refine
 
 _MOST_READY = 1_000_000
 _MOST_LABELS = 1_000
@@ -172,7 +166,7 @@ class Served:
     @property
     def scheme(self) -> Scheme:
         """The refinement that sees what the model sees."""
-        return _SCHEMES.get(self.estimator._model.config["conv"], "joint")
+        return SCHEMES.get(self.estimator._model.config["conv"], "joint")
 
     @property
     def layers(self) -> int:

@@ -8,16 +8,24 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from edgnn._text import short
+from edgnn._files import open_binary
+from edgnn._words import short
 from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import Graphs
-from edgnn.io import read_sdf, read_smiles_table
-from edgnn.io._files import open_binary
-from edgnn.io._molecule_files import column_of, id_column, records, table
-from edgnn.io._molecules import MoleculeOptions
-from edgnn.io._option_types import fitting
-from edgnn.io._rdkit import Collector, read_mol_block, read_smiles
-from edgnn.io.datasets._origin import molecule_options
+from edgnn.io import (
+    Collector,
+    MoleculeOptions,
+    column_of,
+    fitting,
+    id_column,
+    read_mol_block,
+    read_sdf,
+    read_smiles,
+    read_smiles_table,
+    records,
+    table,
+)
+from edgnn.io.datasets import molecule_options
 from edgnn.serve._limits import LONGEST_SMILES, Deadline, Limits, TooLarge
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from edgnn.graphs._label_values import encode_value
+from edgnn.graphs import encode_value
 
 if TYPE_CHECKING:
     from edgnn.graphs import Vocabulary

@@ -14,7 +14,7 @@ from edgnn.errors import EdgnnError
 from edgnn.serve._guard import host_of
 
 if TYPE_CHECKING:
-    from edgnn.io._files import Path_
+    from edgnn._files import Path_
     from edgnn.serve._limits import Limits
     from edgnn.serve._model import Served
 

@@ -9,14 +9,20 @@ from typing import Any
 
 import torch
 
-from edgnn._places import exists
+from edgnn._files import Path_
+from edgnn._paths import exists
+from edgnn._words import short_iri
 from edgnn.errors import EdgnnError, GraphError
 from edgnn.graphs import Graphs, Nodes
-from edgnn.io._files import Path_
-from edgnn.io.datasets import Dataset, find, load_dataset
-from edgnn.io.datasets._origin import loadable_origin, origin_of, reading_options
-from edgnn.report.draw._names import node_texts
-from edgnn.report.draw._svg import short_iri
+from edgnn.io.datasets import (
+    Dataset,
+    find,
+    load_dataset,
+    loadable_origin,
+    origin_of,
+    reading_options,
+)
+from edgnn.report.draw import node_texts
 
 _MOST_EDGES = 500_000
 _NODE_TARGETS = ("tables", "graphml", "node-link")

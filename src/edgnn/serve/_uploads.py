@@ -10,13 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from edgnn._files import line_chunks, open_binary
 from edgnn.errors import EdgnnError, FormatError, GraphError, UnknownLabelError
 from edgnn.graphs import Graphs, Nodes
-from edgnn.io import read, recognize
-from edgnn.io._files import line_chunks, open_binary
-from edgnn.io._molecule_files import refuse_spreadsheet
-from edgnn.io.datasets._origin import reading_options
-from edgnn.models.networks._answers import check_known
+from edgnn.io import read, recognize, refuse_spreadsheet
+from edgnn.io.datasets import reading_options
+from edgnn.models import check_known
 from edgnn.serve._limits import Busy, Deadline, Limits, TooLarge
 from edgnn.serve._molecules import LeftOut, of_molecule_file
 from edgnn.serve._source import with_label_names

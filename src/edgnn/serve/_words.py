@@ -7,7 +7,7 @@ from typing import Any
 
 from fastapi.exceptions import RequestValidationError
 
-from edgnn._text import short
+from edgnn._words import short
 
 _LISTS = {
     "smiles": "SMILES {place}",

@@ -11,8 +11,7 @@ import numpy as np
 from edgnn.errors import DatasetError
 from edgnn.evaluation import Split
 from edgnn.io.datasets import Dataset
-from edgnn.wl import graph_classes, refine
-from edgnn.wl._power import ceiling
+from edgnn.wl import ceiling, graph_classes, refine
 
 _Array = np.ndarray[Any, Any]
 

@@ -13,16 +13,16 @@ from datetime import UTC, datetime
 from functools import cache, lru_cache
 from typing import Any
 
+from edgnn._json import plain
+from edgnn._system import PeakMemory, one_thread
 from edgnn.errors import EdgnnError, StudyError
 from edgnn.evaluation import Evaluation, Split, evaluate
-from edgnn.evaluation._plain import plain
 from edgnn.graphs import Nodes
 from edgnn.io.datasets import Dataset, load_dataset
 from edgnn.studies._ceiling import training_ceiling
 from edgnn.studies._estimators import checked, estimator_parts
 from edgnn.studies._nested import Nested
 from edgnn.studies._protocol import Validation, run_splits
-from edgnn.studies._resources import PeakMemory, one_thread
 from edgnn.studies._runs import items_of
 from edgnn.studies._settings import Recipe, recipe, search_grid
 from edgnn.studies._study import Cell, CellResult
@@ -247,7 +247,7 @@ def _evaluated(
     splits: Sequence[Split],
     history: list[dict[str, Any]],
 ) -> Evaluation:
-    from edgnn.models.networks._session import told_memory
+    from edgnn.models import told_memory
 
     def keep(now: Any) -> None:
         if now.epoch is not None and not task.nested:
@@ -304,7 +304,7 @@ def _ceiling(data: Dataset, splits: Sequence[Split], evaluation: Evaluation) -> 
 
 
 def _content(data: Dataset) -> str:
-    from edgnn.models.networks._fingerprint import fingerprint
+    from edgnn.models import fingerprint
 
     return fingerprint(items_of(data), data.targets)
 

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from edgnn.evaluation._plain import plain
+from edgnn._json import plain, to_csv
 from edgnn.studies._study import Study
 from edgnn.studies._study_files import write_bytes
 from edgnn.studies._summaries import TableSummary
 from edgnn.studies._write_tables import dumped, lines
-from edgnn.training._values import to_csv
 
 #: The table that recipes are developed in.
 DEVELOPED = "develop"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from edgnn._words import similar
 from edgnn.errors import EstimatorError
 from edgnn.io.datasets import Dataset
 from edgnn.studies._models import model_class
-from edgnn.studies._names import similar
 
 #: Parameters that follow from elsewhere.
 NOT_PARAMETERS = ("random_state", "validation", "verbose", "warm_start")

@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from edgnn.evaluation import METRICS, Evaluation, Split
-from edgnn.evaluation._answers import outcome_of
-from edgnn.evaluation._targets import Array, Task, classes_of, encode
+from edgnn.evaluation import METRICS, Array, Evaluation, Split, Task, classes_of, encode, outcome_of
 
 
 def judged(

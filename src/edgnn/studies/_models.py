@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from edgnn._suggest import suggestion_or
+from edgnn._words import suggestion_or
 from edgnn.errors import EstimatorError
 from edgnn.io.datasets import Dataset
 from edgnn.models import RIVALS, rival_class

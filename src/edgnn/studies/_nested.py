@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from edgnn.errors import EvaluationError
-from edgnn.evaluation import Evaluation
-from edgnn.evaluation._targets import encode
+from edgnn.evaluation import Evaluation, encode
 
 _TOLD = ("valid_loss", "best_epoch", "training_accuracy")
 

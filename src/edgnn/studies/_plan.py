@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from edgnn._system import cores
 from edgnn.errors import EdgnnError, FormatError
 from edgnn.studies._cells import Task, device_of, estimator_of, fingerprint_of, loaded, settings_of
-from edgnn.studies._resources import cores
 from edgnn.studies._study import Cell, Protocol, Study
 from edgnn.studies._summaries import cell_protocol
 from edgnn.studies._tables import Row, Table

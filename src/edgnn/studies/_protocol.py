@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from edgnn._suggest import suggestion
+from edgnn._words import suggestion
 from edgnn.errors import DatasetError
 from edgnn.evaluation import Split, holdout, kfold, published, scaffold
 from edgnn.io.datasets import Dataset

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from edgnn.evaluation import Evaluation
-from edgnn.evaluation._targets import Task, target_array, task_of
+from edgnn.evaluation import Evaluation, Task, target_array, task_of
 from edgnn.graphs import Graphs, Nodes
 from edgnn.io.datasets import Dataset
 from edgnn.studies._judge import judged
-from edgnn.training import RunFolder
-from edgnn.training._run_folder import CHECKPOINT, METRICS, PREDICTIONS
+from edgnn.training import CHECKPOINT, METRICS, PREDICTIONS, RunFolder
 
 if TYPE_CHECKING:
-    from edgnn.models import Estimator
-    from edgnn.models.networks._session import Answer
+    from edgnn.models import Answer, Estimator
 
 
 def items_of(data: Dataset) -> Graphs | Nodes:
@@ -62,12 +59,7 @@ def called(names: Sequence[str], place: int) -> str:
 def _columns(
     run: RunFolder, estimator: Estimator, data: Dataset, answer: Answer
 ) -> dict[str, list[Any]]:
-    from edgnn.models.networks._answers import (
-        Predictions,
-        identities,
-        prediction_columns,
-        target_columns,
-    )
+    from edgnn.models import Predictions, identities, prediction_columns, target_columns
 
     assert data.targets is not None
     names = {"class_names": data.class_names, "target_names": run.config.get("target_names", ())}

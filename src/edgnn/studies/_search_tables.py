@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from edgnn.evaluation._plain import plain
+from edgnn._json import plain, to_csv
 from edgnn.studies._nested import search_table
 from edgnn.studies._study import Study
 from edgnn.studies._study_files import write_bytes
 from edgnn.studies._summaries import TableSummary
 from edgnn.studies._write_tables import dumped, lines, ordered
-from edgnn.training._values import to_csv
 
 _LEGEND = """\
 Chosen: in how many splits the candidate had the lowest validation loss, which alone decides. Validation loss, training accuracy and

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from edgnn._words import unknown_name
 from edgnn.errors import StudyError
-from edgnn.studies._names import unknown_name
 from edgnn.studies._summaries import TableSummary
 from edgnn.studies._tables import Table, table
 

@@ -9,7 +9,7 @@ from importlib.resources import files
 from itertools import product
 from typing import Any, Literal
 
-from edgnn._suggest import suggestion_or
+from edgnn._words import suggestion_or
 from edgnn.errors import DatasetError
 
 

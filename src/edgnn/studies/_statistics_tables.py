@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from edgnn.evaluation._plain import plain
+from edgnn._json import plain, to_csv
 from edgnn.io.datasets import Dataset, statistics
 from edgnn.studies._study import Study
 from edgnn.studies._study_files import write_bytes
 from edgnn.studies._tables import Table
 from edgnn.studies._write_tables import dumped, lines
-from edgnn.training._values import to_csv
 
 
 def write_statistics(study: Study, table: Table, data: list[Dataset]) -> dict[str, Any]:

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import edgnn
-from edgnn._text import one_line, short
+from edgnn._files import Path_
+from edgnn._json import to_json
+from edgnn._words import one_line, short
 from edgnn.errors import EdgnnError, FormatError
-from edgnn.evaluation import Evaluation
-from edgnn.evaluation._stored import is_number, stored_evaluation
-from edgnn.io._files import Path_
+from edgnn.evaluation import Evaluation, is_number, stored_evaluation
 from edgnn.studies._study_files import (
     STUDY,
     locked,
@@ -25,7 +25,6 @@ from edgnn.studies._study_files import (
     write_signed,
 )
 from edgnn.studies._tables import TABLES, table
-from edgnn.training._values import to_json
 
 if TYPE_CHECKING:
     from edgnn.studies._summaries import TableSummary

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import edgnn
+from edgnn._files import atomic_file
+from edgnn._json import from_json, to_json
 from edgnn.errors import FormatError, StudyError
-from edgnn.io._files import atomic_file
-from edgnn.training._values import from_json, to_json
 
 STUDY, LOCK = "study.json", ".edgnn.lock"
 

@@ -9,8 +9,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from edgnn._words import unknown_name
 from edgnn.errors import StudyError
-from edgnn.studies._names import unknown_name
 
 
 @dataclass(frozen=True)

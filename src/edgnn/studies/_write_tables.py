@@ -6,11 +6,10 @@ import json
 import math
 from typing import Any
 
-from edgnn.evaluation._plain import plain
+from edgnn._json import plain, to_csv
 from edgnn.studies._study import Study
 from edgnn.studies._study_files import write_bytes
 from edgnn.studies._summaries import Entry, TableSummary
-from edgnn.training._values import to_csv
 
 #: A difference from the paper beyond so many points is marked.
 NOTABLE = 1.5

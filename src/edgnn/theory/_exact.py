@@ -10,10 +10,8 @@ import torch
 from torch import Tensor
 
 from edgnn.errors import GraphError
-from edgnn.graphs import Graphs, Structure
-from edgnn.graphs._csr import CSR
-from edgnn.graphs._graphs import Multiplicity
-from edgnn.wl._neighborhood import Scheme
+from edgnn.graphs import CSR, Graphs, Multiplicity, Structure
+from edgnn.wl import Scheme
 
 #: Below this, float64 holds every integer, so sums and products are exact in any order.
 LIMIT = 2**53

@@ -11,12 +11,10 @@ import torch
 from torch import Tensor, nn
 
 from edgnn.errors import GraphError
-from edgnn.graphs import Graphs, Structure
-from edgnn.graphs._graphs import Multiplicity
+from edgnn.graphs import Graphs, Multiplicity, Structure
 from edgnn.theory._grouping import group_rows
 from edgnn.theory._partitions import splits
-from edgnn.wl import graph_classes, refine
-from edgnn.wl._neighborhood import Scheme
+from edgnn.wl import Scheme, graph_classes, refine
 
 Level = Literal["graph", "node"]
 Adapter = Literal["graphs", "structure", "edge_index"] | Callable[[Graphs], tuple[Any, ...]]

@@ -61,7 +61,7 @@ def choose(
         numbers = _draw(around, ranks, attempt, generator)
         neighbor, factor, entering, leaving = numbers
         weight = neighbor[rank]
-        term = lambda kind, w=weight, f=factor: f[kind] * w  # type: ignore[misc]  # noqa: E731
+        term = lambda kind, w=weight, f=factor: f[kind] * w  # noqa: E731
         seen = around.add_up(torch.zeros_like(rank), term, entering, leaving)
         pairs = torch.stack([rank[examples], seen[examples]], 1)
         if len(torch.unique(pairs, dim=0)) == len(examples):

@@ -10,11 +10,9 @@ import torch
 from torch import Tensor
 
 from edgnn.errors import GraphError
-from edgnn.graphs import Graphs
-from edgnn.graphs._graphs import Multiplicity
+from edgnn.graphs import Graphs, Multiplicity
 from edgnn.theory._enumerate import Family
-from edgnn.wl import classes
-from edgnn.wl._neighborhood import Scheme
+from edgnn.wl import Scheme, classes
 
 Pair = tuple[Graphs, Graphs]
 

@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 
 from edgnn.errors import GraphError
-from edgnn.graphs import Graphs
-from edgnn.graphs._graphs import Multiplicity
+from edgnn.graphs import Graphs, Multiplicity
 from edgnn.theory._exact import (
     Activation,
     Dense,
@@ -20,8 +19,7 @@ from edgnn.theory._exact import (
     check_exact,
 )
 from edgnn.theory._partitions import number_rows, splits
-from edgnn.wl import refine
-from edgnn.wl._neighborhood import Scheme
+from edgnn.wl import Scheme, refine
 
 _LARGEST_WEIGHT = 3
 

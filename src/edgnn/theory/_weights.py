@@ -9,13 +9,10 @@ import torch
 from torch import Tensor
 
 from edgnn.errors import EdgnnError
-from edgnn.graphs import Graphs, Vocabulary
-from edgnn.graphs._graphs import Multiplicity
-from edgnn.graphs._vocabulary import recode
+from edgnn.graphs import Graphs, Multiplicity, Vocabulary, recode
 from edgnn.theory._exact import Dense, Surroundings, check_activation
 from edgnn.theory._numbers import Numbers, choose
-from edgnn.wl import Coloring, refine
-from edgnn.wl._neighborhood import Scheme
+from edgnn.wl import Coloring, Scheme, refine
 
 if TYPE_CHECKING:
     from edgnn.theory._embeddings import Embeddings

@@ -2,15 +2,23 @@
 
 from edgnn.training._cost import ShardCosts, ShardSize, shard_costs
 from edgnn.training._environment import environment
-from edgnn.training._group import Group, launched
+from edgnn.training._group import Group, launched, shared_state
+from edgnn.training._layerwise import node_outputs, states_within
 from edgnn.training._outputs import outputs
 from edgnn.training._run import Epoch, Trained
-from edgnn.training._run_folder import RunFolder
+from edgnn.training._run_folder import CHECKPOINT, CONFIG, METRICS, MODEL, PREDICTIONS, RunFolder
+from edgnn.training._sampled import fanouts
 from edgnn.training._settings import Member, Settings
 from edgnn.training._targets import Targets
 from edgnn.training._train import train
+from edgnn.training._values import decode_value, decode_vocabulary, encode_value, encode_vocabulary
 
 __all__ = [
+    "CHECKPOINT",
+    "CONFIG",
+    "METRICS",
+    "MODEL",
+    "PREDICTIONS",
     "Epoch",
     "Group",
     "Member",
@@ -20,9 +28,17 @@ __all__ = [
     "ShardSize",
     "Targets",
     "Trained",
+    "decode_value",
+    "decode_vocabulary",
+    "encode_value",
+    "encode_vocabulary",
     "environment",
+    "fanouts",
     "launched",
+    "node_outputs",
     "outputs",
     "shard_costs",
+    "shared_state",
+    "states_within",
     "train",
 ]

@@ -22,11 +22,8 @@ from edgnn._arrays import (
     to_tensor,
     where,
 )
-from edgnn.graphs import Structure
-from edgnn.graphs._csr import CSR, Window
-from edgnn.graphs._relations import Cells, Relations
-from edgnn.nn import Inputs
-from edgnn.nn._inputs import Matrix
+from edgnn.graphs import CSR, Cells, Relations, Structure, Window
+from edgnn.nn import Inputs, Matrix
 
 #: What nodes have, in the order in which layers multiply it.
 _CONSTANTS = ("H0", "AH0", "C_in", "F_in", "C_out", "F_out")

@@ -11,8 +11,7 @@ from typing import Any
 import torch
 
 from edgnn.errors import TrainingError
-from edgnn.graphs._csr import CSR
-from edgnn.graphs._halo import Traffic
+from edgnn.graphs import CSR, Traffic
 from edgnn.nn import GNNConv, Inputs, Model
 from edgnn.training._fleet import Fleet
 from edgnn.training._group import Group

@@ -10,8 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from edgnn.nn import Inputs, Model, Noise
-from edgnn.nn._batch_norm import BatchNorm
+from edgnn.nn import BatchNorm, Inputs, Model, Noise
 from edgnn.nn.ops import random_order
 from edgnn.training._group import Group
 from edgnn.training._optimizer import FleetAdam

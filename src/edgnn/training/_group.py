@@ -14,8 +14,8 @@ from torch import Tensor
 from torch import distributed as dist
 
 from edgnn.errors import TrainingError
-from edgnn.graphs._halo import Traffic
-from edgnn.nn.ops._halo import told_of_lost_ranks
+from edgnn.graphs import Traffic
+from edgnn.nn.ops import told_of_lost_ranks
 from edgnn.training._values import pack_tensors, unpack_tensors
 
 #: After so many seconds without an answer, a rank counts as lost; one that is killed is noticed at

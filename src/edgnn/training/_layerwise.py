@@ -16,14 +16,10 @@ import torch
 from torch import Tensor
 
 from edgnn.errors import TrainingError
+from edgnn.graphs import CSR, places, select_rows
 from edgnn.graphs import _csr as csr
-from edgnn.graphs._csr import CSR
-from edgnn.graphs._structure import places, select_rows
-from edgnn.nn import GNNConv, Inputs, LargeInputs, Model
-from edgnn.nn._conv import Known
-from edgnn.nn._inputs import _with_neighbors
-from edgnn.nn.ops import constant_product, row_sum
-from edgnn.nn.ops._sampling import check_lists
+from edgnn.nn import GNNConv, Inputs, Known, LargeInputs, Model, with_neighbors
+from edgnn.nn.ops import check_lists, constant_product, row_sum
 
 _MEMORY = 2**30
 _LEAST_MEMORY, _LARGEST_CHUNK = 2**20, 2**26
@@ -178,7 +174,7 @@ class _Plan:
         conv: Any = model.convs[number - self.embedded]
         if table is None:
             hop = structure.rows(
-                rows, None if self.constant else _with_neighbors(structure.neighbors, rows)
+                rows, None if self.constant else with_neighbors(structure.neighbors, rows)
             )
             entering = self.inputs.of_hops((hop,), rows)
             x: Any = model._input(entering)
@@ -193,7 +189,7 @@ class _Plan:
             )
             hop = structure.rows(rows).to(device, dtype)
         else:
-            columns = _with_neighbors(structure.neighbors, rows)
+            columns = with_neighbors(structure.neighbors, rows)
             x, hop = table.rows(columns), structure.rows(rows, columns).to(device, dtype)
         state: Tensor = conv(x, hop)
         return state

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 import edgnn
-from edgnn._places import CONFIG, check_no_file, check_run
+from edgnn._files import Path_
+from edgnn._json import from_json
+from edgnn._paths import CONFIG, check_no_file, check_run
 from edgnn.errors import RunError
-from edgnn.io._files import Path_
-from edgnn.training._values import from_json
 
 #: The layout of the folder; a folder with a higher number is refused.
 FORMAT = 1

@@ -12,9 +12,10 @@ from typing import Any
 from torch import Tensor
 
 import edgnn
-from edgnn._places import CONFIG, LOCK, MODEL, UNFINISHED, check_free, holds_run
+from edgnn._files import Path_, atomic_file
+from edgnn._json import from_json, to_csv, to_json
+from edgnn._paths import CONFIG, LOCK, MODEL, UNFINISHED, check_free, holds_run
 from edgnn.errors import RunError
-from edgnn.io._files import Path_, atomic_file
 from edgnn.training._environment import environment
 from edgnn.training._run_files import (
     CHECKPOINT,
@@ -35,7 +36,7 @@ from edgnn.training._run_files import (
     sync_folder,
     writing,
 )
-from edgnn.training._values import from_json, pack_tensors, to_csv, to_json, unpack_tensors
+from edgnn.training._values import pack_tensors, unpack_tensors
 
 __all__ = [
     "CHECKPOINT",

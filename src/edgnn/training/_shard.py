@@ -12,13 +12,8 @@ import torch
 from torch import Tensor
 
 from edgnn.errors import TrainingError
-from edgnn.graphs import Structure
-from edgnn.graphs._csr import CSR
-from edgnn.graphs._halo import Halo
-from edgnn.graphs._relations import Cells
-from edgnn.graphs._structure import places
-from edgnn.nn import Inputs, LargeInputs, Model
-from edgnn.nn._inputs import Matrix, _from_scipy
+from edgnn.graphs import CSR, Cells, Halo, Structure, places
+from edgnn.nn import Inputs, LargeInputs, Matrix, Model, from_scipy
 from edgnn.nn.ops import row_sum
 from edgnn.training._group import Group
 from edgnn.training._tasks import NodeTask, seen_labels
@@ -105,7 +100,7 @@ def shard(inputs: Inputs | LargeInputs, group: Group) -> tuple[Inputs, tuple[int
     graph_H0 = (
         row_sum(pool, H0)
         if isinstance(H0, Tensor)
-        else _from_scipy(pool.to_scipy() @ H0.to_scipy(), inputs.dtype, H0.indptr.device)
+        else from_scipy(pool.to_scipy() @ H0.to_scipy(), inputs.dtype, H0.indptr.device)
     )
     return Inputs(part, H0, AH0, graph_H0, pool, pool.T, part.graph_offset.diff(), cells=cells), (
         first,

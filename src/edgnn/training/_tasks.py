@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from edgnn.errors import TrainingError
-from edgnn.graphs._csr import CSR
+from edgnn.graphs import CSR
 from edgnn.nn import GraphModel, Inputs, LargeInputs, Model, NodeModel, Noise
 from edgnn.nn.ops import row_sum
 from edgnn.training._blocks import Blocks

@@ -13,15 +13,22 @@ from edgnn.wl._signatures import signatures
 if TYPE_CHECKING:
     from edgnn.wl._features import WLKernel, WLVectorizer
 
+from edgnn.wl._coloring import bare
+from edgnn.wl._neighborhood import Scheme
+from edgnn.wl._power import ceiling
+
 __all__ = [
     "ColorCount",
     "Coloring",
     "Discretizer",
     "Meaning",
     "Power",
+    "Scheme",
     "Verdict",
     "WLKernel",
     "WLVectorizer",
+    "bare",
+    "ceiling",
     "classes",
     "compare",
     "graph_classes",

@@ -11,9 +11,7 @@ import torch
 from torch import Tensor
 
 from edgnn.errors import GraphError
-from edgnn.graphs import Graphs
-from edgnn.graphs._graphs import Multiplicity
-from edgnn.graphs._join import joined_graphs
+from edgnn.graphs import Graphs, Multiplicity, joined_graphs
 from edgnn.wl._history import History
 from edgnn.wl._neighborhood import Direction, Neighborhood, Scheme
 from edgnn.wl._refine import run

@@ -12,8 +12,7 @@ import torch
 from torch import Tensor
 
 from edgnn.errors import GraphError
-from edgnn.graphs import Graphs
-from edgnn.graphs._graphs import Multiplicity
+from edgnn.graphs import Graphs, Multiplicity
 from edgnn.wl._coloring import Coloring, bare, refine
 from edgnn.wl._meaning import Meaning
 from edgnn.wl._neighborhood import Direction, Scheme

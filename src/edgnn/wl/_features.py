@@ -10,9 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
 from edgnn.errors import GraphError
-from edgnn.graphs import Graphs, Nodes
-from edgnn.graphs._graphs import Multiplicity
-from edgnn.graphs._join import Input, joined
+from edgnn.graphs import Graphs, Input, Multiplicity, Nodes, joined
 from edgnn.wl._coloring import Coloring, refine
 from edgnn.wl._discretize import Discretizer
 from edgnn.wl._neighborhood import Scheme

@@ -23,9 +23,7 @@ from edgnn._arrays import (
 )
 from edgnn._hashing import mix
 from edgnn.errors import GraphError
-from edgnn.graphs import Graphs
-from edgnn.graphs._csr import from_keys, pack
-from edgnn.graphs._graphs import Multiplicity
+from edgnn.graphs import Graphs, Multiplicity, from_keys, pack
 
 Scheme = Literal["node", "separate", "joint"]
 Direction = Literal["both", "in"]

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from edgnn.errors import GraphError
-from edgnn.graphs import Nodes
-from edgnn.graphs._graphs import Multiplicity
-from edgnn.graphs._join import Input, joined
+from edgnn.graphs import Input, Multiplicity, Nodes, joined
 from edgnn.wl._coloring import refine
 from edgnn.wl._compare import graph_classes
 from edgnn.wl._neighborhood import Direction, Scheme

@@ -5,8 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from edgnn._arrays import to_array, to_tensor
-from edgnn.graphs import Graphs
-from edgnn.graphs._graphs import Multiplicity
+from edgnn.graphs import Graphs, Multiplicity
 from edgnn.wl._extend import contents
 from edgnn.wl._neighborhood import Direction, Neighborhood, Scheme
 

@@ -78,7 +78,7 @@ def _data_folder() -> Finding:
 
 
 def _cache() -> Finding:
-    from edgnn.io.datasets._cache import cache_root
+    from edgnn.io.datasets import cache_root
 
     way_out = "name another folder with EDGNN_CACHE"
     try:

@@ -16,7 +16,7 @@ from edgnn.errors import EdgnnError
 if TYPE_CHECKING:
     from edgnn.graphs import Graphs
     from edgnn.io.datasets import Dataset
-    from edgnn.wl._neighborhood import Scheme
+    from edgnn.wl import Scheme
 
 _REPORT = "the core does not work here: install edgnn anew into a fresh environment, and if that does not help, report it"
 _GRAPHS = 60

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from edgnn._text import preview
+from edgnn._words import preview
 from edgnn.io._decimal_commas import has_decimal_comma, write_points
 from edgnn.io.datasets._dataset import Dataset
 

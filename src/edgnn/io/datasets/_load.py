@@ -11,11 +11,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from edgnn._places import exists
+from edgnn._files import open_binary
+from edgnn._paths import exists
 from edgnn.errors import DatasetError, FetchError, FormatError
 from edgnn.graphs import Nodes
 from edgnn.io import read_labeled, read_rdf, read_tu
-from edgnn.io._files import open_binary
 from edgnn.io._molecule_files import refuse_spreadsheet
 from edgnn.io.datasets._cache import ensure, recorded
 from edgnn.io.datasets._checksums import verify

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from edgnn._files import Path_
 from edgnn.errors import RunError
 from edgnn.io import recognize
-from edgnn.io._files import Path_
 from edgnn.io._molecule_files import has_column
 from edgnn.io._molecules import MoleculeOptions
 from edgnn.io.datasets._registry import find

@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
-from edgnn._suggest import closest
+from edgnn._words import closest
 from edgnn.errors import DatasetError, MissingDependencyError
 from edgnn.io.datasets._cache import Part
 

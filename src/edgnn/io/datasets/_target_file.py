@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from edgnn._suggest import closest, suggestion
-from edgnn._text import preview, short
+from edgnn._files import Path_, open_binary
+from edgnn._words import closest, preview, short, suggestion
 from edgnn.errors import DatasetError, FormatError
 from edgnn.graphs import Graphs, Nodes
-from edgnn.io._files import Path_, open_binary
 from edgnn.io._molecule_files import TargetColumns, column_of, is_number, table
 from edgnn.io.datasets._dataset import Dataset, encode_classes
 

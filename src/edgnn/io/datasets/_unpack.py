@@ -8,9 +8,9 @@ import zipfile
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
-from edgnn._text import one_line
+from edgnn._files import open_member, open_zip, unpack_limit, zip_members
+from edgnn._words import one_line
 from edgnn.errors import FormatError
-from edgnn.io._files import open_member, open_zip, unpack_limit, zip_members
 from edgnn.io.datasets._checksums import MANIFEST, verify_file
 
 _CHUNK = 2**20

@@ -28,9 +28,7 @@ from edgnn.models.kernels._solved import OnSplit
 from edgnn.models.networks._errors import NotFitted
 from edgnn.models.networks._inputs import graphs_of
 from edgnn.models.networks._parts import root_seed
-from edgnn.wl import refine
-from edgnn.wl._coloring import Coloring, bare
-from edgnn.wl._neighborhood import Scheme
+from edgnn.wl import Coloring, Scheme, bare, refine
 
 _DEEPEST = 1000
 _DENSE = (

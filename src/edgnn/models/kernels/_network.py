@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from edgnn.errors import EstimatorError
 from edgnn.models.kernels._reading import Array
-from edgnn.wl._coloring import Coloring
+from edgnn.wl import Coloring
 
 MOST_COLORS = 12_000
 

@@ -14,9 +14,7 @@ from edgnn.models.kernels._network import readout_products
 from edgnn.models.kernels._reading import Array, flag, is_whole, read_items
 from edgnn.models.kernels._ridge_classifier import RidgeClassifier, chosen_words, positive
 from edgnn.models.networks._inputs import Items, Level, graphs_of
-from edgnn.wl import refine
-from edgnn.wl._coloring import Coloring, bare
-from edgnn.wl._neighborhood import Scheme
+from edgnn.wl import Coloring, Scheme, bare, refine
 
 Part = Literal["wl", "network"]
 

@@ -17,9 +17,7 @@ from edgnn.models.kernels._reading import Array, is_whole
 from edgnn.models.kernels._ridge_classifier import RidgeClassifier, chosen_words, positive
 from edgnn.models.kernels._surroundings import colors_met, reached, visited
 from edgnn.models.networks._inputs import Items, Level
-from edgnn.wl import refine
-from edgnn.wl._coloring import Coloring, bare
-from edgnn.wl._neighborhood import Scheme
+from edgnn.wl import Coloring, Scheme, bare, refine
 
 View = Literal["around", "walks"]
 

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, diags_array
 
 from edgnn.graphs import Graphs
 from edgnn.models.kernels._reading import Array
-from edgnn.wl._coloring import Coloring
+from edgnn.wl import Coloring
 
 _STAY = 0.85  # chance that a walk goes on
 _TIMES = 1e4  # walks, so that log(1 + visits) tells often from seldom

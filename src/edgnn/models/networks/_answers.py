@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from edgnn._text import preview
+from edgnn._words import preview
 from edgnn.errors import RunError, UnknownLabelError
 from edgnn.graphs import Nodes
 from edgnn.models.networks._base import Estimator
-from edgnn.models.networks._classifier import Classifier, _decided
+from edgnn.models.networks._classifier import Classifier, decided
 from edgnn.models.networks._coder import _count
 from edgnn.models.networks._inputs import Items, graphs_of
-from edgnn.models.networks._regressor import _shaped
+from edgnn.models.networks._regressor import shaped
 from edgnn.models.networks._uncertainty import uncertainty_of
 
 _Array = np.ndarray[Any, Any]
@@ -46,10 +46,8 @@ def predictions_of(estimator: Estimator, X: Any) -> Predictions:
     """Return predictions, probabilities and uncertainty of one pass over the items, with at most one warning."""
     if not isinstance(estimator, Classifier):
         values = estimator._outputs(X)
-        spread = (
-            {"std": _shaped(values.std(axis=0), estimator._encoding)} if len(values) > 1 else {}
-        )
-        return Predictions(_shaped(values.mean(axis=0), estimator._encoding), None, spread)
+        spread = {"std": shaped(values.std(axis=0), estimator._encoding)} if len(values) > 1 else {}
+        return Predictions(shaped(values.mean(axis=0), estimator._encoding), None, spread)
     members = estimator._member_probabilities(X)
     mean, task = members.mean(axis=0), estimator._encoding.task
     found = uncertainty_of(members, task)
@@ -58,7 +56,7 @@ def predictions_of(estimator: Estimator, X: Any) -> Predictions:
         "mutual_information": found.mutual_information,
         "std": found.std,
     }
-    return Predictions(_decided(mean, estimator._encoding), mean, measures)
+    return Predictions(decided(mean, estimator._encoding), mean, measures)
 
 
 def check_known(estimator: Estimator, items: Items) -> None:

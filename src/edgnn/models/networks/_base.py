@@ -10,9 +10,9 @@ import numpy as np
 import torch
 from sklearn.base import BaseEstimator
 
+from edgnn._files import Path_
 from edgnn.errors import EstimatorError
 from edgnn.graphs import Graphs
-from edgnn.io._files import Path_
 from edgnn.models.networks._coder import Coder, Seen
 from edgnn.models.networks._data import Data, validation_parts
 from edgnn.models.networks._errors import NotFitted

@@ -12,11 +12,9 @@ import torch
 from scipy.sparse import csr_array
 from torch import Tensor
 
-from edgnn._text import preview
+from edgnn._words import preview
 from edgnn.errors import EstimatorError, UnknownLabelError
-from edgnn.graphs import UNKNOWN, Graphs, Nodes, Vocabulary
-from edgnn.graphs._graphs import Direction, Multiplicity
-from edgnn.graphs._vocabulary import recode
+from edgnn.graphs import UNKNOWN, Direction, Graphs, Multiplicity, Nodes, Vocabulary, recode
 from edgnn.models.networks._errors import UnknownLabelWarning
 from edgnn.models.networks._inputs import Items, graphs_of
 

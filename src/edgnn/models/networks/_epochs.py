@@ -8,8 +8,7 @@ from edgnn.errors import RunError
 from edgnn.models.networks._base import Estimator
 from edgnn.models.networks._session import checkpoint_epoch, finished
 from edgnn.models.networks._storage import stored_parameters
-from edgnn.training import RunFolder
-from edgnn.training._run_folder import CHECKPOINT, METRICS
+from edgnn.training import CHECKPOINT, METRICS, RunFolder
 
 
 def change_epochs(run: RunFolder, estimator: Estimator, number: Any) -> None:

@@ -16,10 +16,10 @@ import torch
 from torch import Tensor
 
 import edgnn
-from edgnn._places import LABELS, PROGRAM, check_new_export
+from edgnn._files import Path_, atomic_folder
+from edgnn._paths import LABELS, PROGRAM, check_new_export
 from edgnn.errors import ModelError
 from edgnn.graphs import Nodes
-from edgnn.io._files import Path_, atomic_folder
 from edgnn.models.networks import _export_predict
 from edgnn.models.networks._errors import NotFitted
 from edgnn.models.networks._export_check import (
@@ -33,7 +33,7 @@ from edgnn.models.networks._export_inputs import plain_graph
 from edgnn.models.networks._export_program import program_of
 from edgnn.models.networks._fleet import device_of
 from edgnn.models.networks._inputs import Items, graphs_of
-from edgnn.training._values import encode_value, encode_vocabulary
+from edgnn.training import encode_value, encode_vocabulary
 
 if TYPE_CHECKING:
     from edgnn.models.networks._base import Estimator

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from edgnn._files import Path_, atomic_file
 from edgnn.graphs import Graphs, Nodes
-from edgnn.io._files import Path_, atomic_file
 from edgnn.models.networks._answers import check_known
 from edgnn.models.networks._inputs import Items, graphs_of
-from edgnn.training._values import encode_value
+from edgnn.training import encode_value
 
 if TYPE_CHECKING:
     from edgnn.models.networks._base import Estimator

@@ -9,10 +9,7 @@ from torch import Tensor, nn
 
 from edgnn.errors import ModelError
 from edgnn.models.networks._export_wiring import OneHot, Wiring, add_rows, times, with_zero_row
-from edgnn.nn import EdGNNConv, GINEConv, GNNConv, RelationalConv
-from edgnn.nn._batch_norm import BatchNorm
-from edgnn.nn._conv import Conv
-from edgnn.nn._parameters import Linear
+from edgnn.nn import BatchNorm, Conv, EdGNNConv, GINEConv, GNNConv, Linear, RelationalConv
 
 State = Tensor | OneHot
 

@@ -17,8 +17,7 @@ from edgnn.models.networks._export_wiring import (
     known,
     times,
 )
-from edgnn.nn import GraphModel, NodeModel
-from edgnn.nn._model import Model
+from edgnn.nn import GraphModel, Model, NodeModel
 
 if TYPE_CHECKING:
     from edgnn.models.networks._base import Estimator

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from edgnn.errors import RunError
 from edgnn.models.networks._inputs import Items, graphs_of, positions_of
-from edgnn.training._values import encode_value
+from edgnn.training import encode_value
 
 _ARRAYS = (
     "graph_offset",

@@ -16,12 +16,8 @@ from edgnn.models.networks._coder import Coder
 from edgnn.models.networks._inputs import Items, Level, positions_of
 from edgnn.models.networks._parameters import plain
 from edgnn.models.networks._targets import Encoding, class_weights
-from edgnn.nn import GraphModel, Inputs, LargeInputs, Model, NodeModel
-from edgnn.nn._large_inputs import input_bytes
-from edgnn.nn._model import input_options
-from edgnn.training import Settings, Targets, outputs
-from edgnn.training._group import Group
-from edgnn.training._layerwise import node_outputs
+from edgnn.nn import GraphModel, Inputs, LargeInputs, Model, NodeModel, input_bytes, input_options
+from edgnn.training import Group, Settings, Targets, node_outputs, outputs
 
 #: Inputs of nodes are counted once while they take at most so many bytes.
 _LARGE = 2**30

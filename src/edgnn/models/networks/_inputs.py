@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 
 from edgnn.errors import EstimatorError, GraphError
-from edgnn.graphs import Graphs, Nodes
-from edgnn.graphs._join import joined
+from edgnn.graphs import Graphs, Nodes, joined
 
 Level = Literal["graph", "node"]
 Items = Graphs | Nodes

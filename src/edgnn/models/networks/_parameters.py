@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from edgnn._suggest import suggestion
+from edgnn._words import suggestion
 from edgnn.errors import EstimatorError
-from edgnn.graphs._graphs import Direction, Multiplicity
+from edgnn.graphs import Direction, Multiplicity
 from edgnn.nn import ACTIVATIONS, CONVS
 
 Rule = tuple[Callable[[Any], bool], str]

@@ -27,8 +27,7 @@ from edgnn.models.networks._parts import held_out, member_seed, with_every_label
 from edgnn.models.networks._targets import Encoding, encoding_of
 from edgnn.models.networks._threads import is_small, one_thread
 from edgnn.nn import Inputs, LargeInputs, Model
-from edgnn.training import Member, Trained, train
-from edgnn.training._group import Group
+from edgnn.training import Group, Member, Trained, train
 
 _Array = np.ndarray[Any, Any]
 

@@ -28,7 +28,7 @@ class Regressor(RegressorMixin, Estimator):  # type: ignore[misc]
         ------
         → (n,), or (n, T) where y was a matrix
         """
-        return _shaped(self._outputs(X).mean(axis=0), self._encoding)
+        return shaped(self._outputs(X).mean(axis=0), self._encoding)
 
     def predict_uncertainty(self, X: Any) -> _Array:
         """Return the standard deviation of the members' predictions.
@@ -42,7 +42,7 @@ class Regressor(RegressorMixin, Estimator):  # type: ignore[misc]
             raise EstimatorError(
                 "a single model has no spread: fit with members=5 or so to have an ensemble"
             )
-        return _shaped(outputs.std(axis=0), self._encoding)
+        return shaped(outputs.std(axis=0), self._encoding)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the coefficient of determination R², its mean over the targets of which two or more values are known."""
@@ -77,11 +77,11 @@ class Regressor(RegressorMixin, Estimator):  # type: ignore[misc]
     ) -> dict[str, Any]:
         """Return the predictions for the test part of a split."""
         return {
-            "prediction": _shaped(outputs[:, test].mean(axis=0), encoding),
+            "prediction": shaped(outputs[:, test].mean(axis=0), encoding),
             "probability": None,
             "classes": None,
         }
 
 
-def _shaped(values: _Array, encoding: Encoding) -> _Array:
+def shaped(values: _Array, encoding: Encoding) -> _Array:
     return values[:, 0] if encoding.flat else values

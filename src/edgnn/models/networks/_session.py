@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from edgnn._text import one_line
+from edgnn._files import Path_
+from edgnn._words import one_line
 from edgnn.errors import EstimatorError, RunError, TrainingError
-from edgnn.io._files import Path_
 from edgnn.models.networks._base import Estimator
 from edgnn.models.networks._fingerprint import fingerprint
 from edgnn.models.networks._fleet import OnEpoch, device_of, model_config, raw_outputs, settings_of
@@ -28,10 +28,7 @@ from edgnn.models.networks._storage import (
 )
 from edgnn.models.networks._targets import Encoding, class_weights, encoding_of
 from edgnn.nn import NodeModel
-from edgnn.training import Epoch, RunFolder
-from edgnn.training._group import Group, shared_state
-from edgnn.training._run_folder import CHECKPOINT, METRICS
-from edgnn.training._sampled import fanouts
+from edgnn.training import CHECKPOINT, METRICS, Epoch, Group, RunFolder, fanouts, shared_state
 
 _Array = np.ndarray[Any, Any]
 

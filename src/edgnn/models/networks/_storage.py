@@ -10,17 +10,23 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from edgnn._text import one_line, short
+from edgnn._files import Path_
+from edgnn._words import one_line, short
 from edgnn.errors import RunError
-from edgnn.io._files import Path_
 from edgnn.models.networks._coder import Coder, Seen
 from edgnn.models.networks._errors import NotFitted
 from edgnn.models.networks._familiarity import Colors
 from edgnn.models.networks._fleet import rebuilt
 from edgnn.models.networks._parameters import plain
 from edgnn.models.networks._targets import Encoding
-from edgnn.training._run_folder import MODEL, RunFolder
-from edgnn.training._values import decode_value, decode_vocabulary, encode_value, encode_vocabulary
+from edgnn.training import (
+    MODEL,
+    RunFolder,
+    decode_value,
+    decode_vocabulary,
+    encode_value,
+    encode_vocabulary,
+)
 
 if TYPE_CHECKING:
     from edgnn.models.networks._base import Estimator

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from edgnn._suggest import suggestion
+from edgnn._words import suggestion
 from edgnn.errors import EstimatorError
 
 _Array = np.ndarray[Any, Any]

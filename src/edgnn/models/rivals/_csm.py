@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from edgnn._files import Path_
 from edgnn.errors import EstimatorError
 from edgnn.graphs import Graphs
-from edgnn.io._files import Path_
 from edgnn.models.kernels._classifier import KernelClassifier
 from edgnn.models.kernels._reading import Array, candidates, flag, is_whole, numbers
 from edgnn.models.kernels._solvers import Solver, SVMSolver

@@ -17,7 +17,7 @@ from edgnn.models.kernels._reading import Array, job_count
 from edgnn.models.rivals._gram_cache import OnBlock, cached_blocks, content_key
 from edgnn.models.rivals._part_counts import PartCounts
 from edgnn.models.rivals._subgraphs import Content
-from edgnn.wl._coloring import bare
+from edgnn.wl import bare
 
 Backend = Literal["edgnn", "grakel"]
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from edgnn._files import Path_, atomic_file
 from edgnn.errors import EstimatorError
 from edgnn.graphs import Graphs
-from edgnn.io._files import Path_, atomic_file
-from edgnn.io.datasets._cache import cache_root
+from edgnn.io.datasets import cache_root
 from edgnn.models.kernels._reading import Array
 from edgnn.models.networks._fingerprint import fingerprint
 

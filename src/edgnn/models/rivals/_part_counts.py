@@ -12,7 +12,7 @@ from scipy.sparse import coo_array, csr_array
 from edgnn.errors import EstimatorError
 from edgnn.graphs import Graphs
 from edgnn.models.kernels._reading import Array
-from edgnn.wl._coloring import bare
+from edgnn.wl import bare
 
 Features = Literal["refuse", "ignore"]
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from edgnn.errors import EstimatorError
-from edgnn.graphs import Graphs
-from edgnn.graphs._graphs import Direction
+from edgnn.graphs import Direction, Graphs
 from edgnn.models.networks import GraphClassifier, NodeClassifier
 from edgnn.models.networks._coder import Coder
 

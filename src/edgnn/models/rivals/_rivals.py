@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from edgnn._suggest import suggestion_or
+from edgnn._words import suggestion_or
 from edgnn.errors import EstimatorError
 from edgnn.models.networks._inputs import Level
 

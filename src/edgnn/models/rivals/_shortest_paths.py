@@ -7,11 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from edgnn._hashing import mix
-from edgnn.graphs import Graphs
-from edgnn.graphs._csr import from_keys, pack
+from edgnn.graphs import Graphs, from_keys, pack
 from edgnn.models.kernels._reading import Array
 from edgnn.models.rivals._part_counts import PartCounts, occurrences
-from edgnn.wl._coloring import Coloring
+from edgnn.wl import Coloring
 
 _AT_ONCE = 2**22
 _FIRST, _HOPS, _ROUND = 2000, 2100, 2200

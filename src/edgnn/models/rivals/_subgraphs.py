@@ -16,7 +16,7 @@ from edgnn.errors import GraphError
 from edgnn.graphs import Graphs
 from edgnn.models.kernels._reading import Array
 from edgnn.models.rivals._part_counts import PartCounts
-from edgnn.wl._coloring import bare
+from edgnn.wl import bare
 
 #: Every order of a subgraph's nodes is looked at, and 7! is 5,040.
 LARGEST = 7

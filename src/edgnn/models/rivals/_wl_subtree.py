@@ -24,9 +24,7 @@ from edgnn.models.kernels._ridge import RidgeSolver
 from edgnn.models.kernels._solvers import Solver, SVMSolver
 from edgnn.models.networks._errors import NotFitted
 from edgnn.models.networks._inputs import Items, Level, graphs_of
-from edgnn.wl import refine
-from edgnn.wl._coloring import Coloring
-from edgnn.wl._neighborhood import Scheme
+from edgnn.wl import Coloring, Scheme, refine
 
 KernelChoice = Literal["average", "select", "linear", "rbf"]
 

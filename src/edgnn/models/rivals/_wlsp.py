@@ -17,7 +17,7 @@ from edgnn.models.rivals import _grakel
 from edgnn.models.rivals._grakel import Backend, check_backend
 from edgnn.models.rivals._part_counts import Features, PartCounts, labels_only
 from edgnn.models.rivals._shortest_paths import path_counts
-from edgnn.wl._coloring import Coloring, refine
+from edgnn.wl import Coloring, refine
 
 _DEEPEST = 1000
 

@@ -21,12 +21,12 @@ from edgnn._arrays import (
 )
 from edgnn._hashing import mix
 from edgnn.nn.ops._grouped import relational_product
-from edgnn.nn.ops._halo import with_halo
+from edgnn.nn.ops._halo import told_of_lost_ranks, with_halo
 from edgnn.nn.ops._launch import launching
 from edgnn.nn.ops._layer import fits_layer, layer_sum
 from edgnn.nn.ops._noise import keep_mask, keys, random_order
 from edgnn.nn.ops._row_sum import constant_product, neighbor_sum, row_sum, sparse_product
-from edgnn.nn.ops._sampling import Sampler
+from edgnn.nn.ops._sampling import Sampler, check_lists
 
 __all__ = [
     "Array",
@@ -34,6 +34,7 @@ __all__ = [
     "add_at",
     "arange",
     "argsort",
+    "check_lists",
     "concat",
     "constant_product",
     "count",
@@ -58,6 +59,7 @@ __all__ = [
     "to_array",
     "to_host",
     "to_tensor",
+    "told_of_lost_ranks",
     "where",
     "with_halo",
 ]

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from edgnn.graphs._relations import Relations
+from edgnn.graphs import Relations
 from edgnn.nn.ops._row_sum import sparse_product
 
 #: Pairs are worked on in pieces whose states take about so many bytes: less than what is fetched

@@ -8,8 +8,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from edgnn.graphs._csr import CSR
-from edgnn.graphs._relations import Relations
+from edgnn.graphs import CSR, Relations
 from edgnn.nn.ops._launch import launching
 from edgnn.nn.ops._row_sum import row_sum
 

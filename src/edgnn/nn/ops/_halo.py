@@ -12,7 +12,7 @@ from torch import Tensor
 from torch import distributed as dist
 
 from edgnn.errors import TrainingError
-from edgnn.graphs._halo import Halo
+from edgnn.graphs import Halo
 
 _IN_SOURCE = re.compile(r"^\[[^\]]*\] ")  # where in its own source gloo noticed something
 

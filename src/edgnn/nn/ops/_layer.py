@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 from torch.utils.weak import WeakTensorKeyDictionary
 
-from edgnn.graphs import Structure
-from edgnn.graphs._csr import Window
+from edgnn.graphs import Structure, Window
 from edgnn.nn.ops._row_sum import _on_device, row_sum
 
 #: From so many rows on one pass is faster than a product at a time; below, all are too short to

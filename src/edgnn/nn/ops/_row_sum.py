@@ -9,8 +9,7 @@ from torch import Tensor
 from torch.nn.functional import embedding_bag
 
 from edgnn.errors import GraphError
-from edgnn.graphs import Structure
-from edgnn.graphs._csr import CSR
+from edgnn.graphs import CSR, Structure
 from edgnn.nn.ops._halo import with_halo
 
 #: Up to so many entries, a matrix that members share is repeated for them: one call then does for

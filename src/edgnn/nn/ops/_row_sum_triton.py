@@ -10,7 +10,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from edgnn.graphs._csr import CSR, Window
+from edgnn.graphs import CSR, Window
 from edgnn.nn.ops._launch import launching
 
 #: A program holds about so many bytes of sums: enough loads in flight, few enough registers. Of the

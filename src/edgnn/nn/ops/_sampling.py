@@ -23,11 +23,8 @@ from edgnn._arrays import (
 )
 from edgnn._hashing import mix
 from edgnn.errors import GraphError
-from edgnn.graphs import Structure
+from edgnn.graphs import CSR, ListedBy, Relations, Structure
 from edgnn.graphs import _csr as csr
-from edgnn.graphs._csr import CSR
-from edgnn.graphs._relations import Relations
-from edgnn.graphs._structure import ListedBy
 
 #: Up to so many draws per row, each is compared with all before it; beyond, they are sorted.
 _COMPARED = 32

@@ -14,7 +14,8 @@ from edgnn.report.draw._coloring import coloring_page, draw_coloring
 from edgnn.report.draw._curves import draw_growth
 from edgnn.report.draw._growths import draw_growths
 from edgnn.report.draw._layout import layout
-from edgnn.report.draw._molecule import draw_molecule, is_molecule
+from edgnn.report.draw._molecule import draw_molecule, is_molecule, skeleton
+from edgnn.report.draw._names import node_texts
 from edgnn.report.draw._panels import (
     Series,
     Swarm,
@@ -23,13 +24,17 @@ from edgnn.report.draw._panels import (
     draw_series,
     draw_swarms,
 )
+from edgnn.report.draw._shade import clean, signed
+from edgnn.report.draw._svg import MARGIN, edge_length, fill, panel
 
 __all__ = [
+    "MARGIN",
     "Band",
     "Estimate",
     "Series",
     "Strip",
     "Swarm",
+    "clean",
     "coloring_page",
     "draw_attribution",
     "draw_bands",
@@ -44,6 +49,12 @@ __all__ = [
     "draw_series",
     "draw_strips",
     "draw_swarms",
+    "edge_length",
+    "fill",
     "is_molecule",
     "layout",
+    "node_texts",
+    "panel",
+    "signed",
+    "skeleton",
 ]

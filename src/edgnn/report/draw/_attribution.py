@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from edgnn._words import cut
 from edgnn.errors import GraphError
 from edgnn.graphs import Graphs
 from edgnn.report.draw._digraph import (
@@ -24,7 +25,7 @@ from edgnn.report.draw._layout import layout
 from edgnn.report.draw._names import label_text, node_texts
 from edgnn.report.draw._part import strengths, strongest_part
 from edgnn.report.draw._shade import Shade, clean, document, headed, scores_of
-from edgnn.report.draw._svg import CHARACTER, cut, edge_length, lines
+from edgnn.report.draw._svg import CHARACTER, edge_length, lines
 
 _Array = np.ndarray[Any, Any]
 _MARGIN, _ROW, _SCALE, _LEAST_WIDTH = 26, 18, 200, 300

@@ -6,9 +6,10 @@ from html import escape
 
 import numpy as np
 
+from edgnn._words import short_iri
 from edgnn.errors import GraphError
 from edgnn.report.draw._layout import layout
-from edgnn.report.draw._svg import MARGIN, fill, panel, short_iri
+from edgnn.report.draw._svg import MARGIN, fill, panel
 from edgnn.wl import Coloring
 
 LARGEST = 200

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from edgnn._words import cut
 from edgnn.graphs import Graphs
 from edgnn.report.draw._names import codes, label_text
 from edgnn.report.draw._shade import AGAINST, DASHES, FOR, GROUND, Shade, clean, signed
-from edgnn.report.draw._svg import CHARACTER, RADIUS, Line, curve, cut
+from edgnn.report.draw._svg import CHARACTER, RADIUS, Line, curve
 
 _Array = np.ndarray[Any, Any]
 LONGEST_LABEL, MOST_LABELED = 14, 90

@@ -12,8 +12,7 @@ import numpy as np
 
 from edgnn._optional import optional
 from edgnn.errors import GraphError
-from edgnn.graphs import Graphs
-from edgnn.graphs._vocabulary import UNKNOWN
+from edgnn.graphs import UNKNOWN, Graphs
 from edgnn.report.draw._shade import Shade, clean, document, headed, scores_of, signed
 
 _Array = np.ndarray[Any, Any]

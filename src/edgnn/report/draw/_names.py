@@ -6,9 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from edgnn.graphs import Graphs
-from edgnn.graphs._vocabulary import UNKNOWN
-from edgnn.report.draw._svg import short_iri
+from edgnn._words import short_iri
+from edgnn.graphs import UNKNOWN, Graphs
 
 #: Relations whose literal says what people call a thing, best first.
 _NAMING = ("preflabel", "label", "name", "title", "fullname")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from edgnn._words import cut, short_iri
 from edgnn.graphs import Graphs
 
 _Array = np.ndarray[Any, Any]
@@ -19,7 +19,6 @@ SCALE = 62
 CHARACTER = 6.2
 RADIUS = 15
 MARGIN = 30
-_IRI = re.compile(r"<?(?<![\w+.-])[a-z][a-z0-9+.-]*+://([^\s,;\]>]*+)>?(?=[\s,;\]]|$)")
 #: Colors that remain distinct in print and for most color-blind readers; more are spread over the
 #: hue circle.
 PALETTE = (
@@ -192,20 +191,6 @@ def _loop(center: _Array, turn: float, gap: float) -> Curve:
     )
     spot = np.array([x + 40 * math.cos(angle), y + 40 * math.sin(angle)])
     return Curve(path, spot, np.array(points[3]), np.array(points[2]))
-
-
-def short_iri(text: str) -> str:
-    """Return text with every IRI in it shortened to the part that tells it from others."""
-    return (
-        _IRI.sub(lambda found: re.split("[/#]", found[1].rstrip("/#"))[-1] or found[0], text)
-        if "://" in text
-        else text
-    )
-
-
-def cut(text: str, most: int) -> str:
-    """Return text of at most so many characters."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def edge_length(graph: Graphs) -> float:

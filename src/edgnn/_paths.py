@@ -8,7 +8,7 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
-from edgnn._text import preview
+from edgnn._words import preview
 from edgnn.errors import ModelError, RunError
 
 CONFIG, MODEL, LOCK = "config.json", "model.safetensors", ".edgnn.lock"

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, BinaryIO, Protocol, cast
 
-from edgnn._text import one_line
+from edgnn._words import one_line
 from edgnn.errors import FormatError
 
 Path_ = str | os.PathLike[str]

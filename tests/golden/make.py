@@ -156,8 +156,8 @@ def fit_in_python():
         "python-node-values": (NodeRegressor(**quick), people.nodes, np.arange(24) / 7.0),
         "python-strange": (
             GraphClassifier(
-                class_weight={"x": 2.0, "long name": 1.0}, members=2, validation=None, edge_embedding=3,
-                embedding=2, multiplicity="per-edge", **quick,
+                class_weight={"x": 2.0, "long name": 1.0}, members=2, validation=None,
+                edge_embedding=3, embedding=2, multiplicity="per-edge", **quick,
             ),
             strange,
             np.array(["x", "long name"])[np.arange(10) % 2],
@@ -168,7 +168,7 @@ def fit_in_python():
 
 
 def write_predictions():
-    """Write what every run says: for the runs of the command line also as ``edgnn predict`` does."""
+    """Write what every run says; for those of the command line also as ``edgnn predict`` does."""
     from edgnn.estimators import load_estimator
 
     for run in sorted(Path("runs").iterdir()):
@@ -240,7 +240,7 @@ def without_places():
 
 def main(folder):
     os.environ.pop("EDGNN_DATA", None)  # MUTAG is embedded
-    os.makedirs(folder, exist_ok=True)
+    Path(folder).mkdir(parents=True, exist_ok=True)
     os.chdir(folder)
     for name in ("inputs", "runs", "interrupted", "studies", "exported", "expected"):
         shutil.rmtree(name, ignore_errors=True)

@@ -26,7 +26,7 @@ from edgnn._files import (
     zip_members,
 )
 from edgnn.errors import FormatError
-from edgnn.io import _files
+from edgnn import _files
 
 METHODS = [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]
 

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgnn.errors import FormatError
-from edgnn.io import _files, read_rdf
+from edgnn import _files
+from edgnn.io import read_rdf
 from edgnn.io._ntriples import DEEPEST_TERM, TripleBuilder, first_of_each, refuse_deep_terms
 
 XSD = "http://www.w3.org/2001/XMLSchema#"

@@ -9,7 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from edgnn.errors import FormatError
-from edgnn.io import _files, _numbers
+from edgnn import _files
+from edgnn.io import _numbers
 from edgnn.io._numbers import read_columns
 
 WHOLE = re.compile(rb"[+-]?[0-9]+")

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import Graphs
-from edgnn.io import _files, read_tu, write_tu
+from edgnn import _files
+from edgnn.io import read_tu, write_tu
 from strategies import INTEGERS, STRINGS, TUPLES, contents, graphs
 
 #: graphs, +1, -1, nodes, lines of A, node labels, edge labels, smallest and largest graph: from the README of the data.

@@ -22,7 +22,7 @@ from edgnn.explain._values import (
     member_outputs,
     values_of,
 )
-from edgnn.models import decided, shaped
+from edgnn.models import decide, shaped
 
 _Array = np.ndarray[Any, Any]
 
@@ -315,7 +315,7 @@ def _predicted(estimator: Any, outputs: Tensor) -> dict[str, Any]:
             "classes": (),
         }
     probability = mean_probabilities(estimator, outputs)
-    decided = decided(probability, encoding)[0]
+    decided = decide(probability, encoding)[0]
     decided = decided.item() if isinstance(decided, np.generic) else decided
     return {
         "prediction": decided,

@@ -15,7 +15,7 @@ from edgnn.explain._changes import Changes
 from edgnn.explain._links import links_of, members_of
 from edgnn.explain._subject import Subject
 from edgnn.explain._values import explained, mean_probabilities, member_outputs
-from edgnn.models import decided
+from edgnn.models import decide
 
 #: So many sets are tried at a time; the search ends with the first batch that holds a
 #: counter-example.
@@ -71,7 +71,7 @@ class Search:
         estimator: Any = subject.estimator
         self.task = estimator._encoding.task
         outputs = member_outputs(subject, Changes.of(1), memory)
-        self.prediction = decided(mean_probabilities(estimator, outputs), estimator._encoding)[0]
+        self.prediction = decide(mean_probabilities(estimator, outputs), estimator._encoding)[0]
         self.own = (
             None
             if self.task == "labels"

@@ -31,7 +31,7 @@ from edgnn.models.networks._answers import (
     target_columns,
 )
 from edgnn.models.networks._calibration import probabilities
-from edgnn.models.networks._classifier import decided
+from edgnn.models.networks._classifier import decide
 from edgnn.models.networks._coder import Coder, Seen
 from edgnn.models.networks._epochs import change_epochs
 from edgnn.models.networks._errors import NotFitted
@@ -121,7 +121,7 @@ __all__ = [
     "check_data",
     "check_known",
     "checkpoint_epoch",
-    "decided",
+    "decide",
     "device_of",
     "estimator_of",
     "export",

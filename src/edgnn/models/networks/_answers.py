@@ -13,7 +13,7 @@ from edgnn._words import preview
 from edgnn.errors import RunError, UnknownLabelError
 from edgnn.graphs import Nodes
 from edgnn.models.networks._base import Estimator
-from edgnn.models.networks._classifier import Classifier, decided
+from edgnn.models.networks._classifier import Classifier, decide
 from edgnn.models.networks._coder import _count
 from edgnn.models.networks._inputs import Items, graphs_of
 from edgnn.models.networks._regressor import shaped
@@ -56,7 +56,7 @@ def predictions_of(estimator: Estimator, X: Any) -> Predictions:
         "mutual_information": found.mutual_information,
         "std": found.std,
     }
-    return Predictions(decided(mean, estimator._encoding), mean, measures)
+    return Predictions(decide(mean, estimator._encoding), mean, measures)
 
 
 def check_known(estimator: Estimator, items: Items) -> None:

@@ -42,7 +42,7 @@ class Classifier(ClassifierMixin, ClassifierParameters, Estimator):  # type: ign
         ------
         → (n,), or (n, L)
         """
-        return decided(self.predict_proba(X), self._encoding)
+        return decide(self.predict_proba(X), self._encoding)
 
     def predict_uncertainty(self, X: Any) -> Uncertainty:
         """Return how uncertain each prediction is, and how much of that the members disagree about."""
@@ -100,7 +100,7 @@ class Classifier(ClassifierMixin, ClassifierParameters, Estimator):  # type: ign
         temperature = self._temperature(outputs, problem, encoding, part) if self.calibrate else 1.0
         probability = probabilities(outputs[:, test], encoding.task, temperature).mean(axis=0)
         return {
-            "prediction": decided(probability, encoding),
+            "prediction": decide(probability, encoding),
             "probability": probability,
             "classes": encoding.classes,
         }
@@ -111,7 +111,7 @@ class Classifier(ClassifierMixin, ClassifierParameters, Estimator):  # type: ign
         return tags
 
 
-def decided(probability: _Array, encoding: Encoding) -> _Array:
+def decide(probability: _Array, encoding: Encoding) -> _Array:
     if encoding.task == "labels":
         return (probability > 0.5).astype(np.int64)
     chosen: _Array = encoding.classes[probability.argmax(axis=1)]

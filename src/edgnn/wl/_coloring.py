@@ -32,7 +32,7 @@ def refine(
 ) -> Coloring:
     r"""Run Weisfeiler–Lehman color refinement on all graphs together.
 
-    Two nodes have one color after round t exactly when they had one color after round t−1 and their
+    Two nodes have one color after round t exactly when they had one after round t−1 and their
     neighborhoods look alike:
 
     - ``"node"`` (Eq. 1): the same multiset of colors over N(v);

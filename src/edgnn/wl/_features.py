@@ -170,7 +170,8 @@ def color_counts(
     bits = len(known).bit_length()
     small = items << bits < 2**31  # sorting half as many bytes takes half as long
     kind = np.int32 if small else np.int64
-    cells: _Array = owner.astype(kind) * kind(1 << bits) + column.astype(kind)
+    rows: _Array = owner.astype(kind)
+    cells = (rows << bits) + column.astype(kind)
     cells.sort()
     new = np.ones(len(cells), dtype=bool)
     new[1:] = cells[1:] != cells[:-1]

@@ -166,6 +166,6 @@ def _incidence(graphs: Graphs, both: bool) -> tuple[Array, Array]:
 
 
 def _codes(graphs: Graphs) -> Array:
-    """Return the code of each edge as its target sees it, twice its label; then as its source does."""
+    """Return edges' codes as targets see them, twice the label, then as sources do, one more."""
     label = to_array(graphs.edge_label)
     return concat([2 * label, 2 * label + 1])

@@ -54,7 +54,7 @@ class Memory:
 class Row:
     """One line of a benchmark: what was measured, ours, the peer's (in ``unit``), and what is asked.
 
-    ``goal`` is in the words of ``bench/_goals.py``. ``ratio`` is how many times faster ours is:
+    ``goal`` is in the words of ``benchmarks/_goals.py``. ``ratio`` is how many times faster ours is:
     peer over ours, or ours over the peer's where the unit is one per second; the other way around
     if the goal puts a bound above it. ``points`` are the places of the row in plots: sizes by axis.
     """

@@ -24,7 +24,7 @@ extensions = [
     "commands",
     "mathml",
     "repository",
-    "rooms",
+    "package",
 ]
 exclude_patterns = ["_build", "**.ipynb_checkpoints"]
 source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb", ".rst": "restructuredtext"}
@@ -39,7 +39,7 @@ nitpick_ignore_regex = [
     ),
     ("py:class", "FastAPI|Path|RandomForestClassifier|Tensor"),
     # Types of signatures that live in private modules; the docstrings say what they stand for.
-    ("py:.*", r"edgnn\.\w+\._\w+\.\w+"),
+    ("py:.*", r"edgnn(\.\w+)*\._\w+\.\w+"),
     ("py:class", "Answer|Direction|Exported|Multiplicity|Path_|Reordered"),
 ]
 

@@ -1,4 +1,4 @@
-"""Plain values, strict JSON and CSV: the one conversion behind run folders, studies, reports and the API."""
+"""Plain values, strict JSON and CSV: the one conversion behind folders, reports and the API."""
 
 from __future__ import annotations
 
@@ -22,15 +22,14 @@ def to_json(value: Any, *, indent: int | None = None) -> bytes:
     """Return ``value`` as one strict JSON document with a final newline.
 
     JSON has no NaN and no infinity: they are written as the strings ``"NaN"``, ``"Infinity"`` and
-    ``"-Infinity"``, and
-    :func:`from_json` makes numbers of them again. Text that reads like one of these gets a ``~`` in
-    front, so it stays text. Arrays and tensors become lists, tuples too.
+    ``"-Infinity"``, and :func:`from_json` makes numbers of them again. Text that reads like one of
+    these gets a ``~`` in front, so it stays text. Arrays and tensors become lists, tuples too.
     """
     try:
-        plain = _jsonable(value, "the value")
-        text = json.dumps(plain, indent=indent, ensure_ascii=False, allow_nan=False)
+        storable = _storable(value, "the value")
+        text = json.dumps(storable, indent=indent, ensure_ascii=False, allow_nan=False)
         if _SURROGATE.search(text):  # half a surrogate pair has no UTF-8, but an escape
-            text = json.dumps(plain, indent=indent, allow_nan=False)
+            text = json.dumps(storable, indent=indent, allow_nan=False)
     except RecursionError:
         raise RunError(
             "the value is nested too deeply, or holds itself, and cannot be stored as JSON"
@@ -41,7 +40,7 @@ def to_json(value: Any, *, indent: int | None = None) -> bytes:
 
 
 def from_json(data: bytes) -> Any:
-    """Return the value of a document that :func:`to_json` wrote; a ``ValueError`` says what is wrong with another one."""
+    """Return the value of a document that :func:`to_json` wrote; others are a ``ValueError``."""
     try:
         return _restored(json.loads(data.decode(), parse_constant=_refuse_constant))
     except RecursionError:
@@ -49,12 +48,11 @@ def from_json(data: bytes) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Return ``value`` in the types of JSON: NaN becomes None, infinities and unknown objects become text."""
+    """Return ``value`` in types of JSON: NaN becomes None, infinities and other objects text."""
     if isinstance(value, np.ndarray | np.generic):
-        whole = value.dtype.kind in "biu" or (
-            value.dtype.kind == "f" and bool(np.isfinite(value).all())
-        )
-        return value.tolist() if whole else plain(value.tolist())
+        kind = value.dtype.kind
+        is_plain = kind in "biu" or (kind == "f" and bool(np.isfinite(value).all()))
+        return value.tolist() if is_plain else plain(value.tolist())
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else str(value)
     if value is None or isinstance(value, bool | int | float | str):
@@ -67,45 +65,50 @@ def plain(value: Any) -> Any:
 
 
 def to_csv(columns: Mapping[str, Any]) -> bytes:
-    """Return columns of equal length as CSV in UTF-8, quoted as RFC 4180 says; see ``RunFolder.write_rows``."""
+    """Return columns of equal length as CSV in UTF-8, quoted as RFC 4180 says.
+
+    Unlike ``csv.writer`` of Python 3.11 it keeps None (nothing) and empty text (``""``) apart.
+    """
     lists = {name: _column(name, values) for name, values in columns.items()}
     if not lists:
         raise RunError("a table needs at least one column")
-    longest, shortest = (choose(lists, key=lambda name: len(lists[name])) for choose in (max, min))
-    if len(lists[longest]) != len(lists[shortest]):
+    sizes = {name: len(values) for name, values in lists.items()}
+    longest, shortest = max(sizes, key=sizes.__getitem__), min(sizes, key=sizes.__getitem__)
+    if sizes[longest] != sizes[shortest]:
         raise RunError(
-            f"the columns {longest!r} and {shortest!r} of a table have {len(lists[longest])} and {len(lists[shortest])} rows"
+            f"the columns {longest!r} and {shortest!r} of a table have {sizes[longest]} and "
+            f"{sizes[shortest]} rows"
         )
-    rows = [list(lists), *zip(*lists.values(), strict=True)]
-    empty = '""' if len(lists) == 1 else ""  # a line of nothing would be skipped by readers
-    text = "".join(
-        ",".join(empty if value is None else _field(value) for value in row) + "\n" for row in rows
-    )
-    return text.encode(errors="backslashreplace")
+    nothing = '""' if len(lists) == 1 else ""  # a line of nothing would be skipped by readers
+    lines = []
+    for row in [list(lists), *zip(*lists.values(), strict=True)]:
+        fields = [nothing if value is None else _field(value) for value in row]
+        lines.append(",".join(fields) + "\n")
+    return "".join(lines).encode(errors="backslashreplace")
 
 
-def _jsonable(value: Any, where: str) -> Any:
+def _storable(value: Any, where: str) -> Any:
+    """Return a value in types of JSON; ``where`` names the place of one that has none."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, float) and not math.isfinite(value):
-        return next(
-            text for text, number in _NON_FINITE.items() if repr(number) == repr(float(value))
-        )
+        return "NaN" if math.isnan(value) else repr(float(value)).replace("inf", "Infinity")
     if isinstance(value, str):
         return f"~{value}" if _LIKE_NON_FINITE.fullmatch(value) else value
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, list | tuple):
-        return [_jsonable(item, f"{where}[{place}]") for place, item in enumerate(value)]
+        return [_storable(item, f"{where}[{index}]") for index, item in enumerate(value)]
     if isinstance(value, Mapping):
         for key in value:
             if not isinstance(key, str):
                 raise RunError(
                     f"{where} has the key {key!r}; keys of JSON objects are text: use {str(key)!r}"
                 )
-        return {key: _jsonable(item, f"{where}[{key!r}]") for key, item in value.items()}
+        return {key: _storable(item, f"{where}[{key!r}]") for key, item in value.items()}
     raise RunError(
-        f"{where} is a {type(value).__name__}, which JSON cannot store: use text, numbers, truth values, None, lists and dicts"
+        f"{where} is a {type(value).__name__}, which JSON cannot store: use text, numbers, truth "
+        "values, None, lists and dicts"
     )
 
 
@@ -130,7 +133,9 @@ def _column(name: Any, values: Any) -> list[Any]:
         raise RunError(f"a column of a table is named {name!r}; names are text")
     if getattr(values, "ndim", 1) != 1 or isinstance(values, str):
         raise RunError(f"the column {name!r} of a table is not one value per row")
-    return values.tolist() if hasattr(values, "tolist") else list(values)
+    if hasattr(values, "tolist") and not isinstance(values, np.ndarray):
+        return list(values.tolist())  # a tensor
+    return list(values)  # of numpy's own scalars: a float32 is written in its own few digits
 
 
 def _field(value: Any) -> str:

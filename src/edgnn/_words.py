@@ -30,9 +30,9 @@ def short(value: Any, most: int = 80) -> str:
 
 
 def one_line(text: object, most: int = 200) -> str:
-    """Return what another library says, as words of an error."""
-    said = str(text)[: most + 1]
-    shown = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in said)
+    """Return the message of another library on one line, to be quoted in an error."""
+    letters = str(text)[: most + 1]
+    shown = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in letters)
     return shown if len(shown) <= most else f"{shown[:most]}…"
 
 
@@ -54,7 +54,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a duration as people read it: ``4.2 s``, ``3 min 5 s``, ``2 h 10 min``; – if unknown."""
+    """Return a duration: ``4.2 s``, ``3 min 5 s``, ``2 h 10 min``; – if it is unknown."""
     if not math.isfinite(seconds) or seconds < 0:
         return "–"
     if seconds < 60:
@@ -89,8 +89,8 @@ def closest(name: Any, choices: Iterable[Any], *, cutoff: float = 0.6) -> str | 
     name : object
         What was asked for; only text is close to anything.
     choices : iterable
-        What there is; what is no text is passed over. Case, ``-``, ``_`` and space around do not
-        matter.
+        The names there are; other values are passed over. Case, ``-``, ``_`` and space around do
+        not matter.
     cutoff : float
         How alike two names must be, from 0 to 1.
     """
@@ -110,7 +110,7 @@ def closest(name: Any, choices: Iterable[Any], *, cutoff: float = 0.6) -> str | 
 
 
 def suggestion(name: Any, choices: Iterable[Any]) -> str:
-    """Return ``; did you mean 'color'?`` to stand behind a complaint, or nothing where no choice is close."""
+    """Return ``; did you mean 'color'?``, or nothing where no choice is close."""
     close = closest(name, choices)
     return "" if close is None else f"; did you mean {close!r}?"
 
@@ -126,17 +126,17 @@ def _fold(name: str) -> str:
 
 
 def unknown_name(
-    kind: type[_Error], what: str, name: str, known: Iterable[str], where: str = ""
+    kind: type[_Error], what: str, name: str, choices: Iterable[str], where: str = ""
 ) -> _Error:
-    """Return the error for a name that is not among the known ones, with the closest of them."""
-    names = list(known)
+    """Return the error for a name that is not among the choices, with the closest of them."""
+    names = list(choices)
     hint = suggestion_or(name, names, f"there are {', '.join(names)}")
     return kind(f"there is no {what} {name!r}{where}; {hint}")
 
 
-def similar(name: str, known: Iterable[str]) -> str:
-    """Return what to say behind the complaint about an unknown name: the closest one, or all."""
-    names = sorted(known)
+def similar(name: str, choices: Iterable[str]) -> str:
+    """Return the end of an error about an unknown name: the closest name, or all."""
+    names = sorted(choices)
     if not names:
         return "; it has none"
     return suggestion(name, names) or f"; known are {', '.join(names)}"

@@ -113,8 +113,8 @@ def test_the_wheel_holds_every_file_of_the_package_and_nothing_else(built, copy)
     assert {name for name in names if ".dist-info/" not in name} == wanted
     assert {
         "edgnn/py.typed",
-        "edgnn/datasets/registry.toml",
-        "edgnn/experiments/settings.toml",
+        "edgnn/io/datasets/registry.toml",
+        "edgnn/studies/settings.toml",
     } <= names
 
 

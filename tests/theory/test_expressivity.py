@@ -15,7 +15,7 @@ from torch import nn
 from edgnn.errors import GraphError
 from edgnn.graphs import Graphs
 from edgnn.theory import expressivity, pairs, readouts, wl_weights
-from edgnn.theory._grouping import group_rows
+from edgnn.theory._partitions import group_rows
 from edgnn.wl import classes
 from strategies import graphs as random_graphs
 

@@ -10,7 +10,7 @@ import pytest
 
 from edgnn.errors import GraphError
 from edgnn.theory import pairs, sketch, smallest_pairs
-from edgnn.theory._enumerate import Family
+from edgnn.theory._search import Family
 from edgnn.wl import compare, isomorphic
 
 
@@ -140,9 +140,9 @@ def test_enumeration_has_every_graph_once_up_to_isomorphism(nodes, self_loops, p
         if all(labels[order[node]] == labels[node] for node in range(nodes))
     ]
     kinds = Counter()
-    for filling in product(range(states), repeat=len(family.places)):
-        held = dict(zip(family.places, filling, strict=True))
-        images = [tuple(held[order[u], order[v]] for u, v in family.places) for order in orders]
+    for filling in product(range(states), repeat=len(family.slots)):
+        held = dict(zip(family.slots, filling, strict=True))
+        images = [tuple(held[order[u], order[v]] for u, v in family.slots) for order in orders]
         if min(images) == filling:
             kinds[sum(len(family.states[state]) for state in filling)] += 1
     counts = [

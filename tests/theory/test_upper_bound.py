@@ -126,9 +126,8 @@ def test_sparse_label_counts_give_the_same_sums():
     assert not isinstance(Structure.of(few).C_in, torch.Tensor)
     around = Surroundings.of(few, "separate")
     weight = torch.tensor([10.0, 1.0]).double()
-    sums = around.add_up(
-        torch.zeros(40).double(), lambda kind: torch.zeros(40).double(), weight, 100 * weight
-    )
+    nothing = torch.zeros(40).double()
+    sums = around.add_up(nothing, [nothing], weight, 100 * weight)
     assert sums[:3].tolist() == [2000.0, 120.0, 1.0]
 
 

@@ -72,7 +72,7 @@ def test_random_graphs_agree_with_the_reference_in_every_round(
 def test_every_way_to_do_a_round_gives_the_same_colors(tiny, share, scheme, direction, monkeypatch):
     """Whole-graph rounds, rounds around the changed nodes, and rounds in plain Python."""
     monkeypatch.setattr(refinement, "TINY", tiny)
-    monkeypatch.setattr(refinement, "_FULL_SHARE", share)
+    monkeypatch.setattr(refinement, "_FULL_RATIO", share)
     generator = torch.Generator().manual_seed(1)
     paths = [(node, node + 1) for node in range(59)]
     noise = torch.randint(60, (12, 2), generator=generator).tolist()
@@ -221,7 +221,7 @@ def test_a_change_that_one_of_the_two_hashes_does_not_see_is_not_lost(blind, mon
         lambda values, seed=0: values * 0 + 3 if seed == blind else real(values, seed),
     )
     monkeypatch.setattr(refinement, "TINY", 0)
-    monkeypatch.setattr(refinement, "_FULL_SHARE", 0.001)
+    monkeypatch.setattr(refinement, "_FULL_RATIO", 0.001)
     path = Graphs.from_edges([(node, node + 1) for node in range(20)])
     coloring = wl.refine(path, scheme="node")
     assert (coloring.rounds, coloring.num_colors()) == (10, 11)

@@ -70,7 +70,8 @@ def write_explanations(
     >>> model = edgnn.GraphClassifier(max_epochs=5, random_state=0).fit(data.graphs, data.targets)
     >>> found = explain(model, data.graphs[0])
     >>> shown = Explained(found, "first", fidelity(model, found), class_names=data.class_names)
-    >>> write_explanations("why.html", [shown])  # doctest: +SKIP
+    >>> write_explanations("why.html", [shown]).name
+    'why.html'
     """
     items = [item if isinstance(item, Explained) else Explained(item) for item in explanations]
     if not items:

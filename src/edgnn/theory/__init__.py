@@ -6,10 +6,9 @@ from edgnn.theory._edge_embeddings import (
     EdgeEmbeddingReport,
     edge_embedding_consistent,
 )
-from edgnn.theory._embeddings import Embeddings
+from edgnn.theory._embeddings import Embeddings, Readouts, readouts
 from edgnn.theory._exact import Dense
 from edgnn.theory._expressivity import ExpressivityReport, SchemeComparison, expressivity
-from edgnn.theory._readouts import Readouts, readouts
 from edgnn.theory._search import SmallestPairs, sketch, smallest_pairs
 from edgnn.theory._upper_bound import UpperBoundReport, UpperBoundRound, check_upper_bound
 from edgnn.theory._verify import WeightsReport, WeightsRound, verify

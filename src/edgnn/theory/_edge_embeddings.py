@@ -13,8 +13,7 @@ from torch import Tensor
 from edgnn.errors import GraphError
 from edgnn.graphs import Graphs
 from edgnn.theory._exact import Surroundings
-from edgnn.theory._grouping import group_rows
-from edgnn.theory._partitions import EXAMPLES, first_items, first_of_class, number_rows
+from edgnn.theory._partitions import EXAMPLES, first_items, first_of_class, group_rows, number_rows
 
 _Array = np.ndarray[Any, Any]
 
@@ -40,7 +39,7 @@ class CountViolation:
 
 @dataclass(frozen=True)
 class EdgeEmbeddingReport:
-    """What :func:`edge_embedding_consistent` found.
+    """The result of :func:`edge_embedding_consistent`.
 
     Parameters
     ----------
@@ -63,33 +62,33 @@ class EdgeEmbeddingReport:
 
     @property
     def always(self) -> bool:
-        """Whether f_E meets the condition on every graph, because its rows are linearly independent."""
+        """Whether f_E meets the condition on every graph: its rows are linearly independent."""
         return self.rank == self.num_labels
 
     @property
     def consistent(self) -> bool:
-        """Whether f_E meets the condition: on the graphs given, or without graphs on every graph."""
+        """Whether f_E meets the condition: on the graphs given; without graphs, on every graph."""
         return self.always if self.distinct_counts is None else not self.violations
 
     def __str__(self) -> str:
         lines = [f"{self.rank} of {self.num_labels} edge embeddings are linearly independent"]
-        lines[0] += (
-            ": the condition holds on every graph"
-            if self.always
-            else ": some graphs break the condition, or come close"
-        )
+        if self.always:
+            lines[0] += ": the condition holds on every graph"
+        else:
+            lines[0] += ": some graphs break the condition, or come close"
         lines += [
             f"  labels {first} and {second} have the same embedding"
             for first, second in self.equal_labels
         ]
         if self.distinct_counts is not None:
             lines.append(
-                f"  {self.distinct_counts:,} label counts occur, {len(self.violations):,} share the sum of another"
+                f"  {self.distinct_counts:,} label counts occur, {len(self.violations):,} share "
+                "the sum of another"
             )
         for entry in self.violations[:EXAMPLES]:
-            lines.append(
-                f"  {entry.direction}: node {entry.nodes[0]} {entry.counts[0]}, node {entry.nodes[1]} {entry.counts[1]}"
-            )
+            first, second = zip(entry.nodes, entry.counts, strict=True)
+            nodes = f"node {first[0]} {first[1]}, node {second[0]} {second[1]}"
+            lines.append(f"  {entry.direction}: {nodes}")
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -103,11 +102,12 @@ def edge_embedding_consistent(
     *,
     tolerance: float = 1e-6,
 ) -> EdgeEmbeddingReport:
-    r"""Check that :math:`\sum_{(u,v)\in E} f_E` are equal for two nodes exactly when their label counts are equal.
+    r"""Check that sums of edge embeddings tell label counts apart.
 
-    Equal counts always have equal sums; the question is whether different counts can have one sum
-    too. Linearly independent rows, such as one-hot ones, rule that out for all graphs. Otherwise
-    the counts that occur in ``graphs`` decide.
+    The condition: :math:`\sum_{(u,v)\in E} f_E` are equal for two nodes exactly when their label
+    counts are. Equal counts always have equal sums; the question is whether different counts can
+    have one sum too. Linearly independent rows, such as one-hot ones, rule that out for all graphs.
+    Otherwise the counts that occur in ``graphs`` decide.
 
     Parameters
     ----------
@@ -134,27 +134,22 @@ def edge_embedding_consistent(
         return EdgeEmbeddingReport(len(table), independent, same[:EXAMPLES], None, ())
     if len(graphs.edge_vocabulary) != len(table):
         raise GraphError(
-            f"f_E has {len(table)} rows, but the graphs have {len(graphs.edge_vocabulary)} edge labels: one row each"
+            f"f_E has {len(table)} rows, but the graphs have {len(graphs.edge_vocabulary)} edge "
+            "labels: one row each"
         )
     around = Surroundings.of(graphs.to("cpu"), "separate")
     distinct, violations = 0, []
     for direction, (row, label, count) in zip(("in", "out"), around.counts, strict=True):
-        counts = _Counts(
-            torch.searchsorted(row, torch.arange(graphs.num_nodes + 1)),
-            label,
-            count.to(torch.int64),
-        )
+        begin = torch.searchsorted(row, torch.arange(graphs.num_nodes + 1))
+        counts = _Counts(begin, label, count.to(torch.int64))
         nodes = first_items(counts.classes())
         distinct += len(nodes)
         sums = torch.zeros(graphs.num_nodes, table.shape[1], dtype=torch.float64)
         sums.index_add_(0, row, table[label] * count[:, None])
-        for first, second in _equal_pairs(group_rows(sums[nodes], tolerance)):
-            pair = int(nodes[first]), int(nodes[second])
-            violations.append(
-                CountViolation(
-                    direction, pair, (counts.shown(pair[0], graphs), counts.shown(pair[1], graphs))
-                )
-            )
+        for pair in _equal_pairs(group_rows(sums[nodes], tolerance)):
+            first, second = nodes[list(pair)].tolist()
+            both = counts.by_label(first, graphs), counts.by_label(second, graphs)
+            violations.append(CountViolation(direction, (first, second), both))
     return EdgeEmbeddingReport(
         len(table), independent, same[:EXAMPLES], distinct, tuple(violations)
     )
@@ -175,16 +170,11 @@ class _Counts:
         rows = (entries[a:b].tobytes() for a, b in pairwise(begin))
         return torch.tensor([seen.setdefault(row, len(seen)) for row in rows], dtype=torch.int64)
 
-    def shown(self, node: int, graphs: Graphs) -> dict[Any, int]:
-        """Return a node's counts in the users' own labels."""
+    def by_label(self, node: int, graphs: Graphs) -> dict[Any, int]:
+        """Return a node's counts by the values of edge labels."""
         own = slice(int(self.begin[node]), int(self.begin[node + 1]))
-        return dict(
-            zip(
-                graphs.edge_vocabulary.decode(self.label[own]),
-                self.count[own].tolist(),
-                strict=True,
-            )
-        )
+        labels = graphs.edge_vocabulary.decode(self.label[own])
+        return dict(zip(labels, self.count[own].tolist(), strict=True))
 
 
 def _table(f_E: Tensor | _Array | torch.nn.Embedding) -> Tensor:

@@ -1,9 +1,13 @@
-"""Exact layers: what Eq. 3, Eq. 4 and their joint form add up for every node, in integers that float64 holds."""
+"""Exact layers: what Eq. 3, Eq. 4 and their joint form add up for every node, in integers.
+
+They are a second implementation on purpose: theorems are checked with code that shares nothing with
+the layers of ``edgnn.nn`` but the graphs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import torch
@@ -15,8 +19,8 @@ from edgnn.wl import Scheme
 
 #: Below this, float64 holds every integer, so sums and products are exact in any order.
 LIMIT = 2**53
-#: A prime p for which x³ mod p takes every remainder once; x³ mod p also stays below 2^48 on the
-#: way.
+#: A prime p for which x³ mod p takes every remainder once, so that nothing is merged; x³ stays
+#: below 2^48.
 PRIME = 65_519
 #: "clip" cuts values to this size.
 CLIP = 1_000
@@ -39,20 +43,20 @@ def activate(values: Tensor, activation: Activation) -> Tensor:
 def check_activation(activation: str, allowed: tuple[str, ...] = get_args(Activation)) -> None:
     """Refuse the name of an activation that is not ``allowed``."""
     if activation not in allowed:
-        raise GraphError(
-            f"activation={activation!r}: choose {', '.join(map(repr, allowed[:-1]))} or {allowed[-1]!r}"
-        )
+        choices = ", ".join(map(repr, allowed[:-1]))
+        raise GraphError(f"activation={activation!r}: choose {choices} or {allowed[-1]!r}")
 
 
-def check_exact(bound: float, where: str, way_out: str) -> float:
-    """Return ``bound``, or say that sums this large are no longer exact.
+def check_exact(bound: float, where: str, advice: str) -> float:
+    """Return ``bound``, or raise an error because sums this large are no longer exact.
 
     ``bound`` is a sum of absolute values. Rounding never makes a growing sum of such fall below
     2^53 again, so a result below it proves that every sum on the way was exact.
     """
     if not bound < LIMIT:
         raise GraphError(
-            f"{where} reaches {bound:.3g}, but float64 is exact only below 2^53 = {LIMIT:.3g}: {way_out}"
+            f"{where} reaches {bound:.3g}, but float64 is exact only below 2^53 = {LIMIT:.3g}: "
+            f"{advice}"
         )
     return bound
 
@@ -75,9 +79,10 @@ class Dense:
     W4: Tensor | None
 
     def absolute(self) -> Dense:
-        """Return the same with the signs taken off."""
-        parts = (self.W1, self.W2, self.W3, self.W4)
-        return Dense(*(None if part is None else part.abs() for part in parts))  # type: ignore[arg-type]
+        """Return the same without signs."""
+        W3 = None if self.W3 is None else self.W3.abs()
+        W4 = None if self.W4 is None else self.W4.abs()
+        return Dense(self.W1.abs(), self.W2.abs(), W3, W4)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,23 +116,24 @@ class Surroundings:
         structure = Structure.of(graphs, multiplicity=multiplicity, dtype=torch.float64)
         assert structure.C_out is not None
         row, column, _ = _entries(structure.neighbors)
-        counts = (
-            (_entries(structure.C_in), _entries(structure.C_out)) if scheme == "separate" else ()
-        )
-        return cls(graphs.num_nodes, labels, scheme, ((row, column),), counts)
+        around = cls(graphs.num_nodes, labels, scheme, ((row, column),), ())
+        if scheme == "separate":
+            counts = (_entries(structure.C_in), _entries(structure.C_out))
+            around = replace(around, counts=counts)
+        return around
 
     def add_up(
-        self, own: Tensor, message: Callable[[int], Tensor], W3: Tensor | None, W4: Tensor | None
+        self, own: Tensor, messages: Iterable[Tensor], W3: Tensor | None, W4: Tensor | None
     ) -> Tensor:
-        r"""Return :math:`own + \sum_z A_z\,message(z) + C_{in} W_3 + C_{out} W_4`.
+        r"""Return :math:`own + \sum_z A_z\,message_z + C_{in} W_3 + C_{out} W_4`.
 
         Shapes
         ------
-        own (N,) or (N, d'), message(z) the same, W3 and W4 (\|Z\|,) or (\|Z\|, d') → as own
+        own (N,) or (N, d'), messages the same, W3 and W4 (\|Z\|,) or (\|Z\|, d') → as own
         """
         total = own.clone()
-        for kind, (row, column) in enumerate(self.neighbors):
-            total.index_add_(0, row, message(kind)[column])
+        for (row, column), message in zip(self.neighbors, messages, strict=True):
+            total.index_add_(0, row, message[column])
         for (row, label, count), weight in zip(self.counts, (W3, W4), strict=False):
             assert weight is not None
             times = count.to(weight.dtype).view(-1, *(1,) * (weight.dim() - 1))
@@ -145,12 +151,11 @@ class Surroundings:
 
     def _layer(self, state: Tensor, weights: Dense) -> Tensor:
         W2 = weights.W2 if weights.W2.dim() == 3 else weights.W2[None]
-        return self.add_up(
-            times(state, weights.W1), lambda kind: times(state, W2[kind]), weights.W3, weights.W4
-        )
+        messages = (_times(state, W) for W in W2)  # one at a time: each is as large as the state
+        return self.add_up(_times(state, weights.W1), messages, weights.W3, weights.W4)
 
 
-def times(state: Tensor, W: Tensor) -> Tensor:
+def _times(state: Tensor, W: Tensor) -> Tensor:
     """Return H·W, for H given as rows or, one-hot, as label numbers."""
     return W[state] if state.dim() == 1 else state @ W
 
@@ -158,11 +163,9 @@ def times(state: Tensor, W: Tensor) -> Tensor:
 def _by_edge_end(graphs: Graphs, labels: int) -> tuple[tuple[Tensor, Tensor], ...]:
     order = torch.argsort(graphs.edge_label, stable=True)
     sizes = torch.bincount(graphs.edge_label, minlength=labels).tolist()
+    sources = torch.split(graphs.edge_source[order], sizes)
+    targets = torch.split(graphs.edge_target[order], sizes)
     kinds: list[tuple[Tensor, Tensor]] = []
-    sources, targets = (
-        torch.split(graphs.edge_source[order], sizes),
-        torch.split(graphs.edge_target[order], sizes),
-    )
     for source, target in zip(sources, targets, strict=True):
         kinds += [(target, source), (source, target)]
     return tuple(kinds)

@@ -12,8 +12,7 @@ from torch import Tensor, nn
 
 from edgnn.errors import GraphError
 from edgnn.graphs import Graphs, Multiplicity, Structure
-from edgnn.theory._grouping import group_rows
-from edgnn.theory._partitions import splits
+from edgnn.theory._partitions import group_rows, splits
 from edgnn.wl import Scheme, graph_classes, refine
 
 Level = Literal["graph", "node"]
@@ -57,20 +56,15 @@ class SchemeComparison:
         return self.merged == 0
 
     def __str__(self) -> str:
-        parts = []
-        for count, what, examples in (
-            (self.merged, "outputs shared by several", self.merged_examples),
-            (self.split, "with several outputs", self.split_examples),
-        ):
-            shown = ", ".join(f"{first} and {second}" for first, second in examples[:2])
-            parts.append(f"{count:,} {what}" + (f" (such as {shown})" if examples else ""))
-        says = {
+        verdict = {
             (True, True): "exactly as powerful",
             (True, False): "weaker",
             (False, True): "stronger",
             (False, False): "neither weaker nor stronger",
         }[self.bounds, self.reached]
-        return f"{self.scheme:<9}{self.classes:,} classes: {'; '.join(parts)}: {says}"
+        merged = f"{self.merged:,} outputs shared by several{_such_as(self.merged_examples)}"
+        split = f"{self.split:,} with several outputs{_such_as(self.split_examples)}"
+        return f"{self.scheme:<9}{self.classes:,} classes: {merged}; {split}: {verdict}"
 
 
 @dataclass(frozen=True)
@@ -106,27 +100,24 @@ class ExpressivityReport:
 
     @property
     def bounded_by(self) -> Scheme | None:
-        """The tightest bound: of the refinements that bound the model, the one with the fewest classes."""
+        """The tightest bound: of the refinements that bound the model, that of fewest classes."""
         bounding = [entry for entry in self.schemes if entry.bounds]
         return min(bounding, key=lambda entry: entry.classes).scheme if bounding else None
 
     @property
     def reaches(self) -> Scheme | None:
-        """The most powerful refinement that the model reaches: of those, the one with the most classes."""
+        """The most powerful refinement that the model reaches: the one with the most classes."""
         reached = [entry for entry in self.schemes if entry.reached]
         return max(reached, key=lambda entry: entry.classes).scheme if reached else None
 
     def __str__(self) -> str:
         depth = "stable" if self.rounds is None else f"{self.rounds}-round"
-        lines = [
-            f"{self.outputs:,} different outputs for {self.items:,} {self.level}s, against {depth} classes"
-        ]
+        items = f"{self.items:,} {self.level}s"
+        lines = [f"{self.outputs:,} different outputs for {items}, against {depth} classes"]
         lines += [f"  {entry}" for entry in self.schemes]
-        bounded = (
-            f"bounded by {self.bounded_by!r}" if self.bounded_by else "bounded by none of them"
-        )
-        reached = f"reaches {self.reaches!r}" if self.reaches else "reaches none of them"
-        lines.append(f"  on these graphs the model is {bounded} and {reached}")
+        bound = repr(self.bounded_by) if self.bounded_by else "none of them"
+        reached = repr(self.reaches) if self.reaches else "none of them"
+        lines.append(f"  on these graphs the model is bounded by {bound} and reaches {reached}")
         if set(self.outputs_nearby) != {self.outputs}:
             finer, coarser = self.outputs_nearby
             lines.append(
@@ -188,34 +179,39 @@ def expressivity(
     1 different outputs for 2 graphs, against stable classes
       node     1 classes: 0 outputs shared by several; 0 with several outputs: exactly as powerful
       separate 1 classes: 0 outputs shared by several; 0 with several outputs: exactly as powerful
-      joint    2 classes: 1 outputs shared by several (such as 0 and 1); 0 with several outputs: weaker
+      joint    2 classes: 1 outputs shared by several (such as 0 and 1); 0 with several outputs:
+      weaker
       on these graphs the model is bounded by 'node' and reaches 'node'
     """
     if level not in get_args(Level):
         raise GraphError(f"level={level!r}: choose 'graph' or 'node'")
     items = len(graphs) if level == "graph" else graphs.num_nodes
     rows = _checked(_outputs(model, graphs, adapter), items, level)
-    groups = {
-        factor: group_rows(rows, tolerance * factor) for factor in (1.0, 1 / _NEARBY, _NEARBY)
-    }
+    groups = group_rows(rows, tolerance)
     entries = []
     for scheme in schemes:
         coloring = refine(graphs.to("cpu"), rounds, scheme, multiplicity=multiplicity)
         kinds = graph_classes(coloring) if level == "graph" else coloring.colors
-        split, merged = splits(kinds, groups[1.0]), splits(groups[1.0], kinds)
-        entries.append(
-            SchemeComparison(
-                scheme,
-                len(torch.unique(kinds)),
-                merged.count,
-                merged.examples,
-                split.count,
-                split.examples,
-            )
+        split, merged = splits(kinds, groups), splits(groups, kinds)
+        comparison = SchemeComparison(
+            scheme=scheme,
+            classes=len(torch.unique(kinds)),
+            merged=merged.count,
+            merged_examples=merged.examples,
+            split=split.count,
+            split_examples=split.examples,
         )
-    counts = {factor: len(torch.unique(group)) for factor, group in groups.items()}
-    nearby = counts[1 / _NEARBY], counts[_NEARBY]
-    return ExpressivityReport(level, items, counts[1.0], nearby, tolerance, rounds, tuple(entries))
+        entries.append(comparison)
+    outputs = len(torch.unique(groups))
+    finer = len(torch.unique(group_rows(rows, tolerance / _NEARBY)))
+    coarser = len(torch.unique(group_rows(rows, tolerance * _NEARBY)))
+    nearby = finer, coarser
+    return ExpressivityReport(level, items, outputs, nearby, tolerance, rounds, tuple(entries))
+
+
+def _such_as(examples: tuple[tuple[int, int], ...]) -> str:
+    shown = ", ".join(f"{first} and {second}" for first, second in examples[:2])
+    return f" (such as {shown})" if shown else ""
 
 
 def _outputs(model: Callable[..., Any], graphs: Graphs, adapter: Adapter) -> Any:
@@ -234,7 +230,8 @@ def _arguments(model: Callable[..., Any], graphs: Graphs, adapter: Adapter) -> t
             f"adapter={adapter!r}: choose 'graphs', 'structure' or 'edge_index', or pass a function"
         )
     parameters = model.parameters() if isinstance(model, nn.Module) else iter(())
-    example = next((part for part in parameters if part.is_floating_point()), torch.empty(0))
+    real = (parameter for parameter in parameters if parameter.is_floating_point())
+    example = next(real, torch.empty(0))
     graphs = graphs.to(example.device)
     x = nn.functional.one_hot(graphs.node_label, len(graphs.node_vocabulary)).to(example.dtype)
     if adapter == "structure":
@@ -244,25 +241,26 @@ def _arguments(model: Callable[..., Any], graphs: Graphs, adapter: Adapter) -> t
 
 @contextmanager
 def _evaluating(model: Callable[..., Any]) -> Iterator[None]:
-    """Switch a module to evaluation, and every part of it back afterwards."""
-    parts = list(model.modules()) if isinstance(model, nn.Module) else []
-    modes = [part.training for part in parts]
-    for part in parts:
-        part.training = False
+    """Switch a module to evaluation, and every module inside it back afterwards."""
+    modules = list(model.modules()) if isinstance(model, nn.Module) else []
+    modes = [module.training for module in modules]
+    for module in modules:
+        module.training = False
     try:
         yield
     finally:
-        for part, mode in zip(parts, modes, strict=True):
-            part.training = mode
+        for module, mode in zip(modules, modes, strict=True):
+            module.training = mode
 
 
 def _checked(outputs: Any, items: int, level: Level) -> Tensor:
     rows = torch.as_tensor(outputs).detach().cpu()
     rows = rows[:, None] if rows.dim() == 1 else rows
     if rows.dim() != 2 or len(rows) != items:
+        other = "node" if level == "graph" else "graph"
         raise GraphError(
-            f"the model gave an array of shape {tuple(rows.shape)} for {items} {level}s: one row per {level} is needed "
-            f"(level={'node' if level == 'graph' else 'graph'!r}, or an adapter, may be what is missing)"
+            f"the model gave an array of shape {tuple(rows.shape)} for {items} {level}s: one row "
+            f"per {level} is needed (level={other!r}, or an adapter, may be what is missing)"
         )
     if not bool(torch.isfinite(rows).all()):
         bad = int((~torch.isfinite(rows)).any(1).nonzero()[0])

@@ -1,4 +1,4 @@
-"""Integers for which the sums of different neighborhoods differ: the heart of Theorem 2.2's construction."""
+"""Integers for which the sums of different neighborhoods differ: the heart of Theorem 2.2."""
 
 from __future__ import annotations
 
@@ -45,7 +45,10 @@ def choose(
     generator: torch.Generator,
     step: int,
 ) -> Numbers:
-    """Draw larger and larger integers, all multiples of ``step``, until different new colors have different scalars.
+    """Draw integers, multiples of ``step``, until different new colors have different scalars.
+
+    Small ones are tried first, since all sums must stay below 2^53; each attempt draws from twice
+    the range of the last.
 
     Parameters
     ----------
@@ -58,11 +61,9 @@ def choose(
     """
     examples = first_items(color)
     for attempt in range(_ATTEMPTS):
-        numbers = _draw(around, ranks, attempt, generator)
-        neighbor, factor, entering, leaving = numbers
-        weight = neighbor[rank]
-        term = lambda kind, w=weight, f=factor: f[kind] * w  # noqa: E731
-        seen = around.add_up(torch.zeros_like(rank), term, entering, leaving)
+        neighbor, factor, entering, leaving = _draw(around, ranks, attempt, generator)
+        messages = [kind * neighbor[rank] for kind in factor]
+        seen = around.add_up(torch.zeros_like(rank), messages, entering, leaving)
         pairs = torch.stack([rank[examples], seen[examples]], 1)
         if len(torch.unique(pairs, dim=0)) == len(examples):
             own = _own(pairs, ranks)
@@ -75,15 +76,15 @@ def choose(
                 step * (own[rank] + seen),
             )
     raise EdgnnError(
-        f"{_ATTEMPTS} draws of growing integers gave two different neighborhoods one sum, which chance does not do: "
-        "the colors do not belong to these graphs, or please report the graphs"
+        f"{_ATTEMPTS} draws of growing integers gave two different neighborhoods one sum, which "
+        "chance does not do: the colors do not belong to these graphs, or please report the graphs"
     )
 
 
 def _draw(
     around: Surroundings, ranks: int, attempt: int, generator: torch.Generator
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Draw neighbor numbers that rise from 1 in steps of at most 2^attempt, and label numbers of about the same size."""
+    """Draw neighbor numbers that rise from 1 in steps up to 2^attempt, and label numbers alike."""
 
     def below(limit: int, count: int) -> Tensor:
         return torch.randint(limit, (count,), generator=generator)
@@ -97,10 +98,8 @@ def _draw(
     if around.scheme == "joint":
         factor += below(max(2 * rise, 4 * rise * rise // max(ranks, 1)), kinds)
     largest_label = max(ranks * rise, 4 * rise * rise)
-    entering, leaving = (
-        below(largest_label, around.num_edge_labels),
-        below(largest_label, around.num_edge_labels),
-    )
+    entering = below(largest_label, around.num_edge_labels)
+    leaving = below(largest_label, around.num_edge_labels)
     return neighbor, factor, entering, leaving
 
 

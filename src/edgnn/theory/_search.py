@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations, permutations, product
+from math import log2
+from string import ascii_uppercase
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from edgnn.errors import GraphError
-from edgnn.graphs import Graphs, Multiplicity
-from edgnn.theory._enumerate import Family
+from edgnn.graphs import Graphs, Multiplicity, Vocabulary
 from edgnn.wl import Scheme, classes
 
 Pair = tuple[Graphs, Graphs]
+_Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
@@ -51,14 +55,13 @@ class SmallestPairs:
 
     def __str__(self) -> str:
         task = f"graphs that {self.weak!r} merges and {self.strong!r} splits"
-        extent = (
-            f"{self.examined:,} examined{'' if self.complete else ', the search was cut short'}"
-        )
+        extent = f"{self.examined:,} examined"
+        if not self.complete:
+            extent += ", the search was cut short"
         if not self.pairs:
             return f"no {task} ({extent})"
-        lines = [
-            f"the smallest {task} have {self.nodes} nodes and {self.edges} edges; there are {self.count:,} ({extent})"
-        ]
+        size = f"{self.nodes} nodes and {self.edges} edges"
+        lines = [f"the smallest {task} have {size}; there are {self.count:,} ({extent})"]
         lines += [f"  {sketch(first)}   against   {sketch(second)}" for first, second in self.pairs]
         return "\n".join(lines)
 
@@ -116,12 +119,8 @@ def smallest_pairs(
     are 2 (83 examined)
       A0→C2, B1→A0, C2→B1   against   A0→B1, B1→C2, C2→A0
     """
-    for name, value in (
-        ("max_nodes", max_nodes),
-        ("node_labels", node_labels),
-        ("edge_labels", edge_labels),
-        ("limit", limit),
-    ):
+    sizes = {"max_nodes": max_nodes, "node_labels": node_labels, "edge_labels": edge_labels}
+    for name, value in {**sizes, "limit": limit}.items():
         if value < 1:
             raise GraphError(f"{name}={value}: choose 1 or more")
     examined, complete = 0, True
@@ -131,22 +130,19 @@ def smallest_pairs(
             if family.count(edges) > max_graphs:
                 complete = False
                 break
-            found: list[Pair] = []
-            merged = 0
+            pairs: list[Pair] = []
+            count = 0
             for graphs in _of_size(family, edges):
                 examined += len(graphs)
-                strong = _strong(graphs, scheme_strong, multiplicity)
-                groups = list(
-                    _merged(classes(graphs, scheme=scheme_weak, multiplicity=multiplicity), strong)
-                )
-                merged += sum(map(len, groups))
-                found += [
-                    (graphs[group[0]], graphs[other]) for group in groups for other in group[1:]
-                ]
-            if found:
-                pairs = tuple(found[:limit])
+                weak = _classes(graphs, scheme_weak, multiplicity)
+                strong = _classes(graphs, scheme_strong, multiplicity)
+                for first, *others in _merged(weak, strong):
+                    count += 1 + len(others)
+                    pairs += [(graphs[first], graphs[other]) for other in others]
+            if pairs:
+                size, shown = (nodes, edges), tuple(pairs[:limit])
                 return SmallestPairs(
-                    scheme_weak, scheme_strong, nodes, edges, merged, pairs, examined, complete
+                    scheme_weak, scheme_strong, *size, count, shown, examined, complete
                 )
     return SmallestPairs(scheme_weak, scheme_strong, None, None, 0, (), examined, complete)
 
@@ -157,9 +153,10 @@ def _of_size(family: Family, edges: int) -> Iterator[Graphs]:
         yield family.pack(family.up_to_isomorphism(placements, labels), labels)
 
 
-def _strong(
+def _classes(
     graphs: Graphs, scheme: Scheme | Literal["isomorphism"], multiplicity: Multiplicity
 ) -> Tensor:
+    """Return the class of each graph; the graphs of one size are not isomorphic already."""
     if scheme == "isomorphism":
         return torch.arange(len(graphs))
     return classes(graphs, scheme=scheme, multiplicity=multiplicity)
@@ -177,18 +174,121 @@ def _merged(weak: Tensor, strong: Tensor) -> Iterator[list[int]]:
 
 def sketch(graph: Graphs) -> str:
     """Write a small graph as a list of edges; nodes that no edge touches stand alone."""
-    names = [
-        f"{'·' if label is None else label}{node}" for node, label in enumerate(graph.node_labels)
-    ]
-    labels = (
-        [""] * graph.num_edges
-        if len(graph.edge_vocabulary) == 1
-        else [f"–{label}" for label in graph.edge_labels]
-    )
+    shown = ["·" if label is None else str(label) for label in graph.node_labels]
+    names = [f"{label}{node}" for node, label in enumerate(shown)]
+    labels = [f"–{label}" for label in graph.edge_labels]
+    if len(graph.edge_vocabulary) == 1:
+        labels = [""] * graph.num_edges
     ends = list(zip(graph.edge_source.tolist(), graph.edge_target.tolist(), strict=True))
-    lonely = [name for node, name in enumerate(names) if not any(node in pair for pair in ends)]
+    isolated = [name for node, name in enumerate(names) if not any(node in pair for pair in ends)]
     edges = [
         f"{names[source]}{label}→{names[target]}"
         for (source, target), label in zip(ends, labels, strict=True)
     ]
-    return ", ".join(edges + lonely) or "nothing"
+    return ", ".join(edges + isolated) or "nothing"
+
+
+class Family:
+    """The digraphs with ``nodes`` nodes: which slots edges can take, and what can fill a slot.
+
+    A slot is an ordered pair of nodes, its state the set of edge labels between them.
+
+    Parameters
+    ----------
+    nodes, node_labels, edge_labels : int
+        How many there are; labels need not all occur.
+    self_loops : bool
+        Whether an edge may lead back to its node.
+    parallel : bool
+        Whether edges with different labels may join the same nodes in the same direction.
+    """
+
+    def __init__(
+        self, nodes: int, node_labels: int, edge_labels: int, self_loops: bool, parallel: bool
+    ) -> None:
+        self.nodes = nodes
+        self.slots = [(u, v) for u, v in product(range(nodes), repeat=2) if self_loops or u != v]
+        per_slot = edge_labels if parallel else min(edge_labels, 1)
+        self.states: list[tuple[int, ...]] = []
+        for size in range(per_slot + 1):
+            self.states += combinations(range(edge_labels), size)
+        self.most_edges = per_slot * len(self.slots)
+        self.node_vocabulary = Vocabulary(_names(node_labels))
+        self.edge_vocabulary = Vocabulary(range(1, edge_labels + 1))
+        # A graph must fit into one 64-bit number: its slots are the digits.
+        if len(self.slots) * log2(max(len(self.states), 2)) > 62:
+            raise GraphError(
+                f"{nodes} nodes with {edge_labels} edge labels make too many graphs: "
+                "search among fewer nodes or labels"
+            )
+
+    def labelings(self) -> Iterator[tuple[int, ...]]:
+        """Yield node labels up to renaming: the first label most often, and so on."""
+        yield from _partitions(self.nodes, self.nodes, len(self.node_vocabulary))
+
+    def count(self, edges: int) -> int:
+        """Return how many ways there are to place ``edges`` edges."""
+        ways = [1] + [0] * edges
+        for _ in self.slots:
+            ways = [
+                sum(ways[total - len(state)] for state in self.states if len(state) <= total)
+                for total in range(edges + 1)
+            ]
+        return ways[edges]
+
+    def placements(self, edges: int) -> _Array:
+        """Return every way to place ``edges`` edges: the state of every slot, one row per way."""
+        partial = {0: np.zeros((1, 0), np.int8)}
+        for _ in self.slots:
+            longer: dict[int, list[_Array]] = {}
+            for total, rows in partial.items():
+                for number, state in enumerate(self.states):
+                    if total + len(state) <= edges:
+                        column = np.full((len(rows), 1), number, np.int8)
+                        longer.setdefault(total + len(state), []).append(np.hstack([rows, column]))
+            partial = {total: np.vstack(blocks) for total, blocks in longer.items()}
+        return partial.get(edges, np.zeros((0, len(self.slots)), np.int8))
+
+    def up_to_isomorphism(self, placements: _Array, labels: tuple[int, ...]) -> _Array:
+        """Keep one placement of each isomorphism class: the one that is the smallest number."""
+        number = {slot: position for position, slot in enumerate(self.slots)}
+        digits = len(self.states) ** np.arange(len(self.slots), dtype=np.int64)
+        keep = np.ones(len(placements), bool)
+        code = placements @ digits
+        for order in permutations(range(self.nodes)):
+            if all(labels[order[node]] == labels[node] for node in range(self.nodes)):
+                moved = [number[order[u], order[v]] for u, v in self.slots]
+                keep &= code <= placements[:, moved] @ digits
+        return placements[keep]
+
+    def pack(self, placements: _Array, labels: tuple[int, ...]) -> Graphs:
+        """Return the placements as graphs, in their order."""
+        holds = np.zeros((len(self.states), len(self.edge_vocabulary)), dtype=bool)
+        for number, state in enumerate(self.states):
+            holds[number, list(state)] = True
+        owner, slot, kind = np.nonzero(holds[placements])
+        ends = np.array(self.slots, np.int64).reshape(-1, 2)
+        count = len(placements)
+        return Graphs(
+            node_label=torch.tensor(labels, dtype=torch.int64).repeat(count),
+            edge_source=torch.from_numpy(owner * self.nodes + ends[slot, 0]),
+            edge_target=torch.from_numpy(owner * self.nodes + ends[slot, 1]),
+            edge_label=torch.from_numpy(kind),
+            graph_offset=torch.arange(count + 1) * self.nodes,
+            node_vocabulary=self.node_vocabulary,
+            edge_vocabulary=self.edge_vocabulary,
+        )
+
+
+def _partitions(total: int, largest: int, labels: int, label: int = 0) -> Iterator[tuple[int, ...]]:
+    if total == 0:
+        yield ()
+    elif labels:
+        for size in range(min(total, largest), 0, -1):
+            for rest in _partitions(total - size, size, labels - 1, label + 1):
+                yield (label,) * size + rest
+
+
+def _names(count: int) -> list[str]:
+    letters = ascii_uppercase[:count]
+    return [*letters, *(f"A{number}" for number in range(len(letters), count))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import torch
@@ -52,7 +52,7 @@ class UpperBoundRound:
 
 @dataclass(frozen=True)
 class UpperBoundReport:
-    """What :func:`check_upper_bound` found.
+    """The result of :func:`check_upper_bound`.
 
     Parameters
     ----------
@@ -81,20 +81,21 @@ class UpperBoundReport:
         return not any(entry.violations for entry in self.rounds)
 
     def __str__(self) -> str:
-        says = "hold equal embeddings in" if self.holds else "do NOT hold equal embeddings in"
+        hold = "hold" if self.holds else "do NOT hold"
         lines = [
-            f"equal {self.against!r} colors {says} {self.draws} random {self.network!r} networks "
-            f"({self.activation}; all sums exact, below {self.largest + 1:.3g})"
+            f"equal {self.against!r} colors {hold} equal embeddings in {self.draws} random "
+            f"{self.network!r} networks ({self.activation}; all sums exact, below "
+            f"{self.largest + 1:.3g})"
         ]
         for entry in self.rounds:
-            lines.append(
+            line = (
                 f"  round {entry.round}: {entry.colors:,} colors, {entry.embeddings:,} embeddings"
             )
             if entry.example is not None:
                 draw, first, second = entry.example
-                lines[-1] += (
-                    f", {entry.violations:,} violations (nodes {first} and {second} in draw {draw})"
-                )
+                line += f", {entry.violations:,} violations"
+                line += f" (nodes {first} and {second} in draw {draw})"
+            lines.append(line)
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -114,7 +115,7 @@ def check_upper_bound(
     against: Scheme | None = None,
     multiplicity: Multiplicity = "once",
 ) -> UpperBoundReport:
-    r"""Check Theorem 2.1 on ``graphs``: nodes of one color have one embedding after every round, for random weights.
+    r"""Check Theorem 2.1: nodes of one color have one embedding, for random weights.
 
     The network is Eq. 4, :math:`H' = \sigma(H W_1 + A H W_2 + C_{in} W_3 + C_{out} W_4)`, from
     one-hot node labels on. Weights are random integers from −3 to 3, so with an activation that
@@ -154,33 +155,24 @@ def check_upper_bound(
             raise GraphError(f"{name}={value}: choose {least} or more")
     check_activation(activation)
     graphs = graphs.to("cpu")
-    colors = refine(
-        graphs, rounds, scheme if against is None else against, multiplicity=multiplicity
-    )
+    colors = refine(graphs, rounds, against or scheme, multiplicity=multiplicity)
     around = Surroundings.of(graphs, scheme, multiplicity)
     generator = torch.Generator().manual_seed(seed)
-    found: list[list[tuple[int, int, tuple[int, int] | None]]] = [[] for _ in range(rounds + 1)]
+    entries = [
+        UpperBoundRound(round, colors.num_colors(round), 0, 0, None) for round in range(rounds + 1)
+    ]
     largest = 0.0
-    for _ in range(draws):
+    for draw in range(draws):
         state = graphs.node_label
         for round in range(rounds + 1):
             if round > 0:
                 width = len(graphs.node_vocabulary) if round == 1 else hidden
                 sums, bound = around.layer(state, _random_layer(width, hidden, around, generator))
-                largest = max(
-                    largest,
-                    check_exact(bound, f"layer {round}", 'take activation="cube", or fewer rounds'),
-                )
+                check_exact(bound, f"layer {round}", 'take activation="cube", or fewer rounds')
+                largest = max(largest, bound)
                 state = activate(sums, activation)
-            rows = state if state.dim() == 1 else number_rows(state)
-            parted = splits(colors.at(round), rows)
-            found[round].append(
-                (len(torch.unique(rows)), parted.count, next(iter(parted.examples), None))
-            )
-    entries = tuple(
-        _summary(round, colors.num_colors(round), per_draw) for round, per_draw in enumerate(found)
-    )
-    return UpperBoundReport(scheme, colors.scheme, activation, draws, largest, entries)
+            entries[round] = _with_draw(entries[round], draw, state, colors.at(round))
+    return UpperBoundReport(scheme, colors.scheme, activation, draws, largest, tuple(entries))
 
 
 def _random_layer(
@@ -192,25 +184,22 @@ def _random_layer(
 
     labels = around.num_edge_labels
     W2 = draw(2 * labels, width, hidden) if around.scheme == "joint" else draw(width, hidden)
-    counted = around.scheme == "separate"
-    return Dense(
-        draw(width, hidden),
-        W2,
-        draw(labels, hidden) if counted else None,
-        draw(labels, hidden) if counted else None,
-    )
+    W1 = draw(width, hidden)
+    if around.scheme != "separate":
+        return Dense(W1, W2, None, None)
+    return Dense(W1, W2, draw(labels, hidden), draw(labels, hidden))
 
 
-def _summary(
-    round: int, colors: int, per_draw: list[tuple[int, int, tuple[int, int] | None]]
-) -> UpperBoundRound:
-    example = next(
-        ((draw, *pair) for draw, (_, _, pair) in enumerate(per_draw) if pair is not None), None
-    )
-    return UpperBoundRound(
-        round,
-        colors,
-        max(entry[0] for entry in per_draw),
-        sum(entry[1] for entry in per_draw),
-        example,
+def _with_draw(entry: UpperBoundRound, draw: int, state: Tensor, colors: Tensor) -> UpperBoundRound:
+    """Return what is known about a round, with the embeddings of one more draw."""
+    rows = state if state.dim() == 1 else number_rows(state)
+    split = splits(colors, rows)
+    example = entry.example
+    if example is None and split.examples:
+        example = (draw, *split.examples[0])
+    return replace(
+        entry,
+        embeddings=max(entry.embeddings, len(torch.unique(rows))),
+        violations=entry.violations + split.count,
+        example=example,
     )

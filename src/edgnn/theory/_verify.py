@@ -1,4 +1,4 @@
-"""Theorem 2.2 verified: embeddings under given weights against colors, round by round, and against plain matrices."""
+"""Theorem 2.2 verified: embeddings against colors, round by round, and against plain matrices."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from edgnn.theory._partitions import splits
 from edgnn.theory._weights import WLWeights
 from edgnn.wl import Coloring, refine
 
-#: Plain matrices are multiplied as well while no layer has more entries than this, in weights or in
-#: embeddings.
-DENSE_ENTRIES = 2**20
+#: Plain matrices are multiplied as well while no layer has more entries than this.
+_DENSE_ENTRIES = 2**20
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class WeightsRound:
 
 @dataclass(frozen=True)
 class WeightsReport:
-    """What :func:`verify` found.
+    """The result of :func:`verify`.
 
     Parameters
     ----------
@@ -71,24 +70,24 @@ class WeightsReport:
     @property
     def holds(self) -> bool:
         """Whether embeddings were equal exactly when colors were, after every round."""
-        return self.dense_agrees is not False and not any(
-            entry.split or entry.merged for entry in self.rounds
-        )
+        differences = sum(entry.split + entry.merged for entry in self.rounds)
+        return differences == 0 and self.dense_agrees is not False
 
     def __str__(self) -> str:
-        says = "exactly when" if self.holds else "NOT exactly when"
+        when = "exactly when" if self.holds else "NOT exactly when"
         lines = [
-            f"embeddings are equal {says} {self.scheme!r} colors are ({self.activation}; all sums below {self.largest + 1:.3g})"
+            f"embeddings are equal {when} {self.scheme!r} colors are "
+            f"({self.activation}; all sums below {self.largest + 1:.3g})"
         ]
         for entry in self.rounds:
-            lines.append(
+            line = (
                 f"  round {entry.round}: {entry.colors:,} colors, {entry.embeddings:,} embeddings"
             )
             if entry.examples:
                 shown = ", ".join(f"{first} and {second}" for first, second in entry.examples)
-                lines[-1] += (
-                    f"; {entry.split:,} colors split, {entry.merged:,} embeddings shared (nodes {shown})"
-                )
+                line += f"; {entry.split:,} colors split, {entry.merged:,} embeddings shared"
+                line += f" (nodes {shown})"
+            lines.append(line)
         if self.dense_agrees is not None:
             lines.append(f"  plain matrices {'agree' if self.dense_agrees else 'DISAGREE'}")
         return "\n".join(lines)
@@ -105,7 +104,7 @@ def verify(
     *,
     dense: bool | None = None,
 ) -> WeightsReport:
-    """Check that nodes of ``graphs`` have equal embeddings exactly when they have equal colors, after every round.
+    """Check that nodes have equal embeddings exactly when they have equal colors, by round.
 
     The network is run through its factors, every row is looked at in full, and the colors come from
     an independent refinement that proves every step.
@@ -137,22 +136,20 @@ def verify(
         )
     if coloring.rounds < weights.rounds and not coloring.until_stable:
         raise GraphError(
-            f"the coloring has {coloring.rounds} rounds, but the weights have {weights.rounds} layers: refine further"
+            f"the coloring has {coloring.rounds} rounds, but the weights have {weights.rounds} "
+            "layers: refine further"
         )
     if coloring.graphs.num_nodes != graphs.num_nodes:
         raise GraphError(
-            f"the coloring is of {coloring.graphs.num_nodes} nodes, but the graphs have {graphs.num_nodes}"
+            f"the coloring is of {coloring.graphs.num_nodes} nodes, but the graphs have "
+            f"{graphs.num_nodes}"
         )
     rounds = tuple(_compared(embeddings, coloring, round) for round in range(weights.rounds + 1))
-    widest = max(width * max(*weights.widths, graphs.num_nodes) for width in weights.widths)
-    wanted = widest <= DENSE_ENTRIES if dense is None else dense
-    return WeightsReport(
-        weights.scheme,
-        weights.activation,
-        rounds,
-        embeddings.largest,
-        dense_agrees(embeddings) if wanted else None,
-    )
+    if dense is None:
+        widest = max(weights.widths)
+        dense = widest * max(widest, graphs.num_nodes) <= _DENSE_ENTRIES
+    agrees = _dense_agrees(embeddings) if dense else None
+    return WeightsReport(weights.scheme, weights.activation, rounds, embeddings.largest, agrees)
 
 
 def _compared(embeddings: Embeddings, coloring: Coloring, round: int) -> WeightsRound:
@@ -169,8 +166,8 @@ def _compared(embeddings: Embeddings, coloring: Coloring, round: int) -> Weights
     )
 
 
-def dense_agrees(embeddings: Embeddings) -> bool:
-    """Run Eq. 4 with plain matrices and compare the embeddings after every layer, entry by entry."""
+def _dense_agrees(embeddings: Embeddings) -> bool:
+    """Run Eq. 4 with plain matrices and compare the embeddings of every layer, entry by entry."""
     weights, graphs = embeddings.weights, embeddings.graphs
     around = Surroundings.of(graphs, weights.scheme, weights.multiplicity)
     state = embeddings.at(0)

@@ -25,11 +25,10 @@ class Layer:
     r"""One layer, as factors.
 
     :math:`W_1 = w_1 \alpha^T - \kappa \beta^T`, :math:`W_2 = w_2 \alpha^T` (for ``joint`` times the
-    ``factor`` of each kind),
-    :math:`W_3 = w_3 \alpha^T`, :math:`W_4 = w_4 \alpha^T`, with :math:`H \kappa = 1`. So every
-    column of the sums is
-    :math:`\alpha_j s - \beta_j`, a threshold on the one scalar :math:`s = H w_1 + A H w_2 + C_{in}
-    w_3 + C_{out} w_4`.
+    ``factor`` of each kind), :math:`W_3 = w_3 \alpha^T`, :math:`W_4 = w_4 \alpha^T`, with :math:`H
+    \kappa = 1`. So every column of the sums is :math:`\alpha_j s - \beta_j`, a threshold on the one
+    scalar :math:`s = H w_1 + A H w_2 + C_{in} w_3 + C_{out} w_4`. Matrices of rank 2 are kept as
+    their factors, since widths reach the number of colors.
 
     Parameters
     ----------
@@ -63,9 +62,10 @@ class Layer:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WLWeights:
-    """Weights of a network that is as powerful as color refinement on the graphs it was made for; see :func:`wl_weights`.
+    """Weights of a network that is as powerful as color refinement on some graphs.
 
-    The initial embedding is the one-hot node label, one column per value of ``node_vocabulary``.
+    Made by :func:`wl_weights` for these graphs. The initial embedding is the one-hot node label,
+    one column per value of ``node_vocabulary``.
     """
 
     layers: tuple[Layer, ...]
@@ -86,20 +86,20 @@ class WLWeights:
         return (len(self.node_vocabulary), *(layer.width for layer in self.layers))
 
     def dense(self, layer: int) -> Dense:
-        """Return the plain matrices W1, W2, W3, W4 of a layer, counted from 1; their size grows with the square of the width."""
+        """Return the plain matrices W1, W2, W3, W4 of a layer, counted from 1."""
         if not 1 <= layer <= self.rounds:
             raise IndexError(
                 f"layer {layer} was asked for, but there are layers 1 to {self.rounds}"
             )
-        part = self.layers[layer - 1]
-        W2 = torch.outer(part.w2, part.alpha)
-        counted = self.scheme == "separate"
-        return Dense(
-            W1=torch.outer(part.w1, part.alpha) - torch.outer(part.kappa, part.beta),
-            W2=part.factor[:, None, None] * W2 if self.scheme == "joint" else W2,
-            W3=torch.outer(part.w3, part.alpha) if counted else None,
-            W4=torch.outer(part.w4, part.alpha) if counted else None,
-        )
+        factors = self.layers[layer - 1]
+        W1 = torch.outer(factors.w1, factors.alpha) - torch.outer(factors.kappa, factors.beta)
+        W2 = torch.outer(factors.w2, factors.alpha)
+        if self.scheme == "joint":
+            return Dense(W1, factors.factor[:, None, None] * W2, None, None)
+        if self.scheme == "node":
+            return Dense(W1, W2, None, None)
+        W3 = torch.outer(factors.w3, factors.alpha)
+        return Dense(W1, W2, W3, torch.outer(factors.w4, factors.alpha))
 
     def apply(self, graphs: Graphs) -> Embeddings:
         """Run the network on any graphs whose labels the weights know."""
@@ -125,7 +125,10 @@ class WLWeights:
 
     def __repr__(self) -> str:
         widths = " → ".join(f"{width:,}" for width in self.widths)
-        return f"WLWeights({self.rounds} layers, widths {widths}, scheme={self.scheme!r}, activation={self.activation!r})"
+        return (
+            f"WLWeights({self.rounds} layers, widths {widths}, scheme={self.scheme!r}, "
+            f"activation={self.activation!r})"
+        )
 
 
 def wl_weights(
@@ -139,7 +142,7 @@ def wl_weights(
     coloring: Coloring | None = None,
     check: bool = True,
 ) -> WLWeights:
-    """Return explicit weights, all of them integers, for which two nodes have one embedding exactly when they have one color.
+    """Return integer weights under which embeddings are equal exactly when colors are.
 
     Each layer builds on rows that are linearly independent for different colors (at first one-hot
     labels), so a weight vector can send every color to an integer of our choice. Integers are drawn
@@ -181,18 +184,17 @@ def wl_weights(
     around = Surroundings.of(graphs, coloring.scheme, coloring.multiplicity)
     generator = torch.Generator().manual_seed(seed)
     rank, ranks = graphs.node_label, len(graphs.node_vocabulary)
+    step = 2 if activation == "sign" else 1  # weights for ±1 are half of differences
     layers: list[Layer] = []
-    wanted: list[Tensor] = []
+    expected: list[Tensor] = []
     for round in range(1, coloring.rounds + 1):
         _, color = torch.unique(coloring.at(round).cpu(), return_inverse=True)
-        numbers = choose(
-            around, rank, ranks, color, generator, step=2 if activation == "sign" else 1
-        )
+        numbers = choose(around, rank, ranks, color, generator, step)
         scalars, rank = torch.unique(numbers.scalar, return_inverse=True)
         layers.append(_layer(numbers, scalars, activation, first=not layers))
-        wanted.append(numbers.scalar)
+        expected.append(numbers.scalar)
         ranks = len(scalars)
-    made = WLWeights(
+    weights = WLWeights(
         tuple(layers),
         coloring.scheme,
         activation,
@@ -201,35 +203,38 @@ def wl_weights(
         graphs.edge_vocabulary,
     )
     if check:
-        _check(made, graphs, wanted)
-    return made
+        _check(weights, graphs, expected)
+    return weights
 
 
 def _layer(numbers: Numbers, scalars: Tensor, activation: Step, first: bool) -> Layer:
-    def exact(values: Tensor) -> Tensor:
-        return values.to(torch.float64)
+    """Return the layer that computes the scalars and thresholds them.
 
-    own, neighbor = (
-        _weights_for(values, activation, first) for values in (numbers.own, numbers.neighbor)
-    )
+    Between two neighboring scalars stands a threshold. The rows of different colors, one 1 (or +1)
+    more each, form a triangular matrix: they are linearly independent, as the next layer needs.
+    """
+    own = _weights_for(numbers.own, activation, first)
+    neighbor = _weights_for(numbers.neighbor, activation, first)
     constant = torch.ones(len(own)) if first else torch.eye(1, len(own))[0]
-    thresholds = exact(scalars[1:])
-    ends = [thresholds - 1] if activation == "sign" else [thresholds - 1, thresholds]
-    minus_one = torch.tensor([-1.0], dtype=torch.float64)
-    beta = torch.cat([minus_one, *ends])
+    thresholds = [scalars[1:] - 1]
+    if activation == "relu":  # the difference of two ReLUs is a step
+        thresholds.append(scalars[1:])
+    # The first column, 0·s + 1, is constant: it stands in for a bias.
+    beta = torch.cat([scalars.new_tensor([-1]), *thresholds])
     alpha = torch.ones_like(beta)
-    alpha[0] = 0.0
-    return Layer(
-        w1=exact(own),
-        w2=exact(neighbor),
-        kappa=exact(constant),
-        factor=exact(numbers.factor),
-        w3=exact(numbers.entering),
-        w4=exact(numbers.leaving),
-        alpha=alpha,
-        beta=beta,
-        scalars=exact(scalars),
+    alpha[0] = 0
+    values = (
+        own,
+        neighbor,
+        constant,
+        numbers.factor,
+        numbers.entering,
+        numbers.leaving,
+        alpha,
+        beta,
+        scalars,
     )
+    return Layer(*(value.to(torch.float64) for value in values))
 
 
 def _weights_for(values: Tensor, activation: Step, first: bool) -> Tensor:
@@ -249,10 +254,11 @@ def _weights_for(values: Tensor, activation: Step, first: bool) -> Tensor:
     return torch.cat([values[:1] + values[-1:], steps]) // 2
 
 
-def _check(weights: WLWeights, graphs: Graphs, wanted: list[Tensor]) -> None:
+def _check(weights: WLWeights, graphs: Graphs, expected: list[Tensor]) -> None:
     embeddings = weights.apply(graphs)
-    for round, scalar in enumerate(wanted, start=1):
+    for round, scalar in enumerate(expected, start=1):
         if not torch.equal(embeddings.scalar(round), scalar.to(torch.float64)):
             raise EdgnnError(
-                f"layer {round} does not compute the numbers it was made for; please report these graphs"
+                f"layer {round} does not compute the numbers it was made for; "
+                "please report these graphs"
             )

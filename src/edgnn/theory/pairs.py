@@ -14,7 +14,9 @@ __all__ = [
 
 
 def directed_triangles() -> tuple[Graphs, Graphs]:
-    r"""Return the directed triangle on A, B, C and its reverse: ``separate`` merges them, ``joint`` splits them.
+    r"""Return the directed triangle on A, B, C and its reverse.
+
+    ``separate`` merges them, ``joint`` splits them.
 
     ::
 
@@ -29,7 +31,9 @@ def directed_triangles() -> tuple[Graphs, Graphs]:
 
 
 def labeled_squares() -> tuple[Graphs, Graphs]:
-    r"""Return two squares whose undirected edges swap labels: ``separate`` merges them, ``joint`` splits them.
+    r"""Return two squares whose undirected edges swap labels.
+
+    ``separate`` merges them, ``joint`` splits them.
 
     ::
 
@@ -62,7 +66,9 @@ def hexagon_and_triangles() -> tuple[Graphs, Graphs]:
 
 
 def directed_cycles() -> tuple[Graphs, Graphs]:
-    r"""Return a directed cycle of four nodes and two of two nodes: ``node`` and ``separate`` split them, ``joint`` merges them.
+    r"""Return a directed cycle of four nodes and two of two nodes.
+
+    ``node`` and ``separate`` split them, ``joint`` merges them.
 
     ::
 
@@ -74,13 +80,15 @@ def directed_cycles() -> tuple[Graphs, Graphs]:
     the left and one on the right. ``joint`` counts edges, and so does ``separate`` with
     ``multiplicity="per-edge"``, which merges them too.
     """
-    return _graph(None, [(0, 1), (1, 2), (2, 3), (3, 0)]), _graph(
-        None, [(0, 1), (1, 0), (2, 3), (3, 2)]
-    )
+    one_cycle = [(0, 1), (1, 2), (2, 3), (3, 0)]
+    two_cycles = [(0, 1), (1, 0), (2, 3), (3, 2)]
+    return _graph(None, one_cycle), _graph(None, two_cycles)
 
 
 def swapped_loops() -> tuple[Graphs, Graphs]:
-    r"""Return two nodes with loops and a two-cycle, labels swapped: ``separate`` merges them, ``joint`` splits them.
+    r"""Return two nodes with loops and a two-cycle, labels swapped.
+
+    ``separate`` merges them, ``joint`` splits them.
 
     ::
 
@@ -96,9 +104,7 @@ def swapped_loops() -> tuple[Graphs, Graphs]:
 def _graph(
     nodes: str | None, edges: list[tuple[int, int]], labels: list[int] | None = None
 ) -> Graphs:
-    return Graphs.from_edges(
-        edges, node_labels=None if nodes is None else list(nodes), edge_labels=labels
-    )
+    return Graphs.from_edges(edges, node_labels=nodes, edge_labels=labels)
 
 
 def _undirected(

@@ -61,7 +61,7 @@ def node_outputs(
     nodes : Tensor
         Which outputs are wanted.
     memory : int, optional
-        Bytes for states and chunk; :func:`default_memory` without.
+        Bytes for states and chunk; by default 1 GiB, on CUDA half of what is free.
     states : bool
         Whether the states before the outputs are wanted instead.
 

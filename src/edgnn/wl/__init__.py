@@ -1,25 +1,31 @@
-"""Color refinement of directed labeled graphs: exact, fast, with certificates, features and kernels."""
+"""Color refinement of directed labeled graphs: certificates, isomorphism, features and kernels."""
 
 from typing import TYPE_CHECKING, Any
 
-from edgnn.wl._coloring import Coloring, refine
-from edgnn.wl._compare import ColorCount, Verdict, classes, compare, graph_classes
+from edgnn.wl._coloring import Coloring, bare, refine
+from edgnn.wl._compare import (
+    ColorCount,
+    Power,
+    Verdict,
+    ceiling,
+    classes,
+    compare,
+    graph_classes,
+    power,
+)
 from edgnn.wl._discretize import Discretizer
+from edgnn.wl._extend import signatures
 from edgnn.wl._isomorphism import isomorphic, isomorphism
 from edgnn.wl._meaning import Meaning
-from edgnn.wl._power import Power, power
-from edgnn.wl._signatures import signatures
+from edgnn.wl._neighborhood import Direction, Scheme
 
 if TYPE_CHECKING:
-    from edgnn.wl._features import WLKernel, WLVectorizer
-
-from edgnn.wl._coloring import bare
-from edgnn.wl._neighborhood import Scheme
-from edgnn.wl._power import ceiling
+    from edgnn.wl._features import WLKernel, WLVectorizer, color_counts
 
 __all__ = [
     "ColorCount",
     "Coloring",
+    "Direction",
     "Discretizer",
     "Meaning",
     "Power",
@@ -30,6 +36,7 @@ __all__ = [
     "bare",
     "ceiling",
     "classes",
+    "color_counts",
     "compare",
     "graph_classes",
     "isomorphic",
@@ -41,7 +48,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("WLKernel", "WLVectorizer"):  # these load scikit-learn, the rest does not
+    if name in ("WLKernel", "WLVectorizer", "color_counts"):  # these load scikit-learn and scipy
         from edgnn.wl import _features
 
         return getattr(_features, name)

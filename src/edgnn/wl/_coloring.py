@@ -32,7 +32,7 @@ def refine(
 ) -> Coloring:
     r"""Run Weisfeiler–Lehman color refinement on all graphs together.
 
-    Two nodes have one color after round t exactly when they had one color after round t−1 and their
+    Two nodes have one color after round t exactly when they had one after round t−1 and their
     neighborhoods look alike:
 
     - ``"node"`` (Eq. 1): the same multiset of colors over N(v);
@@ -57,8 +57,7 @@ def refine(
         of other packages (and ours with ``direction="in"``) those that enter it alone.
     features : {"refuse", "ignore"}
         Continuous features are no part of the refinement: graphs that have them are refused unless
-        this says to ignore them;
-        :class:`Discretizer` turns them into labels.
+        this says to ignore them; :class:`Discretizer` turns them into labels.
     exact : bool
         Prove every round, and that the last one left nothing to do, by comparing neighborhoods
         entry by entry. By default two independent 64-bit hashes must agree; for a billion nodes
@@ -71,12 +70,11 @@ def refine(
     graphs = joined_graphs(graphs)
     if rounds is not None and rounds < 0:
         raise GraphError(f"rounds={rounds}: choose 0 or more, or None for a stable coloring")
-    if features == "refuse" and (
-        graphs.node_features is not None or graphs.edge_features is not None
-    ):
+    has_features = graphs.node_features is not None or graphs.edge_features is not None
+    if has_features and features == "refuse":
         raise GraphError(
-            "these graphs have continuous features, which color refinement does not look at: turn them into labels with "
-            'edgnn.wl.Discretizer, or pass features="ignore"'
+            "these graphs have continuous features, which color refinement does not look at: turn "
+            'them into labels with edgnn.wl.Discretizer, or pass features="ignore"'
         )
     around = Neighborhood.of(graphs, scheme, multiplicity, direction)
     history = run(graphs.node_label, around, rounds, exact)
@@ -113,16 +111,17 @@ class Coloring:
         return Neighborhood.of(graphs, self.scheme, self.multiplicity, self.direction)
 
     def at(self, round: int) -> Tensor:
-        """Return the color of every node after ``round`` rounds (negative: counted from the end)."""
-        return self.history.at(self._number(round))
+        """Return the color of every node after ``round`` rounds; −1 is the last."""
+        return self.history.at(self.round_number(round))
 
-    def _number(self, round: int) -> int:
-        wanted = round + self.rounds + 1 if round < 0 else round
-        if not 0 <= wanted <= self.rounds:
+    def round_number(self, round: int) -> int:
+        """Return the number of a round, which may be counted from the end."""
+        number = round + self.rounds + 1 if round < 0 else round
+        if not 0 <= number <= self.rounds:
             raise IndexError(
                 f"round {round} was asked for, but there are rounds 0 to {self.rounds}"
             )
-        return wanted
+        return number
 
     @property
     def colors(self) -> Tensor:
@@ -131,10 +130,10 @@ class Coloring:
 
     def num_colors(self, round: int = -1) -> int:
         """Return how many different colors there are after a round."""
-        wanted = min(self._number(round), self.history.rounds)
-        return (
-            self.history.counts[wanted - 1] if wanted else len(torch.unique(self.history.initial))
-        )
+        number = min(self.round_number(round), self.history.rounds)
+        if number == 0:
+            return len(torch.unique(self.history.initial))
+        return self.history.counts[number - 1]
 
     def extend(self, graphs: Graphs | Sequence[Graphs]) -> Coloring:
         """Color new graphs so that their colors can be compared with these, round by round.
@@ -149,7 +148,7 @@ class Coloring:
         return extend(self, joined_graphs(graphs))
 
     def meaning(self, color: int, round: int = -1, *, size: int = 400) -> Meaning:
-        """Say in the users' own labels what all nodes of a color have in common, in about ``size`` characters."""
+        """Describe in about ``size`` characters what all nodes of a color have in common."""
         from edgnn.wl._meaning import meaning
 
         return meaning(self, color, round, size)
@@ -159,11 +158,10 @@ class Coloring:
 
     def __repr__(self) -> str:
         end = "until stable" if self.until_stable else "as asked"
+        direction = f", direction={self.direction!r}" if self.direction == "in" else ""
         return (
-            f"Coloring({self.num_colors():,} colors of {self.graphs.num_nodes:,} nodes after {self.rounds:,} rounds ({end}), "
-            f"scheme={self.scheme!r}"
-            + f", direction={self.direction!r}" * (self.direction == "in")
-            + ")"
+            f"Coloring({self.num_colors():,} colors of {self.graphs.num_nodes:,} nodes after "
+            f"{self.rounds:,} rounds ({end}), scheme={self.scheme!r}{direction})"
         )
 
 

@@ -57,28 +57,28 @@ class Discretizer:
             return None
         quantiles = np.linspace(0, 1, self.bins + 1)[1:-1]
         columns = features.cpu().numpy().astype(np.float64)
-        return (
-            np.quantile(columns, quantiles, axis=0).T
-            if len(columns)
-            else np.zeros((columns.shape[1], self.bins - 1))
-        )
+        if len(columns) == 0:
+            return np.zeros((columns.shape[1], self.bins - 1))
+        edges: np.ndarray[Any, Any] = np.quantile(columns, quantiles, axis=0).T
+        return edges
 
 
 def _binned(
     features: Tensor | None, edges: np.ndarray[Any, Any] | None, what: str
 ) -> list[list[int]] | None:
-    if (features is None) != (edges is None):
-        raise GraphError(
-            f"the graphs that were fitted {'had' if features is None else 'had no'} {what} features, unlike these"
-        )
-    if features is None or edges is None:
+    if features is None and edges is None:
         return None
+    if features is None or edges is None:
+        had = "had" if features is None else "had no"
+        raise GraphError(f"the graphs that were fitted {had} {what} features, unlike these")
     if features.shape[1] != len(edges):
         raise GraphError(
             f"{features.shape[1]} {what} features were given, but {len(edges)} were fitted"
         )
     columns = features.cpu().numpy().astype(np.float64).T
-    bins: list[list[int]] = np.stack(
-        [np.searchsorted(e, c, side="right") for e, c in zip(edges, columns, strict=True)], 1
-    ).tolist()
-    return bins
+    bins = [
+        np.searchsorted(borders, column, side="right")
+        for borders, column in zip(edges, columns, strict=True)
+    ]
+    rows: list[list[int]] = np.stack(bins, axis=1).tolist()
+    return rows

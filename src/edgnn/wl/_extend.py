@@ -1,4 +1,8 @@
-"""Colors for new graphs: neighborhoods hashed by content and looked up round by round."""
+"""Colors by content: a hash of what a color means is the same in every graph and every process.
+
+New graphs get the colors of old ones by looking these hashes up, round by round, in time that
+depends on the new graphs only.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from edgnn._arrays import (
     Array,
@@ -22,13 +27,13 @@ from edgnn._arrays import (
 )
 from edgnn._hashing import mix
 from edgnn.errors import EdgnnError, GraphError
-from edgnn.graphs import Graphs
+from edgnn.graphs import Graphs, Multiplicity
 from edgnn.wl._coloring import Coloring, bare
 from edgnn.wl._history import History
-from edgnn.wl._neighborhood import Neighborhood
+from edgnn.wl._neighborhood import Direction, Neighborhood, Scheme
 from edgnn.wl._prove import examples, prove_round
 
-_SEEDS = (101, 202)
+_SEEDS = (101, 202)  # of two hashes: the first finds a color, the second checks it
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,39 @@ class _Table:
     key: Array
     check: Array
     color: Array
+
+
+def signatures(
+    graphs: Graphs,
+    rounds: int,
+    scheme: Scheme = "separate",
+    *,
+    multiplicity: Multiplicity = "once",
+    direction: Direction = "both",
+) -> tuple[Tensor, ...]:
+    """Return a 64-bit hash of every node's color after each round, from round 0 on.
+
+    Two nodes of equal color have equal hashes, whatever the graphs they are in and whenever these
+    are refined, as long as labels have the same numbers (``like=``); nodes of different colors have
+    different ones but for a chance of about :math:`N^2 / 2^{65}`. Continuous features are not
+    looked at.
+
+    Parameters
+    ----------
+    graphs : Graphs
+        Where the nodes are.
+    rounds : int
+        How many rounds of refinement.
+    scheme, multiplicity, direction
+        As in :func:`refine`.
+
+    Shapes
+    ------
+    → rounds + 1 tensors (N,) of int64
+    """
+    around = Neighborhood.of(graphs, scheme, multiplicity, direction)
+    hashes = contents(to_array(graphs.node_label), around, rounds)
+    return tuple(to_tensor(key) for key, _ in hashes)
 
 
 def extend(coloring: Coloring, graphs: Graphs) -> Coloring:
@@ -74,7 +112,7 @@ def extend(coloring: Coloring, graphs: Graphs) -> Coloring:
 
 
 def _recoded(known: Graphs, graphs: Graphs) -> Graphs:
-    """Number the labels of ``graphs`` as ``known`` does, and behind those the ones that ``known`` lacks."""
+    """Number the labels of ``graphs`` as ``known`` does, and behind those the ones it lacks."""
     graphs = graphs.to(known.device)
     joined = Graphs.concat([bare(known)[:0], bare(graphs)])
     return graphs._with(
@@ -86,7 +124,11 @@ def _recoded(known: Graphs, graphs: Graphs) -> Graphs:
 
 
 def contents(label: Array, around: Neighborhood, rounds: int) -> Iterator[tuple[Array, Array]]:
-    """Yield two hashes of every node's unfolded neighborhood after each round, from round 0 on."""
+    """Yield two hashes of every node's unfolded neighborhood after each round, from round 0 on.
+
+    The hash of a node is made of its last one and those of its neighbors, never of color numbers,
+    which depend on the graphs that were refined together.
+    """
     states = [mix(label, seed) for seed in _SEEDS]
     yield states[0], states[1]
     fixed = [around.fixed_sum(seed) for seed in _SEEDS]
@@ -98,6 +140,7 @@ def contents(label: Array, around: Neighborhood, rounds: int) -> Iterator[tuple[
 
 
 def _table(coloring: Coloring, round: int) -> _Table:
+    """Return the colors of a round by content; the tables of all rounds are made once and kept."""
     tables: list[_Table] | None = coloring.__dict__.get("_tables")
     if tables is None:
         label = to_array(coloring.graphs.node_label)
@@ -121,15 +164,14 @@ def _looked_up(table: _Table, key: Array, check: Array, free: int) -> Array:
     """Return the known color of each hash, or a new one per unknown hash, from ``free`` on."""
     color = filled(len(key), -1, key)
     if len(table.key):
-        place = to_array(
-            torch.searchsorted(to_tensor(table.key), to_tensor(key)).clamp_(max=len(table.key) - 1)
-        )
-        known = table.key[place] == key
-        if bool((known & (table.check[place] != check)).any()):
+        line = torch.searchsorted(to_tensor(table.key), to_tensor(key))
+        line = to_array(line.clamp_(max=len(table.key) - 1))
+        known = table.key[line] == key
+        if bool((known & (table.check[line] != check)).any()):
             raise EdgnnError(
                 "two different neighborhoods got one hash; use exact=True on all graphs together"
             )
-        color = where(known, table.color[place], color)
+        color = where(known, table.color[line], color)
     unknown = nonzero(color < 0)
     group = to_array(torch.unique(to_tensor(key[unknown]), return_inverse=True)[1])
     color[unknown] = free + group
@@ -139,10 +181,9 @@ def _looked_up(table: _Table, key: Array, check: Array, free: int) -> Array:
 def _prove(coloring: Coloring, new: Graphs, before: Array, after: Array, round: int) -> None:
     both = Graphs.concat([bare(coloring.graphs), bare(new)])
     around = coloring.neighborhood(both)
-    old_before, old_after = to_array(coloring.at(round - 1)), to_array(coloring.at(round))
-    if not prove_round(
-        around, concat([old_before, before]), concat([old_after, after]), first=round == 1
-    ):
+    all_before = concat([to_array(coloring.at(round - 1)), before])
+    all_after = concat([to_array(coloring.at(round)), after])
+    if not prove_round(around, all_before, all_after, first=round == 1):
         raise EdgnnError(
             f"two different neighborhoods got one hash in round {round}; refine all graphs together"
         )

@@ -1,12 +1,12 @@
-"""Color counts as features and kernels, with the face of scikit-learn."""
+"""Color counts as sparse matrices, features and kernels, with the scikit-learn API."""
 
 from __future__ import annotations
 
 from typing import Any, Literal
 
 import numpy as np
-from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, TransformerMixin
+from scipy.sparse import csr_array, hstack
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.exceptions import NotFittedError
 
 from edgnn.errors import GraphError
@@ -80,9 +80,9 @@ class WLVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise GraphError(f"unseen={self.unseen!r}: choose 'ignore' or 'count'")
         items = joined(X)
         graphs = _graphs(items)
-        self._discretizer = (
-            None if self.discretize is None else Discretizer(self.discretize).fit(graphs)
-        )
+        self._discretizer = None
+        if self.discretize is not None:
+            self._discretizer = Discretizer(self.discretize).fit(graphs)
         self.coloring_ = refine(
             self._prepared(graphs), self.depth, self.scheme, multiplicity=self.multiplicity
         )
@@ -117,26 +117,70 @@ class WLVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _counts(self, rounds: list[_Array], items: Graphs | Nodes) -> csr_array:
         if isinstance(items, Nodes):
-            rounds = [colors[items.index.cpu().numpy()] for colors in rounds]
-        owner = (
-            np.arange(len(items)) if isinstance(items, Nodes) else items.graph_of_node.cpu().numpy()
-        )
-        known, cells, start = sum(map(len, self._colors)), [], 0
-        width = known + (self.depth + 1 if self.unseen == "count" else 0)
-        bits = width.bit_length()
-        small = len(items) << bits < 2**31  # sorting half as many bytes takes half as long
-        row = (owner.astype(np.int32) if small else owner) << bits
-        for round, (colors, of_round) in enumerate(zip(self._colors, rounds, strict=True)):
-            column = _columns(of_round, colors, start)
-            unseen = column < 0
-            if self.unseen == "count":
-                column[unseen] = known + round
-            cell = row + column.astype(row.dtype)
-            if self.unseen == "ignore" and unseen.any():
-                cell = cell[~unseen]
-            cells.append(cell)
-            start += len(colors)
-        return _counted(np.concatenate(cells), bits, len(items), width)
+            index = items.index.cpu().numpy()
+            rounds = [colors[index] for colors in rounds]
+            owner = np.arange(len(items))
+        else:
+            owner = items.graph_of_node.cpu().numpy()
+        pairs = zip(rounds, self._colors, strict=True)
+        blocks = [color_counts(colors, owner, len(items), known) for colors, known in pairs]
+        if self.unseen == "count":
+            entries = np.bincount(owner, minlength=len(items))
+            unseen = [entries - block.sum(axis=1) for block in blocks]
+            blocks.append(csr_array(np.stack(unseen, axis=1).astype(np.float64)))
+        return csr_array(hstack(blocks, format="csr"))
+
+
+def color_counts(
+    colors: _Array, owner: _Array, items: int, known: _Array | None = None
+) -> csr_array:
+    """Count how often each item has each color of one round.
+
+    The entries of a graph are its nodes (``owner=graphs.graph_of_node``); those of a node may be
+    itself or the nodes around it.
+
+    Parameters
+    ----------
+    colors : array
+        The color of every entry: small numbers, as :meth:`Coloring.at` has them.
+    owner : array
+        The item that each entry belongs to.
+    items : int
+        How many items there are.
+    known : array, optional
+        The colors that have a column, rising; other colors are left out. Default: all that occur.
+
+    Shapes
+    ------
+    colors (M,), owner (M,), known (C,) → (items, C)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from edgnn.wl import color_counts
+    >>> color_counts(np.array([5, 5, 7]), np.array([0, 0, 1]), items=2).toarray().tolist()
+    [[2.0, 0.0], [0.0, 1.0]]
+    """
+    known = _distinct(colors) if known is None else known
+    column = _columns(colors, known)
+    has_column = column >= 0
+    if not has_column.all():
+        column, owner = column[has_column], owner[has_column]
+    # Row and column in one number: sorting numbers is several times faster than sorting pairs.
+    bits = len(known).bit_length()
+    small = items << bits < 2**31  # sorting half as many bytes takes half as long
+    kind = np.int32 if small else np.int64
+    rows: _Array = owner.astype(kind)
+    cells = (rows << bits) + column.astype(kind)
+    cells.sort()
+    new = np.ones(len(cells), dtype=bool)
+    new[1:] = cells[1:] != cells[:-1]
+    begin = np.flatnonzero(new)
+    row, column = cells[begin] >> bits, cells[begin] & ((1 << bits) - 1)
+    indptr = np.concatenate(([0], np.cumsum(np.bincount(row, minlength=items))))
+    counts = np.diff(begin, append=len(cells)).astype(np.float64)
+    arrays = (counts, column.astype(np.int32), indptr.astype(np.int32))
+    return csr_array(arrays, shape=(items, len(known)))
 
 
 def _rounds(coloring: Coloring) -> list[_Array]:
@@ -150,30 +194,17 @@ def _distinct(colors: _Array) -> _Array:
     return np.flatnonzero(occurs)
 
 
-def _columns(colors: _Array, known: _Array, start: int) -> _Array:
-    """Return the column of each color, from ``start`` on; −1 for those not known."""
-    table = np.full(max(int(colors.max(initial=-1)), int(known.max(initial=-1))) + 1, -1)
-    table[known] = np.arange(start, start + len(known))
+def _columns(colors: _Array, known: _Array) -> _Array:
+    """Return the column of each color; −1 for those that have none."""
+    highest = max(int(colors.max(initial=-1)), int(known.max(initial=-1)))
+    table = np.full(highest + 1, -1)
+    table[known] = np.arange(len(known))
     columns: _Array = table[colors]
     return columns
 
 
-def _counted(cells: _Array, bits: int, height: int, width: int) -> csr_array:
-    """Return a sparse matrix that counts cells, each given as row · 2^bits + column."""
-    cells.sort()
-    new = np.ones(len(cells), dtype=bool)
-    new[1:] = cells[1:] != cells[:-1]
-    begin = np.flatnonzero(new)
-    row, column = cells[begin] >> bits, cells[begin] & ((1 << bits) - 1)
-    indptr = np.concatenate(([0], np.cumsum(np.bincount(row, minlength=height))))
-    counts = np.diff(begin, append=len(cells)).astype(np.float64)
-    return csr_array(
-        (counts, column.astype(np.int32), indptr.astype(np.int32)), shape=(height, width)
-    )
-
-
 class WLKernel(BaseEstimator):  # type: ignore[misc]
-    """The Weisfeiler–Lehman subtree kernel: how many colors two graphs (or nodes) share, over all rounds.
+    """The Weisfeiler–Lehman subtree kernel: how many colors two graphs, or nodes, share.
 
     ``kernel(X, Y)`` returns the Gram matrix; :meth:`fit_transform` and :meth:`transform` serve
     ``SVC(kernel="precomputed")`` in a pipeline.
@@ -210,27 +241,28 @@ class WLKernel(BaseEstimator):  # type: ignore[misc]
         ------
         → (len(X), len(Y))
         """
-        vectorizer = self._vectorizer()
-        rows = vectorizer.fit_transform(X)
+        kernel: WLKernel = clone(self)
         if Y is None:
-            return self._gram(rows, rows, rows, rows)
-        return self._gram(
-            rows,
-            vectorizer.transform(Y),
-            rows,
-            self._own(vectorizer, Y) if self.normalize else rows,
-        )
+            return kernel.fit_transform(X)
+        return kernel.fit(X).transform(Y).T
 
     def fit(self, X: Input, y: Any = None) -> WLKernel:
         """Remember ``X`` as the columns of the kernel matrix."""
-        self._fitted = self._vectorizer()
+        self._fitted = WLVectorizer(
+            self.depth,
+            self.scheme,
+            multiplicity=self.multiplicity,
+            edge_labels=self.edge_labels,
+            discretize=self.discretize,
+        )
         self._columns = self._fitted.fit_transform(X)
         return self
 
     def fit_transform(self, X: Input, y: Any = None) -> _Array:
         """Remember ``X`` and return its kernel matrix."""
         self.fit(X)
-        return self._gram(self._columns, self._columns, self._columns, self._columns)
+        values = _products(self._columns, self._columns)
+        return values / _scale(self._columns, self._columns) if self.normalize else values
 
     def transform(self, X: Input) -> _Array:
         """Return the kernel values of ``X`` against what was fitted.
@@ -241,42 +273,29 @@ class WLKernel(BaseEstimator):  # type: ignore[misc]
         """
         if not hasattr(self, "_fitted"):
             raise _NotFitted("this WLKernel is not fitted yet: call fit first")
-        own = self._own(self._fitted, X) if self.normalize else self._columns
-        return self._gram(self._fitted.transform(X), self._columns, own, self._columns)
-
-    def _own(self, fitted: WLVectorizer, X: Input) -> csr_array:
-        """Return all colors of ``X``, also those that ``fitted`` has not seen, on the labels that it gives them."""
-        items = joined(X)
-        graphs = fitted._prepared(_graphs(items))
-        vectorizer = WLVectorizer(self.depth, self.scheme, multiplicity=self.multiplicity)
-        return vectorizer.fit_transform(
-            Nodes(graphs, items.index) if isinstance(items, Nodes) else graphs
-        )
-
-    def _vectorizer(self) -> WLVectorizer:
-        return WLVectorizer(
-            self.depth,
-            self.scheme,
-            multiplicity=self.multiplicity,
-            edge_labels=self.edge_labels,
-            discretize=self.discretize,
-        )
-
-    def _gram(
-        self, rows: csr_array, columns: csr_array, row_lengths: csr_array, column_lengths: csr_array
-    ) -> _Array:
-        gram: _Array = np.asarray((rows @ columns.T).todense())
+        values = _products(self._fitted.transform(X), self._columns)
         if not self.normalize:
-            return gram
-        lengths = [
-            np.sqrt(np.asarray(part.multiply(part).sum(axis=1)).ravel())
-            for part in (row_lengths, column_lengths)
-        ]
-        scale = np.outer(
-            np.where(lengths[0] > 0, lengths[0], 1), np.where(lengths[1] > 0, lengths[1], 1)
-        )
-        normalized: _Array = gram / scale
-        return normalized
+            return values
+        # The length of an item is that of all its colors, also those that were not fitted.
+        items = joined(X)
+        graphs = self._fitted._prepared(_graphs(items))
+        every_color = WLVectorizer(self.depth, self.scheme, multiplicity=self.multiplicity)
+        own = Nodes(graphs, items.index) if isinstance(items, Nodes) else graphs
+        return values / _scale(every_color.fit_transform(own), self._columns)
+
+
+def _products(rows: csr_array, columns: csr_array) -> _Array:
+    return np.asarray((rows @ columns.T).todense())
+
+
+def _scale(rows: csr_array, columns: csr_array) -> _Array:
+    return np.outer(_lengths(rows), _lengths(columns))
+
+
+def _lengths(rows: csr_array) -> _Array:
+    """Return the length of each row; 1 for rows of zeros, which no division is to change."""
+    squares = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+    return np.where(squares > 0, np.sqrt(squares), 1.0)
 
 
 def _graphs(items: Graphs | Nodes) -> Graphs:

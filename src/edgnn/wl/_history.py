@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from edgnn._arrays import Array, to_array, to_host, to_tensor
@@ -16,8 +17,17 @@ _Plain = np.ndarray[Any, Any]
 
 
 @dataclass
+class Changes:
+    """The nodes that changed color in a round, with their old and new colors."""
+
+    nodes: Array
+    old: Array
+    new: Array
+
+
+@dataclass
 class _Stretch:
-    """Consecutive rounds: nodes and new colors one round behind the other, and where each round ends."""
+    """Consecutive rounds: nodes and new colors round after round, and where each round ends."""
 
     nodes: Any
     colors: Any
@@ -50,20 +60,11 @@ class History:
     @property
     def highest_color(self) -> int:
         """The largest color number of any round; −1 where there are no nodes."""
-        highest = int(self.initial.max()) if len(self.initial) else -1
-        return max(
-            [
-                highest,
-                *(
-                    int(_plain(stretch.colors).max())
-                    for stretch in self._stretches
-                    if len(stretch.colors)
-                ),
-            ]
-        )
+        every = [self.initial, *(_plain(stretch.colors) for stretch in self._stretches)]
+        return max((int(colors.max()) for colors in every if len(colors)), default=-1)
 
     def record(self, nodes: Array, colors: Array, count: int) -> None:
-        """Append one round: which nodes got which new color, and how many colors there are now; the arrays are kept."""
+        """Append a round: which nodes got which color, and how many colors there are now."""
         self._stretches.append(_Stretch(nodes, colors, array("q", [len(nodes)])))
         self.counts.append(count)
 
@@ -84,9 +85,9 @@ class History:
             if round <= 0:
                 break
             end = stretch.ends[min(round, len(stretch.ends)) - 1]
-            nodes, new = (_plain(part)[:end] for part in (stretch.nodes, stretch.colors))
+            nodes, new = _plain(stretch.nodes)[:end], _plain(stretch.colors)[:end]
             if isinstance(colors, Tensor) and not isinstance(nodes, Tensor):
-                nodes, new = _last_of_each(nodes, new, colors)
+                nodes, new = _last_of_each(nodes, new, colors.device)
             colors[nodes] = new  # numpy assigns in order, so within a stretch a later round wins
             round -= len(stretch.ends)
         return to_tensor(colors)
@@ -94,20 +95,19 @@ class History:
     def each(self) -> Iterator[tuple[list[int], list[int]]]:
         """Yield the nodes and new colors of every round."""
         for stretch in self._stretches:
-            nodes, colors = (to_host(_plain(part)) for part in (stretch.nodes, stretch.colors))
+            nodes, colors = to_host(_plain(stretch.nodes)), to_host(_plain(stretch.colors))
             begin = 0
             for end in stretch.ends:
                 yield nodes[begin:end].tolist(), colors[begin:end].tolist()
                 begin = end
 
 
-def _plain(part: Any) -> Array:
-    return np.frombuffer(part, dtype=np.int64) if isinstance(part, array) else part
+def _plain(values: Any) -> Array:
+    return np.frombuffer(values, dtype=np.int64) if isinstance(values, array) else values
 
 
-def _last_of_each(nodes: _Plain, new: _Plain, like: Tensor) -> tuple[Tensor, Tensor]:
-    """Return every node once, with its last color, on the device of ``like``, where the order of assignments is not kept."""
-    distinct, place = np.unique(nodes[::-1], return_index=True)
-    return to_tensor(distinct).to(like.device), to_tensor(
-        np.ascontiguousarray(new[::-1][place])
-    ).to(like.device)
+def _last_of_each(nodes: _Plain, new: _Plain, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Return every node once, with its last color: a device keeps no order of assignments."""
+    distinct, position = np.unique(nodes[::-1], return_index=True)
+    colors = np.ascontiguousarray(new[::-1][position])
+    return to_tensor(distinct).to(device), to_tensor(colors).to(device)

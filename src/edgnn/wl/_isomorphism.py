@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import chain
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,11 +18,11 @@ from edgnn.wl._refine import run
 
 
 def isomorphic(g: Graphs, h: Graphs) -> bool:
-    """Whether two graphs are the same up to the numbering of nodes, with all node labels, edge labels and directions.
+    """Return whether two graphs are the same up to the numbering of their nodes.
 
-    Always right, also where no refinement is. Labels count, features and names do not. Graphs that
-    refinement leaves with many equal colors, such as several regular parts joined to one hub, can
-    take exponential time.
+    Always right, also where no refinement is. Labels and directions count, features and names do
+    not. Graphs that refinement leaves with many equal colors, such as several regular parts joined
+    to one hub, can take exponential time.
 
     Parameters
     ----------
@@ -33,7 +33,9 @@ def isomorphic(g: Graphs, h: Graphs) -> bool:
 
 
 def isomorphism(g: Graphs, h: Graphs) -> Tensor | None:
-    """Return, for every node of ``g``, the node of ``h`` it corresponds to; ``None`` if the graphs are not isomorphic.
+    """Return, for every node of ``g``, the node of ``h`` it corresponds to.
+
+    ``None`` if the graphs are not isomorphic.
 
     Shapes
     ------
@@ -46,19 +48,21 @@ def isomorphism(g: Graphs, h: Graphs) -> Tensor | None:
             )
     if (g.num_nodes, g.num_edges) != (h.num_nodes, h.num_edges):
         return None
-    parts, nodes = _components([g, h])
-    kinds = graph_classes(refine(parts, scheme="joint")).tolist()
-    of_g = int(parts.graph_of_node[g.num_nodes]) if h.num_nodes else 0
-    waiting: dict[int, list[int]] = {}
-    for number in range(of_g, len(parts)):
-        waiting.setdefault(kinds[number], []).append(number)
+    # Component by component: a search over all at once would try equal components in every order.
+    components, nodes = _components([g, h])
+    kinds = graph_classes(refine(components, scheme="joint")).tolist()
+    of_g = int(components.graph_of_node[g.num_nodes]) if h.num_nodes else 0
+    unmatched: dict[int, list[int]] = {}
+    for number in range(of_g, len(components)):
+        unmatched.setdefault(kinds[number], []).append(number)
     mapping = torch.full((g.num_nodes,), -1, dtype=torch.int64)
     for number in range(of_g):
-        partner = _partner(parts, number, waiting.get(kinds[number], []))
+        candidates = unmatched.get(kinds[number], [])
+        partner = _partner(components, number, candidates)
         if partner is None:
             return None
         other, match = partner
-        waiting[kinds[number]].remove(other)
+        candidates.remove(other)
         mapping[nodes[number]] = nodes[other][match] - g.num_nodes
     return mapping
 
@@ -73,79 +77,76 @@ def _components(graphs: list[Graphs]) -> tuple[Graphs, list[Tensor]]:
     ends = (both.edge_source.numpy(), both.edge_target.numpy())
     matrix = coo_array((np.ones(both.num_edges, np.int8), ends), shape=(size, size))
     count, component = connected_components(matrix, directed=False)
-    order = np.argsort(component, kind="stable")
-    first = order[np.searchsorted(component[order], np.arange(count))]
-    rank = np.empty(count, np.int64)
-    rank[np.argsort(first)] = np.arange(count)
-    component = rank[component]
-    order = np.argsort(component, kind="stable")
-    number = np.empty(size, np.int64)
-    number[order] = np.arange(size)
-    renumber = torch.from_numpy(number)
+    # Numbered by first node, so that the components of the first graph come before the others.
+    _, first = np.unique(component, return_index=True)
+    component = np.argsort(np.argsort(first))[component]
+    order = torch.from_numpy(np.argsort(component, kind="stable"))
+    renumber = torch.empty(size, dtype=torch.int64)
+    renumber[order] = torch.arange(size)
     sizes = torch.from_numpy(np.bincount(component, minlength=count))
     edge_order = torch.argsort(torch.from_numpy(component)[both.edge_source], stable=True)
     offset = torch.zeros(count + 1, dtype=torch.int64)
     torch.cumsum(sizes, 0, out=offset[1:])
-    parts = both._with(
-        node_label=both.node_label[torch.from_numpy(order)],
+    components = both._with(
+        node_label=both.node_label[order],
         edge_source=renumber[both.edge_source[edge_order]],
         edge_target=renumber[both.edge_target[edge_order]],
         edge_label=both.edge_label[edge_order],
         graph_offset=offset,
     )
-    return parts, list(torch.split(torch.from_numpy(order), sizes.tolist()))
+    return components, list(torch.split(order, sizes.tolist()))
 
 
-def _partner(parts: Graphs, number: int, candidates: list[int]) -> tuple[int, Tensor] | None:
+def _partner(components: Graphs, number: int, candidates: list[int]) -> tuple[int, Tensor] | None:
     """Return the first isomorphic candidate and the mapping onto it."""
     for other in candidates:
-        match = _search(parts[number], parts[other])
+        match = _search(components[number], components[other])
         if match is not None:
             return other, match
     return None
 
 
 def _search(g: Graphs, h: Graphs) -> Tensor | None:
-    """Individualize one node after another and refine, until the colors tell every node apart or cannot be matched."""
+    """Individualize one node after another and refine, until all match or the colors refute it."""
     size = g.num_nodes
     both = Graphs.concat([g, h])
     around = Neighborhood.of(both, "joint")
-    choices = [iter([both.node_label])]
-    while choices:
-        initial = next(choices[-1], None)
+    untried = [iter([both.node_label])]  # a stack of our own: the search may be thousands deep
+    while untried:
+        initial = next(untried[-1], None)
         if initial is None:
-            choices.pop()
+            untried.pop()
             continue
-        color = run(initial, around, None, exact=False)
-        colors = color.at(color.rounds)
+        history = run(initial, around, None, exact=False)
+        colors = history.at(history.rounds)
         first, second = colors[:size], colors[size:]
         order, other_order = torch.argsort(first, stable=True), torch.argsort(second, stable=True)
         if not torch.equal(first[order], second[other_order]):
             continue
+        # Within a class any order will do to begin with; often it is already a match.
         match = torch.empty(size, dtype=torch.int64)
         match[order] = other_order
         if _is_isomorphism(g, h, match):
             return match
-        choices.append(_individualized(colors, first, second, size))
+        untried.append(_individualized(colors, first, second, size))
     return None
 
 
-def _individualized(colors: Tensor, first: Tensor, second: Tensor, size: int) -> chain[Tensor]:
-    """Yield colorings in which one node of the smallest class of several is told apart, with each possible partner."""
+def _individualized(colors: Tensor, first: Tensor, second: Tensor, size: int) -> Iterator[Tensor]:
+    """Yield colorings in which one node and, in turn, each possible partner have a new color.
+
+    The node is one of the smallest class that has several, which leaves the fewest partners to try.
+    """
     distinct, count = torch.unique(first, return_counts=True)
     several = count > 1
     if not bool(several.any()):
-        return chain()
+        return
     color = distinct[several][torch.argmin(count[several])]
     node = int((first == color).nonzero()[0])
-    fresh = int(colors.max()) + 1
-
-    def paired(partner: int) -> Tensor:
-        new = colors.clone()
-        new[node] = new[size + partner] = fresh
-        return new
-
-    return chain(map(paired, (second == color).nonzero()[:, 0].tolist()))
+    for partner in (second == color).nonzero()[:, 0].tolist():
+        paired = colors.clone()
+        paired[[node, size + partner]] = int(colors.max()) + 1
+        yield paired
 
 
 def _is_isomorphism(g: Graphs, h: Graphs, match: Tensor) -> bool:

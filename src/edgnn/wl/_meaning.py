@@ -11,6 +11,7 @@ from edgnn.errors import GraphError
 from edgnn.wl._coloring import Coloring
 
 Tree = dict[str, Any]
+_PREPOSITIONS = {"in": "from", "out": "to"}
 
 
 @dataclass(frozen=True)
@@ -37,72 +38,81 @@ class Meaning:
 
 def meaning(coloring: Coloring, color: int, round: int, size: int) -> Meaning:
     """Unfold a color as deeply as fits into ``size`` characters, at least one step."""
-    number = coloring._number(round)
+    number = coloring.round_number(round)
     members = (coloring.at(number) == color).nonzero()
     if not len(members):
         raise GraphError(f"no node has the color {color} after round {number}")
-    node, found = int(members[0]), None
-    describe = _describer(coloring)
-    for depth in range(min(1, number), number + 1):
-        tree = describe(node, number, depth)
-        text = render(tree)
-        if found is not None and len(text) > size:
+    node = int(members[0])  # all members look alike to the refinement: the first stands for all
+    unfolding = _Unfolding(coloring)
+    depth = min(1, number)
+    tree = unfolding.tree(node, number, depth)
+    while depth < number:
+        deeper = unfolding.tree(node, number, depth + 1)
+        if len(render(deeper)) > size:
             break
-        found = Meaning(text, tree, depth == number)
-    assert found is not None
-    return found
+        tree, depth = deeper, depth + 1
+    return Meaning(render(tree), tree, depth == number)
 
 
-def _describer(coloring: Coloring) -> Any:
-    colors = cache(lambda number: coloring.at(number).tolist())
-    around, graphs = coloring.around, coloring.graphs
+class _Unfolding:
+    """What the nodes of a coloring see, as trees."""
 
-    def row(node: int) -> list[tuple[int, int]]:
-        begin, end = int(around.indptr[node]), int(around.indptr[node + 1])
-        codes = [0] * (end - begin) if around.codes is None else around.codes[begin:end].tolist()
-        return list(zip(codes, around.indices[begin:end].tolist(), strict=True))
+    def __init__(self, coloring: Coloring) -> None:
+        self.graphs = coloring.graphs
+        self.around = coloring.around
+        self.colors = cache(lambda number: coloring.at(number).tolist())
 
-    def describe(node: int, number: int, depth: int) -> Tree:
-        tree: Tree = {"label": graphs.node_vocabulary[int(graphs.node_label[node])]}
+    def tree(self, node: int, number: int, depth: int) -> Tree:
+        """Return what the color of a node after round ``number`` means, ``depth`` steps deep."""
+        label = self.graphs.node_vocabulary[int(self.graphs.node_label[node])]
         if number == 0:
-            return tree
+            return {"label": label}
         if depth == 0:
-            return tree | {"cut": True}
-        before = colors(number - 1)
-        kinds: Counter[tuple[int, int]] = Counter()
-        example: dict[tuple[int, int], int] = {}
-        for code, other in row(node):
-            kinds[code, before[other]] += 1
-            example.setdefault((code, before[other]), other)
-        neighbors = []
-        for kind, count in kinds.items():
-            entry: Tree = {"count": count, "node": describe(example[kind], number - 1, depth - 1)}
-            if around.codes is not None:
-                direction, label = around.decode(kind[0])
-                entry = {"direction": direction, "edge": graphs.edge_vocabulary[label]} | entry
-            neighbors.append(entry)
-        tree["neighbors"] = sorted(
-            neighbors,
-            key=lambda entry: (
-                str(entry.get("direction")),
-                str(entry.get("edge")),
-                render(entry["node"]),
-            ),
-        )
-        if around.fixed_codes is not None and around.fixed_indptr is not None:
-            begin, end = int(around.fixed_indptr[node]), int(around.fixed_indptr[node + 1])
-            counted = Counter(
-                around.decode(code) for code in around.fixed_codes[begin:end].tolist()
-            )
-            for direction in ("in", "out"):
-                tree[direction] = {
-                    graphs.edge_vocabulary[label]: count
-                    for (side, label), count in sorted(counted.items())
-                    if side == direction
-                }
-        return tree
+            return {"label": label, "cut": True}
+        neighbors = self._neighbors(node, number, depth)
+        return {"label": label, "neighbors": neighbors} | self._label_counts(node)
 
-    return describe
+    def _neighbors(self, node: int, number: int, depth: int) -> list[Tree]:
+        """Return one entry per kind of neighbor: those of one code and one color alike."""
+        before = self.colors(number - 1)
+        kinds: dict[tuple[int, int], list[int]] = {}
+        for code, other in self._row(node):
+            kinds.setdefault((code, before[other]), []).append(other)
+        entries = []
+        for (code, _), members in kinds.items():
+            inner = self.tree(members[0], number - 1, depth - 1)
+            entry: Tree = {"count": len(members), "node": inner}
+            if self.around.codes is not None:
+                direction, label = self.around.decode(code)
+                edge = self.graphs.edge_vocabulary[label]
+                entry = {"direction": direction, "edge": edge} | entry
+            entries.append(entry)
+        return sorted(entries, key=_order)
+
+    def _row(self, node: int) -> list[tuple[int, int]]:
+        """Return the entries (code, neighbor) that a node sees."""
+        begin, end = int(self.around.indptr[node]), int(self.around.indptr[node + 1])
+        codes = [0] * (end - begin)
+        if self.around.codes is not None:
+            codes = self.around.codes[begin:end].tolist()
+        return list(zip(codes, self.around.indices[begin:end].tolist(), strict=True))
+
+    def _label_counts(self, node: int) -> Tree:
+        """Return how many edges of each label enter and leave a node, if the scheme counts them."""
+        indptr, codes = self.around.fixed_indptr, self.around.fixed_codes
+        if indptr is None or codes is None:
+            return {}
+        counts: dict[str, dict[Any, int]] = {"in": {}, "out": {}}
+        seen = Counter(
+            map(self.around.decode, codes[int(indptr[node]) : int(indptr[node + 1])].tolist())
+        )
+        for (direction, label), count in sorted(seen.items()):
+            counts[direction][self.graphs.edge_vocabulary[label]] = count
+        return counts
+
+
+def _order(entry: Tree) -> tuple[str, str, str]:
+    return str(entry.get("direction")), str(entry.get("edge")), render(entry["node"])
 
 
 def render(tree: Tree) -> str:
@@ -112,31 +122,21 @@ def render(tree: Tree) -> str:
         return f"{label}…"
     if "neighbors" not in tree:
         return label
-    parts = []
-    if any("direction" in entry for entry in tree["neighbors"]):
-        for direction, word in (("in", "from"), ("out", "to")):
-            seen = [
-                f"{_times(entry['count'])}{_shown(entry['edge'])} {word} {render(entry['node'])}"
-                for entry in tree["neighbors"]
-                if entry["direction"] == direction
-            ]
-            parts += [f"{direction}: {', '.join(seen)}"] if seen else []
-    elif tree["neighbors"]:
-        parts.append(
-            "near: "
-            + ", ".join(
-                f"{_times(entry['count'])}{render(entry['node'])}" for entry in tree["neighbors"]
-            )
-        )
-    for direction in ("in", "out"):
-        if tree.get(direction):
-            parts.append(
-                f"{direction}: "
-                + ", ".join(
-                    f"{_times(count)}{_shown(value)}" for value, count in tree[direction].items()
-                )
-            )
-    return f"{label}[{'; '.join(parts) if parts else 'alone'}]"
+    groups: dict[str, list[str]] = {"near": [], "in": [], "out": []}
+    for entry in tree["neighbors"]:
+        node = render(entry["node"])
+        if "direction" not in entry:
+            groups["near"].append(f"{_times(entry['count'])}{node}")
+            continue
+        direction = entry["direction"]
+        word = _PREPOSITIONS[direction]
+        edge = _shown(entry["edge"])
+        groups[direction].append(f"{_times(entry['count'])}{edge} {word} {node}")
+    for direction in _PREPOSITIONS:
+        for value, count in tree.get(direction, {}).items():
+            groups[direction].append(f"{_times(count)}{_shown(value)}")
+    texts = [f"{name}: {', '.join(entries)}" for name, entries in groups.items() if entries]
+    return f"{label}[{'; '.join(texts) or 'alone'}]"
 
 
 def _times(count: int) -> str:

@@ -31,7 +31,7 @@ Direction = Literal["both", "in"]
 
 @dataclass(frozen=True, eq=False)
 class Neighborhood:
-    r"""The entries (u, code) that a node v sees, row by row, as numpy arrays on the CPU and tensors elsewhere.
+    r"""The entries (u, code) that a node v sees, row by row: numpy on the CPU, tensors elsewhere.
 
     ``node`` and ``separate`` see N(v) with the one code 0; ``joint`` sees every edge once from each
     end, with the code of its direction and label. ``separate`` adds the label counts :math:`n^I_v,
@@ -60,36 +60,24 @@ class Neighborhood:
         direction: Direction = "both",
     ) -> Neighborhood:
         """Collect what ``scheme`` looks at."""
-        if scheme not in get_args(Scheme):
-            raise GraphError(
-                f"scheme={scheme!r}: choose 'node' (Eq. 1), 'separate' (Eq. 2) or 'joint'"
-            )
-        if multiplicity not in get_args(Multiplicity):
-            raise GraphError(f"multiplicity={multiplicity!r}: choose 'once' or 'per-edge'")
-        if direction not in get_args(Direction):
-            raise GraphError(f"direction={direction!r}: choose 'both' or 'in'")
+        _check_choice("scheme", scheme, Scheme, "'node' (Eq. 1), 'separate' (Eq. 2) or 'joint'")
+        _check_choice("multiplicity", multiplicity, Multiplicity, "'once' or 'per-edge'")
+        _check_choice("direction", direction, Direction, "'both' or 'in'")
+        mutual = direction == "both"
         if scheme == "joint":
-            indptr, order = _incidence(graphs, direction)
-            indices = concat([to_array(graphs.edge_source), to_array(graphs.edge_target)])[order]
-            codes = _codes(graphs)[order]
-            return cls(
-                indptr,
-                indices,
-                codes,
-                2 * len(graphs.edge_vocabulary),
-                None,
-                None,
-                direction == "both",
-            )
-        keys = pack(graphs.edge_target, graphs.edge_source, both=direction == "both")
-        neighbors = from_keys(
-            keys, graphs.num_nodes, graphs.num_nodes, distinct=multiplicity == "once"
-        )
-        fixed_indptr, fixed_codes = (
-            _fixed(graphs, direction) if scheme == "separate" else (None, None)
-        )
+            indptr, order = _incidence(graphs, mutual)
+            ends = concat([to_array(graphs.edge_source), to_array(graphs.edge_target)])
+            num_codes = 2 * len(graphs.edge_vocabulary)
+            return cls(indptr, ends[order], _codes(graphs)[order], num_codes, None, None, mutual)
+        keys = pack(graphs.edge_target, graphs.edge_source, both=mutual)
+        number = graphs.num_nodes
+        neighbors = from_keys(keys, number, number, distinct=multiplicity == "once")
+        fixed_indptr = fixed_codes = None
+        if scheme == "separate":
+            fixed_indptr, order = _incidence(graphs, mutual)
+            fixed_codes = _codes(graphs)[order]
         indptr, indices = to_array(neighbors.indptr.long()), to_array(neighbors.indices.long())
-        return cls(indptr, indices, None, 1, fixed_indptr, fixed_codes, direction == "both")
+        return cls(indptr, indices, None, 1, fixed_indptr, fixed_codes, mutual)
 
     @property
     def num_entries(self) -> int:
@@ -98,17 +86,24 @@ class Neighborhood:
 
     @cached_property
     def viewers(self) -> Viewers:
-        """Who sees each node: where edges are looked at from both ends, those whom it sees itself."""
+        """Who sees each node: where edges are looked at from both ends, those it sees itself."""
         if self.mutual:
-            return Viewers(self.indptr, self.indices, self.codes, 1)
+            # The lowest bit of a code is the direction, which the other end sees reversed.
+            return Viewers(self.indptr, self.indices, self.codes, flip=1)
         order = argsort(self.indices, stable=True)
         number = len(self.indptr) - 1
         rows = repeat(arange(number, self.indptr), self.indptr[1:] - self.indptr[:-1])
         indptr = concat([filled(1, 0, self.indptr), count(self.indices, number).cumsum(0)])
-        return Viewers(indptr, rows[order], None if self.codes is None else self.codes[order], 0)
+        codes = None if self.codes is None else self.codes[order]
+        return Viewers(indptr, rows[order], codes, flip=0)
 
     def sum(self, weight: Array, seed: int) -> Array:
-        """Return, for every node, the sum of its entries' node weights, each multiplied by a random number of its code."""
+        """Return, for every node, the sum of its entries' node weights times keys of their codes.
+
+        A sum does not depend on the order of entries, as a multiset does not. Multiplying by an odd
+        pseudo-random number of the code keeps, say, (label x, color 1) and (label y, color 2) apart
+        from (label x, color 2) and (label y, color 1).
+        """
         entries = weight[self.indices]
         if self.codes is not None:
             entries *= code_keys(self.num_codes, seed, weight)[self.codes]
@@ -122,22 +117,20 @@ class Neighborhood:
 
     def on_host(self) -> Neighborhood:
         """Return the same entries as numpy arrays."""
-        parts: dict[str, Any] = {
-            field.name: to_host(part)
-            if isinstance(part := getattr(self, field.name), Tensor)
-            else part
-            for field in fields(self)
-        }
-        return Neighborhood(**parts)
+        values: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
+        for name, value in values.items():
+            if isinstance(value, Tensor):
+                values[name] = to_host(value)
+        return Neighborhood(**values)
 
     def decode(self, code: int) -> tuple[Literal["in", "out"], int]:
-        """Return the direction and the edge label number of a code of ``joint``, or of the fixed entries of ``separate``."""
+        """Return direction and edge label number of a code of ``joint`` or of a fixed entry."""
         return ("out" if code % 2 else "in"), code // 2
 
 
 @dataclass(frozen=True, eq=False)
 class Viewers:
-    """The nodes that see each node, row by row; an entry's code for the one who sees is ``codes ^ flip``."""
+    """The nodes that see each node, row by row; the code that they see is ``codes ^ flip``."""
 
     indptr: Array
     indices: Array
@@ -150,13 +143,19 @@ def code_keys(number: int, seed: int, like: Array) -> Array:
     return mix(arange(number, like), seed + 1) | 1
 
 
-def _incidence(graphs: Graphs, direction: str) -> tuple[Array, Array]:
-    """Return row pointers and the order that sorts edge ends by node: end ``e`` is of edge e's target, ``E + e`` of its source."""
-    nodes = (
-        torch.cat([graphs.edge_target, graphs.edge_source])
-        if direction == "both"
-        else graphs.edge_target
-    )
+def _check_choice(name: str, value: str, choices: Any, listed: str) -> None:
+    if value not in get_args(choices):
+        raise GraphError(f"{name}={value!r}: choose {listed}")
+
+
+def _incidence(graphs: Graphs, both: bool) -> tuple[Array, Array]:
+    """Return row pointers and the order that sorts edge ends by node.
+
+    End ``e`` is that of edge e at its target, end ``E + e`` that at its source, with ``both``.
+    """
+    nodes = graphs.edge_target
+    if both:
+        nodes = torch.cat([nodes, graphs.edge_source])
     indptr = torch.zeros(graphs.num_nodes + 1, dtype=torch.int64, device=graphs.device)
     indptr[1:] = torch.cumsum(torch.bincount(nodes, minlength=graphs.num_nodes), 0)
     if graphs.device.type != "cpu":
@@ -166,12 +165,7 @@ def _incidence(graphs: Graphs, direction: str) -> tuple[Array, Array]:
     return indptr.numpy(), keys & (2**32 - 1)
 
 
-def _fixed(graphs: Graphs, direction: str) -> tuple[Array, Array]:
-    indptr, order = _incidence(graphs, direction)
-    return indptr, _codes(graphs)[order]
-
-
 def _codes(graphs: Graphs) -> Array:
-    """Return twice the label for each edge as its target sees it, and one more as its source does."""
+    """Return edges' codes as targets see them, twice the label, then as sources do, one more."""
     label = to_array(graphs.edge_label)
     return concat([2 * label, 2 * label + 1])

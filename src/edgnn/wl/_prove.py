@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 from torch import Tensor
 
-from edgnn._arrays import Array, arange, argsort, filled, repeat
+from edgnn._arrays import Array, arange, argsort, concat, filled, nonzero, repeat
 from edgnn.wl._neighborhood import Neighborhood
 
 
 def prove_round(around: Neighborhood, before: Array, after: Array, first: bool) -> bool:
-    """Return whether nodes of one color ``after`` the round had the same color and the same neighborhood ``before`` it.
+    """Return whether nodes of one color ``after`` a round looked alike ``before`` it.
 
-    ``first`` says that the round also looked at the fixed entries.
+    ``first`` says that the round also looked at the fixed entries. Each node is compared with one
+    example of its color, so the proof takes one sort of the entries and no comparison of pairs.
     """
     example = examples(after)
     if bool((before != before[example]).any()):
@@ -20,41 +21,27 @@ def prove_round(around: Neighborhood, before: Array, after: Array, first: bool) 
     codes = filled(around.num_entries, 0, after) if around.codes is None else around.codes
     if not _same_rows(around.indptr, codes, before[around.indices], example):
         return False
-    if first and around.fixed_codes is not None:
-        return _same_rows(
-            around.fixed_indptr,
-            around.fixed_codes,
-            filled(len(around.fixed_codes), 0, after),
-            example,
-        )
-    return True
+    if not first or around.fixed_codes is None:
+        return True
+    colorless = filled(len(around.fixed_codes), 0, after)
+    return _same_rows(around.fixed_indptr, around.fixed_codes, colorless, example)
 
 
 def examples(color: Array) -> Array:
-    """Return, for every node, one node of its color."""
+    """Return, for every node, one node of its color: the first."""
     order = argsort(color, stable=True)
     arranged = color[order]
-    start = filled(len(order), 0, color)
-    start[1:] = arranged[1:] != arranged[:-1]
-    group = start.cumsum(0)
+    new = filled(len(order), True, color)
+    new[1:] = arranged[1:] != arranged[:-1]
+    begin = nonzero(new)
+    size = concat([begin[1:], filled(1, len(order), color)]) - begin
     leader = filled(len(order), 0, color)
-    leader[order] = order[_first_of(group)]
+    leader[order] = repeat(order[begin], size)
     return leader
 
 
-def _first_of(group: Array) -> Array:
-    """Return, for every place of a rising sequence, the first place with the same number."""
-    place = arange(len(group), group)
-    begin = filled(len(group), 0, group)
-    if len(group):
-        new = filled(len(group), True, group)
-        new[1:] = group[1:] != group[:-1]
-        begin = place[new][group]
-    return begin
-
-
 def _same_rows(indptr: Array, codes: Array, colors: Array, example: Array) -> bool:
-    """Return whether every row of (code, color) pairs equals, in some order, the row of its example."""
+    """Return whether every row of (code, color) pairs is, in some order, that of its example."""
     length = indptr[1:] - indptr[:-1]
     if bool((length != length[example]).any()):
         return False

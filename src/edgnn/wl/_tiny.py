@@ -1,22 +1,25 @@
-"""Rounds in which only a handful of nodes are affected: plain Python, exact by construction."""
+"""Rounds in which only a handful of nodes are affected: plain Python, exact by construction.
+
+A long path is refined in thousands of rounds of a few nodes each. An array call takes microseconds
+however small the array, so dicts and lists are faster there; and they compare neighborhoods
+themselves instead of hashes of them.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from edgnn.wl._history import History
+from edgnn.wl._history import Changes, History
 from edgnn.wl._neighborhood import Viewers
 
-if TYPE_CHECKING:
-    from edgnn.wl._refine import Changes
-
 _Array = np.ndarray[Any, Any]
-#: Per class: how the neighborhood changed, as (code, color) with the difference in count, and the
-#: nodes it changed so for.
-Parts = dict[int, dict[frozenset[tuple[tuple[int, int], int]], list[int]]]
+#: How a neighborhood changed: pairs (code, color) with the difference in count.
+_Difference = frozenset[tuple[tuple[int, int], int]]
+#: Per class: the nodes whose neighborhoods changed, by how they did.
+_Parts = dict[int, dict[_Difference, list[int]]]
 
 #: Up to this many affected entries a round is done here.
 TINY = 128
@@ -24,7 +27,7 @@ TINY = 128
 
 @dataclass
 class Result:
-    """Where the rounds ended: the next free color, the number of colors, and the last changes (none: stable)."""
+    """Where the rounds ended: next free color, number of colors, last changes (none: stable)."""
 
     next_color: int
     num_colors: int
@@ -34,29 +37,31 @@ class Result:
 
 
 class _Classes:
-    """Members of every class as ranges of one list, so that a part can be taken out in time proportional to it."""
+    """Members of every class as ranges of one list: taking a part out costs time for that part."""
 
     def __init__(self, color: _Array) -> None:
         order = np.argsort(color, kind="stable")
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order))
+        position = np.empty_like(order)
+        position[order] = np.arange(len(order))
         classes, start = np.unique(color[order], return_index=True)
         self.order: list[int] = order.tolist()
-        self.place: list[int] = place.tolist()
+        self.position: list[int] = position.tolist()
         self.start: dict[int, int] = dict(zip(classes.tolist(), start.tolist(), strict=True))
 
-    def to_end(self, nodes: list[int], start: int, size: int) -> None:
-        """Swap ``nodes`` to the end of the range of ``size`` members from ``start``."""
-        order, place = self.order, self.place
-        last = start + size - 1
+    def split_off(self, nodes: list[int], old: int, size: int, new: int) -> None:
+        """Make ``nodes`` a class of their own: swap them to the end of the range of the old one."""
+        order, position = self.order, self.position
+        last = self.start[old] + size - 1
         for node in nodes:
-            here, other = place[node], order[last]
+            here, other = position[node], order[last]
             order[here], order[last] = other, node
-            place[other], place[node] = here, last
+            position[other], position[node] = here, last
             last -= 1
+        self.start[new] = last + 1
 
-    def members(self, start: int, size: int) -> list[int]:
-        """Return the members of a range."""
+    def members(self, color: int, size: int) -> list[int]:
+        """Return the members of a class."""
+        start = self.start[color]
         return self.order[start : start + size]
 
 
@@ -70,30 +75,28 @@ def refine_tiny(
     history: History,
     rounds: int,
 ) -> Result:
-    """Refine until stable, for ``rounds`` rounds, or until a round affects many nodes; ``colors`` and ``size`` are updated."""
+    """Refine until stable, for ``rounds`` rounds, or until a round affects many nodes.
+
+    ``colors`` and ``size`` are updated in place, and ``history`` gets the rounds.
+    """
     classes = _Classes(colors)
-    indptr, indices = viewers.indptr, viewers.indices
-    codes = None if viewers.codes is None else viewers.codes ^ viewers.flip
-    result = Result(
-        next_color, num_colors, changes.nodes.tolist(), changes.old.tolist(), changes.new.tolist()
-    )
+    indptr = viewers.indptr
+    lists = (values.tolist() for values in (changes.nodes, changes.old, changes.new))
+    result = Result(next_color, num_colors, *lists)
     while rounds > 0 and result.nodes:
         affected = sum(int(indptr[node + 1] - indptr[node]) for node in result.nodes)
-        if affected > 4 * TINY:
+        if affected > 4 * TINY:  # more than TINY, so as not to go back and forth
             break
-        parts = _parts(result, indptr, indices, codes, colors)
-        moves = _moves(parts, classes, size)
+        leaving = _leaving(_parts(result, viewers, colors), classes, size)
         result.nodes, result.old, result.new = [], [], []
-        for nodes, old in sorted(moves, key=lambda move: min(move[0])):
+        for nodes, old in sorted(leaving, key=lambda part: min(part[0])):
             new = result.next_color
-            result.next_color += 1
-            result.num_colors += 1
+            classes.split_off(nodes, old, int(size[old]), new)
             size[old] -= len(nodes)
             size[new] = len(nodes)
-            classes.to_end(nodes, classes.start[old], int(size[old]) + len(nodes))
-            classes.start[new] = classes.start[old] + int(size[old])
-            for node in nodes:
-                colors[node] = new
+            colors[nodes] = new
+            result.next_color += 1
+            result.num_colors += 1
             result.nodes += nodes
             result.old += [old] * len(nodes)
             result.new += [new] * len(nodes)
@@ -103,48 +106,39 @@ def refine_tiny(
     return result
 
 
-def _parts(
-    changes: Result, indptr: _Array, indices: _Array, codes: _Array | None, colors: _Array
-) -> Parts:
-    """Group the nodes that see a changed one by class and by how exactly their neighborhood changed."""
-    delta: dict[int, dict[tuple[int, int], int]] = {}
+def _parts(changes: Result, viewers: Viewers, colors: _Array) -> _Parts:
+    """Group the nodes that see a changed one by class and by how their neighborhood changed."""
+    indptr, indices, codes = viewers.indptr, viewers.indices, viewers.codes
+    differences: dict[int, dict[tuple[int, int], int]] = {}
     for node, old, new in zip(changes.nodes, changes.old, changes.new, strict=True):
         begin, end = indptr[node], indptr[node + 1]
         seen_by = indices[begin:end].tolist()
-        seen_as = [0] * len(seen_by) if codes is None else codes[begin:end].tolist()
+        seen_as = [0] * len(seen_by)
+        if codes is not None:
+            seen_as = (codes[begin:end] ^ viewers.flip).tolist()
         for other, code in zip(seen_by, seen_as, strict=True):
-            difference = delta.setdefault(other, {})
+            difference = differences.setdefault(other, {})
             difference[code, new] = difference.get((code, new), 0) + 1
             difference[code, old] = difference.get((code, old), 0) - 1
-    parts: Parts = {}
-    for node, difference in delta.items():
+    parts: _Parts = {}
+    for node, difference in differences.items():
         key = frozenset(item for item in difference.items() if item[1])
         if key:
             parts.setdefault(int(colors[node]), {}).setdefault(key, []).append(node)
     return parts
 
 
-def _moves(parts: Parts, classes: _Classes, size: _Array) -> list[tuple[list[int], int]]:
-    """Return the parts that must leave their class: all but the largest, of equal ones the untouched or the first."""
-    moves = []
+def _leaving(parts: _Parts, classes: _Classes, size: _Array) -> list[tuple[list[int], int]]:
+    """Return the parts that leave their class: all but the largest; a tie keeps the untouched."""
+    leaving: list[tuple[list[int], int]] = []
     for old, groups in parts.items():
-        members = sorted(groups.values(), key=lambda nodes: (-len(nodes), min(nodes)))
-        rest = int(size[old]) - sum(map(len, members))
-        if rest and len(members[0]) > rest:
-            touched = set().union(*members)
-            start = classes.start[old]
-            moves.append(
-                (
-                    [
-                        node
-                        for node in classes.members(start, int(size[old]))
-                        if node not in touched
-                    ],
-                    old,
-                )
-            )
-            members = members[1:]
-        elif not rest:
-            members = members[1:]
-        moves += [(nodes, old) for nodes in members]
-    return moves
+        touched = sorted(groups.values(), key=lambda nodes: (-len(nodes), min(nodes)))
+        rest = int(size[old]) - sum(map(len, touched))
+        if len(touched[0]) > rest:
+            if rest:
+                moved = set().union(*touched)
+                members = classes.members(old, int(size[old]))
+                leaving.append(([node for node in members if node not in moved], old))
+            touched = touched[1:]
+        leaving += [(nodes, old) for nodes in touched]
+    return leaving

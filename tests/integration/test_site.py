@@ -16,7 +16,6 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 ROOMS = [
     *(name for name in edgnn.__all__ if name not in edgnn._HOME and not name.startswith("_")),
-    "bench",
 ]
 LOADED = {
     "script": "src",

@@ -6,16 +6,15 @@ from typing import Any
 from benchmarks._fleet import fleet
 from benchmarks._fleet import plot as plot_fleet
 from benchmarks._harness import Memory, Row, Skipped, Traffic, as_far_as_it_goes, document, save
-from benchmarks._history import append_history, read_history
 from benchmarks._io import io
 from benchmarks._layer import layer
 from benchmarks._layer import plot as plot_layer
-from benchmarks._markdown import fill, markdown, stored
 from benchmarks._order import order
 from benchmarks._rivals import rivals
 from benchmarks._scale import plot as plot_scale
 from benchmarks._scale import scale
 from benchmarks._serve import serve
+from benchmarks._stored import append_history, fill, markdown, read_history, stored
 from benchmarks._timing import copy_bandwidth
 from benchmarks._wl import plot as plot_wl
 from benchmarks._wl import wl

@@ -1,8 +1,6 @@
 """``python -m benchmarks layer fleet``: measure speed and memory against the peers."""
 
-import typer
-
-from benchmarks._command import bench
+from benchmarks._command import main
 
 if __name__ == "__main__":
-    typer.run(bench)
+    main()

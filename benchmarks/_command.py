@@ -1,40 +1,49 @@
-"""``edgnn bench``: our speed beside the peers', measured here and now."""
+"""``python -m benchmarks``: our speed beside the peers', measured here and now."""
 
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from edgnn._words import suggestion
-from edgnn.cli._complete import words
-from edgnn.cli._datasets import DataDir, Json
 from edgnn.errors import EdgnnError
 
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
+
+def main() -> None:
+    """Run the benchmarks: exit 0, 1 where a figure could not be measured, 2 for wrong arguments."""
+    try:
+        app(prog_name="python -m benchmarks")
+    except (EdgnnError, OSError) as error:
+        typer.echo(f"benchmarks: {' '.join(str(error).split())}", err=True)
+        sys.exit(2)
+
+
+@app.command()
 def bench(
     questions: Annotated[
         list[str] | None,
         typer.Argument(
-            autocompletion=words("question"),
-            help="Which to answer: io, wl, layer, order, fleet, scale, rivals, serve; default: all.",
+            help="Which to answer: io, wl, layer, order, fleet, scale, rivals, serve; default: all."
         ),
     ] = None,
-    data_dir: DataDir = None,
-    as_json: Json = False,
+    data_dir: Annotated[
+        Path | None, typer.Option("--data-dir", help="Look here first for data sets.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     out: Annotated[
         Path | None,
         typer.Option(
             "--out",
-            help="Folder to keep the results in: JSON and drawing per question, and a line of history.jsonl.",
+            help="Folder to keep the results in: JSON and drawing per question, and a line of "
+            "history.jsonl.",
         ),
     ] = None,
-    device: Annotated[
-        str,
-        typer.Option("--device", autocompletion=words("device"), help="cpu, cuda, cuda:1 or auto."),
-    ] = "cpu",
+    device: Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:1 or auto.")] = "cpu",
     quick: Annotated[
         bool, typer.Option("--quick", help="Tiny sizes: shows that it runs, not how fast.")
     ] = False,
@@ -53,31 +62,57 @@ def bench(
     ] = None,
     into: Annotated[
         Path | None,
-        typer.Option(
-            "--into", help="With --show: put the tables in their places of this page instead."
-        ),
+        typer.Option("--into", help="With --show: fill the tables into this page instead."),
     ] = None,
 ) -> None:
     """Measure speed and memory against the peers, in one run each."""
-    from benchmarks import QUESTIONS, as_far_as_it_goes
-    from benchmarks._table import print_trends, rows_printer
-    from edgnn.models.networks._fleet import device_of
+    from benchmarks._table import print_trends
+    from edgnn.models import device_of
 
-    wanted = questions or list(QUESTIONS)
-    for question in wanted:
-        if question not in QUESTIONS:
-            raise EdgnnError(
-                f"there is no benchmark {question!r}; choose from {', '.join(QUESTIONS)}{suggestion(question, QUESTIONS)}"
-            )
+    _check(questions or [])
     if history is not None:
         print_trends(history, questions, as_json)
         return
     if show is not None or into is not None:
         _show(show, questions, into)
         return
-    device = str(device_of(device))
+    results, failed = _measure(questions, data_dir, str(device_of(device)), quick, out, as_json)
+    if as_json:
+        typer.echo(json.dumps(results, indent=2, ensure_ascii=False))
+    if failed:
+        typer.echo(
+            f"benchmarks: {failed} of these figures could not be measured because of an error",
+            err=True,
+        )
+        raise typer.Exit(1)
+
+
+def _check(questions: list[str]) -> None:
+    from benchmarks import QUESTIONS
+    from edgnn._words import suggestion
+
+    for question in questions:
+        if question not in QUESTIONS:
+            raise EdgnnError(
+                f"there is no benchmark {question!r}; choose from {', '.join(QUESTIONS)}"
+                f"{suggestion(question, QUESTIONS)}"
+            )
+
+
+def _measure(
+    questions: list[str] | None,
+    data_dir: Path | None,
+    device: str,
+    quick: bool,
+    out: Path | None,
+    as_json: bool,
+) -> tuple[dict[str, Any], int]:
+    """Answer the questions one by one; return the results and how many figures failed."""
+    from benchmarks import QUESTIONS, as_far_as_it_goes
+    from benchmarks._table import rows_printer
+
     results, failed = {}, 0
-    for question in wanted:
+    for question in questions or list(QUESTIONS):
         rows = []
         printer = None if as_json else rows_printer(question, device, quick)
         answers = QUESTIONS[question](data_dir=data_dir, quick=quick, device=device)
@@ -87,23 +122,17 @@ def bench(
                 printer(row)
         failed += sum(getattr(row, "failed", False) for row in rows)
         results[question] = _kept(question, rows, device, quick, out)
-    if as_json:
-        typer.echo(json.dumps(results, indent=2, ensure_ascii=False))
-    if failed:
-        typer.echo(
-            f"edgnn: {failed} of these figures could not be measured because of an error", err=True
-        )
-        raise typer.Exit(1)
+    return results, failed
 
 
 def _show(folder: Path | None, questions: list[str] | None, page: Path | None) -> None:
-    """Print stored results as tables, or put them into a page."""
+    """Print stored results as tables, or fill them into a page."""
     from benchmarks import fill, markdown, stored
     from edgnn._files import atomic_file
 
     if folder is None:
         raise EdgnnError(
-            "--into puts stored tables into a page: say with --show which folder they are in"
+            "--into fills stored tables into a page: say with --show which folder they are in"
         )
     tables = {name: markdown(results) for name, results in stored(folder, questions).items()}
     if page is None:
@@ -112,7 +141,8 @@ def _show(folder: Path | None, questions: list[str] | None, page: Path | None) -
     text, filled = fill(page.read_text(encoding="utf-8"), tables)
     if not filled:
         raise EdgnnError(
-            f"{page} has no place for any of {', '.join(tables)}: <!-- figures: NAME --> … <!-- end of figures -->"
+            f"{page} has no place for any of {', '.join(tables)}: "
+            "<!-- figures: NAME --> … <!-- end of figures -->"
         )
     with atomic_file(page) as stream:
         stream.write(text.encode())
@@ -122,16 +152,18 @@ def _show(folder: Path | None, questions: list[str] | None, page: Path | None) -
 def _kept(
     question: str, rows: list[Any], device: str, quick: bool, out: Path | None
 ) -> dict[str, Any]:
-    """Return the results of a question, after writing them down where asked."""
+    """Return the results of a question, after writing them into the folder if there is one."""
     from benchmarks import PLOTS, append_history, document, save
     from edgnn._files import atomic_file
 
     results = document(question, rows, device, quick)
-    if out is not None:
-        name = question if device == "cpu" else f"{question}-{device.replace(':', '-')}"
-        save(out / f"{name}.json", results)
-        append_history(out, results)
-        if question in PLOTS and (drawing := PLOTS[question](rows)):
-            with atomic_file(out / f"{name}.svg") as stream:
-                stream.write(drawing.encode())
+    if out is None:
+        return results
+    name = question if device == "cpu" else f"{question}-{device.replace(':', '-')}"
+    save(out / f"{name}.json", results)
+    append_history(out, results)
+    drawing = PLOTS[question](rows) if question in PLOTS else ""
+    if drawing:
+        with atomic_file(out / f"{name}.svg") as stream:
+            stream.write(drawing.encode())
     return results

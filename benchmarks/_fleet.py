@@ -13,8 +13,16 @@ import numpy as np
 from torch import Tensor
 
 from benchmarks._gine import BATCH_SIZE, HIDDEN, LAYERS, LEARNING_RATE, WEIGHT_DECAY, GineModels
-from benchmarks._harness import TU_SETS, Memory, Row, Skipped, folder_of, left_out, or_skipped
-from benchmarks._plots import draw_points
+from benchmarks._harness import (
+    TU_SETS,
+    Memory,
+    Row,
+    Skipped,
+    draw_points,
+    folder_of,
+    left_out,
+    or_skipped,
+)
 from benchmarks._timing import Missing, extra_bytes, free, timed, tried
 from edgnn.graphs import Graphs
 from edgnn.io.datasets import Dataset, load_dataset

@@ -1,23 +1,81 @@
-"""The rows of a benchmark: ours beside a peer, what is asked, memory, and the share of what the machine can move."""
+"""The rows of a benchmark: ours beside a peer, the goal, memory, and the fraction of copying speed."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from benchmarks._goals import all_hold, clauses
 from benchmarks._timing import Missing, Timed, arithmetic, tried
 from edgnn._files import atomic_file
 from edgnn.errors import EdgnnError
 from edgnn.io.datasets import find, locate
+from edgnn.report.draw import draw_growths
 from edgnn.training import environment
+
+_FORM = re.compile(
+    r"(?P<memory>memory )?(?P<sign>[≥≤]) (?P<bound>\d+(?:\.\d+)?)(?P<unit>×| % of copying| \S+)"
+)
+
+
+@dataclass(frozen=True)
+class Clause:
+    """One thing that is asked: of the ratio to the peer, of that of memories, of our bytes, of copying, or of ours in a unit."""
+
+    text: str
+    about: Literal["ratio", "memory", "bytes", "copying", "ours"]
+    at_least: bool
+    bound: float
+    unit: str = ""
+
+    def holds(self, value: float | None) -> bool | None:
+        """Return whether a value is as asked; ``None`` where there is none."""
+        if value is None:
+            return None
+        return value >= self.bound if self.at_least else value <= self.bound
+
+
+def clauses(goal: str) -> list[Clause]:
+    """Return what a goal asks for, clause by clause."""
+    return [_clause(part, goal) for part in goal.split(", ")] if goal else []
+
+
+def all_hold(verdicts: list[bool | None]) -> bool | None:
+    """Return False if anything is missed, else None if anything could not be judged or nothing was asked."""
+    if False in verdicts:
+        return False
+    return None if None in verdicts or not verdicts else True
+
+
+def _clause(part: str, goal: str) -> Clause:
+    match = _FORM.fullmatch(part)
+    if match is None or (match["memory"] and match["unit"] not in ("×", " GiB")):
+        raise EdgnnError(
+            f"{part!r} of the goal {goal!r} asks for nothing: write '≥ 2×', 'memory ≤ 0.1×', 'memory ≤ 5 GiB', '≤ 5 s' or "
+            "'≥ 80 % of copying'"
+        )
+    at_least, bound, unit = match["sign"] == "≥", float(match["bound"]), match["unit"].strip()
+    if match["memory"]:
+        return (
+            Clause(part, "memory", at_least, bound)
+            if unit == "×"
+            else Clause(part, "bytes", at_least, bound * 2**30)
+        )
+    if unit == "×":
+        return Clause(part, "ratio", at_least, bound)
+    return (
+        Clause(part, "copying", at_least, bound / 100)
+        if unit.startswith("%")
+        else Clause(part, "ours", at_least, bound, unit)
+    )
+
 
 TU_SETS = ("MUTAG", "PTC_FM", "PTC_FR", "PTC_MM", "PTC_MR")
 _KILLED = -9
@@ -54,7 +112,7 @@ class Memory:
 class Row:
     """One line of a benchmark: what was measured, ours, the peer's (in ``unit``), and what is asked.
 
-    ``goal`` is in the words of ``benchmarks/_goals.py``. ``ratio`` is how many times faster ours is:
+    ``goal`` is in the words of :func:`clauses`. ``ratio`` is how many times faster ours is:
     peer over ours, or ours over the peer's where the unit is one per second; the other way around
     if the goal puts a bound above it. ``points`` are the places of the row in plots: sizes by axis.
     """
@@ -243,3 +301,17 @@ def _entry(row: Row | Skipped) -> dict[str, Any]:
     if row.traffic is not None:
         filled["traffic"]["share"] = row.traffic.share
     return filled | {"ratio": row.ratio, "met": row.met}
+
+
+def draw_points(rows: Sequence[Row | Skipped], title: str) -> str:
+    """Draw one chart per axis that rows have a place on, ours and the peer's; return nothing where none has."""
+    charts: dict[str, dict[str, list[tuple[float, float]]]] = {}
+    for row in rows:
+        if not isinstance(row, Row):
+            continue
+        for axis, size in row.points.items():
+            curves = charts.setdefault(axis, {})
+            curves.setdefault(row.ours, []).append((size, row.ours_s))
+            if row.peer_s is not None:
+                curves.setdefault(row.peer, []).append((size, row.peer_s))
+    return draw_growths(charts, title) if charts else ""

@@ -11,8 +11,15 @@ import torch
 
 from benchmarks._extra_memory import step_bytes
 from benchmarks._formulations import NAMES, Size, short, step
-from benchmarks._harness import Memory, Row, Skipped, as_far_as_it_goes, beside, left_out
-from benchmarks._plots import draw_points
+from benchmarks._harness import (
+    Memory,
+    Row,
+    Skipped,
+    as_far_as_it_goes,
+    beside,
+    draw_points,
+    left_out,
+)
 from benchmarks._product import DEGREES, narrow_product, product_rows
 from benchmarks._timing import Missing, copy_bandwidth, free, race, tried
 

@@ -12,8 +12,7 @@ from torch import Tensor
 from benchmarks._formulations import Size, short
 from benchmarks._harness import Row, Skipped, Traffic, beside
 from benchmarks._timing import Missing, Timed, race
-from edgnn.graphs import Graphs, Structure
-from edgnn.graphs._csr import CSR
+from edgnn.graphs import CSR, Graphs, Structure
 from edgnn.nn.ops import neighbor_sum
 
 Degrees = Literal["uniform", "power law", "one hub"]

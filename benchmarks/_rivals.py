@@ -20,8 +20,12 @@ from benchmarks._harness import Row, Skipped, as_far_as_it_goes, folder_of
 from benchmarks._timing import in_turns
 from edgnn.graphs import Graphs
 from edgnn.io.datasets import Dataset, load_dataset
-from edgnn.models import RGCNNodeClassifier, SubgraphMatchingClassifier, WLShortestPathClassifier
-from edgnn.models.rivals._walks import random_walks
+from edgnn.models import (
+    RGCNNodeClassifier,
+    SubgraphMatchingClassifier,
+    WLShortestPathClassifier,
+    random_walks,
+)
 
 _DEPTH, _WALKS = 4, 500
 _HIDDEN, _RATE = 16, 0.01

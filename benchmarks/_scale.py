@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from benchmarks._formulations import Size
-from benchmarks._harness import Row, Skipped, as_far_as_it_goes, or_skipped
-from benchmarks._plots import draw_points
+from benchmarks._harness import Row, Skipped, as_far_as_it_goes, draw_points, or_skipped
 from benchmarks._scale_epochs import epoch_row
 from benchmarks._scale_files import file_rows
 from benchmarks._scale_ranks import ranks_row

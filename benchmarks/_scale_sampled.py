@@ -1,8 +1,9 @@
-"""Sampled batches: seed nodes per second of the sampler and of training, beside a sampler that goes from node to node."""
+"""Sampled batches per second: our sampler and training, beside a plain Python sampler."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import random
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count, cycle
 
@@ -11,12 +12,10 @@ from torch import Tensor
 
 from benchmarks._formulations import Size
 from benchmarks._harness import Row, Skipped, beside
-from benchmarks._plain_sampler import PlainSampler
 from benchmarks._scale_epochs import classes, graph_size, model_config
 from benchmarks._timing import race
 from benchmarks._wl import random_digraph
-from edgnn.graphs import CSR, Structure
-from edgnn.graphs._structure import ListedBy
+from edgnn.graphs import CSR, ListedBy, Structure
 from edgnn.nn import Inputs
 from edgnn.nn.ops import Sampler
 from edgnn.training import Member, Settings
@@ -24,6 +23,73 @@ from edgnn.training._fleet import Fleet
 from edgnn.training._prepare import checked_member, starting_model
 from edgnn.training._sampled import SampledTask
 from edgnn.training._tasks import node_positions
+
+
+@dataclass(frozen=True)
+class PlainHop:
+    """The neighbors drawn for some nodes: their lists as positions among ``columns``, and how much each counts."""
+
+    columns: list[int]
+    lists: list[list[int]]
+    factors: list[float]
+
+
+class PlainSampler:
+    """Draws at most so many neighbors per node and hop without replacement, with one Python step per node and neighbor.
+
+    Parameters
+    ----------
+    structure : Structure
+        Whose neighbor lists are read; they are turned into a Python list per node when first asked
+        for.
+    seed : int
+        Of Python's generator.
+    """
+
+    def __init__(self, structure: Structure, seed: int = 0) -> None:
+        self._indptr, self._indices = (
+            structure.neighbors.indptr.numpy(),
+            structure.neighbors.indices.numpy(),
+        )
+        self._lists: dict[int, list[int]] = {}
+        self._random = random.Random(seed)  # noqa: S311 - samples need no secrets
+
+    def hops(self, nodes: Sequence[int], fanouts: Sequence[int]) -> list[PlainHop]:
+        """Return a hop for every fan-out, the first from ``nodes``, each other from the columns of the one before."""
+        hops, rows = [], list(nodes)
+        for fanout in fanouts:
+            hops.append(self.hop(rows, fanout))
+            rows = hops[-1].columns
+        return hops
+
+    def hop(self, rows: Sequence[int], fanout: int) -> PlainHop:
+        """Return the neighbors of some nodes; the rows come first among the columns."""
+        columns = list(rows)
+        place = {node: number for number, node in enumerate(columns)}
+        lists, factors = [], []
+        for node in rows:
+            neighbors = self._neighbors(node)
+            degree = len(neighbors)
+            if degree > fanout:
+                neighbors = self._random.sample(neighbors, fanout)
+            drawn = []
+            for neighbor in neighbors:
+                if neighbor not in place:
+                    place[neighbor] = len(columns)
+                    columns.append(neighbor)
+                drawn.append(place[neighbor])
+            lists.append(drawn)
+            factors.append(degree / max(len(drawn), 1))
+        return PlainHop(columns, lists, factors)
+
+    def _neighbors(self, node: int) -> list[int]:
+        """Return a node's list; kept, as an adjacency dictionary would be."""
+        found = self._lists.get(node)
+        if found is None:
+            found = self._indices[self._indptr[node] : self._indptr[node + 1]].tolist()
+            self._lists[node] = found
+        return found
+
 
 PLAIN = "plain Python sampler"
 

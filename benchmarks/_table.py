@@ -1,21 +1,22 @@
-"""Rows of ``edgnn bench`` as they come: columns on a terminal, one line each in a pipe; and how figures moved."""
+"""Rows as they come: columns on a terminal, one line each in a pipe; and how figures moved."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
-
-from benchmarks._amounts import amount, extras, percent, size
-from edgnn.cli._datasets import _console
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
 if TYPE_CHECKING:
     from benchmarks import Row, Skipped
-    from benchmarks._history import Trend
+    from benchmarks._stored import Trend
+
 
 #: Columns and their widths; those without one share what is left of the line.
 _COLUMNS = {
@@ -38,7 +39,7 @@ def rows_printer(
     question: str, device: str, quick: bool = False
 ) -> Callable[[Row | Skipped], None]:
     """Return what prints a row of a question as soon as it is there."""
-    console = _console()
+    console = Console(highlight=False)
     if not console.is_terminal:
         return lambda row: typer.echo(line_of(row))
     widths = _widths(console.width)
@@ -99,7 +100,7 @@ def print_trends(folder: Path, questions: list[str] | None, as_json: bool) -> No
             )
         )
         return
-    console = _console()
+    console = Console(highlight=False)
     for group in dict.fromkeys((trend.question, trend.device, trend.machine) for trend in trends):
         console.print(f"\n[bold]{group[0]}[/] on {group[1]}, {group[2]}")
         console.print(
@@ -116,9 +117,6 @@ def print_trends(folder: Path, questions: list[str] | None, as_json: bool) -> No
 
 
 def _trend_table(trends: list[Trend]) -> Any:
-    from rich.markup import escape
-    from rich.table import Table
-
     table = Table(box=None, pad_edge=False)
     table.add_column("", overflow="fold", ratio=1)
     for title in ("runs", "first", "before", "last", "change", "ratio"):
@@ -148,8 +146,6 @@ def _widths(width: int) -> dict[str, int]:
 
 
 def _table(widths: dict[str, int], header: bool = False) -> Any:
-    from rich.table import Table
-
     table = Table(
         box=None, pad_edge=False, show_header=header, padding=(0, _GAP, 0, 0), collapse_padding=True
     )
@@ -160,8 +156,6 @@ def _table(widths: dict[str, int], header: bool = False) -> Any:
 
 
 def _cells(row: Row | Skipped, columns: dict[str, int]) -> list[str]:
-    from rich.markup import escape
-
     from benchmarks import Skipped
 
     wide = "peer" in columns
@@ -200,3 +194,41 @@ def _memory(row: Row) -> list[str]:
         if row.memory is None
         else [size(part) for part in (row.memory.ours, row.memory.peer) if part is not None]
     )
+
+
+def amount(value: float, unit: str = "s") -> str:
+    """Return a time, or a figure in another unit, with three digits."""
+    if unit != "s":
+        return f"{_number(value)} {unit}"
+    for factor, word in ((1, "s"), (1e3, "ms"), (1e6, "µs")):
+        if value * factor >= 1:
+            return f"{_number(value * factor)} {word}"
+    return f"{_number(1e9 * value)} ns"
+
+
+def size(count: int) -> str:
+    """Return a number of bytes with three digits."""
+    value, units = float(count), ["B", "KiB", "MiB", "GiB"]
+    while abs(value) >= 1000 and len(units) > 1:
+        value /= 1024
+        units.pop(0)
+    return f"{_number(value)} {units[0]}"
+
+
+def percent(share: float) -> str:
+    """Return a share in per cent, whole."""
+    return f"{100 * share:.0f} %"
+
+
+def extras(extra: Mapping[str, Any]) -> list[str]:
+    """Return the numbers that stand beside a figure, each with its name."""
+    return [
+        f"{key.replace('_', ' ')} {_number(value)}"
+        for key, value in extra.items()
+        if isinstance(value, int | float)
+    ]
+
+
+def _number(value: int | float) -> str:
+    """Return a number with three digits, a larger or whole one without a fraction."""
+    return f"{value:,.0f}" if isinstance(value, int) or abs(value) >= 999.5 else f"{value:.3g}"

@@ -1,4 +1,4 @@
-"""Learning from directed graphs with node and edge labels: Weisfeiler-Lehman, edGNN and their rivals.
+"""Learning from directed graphs with node and edge labels: edGNN, Weisfeiler-Lehman, rivals.
 
 Public names are loaded on first use, so that ``import edgnn`` costs next to nothing.
 """

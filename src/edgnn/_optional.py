@@ -22,7 +22,7 @@ _EXTRA_OF = {
 
 
 def optional(module: str, purpose: str) -> Any:
-    """Import ``module``, or raise :class:`MissingDependencyError` naming ``purpose`` and the extra to install."""
+    """Import a module, or raise an error that names the purpose and the extra to install."""
     try:
         return import_module(module)
     except ImportError as error:

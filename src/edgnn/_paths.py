@@ -1,4 +1,4 @@
-"""Words that name files and folders, checked without torch: a wrong one is told at once."""
+"""Checks of path arguments, without torch: a wrong one is reported before long work."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from edgnn._words import preview
-from edgnn.errors import ModelError, RunError
+from edgnn.errors import EdgnnError, ModelError, RunError
 
 CONFIG, MODEL, LOCK = "config.json", "model.safetensors", ".edgnn.lock"
-#: What a writer that was killed leaves of a file of a run.
+#: What a killed writer leaves of a file of a run.
 UNFINISHED = re.compile(
     r"\.[A-Za-z0-9_][A-Za-z0-9_.-]*\.(json|jsonl|safetensors|csv)\.[a-z0-9_]{8}"
 )
@@ -20,15 +20,15 @@ PROGRAM, LABELS = "model.pt2", "labels.json"
 
 
 def exists(name: str | os.PathLike[str]) -> bool:
-    """Return whether there is such a file or folder; a word may also be no path at all, as a long SMILES is none."""
+    """Return whether there is such a file or folder; a text that cannot be a path is none."""
     try:
         return Path(name).exists()
-    except (OSError, ValueError):
+    except (OSError, ValueError):  # a long SMILES, for instance
         return False
 
 
 def check_run(path: Path) -> None:
-    """Raise where a path is not the folder of a run; whether the run is whole, ``RunFolder.open`` finds out."""
+    """Raise where a path is not a run folder; ``RunFolder.open`` checks whether it is whole."""
     if not path.exists():
         raise RunError(f"there is no folder {path}")
     if not path.is_dir():
@@ -47,7 +47,7 @@ def check_new_run(path: Path, overwrite: bool) -> None:
 
 
 def check_no_file(path: Path, folder: Path) -> None:
-    """Refuse a path to create where it, or one of those that it lies in, is a file."""
+    """Refuse a path to create where it, or one of its parent folders, is a file."""
     if folder.exists() and not folder.is_dir():
         which = "there is a file of that name" if folder == path else f"{folder} is a file"
         raise RunError(f"cannot create {path}: {which}; choose another folder")
@@ -55,22 +55,24 @@ def check_no_file(path: Path, folder: Path) -> None:
 
 def check_free(path: Path, overwrite: bool) -> None:
     """Refuse a folder that a new run must not be written into."""
-    there = sorted(
+    content = sorted(
         entry.name
         for entry in path.iterdir()
         if entry.name != LOCK and not UNFINISHED.fullmatch(entry.name)
     )
-    run = holds_run(path)
-    if not there or (overwrite and run):
+    if not content:
         return
-    if run:
-        way_on = "" if (path / MODEL).is_file() else "go on with it (--resume), "
+    if not holds_run(path):
         raise RunError(
-            f"{path} already holds a run: {way_on}choose another folder, or throw it away (--overwrite, overwrite=True)"
+            f"{path} is not empty and no run of edgnn (it holds {preview(content, 3)}); "
+            "choose another folder"
         )
-    raise RunError(
-        f"{path} is not empty and no run of edgnn (it holds {preview(there, 3)}); choose another folder"
-    )
+    if not overwrite:
+        resume = "" if (path / MODEL).is_file() else "go on with it (--resume), "
+        raise RunError(
+            f"{path} already holds a run: {resume}choose another folder, "
+            "or throw it away (--overwrite, overwrite=True)"
+        )
 
 
 def holds_run(path: Path) -> bool:
@@ -83,13 +85,28 @@ def holds_run(path: Path) -> bool:
 
 
 def check_new_export(path: Path, overwrite: bool) -> None:
-    """Raise where an exported model could not be put."""
+    """Raise where an exported model could not be written."""
     if not path.exists() or (path.is_dir() and not any(path.iterdir())):
         return
-    ours = path.is_dir() and (path / PROGRAM).exists() and (path / LABELS).exists()
-    if not ours:
+    if not holds_export(path):
         raise ModelError(f"{path} exists and is no exported model: name a new or empty folder")
     if not overwrite:
         raise ModelError(
-            f"{path} holds an exported model already: choose another folder, or set overwrite=True (--overwrite)"
+            f"{path} holds an exported model already: choose another folder, "
+            "or set overwrite=True (--overwrite)"
         )
+
+
+def holds_export(path: Path) -> bool:
+    """Return whether a folder holds an exported model."""
+    return (path / PROGRAM).exists() and (path / LABELS).exists()
+
+
+def check_file_to_write(path: Path | None, flag: str) -> None:
+    """Raise where the file that a flag names could not be written; ``None`` is no file."""
+    if path is None:
+        return
+    if path.is_dir():
+        raise EdgnnError(f"{flag} {path} is a folder; name a file")
+    if not path.parent.is_dir():
+        raise EdgnnError(f"{flag} {path}: there is no folder {path.parent}; make it first")

@@ -5,8 +5,8 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from benchmarks import Memory, Row, Skipped, Traffic
+from benchmarks._command import app, main
 from benchmarks._table import amount, line_of, rows_printer, size
-from edgnn.cli import app
 from edgnn.errors import EdgnnError
 
 ROWS = [
@@ -29,7 +29,6 @@ ROWS = [
 @pytest.mark.slow
 def test_bench_io_runs_on_tiny_sizes_and_keeps_its_results(tmp_path, data_dir):
     arguments = [
-        "bench",
         "io",
         "--quick",
         "--json",
@@ -61,7 +60,6 @@ def test_ratios_read_in_the_sense_of_their_goal():
 )  # networkx, on every call
 def test_bench_wl_keeps_a_drawing_beside_its_rows(tmp_path, data_dir):
     arguments = [
-        "bench",
         "wl",
         "--quick",
         "--json",
@@ -84,7 +82,7 @@ def measured(monkeypatch):
 
 
 def bench(*arguments):
-    return CliRunner().invoke(app, ["bench", *map(str, arguments)], catch_exceptions=False)
+    return CliRunner().invoke(app, list(map(str, arguments)), catch_exceptions=False)
 
 
 @pytest.mark.usefixtures("measured")
@@ -137,7 +135,7 @@ def test_an_error_in_a_row_loses_no_other_and_ends_with_1(tmp_path, monkeypatch)
         "benchmarks.QUESTIONS",
         {"layer": layer, "wl": lambda data_dir, quick, device: iter(ROWS[1:])},
     )
-    result = CliRunner().invoke(app, ["bench", "--out", str(tmp_path)])
+    result = CliRunner().invoke(app, ["--out", str(tmp_path)])
     assert result.exit_code == 1
     assert "the rest of layer: FAILED, RuntimeError: shapes do not match\n" in result.stdout
     assert "1 of these figures could not be measured" in result.stderr
@@ -203,7 +201,7 @@ def test_a_line_tells_everything_of_a_row():
 @pytest.mark.parametrize("width", [80, 120, 200])
 def test_a_terminal_gets_columns_that_fit_and_lose_nothing(monkeypatch, width):
     console = Console(force_terminal=True, width=width, record=True, highlight=False)
-    monkeypatch.setattr("benchmarks._table._console", lambda: console)
+    monkeypatch.setattr("benchmarks._table.Console", lambda **_: console)
     show = rows_printer("layer", "cuda")
     for row in ROWS:
         show(row)
@@ -237,3 +235,17 @@ def test_amounts_have_three_digits_and_a_unit():
     ]
     assert amount(4100.4, "GB/s") == "4,100 GB/s"
     assert [size(count) for count in (512, 15 * 2**20, 33 * 2**30)] == ["512 B", "15 MiB", "33 GiB"]
+
+
+def test_a_wrong_argument_is_one_line_and_exit_code_2(monkeypatch, capsys, tmp_path):
+    for words, line in (
+        (["rival"], "benchmarks: there is no benchmark 'rival'; choose from "),
+        (["--history", str(tmp_path)], f"benchmarks: {tmp_path / 'history.jsonl'}: there is no"),
+    ):
+        monkeypatch.setattr("sys.argv", ["benchmarks", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        printed = capsys.readouterr()
+        assert (ended.value.code, printed.out) == (2, "")
+        assert printed.err.startswith(line)
+        assert printed.err.count("\n") == 1

@@ -1,8 +1,7 @@
 import pytest
 
 from benchmarks import Memory, Row, Traffic
-from benchmarks._goals import all_hold, clauses
-from benchmarks._harness import beside
+from benchmarks._harness import all_hold, beside, clauses
 from benchmarks._timing import Missing, Timed
 from edgnn.errors import EdgnnError
 

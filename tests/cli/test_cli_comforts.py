@@ -10,7 +10,9 @@ import pytest
 
 import edgnn
 from edgnn._words import closest, suggestion, suggestion_or
-from edgnn.cli._complete import WORDS, data_sets, sources
+from edgnn.evaluation import METRICS
+from edgnn.nn import ACTIVATIONS
+from edgnn.registry import LAYERS, MODELS
 
 ESCAPE = "\x1b["
 PROGRAM = (sys.executable, "-m", "edgnn")
@@ -89,47 +91,65 @@ def test_completion_takes_less_than_a_second_of_the_processor():
 
 
 def test_completion_loads_no_library(run_python):
+    words = unfinished("evaluate", "MUTAG", "--model", "r")
     code = (
-        "import sys, edgnn.cli\n"
-        "from edgnn.cli._complete import sources\n"
-        "assert 'MUTAG' in sources('M')\n"
+        f"import os, sys; os.environ |= {words!r}; import edgnn.cli\n"
+        "try: edgnn.cli.main()\n"
+        "except SystemExit: pass\n"
         "print(sorted({'torch', 'numpy', 'scipy', 'sklearn', 'urllib.request'} & set(sys.modules)))"
     )
-    assert run_python(code).strip() == "[]"
+    *offered, loaded = run_python(code).splitlines()
+    assert (offered, loaded) == (["ridge", "rgcn", "rdf2vec"], "[]")
 
 
-def test_words_offered_are_those_of_the_library():
-    from benchmarks import QUESTIONS
-    from edgnn.evaluation._metrics import METRICS
-    from edgnn.models.networks._parameters import check_parameters
-    from edgnn.nn import ACTIVATIONS, CONVS
-    from edgnn.studies import MODELS
-    from edgnn.studies._protocol import PROTOCOLS
-    from edgnn.studies._settings import rows
-    from edgnn.studies._tables import TABLES
-
-    library = {
-        "activation": ACTIVATIONS,
-        "conv": CONVS,
-        "metric": METRICS,
-        "model": MODELS,
-        "protocol": PROTOCOLS,
-        "question": QUESTIONS,
-        "settings": rows(),
-        "table": TABLES,
-    }
-    assert {name: WORDS[name] for name in library} == {
-        name: tuple(words) for name, words in library.items()
-    }
-    for name in ("degree_labels", "direction", "precision", "readout", "unknown"):
-        for word in WORDS[name]:
-            check_parameters({name: None if word == "none" else word})
-    assert data_sets("") == list(edgnn.io.datasets.names())
+@pytest.mark.parametrize(
+    ("words", "library"),
+    [
+        (["train", "--activation"], ACTIVATIONS),
+        (["train", "--conv"], LAYERS),
+        (["evaluate", "--metric"], METRICS),
+        (["evaluate", "--model"], MODELS),
+        (["evaluate", "--settings"], edgnn.studies.rows()),
+        (["reproduce"], edgnn.studies.TABLES),
+        (["reproduce", "--datasets"], edgnn.io.datasets.names()),
+    ],
+    ids=" ".join,
+)
+def test_words_offered_are_those_of_the_library(completed, words, library):
+    assert completed(**unfinished(*words, "")).split() == list(library)
 
 
-def test_nothing_is_offered_inside_folders(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "option", ["degree_labels", "direction", "precision", "readout", "unknown"]
+)
+def test_values_offered_are_taken_by_estimators(completed, option):
+    graphs = edgnn.Graphs.concat([edgnn.Graphs.from_edges([(0, 1)])] * 4)
+    offered = completed(**unfinished("train", f"--{option.replace('_', '-')}", "")).split()
+    assert len(offered) > 1
+    for word in offered:
+        chosen = {option: None if word == "none" else word}
+        model = edgnn.GraphClassifier(max_epochs=1, hidden=2, validation=None, **chosen)
+        model.fit(graphs, [0, 1, 0, 1])
+
+
+def test_nothing_is_offered_inside_folders(completed, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert sources("MUTAG/") == []
+    assert completed(**unfinished("train", "MUTAG/")).split() == []
+
+
+def test_protocols_offered_are_those_of_the_library(
+    completed, command, molecules, monkeypatch
+):
+    offered = completed(**unfinished("evaluate", "--protocol", "")).split()
+    assert len(offered) > 3
+    monkeypatch.delenv("_EDGNN_COMPLETE")
+    for word in (*offered, "nonsensical"):
+        ended = command("evaluate", molecules, "--protocol", word, "--model", "majority", "-q")
+        assert ("there is no protocol" in ended.err) is (word == "nonsensical")
+
+
+def test_there_is_no_command_bench(completed):
+    assert "bench" not in completed(**unfinished("")).split()
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
@@ -162,8 +182,12 @@ def test_version_tells_the_environment_without_importing_torch(command, run_pyth
     assert lines[0] == f"edgnn {edgnn.__version__}"
     assert [line.split()[0] for line in lines[1:]] == ["python", "torch", "core", "extras"]
     assert f"numpy {sys.modules['numpy'].__version__}" in lines[3]
-    code = "import sys; from edgnn.cli._version import version_lines; version_lines(); print('torch' in sys.modules)"
-    assert run_python(code).strip() == "False"
+    code = (
+        "import sys; from edgnn.cli import main; sys.argv[1:] = ['--version']\n"
+        "try: main()\n"
+        "except SystemExit: print('torch' in sys.modules)"
+    )
+    assert run_python(code).splitlines()[-1] == "False"
 
 
 @pytest.mark.parametrize(
@@ -246,7 +270,6 @@ def test_no_words_at_all_print_the_help(command):
         (["evaluate", "MUTAG", "--protocol", "holdot"], "holdout"),
         (["evaluate", "MUTAG", "--metric", "balanced-acuracy"], "balanced_accuracy"),
         (["evaluate", "MUTAG", "--model", "wl_subtree"], "wl-subtree"),
-        (["bench", "rival"], "rivals"),
     ],
 )
 def test_a_mistyped_name_is_guessed(command, smiles, people, tmp_path, words, meant):

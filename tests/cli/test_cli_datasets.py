@@ -64,7 +64,6 @@ def test_show_reads_a_file(tmp_path):
             "neither a data set's name nor an existing file",
         ),
         (["datasets", "show", "MUTAG", "--data-dir", "nowhere"], 2, "'nowhere' does not exist"),
-        (["bench", "nonsense"], 2, "choose from io"),
         (["frobnicate"], 2, "frobnicate"),
         (["datasets", "show", "MUTGA"], 2, "did you mean MUTAG?"),
         (["datasets", "--json", "show", "MUTAG"], 2, "put options behind the command"),

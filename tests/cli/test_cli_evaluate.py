@@ -44,7 +44,7 @@ def test_the_table_stands_beside_the_majority(command):
     assert f1[:2] == ["f1", "(mutagenic)"]
     assert all(re.fullmatch(r"\d\.\d\d\d", word) for word in f1[2:] if word not in ("±", "to", "–"))
     assert "true \\ predicted  not mutagenic  mutagenic" in ended.out
-    assert "6 models trained and judged in" in lines[-1]
+    assert "6 models trained and evaluated in" in lines[-1]
     assert ended.err.splitlines()[-1].startswith("epoch 2 of 2: training loss")
 
 
@@ -410,5 +410,5 @@ def test_the_program_ends_when_a_rival_is_judged(molecules):
         "--quiet",
     ]
     ended = subprocess.run(words, capture_output=True, text=True, timeout=100, check=True)
-    assert "2 models trained and judged" in ended.stdout
+    assert "2 models trained and evaluated" in ended.stdout
     assert ended.stderr == ""

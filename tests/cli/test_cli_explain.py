@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import edgnn
-from edgnn.cli._explain import _chosen
-from edgnn.cli._explain_show import print_explanations
+from edgnn.cli._explain import print_explanations
+from edgnn.cli._trained import positions_of
 from edgnn.errors import EdgnnError
 from edgnn.explain import explain
 from edgnn.graphs import Graphs
@@ -98,14 +98,14 @@ def test_nodes_are_explained_by_relations(command, node_run, people):
 def test_nodes_without_names_are_chosen_by_their_own_numbers():
     graph = Graphs.from_edges([(number, number + 1) for number in range(12)])
     some = graph.nodes[[5, 9, 0, 6]]
-    assert _chosen(some, None) == [0]
-    assert _chosen(some, ["9", "5-6", "all"]) == [1, 0, 3, 2]
+    assert positions_of(some, ()) == [0]
+    assert positions_of(some, ["9", "5-6", "all"]) == [1, 0, 3, 2]
     with pytest.raises(
         EdgnnError, match="--item 2: node 2 is none of the 4 nodes with targets; --nodes all"
     ):
-        _chosen(some, ["2"])
+        positions_of(some, ["2"])
     named = Graphs.from_edges([(0, 1)], node_names=["b", "a"]).nodes[[1, 0]]
-    assert _chosen(named, ["1", "a"]) == [1, 0]
+    assert positions_of(named, ["1", "a"]) == [1, 0]
 
 
 def test_names_can_hold_anything_and_the_terminal_obeys_none_of_it(capsys):
@@ -117,7 +117,7 @@ def test_names_can_hold_anything_and_the_terminal_obeys_none_of_it(capsys):
         graph.nodes, [odd, "b"] * 2
     )
     found = [Explained(explain(model, node)) for node in graph.nodes[[0, 1]]]
-    print_explanations([*found, *found, *found], Path("page.html"), 6, False, "node")
+    print_explanations([*found, *found, *found], Path("page.html"), 0, "node")
     told = capsys.readouterr().out
     assert "\x1b" not in told
     assert told.count(r"[/b] \x1b[2J\n[red]0") >= 3

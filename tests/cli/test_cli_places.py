@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from edgnn._paths import check_new_run, check_run
-from edgnn.errors import RunError
+import edgnn
+from edgnn.errors import DatasetError, RunError
 from edgnn.training import RunFolder
 
 SPOKEN = """
@@ -96,23 +96,16 @@ def test_paths_that_are_wrong_are_told_before_torch_is_imported(
     assert not new.exists()
 
 
-@pytest.mark.parametrize("words", [("made.csv",), ("new.nt.gz",), ("MUTAG-RDF.nt",)])
-def test_a_word_that_ends_like_a_file_is_told_as_the_library_tells_it(words):
-    from edgnn.cli._source import check_exists, check_here
-    from edgnn.errors import DatasetError
-    from edgnn.io.datasets._registry import find_or_tu
-
-    for word in words:
-        with pytest.raises(DatasetError) as library:
-            find_or_tu(word)
-        with pytest.raises(DatasetError) as told:
-            check_exists(word, {})
-        assert str(told.value) == str(library.value)
-        with pytest.raises(DatasetError, match="there is no file or data set"):
-            check_here(word)
+@pytest.mark.parametrize("word", ["made.csv", "new.nt.gz", "MUTAG-RDF.nt"])
+def test_a_word_that_ends_like_a_file_is_reported_as_by_the_library(command, tmp_path, word):
+    RunFolder.create(tmp_path / "run", {})
+    with pytest.raises(DatasetError) as library:
+        edgnn.load_dataset(word)
+    assert command("train", word, "--out", tmp_path / "new").err == f"edgnn: {library.value}\n"
+    assert "there is no file or data set" in command("predict", tmp_path / "run", word).err
 
 
-def test_folders_are_refused_in_the_words_of_the_run_folder(tmp_path):
+def test_folders_are_refused_in_the_words_of_the_run_folder(command, tmp_path):
     (tmp_path / "file").write_text("")
     (tmp_path / "full").mkdir()
     for name in ("a", "b", "c", "d"):
@@ -121,20 +114,14 @@ def test_folders_are_refused_in_the_words_of_the_run_folder(tmp_path):
     for path in (tmp_path / "nowhere", tmp_path / "file", tmp_path / "full"):
         with pytest.raises(RunError) as library:
             RunFolder.open(path)
-        with pytest.raises(RunError) as told:
-            check_run(path)
-        assert str(told.value) == str(library.value)
+        assert command("predict", path, "MUTAG").err == f"edgnn: {library.value}\n"
     for path in (tmp_path / "file", tmp_path / "file" / "run", tmp_path / "full", tmp_path / "run"):
         with pytest.raises(RunError) as library:
             RunFolder.create(path, {})
-        with pytest.raises(RunError) as told:
-            check_new_run(path, overwrite=False)
-        assert str(told.value) == str(library.value)
-    check_run(tmp_path / "run")
-    check_new_run(tmp_path / "run", overwrite=True)
-    check_new_run(tmp_path / "deep" / "new", overwrite=False)
+        assert command("train", "MUTAG", "--out", path).err == f"edgnn: {library.value}\n"
 
 
-def test_what_a_killed_run_left_does_not_keep_a_new_one_away(tmp_path):
+def test_what_a_killed_run_left_does_not_keep_a_new_one_away(command, molecules, tmp_path):
     (tmp_path / ".edgnn.lock").write_text("")
-    check_new_run(tmp_path, overwrite=False)
+    words = ("--max-epochs", 1, "--hidden", 2, "--quiet")
+    assert command("train", molecules, "--out", tmp_path, *words).code == 0

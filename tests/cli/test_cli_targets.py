@@ -264,7 +264,7 @@ def test_help_says_which_nodes_are_taken(command, verb, monkeypatch):
     monkeypatch.setenv("COLUMNS", "300")
     told = " ".join(command(verb, "--help").out.split())
     assert (
-        "default: all, but where SOURCE itself says which have targets (AIFB, -o node_target=COLUMN), those."
+        "default: those for which SOURCE itself has targets (AIFB, -o node_target=COLUMN), else all."
         in told
     )
 

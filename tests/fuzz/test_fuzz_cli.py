@@ -69,7 +69,7 @@ ODD = [
     "cv99999999999x9",
     "cv2x1",
 ]
-SLOW = ("bench", "reproduce", "serve", "doctor")
+SLOW = ("reproduce", "serve", "doctor")
 
 
 @pytest.fixture(scope="module")

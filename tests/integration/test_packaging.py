@@ -145,7 +145,7 @@ def test_the_wheel_works_in_an_empty_environment(only_core, tmp_path):
     told = json.loads(done(only_core / "edgnn", "doctor", "--json", env=alone, cwd=tmp_path))
     states = {finding["name"]: finding["state"] for finding in told["findings"]}
     assert told["works"] is True
-    assert any("trained on built-in rings" in finding["told"] for finding in told["findings"])
+    assert any("trained on built-in rings" in finding["text"] for finding in told["findings"])
     assert {states[extra] for extra in ("rdf", "molecules", "tables", "kernels", "serve")} == {
         "absent"
     }

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from edgnn.cli._cells_progress import CellsProgress
+from edgnn.cli._progress import CellsProgress
 from edgnn.errors import StudyError
 from edgnn.studies import Cell, Study, _study_files
 from edgnn.studies._cells import Task

@@ -1,18 +1,14 @@
-"""What a training command was told: stored settings, then a TOML file, then flags; later ones win."""
+"""The choices of a training command: stored settings, a TOML file, flags; later ones win."""
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from edgnn._words import suggestion
-from edgnn.cli._complete import words
-from edgnn.cli._datasets import parse_options
-from edgnn.cli._parameters import value_of
+from edgnn._words import similar, suggestion
+from edgnn.cli._options import parse_assignments, parse_value
 from edgnn.errors import EdgnnError
 
 if TYPE_CHECKING:
@@ -21,53 +17,42 @@ if TYPE_CHECKING:
 
 _DEFAULT_VALIDATION = 0.1
 
-Config = Annotated[
-    Path | None,
-    typer.Option(
-        "--config", exists=True, dir_okay=False, help="A TOML file of options; flags override it."
-    ),
-]
-SettingsRow = Annotated[
-    str | None,
-    typer.Option(
-        "--settings",
-        metavar="ROW",
-        autocompletion=words("settings"),
-        help="Stored settings to start from: paper, closest or rgcn.",
-    ),
-]
 
-
-def told_options(**flags: Any) -> dict[str, Any]:
+def used_options(**flags: Any) -> dict[str, Any]:
     """Return the flags that were used, as plain values."""
-    plain: dict[str, Any] = {
-        name: str(value) if isinstance(value, str | Path) else value
-        for name, value in flags.items()
-    }
-    plain["options"] = parse_options(flags["options"]) or None
-    return {name: value for name, value in plain.items() if value is not None}
+    used: dict[str, Any] = {}
+    for name, value in flags.items():
+        if isinstance(value, str | Path):
+            used[name] = str(value)
+        elif name == "options" and value:
+            used[name] = parse_assignments(value)
+        elif value is not None and name != "options":
+            used[name] = value
+    return used
 
 
 def read_config(path: Path | None, options: Iterable[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what a TOML file says of the command's own options, and of the estimator's parameters."""
+    """Return a TOML file's values for the command's own options, and for the estimator."""
     if path is None:
         return {}, {}
-    from edgnn._words import similar
-
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise EdgnnError(f"{path} is no TOML file: {error}") from None
-    own, known = set(options), parameter_names()
-    chosen: tuple[dict[str, Any], dict[str, Any]] = {}, {}
+    own, of_estimator = set(options), parameter_names()
+    chosen: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     for key, value in document.items():
         name = key.replace("-", "_")
-        if name not in own and name not in known:
-            raise EdgnnError(
-                f"{path} has the key {key!r}, which is unknown{similar(name, own | known)}"
-            )
-        chosen[name not in own][name] = value_of(value)
-    return chosen
+        plain = tuple(value) if isinstance(value, list) else parse_value(value)
+        if name in own:
+            chosen[name] = plain
+        elif name in of_estimator:
+            parameters[name] = plain
+        else:
+            hint = similar(name, own | of_estimator)
+            raise EdgnnError(f"{path} has the key {key!r}, which is unknown{hint}")
+    return chosen, parameters
 
 
 def parameter_names() -> set[str]:
@@ -96,15 +81,17 @@ def recipe_of(row: str | None, data: Dataset) -> Recipe | None:
     return None if row is None else recipe(row, data.level, data.name)
 
 
-def validation_of(told: Any, row: Recipe | None) -> float | str | None:
-    """Return the validation part that was told (``"none"`` for none), else that of the settings, else a tenth."""
-    if told is None:
+def validation_of(flag: Any, row: Recipe | None) -> float | str | None:
+    """Return the validation set of the flag (``"none"``: none), else of the settings, else 0.1."""
+    if flag is None:
         return _DEFAULT_VALIDATION if row is None else row.validation
-    meant: float | str | None = value_of(told)
-    if meant is None or meant == "first-fifth" or (isinstance(meant, float) and 0 < meant < 1):
-        return meant
+    value: float | str | None = parse_value(flag)
+    is_fraction = isinstance(value, float) and 0 < value < 1
+    if value is None or value == "first-fifth" or is_fraction:
+        return value
     raise EdgnnError(
-        f"validation={told!r}: choose a share between 0 and 1, first-fifth (of a published training part) or none"
+        f"validation={flag!r}: choose a fraction between 0 and 1, "
+        "first-fifth (of a published training set) or none"
     )
 
 
@@ -131,20 +118,21 @@ def make_estimator(
     return _estimators.make_estimator(data, chosen, model=model, validation=validation, seed=seed)
 
 
-def class_weight_of(told: Any, class_names: Sequence[str]) -> Any:
-    """Return class weights by class number from ``NAME=WEIGHT,…`` or a mapping; ``"balanced"`` and ``None`` stay."""
-    if told is None or told == "balanced":
-        return told
-    pairs = dict(told) if isinstance(told, Mapping) else _class_pairs(str(told))
-    weights = {}
+def class_weight_of(weights: Any, class_names: Sequence[str]) -> Any:
+    """Return weights by class number, of ``NAME=WEIGHT,…`` or a mapping; ``"balanced"`` stays."""
+    if weights is None or weights == "balanced":
+        return weights
+    pairs = dict(weights) if isinstance(weights, Mapping) else _class_pairs(str(weights))
+    numbered = {}
     for name, weight in pairs.items():
         if name not in class_names:
             raise EdgnnError(
-                f"class_weight names the class {name!r}; the classes are {', '.join(map(repr, class_names))}"
+                f"class_weight names the class {name!r}; "
+                f"the classes are {', '.join(map(repr, class_names))}"
                 f"{suggestion(name, class_names)}"
             )
-        weights[class_names.index(name)] = value_of(weight)
-    return weights
+        numbered[class_names.index(name)] = parse_value(weight)
+    return numbered
 
 
 def _class_pairs(text: str) -> dict[str, str]:

@@ -1,84 +1,67 @@
-"""What the shell offers behind Tab: names that commands take. Nothing is imported, loaded or fetched for it."""
+"""What the shell offers behind Tab: names that commands take.
+
+Names come from the registries and from data files; neither torch nor numpy is imported for them.
+"""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
-#: Words by the option that takes them, as the library has them (which a test compares).
-WORDS: dict[str, tuple[str, ...]] = {
+from edgnn.registry import LAYERS, MODELS
+
+#: Values of options that live in packages that import torch; a test compares them.
+_VALUES: dict[str, tuple[str, ...]] = {
     "activation": (
-        "relu",
-        "cosine",
-        "elu",
-        "gelu",
-        "identity",
-        "leaky_relu",
-        "sigmoid",
-        "sign",
-        "silu",
-        "softplus",
-        "tanh",
+        *("relu", "cosine", "elu", "gelu", "identity", "leaky_relu"),
+        *("sigmoid", "sign", "silu", "softplus", "tanh"),
     ),
-    "conv": ("edgnn", "gnn", "joint", "rgcn", "gine"),
     "degree_labels": ("auto", "in", "out", "both", "none"),
     "device": ("cpu", "cuda", "auto"),
     "direction": ("both", "in"),
     "metric": ("accuracy", "balanced_accuracy", "roc_auc", "pr_auc", "f1", "rmse", "mae", "r2"),
-    "model": (
-        "edgnn",
-        "gnn",
-        "joint",
-        "ridge",
-        "blend",
-        "majority",
-        "csm",
-        "wlsp",
-        "rgcn",
-        "wl-rdf",
-        "rdf2vec",
-        "wl-subtree",
-        "gin",
-    ),
     "precision": ("float32", "float64", "bfloat16"),
     "protocol": ("cv10x10", "train-cv10", "holdout", "split", "scaffold"),
-    "question": ("io", "wl", "layer", "fleet", "scale", "order", "rivals", "serve"),
     "readout": ("sum", "mean", "max"),
-    "settings": ("paper", "closest", "rgcn"),
-    "table": (
-        "graph-datasets",
-        "node-datasets",
-        "graphs",
-        "nodes",
-        "nodes-repeated",
-        "develop",
-        "beyond",
-    ),
     "unknown": ("zero", "error"),
 }
 
 
-def words(what: str) -> Callable[[str], list[str]]:
+def names(option: str) -> Sequence[str]:
+    """Return the values that an option takes, or nothing where they cannot be listed."""
+    match option:
+        case "model":
+            return tuple(MODELS)
+        case "conv":
+            return tuple(LAYERS)
+        case "dataset":
+            return tuple(_stored("io/datasets/registry.toml")["sets"])
+        case "settings":
+            stored = _stored("studies/settings.toml")
+            return tuple(row for row in stored if row != "search")
+        case "table":
+            return tuple(_stored("studies/tables.toml")["tables"])
+    return _VALUES.get(option, ())
+
+
+def words(option: str) -> Callable[[str], list[str]]:
     """Return what completes the value of an option."""
-    return lambda incomplete: _starting(incomplete, WORDS[what])
-
-
-def data_sets(incomplete: str) -> list[str]:
-    """Complete the name of a data set."""
-    return _starting(incomplete, _registered())
+    return lambda incomplete: _starting(incomplete, names(option))
 
 
 def sources(incomplete: str) -> list[str]:
-    """Complete a data set's name or a path; nothing where only paths fit, since shells know better how to go into folders."""
-    named = data_sets(incomplete)
+    """Complete a data set's name or a path.
+
+    Nothing is offered where only paths fit: shells know better how to go into folders.
+    """
+    named = _starting(incomplete, names("dataset"))
     if not named or "/" in incomplete:
         return []
-    return named + sorted(
-        entry.name for entry in _here() if entry.name.startswith(incomplete or "\0")
-    )
+    return named + sorted(_starting(incomplete, _files_here()) if incomplete else [])
 
 
 def several(complete: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
@@ -91,22 +74,18 @@ def several(complete: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
     return last
 
 
-def _starting(incomplete: str, choices: tuple[str, ...]) -> list[str]:
+def _starting(incomplete: str, choices: Iterable[str]) -> list[str]:
     return [choice for choice in choices if choice.startswith(incomplete)]
 
 
 @cache
-def _registered() -> tuple[str, ...]:
-    """Return the names of the registered sets; read from the file itself, as the room of data sets imports torch."""
-    return tuple(
-        tomllib.loads(
-            files("edgnn").joinpath("io/datasets/registry.toml").read_text(encoding="utf-8")
-        )["sets"]
-    )
+def _stored(path: str) -> dict[str, Any]:
+    """Return a data file of the package; read directly, as the package around it imports torch."""
+    return tomllib.loads(files("edgnn").joinpath(path).read_text(encoding="utf-8"))
 
 
-def _here() -> list[Path]:
+def _files_here() -> list[str]:
     try:
-        return list(Path().iterdir())
+        return [entry.name for entry in Path().iterdir()]
     except OSError:
         return []

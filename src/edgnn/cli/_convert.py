@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from edgnn._paths import LABELS, PROGRAM, check_run
-from edgnn.cli._datasets import DataDir, Json, Options, parse_options
+from edgnn._paths import check_file_to_write, check_run, holds_export
+from edgnn._words import counted
 from edgnn.cli._memory import MemoryOption, ceiling
-from edgnn.cli._source import (
-    Source,
+from edgnn.cli._options import (
+    DataDir,
+    Json,
+    Options,
     SourceArgument,
     TargetFile,
     TargetOption,
     TaskOption,
-    check_place,
-    check_told,
+    parse_assignments,
+    print_json,
 )
+from edgnn.cli._source import Source, check_files
+from edgnn.cli._trained import load_new, open_trained, select_items
 from edgnn.errors import EdgnnError
 
 if TYPE_CHECKING:
     from edgnn.io.datasets import Dataset
+
+_WITH_TARGETS = ("arrays", "tables", "tu")
 
 
 def convert(
@@ -47,7 +52,8 @@ def convert(
         typer.Option(
             "--for",
             metavar="RUN",
-            help="Write the JSON that predict.py reads beside the model exported from this run folder.",
+            help="Write the JSON that predict.py reads beside the model exported from this run "
+            "folder.",
         ),
     ] = None,
     memory: MemoryOption = None,
@@ -55,85 +61,84 @@ def convert(
     data_dir: DataDir = None,
     as_json: Json = False,
 ) -> None:
-    """Read data in any format and write it in another, such as a folder of arrays that may be larger than memory."""
-    options = parse_options(option)
-    check_told(source, {"options": options, "target_file": target_file})
-    if run is not None:
-        if to or task or target or target_file:
-            raise EdgnnError(
-                "--for writes what there is to predict, as JSON: leave --format, --task, --target, --target-file out"
+    """Read data in any format and write it in another.
+
+    A folder of arrays (big.graphs) may be larger than memory.
+    """
+    options = parse_assignments(option)
+    check_files(source, options, target_file)
+    with ceiling(memory, source):
+        if run is None:
+            origin = Source.of(
+                source,
+                {"task": task, "target": target, "target_file": target_file, "options": options},
+                data_dir,
             )
-        with ceiling(memory, source):
-            _write_for(run, source, out, options, data_dir, as_json)
-        return
+            written, line = _convert(origin, out, to)
+        elif to or task or target or target_file:
+            raise EdgnnError(
+                "--for writes what there is to predict, as JSON: "
+                "leave --format, --task, --target, --target-file out"
+            )
+        else:
+            written, line = _convert_for(run, source, out, options, data_dir)
+    if as_json:
+        print_json(written, indent=None)
+    else:
+        typer.echo(line)
+
+
+def _convert(source: Source, out: Path, to: str | None) -> tuple[dict[str, str], str]:
+    """Write the data; return what was written, for JSON and as a line."""
     from edgnn.io import format_to_write, write
 
     kind = format_to_write(out, to)
-    told = {
-        "task": task,
-        "target": target,
-        "target_file": None if target_file is None else str(target_file),
-        "options": options,
-    }
-    with ceiling(memory, source):
-        data = Source.of(source, told, data_dir).read()
-        if kind == "node-link" and len(data.graphs) > 1:
-            raise EdgnnError(
-                f"node-link JSON holds a single graph, not {len(data.graphs):,}: write a folder of arrays (x.graphs) or of tables "
-                "(--format tables), or for predict.py of an exported model, add --for RUN"
-            )
-        write(data.graphs, out, format=kind, **_targets(data, kind))
-    typer.echo(
-        json.dumps({"written": str(out), "format": kind}, ensure_ascii=False)
-        if as_json
-        else f"{out}: {data.graphs!r}"
-    )
-
-
-def _write_for(
-    run: Path, source: str, out: Path, options: dict[str, Any], data_dir: Path | None, as_json: bool
-) -> None:
-    """Write data as the script of an exported model reads it."""
-    _check_for(run)
-    check_place(out, "OUT")
-    from edgnn.cli._predict import items_asked, load_new
-    from edgnn.models import load_estimator, write_inputs
-    from edgnn.training import RunFolder
-
-    estimator = load_estimator(run)
-    items = items_asked(
-        load_new(source, RunFolder.open(run).config, options, data_dir), estimator._level, None
-    )
-    write_inputs(estimator, items, out)
-    count = f"{len(items):,} {estimator._level}{'s' * (len(items) != 1)}"
-    told = {"written": str(out), "format": "predict.py", "run": str(run)}
-    typer.echo(
-        json.dumps(told, ensure_ascii=False)
-        if as_json
-        else f"{out}: {count} for predict.py of the model from {run}"
-    )
-
-
-def _check_for(run: Path) -> None:
-    if (run / LABELS).exists() and (run / PROGRAM).exists():
+    data = source.read()
+    if kind == "node-link" and len(data.graphs) > 1:
         raise EdgnnError(
-            f"--for {run} is an exported model, which does not say how data is read: name the run that it is from"
+            f"node-link JSON holds a single graph, not {len(data.graphs):,}: write a folder of "
+            "arrays (x.graphs) or of tables (--format tables), or for predict.py of an exported "
+            "model, add --for RUN"
+        )
+    write(data.graphs, out, format=kind, **_targets(data, kind))
+    return {"written": str(out), "format": kind}, f"{out}: {data.graphs!r}"
+
+
+def _convert_for(
+    run: Path, source: str, out: Path, options: dict[str, Any], data_dir: Path | None
+) -> tuple[dict[str, str], str]:
+    """Write data as the script of an exported model reads it."""
+    if holds_export(run):
+        raise EdgnnError(
+            f"--for {run} is an exported model, which does not say how data is read: "
+            "name the run that it is from"
         )
     check_run(run)
+    check_file_to_write(out, "OUT")
+    from edgnn.models import write_inputs
+
+    trained = open_trained(run, "cpu")
+    data = load_new(source, trained.config, options, data_dir)
+    items = select_items(data, trained.level, None)
+    write_inputs(trained.estimator, items, out)
+    count = counted(len(items), trained.level)
+    document = {"written": str(out), "format": "predict.py", "run": str(run)}
+    return document, f"{out}: {count} for predict.py of the model from {run}"
 
 
 def _targets(data: Dataset, kind: str) -> dict[str, Any]:
-    """Return the targets as the format takes them: classes by name, but by number where only numbers can be."""
+    """Return the targets as the format takes them: classes by name, in TU folders by number."""
     import numpy as np
 
     if data.targets is None:
         return {}
-    if kind not in ("arrays", "tables", "tu") or (data.level == "node" and kind != "arrays"):
+    if kind not in _WITH_TARGETS or (data.level == "node" and kind != "arrays"):
         warnings.warn(
             f"the format {kind!r} holds no targets of {data.level}s, so they are left out",
             stacklevel=2,
         )
         return {}
-    names = np.array(data.class_names, object)
-    values = names[data.targets] if data.class_names and kind != "tu" else data.targets
-    return {"targets": values} if data.nodes is None else {"targets": values, "nodes": data.nodes}
+    targets = data.targets
+    if data.class_names and kind != "tu":
+        targets = np.array(data.class_names, object)[targets]
+    return {"targets": targets} | ({} if data.nodes is None else {"nodes": data.nodes})

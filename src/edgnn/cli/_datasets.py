@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from edgnn.cli._complete import sources
-from edgnn.errors import EdgnnError
+from edgnn.cli._options import (
+    DataDir,
+    Json,
+    Options,
+    SourceArgument,
+    console,
+    parse_assignments,
+    print_json,
+)
+from edgnn.cli._source import Source, check_files
+from edgnn.cli._usage import Commands
 
 if TYPE_CHECKING:
-    from edgnn.io.datasets import Dataset
+    from edgnn.io.datasets import Dataset, Statistic
 
-DataDir = Annotated[
-    Path | None,
-    typer.Option("--data-dir", help="Look here first; laid out as TUDataset/NAME and rdf/NAME."),
-]
-Options = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--option",
-        "-o",
-        metavar="NAME=VALUE",
-        help="An option of the file's reader, such as source=from; repeatable.",
-    ),
-]
 _LABELED: tuple[Literal["node", "edge"], ...] = ("node", "edge")
 _MOST_LABELS = 10
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
 datasets_app = typer.Typer(
+    cls=Commands,
     help="List the named data sets, or show one.",
     invoke_without_command=True,
     no_args_is_help=False,
@@ -45,7 +38,8 @@ def list_sets(context: typer.Context, data_dir: DataDir = None, as_json: Json = 
     if context.invoked_subcommand is not None:
         if as_json or data_dir is not None:
             raise typer.BadParameter(
-                f"put options behind the command: edgnn datasets {context.invoked_subcommand} NAME --json"
+                "put options behind the command: "
+                f"edgnn datasets {context.invoked_subcommand} NAME --json"
             )
         return
     from edgnn.io import datasets
@@ -65,8 +59,12 @@ def list_sets(context: typer.Context, data_dir: DataDir = None, as_json: Json = 
             }
         )
     if as_json:
-        typer.echo(json.dumps(rows, indent=2))
-        return
+        print_json(rows)
+    else:
+        _print_list(rows)
+
+
+def _print_list(rows: list[dict[str, Any]]) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
@@ -74,128 +72,98 @@ def list_sets(context: typer.Context, data_dir: DataDir = None, as_json: Json = 
         table.add_column(title, overflow="fold")
     for row in rows:
         table.add_row(row["name"], row["task"], row["from"], row["description"])
-    _console().print(table)
-    _console().print(
-        "\nEvery other TU set is loaded by its name too. [bold]edgnn datasets show NAME[/] tells what is in one."
+    screen = console()
+    screen.print(table)
+    screen.print(
+        "\nEvery other TU set is loaded by its name too. "
+        "[bold]edgnn datasets show NAME[/] prints what is in one."
     )
 
 
 @datasets_app.command("show")
 def show(
-    name: Annotated[
-        str,
-        typer.Argument(
-            autocompletion=sources,
-            help="A set's name, or a file or folder in any format edgnn reads.",
-        ),
-    ],
+    name: SourceArgument,
     option: Options = None,
     data_dir: DataDir = None,
     as_json: Json = False,
 ) -> None:
     """Load a data set and print its statistics beside the paper's."""
-    from edgnn.cli._source import Source, check_told
-
-    options = parse_options(option)
-    check_told(name, {"options": options})
+    options = parse_assignments(option)
+    check_files(name, options)
     from edgnn.io.datasets import load_dataset, summary
 
     data = load_dataset(name, data_dir=data_dir, **options)
     if as_json:
-        typer.echo(json.dumps(summary(data), indent=2, ensure_ascii=False))
+        print_json(summary(data))
     else:
         _print(data, Source(name, options=options).columns())
 
 
 def _print(data: Dataset, columns: list[str]) -> None:
     from rich.markup import escape
+
+    from edgnn.io.datasets import class_counts, label_counts, stored_both_ways
+
+    screen = console()
+    screen.print(f"[bold]{escape(data.name)}[/]  {escape(data.description)}".rstrip() + "\n")
+    screen.print(_statistics(data))
+    if data.paper_note:
+        screen.print(f"* {escape(data.paper_note)}")
+    counts = [f"{escape(name)}: {count}" for name, count in class_counts(data).items()]
+    if counts:
+        screen.print(f"\nClasses   {', '.join(counts)}")
+    if data.level == "graph" and stored_both_ways(data.graphs):
+        screen.print("Edges     each is stored both ways; the table counts it once")
+    for element in _LABELED:
+        _print_labels(screen, element, label_counts(data.graphs, element))
+    for line in columns:
+        screen.print(f"Columns   {escape(line.removeprefix('columns '))}", soft_wrap=True)
+    screen.print(f"Source    {escape(data.source)}")
+    if data.citation:
+        screen.print(f"Cite      {escape(data.citation)}")
+
+
+def _statistics(data: Dataset) -> Any:
+    """Return a table of the numbers of a data set, with the paper's below them."""
     from rich.table import Table
 
-    from edgnn.io.datasets import class_counts, label_counts, statistics, stored_both_ways
+    from edgnn.io.datasets import statistics
 
-    console = _console()
     rows = statistics(data)
-    console.print(f"[bold]{escape(data.name)}[/]  {escape(data.description)}".rstrip() + "\n")
     table = Table(box=None, pad_edge=False)
     table.add_column("")
     for row in rows:
         table.add_column(row.title, justify="right", no_wrap=True)
-    bare = {f"{of}_labels" for of in _LABELED if getattr(data.graphs, f"{of}_vocabulary").constant}
-    table.add_row("here", *("none" if row.key in bare else _number(row.value) for row in rows))
+    unlabeled = {
+        f"{element}_labels"
+        for element in _LABELED
+        if getattr(data.graphs, f"{element}_vocabulary").constant
+    }
+    table.add_row("here", *("none" if row.key in unlabeled else _number(row.value) for row in rows))
     if data.paper:
-        table.add_row(
-            "paper",
-            *(
-                ""
-                if row.paper is None
-                else f"[yellow]{row.paper:,}*[/]"
-                if row.differs
-                else f"{row.paper:,}"
-                for row in rows
-            ),
-        )
-    console.print(table)
-    if data.paper_note:
-        console.print(f"* {escape(data.paper_note)}")
-    counts = class_counts(data)
-    if counts:
-        console.print(
-            "\nClasses   " + ", ".join(f"{escape(name)}: {count}" for name, count in counts.items())
-        )
-    if data.level == "graph" and stored_both_ways(data.graphs):
-        console.print("Edges     each is stored both ways; the table counts it once")
-    for of in _LABELED:
-        _print_labels(console, of, label_counts(data.graphs, of))
-    for line in columns:
-        console.print(f"Columns   {escape(line.removeprefix('columns '))}", soft_wrap=True)
-    console.print(f"Source    {escape(data.source)}")
-    if data.citation:
-        console.print(f"Cite      {escape(data.citation)}")
+        table.add_row("paper", *(_of_paper(row) for row in rows))
+    return table
 
 
-def _print_labels(console: Any, of: str, counts: list[tuple[Any, int]]) -> None:
-    """Print the most frequent labels, each as an option of a reader would have it."""
-    from rich.markup import escape
-
-    if not counts:
-        return
-    console.print(f"{of.capitalize()} labels, by how many {of}s have them")
-    width = len(f"{counts[0][1]:,}")
-    for label, count in counts[:_MOST_LABELS]:
-        console.print(f"    {count:>{width},}  {escape(str(label))}", soft_wrap=True)
-    if len(counts) > _MOST_LABELS:
-        console.print(f"    and {len(counts) - _MOST_LABELS:,} more")
-
-
-def parse_options(options: list[str] | None) -> dict[str, Any]:
-    """Turn ``name=value`` words into keyword arguments: numbers, true, false and none by meaning, ``a,b`` as a list, else text."""
-    parsed: dict[str, Any] = {}
-    for word in options or []:
-        name, equals, value = word.partition("=")
-        if not equals or not name.isidentifier():
-            raise EdgnnError(f"--option takes NAME=VALUE, such as source=from, not {word!r}")
-        plain = {"true": True, "false": False, "none": None}
-        parsed[name] = (
-            plain[value.lower()]
-            if value.lower() in plain
-            else int(value)
-            if value.isdecimal()
-            else value
-        )
-        if isinstance(parsed[name], str) and "," in value and len(value) > 1:
-            parsed[name] = value.split(",")
-    return parsed
+def _of_paper(row: Statistic) -> str:
+    if row.paper is None:
+        return ""
+    return f"[yellow]{row.paper:,}*[/]" if row.differs else f"{row.paper:,}"
 
 
 def _number(value: int | float) -> str:
     return f"{value:,.2f}" if isinstance(value, float) else f"{value:,}"
 
 
-def _console() -> Any:
-    from rich.console import Console
+def _print_labels(screen: Any, element: str, counts: list[tuple[Any, int]]) -> None:
+    """Print the most frequent labels, each as an option of a reader would have it."""
+    from rich.markup import escape
 
-    class Piped(Console):
-        def on_broken_pipe(self) -> None:
-            raise BrokenPipeError  # for the application to handle; rich would exit with 1
-
-    return Piped(highlight=False)
+    if not counts:
+        return
+    screen.print(f"{element.capitalize()} labels, by how many {element}s have them")
+    width = len(f"{counts[0][1]:,}")
+    for label, count in counts[:_MOST_LABELS]:
+        screen.print(f"    {count:>{width},}  {escape(str(label))}", soft_wrap=True)
+    if len(counts) > _MOST_LABELS:
+        screen.print(f"    and {len(counts) - _MOST_LABELS:,} more")

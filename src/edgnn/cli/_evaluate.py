@@ -1,41 +1,50 @@
-"""``edgnn evaluate``: how good a model is on a data set, by a protocol, beside the majority and the paper."""
+"""``edgnn evaluate``: a model's scores on a data set by a protocol, beside majority and paper."""
 
 from __future__ import annotations
 
 import json
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from edgnn._paths import check_file_to_write
+from edgnn._words import counted
 from edgnn.cli._choices import (
-    Config,
-    SettingsRow,
     make_estimator,
     read_config,
     recipe_of,
-    told_options,
+    used_options,
     validation_of,
 )
-from edgnn.cli._complete import words
-from edgnn.cli._datasets import DataDir, Json, Options, parse_options
-from edgnn.cli._interrupt import softly_interrupted
+from edgnn.cli._complete import names, words
 from edgnn.cli._memory import MemoryOption, ceiling
-from edgnn.cli._parameters import Device, Seed, ValidationShare, takes_parameters, value_of
-from edgnn.cli._progress import Progress
-from edgnn.cli._show import introduction, print_evaluation
-from edgnn.cli._source import (
+from edgnn.cli._options import (
+    Config,
+    DataDir,
+    Json,
+    Options,
+    Quiet,
     Regression,
-    Source,
+    Seed,
+    SettingsRow,
     SourceArgument,
     TargetFile,
     TargetOption,
     TaskOption,
-    check_place,
-    check_told,
+    TrainingDevice,
+    ValidationFraction,
+    parse_assignments,
+    parse_value,
+    print_json,
 )
-from edgnn.cli._threads import use_few_threads
+from edgnn.cli._parameters import takes_parameters
+from edgnn.cli._process import softly_interrupted, use_few_threads
+from edgnn.cli._progress import Progress
+from edgnn.cli._show import introduction, print_evaluation
+from edgnn.cli._source import Source, check_files
 from edgnn.errors import EdgnnError
 
 if TYPE_CHECKING:
@@ -44,20 +53,11 @@ if TYPE_CHECKING:
     from edgnn.studies import Published, Recipe
 
 _OPTIONS = (
-    "task",
-    "target",
-    "target_file",
-    "regression",
-    "options",
-    "settings",
-    "validation",
-    "test",
-    "seed",
-    "protocol",
-    "runs",
-    "model",
-    "metric",
+    *("task", "target", "target_file", "regression", "options", "settings"),
+    *("validation", "test", "seed", "protocol", "runs", "model", "metric"),
 )
+#: Models that are edGNN with another layer, so that its settings are theirs.
+_VARIANTS = ("gnn", "joint")
 
 
 @takes_parameters("conv")
@@ -69,7 +69,8 @@ def evaluate(
         typer.Option(
             "--protocol",
             autocompletion=words("protocol"),
-            help="cv10x10 (or any cvKxR), holdout, split or scaffold; default: as the settings or data say.",
+            help="cv10x10 (or any cvKxR), holdout, split or scaffold; default: as the settings or "
+            "data say.",
         ),
     ] = None,
     model: Annotated[
@@ -78,8 +79,7 @@ def evaluate(
             "--model",
             metavar="NAME",
             autocompletion=words("model"),
-            help="edgnn (the default), gnn, joint; ridge, blend (no epochs; small data); or a rival: majority, csm, wlsp, rgcn, "
-            "wl-rdf, rdf2vec, wl-subtree, gin.",
+            help=f"One of {', '.join(names('model'))}; default edgnn.",
         ),
     ] = None,
     metric: Annotated[
@@ -88,7 +88,7 @@ def evaluate(
             "--metric",
             metavar="NAME",
             autocompletion=words("metric"),
-            help="accuracy, balanced_accuracy, roc_auc, pr_auc, f1, rmse, mae, r2; repeatable.",
+            help=f"{', '.join(names('metric'))}; repeatable.",
         ),
     ] = None,
     runs: Annotated[
@@ -97,7 +97,7 @@ def evaluate(
             "--runs",
             min=1,
             metavar="N",
-            help="How many runs; default: as the protocol says, or 10.",
+            help="Number of runs; default: as the protocol says, or 10.",
         ),
     ] = None,
     settings: SettingsRow = None,
@@ -110,19 +110,19 @@ def evaluate(
     target: TargetOption = None,
     target_file: TargetFile = None,
     regression: Regression = None,
-    validation: ValidationShare = None,
+    validation: ValidationFraction = None,
     test: Annotated[
         str | None,
         typer.Option(
             "--test",
-            metavar="SHARE",
-            help="Share of the test part of holdout and scaffold; default 0.1.",
+            metavar="FRACTION",
+            help="Test set of holdout and scaffold as a fraction; default 0.1.",
         ),
     ] = None,
     seed: Seed = None,
-    device: Device = None,
+    device: TrainingDevice = None,
     memory: MemoryOption = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+    quiet: Quiet = False,
     option: Options = None,
     data_dir: DataDir = None,
     as_json: Json = False,
@@ -130,14 +130,12 @@ def evaluate(
     parameters: dict[str, Any],
 ) -> None:
     """Evaluate a model by a protocol: the same splits for every model."""
-    check_place(out, "--out")
-    check_place(report, "--report")
-    check_told(source, {"options": parse_options(option), "target_file": target_file})
-    from edgnn.studies import default_protocol, is_of_paper, paper_row, published_accuracy
-
+    check_file_to_write(out, "--out")
+    check_file_to_write(report, "--report")
+    check_files(source, parse_assignments(option), target_file)
     with ceiling(memory, source):
-        own, in_file = read_config(config, _OPTIONS)
-        options = own | told_options(
+        in_file, parameters_in_file = read_config(config, _OPTIONS)
+        options = in_file | used_options(
             task=task,
             target=target,
             target_file=target_file,
@@ -152,70 +150,109 @@ def evaluate(
             model=model,
             metric=metric or None,
         )
-        origin = Source.of(source, options, data_dir)
-        data = origin.load()
-        row = recipe_of(_settings_row(options), data)
-        model = str(options.get("model") or ("edgnn" if row is None else row.model)).lower()
-        if row is not None and row.model != ("edgnn" if model in ("gnn", "joint") else model):
-            raise EdgnnError(
-                f"the settings {row.row!r} are those of {row.model}, not of {model}: leave out one of the two"
+        on_device = {} if device is None else {"device": device}
+        chosen = parameters_in_file | parameters | on_device
+        plan = _Plan.of(Source.of(source, options, data_dir), options, chosen)
+        if not as_json and not quiet:
+            introduction(plan.data, plan.estimator, *plan.source.columns(), plan.line)
+        outcome = _run(plan, quiet)
+        about = plan.about(context.meta["command"], outcome)
+        if out is not None:
+            _write_json(out, about, outcome)
+        if report is not None:
+            _write_report(report, about, outcome)
+        if outcome.stopped is not None:
+            after = f"epoch {outcome.stopped}"
+            typer.echo(f"edgnn: interrupted after {after}, results so far:", err=True)
+        if as_json:
+            print_json(_summary(about, outcome))
+        else:
+            written = [path for path in (out, report) if path is not None]
+            print_evaluation(
+                outcome.evaluation, outcome.paper, outcome.seconds, written, plan.source.target
             )
-        if "conv" in in_file | parameters:
+        if outcome.stopped is not None:
+            raise typer.Exit(130)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What is evaluated on what: all that is decided before the first model is trained."""
+
+    source: Source
+    data: Dataset
+    options: dict[str, Any]
+    settings: str | None
+    model: str
+    estimator: Any
+    protocol: str
+    splits: list[Split]
+
+    @classmethod
+    def of(cls, source: Source, options: dict[str, Any], parameters: dict[str, Any]) -> _Plan:
+        from edgnn.studies import default_protocol
+
+        if "conv" in parameters:
             raise EdgnnError("conv is what --model chooses here: --model gnn, joint, rgcn or gin")
-        chosen = in_file | parameters | ({} if device is None else {"device": device})
-        name = options.get("protocol") or default_protocol(
-            data, None if row is None else row.protocol
-        )
-        splits = _splits(data, name, options, row)
+        data = source.load()
+        row = recipe_of(_settings_row(options), data)
+        model = _model(options, row)
+        protocol = options.get("protocol")
+        if protocol is None:
+            protocol = default_protocol(data, None if row is None else row.protocol)
+        splits = _splits(data, protocol, options, row)
         estimator = make_estimator(
             data,
-            ({} if row is None else row.estimator) | chosen,
+            ({} if row is None else row.estimator) | parameters,
             model=model,
             validation=validation_of(options.get("validation"), row),
             seed=options.get("seed", 0),
         )
-        if not as_json and not quiet:
-            introduction(
-                data,
-                estimator,
-                *origin.columns(),
-                _plan(name, splits, None if row is None else row.row),
-            )
-        evaluation, seconds, history, stopped = _run(estimator, data, splits, options, quiet)
-        comparable = evaluation.metrics[0] == "accuracy" and is_of_paper(data, name, splits)
-        beside = paper_row(model)
-        paper = published_accuracy(data.name, beside) if comparable and beside is not None else None
+        settings = None if row is None else row.row
+        return cls(source, data, options, settings, model, estimator, protocol, splits)
+
+    @property
+    def line(self) -> str:
+        """The protocol, in a line."""
+        from edgnn.studies import protocol_title
+
+        title = protocol_title(self.protocol, self.splits)
+        settings = "" if self.settings is None else f", settings {self.settings!r}"
+        return f"{title}: {counted(len(self.splits), 'model')}{settings}"
+
+    def about(self, command: str, outcome: _Outcome) -> dict[str, Any]:
+        """Return how the results came about, as pages and JSON have it."""
         about = {
-            "command": context.meta["command"],
-            "data": data.name,
-            "protocol": name,
-            "model": model,
-            "settings": None if row is None else row.row,
-            "seed": options.get("seed", 0),
-            **({} if stopped is None else {"interrupted after epoch": stopped}),
+            "command": command,
+            "data": self.data.name,
+            "protocol": self.protocol,
+            "model": self.model,
+            "settings": self.settings,
+            "seed": self.options.get("seed", 0),
         }
-        if out is not None:
-            _write_json(out, about, evaluation, paper, seconds)
-        if report is not None:
-            _write_report(report, data, about, evaluation, paper, seconds, history)
-        if stopped is not None:
-            typer.echo(f"edgnn: interrupted after epoch {stopped}, results so far:", err=True)
-        if as_json:
-            typer.echo(
-                json.dumps(
-                    _summary(about, evaluation, paper, seconds), indent=2, ensure_ascii=False
-                )
-            )
-        else:
-            print_evaluation(
-                evaluation,
-                paper,
-                seconds,
-                [path for path in (out, report) if path is not None],
-                origin.target,
-            )
-        if stopped is not None:
-            raise typer.Exit(130)
+        if outcome.stopped is not None:
+            about["interrupted after epoch"] = outcome.stopped
+        return about
+
+
+def _settings_row(options: dict[str, Any]) -> str | None:
+    """Return the stored settings that were asked for, else those that have the model's name."""
+    model = str(options.get("model", "")).lower()
+    if "settings" not in options and model in names("settings"):
+        return model
+    return options.get("settings")
+
+
+def _model(options: dict[str, Any], row: Recipe | None) -> str:
+    """Return the model that was asked for, else that of the settings."""
+    of_settings = "edgnn" if row is None else row.model
+    model = str(options.get("model") or of_settings).lower()
+    if row is not None and row.model != ("edgnn" if model in _VARIANTS else model):
+        raise EdgnnError(
+            f"the settings {row.row!r} are those of {row.model}, not of {model}: "
+            "leave out one of the two"
+        )
+    return model
 
 
 def _splits(
@@ -223,12 +260,12 @@ def _splits(
 ) -> list[Split]:
     from edgnn.studies import protocol_splits
 
-    test = value_of(options.get("test", 0.1))
+    test = parse_value(options.get("test", 0.1))
     if not isinstance(test, float):
-        raise EdgnnError(f"test={options['test']!r}: choose a share between 0 and 1")
+        raise EdgnnError(f"test={options['test']!r}: choose a fraction between 0 and 1")
     validation = validation_of(options.get("validation"), row)
     if isinstance(validation, str) and protocol != "split" and "validation" not in options:
-        validation = validation_of(None, None)
+        validation = validation_of(None, None)  # the settings' own is for the published split
     return protocol_splits(
         data,
         protocol,
@@ -239,42 +276,32 @@ def _splits(
     )
 
 
-def _settings_row(options: dict[str, Any]) -> str | None:
-    """Return the stored settings that were asked for, else those that bear the model's name."""
-    from edgnn.studies import rows
+@dataclass
+class _Outcome:
+    """What an evaluation came to; ``stopped`` is the epoch at which Ctrl-C ended it."""
 
-    told: str | None = options.get("settings")
-    model = str(options.get("model", "")).lower()
-    return model if told is None and model in rows() else told
-
-
-def _plan(protocol: str, splits: list[Split], settings: str | None) -> str:
-    from edgnn.studies import protocol_title
-
-    how = "" if settings is None else f", settings {settings!r}"
-    return f"{protocol_title(protocol, splits)}: {len(splits)} model{'s' * (len(splits) != 1)}{how}"
+    evaluation: Evaluation
+    seconds: float
+    paper: Published | None
+    stopped: int | None
+    history: list[dict[str, Any]] = field(default_factory=list)
 
 
-def _run(
-    estimator: Any, data: Dataset, splits: list[Split], options: dict[str, Any], quiet: bool
-) -> tuple[Evaluation, float, list[dict[str, Any]], int | None]:
-    """Train and judge; return how long it took, the losses, and the epoch at which Ctrl-C ended it, if it did."""
+def _run(plan: _Plan, quiet: bool) -> _Outcome:
+    """Train and evaluate the models of all splits."""
     from edgnn.evaluation import evaluate
     from edgnn.models import told_memory
     from edgnn.studies import items_of
 
+    estimator, splits = plan.estimator, plan.splits
     epochs = getattr(estimator, "max_epochs", None)
-    progress = Progress(
-        epochs or len(splits), "training", "split" if epochs is None else "epoch", quiet=quiet
-    )
-    if epochs is not None:
-        use_few_threads(estimator, data, len(splits))
-    elif (
-        getattr(estimator, "backend", None) == "grakel"
-        and not quiet
-        and hasattr(estimator, "verbose")
-    ):
-        estimator.set_params(verbose=1)  # GraKeL's matrix takes minutes before the first split
+    if epochs is None:
+        progress = Progress(len(splits), "split", quiet=quiet)
+        if getattr(estimator, "backend", None) == "grakel" and not quiet:
+            estimator.set_params(verbose=1)  # its matrix takes minutes before the first split
+    else:
+        progress = Progress(epochs, quiet=quiet)
+        use_few_threads(estimator, plan.data, len(splits))
     history: list[dict[str, Any]] = []
     stopped = None
 
@@ -284,89 +311,77 @@ def _run(
             progress.step(now.done)
             return False
         progress.epoch(now.epoch)
-        history.append(
-            {
-                "epoch": now.done,
-                "train_loss": now.epoch.train_loss,
-                "valid_loss": now.epoch.valid_loss,
-            }
-        )
+        losses = {"train_loss": now.epoch.train_loss, "valid_loss": now.epoch.valid_loss}
+        history.append({"epoch": now.done} | losses)
         stopped = now.done if interrupt.asked else None
         return interrupt.asked
 
-    start = time.perf_counter()
+    begin = time.perf_counter()
     with softly_interrupted(when=epochs is not None) as interrupt, progress, told_memory():
         evaluation = evaluate(
             estimator,
-            items_of(data),
-            data.targets,
+            items_of(plan.data),
+            plan.data.targets,
             splits,
-            metrics=options.get("metric"),
-            class_names=data.class_names or None,
+            metrics=plan.options.get("metric"),
+            class_names=plan.data.class_names or None,
             on_progress=on_progress,
         )
-    return evaluation, time.perf_counter() - start, history, stopped
+    seconds = time.perf_counter() - begin
+    return _Outcome(evaluation, seconds, _paper(plan, evaluation), stopped, history)
 
 
-def _summary(
-    about: dict[str, Any], evaluation: Evaluation, paper: Published | None, seconds: float
-) -> dict[str, Any]:
-    """Return the results without what is said about single items; of several targets, those of each as well."""
+def _paper(plan: _Plan, evaluation: Evaluation) -> Published | None:
+    """Return the paper's figure, where it was found in the same way."""
+    from edgnn.studies import is_of_paper, paper_row, published_accuracy
+
+    row = paper_row(plan.model)
+    comparable = is_of_paper(plan.data, plan.protocol, plan.splits)
+    if row is None or not comparable or evaluation.metrics[0] != "accuracy":
+        return None
+    return published_accuracy(plan.data.name, row)
+
+
+def _summary(about: dict[str, Any], outcome: _Outcome) -> dict[str, Any]:
+    """Return the results without those of single items; of several targets, each one's as well."""
+    evaluation, paper = outcome.evaluation, outcome.paper
+    figure = None
+    if paper is not None:
+        figure = {"row": paper.row, "mean": paper.mean, "spread": paper.spread}
     document = evaluation.to_dict()
-    figure = (
-        None if paper is None else {"row": paper.row, "mean": paper.mean, "spread": paper.spread}
-    )
-    kept = {name: document[name] for name in ("task", "class_names", "metrics", "confusion")}
-    each = (
-        {"by_target": [one.to_dict()["metrics"] for one in evaluation.by_target]}
-        if evaluation.by_target
-        else {}
-    )
-    return (
-        about
-        | {"splits": len(evaluation.splits), "seconds": seconds, "paper": figure}
-        | kept
-        | each
-    )
+    summary = about | {
+        "splits": len(evaluation.splits),
+        "seconds": outcome.seconds,
+        "paper": figure,
+    }
+    summary |= {name: document[name] for name in ("task", "class_names", "metrics", "confusion")}
+    if evaluation.by_target:
+        summary["by_target"] = [one.to_dict()["metrics"] for one in evaluation.by_target]
+    return summary
 
 
-def _write_json(
-    out: Path,
-    about: dict[str, Any],
-    evaluation: Evaluation,
-    paper: Published | None,
-    seconds: float,
-) -> None:
+def _write_json(out: Path, about: dict[str, Any], outcome: _Outcome) -> None:
     from edgnn._files import atomic_file
     from edgnn.training import environment
 
-    document = _summary(about, evaluation, paper, seconds) | {
-        "environment": environment(),
-        "evaluation": evaluation.to_dict(),
-    }
+    document = _summary(about, outcome)
+    document |= {"environment": environment(), "evaluation": outcome.evaluation.to_dict()}
     with atomic_file(out) as stream:
         stream.write(json.dumps(document, indent=1, ensure_ascii=False).encode())
 
 
-def _write_report(
-    path: Path,
-    data: Dataset,
-    about: dict[str, Any],
-    evaluation: Evaluation,
-    paper: Published | None,
-    seconds: float,
-    history: list[dict[str, Any]],
-) -> None:
+def _write_report(path: Path, about: dict[str, Any], outcome: _Outcome) -> None:
     from edgnn.report import write_evaluation_report
     from edgnn.training import environment
 
+    evaluation, paper = outcome.evaluation, outcome.paper
     write_evaluation_report(
         path,
         evaluation,
-        title=f"{about['model']} on {data.name}",
+        title=f"{about['model']} on {about['data']}",
         paper=None if paper is None else (paper.mean, paper.spread),
         settings=about | {"parameters": evaluation.settings["parameters"]},
         environment=environment(),
-        seconds=seconds,
-        history=history,
+        seconds=outcome.seconds,
+        history=outcome.history,
     )

@@ -1,4 +1,4 @@
-"""``--memory``: a ceiling on what a command may take of the machine's memory; reaching it is one clear line."""
+"""``--memory``: a ceiling on the memory of a command; reaching it is one clear line."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _UNITS = {unit: power for power, unit in enumerate(("", "k", "m", "g", "t"))}
 _STATUS = Path("/proc/self/status")
 #: What is left to a command at least, beyond what the program itself takes.
 _LEAST_ROOM = 64 * 2**20
-_SHARE_FOR_STATES = 4
+_FRACTION_FOR_STATES = 4
 _NO_MEMORY = (
     "out of memory",
     "can't allocate memory",
@@ -43,19 +43,21 @@ _NO_MEMORY = (
 
 
 def parse_size(text: str) -> int:
-    """Return the bytes that a text such as ``2GiB``, ``500MB``, ``1.5g`` or ``100000000`` stands for."""
-    found = _SIZE.fullmatch(text)
+    """Return the bytes that ``2GiB``, ``500MB``, ``1.5g`` or ``100000000`` stand for."""
+    match = _SIZE.fullmatch(text)
     size = 0
-    if found is not None:
-        base = 1000 if found[2] and text.strip().lower().endswith("b") and not found[3] else 1024
-        size = int(float(found[1]) * base ** _UNITS[(found[2] or "").lower()])
+    if match is not None:
+        number, unit, binary = match.groups()
+        is_decimal = unit and not binary and text.strip().lower().endswith("b")
+        base = 1000 if is_decimal else 1024
+        size = int(float(number) * base ** _UNITS[(unit or "").lower()])
     if not 0 < size < 2**60:
         raise EdgnnError(f"--memory {text!r}: give a size such as 2GiB, 500MB or a number of bytes")
     return size
 
 
 @contextmanager
-def ceiling(told: str | None, *sources: str | Path | None) -> Iterator[None]:
+def ceiling(limit: str | None, *sources: str | Path | None) -> Iterator[None]:
     """Hold this process, and those that it starts, to a ceiling while the block lasts.
 
     What exceeds it fails at once, before the machine swaps; the error says so. Outputs of node
@@ -63,21 +65,21 @@ def ceiling(told: str | None, *sources: str | Path | None) -> Iterator[None]:
 
     Parameters
     ----------
-    told : str, optional
+    limit : str, optional
         The ceiling, as of :func:`parse_size`; without it nothing is done.
     *sources : path or str, optional
         Data: folders of arrays among it are mapped, and what is mapped is the system's to keep or
         drop.
     """
-    if told is None:
+    if limit is None:
         yield
         return
-    size = parse_size(told)
+    size = parse_size(limit)
     from edgnn.training import states_within
 
     with (
-        _limited(told, size, sum(map(mapped_bytes, sources))) as lift,
-        states_within(size // _SHARE_FOR_STATES),
+        _limited(limit, size, sum(map(mapped_bytes, sources))) as lift,
+        states_within(size // _FRACTION_FOR_STATES),
     ):
         try:
             yield
@@ -86,8 +88,9 @@ def ceiling(told: str | None, *sources: str | Path | None) -> Iterator[None]:
             if not _is_of_memory(error):
                 raise
             raise EdgnnError(
-                f"this needs more than --memory {told}; ways out: a higher --memory, a smaller batch size, hidden size or number "
-                "of members, or data as a folder of arrays (edgnn convert DATA big.graphs), which is mapped, not read"
+                f"this needs more than --memory {limit}; ways out: a higher --memory, a smaller "
+                "batch size, hidden size or number of members, or data as a folder of arrays "
+                "(edgnn convert DATA big.graphs), which is mapped, not read"
             ) from None
 
 
@@ -102,23 +105,24 @@ def mapped_bytes(source: str | Path | None) -> int:
 
 
 @contextmanager
-def _limited(told: str, size: int, mapped: int) -> Iterator[Callable[[], None]]:
-    """Limit the memory of the process; the limit before comes back afterwards, or when it is lifted."""
+def _limited(limit: str, size: int, mapped: int) -> Iterator[Callable[[], None]]:
+    """Limit the memory of the process until the end of the block, or until it is lifted."""
     if sys.platform != "linux":
         raise EdgnnError(
-            f"--memory {told}: only Linux holds a process to a ceiling; leave it out, or run it in a container"
+            f"--memory {limit}: only Linux holds a process to a ceiling; "
+            "leave it out, or run it in a container"
         )
     import resource
 
     import torch
 
-    torch.ones(
-        2**18
-    ).exp_()  # threads that are started later than this could not be told that there is no room for them
+    # torch starts its threads now: one that starts later and gets no memory cannot report it
+    torch.ones(2**18).exp_()
     reserved, used = _status("VmData"), _status("RssAnon")
     if size < used + _LEAST_ROOM:
         raise EdgnnError(
-            f"--memory {told}: the program itself takes {used / 2**20:.0f} MiB; give at least {(used + _LEAST_ROOM) / 2**20:.0f}MiB"
+            f"--memory {limit}: the program itself takes {used / 2**20:.0f} MiB; "
+            f"give at least {(used + _LEAST_ROOM) / 2**20:.0f}MiB"
         )
     before = resource.getrlimit(resource.RLIMIT_DATA)
     wanted = size + max(0, reserved - used) + mapped
@@ -136,17 +140,19 @@ def _limited(told: str, size: int, mapped: int) -> Iterator[Callable[[], None]]:
 
 
 def _status(field: str) -> int:
-    """Return what Linux says about this process, in bytes."""
-    found = re.search(rf"^{field}:\s+(\d+) kB$", _STATUS.read_text(), re.MULTILINE)
-    return 0 if found is None else int(found[1]) * 1024
+    """Return a figure of this process as Linux reports it, in bytes."""
+    match = re.search(rf"^{field}:\s+(\d+) kB$", _STATUS.read_text(), re.MULTILINE)
+    return 0 if match is None else int(match[1]) * 1024
 
 
 def _is_of_memory(error: BaseException) -> bool:
-    if isinstance(error, MemoryError) or (
-        isinstance(error, OSError) and error.errno == errno.ENOMEM
-    ):
+    """Return whether memory of this machine ran out; a device has memory of its own."""
+    if isinstance(error, MemoryError):
         return True
-    said = str(error).lower()
-    return "cuda" not in said and any(
-        mark in said for mark in _NO_MEMORY
-    )  # a device has memory of its own
+    if isinstance(error, OSError) and error.errno == errno.ENOMEM:
+        return True
+    text = str(error).lower()
+    if "cuda" in text:
+        return False
+    # torch, numpy and Arrow raise general errors for it, which only their words tell apart
+    return getattr(error, "kind", None) == "memory" or any(mark in text for mark in _NO_MEMORY)

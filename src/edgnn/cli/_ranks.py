@@ -1,4 +1,4 @@
-"""One training by several processes that torchrun has started: rank 0 decides, writes and speaks, the others follow."""
+"""One training by several processes of torchrun: rank 0 decides, writes and prints."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from edgnn._system import cores
 from edgnn.errors import EdgnnError
 
 if TYPE_CHECKING:
@@ -28,14 +29,14 @@ def _of_several() -> bool:
 
 
 def be_silent() -> None:
-    """Leave it to rank 0 to tell what is wrong with the command line."""
+    """Leave it to rank 0 to report what is wrong with the command line."""
     if _of_several() and os.environ.get("RANK") != "0":
         sys.stderr = StringIO()
 
 
 @contextmanager
 def joined() -> Iterator[Group | None]:
-    """Join the ranks that torchrun has started; ``None`` where it has started none but this, or did not start it at all."""
+    """Join the ranks that torchrun has started; ``None`` where this process is alone."""
     if not _of_several():
         yield None
         return
@@ -56,7 +57,7 @@ def joined() -> Iterator[Group | None]:
     except EdgnnError as error:
         if first or _concerns_one_rank(error):
             raise
-        raise typer.Exit(2) from None  # rank 0 tells
+        raise typer.Exit(2) from None  # rank 0 reports it
     except KeyboardInterrupt:
         if first:
             raise
@@ -64,7 +65,7 @@ def joined() -> Iterator[Group | None]:
 
 
 def _be_quiet() -> None:
-    """Leave Ctrl-C and warnings to rank 0; what concerns this rank alone is told from now on."""
+    """Leave Ctrl-C and warnings to rank 0; errors of this rank alone are printed from now on."""
     sys.stderr = sys.__stderr__
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -72,28 +73,26 @@ def _be_quiet() -> None:
 
 
 def _share_cores() -> None:
-    """Use as many threads as there are cores for each rank of this machine; torchrun would have it be one."""
+    """Share the cores among the ranks of this machine; torchrun would have each use one thread."""
     import torch
 
-    cores = (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
-    torch.set_num_threads(max(1, cores // int(os.environ.get("LOCAL_WORLD_SIZE", "1"))))
+    ranks = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+    torch.set_num_threads(max(1, cores() // ranks))
 
 
 def _concerns_one_rank(error: EdgnnError) -> bool:
-    """Return whether an error is this rank's own: all others are rank 0's too, or follow from another rank's end."""
-    return str(error).startswith("out of memory")
+    """Return whether an error is this rank's own; others are rank 0's too, or follow from them."""
+    return getattr(error, "kind", None) == "memory"
 
 
 def launch() -> str | None:
-    """Return what tells one launch by torchrun from others, the same after restarts; ``None`` without torchrun."""
+    """Return what identifies a launch by torchrun, the same after restarts; ``None`` without."""
     name = os.environ.get("TORCHELASTIC_RUN_ID")
     return f"{socket.gethostname()} {os.getppid()}" if name == "none" else name
 
 
 def restarted(out: Path) -> bool:
-    """Return whether torchrun has started all ranks again, and the run in the folder is the one that was lost."""
+    """Return whether torchrun has restarted the ranks, and the folder holds the lost run."""
     if os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") == "0":
         return False
     from edgnn.errors import RunError
@@ -105,16 +104,17 @@ def restarted(out: Path) -> bool:
 
 
 class Lead:
-    """What rank 0 tells the others before they train: which run, and from which data; or, at its end, that there is none.
+    """Sends the other ranks which run to train from which data; or, at its end, that there is none.
 
     Parameters
     ----------
     group : Group, optional
-        The ranks; without them there is nobody to tell.
+        The ranks; without them nothing is sent.
     """
 
     def __init__(self, group: Group | None) -> None:
-        self.group, self._told = group, group is None
+        self.group = group
+        self._sent = group is None
 
     def __enter__(self) -> Lead:
         return self
@@ -122,49 +122,47 @@ class Lead:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: Any
     ) -> None:
-        if not self._told:
+        if not self._sent:
             with suppress(EdgnnError):
-                self._tell({"code": 0 if kind is None else 2})
+                self._send({"code": 0 if kind is None else 2})
 
-    def tell(self, run: RunFolder, source: dict[str, Any]) -> None:
-        """Tell the others what to train."""
+    def send(self, run: RunFolder, source: dict[str, Any]) -> None:
+        """Send the others what to train."""
         import torch
 
-        about = {
-            "path": str(run.path),
-            "config": run.config,
-            "source": source,
-            "threads": torch.get_num_threads(),
-        }
+        message = {"path": str(run.path), "config": run.config, "source": source}
         if self.group is not None:
-            self._tell(about)
+            self._send(message | {"threads": torch.get_num_threads()})
 
-    def _tell(self, about: dict[str, Any]) -> None:
+    def _send(self, message: dict[str, Any]) -> None:
         from edgnn._json import to_json
 
         assert self.group is not None
-        self._told = True
-        self.group.share(to_json(about))
+        self._sent = True
+        self.group.share(to_json(message))
 
 
-def told(group: Group) -> tuple[RunFolder, dict[str, Any]]:
-    """Return the run that rank 0 trains (this rank has its configuration alone) and its data, or end where there is none."""
+def received(group: Group) -> tuple[RunFolder, dict[str, Any]]:
+    """Return the run that rank 0 trains and its data, or end where there is none.
+
+    This rank has the configuration of the run, not its files.
+    """
     import torch
 
     from edgnn._json import from_json
     from edgnn.training import RunFolder
 
-    about = from_json(group.share(None) or b"{}")
-    if "config" not in about:
-        raise typer.Exit(about.get("code", 2))
-    torch.set_num_threads(about["threads"])
-    return RunFolder(Path(about["path"]), about["config"]), about["source"]
+    message = from_json(group.share(None) or b"{}")
+    if "config" not in message:
+        raise typer.Exit(message.get("code", 2))
+    torch.set_num_threads(message["threads"])
+    return RunFolder(Path(message["path"]), message["config"]), message["source"]
 
 
 def agree(group: Group | None, error: EdgnnError | OSError | None = None) -> None:
     """Go on if all ranks can; else raise, on every rank, what keeps the first of them."""
     if group is None:
         return
-    for rank, said in enumerate(group.texts("" if error is None else str(error))):
-        if said:
-            raise EdgnnError(f"rank {rank}: {said}")
+    for rank, text in enumerate(group.texts("" if error is None else str(error))):
+        if text:
+            raise EdgnnError(f"rank {rank}: {text}")

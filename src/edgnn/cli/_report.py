@@ -1,16 +1,15 @@
-"""``edgnn report``: a page about a study, a run or an evaluation; of several evaluations, which differences are real."""
+"""``edgnn report``: a page about a study, a run or an evaluation, or comparing evaluations."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from edgnn.cli._datasets import Json
-from edgnn.cli._show import _BASELINE, _cells, _console, _number, _table
-from edgnn.cli._source import check_place
+from edgnn._paths import check_file_to_write
+from edgnn.cli._options import Json, Open, console, open_page, print_json
+from edgnn.cli._show import BASELINE, result_table, score, summary_cells
 
 if TYPE_CHECKING:
     from edgnn.report import Compared, Pair
@@ -21,8 +20,9 @@ def report(
         list[Path],
         typer.Argument(
             metavar="PATH",
-            help="The folder of a study (edgnn reproduce) or of a run (edgnn train), or the JSON file of an evaluation (edgnn "
-            "evaluate --out); of several such files, the models are compared with the first.",
+            help="The folder of a study (edgnn reproduce) or of a run (edgnn train), or the JSON "
+            "file of an evaluation (edgnn evaluate --out); of several such files, the models are "
+            "compared with the first.",
         ),
     ],
     out: Annotated[
@@ -30,87 +30,73 @@ def report(
         typer.Option(
             "--out",
             metavar="FILE",
-            help="The page; default: report.html in the folder, or beside the file; of several files, comparison.html.",
+            help="The page; default: report.html in the folder, or beside the file; of several "
+            "files, comparison.html.",
         ),
     ] = None,
-    show: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    show: Open = False,
     as_json: Json = False,
 ) -> None:
-    """Write a page (HTML) that needs nothing but itself, and print its path; say which of several evaluations differ."""
-    from edgnn.report import write_report
+    """Write a self-contained page (HTML) and print its path.
 
-    check_place(out, "--out")
-    path, told = (
-        (write_report(sources[0], out), {})
-        if len(sources) == 1
-        else _compare(sources, out, as_json)
-    )
-    typer.echo(
-        json.dumps({"report": str(path)} | told, indent=2 if told else None, ensure_ascii=False)
-        if as_json
-        else str(path)
-    )
-    if show:
-        typer.launch(path.resolve().as_uri())
+    Of several evaluations, it says which models differ.
+    """
+    check_file_to_write(out, "--out")
+    from edgnn.report import compare_files, comparison_page, write_report
 
-
-def _compare(sources: list[Path], out: Path | None, as_json: bool) -> tuple[Path, dict[str, Any]]:
-    from edgnn.report import compare_files, comparison_page
-
-    found = compare_files(sources)
-    path = comparison_page(found, out)
+    if len(sources) == 1:
+        page = write_report(sources[0], out)
+        if as_json:
+            print_json({"report": str(page)}, indent=None)
+    else:
+        compared = compare_files(sources)
+        page = comparison_page(compared, out)
+        if as_json:
+            print_json({"report": str(page)} | compared.to_dict())
+        else:
+            _print(compared)
     if not as_json:
-        _print(found)
-    return path, found.to_dict()
+        typer.echo(str(page))
+    if show:
+        open_page(page)
 
 
-def _print(found: Compared) -> None:
+def _print(compared: Compared) -> None:
     """Print every model's mean, then the differences to the first."""
     from rich.markup import escape
 
     from edgnn.report import how_judged, shape_of
 
-    console, first = _console(), found.entries[0].evaluation
-    console.print(f"[bold]{escape(found.data)}[/]  {shape_of(first)}")
-    table = _table(escape(first.title(found.metric.name)), "mean ± spread", "95 % interval")
-    for entry in found.entries:
-        table.add_row(escape(entry.row.title), *_cells(entry.evaluation[found.metric.name])[:2])
-    if all(entry.row.model != "majority" for entry in found.entries):
-        table.add_row(_BASELINE[first.task], _number(first.majority, found.metric), "")
-    console.print(table)
-    console.print()
-    name = escape(found.entries[0].row.title)
-    table = _table(
-        f"minus {name}",
-        "points" if found.metric.percent else "difference",
-        "95 % interval",
-        "p",
-        "",
-    )
+    metric, first = compared.metric, compared.entries[0]
+    evaluation = first.evaluation
+    screen = console(wide=True)
+    screen.print(f"[bold]{escape(compared.data)}[/]  {shape_of(evaluation)}")
+    title = escape(evaluation.title(metric.name))
+    table = result_table(title, "mean ± spread", "95 % interval")
+    for entry in compared.entries:
+        mean, interval, *_ = summary_cells(entry.evaluation[metric.name])
+        table.add_row(escape(entry.row.title), mean, interval)
+    if all(entry.row.model != "majority" for entry in compared.entries):
+        table.add_row(BASELINE[evaluation.task], score(evaluation.majority, metric), "")
+    screen.print(table)
+    screen.print()
+    unit = "points" if metric.percent else "difference"
+    table = result_table(f"minus {escape(first.row.title)}", unit, "95 % interval", "p", "")
     table.columns[-1].justify = "left"
-    for pair in found.to_first:
+    for pair in compared.to_first:
         table.add_row(*map(escape, _difference(pair)))
-    console.print(table)
-    console.print(
-        how_judged(found.to_first)
-        + " Lower is better." * (not found.metric.higher_is_better)
-        + "\n"
-    )
+    screen.print(table)
+    lower = "" if metric.higher_is_better else " Lower is better."
+    screen.print(f"{how_judged(compared.to_first)}{lower}\n")
 
 
 def _difference(pair: Pair) -> list[str]:
+    """Return the cells of one difference."""
     from edgnn.report import p_text, told_gap, told_limits
 
     assert pair.comparison is not None
-    p = (
-        "–"
-        if pair.corrected != pair.corrected
-        else p_text(pair.corrected).removeprefix("p ").removeprefix("= ")
-    )
-    return [
-        pair.row.title,
-        told_gap(pair.comparison),
-        told_limits(pair.comparison),
-        p,
-        pair.verdict,
-    ]
+    p_value = "–"
+    if pair.corrected == pair.corrected:  # not NaN
+        p_value = p_text(pair.corrected).removeprefix("p ").removeprefix("= ")
+    gap, limits = told_gap(pair.comparison), told_limits(pair.comparison)
+    return [pair.row.title, gap, limits, p_value, pair.verdict]

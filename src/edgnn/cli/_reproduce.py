@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import shlex
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -10,19 +10,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from edgnn.cli._cells_progress import cells_progress
-from edgnn.cli._complete import data_sets, several, words
-from edgnn.cli._datasets import DataDir, Json
-from edgnn.cli._interrupt import terminated_softly
-from edgnn.cli._parameters import Device
-from edgnn.cli._show import _count
-from edgnn.cli._show_tables import print_reproduction
+from edgnn._words import counted, duration
+from edgnn.cli._complete import names, several, words
+from edgnn.cli._options import (
+    DataDir,
+    Json,
+    Quiet,
+    TrainingDevice,
+    console,
+    print_json,
+)
+from edgnn.cli._process import terminated_softly
+from edgnn.cli._progress import CellsProgress
+from edgnn.cli._show import result_table
 from edgnn.errors import StudyError
 
 if TYPE_CHECKING:
-    from edgnn.studies import Asked, Reproduction, Study
+    from edgnn.studies import Asked, Entry, Reproduction, Study, TableSummary
 
 _JOBS_ON_DEVICE = 2
+_LONGEST_ROWS = 3
+_INTERRUPTED, _TERMINATED = 130, 143
 
 
 class Choice(StrEnum):
@@ -39,7 +47,7 @@ def reproduce(
         typer.Argument(
             metavar="TABLE",
             autocompletion=words("table"),
-            help="graph-datasets, node-datasets, graphs, nodes (these four without any), nodes-repeated, develop, beyond.",
+            help=f"{', '.join(names('table'))}; default: the first four.",
             show_default=False,
         ),
     ] = None,
@@ -48,7 +56,11 @@ def reproduce(
     ] = 10,
     out: Annotated[
         Path,
-        typer.Option("--out", metavar="DIR", help="The folder; one that is there is gone on with."),
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="Output folder. If it exists, the study in it is resumed.",
+        ),
     ] = Path("reproduction"),
     models: Annotated[
         list[str] | None,
@@ -64,7 +76,7 @@ def reproduce(
         typer.Option(
             "--datasets",
             metavar="A,B",
-            autocompletion=several(data_sets),
+            autocompletion=several(words("dataset")),
             help="Data sets; repeatable; default: all.",
         ),
     ] = None,
@@ -72,7 +84,8 @@ def reproduce(
         Choice,
         typer.Option(
             "--protocol",
-            help="paper: the stored settings. nested: layers and width chosen inside the training part.",
+            help="paper: the stored settings. nested: layers and hidden units chosen inside the "
+            "training set.",
         ),
     ] = Choice.paper,
     jobs: Annotated[
@@ -85,35 +98,38 @@ def reproduce(
             help="Cells at once; default: one per core, 2 on a device.",
         ),
     ] = None,
-    device: Device = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+    device: TrainingDevice = None,
+    quiet: Quiet = False,
     data_dir: DataDir = None,
     as_json: Json = False,
 ) -> None:
-    """Fill in the paper's tables: what is done is never computed again, so it may be stopped and repeated at any time."""
-    from edgnn.studies import Study
-    from edgnn.studies import reproduce as fill_in
+    """Compute the paper's tables.
 
-    asked = _asked(
-        tables or (), runs, _words(models), _words(datasets), protocol, jobs, device, data_dir
-    )
+    Finished cells are kept, so the command may be stopped and repeated at any time.
+    """
+    from edgnn.studies import Study
+    from edgnn.studies import reproduce as compute
+
+    rows, sets = _split_at_commas(models), _split_at_commas(datasets)
+    asked = _asked(tables or (), runs, rows, sets, protocol, jobs, device, data_dir)
     study = Study.create(out)
-    with study.lock(), terminated_softly() as ended:
-        study.add_call(_call(context, asked, models, datasets))
-        made = fill_in(
+    with study.lock(), terminated_softly() as ending:
+        study.add_call(_call(context.meta["command"], asked, rows, sets))
+        made = compute(
             asked,
             study,
-            lambda plan, expected: cells_progress(plan, expected, asked.jobs, quiet),
+            lambda plan, expected: CellsProgress(plan, expected, asked.jobs, quiet=quiet),
             lambda line: typer.echo(f"edgnn: {line}", err=True),
         )
     _print(made, study, as_json)
-    code = _code(made)
+    code = _exit_code(made)
     if made.interrupted:
         typer.echo(
-            f"edgnn: interrupted with {_count(_left(made), 'cell')} left; repeat the command to go on",
+            f"edgnn: interrupted with {counted(_left(made), 'cell')} left; "
+            "repeat the command to go on",
             err=True,
         )
-        code = 143 if ended.terminated else 130
+        code = _TERMINATED if ending.asked else _INTERRUPTED
     raise typer.Exit(code)
 
 
@@ -133,40 +149,42 @@ def _asked(
 
     chosen = select(tables, models, datasets)
     place = str(device_of(device or "cpu"))
+    if jobs is None:
+        jobs = cores() if place == "cpu" else _JOBS_ON_DEVICE
     return Asked(
         tables=chosen,
         runs=runs,
         protocol=protocol.value,
         device=place,
-        jobs=jobs or (cores() if place == "cpu" else _JOBS_ON_DEVICE),
+        jobs=jobs,
         data_dir=None if data_dir is None else str(data_dir),
     )
 
 
-def _words(options: Sequence[str] | None) -> list[str]:
-    """Split what may be given with commas and several times."""
-    words = [word.strip() for option in options or () for word in option.split(",")]
-    if options and not all(words):
+def _split_at_commas(options: Sequence[str] | None) -> list[str]:
+    """Return the words of options that may be given with commas and several times."""
+    found = [word.strip() for option in options or () for word in option.split(",")]
+    if options and not all(found):
         raise StudyError(
-            f"{','.join(options)!r}: name models and data sets with single commas between them, such as MUTAG,AIFB"
+            f"{','.join(options)!r}: name models and data sets with single commas between them, "
+            "such as MUTAG,AIFB"
         )
-    return words
+    return found
 
 
-def _call(
-    context: typer.Context, asked: Asked, models: list[str] | None, datasets: list[str] | None
-) -> dict[str, Any]:
+def _call(command: str, asked: Asked, models: list[str], datasets: list[str]) -> dict[str, Any]:
+    """Return what the study folder keeps about this call."""
     from datetime import UTC, datetime
 
     import edgnn
 
     return {
-        "command": context.meta["command"],
+        "command": command,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "tables": [table.name for table in asked.tables],
         "runs": asked.runs,
-        "models": _words(models) or None,
-        "datasets": _words(datasets) or None,
+        "models": models or None,
+        "datasets": datasets or None,
         "protocol": asked.protocol,
         "device": asked.device,
         "jobs": asked.jobs,
@@ -174,33 +192,137 @@ def _call(
     }
 
 
+def _left(made: Reproduction) -> int:
+    """Return how many cells are still missing."""
+    planned = sum(task.count for task in made.plan.todo)
+    return planned - sum(task.count for task, _ in made.plan.took)
+
+
+def _exit_code(made: Reproduction) -> int:
+    """Return 1 where a cell failed by a mistake of ours, 2 where the user can help, else 0."""
+    kinds = {report.kind for report in made.plan.failures}
+    if "unexpected" in kinds:
+        return 1
+    return 2 if kinds or made.missing else 0
+
+
 def _print(made: Reproduction, study: Study, as_json: bool) -> None:
     from edgnn.studies import failure_lines
 
     failures = failure_lines(made)
     if as_json:
-        state = {"interrupted": made.interrupted, "left": _left(made), "failures": failures}
         document = {
             "out": str(study.path),
             "seconds": made.seconds,
-            **state,
+            "interrupted": made.interrupted,
+            "left": _left(made),
+            "failures": failures,
             "tables": made.documents,
         }
-        typer.echo(json.dumps(document, indent=1, ensure_ascii=False))
+        print_json(document, indent=1)
     else:
-        print_reproduction(made, study)
+        _print_tables(made, study)
     for line in failures:
         typer.echo(f"edgnn: {line}", err=True)
 
 
-def _left(made: Reproduction) -> int:
-    """Return how many cells are missing still."""
-    return sum(task.count for task in made.plan.todo) - sum(
-        task.count for task, _ in made.plan.took
-    )
+def _print_tables(made: Reproduction, study: Study) -> None:
+    """Print the tables that were asked for, and what to do next."""
+    from rich.markup import escape
+
+    from edgnn.studies import narrowed
+
+    screen = console(wide=True)
+    for document in made.documents:
+        if "datasets" in document and "rows" not in document:
+            _print_statistics(screen, document)
+    for asked, summary in made.summaries:
+        _print_table(screen, narrowed(summary, asked))
+    _print_time(screen, made)
+    files = [_file_name(document) for document in made.documents]
+    if files:
+        shown = files[0] if len(files) == 1 else f"{{{','.join(files)}}}"
+        folder = escape(str(study.path / "tables"))
+        screen.print(f"Tables: {folder}/{escape(shown)}.{{md,csv,json}}")
+    if made.summaries:
+        screen.print(f"Every fold's predictions: {escape(str(study.path / 'predictions'))}")
+        screen.print(f"Next: [bold]edgnn report {escape(shlex.quote(str(study.path)))}[/]")
 
 
-def _code(made: Reproduction) -> int:
-    """Return 0, 2 where cells failed for reasons that the user can mend, 1 where a mistake of ours was among them."""
-    kinds = {report.kind for report in made.plan.failures}
-    return 1 if "unexpected" in kinds else 2 if kinds or made.missing else 0
+def _file_name(document: dict[str, Any]) -> str:
+    name = str(document["table"])
+    return f"{name}.nested" if document.get("protocol") == "nested" else name
+
+
+def _print_statistics(screen: Any, document: dict[str, Any]) -> None:
+    from rich.markup import escape
+
+    from edgnn.studies import statistics_rows
+
+    titles, rows = statistics_rows(document)
+    screen.print(f"[bold]{escape(document['title'])}[/]")
+    table = result_table(*titles)
+    for row in rows:
+        table.add_row(*map(escape, row))
+    screen.print(table)
+    for name, note in document["notes"].items():
+        screen.print(f"* {escape(name)}: {escape(note)}")
+    screen.print()
+
+
+def _print_table(screen: Any, summary: TableSummary) -> None:
+    from rich.markup import escape
+
+    if not summary.entries:
+        return
+    has_paper = any(entry.paper for entry in summary.entries.values())
+    nested = ", nested" if summary.protocol == "nested" else ""
+    title = f"[bold]{escape(summary.table.title)}{nested}[/]"
+    screen.print(f"{title}  accuracy (%), {_runs(summary)}")
+    table = result_table("ours (paper)" if has_paper else "", *map(escape, summary.datasets))
+    for row in summary.rows:
+        cells = [_cell(summary.entries.get((row.id, dataset))) for dataset in summary.datasets]
+        if screen.is_terminal:
+            cells = [_unbroken(cell) for cell in cells]
+        table.add_row(escape(row.title), *cells)
+    screen.print(table)
+    screen.print()
+
+
+def _cell(entry: Entry | None) -> str:
+    from edgnn.studies import ours
+
+    if entry is None:
+        return ""
+    return ours(entry) if entry.paper is None else f"{ours(entry)} ({entry.paper})"
+
+
+def _unbroken(cell: str) -> str:
+    """Return figures that a narrow terminal breaks between ours and the paper's only."""
+    return cell.replace(" ", "\N{NO-BREAK SPACE}").replace("\N{NO-BREAK SPACE}(", " (")
+
+
+def _runs(summary: TableSummary) -> str:
+    counts = sorted({entry.runs for entry in summary.entries.values()})
+    if len(counts) == 1:
+        return counted(counts[0], "run")
+    return f"{counts[0]}–{counts[-1]} runs"
+
+
+def _print_time(screen: Any, made: Reproduction) -> None:
+    """Print how many cells were computed, and which rows took longest."""
+    computed = sum(task.count for task, _ in made.plan.took)
+    cached = len(made.plan.done)
+    if not computed and not cached:
+        return
+    line = f"{counted(computed, 'cell')} computed in {duration(made.seconds)}"
+    if cached:
+        line += f", {cached:,} {'was' if cached == 1 else 'were'} there"
+    screen.print(line)
+    by_row: dict[str, float] = {}
+    for task, seconds in made.plan.took:
+        by_row[task.row.id] = by_row.get(task.row.id, 0.0) + seconds
+    if len(by_row) > 1:
+        longest = sorted(by_row.items(), key=lambda pair: -pair[1])[:_LONGEST_ROWS]
+        shown = ", ".join(f"{row} {duration(seconds)}" for row, seconds in longest)
+        screen.print(f"Longest: {shown}")

@@ -1,4 +1,4 @@
-"""Going on with a run: what it was begun with, and whether that is what is asked for now."""
+"""Resuming a run: what it began with, and whether that is what is asked for now."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from edgnn.cli._choices import class_weight_of, recipe_of, validation_of
-from edgnn.cli._parameters import value_of
+from edgnn.cli._options import parse_value
 from edgnn.errors import EdgnnError, RunError
 
 if TYPE_CHECKING:
@@ -27,14 +27,14 @@ def stored_choices(run: RunFolder) -> tuple[dict[str, Any], dict[str, Any]]:
     )
 
 
-def judged_part(told: Any, data: Dataset) -> float | str | None:
-    """Return the part to judge on, or how much of all items."""
-    if told is None:
+def test_set_of(flag: Any, data: Dataset) -> float | str | None:
+    """Return the test set of ``--test``: ``"published"``, a fraction of all items, or none."""
+    if flag is None:
         return None if data.split is None else "published"
-    meant: float | str | None = value_of(told)
-    if not isinstance(meant, float | None) and meant != "published":
-        raise EdgnnError(f"test={told!r}: choose published, a share between 0 and 1, or none")
-    return meant
+    value: float | str | None = parse_value(flag)
+    if not isinstance(value, float | None) and value != "published":
+        raise EdgnnError(f"test={flag!r}: choose published, a fraction between 0 and 1, or none")
+    return value
 
 
 def check_same(
@@ -44,7 +44,7 @@ def check_same(
     estimator: Estimator,
     data: Dataset,
 ) -> None:
-    """Raise where a flag, a file or settings ask for something else than the run that is to be resumed has."""
+    """Raise where a flag, a file or settings differ from the run that is to be resumed."""
     parts = run.config["parts"]
     row = recipe_of(options.get("settings"), data)
     asked = ({} if row is None else row.estimator) | dict(parameters)
@@ -56,12 +56,13 @@ def check_same(
     if "seed" in options:
         asked["seed"] = options["seed"]
     if "test" in options:
-        asked["test"] = judged_part(options["test"], data)
+        asked["test"] = test_set_of(options["test"], data)
     if "validation" in options or row is not None:
         asked["validation"] = validation_of(options.get("validation"), row)
     for name, value in asked.items():
         if name not in stored or stored[name] != value:
             has = f"{name}={stored[name]!r}" if name in stored else f"no parameter {name!r}"
             raise RunError(
-                f"the run in {run.path} has {has}, not {value!r}: leave that out to resume it, or start another run"
+                f"the run in {run.path} has {has}, not {value!r}: "
+                "leave that out to resume it, or start another run"
             )

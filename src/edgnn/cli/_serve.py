@@ -4,23 +4,35 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from edgnn._paths import check_run
-from edgnn.cli._datasets import DataDir, Json, Options, parse_options
-from edgnn.cli._interrupt import terminated_softly
+from edgnn.cli._options import (
+    DataDir,
+    Device,
+    Json,
+    Open,
+    Options,
+    RunArgument,
+    parse_assignments,
+)
+from edgnn.cli._process import terminated_softly
 from edgnn.cli._source import check_here
 from edgnn.errors import EdgnnError
+
+if TYPE_CHECKING:
+    from edgnn.serve import Limits
 
 _TERMINATED = 128 + 15
 _MOST_MEGABYTES = 2**20
 
 
 def serve(
-    run: Annotated[Path, typer.Argument(help="A run folder of edgnn train.")],
+    run: RunArgument,
     host: Annotated[
         str,
         typer.Option(
@@ -39,12 +51,13 @@ def serve(
     port: Annotated[
         int, typer.Option("--port", "-p", min=0, max=65535, help="0 for any that is free.")
     ] = 8000,
-    open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    open_page: Open = False,
     source: Annotated[
         str | None,
         typer.Option(
             "--source",
-            help="Data whose nodes or graphs can be picked by name; default: what the model was trained on.",
+            help="Data whose nodes or graphs can be picked by name; default: what the model was "
+            "trained on.",
         ),
     ] = None,
     max_mb: Annotated[
@@ -60,7 +73,7 @@ def serve(
         float | None,
         typer.Option("--seconds", metavar="S", help="Longest time for one request; default 60."),
     ] = None,
-    device: Annotated[str, typer.Option("--device", help="cpu, cuda, cuda:1 or auto.")] = "cpu",
+    device: Device = "cpu",
     option: Options = None,
     data_dir: DataDir = None,
     as_json: Json = False,
@@ -72,33 +85,14 @@ def serve(
     import torch
 
     from edgnn.models import device_of
-    from edgnn.serve import Limits
     from edgnn.serve import serve as serve_until_interrupted
 
-    told = parse_options(option)
-    if told and source is None:
+    options = parse_assignments(option)
+    if options and source is None:
         raise EdgnnError("-o is for the reader of --source: name the data with --source")
     device_of(device)
-    changed = {
-        "bytes": None if max_mb is None else _bytes(max_mb),
-        "items": max_items,
-        "seconds": seconds,
-    }
-    limits = Limits(**{name: value for name, value in changed.items() if value is not None})  # type: ignore[arg-type]
+    limits = _limits(max_mb, max_items, seconds)
     torch.set_num_threads(1)  # requests are small, and several are worked on at once
-
-    def said(address: str) -> None:
-        if as_json:
-            typer.echo(
-                json.dumps(
-                    {"run": str(run), "address": address, "openapi": f"{address}/openapi.json"}
-                )
-            )
-        else:
-            typer.echo(f"{run} is at {address} (Ctrl-C ends it)")
-        if open_page:
-            _open(address)
-
     with terminated_softly() as ending:
         try:
             serve_until_interrupted(
@@ -107,26 +101,46 @@ def serve(
                 port=port,
                 allowed=allow_host or (),
                 limits=limits,
-                on_start=said,
+                on_start=_announcement(run, as_json, open_page),
                 source=source,
                 device=device,
                 data_dir=data_dir,
-                **told,
+                **options,
             )
         except KeyboardInterrupt:
-            raise typer.Exit(_TERMINATED if ending.terminated else 0) from None
+            raise typer.Exit(_TERMINATED if ending.asked else 0) from None
+
+
+def _limits(max_mb: float | None, max_items: int | None, seconds: float | None) -> Limits:
+    from edgnn.serve import Limits
+
+    chosen: dict[str, Any] = {"items": max_items, "seconds": seconds}
+    if max_mb is not None:
+        if not 0 < max_mb < _MOST_MEGABYTES:
+            raise EdgnnError(
+                f"--max-mb {max_mb:g}: choose a number above 0 and below {_MOST_MEGABYTES:,}"
+            )
+        chosen["bytes"] = max(1, int(max_mb * 2**20))
+    return Limits(**{name: value for name, value in chosen.items() if value is not None})
+
+
+def _announcement(run: Path, as_json: bool, open_page: bool) -> Callable[[str], None]:
+    """Return what prints the address once the server listens."""
+
+    def announce(address: str) -> None:
+        if as_json:
+            openapi = f"{address}/openapi.json"
+            typer.echo(json.dumps({"run": str(run), "address": address, "openapi": openapi}))
+        else:
+            typer.echo(f"{run} is at {address} (Ctrl-C ends it)")
+        if open_page:
+            _open(address)
+
+    return announce
 
 
 def _open(address: str) -> None:
-    """Open the page, without waiting: some browsers end only with their window, and the page wants to be served until then."""
+    """Open the page without waiting: some browsers end only with their window."""
     import webbrowser
 
     threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
-
-
-def _bytes(megabytes: float) -> int:
-    if not 0 < megabytes < _MOST_MEGABYTES:
-        raise EdgnnError(
-            f"--max-mb {megabytes:g}: choose a number above 0 and below {_MOST_MEGABYTES:,}"
-        )
-    return max(1, int(megabytes * 2**20))

@@ -1,4 +1,4 @@
-"""What the training commands print: data and model first, then how good it is."""
+"""What the training commands print: data and model first, then the scores."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from edgnn._words import duration
-from edgnn.cli._datasets import _console as plain_console
+from edgnn._words import counted, cut, duration, short_iri
+from edgnn.cli._options import console
 
 if TYPE_CHECKING:
     from edgnn.evaluation import Evaluation, Metric, Summary
@@ -20,75 +20,64 @@ if TYPE_CHECKING:
 _MOST_CLASSES = 12
 _MOST_TARGETS = 20
 _LONGEST_NAME = 24
-_WIDTH_IN_A_PIPE = 200
-_BASELINE = {"classes": "majority", "labels": "majority", "values": "mean target"}
-
-
-_CLOSED_FORM = {
-    "RidgeGraphClassifier": "shared colors and a random edGNN of infinite width, kernel ridge in closed form",
-    "RidgeNodeClassifier": "colors around nodes and at the ends of walks, kernel ridge in closed form",
-    "BlendGraphClassifier": "kernel ridge in closed form and a random forest on color counts, probabilities mixed",
+#: What a model is compared with, by task.
+BASELINE = {"classes": "majority", "labels": "majority", "values": "mean target"}
+_EVALUATED_ON = {
+    "test": "test part",
+    "validation": "validation part, which chose the epoch",
+    "training": "training part itself",
 }
 
 
 def introduction(data: Dataset, estimator: Any, *more: str) -> None:
-    """Print what is learned from and with."""
+    """Print the data, the model, and more lines."""
     from rich.markup import escape
 
-    console = _console()
-    console.print(f"[bold]{escape(data.name)}[/]  {escape(about_data(data))}")
-    for line in (about_model(estimator), *more):
-        console.print(escape(line), soft_wrap=True)
+    screen = console(wide=True)
+    screen.print(f"[bold]{escape(data.name)}[/]  {escape(_about_data(data))}")
+    for line in (_about_model(estimator), *more):
+        screen.print(escape(line), soft_wrap=True)
 
 
-def about_data(data: Dataset) -> str:
-    """Say how much there is to learn from, and what."""
-    told = _count(len(data), data.level)
+def _about_data(data: Dataset) -> str:
+    """Return how many items there are to learn from, and what of them."""
+    items = counted(len(data), data.level)
     if data.level == "node":
-        told += f" of {data.graphs.num_nodes:,}"
+        items += f" of {data.graphs.num_nodes:,}"
     assert data.targets is not None
     if data.class_names:
-        return f"{told}, {len(data.class_names)} classes"
+        return f"{items}, {len(data.class_names)} classes"
     width = 1 if data.targets.ndim == 1 else data.targets.shape[1]
-    return f"{told}, {_count(width, 'target')}"
+    return f"{items}, {counted(width, 'target')}"
 
 
-def about_model(estimator: Any) -> str:
-    """Say in a line what is trained, and how."""
+def _about_model(estimator: Any) -> str:
+    """Return in a line what is trained, and how."""
     if not hasattr(estimator, "conv"):
-        from edgnn.models import RIVALS
-
-        kind = type(estimator).__name__
-        says = {
-            name: rival.says for rival in RIVALS.values() for name in (rival.graph, rival.node)
-        } | _CLOSED_FORM
-        return says.get(kind, "the mean of the targets")
-    names = {
-        "edgnn": "edGNN",
-        "gnn": "GNN without edge labels",
-        "joint": "joint edGNN",
-        "rgcn": "R-GCN",
-        "gine": "GIN with edge labels",
-    }
-    told = [
-        f"{names.get(estimator.conv, estimator.conv)}, {_count(estimator.layers, 'layer')} × {estimator.hidden}"
-    ]
-    told += ["batch norm"] if estimator.batch_norm else []
-    told += [f"dropout {estimator.dropout:g}"] if estimator.dropout else []
-    told += [
-        f"learning rate {estimator.learning_rate:g}",
-        f"at most {_count(estimator.max_epochs, 'epoch')}",
-    ]
-    told += [f"{estimator.members} members"] if estimator.members > 1 else []
-    return ", ".join(told)
+        return _summary_of(type(estimator).__name__)
+    conv = estimator.conv
+    name = conv if isinstance(conv, str) else getattr(conv, "__name__", type(conv).__name__)
+    facts = [f"{name}, {counted(estimator.layers, 'layer')} × {estimator.hidden}"]
+    if estimator.batch_norm:
+        facts.append("batch norm")
+    if estimator.dropout:
+        facts.append(f"dropout {estimator.dropout:g}")
+    facts.append(f"learning rate {estimator.learning_rate:g}")
+    facts.append(f"at most {counted(estimator.max_epochs, 'epoch')}")
+    if estimator.members > 1:
+        facts.append(f"{estimator.members} members")
+    return ", ".join(facts)
 
 
-def _console() -> Any:
-    """Return a console that does not fold lines in a pipe."""
-    console = plain_console()
-    if not console.is_terminal:
-        console.width = _WIDTH_IN_A_PIPE
-    return console
+def _summary_of(name: str) -> str:
+    """Return what the registry says about the model of an estimator class."""
+    from edgnn.registry import MODELS
+
+    for model in MODELS.values():
+        for classes in model.classes.values():
+            if any(target.endswith(f":{name}") for target in classes.values()):
+                return model.summary
+    return name
 
 
 def print_training(
@@ -97,54 +86,85 @@ def print_training(
     """Print what a training came to."""
     from rich.markup import escape
 
-    console = _console()
-    history = estimator.history_
-    best = sorted(set(estimator.best_epoch_))
-    epochs = str(best[0]) if len(best) == 1 else f"{best[0]}–{best[-1]}"
-    parts = f"trained on {len(answer.train):,}, validated on {len(answer.valid):,}"
-    if answer.lacking:
-        parts += f"; {answer.lacking:,} {'has' if answer.lacking == 1 else 'have'} no target"
-    seconds = duration(sum(row["seconds"] for row in history))
-    console.print(f"{parts}; kept epoch {epochs} of {len(history)}, {seconds}\n")
-    on = {
-        "test": "test part",
-        "validation": "validation part, which chose the epoch",
-        "training": "training part itself",
-    }
-    console.print(f"On the {_count(len(answer.items), 'item')} of the {on[answer.part]}:")
-    table = _table("", "this model", _BASELINE[evaluation.task])
+    screen = console(wide=True)
+    screen.print(f"{_training_line(estimator, answer)}\n")
+    items = counted(len(answer.items), "item")
+    screen.print(f"On the {items} of the {_EVALUATED_ON[answer.part]}:")
+    table = result_table("", "this model", BASELINE[evaluation.task])
     for name in evaluation.metrics:
         summary = evaluation[name]
-        shown = [_number(value, summary.metric) for value in (summary.mean, summary.majority)]
-        if shown[0] != "–":
-            table.add_row(_title(evaluation, name), *shown)
-            for target, one in _of_targets(evaluation, name, run.config.get("target_names", ())):
-                table.add_row(
-                    target, *(_number(value, one.metric) for value in (one.mean, one.majority))
-                )
-    console.print(table)
-    confusion(console, evaluation)
-    console.print(
-        f"\nKept in {escape(str(run.path))}; predict with: [bold]edgnn predict {escape(quote(str(run.path)))} SOURCE[/]"
-    )
+        if summary.mean != summary.mean:  # NaN: cannot be computed here
+            continue
+        table.add_row(_title(evaluation, name), *_beside_baseline(summary))
+        for target, one in _of_targets(evaluation, name, run.config.get("target_names", ())):
+            table.add_row(target, *_beside_baseline(one))
+    screen.print(table)
+    _print_confusion(screen, evaluation)
+    command = f"edgnn predict {escape(quote(str(run.path)))} SOURCE"
+    screen.print(f"\nKept in {escape(str(run.path))}; predict with: [bold]{command}[/]")
 
 
-def confusion(console: Any, evaluation: Evaluation) -> None:
+def _training_line(estimator: Estimator, answer: Answer) -> str:
+    """Return how many items were trained on, and which epoch was kept."""
+    parts = f"trained on {len(answer.train):,}, validated on {len(answer.valid):,}"
+    if answer.lacking:
+        verb = "has" if answer.lacking == 1 else "have"
+        parts += f"; {answer.lacking:,} {verb} no target"
+    best = sorted(set(estimator.best_epoch_))
+    epochs = str(best[0]) if len(best) == 1 else f"{best[0]}–{best[-1]}"
+    history = estimator.history_
+    seconds = duration(sum(row["seconds"] for row in history))
+    return f"{parts}; kept epoch {epochs} of {len(history)}, {seconds}"
+
+
+def print_evaluation(
+    evaluation: Evaluation,
+    paper: Published | None,
+    seconds: float,
+    written: list[Path],
+    target_names: Sequence[str] = (),
+) -> None:
+    """Print what an evaluation came to, beside the majority and the paper."""
+    from rich.markup import escape
+
+    screen = console(wide=True)
+    titles = ["", "mean ± spread", "95 % interval", "least – most", BASELINE[evaluation.task]]
+    if paper is not None:
+        titles.append("paper")
+    table = result_table(*titles)
+    for name in evaluation.metrics:
+        cells = summary_cells(evaluation[name])
+        if paper is not None:
+            cells.append(str(paper) if name == evaluation.metrics[0] else "")
+        table.add_row(_title(evaluation, name), *cells)
+        for target, one in _of_targets(evaluation, name, target_names):
+            table.add_row(target, *summary_cells(one))
+    screen.print()
+    screen.print(table)
+    _print_confusion(screen, evaluation)
+    models = counted(len(evaluation.splits), "model")
+    screen.print(f"\n{models} trained and evaluated in {duration(seconds)}")
+    for path in written:
+        screen.print(f"Written: {escape(str(path))}")
+
+
+def _print_confusion(screen: Any, evaluation: Evaluation) -> None:
     """Print how often each class was taken for each, if there are not too many."""
     from rich.markup import escape
 
-    table = evaluation.confusion
-    if table is None or not 2 <= len(table) <= _MOST_CLASSES:
+    counts = evaluation.confusion
+    if counts is None or not 2 <= len(counts) <= _MOST_CLASSES:
         return
     names = [escape(_short(name)) for name in evaluation.class_names]
-    shown = _table("true \\ predicted", *names)
-    for name, row in zip(names, table.tolist(), strict=True):
-        shown.add_row(name, *(f"{count:,}" for count in row))
-    console.print()
-    console.print(shown)
+    table = result_table("true \\ predicted", *names)
+    for name, row in zip(names, counts.tolist(), strict=True):
+        table.add_row(name, *(f"{count:,}" for count in row))
+    screen.print()
+    screen.print(table)
 
 
-def _table(*titles: str) -> Any:
+def result_table(*titles: str) -> Any:
+    """Return a table whose first column is text, and the others numbers."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
@@ -153,13 +173,40 @@ def _table(*titles: str) -> Any:
     return table
 
 
+def summary_cells(summary: Summary) -> list[str]:
+    """Return mean and spread, interval, extremes and baseline of a metric."""
+    metric = summary.metric
+    mean, spread = score(summary.mean, metric), score(summary.spread, metric)
+    low, high = (score(value, metric) for value in summary.interval)
+    return [
+        f"[bold]{mean} ± {spread}[/]",
+        "–" if low == "–" else f"{low} to {high}",
+        f"{score(summary.minimum, metric)} – {score(summary.maximum, metric)}",
+        score(summary.majority, metric),
+    ]
+
+
+def score(value: float, metric: Metric) -> str:
+    """Return a score in percent with one decimal, else with three; small errors in three digits."""
+    if value != value:
+        return "–"
+    if metric.percent:
+        return f"{100 * value:.1f}"
+    is_error = metric.bounds[1] == float("inf")  # of any unit
+    return f"{value:.3g}" if is_error and 0 < abs(value) < 0.01 else f"{value:.3f}"
+
+
+def _beside_baseline(summary: Summary) -> list[str]:
+    return [score(value, summary.metric) for value in (summary.mean, summary.majority)]
+
+
 def _title(evaluation: Evaluation, metric: str) -> str:
     """Return the name of a metric, with a class that fits the column."""
     from rich.markup import escape
 
-    title = evaluation.title(metric) + (
-        f", mean of {len(evaluation.by_target):,} targets" if evaluation.by_target else ""
-    )
+    title = evaluation.title(metric)
+    if evaluation.by_target:
+        title += f", mean of {len(evaluation.by_target):,} targets"
     if len(evaluation.class_names) == 2:
         second = evaluation.class_names[1]
         title = title.replace(f"({second})", f"({_short(second)})")
@@ -169,7 +216,7 @@ def _title(evaluation: Evaluation, metric: str) -> str:
 def _of_targets(
     evaluation: Evaluation, metric: str, names: Sequence[str]
 ) -> list[tuple[str, Summary]]:
-    """Return the summaries of single targets where there are several, each with what stands before it in a table."""
+    """Return the first cell and the summary of each target, where there are several."""
     from rich.markup import escape
 
     from edgnn.studies import called
@@ -178,77 +225,6 @@ def _of_targets(
     return [(f"  {escape(_short(called(names, place)))}", one[metric]) for place, one in shown]
 
 
-def _number(value: float, metric: Metric) -> str:
-    """Return a score in percent with one decimal, else with three; smaller errors (of any unit) with three digits."""
-    if value != value:
-        return "–"
-    if metric.percent:
-        return f"{100 * value:.1f}"
-    small = metric.bounds[1] == float("inf") and 0 < abs(value) < 0.01
-    return f"{value:.3g}" if small else f"{value:.3f}"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'s' * (number != 1)}"
-
-
 def _short(name: str) -> str:
-    """Return a name that fits a column: the last part of an IRI, the beginning of a long text."""
-    if "://" in name:
-        name = name.rstrip("/").replace("#", "/").rpartition("/")[2] or name
-    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
-
-
-def print_evaluation(
-    evaluation: Evaluation,
-    paper: Published | None,
-    seconds: float,
-    written: list[Path],
-    names: Sequence[str] = (),
-) -> None:
-    """Print what an evaluation came to, beside the majority and the paper; ``names`` are those of several targets."""
-    from rich.markup import escape
-
-    console = _console()
-    table = _table(
-        "",
-        "mean ± spread",
-        "95 % interval",
-        "least – most",
-        _BASELINE[evaluation.task],
-        *([] if paper is None else ["paper"]),
-    )
-    for place, name in enumerate(evaluation.metrics):
-        beside = [] if paper is None else [str(paper) if place == 0 else ""]
-        table.add_row(_title(evaluation, name), *_cells(evaluation[name]), *beside)
-        for target, one in _of_targets(evaluation, name, names):
-            table.add_row(target, *_cells(one))
-    console.print()
-    console.print(table)
-    confusion(console, evaluation)
-    console.print(
-        f"\n{_count(len(evaluation.splits), 'model')} trained and judged in {duration(seconds)}"
-    )
-    for path in written:
-        console.print(f"Written: {escape(str(path))}")
-
-
-def _cells(summary: Summary) -> list[str]:
-    """Return mean and spread, interval, extremes and baseline of a metric."""
-    low, high, mean, spread, least, most, majority = (
-        _number(value, summary.metric)
-        for value in (
-            *summary.interval,
-            summary.mean,
-            summary.spread,
-            summary.minimum,
-            summary.maximum,
-            summary.majority,
-        )
-    )
-    return [
-        f"[bold]{mean} ± {spread}[/]",
-        "–" if low == "–" else f"{low} to {high}",
-        f"{least} – {most}",
-        majority,
-    ]
+    """Return a name that fits a column."""
+    return cut(short_iri(name), _LONGEST_NAME)

@@ -8,16 +8,13 @@ import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from edgnn._paths import exists
 from edgnn._words import closest, short
-from edgnn.cli._complete import data_sets, sources
-from edgnn.errors import DatasetError, EdgnnError
+from edgnn.cli._complete import names
+from edgnn.errors import DatasetError
 
 if TYPE_CHECKING:
     from edgnn.io.datasets import Dataset
@@ -25,59 +22,10 @@ if TYPE_CHECKING:
 _PATHS = ("nodes", "graphs")
 #: Endings of files that edgnn reads; no name of a data set and no SMILES ends so.
 _FILE = re.compile(
-    r"\.(csv|tsv|txt|parquet|pq|nt|ttl|nq|trig|n3|rdf|owl|xml|graphml|json|sdf|sd|mol|smi|smiles|graphs|zip|xlsx?)(\.gz)?$",
-    re.I,
+    r"\.(csv|tsv|txt|parquet|pq|xlsx?|zip|graphs|graphml|json|xml"
+    r"|nt|ttl|nq|trig|n3|rdf|owl|sdf|sd|mol|smi|smiles)(\.gz)?$",
+    re.IGNORECASE,
 )
-
-
-class Level(StrEnum):
-    """What targets belong to, for the command line's own checking."""
-
-    graph = "graph"
-    node = "node"
-
-
-SourceArgument = Annotated[
-    str,
-    typer.Argument(
-        autocompletion=sources,
-        help="A data set's name, or a file or folder in any format edgnn reads.",
-    ),
-]
-TaskOption = Annotated[
-    Level | None,
-    typer.Option(
-        "--task",
-        help="Whether targets belong to graphs or nodes; default: as the data has them.",
-        rich_help_panel="Data",
-    ),
-]
-TargetOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--target",
-        "-t",
-        metavar="COLUMN",
-        help="Column or property of the file to learn; repeat it for several.",
-        rich_help_panel="Data",
-    ),
-]
-TargetFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--target-file",
-        help="A table of names and targets, for files that hold none, such as RDF.",
-        rich_help_panel="Data",
-    ),
-]
-Regression = Annotated[
-    bool | None,
-    typer.Option(
-        "--regression/--classification",
-        help="Take numbers as values or as classes; default: whole ones as classes (written 1.0, if they are few).",
-        rich_help_panel="Data",
-    ),
-]
 
 
 @dataclass(frozen=True)
@@ -134,7 +82,8 @@ class Source:
             data = self.read()
         if data.targets is None:
             raise DatasetError(
-                f"{self.name} has no targets: name its column with --target, or a table with --target-file"
+                f"{self.name} has no targets: name its column with --target, "
+                "or a table with --target-file"
             )
         if self.task is not None and data.level != self.task:
             raise DatasetError(
@@ -161,7 +110,7 @@ class Source:
         return load_dataset(self.name, data_dir=self.data_dir, **options)
 
     def columns(self) -> list[str]:
-        """Say in a line which columns of a table are read; nothing of other data."""
+        """Return a line about which columns of a table are read; nothing for other data."""
         if _is_named(self.name):
             return []
         from edgnn.cli._columns import columns_line
@@ -182,7 +131,8 @@ class Source:
             )
         if not exists(self.name):
             raise DatasetError(
-                f"there is no file {self.name}; if you mean a TU set of that name, leave --target out"
+                f"there is no file {self.name}; "
+                "if you mean a TU set of that name, leave --target out"
             )
         kind = format_of(self.name, self.options or {})
         one_or_more = self.target[0] if len(self.target) == 1 else list(self.target)
@@ -192,11 +142,13 @@ class Source:
             return {"graph_target": one_or_more}
         if kind == "arrays":
             raise DatasetError(
-                f"{self.name} holds its targets itself; leave --target out, or name a table with --target-file"
+                f"{self.name} holds its targets itself; leave --target out, "
+                "or name a table with --target-file"
             )
         if kind not in ("tables", "graphml", "node-link"):
             raise DatasetError(
-                f"{self.name} is RDF, which has no target columns; name a table of targets with --target-file"
+                f"{self.name} is RDF, which has no target columns; "
+                "name a table of targets with --target-file"
             )
         if self.task == "graph":
             raise DatasetError(
@@ -204,7 +156,8 @@ class Source:
             )
         if len(self.target) > 1:
             raise DatasetError(
-                f"nodes have one target here, but {len(self.target)} columns were named: {', '.join(self.target)}"
+                f"nodes have one target here, but {len(self.target)} columns were named: "
+                f"{', '.join(self.target)}"
             )
         return {"node_target": self.target[0]}
 
@@ -219,7 +172,7 @@ class Source:
 
 
 def _as_asked(data: Dataset, regression: bool | None) -> Dataset:
-    """Take the targets as values or as classes where that was asked for, and whole numbers written with a point as classes."""
+    """Take the targets as values or as classes where asked, and few whole floats as classes."""
     import numpy as np
 
     from edgnn.io import has_decimal_comma, write_points
@@ -237,7 +190,8 @@ def _as_asked(data: Dataset, regression: bool | None) -> Dataset:
             where = f"{data.level} {wrong[0]}, counted from 0"
             hint = write_points(value) if has_decimal_comma(value) else ""
             raise DatasetError(
-                f"--regression needs numbers, but {data.name} has the target {value!r} ({where}){hint}"
+                f"--regression needs numbers, but {data.name} has the target {value!r} "
+                f"({where}){hint}"
             )
         return replace(data, targets=values[data.targets], class_names=())
     if not regression and data.task == "regression":
@@ -248,12 +202,16 @@ def _as_asked(data: Dataset, regression: bool | None) -> Dataset:
         if (whole != np.round(whole)).any():
             value = whole[whole != np.round(whole)][0]
             raise DatasetError(
-                f"--classification needs whole numbers or names, but {data.name} has the target {value:g}"
+                f"--classification needs whole numbers or names, "
+                f"but {data.name} has the target {value:g}"
             )
         if len(known) < len(data):
             count = len(data) - len(known)
             verbs = ("has", "is") if count == 1 else ("have", "are")
-            rule = f"{count:,} of {len(data):,} {data.level}s {verbs[0]} no target and {verbs[1]} left out"
+            rule = (
+                f"{count:,} of {len(data):,} {data.level}s {verbs[0]} no target "
+                f"and {verbs[1]} left out"
+            )
             warnings.warn(rule, stacklevel=2)
         numbers, names = encode_classes(whole.astype(np.int64))
         items: Any = (
@@ -264,7 +222,7 @@ def _as_asked(data: Dataset, regression: bool | None) -> Dataset:
 
 
 def _are_classes(values: Any) -> bool:
-    """Return whether numbers with a point are classes: all there, whole, of at most 20 kinds, and two of a kind on average."""
+    """Return whether floats are classes: none NaN, whole, at most 20 kinds, two of each or more."""
     import numpy as np
 
     whole = (
@@ -289,28 +247,33 @@ def _is_named(name: str) -> bool:
 
 
 def format_of(name: str, options: Mapping[str, Any]) -> str:
-    """Return the format of a file that there is, as the reader's options say or let recognize it."""
+    """Return the format of an existing file, as the reader's options say or as it is recognized."""
     from edgnn.io import recognize
 
     return str(options.get("format") or recognize(name, options))
 
 
-def check_told(name: str, told: Mapping[str, Any]) -> None:
-    """Raise where a file that a command was told of is not there; torch is only imported to look for a data set's name."""
-    options = told.get("options") or {}
+def check_files(
+    name: str, options: Mapping[str, Any], target_file: str | Path | None = None
+) -> None:
+    """Raise where a file that a command names is not there.
+
+    torch is imported only to look for a data set's name.
+    """
     check_exists(name, options)
-    for path in (*(options.get(key) for key in _PATHS), told.get("target_file")):
+    for path in (*(options.get(key) for key in _PATHS), target_file):
         if isinstance(path, str | Path) and not exists(path):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
 
 
 def check_exists(name: str, options: Mapping[str, Any]) -> None:
-    """Raise where there is no such file, and the name or the reader's options tell that one was meant."""
+    """Raise where there is no such file, and the name or the reader's options mean one."""
     if exists(name):
         return
     if _FILE.search(name):
         raise DatasetError(
-            f"{name!r} is neither a data set's name nor an existing file; `edgnn datasets` lists the names"
+            f"{name!r} is neither a data set's name nor an existing file; "
+            "`edgnn datasets` lists the names"
         )
     from edgnn.io.datasets import find, find_or_tu
 
@@ -319,12 +282,16 @@ def check_exists(name: str, options: Mapping[str, Any]) -> None:
     find_or_tu(name)
     if options:
         raise DatasetError(
-            f"there is no file {name}; if you mean a TU set of that name, it takes no -o {next(iter(options))}"
+            f"there is no file {name}; if you mean a TU set of that name, "
+            f"it takes no -o {next(iter(options))}"
         )
 
 
 def check_here(name: str, data_dir: Path | str | None = None) -> None:
-    """Raise where a word is no file, no named set and no TU set on this machine: a molecule must not leave it as a guessed name."""
+    """Raise where a word is no file, no named set and no TU set on this machine.
+
+    Nothing is asked of the network: the word may be a molecule, which must not leave the machine.
+    """
     if exists(name):
         return
     if not _FILE.search(name):
@@ -334,7 +301,7 @@ def check_here(name: str, data_dir: Path | str | None = None) -> None:
             is_name(name) and locate(find_or_tu(name), data_dir).path is not None
         ):
             return
-    if (similar := closest(name, data_sets(""), cutoff=0.8)) is not None:
+    if (similar := closest(name, names("dataset"), cutoff=0.8)) is not None:
         raise DatasetError(f"there is no file or data set {short(name)}; did you mean {similar}?")
     like_file = re.search(r"\.[A-Za-z]{2,8}(\.gz)?$", name) is not None
     hint = "" if like_file else "; for molecules, write a file with a column smiles"
@@ -343,13 +310,3 @@ def check_here(name: str, data_dir: Path | str | None = None) -> None:
 
 def _absolute(path: Any) -> Any:
     return str(Path(path).resolve()) if isinstance(path, str) and exists(path) else path
-
-
-def check_place(path: Path | None, flag: str) -> None:
-    """Raise before long work where its result could not be written."""
-    if path is None:
-        return
-    if path.is_dir():
-        raise EdgnnError(f"{flag} {path} is a folder; name a file")
-    if not path.parent.is_dir():
-        raise EdgnnError(f"{flag} {path}: there is no folder {path.parent}; make it first")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,27 +9,38 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from edgnn._paths import check_new_run
+from edgnn._paths import CONFIG, check_new_run
 from edgnn.cli._choices import (
-    Config,
-    SettingsRow,
     make_estimator,
     read_config,
     recipe_of,
-    told_options,
+    used_options,
     validation_of,
 )
 from edgnn.cli._complete import sources
-from edgnn.cli._datasets import DataDir, Json, Options
-from edgnn.cli._interrupt import softly_interrupted
 from edgnn.cli._memory import MemoryOption, ceiling
-from edgnn.cli._parameters import Device, Seed, ValidationShare, takes_parameters
+from edgnn.cli._options import (
+    Config,
+    DataDir,
+    Json,
+    Options,
+    Regression,
+    Seed,
+    SettingsRow,
+    TargetFile,
+    TargetOption,
+    TaskOption,
+    TrainingDevice,
+    ValidationFraction,
+    print_json,
+)
+from edgnn.cli._parameters import takes_parameters
+from edgnn.cli._process import softly_interrupted, use_few_threads, use_threads_of
 from edgnn.cli._progress import Progress
-from edgnn.cli._ranks import Lead, agree, joined, launch, restarted, told
-from edgnn.cli._resume import check_same, judged_part, stored_choices
+from edgnn.cli._ranks import Lead, agree, joined, launch, received, restarted
+from edgnn.cli._resume import check_same, stored_choices, test_set_of
 from edgnn.cli._show import introduction, print_training
-from edgnn.cli._source import Regression, Source, TargetFile, TargetOption, TaskOption, check_told
-from edgnn.cli._threads import use_few_threads, use_threads_of
+from edgnn.cli._source import Source, check_files
 from edgnn.errors import EdgnnError, RunError
 
 if TYPE_CHECKING:
@@ -40,15 +50,8 @@ if TYPE_CHECKING:
     from edgnn.training import Group, RunFolder
 
 _OPTIONS = (
-    "task",
-    "target",
-    "target_file",
-    "regression",
-    "options",
-    "settings",
-    "validation",
-    "test",
-    "seed",
+    *("task", "target", "target_file", "regression", "options"),
+    *("settings", "validation", "test", "seed"),
 )
 
 
@@ -69,22 +72,24 @@ def train(
     regression: Regression = None,
     settings: SettingsRow = None,
     config: Config = None,
-    validation: ValidationShare = None,
+    validation: ValidationFraction = None,
     test: Annotated[
         str | None,
         typer.Option(
             "--test",
-            metavar="SHARE",
-            help="What to judge on: published (default where there is such a part), a share, none.",
+            metavar="FRACTION",
+            help="Test set: published (default if the data has one), a fraction such as 0.2, or "
+            "none.",
         ),
     ] = None,
     seed: Seed = None,
-    device: Device = None,
+    device: TrainingDevice = None,
     resume: Annotated[
         bool,
         typer.Option(
             "--resume",
-            help="Go on with an interrupted run; all but --out can be left out. --max-epochs may end it, or make it longer.",
+            help="Resume an interrupted run; all but --out can be left out. --max-epochs may end "
+            "it, or make it longer.",
         ),
     ] = False,
     overwrite: Annotated[
@@ -102,16 +107,14 @@ def train(
 ) -> None:
     """Train a model and keep it in a run folder.
 
-    It is judged on the published test part of the data, where there is one, else on the validation
-    part. Started by torchrun (torchrun --nproc-per-node 2 -m edgnn train ...), several processes
+    It is evaluated on the published test set of the data, if there is one, else on the validation
+    set. Started by torchrun (torchrun --nproc-per-node 2 -m edgnn train ...), several processes
     train it together.
     """
-    with (
-        ceiling(memory, source, _stored_source(out) if resume and memory else None),
-        joined() as group,
-    ):
-        own, in_file = read_config(config, _OPTIONS)
-        given = told_options(
+    resumed = _stored_source(out) if resume and memory else None
+    with ceiling(memory, source, resumed), joined() as group:
+        in_file, parameters_in_file = read_config(config, _OPTIONS)
+        flags = used_options(
             task=task,
             target=target,
             target_file=target_file,
@@ -122,11 +125,11 @@ def train(
             test=test,
             seed=seed,
         )
-        device_ = {} if device is None else {"device": device}
-        wish = _Wish(
+        on_device = {} if device is None else {"device": device}
+        request = _Request(
             out,
-            own | given,
-            in_file | parameters | device_,
+            in_file | flags,
+            parameters_in_file | parameters | on_device,
             data_dir,
             quiet,
             as_json,
@@ -137,15 +140,15 @@ def train(
                 "--resume goes on with a run and --overwrite throws it away: choose one"
             )
         if group is not None and not group.first:
-            _follow(wish, group)
+            _follow(request, group)
             return
         with Lead(group) as lead:
-            _lead(wish, lead, source, resume=resume, overwrite=overwrite)
+            _lead(request, lead, source, resume=resume, overwrite=overwrite)
 
 
 @dataclass(frozen=True)
-class _Wish:
-    """What the command was told: its own options, parameters of the estimator, and how to speak."""
+class _Request:
+    """What is asked for: the command's own options, parameters of the estimator, what to print."""
 
     out: Path
     options: dict[str, Any]
@@ -156,45 +159,51 @@ class _Wish:
     command: str
 
 
-def _lead(wish: _Wish, lead: Lead, source: str | None, *, resume: bool, overwrite: bool) -> None:
-    out = wish.out
+def _lead(
+    request: _Request, lead: Lead, source: str | None, *, resume: bool, overwrite: bool
+) -> None:
+    out = request.out
     if source is not None:
-        check_told(source, wish.options)
+        chosen = request.options
+        check_files(source, chosen.get("options") or {}, chosen.get("target_file"))
     if (resume and _holds_run(out)) or (lead.group is not None and restarted(out)):
-        _resume(wish, lead, source)
+        _resume(request, lead, source)
         return
     if source is None:
-        way = f"there is no run in {out} to resume: " if resume else ""
-        raise EdgnnError(f"{way}name the data to train on, such as: edgnn train MUTAG --out {out}")
+        problem = f"there is no run in {out} to resume: " if resume else ""
+        raise EdgnnError(
+            f"{problem}name the data to train on, such as: edgnn train MUTAG --out {out}"
+        )
     check_new_run(out, overwrite)
-    if resume and not wish.quiet:
+    if resume and not request.quiet:
         typer.echo(f"there is no run in {out} yet: starting it", err=True)
-    _start(wish, lead, source, overwrite)
+    _start(request, lead, source, overwrite)
 
 
-def _start(wish: _Wish, lead: Lead, name: str, overwrite: bool) -> None:
+def _start(request: _Request, lead: Lead, name: str, overwrite: bool) -> None:
     from edgnn.models import start_run
     from edgnn.studies import items_of, task_of_dataset
 
-    options = wish.options
-    source = Source.of(name, options, wish.data_dir)
+    options = request.options
+    source = Source.of(name, options, request.data_dir)
     data = source.load()
     row = recipe_of(options.get("settings"), data)
     if row is not None and row.model != "edgnn":
         raise EdgnnError(
-            f"the settings {row.row!r} are those of a rival: edgnn evaluate --settings {row.row} takes them"
+            f"the settings {row.row!r} are those of a rival: "
+            f"edgnn evaluate --settings {row.row} takes them"
         )
     parts = {
-        "test": judged_part(options.get("test"), data),
+        "test": test_set_of(options.get("test"), data),
         "validation": validation_of(options.get("validation"), row),
     }
     seed = options.get("seed", 0)
-    parameters = ({} if row is None else row.estimator) | wish.parameters
+    parameters = ({} if row is None else row.estimator) | request.parameters
     estimator = make_estimator(data, parameters, validation=parts["validation"], seed=seed)
     split = _split(data, parts, seed)
     use_few_threads(estimator, data)
     about = {
-        "command": wish.command,
+        "command": request.command,
         "settings": options.get("settings"),
         "source": source.stored(),
         "parts": parts,
@@ -206,7 +215,7 @@ def _start(wish: _Wish, lead: Lead, name: str, overwrite: bool) -> None:
     if lead.group is not None:
         about |= {"ranks": lead.group.size, "launch": launch()}
     run = start_run(
-        wish.out,
+        request.out,
         estimator,
         items_of(data),
         data.targets,
@@ -215,49 +224,48 @@ def _start(wish: _Wish, lead: Lead, name: str, overwrite: bool) -> None:
         class_names=data.class_names,
         overwrite=overwrite,
     )
-    lead.tell(run, source.stored())
-    _train(wish, run, estimator, source, data, split, lead.group)
+    lead.send(run, source.stored())
+    _train(request, run, estimator, source, data, split, lead.group)
 
 
-def _resume(wish: _Wish, lead: Lead, name: str | None) -> None:
+def _resume(request: _Request, lead: Lead, name: str | None) -> None:
     from edgnn.models import change_epochs, check_data, checkpoint_epoch, estimator_of, finished
     from edgnn.studies import items_of
     from edgnn.training import RunFolder
 
-    run = RunFolder.open(wish.out)
+    run = RunFolder.open(request.out)
     estimator = estimator_of(run)
     origin, parts = stored_choices(run)
-    given = (
-        origin
-        if name is None
-        else origin | {key: value for key, value in wish.options.items() if key in origin}
-    )
-    source = Source.of(name or origin["name"], given, wish.data_dir or origin.get("data_dir"))
+    chosen = dict(origin)
+    if name is not None:
+        chosen |= {key: value for key, value in request.options.items() if key in origin}
+    source = Source.of(name or origin["name"], chosen, request.data_dir or origin.get("data_dir"))
     data = source.load()
     check_data(run, items_of(data), data.targets)
-    check_same(wish.options, wish.parameters, run, estimator, data)
-    if "max_epochs" in wish.parameters:
-        change_epochs(run, estimator, wish.parameters["max_epochs"])
+    check_same(request.options, request.parameters, run, estimator, data)
+    if "max_epochs" in request.parameters:
+        change_epochs(run, estimator, request.parameters["max_epochs"])
     if finished(run):
-        _say_finished(wish, run)
+        _finish(request, run)
         return
     use_threads_of(run)
     epoch = checkpoint_epoch(run)
-    begun = f"{'ending' if epoch >= estimator.max_epochs else 'resuming'} {run.path} after epoch {epoch}"
-    lead.tell(run, source.stored())
+    verb = "ending" if epoch >= estimator.max_epochs else "resuming"
+    first_line = f"{verb} {run.path} after epoch {epoch}"
+    lead.send(run, source.stored())
     split = _split(data, parts, int(estimator.random_state))
-    _train(wish, run, estimator, source, data, split, lead.group, begun)
+    _train(request, run, estimator, source, data, split, lead.group, first_line)
 
 
-def _follow(wish: _Wish, group: Group) -> None:
+def _follow(request: _Request, group: Group) -> None:
     """Train what rank 0 trains, as one of the other ranks."""
     from edgnn.models import check_data, estimator_of, train_run
     from edgnn.studies import items_of
 
-    run, source = told(group)
+    run, source = received(group)
     estimator = estimator_of(run)
     try:
-        data = Source.of(source["name"], source, wish.data_dir or source["data_dir"]).load()
+        data = Source.of(source["name"], source, request.data_dir or source["data_dir"]).load()
         check_data(run, items_of(data), data.targets)
     except (EdgnnError, OSError) as error:
         agree(group, error)
@@ -268,19 +276,19 @@ def _follow(wish: _Wish, group: Group) -> None:
 
 
 def _train(
-    wish: _Wish,
+    request: _Request,
     run: RunFolder,
     estimator: Estimator,
     source: Source,
     data: Dataset,
     split: Split | None,
     group: Group | None,
-    begun: str = "",
+    first_line: str = "",
 ) -> None:
-    from edgnn.models import checkpoint_epoch, train_run
+    from edgnn.models import train_run
     from edgnn.studies import finish_run, items_of
 
-    progress = Progress(estimator.max_epochs, "training", quiet=wish.quiet)
+    progress = Progress(estimator.max_epochs, quiet=request.quiet)
 
     def on_epoch(epoch: Any) -> None:
         progress.epoch(epoch)
@@ -290,9 +298,9 @@ def _train(
     try:
         with run.lock():
             agree(group)
-            if begun and not wish.quiet:
-                typer.echo(begun, err=True)
-            if not wish.quiet and not wish.as_json:
+            if first_line and not request.quiet:
+                typer.echo(first_line, err=True)
+            if not request.quiet and not request.as_json:
                 introduction(data, estimator, *source.columns())
             with softly_interrupted(patient=group is not None) as interrupt, progress:
                 answer = train_run(
@@ -307,25 +315,31 @@ def _train(
             assert answer is not None
             evaluation = finish_run(run, estimator, data, answer)
     except KeyboardInterrupt:
-        reached = checkpoint_epoch(run)
-        after = f" after epoch {reached}" if reached else ""
-        way = _command_to_resume(run, group)
-        end = f", or end it there with: {way} --max-epochs {reached}" if reached else ""
-        typer.echo(f"edgnn: interrupted{after}; go on with: {way}{end}", err=True)
+        _print_interrupted(run, group)
         raise typer.Exit(130) from None
-    if wish.as_json:
+    if request.as_json:
         _print_json(run)
-    elif not wish.quiet:
+    elif not request.quiet:
         print_training(run, estimator, answer, evaluation)
 
 
-def _command_to_resume(run: RunFolder, group: Group | None) -> str:
-    program = (
-        ["edgnn"]
-        if group is None
-        else ["torchrun", "--nproc-per-node", str(group.size), "-m", "edgnn"]
-    )
-    return shlex.join([*program, "train", "--out", str(run.path), "--resume"])
+def _print_interrupted(run: RunFolder, group: Group | None) -> None:
+    """Print how far the training came, and the command that resumes it."""
+    from edgnn.models import checkpoint_epoch
+
+    program = ["edgnn"]
+    if group is not None:
+        program = ["torchrun", "--nproc-per-node", str(group.size), "-m", "edgnn"]
+    command = shlex.join([*program, "train", "--out", str(run.path), "--resume"])
+    epoch = checkpoint_epoch(run)
+    if epoch:
+        typer.echo(
+            f"edgnn: interrupted after epoch {epoch}; go on with: {command}, "
+            f"or end it there with: {command} --max-epochs {epoch}",
+            err=True,
+        )
+    else:
+        typer.echo(f"edgnn: interrupted; go on with: {command}", err=True)
 
 
 def _split(data: Dataset, parts: dict[str, Any], seed: int) -> Split | None:
@@ -336,7 +350,7 @@ def _split(data: Dataset, parts: dict[str, Any], seed: int) -> Split | None:
 
 def _holds_run(out: Path) -> bool:
     """Return whether a training came so far that there is something to resume."""
-    return (out / "config.json").exists()
+    return (out / CONFIG).exists()
 
 
 def _stored_source(out: Path) -> str | None:
@@ -350,24 +364,22 @@ def _stored_source(out: Path) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def _say_finished(wish: _Wish, run: RunFolder) -> None:
+def _finish(request: _Request, run: RunFolder) -> None:
+    """Tidy up a run that is finished already."""
     with run.lock():
         run.remove("checkpoint.safetensors")
-    if wish.as_json:
+    if request.as_json:
         _print_json(run)
-    elif not wish.quiet:
+    elif not request.quiet:
         typer.echo(f"{run.path} is finished: there is nothing to resume")
 
 
 def _print_json(run: RunFolder) -> None:
     from edgnn._json import plain
 
-    config = run.config
-    told = {
+    document = {
         "run": str(run.path),
-        "estimator": config["estimator"],
-        "source": config["source"]["name"],
+        "estimator": run.config["estimator"],
+        "source": run.config["source"]["name"],
     }
-    typer.echo(
-        json.dumps(plain(told | run.read_json("metrics.json")), indent=2, ensure_ascii=False)
-    )
+    print_json(plain(document | run.read_json("metrics.json")))

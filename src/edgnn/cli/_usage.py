@@ -1,4 +1,7 @@
-"""What is wrong with a command line, in one line: the word, the rule, what was meant, where to read on."""
+"""A command line that cannot be used, in one line: the word, the rule, what was meant.
+
+This is the one place that knows how typer works inside, which differs between its versions.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +9,50 @@ import re
 from typing import Any
 
 import typer
+from typer.core import TyperGroup, TyperOption
 
 from edgnn._words import closest, suggestion
 
-#: What typer raises for a command line it cannot use; its own name has moved between versions.
-UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+#: What typer raises for a command line it cannot use. typer exports only the subclass
+#: ``BadParameter``; its base belongs to click in older versions and to typer in newer ones.
+UsageError: type[Exception] = typer.BadParameter.__bases__[0]
+
+
+def hide_values_of_flags() -> None:
+    """Have help show no value behind flags, which take none; typer 0.29 shows one."""
+    shown: Any = getattr(TyperOption, "display_type_rich", None)
+    if shown is None:  # before 0.29
+        return
+
+    def shown_unless_flag(option: Any, ctx: Any) -> str | None:
+        return None if option.is_flag else shown(option, ctx)
+
+    TyperOption.display_type_rich = shown_unless_flag  # type: ignore[assignment, method-assign]
+
+
+class Commands(TyperGroup):
+    """A group of commands that suggests the one that was meant."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that the first word names."""
+        name = args[0]
+        if self.get_command(ctx, name) is None and not name.startswith("-"):
+            meant = suggestion(name, self.list_commands(ctx))
+            raise _Explained(f"no such command {name!r}{meant} ({_typed(ctx)} --help lists all)")
+        return super().resolve_command(ctx, args)
+
+
+class _Explained(UsageError):  # type: ignore[misc, valid-type]
+    """An error whose message is complete."""
 
 
 def usage_words(error: Any) -> str:
     """Return what to say about a command line that cannot be used."""
+    if isinstance(error, _Explained):
+        return str(error)
     context = getattr(error, "ctx", None)
-    command = "edgnn" if context is None else _path(context)
-    if (unknown := re.match(r"No such command '(.*?)'", error.message)) is not None:
-        return _unknown_command(unknown[1], command, context)
-    if getattr(error, "option_name", None) and error.message.startswith("No such option"):
+    command = "edgnn" if context is None else _typed(context)
+    if type(error).__name__ == "NoSuchOption":
         return _unknown_option(error.option_name, command, context)
     words = error.format_message().strip().rstrip(".").replace(": Value error, ", ": ")
     words = words[:1].lower() + words[1:] + _given(error, words) + _meant_value(error)
@@ -31,7 +64,7 @@ def help_text(error: Any) -> str | None:
     return error.format_message() if type(error).__name__ == "NoArgsIsHelpError" else None
 
 
-def _path(context: Any) -> str:
+def _typed(context: Any) -> str:
     """Return the command as it is typed, without its arguments."""
     names: list[str] = []
     while context is not None:
@@ -40,38 +73,26 @@ def _path(context: Any) -> str:
     return " ".join(["edgnn", *reversed(names[:-1])])
 
 
-def _unknown_command(name: str, command: str, context: Any) -> str:
-    meant = suggestion(name, context.command.list_commands(context))
-    return f"no such command {name!r}{meant} ({command} --help lists all)"
-
-
 def _unknown_option(name: str, command: str, context: Any) -> str:
-    known = (
-        []
-        if context is None
-        else [word for one in context.command.get_params(context) for word in _words(one)]
-    )
-    meant = closest(name, known, cutoff=0.7)
-    told = "" if meant is None else f"; did you mean {meant!r}?"
-    return f"no such option {name!r} of {command}{told} ({command} --help lists all)"
-
-
-def _words(parameter: Any) -> list[str]:
-    return (
-        [*parameter.opts, *parameter.secondary_opts]
-        if parameter.param_type_name == "option"
-        else []
-    )
+    options: list[str] = []
+    for parameter in [] if context is None else context.command.get_params(context):
+        if parameter.param_type_name == "option":
+            options += [*parameter.opts, *parameter.secondary_opts]
+    meant = closest(name, options, cutoff=0.7)
+    hint = "" if meant is None else f"; did you mean {meant!r}?"
+    return f"no such option {name!r} of {command}{hint} ({command} --help lists all)"
 
 
 def _given(error: Any, words: str) -> str:
     """Return the value that was given, where typer's words about it lack it, as more words."""
-    told = getattr(error.__cause__, "errors", None)
-    value = told()[0].get("input") if callable(told) else None
+    details = getattr(error.__cause__, "errors", None)
+    value = details()[0].get("input") if callable(details) else None
     return "" if value is None or repr(value) in words else f", not {value!r}"
 
 
 def _meant_value(error: Any) -> str:
-    """Return the choice that a mistyped value of an option is close to, as more words."""
-    told = re.search(r"'(.*?)' is not one of (.*)", error.message)
-    return "" if told is None else suggestion(told[1], re.findall(r"'(.*?)'", told[2]))
+    """Return the choice that a mistyped value is close to; typer names the choices in text only."""
+    refused = re.search(r"'(.*?)' is not one of (.*)", error.message)
+    if refused is None:
+        return ""
+    return suggestion(refused[1], re.findall(r"'(.*?)'", refused[2]))

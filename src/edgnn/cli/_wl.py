@@ -1,25 +1,30 @@
-"""``edgnn wl``: compare graphs, color them, group them, and say what a model can reach at best."""
+"""``edgnn wl``: compare graphs, color them, group them, and bound what a model can reach."""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from edgnn._words import counted
 from edgnn.cli._complete import sources
-from edgnn.cli._datasets import DataDir, Json, Options, parse_options
-from edgnn.cli._source import (
+from edgnn.cli._options import (
+    DataDir,
+    Json,
+    Options,
     Regression,
     SourceArgument,
     TargetFile,
     TargetOption,
     TaskOption,
-    check_exists,
+    parse_assignments,
+    print_json,
 )
-from edgnn.cli._source import Source as DataSource
+from edgnn.cli._source import Source, check_exists
+from edgnn.cli._usage import Commands
 from edgnn.errors import GraphError
 
 if TYPE_CHECKING:
@@ -27,7 +32,9 @@ if TYPE_CHECKING:
     from edgnn.io.datasets import Dataset
 
 wl_app = typer.Typer(
-    help="Weisfeiler-Lehman: what can be told apart, and why.", no_args_is_help=True
+    cls=Commands,
+    help="Weisfeiler-Lehman: what can be told apart, and why.",
+    no_args_is_help=True,
 )
 
 
@@ -46,27 +53,32 @@ class DirectionName(StrEnum):
     entering = "in"
 
 
-Source = Annotated[
+GraphsArgument = Annotated[
     str,
     typer.Argument(
-        autocompletion=sources, help="A data set's name or a path; NAME:3 takes its graph number 3."
+        metavar="SOURCE",
+        autocompletion=sources,
+        help="A data set's name or a path; NAME:3 takes its graph number 3.",
     ),
 ]
 Scheme = Annotated[
     SchemeName,
     typer.Option(
         "--scheme",
-        help="What a round looks at. node: the neighbors' colors. separate: also how many edges of each label come in and go out, "
-        "as edGNN does. joint: each edge with its direction, label and neighbor.",
+        help="What a round looks at. node: the neighbors' colors. separate: also how many edges of "
+        "each label come in and go out, as edGNN does. joint: each edge with its direction, label "
+        "and neighbor.",
     ),
 ]
 Direction = Annotated[
     DirectionName,
     typer.Option(
         "--direction",
-        help="Which edges a node sees: all, or only those that enter it, as with most layers elsewhere.",
+        help="Which edges a node sees: all, or only those that enter it, as with most layers "
+        "elsewhere.",
     ),
 ]
+Rounds = Annotated[int | None, typer.Option("--rounds", min=0, help="Default: until stable.")]
 Exact = Annotated[
     bool, typer.Option("--exact", help="Prove every round instead of trusting two 64-bit hashes.")
 ]
@@ -74,8 +86,8 @@ Exact = Annotated[
 
 @wl_app.command("compare")
 def compare(
-    first: Source,
-    second: Source,
+    first: Annotated[str, typer.Argument(autocompletion=sources, help="NAME:3, or a file.")],
+    second: Annotated[str, typer.Argument(autocompletion=sources, help="NAME:4, or a file.")],
     scheme: Scheme = SchemeName.separate,
     direction: Direction = DirectionName.both,
     exact: Exact = False,
@@ -87,29 +99,33 @@ def compare(
     data_dir: DataDir = None,
     as_json: Json = False,
 ) -> None:
-    """Ask whether refinement, and so any GNN it bounds, tells two graphs apart; and whether they are isomorphic."""
+    """Compare two graphs by refinement, which bounds what any GNN can tell apart.
+
+    Where refinement does not decide, an isomorphism is searched for.
+    """
     from edgnn import wl
 
-    g, h = (_one(source, data_dir, option) for source in (first, second))
+    g, h = (_one_graph(source, data_dir, option) for source in (first, second))
     verdict = wl.compare(g, h, scheme.value, direction=direction.value, exact=exact)
-    same = False if verdict.distinguished else wl.isomorphic(g, h) if settle else None
+    isomorphic: bool | None = None
+    if verdict.distinguished:
+        isomorphic = False
+    elif settle:
+        isomorphic = wl.isomorphic(g, h)
     if as_json:
-        typer.echo(
-            json.dumps(verdict.to_dict() | {"isomorphic": same}, indent=2, ensure_ascii=False)
-        )
+        print_json(verdict.to_dict() | {"isomorphic": isomorphic})
         return
     typer.echo(str(verdict))
-    typer.echo(f"isomorphic: {'not searched for' if same is None else 'yes' if same else 'no'}")
+    answers = {True: "yes", False: "no", None: "not searched for"}
+    typer.echo(f"isomorphic: {answers[isomorphic]}")
 
 
 @wl_app.command("color")
 def color(
-    source: Source,
+    source: GraphsArgument,
     scheme: Scheme = SchemeName.separate,
     direction: Direction = DirectionName.both,
-    rounds: Annotated[
-        int | None, typer.Option("--rounds", min=0, help="Default: until stable.")
-    ] = None,
+    rounds: Rounds = None,
     svg: Annotated[
         Path | None, typer.Option("--svg", help="Draw the rounds into this SVG file.")
     ] = None,
@@ -125,33 +141,25 @@ def color(
     as_json: Json = False,
 ) -> None:
     """Refine colors round by round; print how many there are and what they mean, or draw them."""
-    from edgnn import wl
-
     graphs = _graphs(source, data_dir, option)
-    coloring = wl.refine(
-        graphs, rounds, scheme.value, direction=direction.value, features="ignore", exact=exact
-    )
+    coloring = _refined(graphs, scheme, direction, rounds, exact)
     if svg is not None or html is not None:
         _draw(coloring, graph, svg, html, source)
-    table = [_round_row(coloring, round) for round in range(coloring.rounds + 1)]
+    table = [_round_row(coloring, number) for number in range(coloring.rounds + 1)]
     if as_json:
-        document = {
-            "source": source,
-            "scheme": scheme.value,
-            "nodes": graphs.num_nodes,
-            "graphs": len(graphs),
-            "rounds": table,
-        }
-        typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
+        print_json(
+            {
+                "source": source,
+                "scheme": scheme.value,
+                "nodes": graphs.num_nodes,
+                "graphs": len(graphs),
+                "rounds": table,
+            }
+        )
         return
     typer.echo(repr(coloring))
     for row in table:
-        common, count = row["largest"], f"{row['colors']:,} color{'s' * (row['colors'] != 1)}"
-        typer.echo(
-            f"round {row['round']}: {count}; most common: {common['nodes']:,}× {common['meaning']}"
-            if common
-            else ""
-        )
+        typer.echo(_round_line(row))
     for path in (svg, html):
         if path is not None:
             typer.echo(f"drawn: {path}")
@@ -159,12 +167,10 @@ def color(
 
 @wl_app.command("classes")
 def classes(
-    source: Source,
+    source: GraphsArgument,
     scheme: Scheme = SchemeName.separate,
     direction: Direction = DirectionName.both,
-    rounds: Annotated[
-        int | None, typer.Option("--rounds", min=0, help="Default: until stable.")
-    ] = None,
+    rounds: Rounds = None,
     exact: Exact = False,
     option: Options = None,
     data_dir: DataDir = None,
@@ -174,34 +180,24 @@ def classes(
     from edgnn import wl
 
     graphs = _graphs(source, data_dir, option)
-    coloring = wl.refine(
-        graphs, rounds, scheme.value, direction=direction.value, features="ignore", exact=exact
-    )
-    numbers = wl.graph_classes(coloring).tolist()
+    coloring = _refined(graphs, scheme, direction, rounds, exact)
     groups: dict[int, list[int]] = {}
-    for graph, number in enumerate(numbers):
+    for graph, number in enumerate(wl.graph_classes(coloring).tolist()):
         groups.setdefault(number, []).append(graph)
-    shared = [members for members in groups.values() if len(members) > 1]
     if as_json:
-        typer.echo(
-            json.dumps(
-                {
-                    "source": source,
-                    "scheme": scheme.value,
-                    "classes": len(groups),
-                    "groups": list(groups.values()),
-                }
-            )
-        )
+        document = {"source": source, "scheme": scheme.value, "classes": len(groups)}
+        print_json(document | {"groups": list(groups.values())}, indent=None)
         return
-    fall = "graph falls" if len(graphs) == 1 else "graphs fall"
+    verb = "falls" if len(graphs) == 1 else "fall"
     typer.echo(
-        f"{len(graphs):,} {fall} into {len(groups):,} class{'es' * (len(groups) != 1)} under {scheme.value!r}"
+        f"{counted(len(graphs), 'graph')} {verb} into {counted(len(groups), 'class')} "
+        f"under {scheme.value!r}"
     )
     if len(graphs) == 1:
         typer.echo("for the nodes of a single graph see: edgnn wl color, edgnn wl power")
-    for members in shared:
-        typer.echo("cannot be told apart: " + ", ".join(map(str, members)))
+    for members in groups.values():
+        if len(members) > 1:
+            typer.echo(f"cannot be told apart: {', '.join(map(str, members))}")
 
 
 @wl_app.command("power")
@@ -219,11 +215,12 @@ def power(
     data_dir: DataDir = None,
     as_json: Json = False,
 ) -> None:
-    """Say what any model bounded by the refinement can reach at best on a data set, depth by depth."""
+    """Print the best score that any model bounded by the refinement can reach, depth by depth."""
     from edgnn import wl
 
-    told = {"task": task, "target": target, "target_file": target_file, "regression": regression}
-    data = DataSource.of(source, told | {"options": parse_options(option)}, data_dir).load()
+    chosen = {"task": task, "target": target, "target_file": target_file, "regression": regression}
+    options = parse_assignments(option)
+    data = Source.of(source, chosen | {"options": options}, data_dir).load()
     items = data.graphs if data.nodes is None else data.nodes
     table = wl.power(
         items,
@@ -234,87 +231,112 @@ def power(
         exact=exact,
     )
     measure = "accuracy" if data.task == "classification" else "rmse"
-    rows = [
-        {
-            "round": row.round,
-            "distinct": row.distinct,
-            "colliding": row.colliding,
-            f"best_{measure}": row.ceiling,
-        }
-        for row in table
-    ]
     if as_json:
-        document = {
-            "source": source,
-            "scheme": scheme.value,
-            "level": data.level,
-            "items": len(items),
-            "rounds": rows,
-        }
-        typer.echo(json.dumps(document, indent=2))
+        print_json(
+            {
+                "source": source,
+                "scheme": scheme.value,
+                "level": data.level,
+                "items": len(items),
+                "rounds": [_power_row(entry, measure) for entry in table],
+            }
+        )
         return
     typer.echo(f"{data.name}: {len(items):,} {data.level}s under {scheme.value!r}")
-    typer.echo(f"{'round':>5} {'distinct':>9} {'colliding':>10} {'best ' + measure:>14}")
-    reached = [(entry.distinct, entry.ceiling) for entry in table]
-    for entry in table:
-        if (
-            0 < entry.round < table[-1].round
-            and len(set(reached[entry.round - 1 : entry.round + 2])) == 1
-        ):
-            continue  # the same as before and after
-        best = (
-            f"{100 * entry.ceiling:.2f} %"
-            if measure == "accuracy" and entry.ceiling is not None
-            else f"{entry.ceiling:.4g}"
-        )
-        typer.echo(f"{entry.round:>5} {entry.distinct:>9,} {entry.colliding:>10,} {best:>14}")
+    for line in _power_lines(table, measure):
+        typer.echo(line)
     if table[-1].round < rounds:
         typer.echo("the colors are stable; later rounds change nothing")
+
+
+def _power_row(entry: Any, measure: str) -> dict[str, Any]:
+    return {
+        "round": entry.round,
+        "distinct": entry.distinct,
+        "colliding": entry.colliding,
+        f"best_{measure}": entry.ceiling,
+    }
+
+
+def _power_lines(table: Any, measure: str) -> Iterator[str]:
+    """Yield a line per round; rounds like the one before and the one after are left out."""
+    yield f"{'round':>5} {'distinct':>9} {'colliding':>10} {'best ' + measure:>14}"
+    reached = [(entry.distinct, entry.ceiling) for entry in table]
+    for number, entry in enumerate(table):
+        around = reached[number - 1 : number + 2] if number else []
+        if len(around) == 3 and len(set(around)) == 1:
+            continue
+        best = f"{entry.ceiling:.4g}"
+        if measure == "accuracy" and entry.ceiling is not None:
+            best = f"{100 * entry.ceiling:.2f} %"
+        yield f"{entry.round:>5} {entry.distinct:>9,} {entry.colliding:>10,} {best:>14}"
+
+
+def _refined(
+    graphs: Graphs, scheme: SchemeName, direction: DirectionName, rounds: int | None, exact: bool
+) -> Any:
+    from edgnn import wl
+
+    return wl.refine(
+        graphs, rounds, scheme.value, direction=direction.value, features="ignore", exact=exact
+    )
 
 
 def _dataset(source: str, data_dir: Path | None, option: list[str] | None) -> Dataset:
     from edgnn.io.datasets import load_dataset
 
-    options = parse_options(option)
+    options = parse_assignments(option)
     check_exists(source, options)
     return load_dataset(source, data_dir=data_dir, **options)
 
 
 def _graphs(source: str, data_dir: Path | None, option: list[str] | None) -> Graphs:
-    """Load graphs; ``SOURCE:3`` is graph 3 of ``SOURCE``, unless a file of that very name exists."""
+    """Load graphs; ``SOURCE:3`` is graph 3 of ``SOURCE``, unless a file of that name exists."""
     name, colon, number = source.rpartition(":")
-    if colon and number.lstrip("-").isdigit() and not Path(source).exists():
-        graphs = _dataset(name, data_dir, option).graphs
-        if not -len(graphs) <= int(number) < len(graphs):
-            raise GraphError(f"{name} has {_graphs_counted(graphs)}; there is no graph {number}")
-        return graphs[int(number)]
-    return _dataset(source, data_dir, option).graphs
+    if not colon or not number.lstrip("-").isdigit() or Path(source).exists():
+        return _dataset(source, data_dir, option).graphs
+    graphs = _dataset(name, data_dir, option).graphs
+    _check_number(graphs, int(number), name)
+    return graphs[int(number)]
 
 
-def _one(source: str, data_dir: Path | None, option: list[str] | None) -> Graphs:
+def _one_graph(source: str, data_dir: Path | None, option: list[str] | None) -> Graphs:
     graphs = _graphs(source, data_dir, option)
     if len(graphs) != 1:
         raise GraphError(f"{source} holds {len(graphs)} graphs; name one as {source}:0")
     return graphs
 
 
-def _round_row(coloring: Any, round: int) -> dict[str, Any]:
+def _check_number(graphs: Graphs, number: int, source: str) -> None:
+    if -len(graphs) <= number < len(graphs):
+        return
+    there = f"{len(graphs):,} graphs, numbered from 0"
+    if len(graphs) == 1:
+        there = "one graph, number 0"
+    raise GraphError(f"{source} has {there}; there is no graph {number}")
+
+
+def _round_row(coloring: Any, number: int) -> dict[str, Any]:
     import numpy as np
 
-    colors, counts = np.unique(coloring.at(round).cpu().numpy(), return_counts=True)
+    colors, counts = np.unique(coloring.at(number).cpu().numpy(), return_counts=True)
     if not len(colors):
-        return {"round": round, "colors": 0, "largest": None}
-    largest = int(counts.argmax())
-    meaning = coloring.meaning(int(colors[largest]), round, size=120).text
-    return {
-        "round": round,
-        "colors": len(colors),
-        "largest": {
-            "color": int(colors[largest]),
-            "nodes": int(counts[largest]),
-            "meaning": meaning,
-        },
+        return {"round": number, "colors": 0, "largest": None}
+    place = int(counts.argmax())
+    largest = {
+        "color": int(colors[place]),
+        "nodes": int(counts[place]),
+        "meaning": coloring.meaning(int(colors[place]), number, size=120).text,
     }
+    return {"round": number, "colors": len(colors), "largest": largest}
+
+
+def _round_line(row: dict[str, Any]) -> str:
+    largest = row["largest"]
+    if largest is None:
+        return ""
+    common = f"{largest['nodes']:,}× {largest['meaning']}"
+    return f"round {row['round']}: {counted(row['colors'], 'color')}; most common: {common}"
 
 
 def _draw(coloring: Any, graph: int, svg: Path | None, html: Path | None, source: str) -> None:
@@ -325,15 +347,8 @@ def _draw(coloring: Any, graph: int, svg: Path | None, html: Path | None, source
         raise GraphError(
             f"--svg writes SVG, but {svg.name} is named as something else; name it .svg"
         )
-    if not -len(coloring.graphs) <= graph < len(coloring.graphs):
-        raise GraphError(
-            f"{source} has {_graphs_counted(coloring.graphs)}; there is no graph {graph}"
-        )
-    for path, text in ((svg, draw_coloring), (html, coloring_page)):
+    _check_number(coloring.graphs, graph, source)
+    for path, drawing in ((svg, draw_coloring), (html, coloring_page)):
         if path is not None:
             with atomic_file(path) as stream:
-                stream.write(text(coloring, graph).encode())
-
-
-def _graphs_counted(graphs: Graphs) -> str:
-    return "one graph, number 0" if len(graphs) == 1 else f"{len(graphs):,} graphs, numbered from 0"
+                stream.write(drawing(coloring, graph).encode())

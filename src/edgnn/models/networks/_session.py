@@ -341,5 +341,6 @@ def told_memory() -> Iterator[None]:
             raise
         first = (text.splitlines() or ["out of memory"])[0]
         raise TrainingError(
-            f"out of memory: lower batch_size, hidden or members, or train on a machine with more of it ({first})"
+            f"out of memory: lower batch_size, hidden or members, or train on a machine with more of it ({first})",
+            kind="memory",
         ) from None

@@ -9,9 +9,9 @@ HUGE = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
 LARGE = """
 import os, sys
-from edgnn.cli._threads import reuse_memory
+from edgnn.cli._process import set_up
 if sys.argv[1] == "kept":
-    reuse_memory()
+    set_up()
 assert "torch" not in sys.modules
 import torch
 
@@ -46,5 +46,5 @@ def test_what_the_user_set_is_left_alone(run_python):
 
 def test_systems_without_the_setting_go_on(run_python):
     without = "import ctypes; ctypes.CDLL = lambda name: object()"
-    code = f"{without}\nfrom edgnn.cli._threads import reuse_memory\nreuse_memory(); print('on')"
+    code = f"{without}\nfrom edgnn.cli._process import set_up\nset_up(); print('on')"
     assert run_python(code).split() == ["on"]

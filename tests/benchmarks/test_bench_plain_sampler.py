@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from benchmarks._plain_sampler import PlainSampler
+from benchmarks._scale_sampled import PlainSampler
 from edgnn.graphs import Graphs, Structure
 from edgnn.nn.ops import Sampler
 

@@ -1,1 +1,0 @@
-"""What ``edgnn doctor`` looks at: packages, devices, places, and whether the core works."""

@@ -23,7 +23,36 @@ __all__ = [
 
 
 class EdgnnError(Exception):
-    """Base of all errors that tell the user what to change; the command line prints them as one line."""
+    """Base of all errors that tell the user what to change; the command line prints one line.
+
+    Parameters
+    ----------
+    *args : object
+        The message.
+    kind : str, optional
+        What happened, as one word that code can compare (``"memory"``, ``"newer"``, …); the
+        message is for people.
+    path : path or str, optional
+        The file or folder it happened in.
+    line : int, optional
+        1-based line (or record) it happened on.
+    """
+
+    kind: str | None
+    path: str | None
+    line: int | None
+
+    def __init__(
+        self,
+        *args: object,
+        kind: str | None = None,
+        path: str | PathLike[str] | None = None,
+        line: int | None = None,
+    ) -> None:
+        super().__init__(*args)
+        self.kind = kind
+        self.path = None if path is None else fspath(path)
+        self.line = line
 
 
 class GraphError(EdgnnError, ValueError):
@@ -44,18 +73,26 @@ class FormatError(GraphError):
     rule : str
         What is wrong and what the format asks for.
     line : int, optional
-        1-based line (or record) the problem was found on.
+        1-based line (or record) the problem is on.
+    kind : str, optional
+        What happened, as one word that code can compare.
     """
 
-    def __init__(self, path: str | PathLike[str], rule: str, line: int | None = None) -> None:
-        self.path = fspath(path)
-        self.rule = rule
-        self.line = line
-        where = self.path if line is None else f"{self.path}, line {line}"
-        super().__init__(f"{where}: {rule}")
+    path: str
 
-    def __reduce__(self) -> tuple[type[FormatError], tuple[str, str, int | None]]:
-        return type(self), (self.path, self.rule, self.line)
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        rule: str,
+        line: int | None = None,
+        kind: str | None = None,
+    ) -> None:
+        where = fspath(path) if line is None else f"{fspath(path)}, line {line}"
+        super().__init__(f"{where}: {rule}", kind=kind, path=path, line=line)
+        self.rule = rule
+
+    def __reduce__(self) -> tuple[type[FormatError], tuple[str, str, int | None, str | None]]:
+        return type(self), (self.path, self.rule, self.line, self.kind)
 
 
 class DatasetError(EdgnnError, ValueError):
@@ -87,7 +124,7 @@ class EvaluationError(EdgnnError, ValueError):
 
 
 class TrainingError(EdgnnError):
-    """Training cannot go on: a loss that is no number, nothing to train on, too little memory."""
+    """Training cannot go on: a loss that is NaN, nothing to train on, too little memory."""
 
 
 class RunError(EdgnnError):
@@ -95,4 +132,4 @@ class RunError(EdgnnError):
 
 
 class StudyError(EdgnnError):
-    """A folder of a reproduction is missing, damaged, in use or from a newer version, or asked for what it cannot have."""
+    """The folder of a study is missing, damaged, in use or newer, or lacks what was asked for."""

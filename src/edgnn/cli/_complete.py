@@ -57,7 +57,7 @@ WORDS: dict[str, tuple[str, ...]] = {
         "develop",
         "beyond",
     ),
-    "unknown": ("zero", "error"),
+    "unknown": ("zero", "silent", "error"),
 }
 
 

@@ -39,7 +39,7 @@ def test_health_answers_while_a_body_is_read(mutag_run, monkeypatch):
     health, answer = run_async(main())
     assert health["waiting"] == 1
     assert answer.status_code == 422
-    assert answer.json()["error"].startswith("body.smiles[0]: Input should be a valid string")
+    assert answer.json()["error"].startswith("SMILES 0: Input should be a valid string")
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,7 @@ def test_graphs_spelled_out_are_the_molecules_they_spell(molecules):
         ),
         ({"smiles": ["C", ""]}, "SMILES 1 is empty; write it, or leave it out"),
         ({"examples": ["7", ""]}, "entry 1 of examples is empty"),
-        ({"smiles": [1]}, "body.smiles[0]: Input should be a valid string"),
+        ({"smiles": [1]}, "SMILES 0: Input should be a valid string"),
         ({"something": 1}, "body: there is no field 'something'; there are smiles, graphs"),
         ({"nodes": ["a"]}, "this is a model of whole graphs, which takes no nodes"),
         ({"examples": ["x9"]}, "entry 0, 'x9', is not in MUTAG"),

@@ -80,10 +80,9 @@ _STATUSES = {
 
 
 def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the errors of a route for its description; any may be refused for its host."""
+    """Return the errors of routes for their description."""
     return {
-        status: {"model": schema.Problem, "description": _STATUSES[status]}
-        for status in (403, *statuses)
+        status: {"model": schema.Problem, "description": _STATUSES[status]} for status in statuses
     }
 
 
@@ -120,6 +119,7 @@ def build_app(served: Served, limits: Limits, hosts: Collection[str] | None) -> 
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
+        responses=_problems(403),  # any request may be refused for its host
         separate_input_output_schemas=False,
     )
     app.state.workers = workers
@@ -186,21 +186,11 @@ def _add_errors(app: FastAPI) -> None:
 def _add_about(app: FastAPI, served: Served, limits: Limits, workers: Workers) -> None:
     description = served.describe(limits)
 
-    @app.get(
-        "/health",
-        response_model=schema.Health,
-        responses=_problems(),
-        summary="Is the server there?",
-    )
+    @app.get("/health", response_model=schema.Health)
     async def health() -> Response:
         return json_answer({"status": "ok", "waiting": workers.waiting})
 
-    @app.get(
-        "/version",
-        response_model=schema.Version,
-        responses=_problems(),
-        summary="Which versions are these?",
-    )
+    @app.get("/version", response_model=schema.Version)
     async def version() -> Response:
         return json_answer(
             {
@@ -210,21 +200,11 @@ def _add_about(app: FastAPI, served: Served, limits: Limits, workers: Workers) -
             }
         )
 
-    @app.get(
-        "/model",
-        response_model=schema.ModelOut,
-        responses=_problems(),
-        summary="What is the model?",
-    )
+    @app.get("/model", response_model=schema.ModelOut)
     async def model() -> Response:
         return json_answer(description)
 
-    @app.get(
-        "/names",
-        response_model=schema.NamesResponse,
-        responses=_problems(422, 503),
-        summary="Which nodes or graphs of the loaded data have such a name?",
-    )
+    @app.get("/names", response_model=schema.NamesResponse, responses=_problems(422, 503))
     async def names(
         http: Request,
         search: Annotated[str, Query(max_length=1000, description="A part of the name.")] = "",
@@ -245,9 +225,7 @@ def _add_about(app: FastAPI, served: Served, limits: Limits, workers: Workers) -
 
 
 def _add_predictions(app: FastAPI, work: Work, workers: Workers, limits: Limits) -> None:
-    @app.post(
-        "/predict", response_model=schema.PredictResponse, responses=_TABLE, summary="Predict"
-    )
+    @app.post("/predict", response_model=schema.PredictResponse, responses=_TABLE)
     async def predict(
         http: Request, request: Annotated[PredictRequest, UNREAD], format: Format = "json"
     ) -> Response:
@@ -257,12 +235,7 @@ def _add_predictions(app: FastAPI, work: Work, workers: Workers, limits: Limits)
 
         return await workers.run(answer, http.receive)
 
-    @app.post(
-        "/predict/file",
-        response_model=schema.PredictResponse,
-        responses=_TABLE,
-        summary="Predict for a file",
-    )
+    @app.post("/predict/file", response_model=schema.PredictResponse, responses=_TABLE)
     async def predict_file(
         http: Request,
         files: list[UploadFile],
@@ -280,12 +253,7 @@ def _add_predictions(app: FastAPI, work: Work, workers: Workers, limits: Limits)
 
 
 def _add_explanations(app: FastAPI, work: Work, workers: Workers, limits: Limits) -> None:
-    @app.post(
-        "/explain",
-        response_model=schema.ExplainResponse,
-        responses=_BODY,
-        summary="Why this prediction?",
-    )
+    @app.post("/explain", response_model=schema.ExplainResponse, responses=_BODY)
     async def explain(http: Request, request: Annotated[ExplainRequest, UNREAD]) -> Response:
         def answer(deadline: Deadline) -> Response:
             item = parse(request, ExplainRequest, limits, deadline)
@@ -294,12 +262,7 @@ def _add_explanations(app: FastAPI, work: Work, workers: Workers, limits: Limits
 
         return await workers.run(answer, http.receive, "explain")
 
-    @app.post(
-        "/explain/file",
-        response_model=schema.ExplainResponse,
-        responses=_BODY,
-        summary="Why, for an item of a file?",
-    )
+    @app.post("/explain/file", response_model=schema.ExplainResponse, responses=_BODY)
     async def explain_file(
         http: Request,
         files: list[UploadFile],
@@ -317,12 +280,7 @@ def _add_explanations(app: FastAPI, work: Work, workers: Workers, limits: Limits
 
 
 def _add_colors(app: FastAPI, work: Work, workers: Workers, limits: Limits) -> None:
-    @app.post(
-        "/colors",
-        response_model=schema.ColorsResponse,
-        responses=_BODY,
-        summary="Colors, round by round",
-    )
+    @app.post("/colors", response_model=schema.ColorsResponse, responses=_BODY)
     async def colors(http: Request, request: Annotated[ColorsRequest, UNREAD]) -> Response:
         def answer(deadline: Deadline) -> Response:
             item = parse(request, ColorsRequest, limits, deadline)
@@ -330,12 +288,7 @@ def _add_colors(app: FastAPI, work: Work, workers: Workers, limits: Limits) -> N
 
         return await workers.run(answer, http.receive, "explain")
 
-    @app.post(
-        "/colors/file",
-        response_model=schema.ColorsResponse,
-        responses=_BODY,
-        summary="Colors, for an item of a file",
-    )
+    @app.post("/colors/file", response_model=schema.ColorsResponse, responses=_BODY)
     async def colors_file(
         http: Request,
         files: list[UploadFile],

@@ -41,8 +41,8 @@ class Served:
         Its configuration.
     model : Model
         Any model that is fitted.
-    metrics : mapping, optional
-        How it was evaluated.
+    metrics : mapping
+        How it was evaluated; empty where that is not known.
     catalog : Catalog, optional
         The loaded data.
     ready : Answers, optional
@@ -52,7 +52,7 @@ class Served:
     path: Path
     config: Mapping[str, Any]
     model: Any
-    metrics: Mapping[str, Any] | None = None
+    metrics: Mapping[str, Any] = field(default_factory=dict)
     catalog: Catalog | None = None
     ready: Answers | None = None
     _colorings: dict[int | None, Coloring] = field(default_factory=dict)
@@ -87,15 +87,13 @@ class Served:
         model = load_estimator(run, device=device)
         if getattr(model, "unknown", None) == "zero":
             model.set_params(unknown="silent")  # every answer counts unknown labels itself
-        stored: Any = folder.read_json(METRICS) if folder.has(METRICS) else None
-        usable = isinstance(stored, dict) and isinstance(stored.get("metrics"), dict)
         config = {
             **folder.config,
             "class_names": stored_texts(folder.config, "class_names"),
             "target_names": stored_texts(folder.config, "target_names"),
             "source": origin_of(folder.config) or {},
         }
-        served = cls(folder.path, config, model, stored if usable else None)
+        served = cls(folder.path, config, model, _metrics(folder))
         served._check_class_names()
         try:
             return served._with_source(source, options or {}, data_dir)
@@ -127,14 +125,12 @@ class Served:
     def _check_class_names(self) -> None:
         """Raise where a class has no name although classes have names."""
         names = self.class_names
-        if not names or self.task != "classes":
-            return
-        for value in self.model.encoding.classes.tolist():
-            if not isinstance(value, int) or not 0 <= value < len(names):
-                raise RunError(
-                    f"class {value!r} has no name among the {len(names)} class_names in "
-                    "config.json; it is damaged"
-                )
+        nameless = set(self.model.encoding.classes.tolist()) - set(range(len(names)))
+        if names and self.task == "classes" and nameless:
+            raise RunError(
+                f"class {nameless.pop()!r} has no name among the {len(names)} class_names in "
+                "config.json; it is damaged"
+            )
 
     # What it is
 
@@ -252,8 +248,8 @@ class Served:
             "layers": getattr(self.model, "layers", None),
             "conv": getattr(self.model, "conv", None),
             "trained_on": _last_name(str(trained_on)) if trained_on else None,
-            "trained_items": _count(self.metrics, "trained_on"),
-            "judged": self._evaluated(),
+            "trained_items": _count(self.metrics.get("trained_on")),
+            "judged": _evaluation(self.metrics) if self.metrics else None,
             "node_labels": _some_labels(coder.node_vocabulary),
             "edge_labels": _some_labels(coder.edge_vocabulary),
             "node_label_kind": self.node_label_kind,
@@ -267,20 +263,26 @@ class Served:
             | {"json": limits.of_body("application/json")},
         }
 
-    def _evaluated(self) -> dict[str, Any] | None:
-        """Return which part the model was evaluated on, and the metrics that are numbers."""
-        if self.metrics is None:
-            return None
-        numbers = {
-            name: value
-            for name, value in self.metrics["metrics"].items()
-            if isinstance(value, int | float) and value == value
-        }
-        return {
-            "part": str(self.metrics.get("part")),
-            "items": _count(self.metrics, "items"),
-            "metrics": numbers,
-        }
+
+def _metrics(folder: RunFolder) -> dict[str, Any]:
+    """Return how a run was evaluated; nothing where that is missing or damaged."""
+    stored: Any = folder.read_json(METRICS) if folder.has(METRICS) else None
+    usable = isinstance(stored, dict) and isinstance(stored.get("metrics"), dict)
+    return stored if usable else {}
+
+
+def _evaluation(metrics: Mapping[str, Any]) -> dict[str, Any]:
+    """Return which part a model was evaluated on, and the metrics that are numbers."""
+    numbers = {
+        name: value
+        for name, value in metrics["metrics"].items()
+        if isinstance(value, int | float) and value == value
+    }
+    return {
+        "part": str(metrics.get("part")),
+        "items": _count(metrics.get("items")),
+        "metrics": numbers,
+    }
 
 
 def _with_all_labels(labels: list[Any], bonds: list[Any]) -> Graphs:
@@ -296,8 +298,7 @@ def _with_all_labels(labels: list[Any], bonds: list[Any]) -> Graphs:
     )
 
 
-def _count(metrics: Mapping[str, Any] | None, name: str) -> int | None:
-    value = None if metrics is None else metrics.get(name)
+def _count(value: Any) -> int | None:
     return value if type(value) is int else None
 
 

@@ -68,6 +68,13 @@ class _Record:
     where: str
     name: str
     text: str
+    is_smiles: bool = True
+
+    def read(self, keep_hydrogens: bool) -> tuple[Any, str]:
+        """Return RDKit's molecule, or ``None`` and the reason why it cannot be read."""
+        if self.is_smiles:
+            return read_smiles(self.text)
+        return read_mol_block(self.text, keep_hydrogens)
 
 
 def read_smiles_list(
@@ -134,46 +141,43 @@ class _Molecules:
         self._edges = 0
 
     def read(
-        self, entries: Iterable[_Record], path: Path | None, *, skip: bool
+        self, records: Iterable[_Record], path: Path | None, *, skip: bool
     ) -> tuple[Graphs, list[Skipped]]:
         """Return graphs and skipped molecules; one that may not be skipped is an error."""
         names: dict[int, str] = {}
         skipped: list[Skipped] = []
-        for number, entry in enumerate(entries):
+        for number, record in enumerate(records):
             self._deadline.check()
             try:
-                self._add(entry)
+                self._add(record)
             except (GraphError, TooLarge) as error:
-                reason = str(error).removeprefix(f"{entry.where}: ")
+                reason = str(error).removeprefix(f"{record.where}: ")
                 if not skip:
-                    raise _refusal(path, entry, reason, error) from None
-                skipped.append(self._skipped(number, entry, reason))
+                    raise _refusal(path, record, reason, error) from None
+                skipped.append(self._skipped(number, record, reason))
                 continue
-            names[number] = entry.name
+            names[number] = record.name
             self._limits.check_sizes(self._nodes, self._edges)
         if skipped and not names:
             raise _none_readable(skipped)
         return self._collector.graphs(self._graph_names(names, skipped)), skipped
 
-    def _add(self, entry: _Record) -> None:
+    def _add(self, record: _Record) -> None:
         longest = _LONGEST[self._kind]
-        if len(entry.text) > longest:
+        if len(record.text) > longest:
             raise TooLarge(
-                f"the molecule has {len(entry.text):,} characters; {longest:,} are allowed"
+                f"the molecule has {len(record.text):,} characters; {longest:,} are allowed"
             )
-        if self._kind == "sdf":
-            mol, reason = read_mol_block(entry.text, self._hydrogens)
-        else:
-            mol, reason = read_smiles(entry.text)
+        mol, reason = record.read(self._hydrogens)
         if mol is None:
             raise GraphError(reason)
-        self._collector.add(mol, entry.where)
+        self._collector.add(mol, record.where)
         self._nodes += mol.GetNumAtoms()
         self._edges += 2 * mol.GetNumBonds()
 
-    def _skipped(self, number: int, entry: _Record, reason: str) -> Skipped:
-        given = entry.text if self._kind == "smiles" else entry.name or entry.where
-        name = entry.name[:LONGEST_SMILES] or number
+    def _skipped(self, number: int, record: _Record, reason: str) -> Skipped:
+        given = record.text if record.is_smiles else record.name or record.where
+        name = record.name[:LONGEST_SMILES] or number
         return Skipped(number, given[:LONGEST_SMILES], reason, name)
 
     def _graph_names(self, names: dict[int, str], skipped: list[Skipped]) -> list[Any] | None:
@@ -184,10 +188,10 @@ class _Molecules:
 
 
 def _sdf_records(stream: BinaryIO, path: Path) -> Iterator[_Record]:
-    for number, (line, record) in enumerate(records(stream, path), 1):
-        title = record.partition("\n")[0].strip()
+    for number, (line, text) in enumerate(records(stream, path), 1):
+        title = text.partition("\n")[0].strip()
         where = f"record {number} ({short(title)})" if title else f"record {number}"
-        yield _Record(line, where, title, record)
+        yield _Record(line, where, title, text, is_smiles=False)
 
 
 def _rows(stream: BinaryIO, path: Path, options: Mapping[str, Any]) -> Iterator[_Record]:
@@ -205,14 +209,14 @@ def _rows(stream: BinaryIO, path: Path, options: Mapping[str, Any]) -> Iterator[
         yield _Record(line, f"SMILES {short(text)}", name or text, text)
 
 
-def _refusal(path: Path | None, entry: _Record, reason: str, error: EdgnnError) -> EdgnnError:
+def _refusal(path: Path | None, record: _Record, reason: str, error: EdgnnError) -> EdgnnError:
     """Return the error that one molecule of a list or of a file is."""
     if path is None:
-        return GraphError(f"{entry.where}: {reason}")
+        return GraphError(f"{record.where}: {reason}")
     if isinstance(error, TooLarge):
-        return TooLarge(f"{path.name}, line {entry.line}: {reason}: leave it out")
+        return TooLarge(f"{path.name}, line {record.line}: {reason}: leave it out")
     advice = "correct it, take it out, or have it skipped with bad=skip"
-    return FormatError(path, f"{entry.where}: {reason}; {advice}", entry.line)
+    return FormatError(path, f"{record.where}: {reason}; {advice}", record.line)
 
 
 def _none_readable(skipped: Sequence[Skipped]) -> GraphError:

@@ -325,19 +325,6 @@ def _length(value: Any) -> int:
 
 # Errors in words
 
-_ENTRIES = {
-    "smiles": "SMILES {number}",
-    "nodes": "entry {number} of nodes",
-    "examples": "entry {number} of examples",
-}
-_FIELDS = {
-    "smiles": "the SMILES",
-    "node": "the node",
-    "example": "the example",
-    "target": "the target",
-    "nodes": "the list of nodes",
-}
-
 
 def sentence_of(error: RequestValidationError) -> str:
     """Return the first error of a request: the element, and what is asked there."""
@@ -347,41 +334,28 @@ def sentence_of(error: RequestValidationError) -> str:
         return (
             "the body is no JSON object; send one, with the header Content-Type: application/json"
         )
-    about_length = _about_length(first)
-    if about_length is not None:
-        return about_length
-    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in first["loc"])
-    where = "".join(steps).lstrip(".")[:200]
+    element = _element(first["loc"])
+    if first["type"] == "string_too_short":
+        return f"{element} is empty; write it, or leave it out"
+    if first["type"] == "string_too_long":
+        given, most = first["input"], first["ctx"]["max_length"]
+        return (
+            f"{element} ({short(given, 20)}) has {len(given):,} characters, "
+            f"but {most:,} are the most; leave it out, or shorten it"
+        )
     message = str(first["msg"]).removeprefix("Value error, ")
     others = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    return f"{where}: {message}{others}; see /openapi.json for what is asked"
+    return f"{element}: {message}{others}; see /openapi.json for what is asked"
 
 
-def _about_length(error: Mapping[str, Any]) -> str | None:
-    """Return what is wrong with the length of a text; ``None`` for other errors."""
-    element = _element(error["loc"])
-    given = error.get("input")
-    if element is None or not isinstance(given, str):
-        return None
-    is_entry = len(error["loc"]) > 2
-    if error["type"] == "string_too_short":
-        sentence = f"{element} is empty; write it"
-        return f"{sentence}, or leave it out" if is_entry else sentence
-    if error["type"] == "string_too_long":
-        most = error["ctx"]["max_length"]
-        sentence = (
-            f"{element} ({short(given, 20)}) has {len(given):,} characters, "
-            f"but {most:,} are the most"
-        )
-        return f"{sentence}; leave it out" if is_entry else sentence
-    return None
-
-
-def _element(location: tuple[Any, ...]) -> str | None:
-    """Return what people call an element of a request."""
+def _element(location: tuple[Any, ...]) -> str:
+    """Return what people call an element of a request, or else where it is."""
     match location:
-        case ("body", str(name)):
-            return _FIELDS.get(name)
-        case ("body", str(name), int(number)) if name in _ENTRIES:
-            return _ENTRIES[name].format(number=number)
-    return None
+        case ("body", "smiles"):
+            return "the SMILES"
+        case ("body", "smiles", int(number)):
+            return f"SMILES {number}"
+        case ("body", "nodes" | "examples" as name, int(number)):
+            return f"entry {number} of {name}"
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in location)
+    return "".join(steps).lstrip(".")[:200]

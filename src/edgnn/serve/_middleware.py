@@ -155,7 +155,8 @@ class BodyLimit:
             if size > most:
                 raise HTTPException(413, self._too_large(most), _CLOSE)
             if self._held > max(self._limits.held, size):  # one alone may always be as large
-                raise HTTPException(503, self._too_many(), _CLOSE)
+                sentence = f"requests of more than {self._limits.held:,} bytes are at work"
+                raise HTTPException(503, f"{sentence}; try again in a moment", _CLOSE)
             return message
 
         try:
@@ -177,11 +178,6 @@ class BodyLimit:
                 "send it in parts, or as a file"
             )
         return f"this is more than the {most:,} bytes of one request; send it in parts"
-
-    def _too_many(self) -> str:
-        return (
-            f"requests of more than {self._limits.held:,} bytes are at work; try again in a moment"
-        )
 
 
 def _authority(origin: str) -> str:

@@ -181,7 +181,7 @@ def names_of(host: str, allowed: Collection[str] = ()) -> Collection[str] | None
                 f"--allow-host {name!r} is no name of a machine; "
                 "write it alone, as in models.example.org"
             )
-    if not _is_address(host) or not ipaddress.ip_address(host).is_unspecified:
+    if not _is_any_address(host):
         return tuple(dict.fromkeys((*LOCAL_NAMES, host, *allowed)))
     return tuple(dict.fromkeys((*LOCAL_NAMES, *allowed))) if allowed else None
 
@@ -194,11 +194,12 @@ def _is_address(host: str) -> bool:
     return True
 
 
+def _is_any_address(host: str) -> bool:
+    return _is_address(host) and ipaddress.ip_address(host).is_unspecified
+
+
 def address_of(host: str, port: int) -> str:
     """Return what to type into a browser on this machine."""
-    if not _is_address(host):
-        return f"http://{host}:{port}"
-    address = ipaddress.ip_address(host)
-    if address.is_unspecified:
+    if _is_any_address(host):
         return f"http://localhost:{port}"
-    return f"http://[{host}]:{port}" if address.version == 6 else f"http://{host}:{port}"
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

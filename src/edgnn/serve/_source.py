@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from heapq import nsmallest
 from typing import Any
 
 import torch
@@ -65,8 +66,9 @@ class Catalog:
         ]
 
     @cached_property
-    def _preferred(self) -> dict[int, None]:
-        return dict.fromkeys(self.first)
+    def _offered(self) -> list[int]:
+        """All items in the order in which they are offered."""
+        return list(dict.fromkeys((*self.first, *range(len(self)))))
 
     def text(self, number: int) -> str:
         """Return what people call an item."""
@@ -97,18 +99,19 @@ class Catalog:
         Exact matches come first, then items with targets, then names that begin with the text.
         """
         wanted = text.strip().lower()
-        others = (number for number in range(len(self)) if number not in self._preferred)
-        ranked: list[tuple[tuple[bool, bool, bool], int]] = []
-        for number in (*self._preferred, *others):
-            whole, own, called = self._lowered[number]
-            if wanted not in whole and wanted not in called:
-                continue
-            is_exact = wanted in (whole, own, called)
-            begins = own.startswith(wanted) or called.startswith(wanted)
-            rank = (not is_exact, number not in self._preferred, not begins)
-            ranked.append((rank, number))
-        ranked.sort(key=lambda entry: entry[0])
-        return [number for _, number in ranked[:most]]
+        preferred = frozenset(self.first)
+
+        def rank(number: int) -> tuple[bool, bool, bool]:
+            names = self._lowered[number]
+            begins = any(name.startswith(wanted) for name in names[1:])
+            return wanted not in names, number not in preferred, not begins
+
+        matches = [
+            number
+            for number in self._offered
+            if any(wanted in name for name in self._lowered[number])
+        ]
+        return nsmallest(most, matches, key=rank)
 
     def pick(self, positions: Sequence[int]) -> Graphs | Nodes:
         """Return some of the items."""

@@ -84,8 +84,11 @@ class Served:
             Of the reader of ``source``.
         """
         folder = RunFolder.open(run)
-        model = load_estimator(run, device=device)
-        if getattr(model, "unknown", None) == "zero":
+        model = load_estimator(run)
+        parameters = model.get_params(deep=False)
+        if "device" in parameters:
+            model.set_params(device=device)
+        if parameters.get("unknown") == "zero":
             model.set_params(unknown="silent")  # every answer counts unknown labels itself
         config = {
             **folder.config,

@@ -53,6 +53,11 @@ def run_async(main):
         return pool.submit(asyncio.run, main).result()
 
 
+async def until_canceled():
+    """Wait, as a server does for a client that neither says anything nor leaves."""
+    await asyncio.Event().wait()
+
+
 def make_mutag_run(path):
     data = edgnn.load_dataset("MUTAG")
     GraphClassifier(max_epochs=8, members=3, hidden=16, random_state=0).fit(

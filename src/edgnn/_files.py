@@ -73,8 +73,9 @@ class Guarded(io.RawIOBase):
         if self._limit is not None and self._seen > self._limit:
             raise FormatError(
                 self._path,
-                f"it unpacks to more than {self._limit:,} bytes, as a decompression bomb would; "
-                "if you trust it, raise the limit with max_bytes=",
+                f"it unpacks to more than {self._limit:,} bytes, as a decompression bomb would",
+                kind="size",
+                advice="; if you trust it, raise the limit with max_bytes=",
             )
         view[: len(data)] = data
         return len(data)

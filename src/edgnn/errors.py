@@ -36,11 +36,15 @@ class EdgnnError(Exception):
         The file or folder it happened in.
     line : int, optional
         1-based line (or record) it happened on.
+    advice : str
+        The end of the message: how callers of Python or a command fix it. Others, such as people
+        in front of the page of ``edgnn serve``, are given advice of their own instead.
     """
 
     kind: str | None
     path: str | None
     line: int | None
+    advice: str
 
     def __init__(
         self,
@@ -48,11 +52,14 @@ class EdgnnError(Exception):
         kind: str | None = None,
         path: str | PathLike[str] | None = None,
         line: int | None = None,
+        advice: str = "",
     ) -> None:
-        super().__init__(*args)
+        message = (f"{args[0]}{advice}", *args[1:]) if advice else args
+        super().__init__(*message)
         self.kind = kind
         self.path = None if path is None else fspath(path)
         self.line = line
+        self.advice = advice
 
 
 class GraphError(EdgnnError, ValueError):
@@ -76,6 +83,8 @@ class FormatError(GraphError):
         1-based line (or record) the problem is on.
     kind : str, optional
         What happened, as one word that code can compare.
+    advice : str
+        How callers fix it, as the end of the rule.
     """
 
     path: str
@@ -86,13 +95,15 @@ class FormatError(GraphError):
         rule: str,
         line: int | None = None,
         kind: str | None = None,
+        advice: str = "",
     ) -> None:
         where = fspath(path) if line is None else f"{fspath(path)}, line {line}"
-        super().__init__(f"{where}: {rule}", kind=kind, path=path, line=line)
-        self.rule = rule
+        super().__init__(f"{where}: {rule}", kind=kind, path=path, line=line, advice=advice)
+        self.rule = rule + advice
 
-    def __reduce__(self) -> tuple[type[FormatError], tuple[str, str, int | None, str | None]]:
-        return type(self), (self.path, self.rule, self.line, self.kind)
+    def __reduce__(self) -> tuple[type[FormatError], tuple[str, str, int | None, str | None, str]]:
+        rule = self.rule.removesuffix(self.advice)
+        return type(self), (self.path, rule, self.line, self.kind, self.advice)
 
 
 class DatasetError(EdgnnError, ValueError):

@@ -183,34 +183,6 @@ def connect_and_ask(address):
 
 
 @pytest.mark.slow
-def test_connections_that_say_nothing_or_never_end_it_are_closed(mutag_run):
-    with served(mutag_run, "--seconds", "1") as (_, address):
-        for opened, begun in ((connect, b""), (connect, HEAD), (connect_and_ask, HEAD)):
-            with opened(address) as connection, contextlib.suppress(ConnectionError):
-                connection.sendall(begun)
-                while connection.recv(4096):
-                    pass
-        assert httpx.get(f"{address}/health", timeout=60).status_code == 200
-
-
-def ask_without_end(connection):
-    """Send requests and read nothing; once no more fit in, the server must give up, or we wait until our own time is over."""
-    while True:
-        connection.sendall(HEAD.replace(b"/health", b"/openapi.json") + b"\r\n")
-
-
-@pytest.mark.slow
-def test_a_connection_whose_answers_are_not_read_is_dropped(mutag_run):
-    with (
-        served(mutag_run, "--seconds", "1") as (_, address),
-        connect_and_ask(address) as connection,
-    ):
-        with pytest.raises(ConnectionError):
-            ask_without_end(connection)
-        assert httpx.get(f"{address}/health", timeout=60).status_code == 200
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("framing", ["Content-Length: 8000000", "Transfer-Encoding: chunked"])
 def test_an_upload_that_takes_too_long_is_answered_and_not_read_on(mutag_run, framing):
     head = f"POST /predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n{framing}\r\n\r\n"

@@ -382,7 +382,7 @@ def test_use_before_fit_is_explained(rings):
         ({"batch_size": 0}, "batch_size=0: choose a whole number, 1 or more, or None"),
         ({"validation": 1.0}, r"validation=1\.0: choose a share between 0 and 1, or None"),
         ({"members": 0}, "members=0"),
-        ({"unknown": "ignore"}, "unknown='ignore': choose 'zero' or 'error'"),
+        ({"unknown": "ignore"}, "unknown='ignore': choose 'zero', 'silent' or 'error'"),
         ({"direction": "out"}, "direction='out': choose 'both' or 'in'"),
         ({"precision": "half"}, "precision='half'"),
         ({"device": "tpu"}, "device='tpu': choose 'cpu'"),

@@ -7,8 +7,8 @@ import pytest
 import edgnn
 from edgnn.models import load_estimator
 from edgnn.serve import Limits, Served
-from edgnn.serve._explaining import explained
 from edgnn.serve._limits import Busy, Deadline
+from edgnn.serve._work import Work
 from serve_runs import client_of
 
 TOLUENE = "Cc1ccccc1[N+](=O)[O-]"
@@ -78,14 +78,15 @@ def test_values_are_explained_too(values):
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ({"smiles": ""}, "the SMILES is empty; write it"),
+        ({"smiles": ""}, "the SMILES is empty; write it, or leave it out"),
         (
             {"smiles": "C" * 5_001},
-            "the SMILES ('CCCCCCCCCCCCCCCCCCCC…') has 5,001 characters, but 5,000 are the most",
+            "the SMILES ('CCCCCCCCCCCCCCCCCCCC…') has 5,001 characters, but 5,000 are the most; "
+            "leave it out, or shorten it",
         ),
         (
             {"smiles": 5},
-            "body.smiles: Input should be a valid string; see /openapi.json for what is asked",
+            "the SMILES: Input should be a valid string; see /openapi.json for what is asked",
         ),
     ],
 )
@@ -130,13 +131,14 @@ class Ending(Deadline):
 
 @pytest.mark.parametrize("change", [False, True])
 def test_an_explanation_ends_at_the_first_look_after_its_time(mutag_run, change):
-    served, item, whole = Served.load(mutag_run), edgnn.from_smiles("Cc1ccccc1O"), Ending(None)
-    explained(served, item, None, Limits(), whole, change=change)
+    work, item = Work(Served.load(mutag_run), Limits()), edgnn.from_smiles("Cc1ccccc1O")
+    whole = Ending(None)
+    work.explain_item(item, None, whole, change=change)
     assert whole.looks > 2 + change  # while it works, and not only when all is done
     for last in range(1, whole.looks + 1):
         deadline = Ending(last)
         with pytest.raises(Busy):
-            explained(served, item, None, Limits(), deadline, change=change)
+            work.explain_item(item, None, deadline, change=change)
         assert deadline.looks == last
 
 
@@ -260,7 +262,7 @@ def test_a_graph_of_very_many_edges_is_colored_in_words_only(molecules):
 def test_of_a_large_graph_fewer_changes_are_tried(molecules, monkeypatch):
     tried = []
     monkeypatch.setattr(
-        "edgnn.serve._explaining.counter_example",
+        "edgnn.serve._work.counter_example",
         lambda estimator, item, *, most, **_: tried.append(most),
     )
     for length in (3, 600):

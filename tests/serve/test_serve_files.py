@@ -10,8 +10,7 @@ import edgnn
 from edgnn.models import NodeClassifier
 from edgnn.serve import Limits
 from edgnn.serve._limits import Busy, Deadline, TooLarge
-from edgnn.serve._molecules import of_molecule_file
-from edgnn.serve._uploads import _on_disk, remove_uploads
+from edgnn.serve._molecules import read_molecule_file
 from edgnn.training import RunFolder
 from serve_runs import client_of, error, upload
 
@@ -111,13 +110,6 @@ def test_nothing_uploaded_stays(mutag_run, tmp_path, monkeypatch):
     for content in ("smiles\nCCO\n", "smiles\nC((\n", "smiles\n" + "CCO\n" * 400_000):
         upload(client, "/predict/file", [("set.csv", content)])
     assert list(tmp_path.iterdir()) == []
-
-
-def test_uploads_under_way_are_removed_at_the_end():
-    with _on_disk([("a.csv", io.BytesIO(b"x"))]) as place:
-        assert [path.name for path in place.iterdir()] == ["a.csv"]
-        remove_uploads()
-        assert not place.exists()
 
 
 def test_columns_of_the_training_are_read_again(tmp_path):
@@ -257,7 +249,7 @@ def test_molecules_are_those_of_the_readers(tmp_path, name, content, kind, optio
     path = tmp_path / name
     path.write_text(content if isinstance(content, str) else sd_file(*content))
     expected = edgnn.read(path, format=kind, **options)
-    found, skipped = of_molecule_file(path, kind, options, Limits(), Deadline(1_000), skip=skip)
+    found, skipped = read_molecule_file(path, kind, options, Limits(), Deadline(1_000), skip=skip)
     assert found.equals(expected)
     assert skipped == []
 
@@ -271,19 +263,19 @@ def test_reading_a_file_ends_with_its_time(tmp_path, monkeypatch):
             deadline.end()
         return rdkit(text)
 
-    from edgnn.io._rdkit import read_smiles as rdkit
+    from edgnn.io import read_smiles as rdkit
 
     monkeypatch.setattr("edgnn.serve._molecules.read_smiles", slowly)
     path.write_text("smiles\n" + "CCO\n" * 10)
     with pytest.raises(Busy):
-        of_molecule_file(path, "smiles", {}, Limits(), deadline, skip=True)
+        read_molecule_file(path, "smiles", {}, Limits(), deadline, skip=True)
     assert len(read) == 2
 
 
 def test_molecules_beyond_the_limits_are_not_read_on(tmp_path, monkeypatch):
     (tmp_path / "a.csv").write_text("smiles\n" + "CCO\n" * 10)
     with pytest.raises(TooLarge, match="the graphs have 6 nodes, more than the 5"):
-        of_molecule_file(
+        read_molecule_file(
             tmp_path / "a.csv", "smiles", {}, Limits(nodes=5), Deadline(1_000), skip=False
         )
 

@@ -1,14 +1,14 @@
 import asyncio
 import re
+import threading
 
 import httpx
 import pytest
 
 from edgnn.errors import EdgnnError
-from edgnn.serve import LOCAL_NAMES, Limits
-from edgnn.serve._guard import Guard
+from edgnn.serve import LOCAL_NAMES, Limits, create_app
 from edgnn.serve._server import address_of, listening, names_of
-from serve_runs import client_of, run_async
+from serve_runs import client_of, error, run_async
 
 # Who may ask
 
@@ -154,32 +154,37 @@ def test_a_length_of_any_number_of_digits_is_refused(molecules):
     assert molecules.get("/health", headers={"content-length": "0" * 5_000}).status_code == 200
 
 
-def test_all_requests_together_are_bounded_and_room_comes_back():
+def test_all_requests_together_are_bounded_and_room_comes_back(mutag_run, monkeypatch):
+    begun, event = threading.Event(), threading.Event()
+
+    def predict(*given):
+        begun.set()
+        event.wait(200)
+        return {}
+
+    monkeypatch.setattr("edgnn.serve._work.Work.predict", predict)
+    app = create_app(mutag_run, limits=Limits(held=1_000))
+    large, small = {"smiles": ["C" * 1_500]}, {"smiles": ["C"]}
+
     async def main():
-        arrived, event = asyncio.Event(), asyncio.Event()
-
-        async def app(scope, receive, send):
-            await receive()
-            arrived.set()
-            await event.wait()
-            await send({"type": "http.response.start", "status": 200, "headers": []})
-            await send({"type": "http.response.body", "body": b""})
-
-        transport = httpx.ASGITransport(app=Guard(app, Limits(held=1_000), None))
+        transport = httpx.ASGITransport(app=app)
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
-            first = asyncio.create_task(client.post("/", content=b"x" * 1_500))
-            await arrived.wait()
-            refused = await client.post("/", content=b"x")
-            assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
-            assert (
-                refused.json()["error"]
-                == "requests of more than 1,000 bytes are at work; try again in a moment"
-            )
+            first = asyncio.create_task(client.post("/predict", json=large))
+            while not begun.is_set():
+                await asyncio.sleep(0.001)
+            refused = await client.post("/predict", json=small)
             event.set()
             assert (await first).status_code == 200
-            assert (await client.post("/", content=b"x")).status_code == 200
+            assert (await client.post("/predict", json=small)).status_code == 200
+            return refused
 
-    run_async(main())
+    try:
+        refused = run_async(main())
+    finally:
+        event.set()
+    assert refused.headers["retry-after"] == "5"
+    said = "requests of more than 1,000 bytes are at work; try again in a moment"
+    assert error(refused, 503) == said
 
 
 @pytest.mark.parametrize(
@@ -246,7 +251,7 @@ def test_a_molecule_that_all_others_would_wait_for_is_refused_unread(
         assert len(text) < 1_000
         return rdkit(text)
 
-    from edgnn.io._rdkit import read_smiles as rdkit
+    from edgnn.io import read_smiles as rdkit
 
     monkeypatch.setattr("edgnn.serve._molecules.read_smiles", read)
     monkeypatch.setattr("edgnn.serve._molecules.read_mol_block", read)

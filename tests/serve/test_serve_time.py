@@ -6,9 +6,8 @@ import httpx
 import pytest
 
 from edgnn.serve import Limits, create_app
-from edgnn.serve._limits import Busy
-from edgnn.serve._workers import Workers
-from serve_runs import client_of, run_async
+from edgnn.serve._limits import Busy, Workers
+from serve_runs import client_of, run_async, until_canceled
 
 
 def slow(begun, event, ended):
@@ -31,15 +30,15 @@ def test_work_beyond_its_time_is_given_up_and_later_work_goes_on():
         )
         while not begun.is_set():  # what a thread takes up when its time is over is not begun
             with pytest.raises(Busy) as told:
-                await workers.run(slow(begun, event, ended))
+                await workers.run(slow(begun, event, ended), until_canceled)
         assert str(told.value).startswith("this took longer than 1 seconds")
         assert ended == []
         ran = []
         with pytest.raises(Busy, match="longer than 1 seconds"):
-            await workers.run(lambda _: ran.append(1))
+            await workers.run(lambda _: ran.append(1), until_canceled)
         event.set()
         workers._limits = Limits()
-        assert await workers.run(lambda _: 7) == 7
+        assert await workers.run(lambda _: 7, until_canceled) == 7
         while workers.waiting:
             await asyncio.sleep(0.001)
         assert ran == []
@@ -52,12 +51,13 @@ def test_beyond_the_queue_requests_are_turned_away():
     async def main():
         workers, event = Workers(Limits(workers=1, waiting=3)), threading.Event()
         tasks = [
-            asyncio.create_task(workers.run(slow(threading.Event(), event, []))) for _ in range(3)
+            asyncio.create_task(workers.run(slow(threading.Event(), event, []), until_canceled))
+            for _ in range(3)
         ]
         while workers.waiting < 3:
             await asyncio.sleep(0.001)
         with pytest.raises(Busy, match="3 requests are waiting already"):
-            await workers.run(lambda _: 1)
+            await workers.run(lambda _: 1, until_canceled)
         event.set()
         assert await asyncio.gather(*tasks) == [1, 1, 1]
         workers.close()
@@ -142,14 +142,9 @@ def test_work_under_way_when_the_server_ends_is_answered(mutag_run, monkeypatch)
 
     async def main():
         async def receive():
-            return (
-                {"type": "http.request", "body": b'{"smiles": ["C"]}', "more_body": False}
-                if not sent
-                else await forever()
-            )
-
-        async def forever():
-            await asyncio.Event().wait()
+            if begun.is_set():
+                await until_canceled()
+            return {"type": "http.request", "body": b'{"smiles": ["C"]}', "more_body": False}
 
         async def send(message):
             sent.append(message)

@@ -27,7 +27,7 @@ _VALUES: dict[str, tuple[str, ...]] = {
     "precision": ("float32", "float64", "bfloat16"),
     "protocol": ("cv10x10", "train-cv10", "holdout", "split", "scaffold"),
     "readout": ("sum", "mean", "max"),
-    "unknown": ("zero", "error"),
+    "unknown": ("zero", "silent", "error"),
 }
 
 

@@ -141,8 +141,9 @@ class Document:
                 if self.format not in _BY_LINE and (held > limit or handled > _REPEATS * limit):
                     raise FormatError(
                         self.path,
-                        f"its short forms of IRIs stand for more than {limit:,} bytes, as an expansion bomb's would; "
-                        "if you trust it, raise the limit with max_bytes=",
+                        f"its short forms of IRIs stand for more than {limit:,} bytes, as an expansion bomb's would",
+                        kind="size",
+                        advice="; if you trust it, raise the limit with max_bytes=",
                     )
         except SyntaxError as error:
             self._refuse(error, line)

@@ -155,7 +155,9 @@ def recognize(path: Path_, options: Collection[str] = ()) -> str:
     if kind is None:
         raise FormatError(
             path,
-            f"the format is not recognized; pass format= one of {', '.join(map(repr, _READERS))}",
+            "the format is not recognized",
+            kind="format",
+            advice=f"; pass format= one of {', '.join(map(repr, _READERS))}",
         )
     return kind
 
@@ -187,9 +189,10 @@ def _check_columns(path: Path, options: dict[str, Any]) -> None:
     if "source" not in names and ("target" in options or "target" not in names):
         raise FormatError(
             path,
-            f"there are neither columns 'source' and 'target' of edges nor a column 'smiles'; the columns are {preview(names)}: "
-            "choose those of edges with source= and target=, or that of molecules with smiles= (-o smiles=NAME in a command)",
+            f"there are neither columns 'source' and 'target' of edges nor a column 'smiles'; the columns are {preview(names)}",
             1,
+            kind="columns",
+            advice=": choose those of edges with source= and target=, or that of molecules with smiles= (-o smiles=NAME in a command)",
         )
 
 

@@ -109,8 +109,9 @@ class ParquetTable(Table):
         if unpacked > self._limit:
             raise FormatError(
                 self.path,
-                f"it unpacks to more than {self._limit:,} bytes, as a decompression bomb would; "
-                "if you trust it, raise the limit with max_bytes=",
+                f"it unpacks to more than {self._limit:,} bytes, as a decompression bomb would",
+                kind="size",
+                advice="; if you trust it, raise the limit with max_bytes=",
             )
 
 

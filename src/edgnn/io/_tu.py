@@ -145,7 +145,9 @@ class _Files:
             found = [key for key, file in names.items() if file == f"{name}_A.txt"]
         if not found:
             raise FormatError(
-                place, f"there is no {name or 'NAME'}_A.txt here, so this is no TU data set"
+                place,
+                f"there is no {name or 'NAME'}_A.txt here, so this is no TU data set",
+                kind="tu",
             )
         if len(found) > 1:
             several = ", ".join(sorted(names[key].removesuffix("_A.txt") for key in found))

@@ -1,31 +1,25 @@
-"""What a model says about items, as rows of JSON and as CSV: the columns of ``edgnn predict``, and what was seen in training."""
+"""What a model says about items, as rows of JSON and as CSV with the columns of ``predict``."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from edgnn._json import to_csv
 from edgnn.graphs import Nodes
-from edgnn.models import (
-    Estimator,
-    Predictions,
-    identities,
-    in_pieces,
-    prediction_columns,
-    predictions_of,
-)
+from edgnn.models import Predictions, identities, in_pieces, prediction_columns
 
 if TYPE_CHECKING:
     from edgnn.graphs import Graphs
     from edgnn.serve._limits import Deadline
-    from edgnn.serve._molecules import LeftOut
+    from edgnn.serve._molecules import Skipped
 
 _Array = np.ndarray[Any, Any]
+_UNCERTAINTY = "uncertainty "
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,189 +30,158 @@ class Answers:
     ----------
     ids : dict of lists
         What names the items.
-    found : Predictions
-        What the model says.
-    share : array, optional
-        Of an item's nodes, those whose color of a round occurs in the training part; ``None`` where
-        that is not known.
-    first_new : array, optional
-        The first round with a color never seen; −1 for none.
-    unseen : array
-        Nodes and edges of each item whose label the model has not learned.
-
-    Shapes
-    ------
-    share (n, rounds + 1), first_new (n,), unseen (n,)
+    arrays : dict of arrays
+        One row per item: ``prediction``; where there are any, ``probability`` and measures of
+        ``uncertainty``, by name behind a blank; ``unseen``, how many labels of nodes and edges the
+        model has not learned; where that is known, ``share``, the fraction of nodes by round whose
+        color occurs in the training part, and ``first_new``, the first round with a color never
+        seen (−1 for none).
     """
 
     ids: dict[str, list[Any]]
-    found: Predictions
-    share: _Array | None
-    first_new: _Array | None
-    unseen: _Array
+    arrays: dict[str, _Array]
 
-    def __len__(self) -> int:
-        return len(self.unseen)
-
-    def take(self, places: Sequence[int]) -> Answers:
+    def take(self, positions: Sequence[int]) -> Answers:
         """Return the answers for some of the items."""
-        index = np.asarray(places, dtype=np.int64)
-        return Answers(
-            {name: [values[place] for place in places] for name, values in self.ids.items()},
-            Predictions(
-                self.found.prediction[index],
-                None if self.found.probability is None else self.found.probability[index],
-                {name: values[index] for name, values in self.found.uncertainty.items()},
-            ),
-            None if self.share is None else self.share[index],
-            None if self.first_new is None else self.first_new[index],
-            self.unseen[index],
+        index = np.asarray(positions, dtype=np.int64)
+        ids = {name: [values[number] for number in positions] for name, values in self.ids.items()}
+        return Answers(ids, {name: values[index] for name, values in self.arrays.items()})
+
+    @property
+    def predictions(self) -> Predictions:
+        """What the model predicts, as tables take it."""
+        return Predictions(
+            self.arrays["prediction"], self.arrays.get("probability"), self._uncertainty
         )
 
-    @classmethod
-    def joined(cls, parts: Sequence[Answers]) -> Answers:
-        """Return the answers of several pieces as one, without what names their items."""
-        if len(parts) == 1:
-            return parts[0]
-        first = parts[0]
-        probability = None
-        if first.found.probability is not None:
-            probability = np.concatenate([part.found.probability for part in parts])
-        return cls(
-            {},
-            Predictions(
-                np.concatenate([part.found.prediction for part in parts]),
-                probability,
-                {
-                    name: np.concatenate([part.found.uncertainty[name] for part in parts])
-                    for name in first.found.uncertainty
-                },
-            ),
-            None if first.share is None else np.concatenate([part.share for part in parts]),
-            None if first.first_new is None else np.concatenate([part.first_new for part in parts]),
-            np.concatenate([part.unseen for part in parts]),
-        )
+    @property
+    def _uncertainty(self) -> dict[str, _Array]:
+        return {
+            name.removeprefix(_UNCERTAINTY): values
+            for name, values in self.arrays.items()
+            if name.startswith(_UNCERTAINTY)
+        }
 
     def rows(self, class_names: Sequence[str]) -> list[dict[str, Any]]:
         """Return one object per item, ready for JSON."""
-        prediction = [_plain(value, class_names) for value in self.found.prediction.tolist()]
-        names = list(self.ids)
-        return [
-            {
-                **{name: _identity(self.ids[name][place]) for name in names},
-                "prediction": prediction[place],
-                "probabilities": None
-                if self.found.probability is None
-                else _finite(self.found.probability[place].tolist()),
-                "uncertainty": {
-                    name: _finite(values[place].tolist())
-                    for name, values in self.found.uncertainty.items()
-                },
-                "familiarity": self._familiarity(place),
-                "unseen_labels": int(self.unseen[place]),
-            }
-            for place in range(len(self))
-        ]
-
-    def _familiarity(self, place: int) -> dict[str, Any] | None:
-        if self.share is None or self.first_new is None:
-            return None
-        first = int(self.first_new[place])
-        return {
-            "first_new_round": None if first < 0 else first,
-            "seen_share": _finite(self.share[place].tolist()),
+        count = len(self.arrays["prediction"])
+        columns: dict[str, list[Any]] = {
+            name: [_identity(value) for value in values] for name, values in self.ids.items()
         }
+        columns["prediction"] = [named(value, class_names) for value in self.arrays["prediction"]]
+        columns["probabilities"] = self._column("probability", count)
+        measures = {name: finite(values.tolist()) for name, values in self._uncertainty.items()}
+        columns["uncertainty"] = [
+            {name: values[number] for name, values in measures.items()} for number in range(count)
+        ]
+        columns["familiarity"] = [None] * count
+        if "share" in self.arrays:
+            columns["familiarity"] = [
+                {"first_new_round": _round(first), "seen_share": finite(share.tolist())}
+                for first, share in zip(self.arrays["first_new"], self.arrays["share"], strict=True)
+            ]
+        columns["unseen_labels"] = self._column("unseen", count)
+        names = list(columns)
+        return [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+    def _column(self, name: str, count: int) -> list[Any]:
+        values = self.arrays.get(name)
+        return [None] * count if values is None else finite(values.tolist())
 
     def csv(
         self,
-        estimator: Estimator,
+        model: Any,
         class_names: Sequence[str],
         target_names: Sequence[str],
-        skipped: Sequence[LeftOut] = (),
+        skipped: Sequence[Skipped] = (),
     ) -> bytes:
-        """Return a table with the columns of ``edgnn predict``, and the first round with a color never seen.
+        """Return a table with the columns of ``edgnn predict``, and the first unfamiliar round.
 
-        What was left out has a row where it stood, and where there is such, a column says why.
+        Molecules that were skipped have rows where they stood, and a column says why.
         """
         columns = self.ids | prediction_columns(
-            estimator,
-            self.found,
+            model,
+            self.predictions,
             class_names=class_names,
             target_names=target_names,
-            uncertainty=bool(self.found.uncertainty),
+            uncertainty=True,
         )
-        if self.first_new is not None:
-            columns |= {
-                "first_new_round": [
-                    None if first < 0 else first for first in self.first_new.tolist()
-                ]
-            }
+        if "first_new" in self.arrays:
+            columns["first_new_round"] = [_round(first) for first in self.arrays["first_new"]]
         return to_csv(_with_skipped(columns, skipped) if skipped else columns)
 
 
-def answers_of(
-    estimator: Estimator, items: Graphs | Nodes, deadline: Deadline | None = None
-) -> Answers:
-    """Return what an estimator says about items, some at a time; it raises where the time is over."""
-    parts = []
-    for piece in in_pieces(items, len(estimator.best_epoch_)):
+def answers_of(model: Any, items: Graphs | Nodes, deadline: Deadline | None = None) -> Answers:
+    """Return what a model says about items, some at a time, within the deadline."""
+    pieces = []
+    for piece in in_pieces(items, model.num_members):
         if deadline is not None:
             deadline.check()
-        known = estimator.familiarity(piece)
-        share = None if known is None else np.asarray(known.share, dtype=np.float64).T
-        first = None if known is None else np.asarray(known.first_new, dtype=np.int64)
-        parts.append(
-            Answers({}, predictions_of(estimator, piece), share, first, _unseen(estimator, piece))
-        )
-    return replace(Answers.joined(parts), ids=identities(items))
+        pieces.append(_arrays(model, piece))
+    arrays = {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
+    return Answers(identities(items), arrays)
+
+
+def _arrays(model: Any, items: Graphs | Nodes) -> dict[str, _Array]:
+    predictions: Predictions = model.predictions(items)
+    arrays = {"prediction": predictions.prediction, "unseen": _unseen(model, items)}
+    if predictions.probability is not None:
+        arrays["probability"] = predictions.probability
+    for name, values in predictions.uncertainty.items():
+        arrays[_UNCERTAINTY + name] = values
+    familiarity = model.familiarity(items)
+    if familiarity is not None:
+        arrays["share"] = np.asarray(familiarity.share, dtype=np.float64).T
+        arrays["first_new"] = np.asarray(familiarity.first_new, dtype=np.int64)
+    return arrays
 
 
 def _with_skipped(
-    columns: dict[str, list[Any]], skipped: Sequence[LeftOut]
+    columns: dict[str, list[Any]], skipped: Sequence[Skipped]
 ) -> dict[str, list[Any]]:
-    """Return columns with a row for each item left out, where it stood."""
-    left_out = {entry.index: entry for entry in skipped}
-    kept = iter(range(len(columns["id"])))
-    order = [
-        None if place in left_out else next(kept)
-        for place in range(len(columns["id"]) + len(skipped))
-    ]
-    found = {
-        name: [None if place is None else values[place] for place in order]
-        for name, values in columns.items()
-    }
-    found["error"] = [None] * len(order)
-    for place, entry in left_out.items():
-        found["id"][place], found["error"][place] = entry.name, entry.error
-    return found
+    """Return columns with a row for each skipped item, where it stood."""
+    table = {name: list(values) for name, values in columns.items()}
+    table["error"] = [None] * len(columns["id"])
+    for entry in sorted(skipped, key=lambda entry: entry.index):
+        for values in table.values():
+            values.insert(entry.index, None)
+        table["id"][entry.index] = entry.name
+        table["error"][entry.index] = entry.error
+    return table
 
 
-def _unseen(estimator: Estimator, items: Graphs | Nodes) -> _Array:
-    """Count the nodes and edges of each item whose label was not learned; of a node, whether its own was not."""
+def _unseen(model: Any, items: Graphs | Nodes) -> _Array:
+    """Count labels not learned: of a graph's nodes and edges; of a node, whether its own is."""
     graphs = items.graphs if isinstance(items, Nodes) else items
-    nodes, edges = estimator._seen.unseen(estimator._coder.encode(graphs))
+    unseen = model.seen.unseen(model.coder.encode(graphs))
+    unseen_nodes, unseen_edges = (numbers.cpu().numpy() for numbers in unseen)
     if isinstance(items, Nodes):
-        own: _Array = np.isin(items.index.cpu().numpy(), nodes.cpu().numpy()).astype(np.int64)
+        own: _Array = np.isin(items.index.cpu().numpy(), unseen_nodes).astype(np.int64)
         return own
     owner = graphs.graph_of_node.cpu().numpy()
-    counts = np.bincount(owner[nodes.cpu().numpy()], minlength=len(graphs))
-    counts += np.bincount(
-        owner[graphs.edge_source.cpu().numpy()[edges.cpu().numpy()]], minlength=len(graphs)
-    )
+    edge_owner = owner[graphs.edge_source.cpu().numpy()]
+    counts = np.bincount(owner[unseen_nodes], minlength=len(graphs))
+    counts += np.bincount(edge_owner[unseen_edges], minlength=len(graphs))
     return counts
 
 
-def _plain(value: Any, class_names: Sequence[str]) -> Any:
-    if class_names:
-        return class_names[value]
-    return _finite(value) if isinstance(value, float | list) else value
+def named(value: Any, class_names: Sequence[str]) -> Any:
+    """Return a prediction as JSON has it: a class by its name, numbers as they are."""
+    plain = value.tolist() if hasattr(value, "tolist") else value
+    if class_names and isinstance(plain, int):
+        return class_names[plain]
+    return finite(plain)
 
 
-def _finite(value: Any) -> Any:
-    """Return numbers as JSON has them: ``None`` for what is none."""
+def finite(value: Any) -> Any:
+    """Return numbers as JSON has them: ``None`` for NaN and infinity."""
     if isinstance(value, list):
-        return [_finite(entry) for entry in value]
+        return [finite(entry) for entry in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _round(first_new: Any) -> int | None:
+    return None if first_new < 0 else int(first_new)
 
 
 def _identity(value: Any) -> Any:

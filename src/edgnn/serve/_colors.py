@@ -1,8 +1,9 @@
-"""The colors of a graph round by round, drawn and in words, with those that the training data has not."""
+"""The colors of a graph round by round, drawn and in words, and which the training data lacks."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,113 +29,157 @@ if TYPE_CHECKING:
     from edgnn.serve._model import Served
 
 _Array = np.ndarray[Any, Any]
+#: Draws a graph: fills and titles of its nodes, the nodes with new colors, the node asked about.
+_Draw = Callable[[list[str], list[str], list[int], int | None], str]
+
 _LARGEST, _LARGEST_AROUND, _MOST_DRAWN_EDGES = 150, 40, 1_000
 _LEGEND = 40
-_BESIDE = 34  # room for names at the border
+_NAME_MARGIN = 34  # room for names at the border
 _STYLE = (
-    ".node{stroke:currentColor;stroke-opacity:.55;stroke-width:1}.edge{fill:none;stroke:#8a929b;stroke-width:1.4}"
+    ".node{stroke:currentColor;stroke-opacity:.55;stroke-width:1}"
+    ".edge{fill:none;stroke:#8a929b;stroke-width:1.4}"
     ".label{font:12px sans-serif;text-anchor:middle;fill:currentColor}"
     ".edge-label{font:10px sans-serif;fill:#8a929b;text-anchor:middle}"
-    ".new{fill:none;stroke:#c8442f;stroke-width:2.6;stroke-dasharray:4 3}.own{fill:none;stroke:currentColor;stroke-width:2.4}"
+    ".new{fill:none;stroke:#c8442f;stroke-width:2.6;stroke-dasharray:4 3}"
+    ".own{fill:none;stroke:currentColor;stroke-width:2.4}"
 )
 _ARROW = (
-    '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse">'
+    '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
+    'markerHeight="7" orient="auto-start-reverse">'
     '<path d="M0,0 L8,4 L0,8 z" fill="#8a929b"/></marker></defs>'
 )
 
 
-def color_rounds(served: Served, item: Graphs | Nodes, rounds: int | None) -> list[dict[str, Any]]:
-    """Return one entry per round, ready for JSON.
+def color_rounds(served: Served, item: Graphs | Nodes, rounds: int | None) -> dict[str, Any]:
+    """Return the refinement and its rounds, ready for JSON.
 
     Parameters
     ----------
     served : Served
-        The model, whose layers say how many rounds, and which colors it has seen.
+        The model, which says how it refines, and which colors it has seen.
     item : Graphs or Nodes
         One graph, or one node.
     rounds : int, optional
-        How many rounds.
+        How many rounds; default: as many as the model sees.
     """
-    last = served.layers if rounds is None else rounds
     graphs = item.graphs if isinstance(item, Nodes) else item
     if not graphs.num_nodes:
         raise GraphError("the graph has no nodes, so there is nothing to color")
-    coloring = served.coloring(graphs, last)
-    familiar = served.estimator.familiarity(item)
-    known = [] if familiar is None else list(familiar.known)
+    coloring = served.coloring(graphs, rounds)
+    familiarity = served.model.familiarity(item)
+    seen = [] if familiarity is None else [known.tolist() for known in familiarity.known]
     if isinstance(item, Nodes):
-        return _of_node(coloring, item, known, served.texts(item.graphs))
-    return _of_graph(coloring, item, known)
+        found = _rounds_of_node(coloring, item, seen, served.texts(item.graphs))
+    else:
+        found = _rounds_of_graph(coloring, item, seen)
+    return {"scheme": coloring.scheme, "rounds": found}
 
 
-def _of_graph(coloring: Coloring, graph: Graphs, known: list[_Array]) -> list[dict[str, Any]]:
-    draw = (
-        _drawer(graph)
-        if graph.num_nodes <= _LARGEST and graph.num_edges <= _MOST_DRAWN_EDGES
-        else None
-    )
-    numbers: dict[int, int] = {}
-    found: list[dict[str, Any]] = []
+class _Fills:
+    """Fills of colors: a number keeps its fill from round to round."""
+
+    def __init__(self) -> None:
+        self._order: dict[int, int] = {}
+
+    def of(self, colors: list[int]) -> list[str]:
+        """Return the fill of each color."""
+        return [fill(self._order.setdefault(color, len(self._order))) for color in colors]
+
+
+def _rounds_of_graph(
+    coloring: Coloring, graph: Graphs, seen: list[list[bool]]
+) -> list[dict[str, Any]]:
+    draw = _drawer(graph)
+    fills = _Fills()
+    rounds: list[dict[str, Any]] = []
     for round in range(coloring.rounds + 1):
         colors = coloring.at(round).tolist()
-        seen = known[round].tolist() if round < len(known) else None
-        fills = [fill(numbers.setdefault(color, len(numbers))) for color in colors]
-        legend = _legend(coloring, round, colors, fills, seen)
-        words = {entry["number"]: entry["meaning"] for entry in legend}
-        titles = [
-            _title(words.get(color, f"color {color}"), seen, place)
-            for place, color in enumerate(colors)
-        ]
-        strange = [] if seen is None else [place for place, one in enumerate(seen) if not one]
-        found.append(
+        known = seen[round] if round < len(seen) else None
+        filled = fills.of(colors)
+        legend = _legend(coloring, round, colors, filled, known)
+        strange = [] if known is None else [node for node, one in enumerate(known) if not one]
+        picture = None
+        if draw is not None:
+            titles = _titles(legend, colors, strange)
+            picture = draw(filled, titles, strange, None)
+        rounds.append(
             {
                 "round": round,
                 "colors": len(set(colors)),
-                "seen": None if seen is None else all(seen),
-                "new_nodes": None if seen is None else len(strange),
+                "seen": None if known is None else not strange,
+                "new_nodes": None if known is None else len(strange),
                 "meaning": None,
-                "legend": [
-                    {name: value for name, value in entry.items() if name != "number"}
-                    for entry in legend[:_LEGEND]
-                ],
-                "picture": None if draw is None else draw(fills, titles, strange, None),
+                "legend": list(legend.values())[:_LEGEND],
+                "picture": picture,
             }
         )
-    return found
+    return rounds
 
 
-def _of_node(
-    coloring: Coloring, item: Nodes, known: list[_Array], texts: Sequence[str]
+def _legend(
+    coloring: Coloring,
+    round: int,
+    colors: list[int],
+    fills: list[str],
+    known: list[bool] | None,
+) -> dict[int, dict[str, Any]]:
+    """Return what each color means, the most frequent first; of a graph too large to draw, some."""
+    first: dict[int, int] = {}
+    for node, color in enumerate(colors):
+        first.setdefault(color, node)
+    legend = {}
+    for color, count in Counter(colors).most_common(_LARGEST + 1):
+        legend[color] = {
+            "fill": fills[first[color]],
+            "count": count,
+            "meaning": short_iri(coloring.meaning(color, round, size=200).text),
+            "seen": None if known is None else known[first[color]],
+        }
+    return legend
+
+
+def _titles(legend: dict[int, dict[str, Any]], colors: list[int], strange: list[int]) -> list[str]:
+    titles = [legend[color]["meaning"] for color in colors]
+    for node in strange:
+        titles[node] += "; never seen in training"
+    return titles
+
+
+def _rounds_of_node(
+    coloring: Coloring, item: Nodes, seen: list[list[bool]], texts: Sequence[str]
 ) -> list[dict[str, Any]]:
     node = int(item.index[0])
     around = _around(item.graphs, node)
-    place = int((around == node).nonzero()[0])
+    own_place = int((around == node).nonzero()[0])
     part = item.graphs.induced(around)
     part = part[int(torch.searchsorted(item.graphs.graph_offset, node, right=True)) - 1]
     called = [texts[number] for number in around.tolist()] if texts else node_texts(part)
-    drawn = 1 < part.num_nodes <= _LARGEST_AROUND and part.num_edges <= _MOST_DRAWN_EDGES
-    draw = _digraph_drawer(_renamed(part, called)) if drawn else None
-    numbers: dict[int, int] = {}
-    found: list[dict[str, Any]] = []
+    draw = None
+    if 1 < part.num_nodes <= _LARGEST_AROUND and part.num_edges <= _MOST_DRAWN_EDGES:
+        draw = _digraph_drawer(_renamed(part, called))
+    fills = _Fills()
+    rounds: list[dict[str, Any]] = []
     for round in range(coloring.rounds + 1):
         colors = coloring.at(round)
-        own, shown = int(colors[node]), colors[around].tolist()
-        seen = bool(known[round][0]) if round < len(known) else None
-        meaning = short_iri(coloring.meaning(own, round, size=600).text)
-        fills = [fill(numbers.setdefault(color, len(numbers))) for color in shown]
-        strange = [place] if seen is False else []
-        found.append(
+        shown = colors[around].tolist()
+        known = seen[round][0] if round < len(seen) else None
+        strange = [own_place] if known is False else []
+        meaning = coloring.meaning(int(colors[node]), round, size=600).text
+        picture = None
+        if draw is not None:
+            picture = draw(fills.of(shown), _names(part), strange, own_place)
+        rounds.append(
             {
                 "round": round,
                 "colors": len(set(shown)),
-                "seen": seen,
+                "seen": known,
                 "new_nodes": None,
-                "meaning": meaning,
+                "meaning": short_iri(meaning),
                 "legend": [],
-                "picture": None if draw is None else draw(fills, _names(part), strange, place),
+                "picture": picture,
             }
         )
-    return found
+    return rounds
 
 
 def _around(graphs: Graphs, node: int) -> torch.Tensor:
@@ -147,9 +192,9 @@ def _around(graphs: Graphs, node: int) -> torch.Tensor:
 
 
 def _renamed(graph: Graphs, texts: list[str]) -> Graphs:
-    """Return the graph with what people call its nodes in the place of names and labels."""
+    """Return the graph with what people call its nodes instead of names and labels."""
     names = np.empty(graph.num_nodes, dtype=object)
-    names[:] = [text or str(place) for place, text in enumerate(texts)]
+    names[:] = [text or str(number) for number, text in enumerate(texts)]
     return graph.with_node_labels(names.tolist())
 
 
@@ -158,77 +203,53 @@ def _names(graph: Graphs) -> list[str]:
     return [str(name) for name in names]
 
 
-def _legend(
-    coloring: Coloring, round: int, colors: list[int], fills: list[str], seen: list[bool] | None
-) -> list[dict[str, Any]]:
-    first: dict[int, int] = {}
-    counts: dict[int, int] = {}
-    for place, color in enumerate(colors):
-        first.setdefault(color, place)
-        counts[color] = counts.get(color, 0) + 1
-    order = sorted(counts, key=lambda color: (-counts[color], first[color]))
-    return [
-        {
-            "number": color,
-            "fill": fills[first[color]],
-            "count": counts[color],
-            "meaning": short_iri(coloring.meaning(color, round, size=200).text),
-            "seen": None if seen is None else seen[first[color]],
-        }
-        for color in order[: _LARGEST + 1]
-    ]
+# Drawing
 
 
-def _title(words: str, seen: list[bool] | None, place: int) -> str:
-    return words if seen is None or seen[place] else f"{words}; never seen in training"
-
-
-def _drawer(graph: Graphs) -> Any:
-    """Return what draws the graph with given fills; the places of its nodes are found once."""
+def _drawer(graph: Graphs) -> _Draw | None:
+    """Return what draws the graph, whose layout is found once; ``None`` of a large graph."""
+    if graph.num_nodes > _LARGEST or graph.num_edges > _MOST_DRAWN_EDGES:
+        return None
     return _molecule_drawer(graph) if is_molecule(graph) else _digraph_drawer(graph)
 
 
-def _molecule_drawer(graph: Graphs) -> Any:
-    lines, places, width, height = skeleton(graph)
+def _molecule_drawer(graph: Graphs) -> _Draw:
+    lines, points, width, height = skeleton(graph)
 
     def draw(fills: list[str], titles: list[str], strange: list[int], own: int | None) -> str:
         disks = [
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="11" fill="{color}" fill-opacity=".75"/>'
-            for (x, y), color in zip(places.tolist(), fills, strict=True)
+            for (x, y), color in zip(points.tolist(), fills, strict=True)
         ]
         hovers = [
-            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="13" fill="transparent"><title>{clean(title)}</title></circle>'
-            for (x, y), title in zip(places.tolist(), titles, strict=True)
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="13" fill="transparent">'
+            f"<title>{clean(title)}</title></circle>"
+            for (x, y), title in zip(points.tolist(), titles, strict=True)
         ]
-        return _picture(
-            [*disks, lines, *_rings(places, strange, "new", 14), *hovers],
-            width + 32,
-            height + 32,
-            16,
-            16,
-        )
+        parts = [*disks, lines, *_rings(points, strange, "new", 14), *hovers]
+        return _picture(parts, width + 32, height + 32, 16, 16)
 
     return draw
 
 
-def _digraph_drawer(graph: Graphs) -> Any:
-    place = layout(graph)
-    points = (place - place.min(axis=0)) * edge_length(graph) + MARGIN
+def _digraph_drawer(graph: Graphs) -> _Draw:
+    places = layout(graph)
+    points = (places - places.min(axis=0)) * edge_length(graph) + MARGIN
 
     def draw(fills: list[str], titles: list[str], strange: list[int], own: int | None) -> str:
-        inside, width, height = panel(graph, place, fills, titles)
-        rings = _rings(points, [] if own is None else [own], "own", 19) + _rings(
-            points, strange, "new", 22
-        )
-        return _picture([_ARROW, inside, *rings], width + 2 * _BESIDE, height + 40, _BESIDE, 20)
+        inside, width, height = panel(graph, places, fills, titles)
+        own_ring = _rings(points, [] if own is None else [own], "own", 19)
+        parts = [_ARROW, inside, *own_ring, *_rings(points, strange, "new", 22)]
+        return _picture(parts, width + 2 * _NAME_MARGIN, height + 40, _NAME_MARGIN, 20)
 
     return draw
 
 
-def _rings(points: _Array, places: list[int], kind: str, radius: float) -> list[str]:
+def _rings(points: _Array, nodes: list[int], kind: str, radius: float) -> list[str]:
     return [
-        f'<circle cx="{points[place][0]:.1f}" cy="{points[place][1]:.1f}" r="{radius}" class="{kind}"/>'
-        for place in places
+        f'<circle cx="{points[node][0]:.1f}" cy="{points[node][1]:.1f}" r="{radius}" '
+        f'class="{kind}"/>'
+        for node in nodes
     ]
 
 

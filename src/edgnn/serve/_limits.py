@@ -1,17 +1,22 @@
-"""What one request may ask for, and the errors that say so."""
+"""What one request may ask for, and the threads that work within these limits."""
 
 from __future__ import annotations
 
+import asyncio
 import math
 import time
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, fields
+from typing import Any, TypeVar
 
 from edgnn.errors import EdgnnError
 from edgnn.graphs import Graphs
 
-RETRY_SECONDS = "5"
 LONGEST_SMILES = 5_000
 LONGEST_LINES = 2**24  # characters of a field of names
+
+_T = TypeVar("_T")
 
 
 class TooLarge(EdgnnError):
@@ -20,6 +25,10 @@ class TooLarge(EdgnnError):
 
 class Busy(EdgnnError):
     """Too many requests wait already, or this one took too long."""
+
+
+class ClientGone(EdgnnError):
+    """The client has closed the connection: nobody waits for the answer."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +55,7 @@ class Limits:
     explained : int
         Nodes of a graph that is to be explained.
     seconds : float
-        From the arrival of a request to its answer.
+        For the body of a request to arrive, and from then on to its answer.
     waiting : int
         Requests that may be at work or wait for it; more are asked to come again.
     workers : int
@@ -72,19 +81,18 @@ class Limits:
             if not value > 0 or not math.isfinite(value):
                 raise EdgnnError(f"the limit {field.name}={value}: choose a number above 0")
 
-    def of_body(self, kind: str) -> int:
-        """Return how many bytes a body of this content type may have: files come as multipart, all else is JSON."""
-        return (
-            self.bytes
-            if kind.strip().lower().startswith("multipart/")
-            else min(self.json, self.bytes)
-        )
+    def of_body(self, content_type: str) -> int:
+        """Return how many bytes a body may have: files come as multipart, all else is JSON."""
+        if content_type.strip().lower().startswith("multipart/"):
+            return self.bytes
+        return min(self.json, self.bytes)
 
     def check_items(self, count: int, what: str) -> None:
         """Raise where there are too many items."""
         if count > self.items:
             raise TooLarge(
-                f"{count:,} {what} are more than the {self.items:,} of one request; send them in parts"
+                f"{count:,} {what} are more than the {self.items:,} of one request; "
+                "send them in parts"
             )
 
     def check_graphs(self, graphs: Graphs) -> None:
@@ -96,7 +104,8 @@ class Limits:
         for count, most, what in ((nodes, self.nodes, "nodes"), (edges, self.edges, "edges")):
             if count > most:
                 raise TooLarge(
-                    f"the graphs have {count:,} {what}, more than the {most:,} of one request; send fewer at a time"
+                    f"the graphs have {count:,} {what}, more than the {most:,} of one request; "
+                    "send fewer at a time"
                 )
 
 
@@ -104,18 +113,110 @@ class Deadline:
     """When a piece of work must be done; work looks at it between its steps."""
 
     def __init__(self, seconds: float) -> None:
-        self._at = time.monotonic() + seconds
+        self._end = time.monotonic() + seconds
 
     @property
     def left(self) -> float:
         """Seconds that are left."""
-        return self._at - time.monotonic()
+        return self._end - time.monotonic()
 
     def end(self) -> None:
-        """Have the time be over now."""
-        self._at = -math.inf
+        """Let the time be over now."""
+        self._end = -math.inf
 
     def check(self) -> None:
         """Raise where the time is over: nobody waits for the answer any more."""
         if self.left <= 0:
             raise Busy("the time of the request is over")
+
+
+class Workers:
+    """Threads that predict, and one that explains: no explanation keeps a prediction waiting.
+
+    A thread cannot be stopped from outside. So what is not begun is dropped when its client has
+    left or its time is over, and what is under way stops at its next look at the deadline; until
+    then it keeps its thread, which bounds the work that goes on at a time.
+
+    Parameters
+    ----------
+    limits : Limits
+        How many threads, how many requests may wait, and how long each may take, its waiting
+        included.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._jobs: set[Future[Any]] = set()
+        self._open()
+
+    def _open(self) -> None:
+        self._pools = {
+            "predict": ThreadPoolExecutor(self._limits.workers, thread_name_prefix="predict"),
+            "explain": ThreadPoolExecutor(1, thread_name_prefix="explain"),
+        }
+
+    @property
+    def waiting(self) -> int:
+        """How many requests are at work or wait for it."""
+        return len(self._jobs)
+
+    async def run(
+        self,
+        work: Callable[[Deadline], _T],
+        receive: Callable[[], Awaitable[Any]],
+        pool: str = "predict",
+    ) -> _T:
+        """Return the result of ``work``, done in a thread.
+
+        Parameters
+        ----------
+        work : callable
+            Called with the deadline.
+        receive : callable
+            What the ASGI server gives to hear from the client, after the body has been read.
+        pool : {"predict", "explain"}
+            Which threads.
+        """
+        if self.waiting >= self._limits.waiting:
+            raise Busy(f"{self.waiting:,} requests are waiting already; try again in a moment")
+        deadline = Deadline(self._limits.seconds)
+        job = self._pools[pool].submit(_begin, work, deadline)
+        self._jobs.add(job)
+        job.add_done_callback(self._jobs.discard)
+        answer: asyncio.Future[_T] = asyncio.wrap_future(job)
+        leaving = asyncio.create_task(_disconnect(receive))
+        try:
+            await asyncio.wait(
+                (answer, leaving),
+                timeout=self._limits.seconds,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            if answer.done():
+                return answer.result()
+            if leaving.done():
+                raise ClientGone("the client has closed the connection")
+            raise Busy(
+                f"this took longer than {self._limits.seconds:g} seconds; "
+                "try again in a moment, or ask for less at once"
+            )
+        finally:
+            deadline.end()
+            answer.cancel()
+            leaving.cancel()
+
+    def close(self) -> None:
+        """Drop what waits, without waiting for what runs; new threads start with the next work."""
+        for pool in self._pools.values():
+            pool.shutdown(wait=False, cancel_futures=True)
+        self._open()
+
+
+def _begin(work: Callable[[Deadline], _T], deadline: Deadline) -> _T:
+    deadline.check()
+    return work(deadline)
+
+
+async def _disconnect(receive: Callable[[], Awaitable[Any]]) -> None:
+    """Return when the client has closed the connection."""
+    while (await receive())["type"] != "http.disconnect":
+        continue

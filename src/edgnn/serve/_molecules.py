@@ -1,16 +1,15 @@
-"""Molecules of requests, as SMILES and in files: read one after another, those that cannot be read named or left out."""
+"""Molecules of requests, as SMILES and in files, read one after another within the limits."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from edgnn._files import open_binary
 from edgnn._words import short
-from edgnn.errors import FormatError, GraphError
+from edgnn.errors import EdgnnError, FormatError, GraphError
 from edgnn.graphs import Graphs
 from edgnn.io import (
     Collector,
@@ -31,10 +30,8 @@ from edgnn.serve._limits import LONGEST_SMILES, Deadline, Limits, TooLarge
 if TYPE_CHECKING:
     from edgnn.serve._model import Served
 
-_LONGEST = {
-    "smiles": LONGEST_SMILES,
-    "sdf": 40 * LONGEST_SMILES,
-}  # RDKit takes the square of a ring, and lets no thread run
+#: RDKit takes the square of a ring's size, and lets no other thread run meanwhile.
+_LONGEST = {"smiles": LONGEST_SMILES, "sdf": 40 * LONGEST_SMILES}
 _READERS = {"smiles": read_smiles_table, "sdf": read_sdf}
 _RENAME = (
     "; call the column of SMILES so, or where the file has no header, let its name end in .smi"
@@ -42,13 +39,13 @@ _RENAME = (
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class Skipped:
     """A molecule that could not be read.
 
     Parameters
     ----------
     index : int
-        Its place in the request or file, counted from 0.
+        Its position in the request or file, counted from 0.
     input : str
         What was given: its SMILES, or the title of its record.
     error : str
@@ -64,30 +61,37 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
-class _Entry:
-    """A molecule of a file as text: the line it begins at, what errors call it, what tables call it."""
+class _Record:
+    """A molecule as text: the line it begins at, what errors call it, what tables call it."""
 
     line: int
     where: str
     name: str
     text: str
+    is_smiles: bool = True
+
+    def read(self, keep_hydrogens: bool) -> tuple[Any, str]:
+        """Return RDKit's molecule, or ``None`` and the reason why it cannot be read."""
+        if self.is_smiles:
+            return read_smiles(self.text)
+        return read_mol_block(self.text, keep_hydrogens)
 
 
-def of_smiles(
+def read_smiles_list(
     served: Served, texts: Sequence[str], limits: Limits, deadline: Deadline, *, skip: bool
-) -> tuple[Graphs, list[LeftOut]]:
-    """Return molecules as graphs, and those left out."""
+) -> tuple[Graphs, list[Skipped]]:
+    """Return molecules as graphs, and those that were skipped."""
     served.check_level("graph", "smiles")
     limits.check_items(len(texts), "molecules")
     entries = (
-        _Entry(place, f"SMILES {place} ({short(text)})", text, text)
-        for place, text in enumerate(texts)
+        _Record(number, f"SMILES {number} ({short(text)})", text, text)
+        for number, text in enumerate(texts)
     )
-    refused = None if skip else lambda entry, reason, _: GraphError(f"{entry.where}: {reason}")
-    return _collected(entries, "smiles", molecule_options(served.config), limits, deadline, refused)
+    molecules = _Molecules("smiles", molecule_options(served.config), limits, deadline)
+    return molecules.read(entries, None, skip=skip)
 
 
-def of_molecule_file(
+def read_molecule_file(
     path: Path,
     kind: str,
     options: Mapping[str, Any],
@@ -95,8 +99,8 @@ def of_molecule_file(
     deadline: Deadline,
     *,
     skip: bool,
-) -> tuple[Graphs, list[LeftOut]]:
-    """Return the molecules of an SD file or a table, as its reader does, and those left out.
+) -> tuple[Graphs, list[Skipped]]:
+    """Return the molecules of an SD file or a table, as its reader does, and those skipped.
 
     Parameters
     ----------
@@ -111,118 +115,115 @@ def of_molecule_file(
     deadline : Deadline
         Looked at before every molecule.
     skip : bool
-        Whether to leave out what cannot be read.
+        Whether to skip what cannot be read.
     """
-    told = fitting(kind, _READERS[kind], options)
+    fitted = fitting(kind, _READERS[kind], options)
     with open_binary(path, limits.unpacked) as stream:
-        entries = _records(stream, path) if kind == "sdf" else _rows(stream, path, told)
-        return _collected(
-            entries, kind, told, limits, deadline, None if skip else partial(_refused, path)
+        entries = _sdf_records(stream, path) if kind == "sdf" else _rows(stream, path, fitted)
+        return _Molecules(kind, fitted, limits, deadline).read(entries, path, skip=skip)
+
+
+class _Molecules:
+    """Molecules read one by one into graphs, within limits."""
+
+    def __init__(
+        self, kind: str, options: Mapping[str, Any], limits: Limits, deadline: Deadline
+    ) -> None:
+        self._kind = kind
+        self._limits = limits
+        self._deadline = deadline
+        self._hydrogens = bool(options.get("hydrogens"))
+        known = MoleculeOptions.__annotations__
+        self._collector = Collector(
+            **{name: value for name, value in options.items() if name in known}
         )
+        self._nodes = 0
+        self._edges = 0
 
+    def read(
+        self, records: Iterable[_Record], path: Path | None, *, skip: bool
+    ) -> tuple[Graphs, list[Skipped]]:
+        """Return graphs and skipped molecules; one that may not be skipped is an error."""
+        names: dict[int, str] = {}
+        skipped: list[Skipped] = []
+        for number, record in enumerate(records):
+            self._deadline.check()
+            try:
+                self._add(record)
+            except (GraphError, TooLarge) as error:
+                reason = str(error).removeprefix(f"{record.where}: ")
+                if not skip:
+                    raise _refusal(path, record, reason, error) from None
+                skipped.append(self._skipped(number, record, reason))
+                continue
+            names[number] = record.name
+            self._limits.check_sizes(self._nodes, self._edges)
+        if skipped and not names:
+            raise _none_readable(skipped)
+        return self._collector.graphs(self._graph_names(names, skipped)), skipped
 
-def _collected(
-    entries: Iterable[_Entry],
-    kind: str,
-    options: Mapping[str, Any],
-    limits: Limits,
-    deadline: Deadline,
-    refused: Callable[[_Entry, str, bool], Exception] | None,
-) -> tuple[Graphs, list[LeftOut]]:
-    """Read molecules one after another; those that cannot be read are left out, or are the error that ``refused`` makes of them."""
-    collector = Collector(
-        **{
-            name: value
-            for name, value in options.items()
-            if name in MoleculeOptions.__annotations__
-        }
-    )
-    names: dict[int, str] = {}
-    skipped: list[LeftOut] = []
-    nodes = edges = 0
-    for place, entry in enumerate(entries):
-        deadline.check()
-        try:
-            mol = _molecule(entry, kind, keep_hydrogens=bool(options.get("hydrogens")))
-            collector.add(mol, entry.where)
-        except (GraphError, TooLarge) as error:
-            reason = str(error).removeprefix(f"{entry.where}: ")
-            if refused is not None:
-                raise refused(entry, reason, isinstance(error, TooLarge)) from None
-            given = entry.text if kind == "smiles" else entry.name or entry.where
-            skipped.append(
-                LeftOut(place, given[:LONGEST_SMILES], reason, entry.name[:LONGEST_SMILES] or place)
+    def _add(self, record: _Record) -> None:
+        longest = _LONGEST[self._kind]
+        if len(record.text) > longest:
+            raise TooLarge(
+                f"the molecule has {len(record.text):,} characters; {longest:,} are allowed"
             )
-            continue
-        names[place] = entry.name
-        nodes, edges = nodes + mol.GetNumAtoms(), edges + 2 * mol.GetNumBonds()
-        limits.check_sizes(nodes, edges)
-    if skipped and not names:
-        raise _none_readable(skipped)
-    numbered = (
-        list(names) if skipped else None
-    )  # with some left out, numbers would be those of others
-    return collector.graphs(list(names.values()) if all(names.values()) else numbered), skipped
+        mol, reason = record.read(self._hydrogens)
+        if mol is None:
+            raise GraphError(reason)
+        self._collector.add(mol, record.where)
+        self._nodes += mol.GetNumAtoms()
+        self._edges += 2 * mol.GetNumBonds()
+
+    def _skipped(self, number: int, record: _Record, reason: str) -> Skipped:
+        given = record.text if record.is_smiles else record.name or record.where
+        name = record.name[:LONGEST_SMILES] or number
+        return Skipped(number, given[:LONGEST_SMILES], reason, name)
+
+    def _graph_names(self, names: dict[int, str], skipped: list[Skipped]) -> list[Any] | None:
+        if all(names.values()):
+            return list(names.values())
+        # Where some were skipped, numbers by default would be those of other molecules.
+        return list(names) if skipped else None
 
 
-def _records(stream: BinaryIO, path: Path) -> Iterator[_Entry]:
-    for number, (line, record) in enumerate(records(stream, path), 1):
-        title = record.partition("\n")[0].strip()
-        yield _Entry(
-            line,
-            f"record {number} ({short(title)})" if title else f"record {number}",
-            title,
-            record,
-        )
+def _sdf_records(stream: BinaryIO, path: Path) -> Iterator[_Record]:
+    for number, (line, text) in enumerate(records(stream, path), 1):
+        title = text.partition("\n")[0].strip()
+        where = f"record {number} ({short(title)})" if title else f"record {number}"
+        yield _Record(line, where, title, text, is_smiles=False)
 
 
-def _rows(stream: BinaryIO, path: Path, options: Mapping[str, Any]) -> Iterator[_Entry]:
+def _rows(stream: BinaryIO, path: Path, options: Mapping[str, Any]) -> Iterator[_Record]:
     smiles = options.get("smiles", "smiles")
     header, rows = table(stream, path, smiles, options.get("delimiter"))
-    place = column_of(header, smiles, path, _RENAME)
-    named = id_column(header, options.get("id"), [place], path)
+    column = column_of(header, smiles, path, _RENAME)
+    name_column = id_column(header, options.get("id"), [column], path)
     for line, row in rows:
         if len(row) != len(header):
             raise FormatError(
                 path, f"the row has {len(row)} cells, but the header has {len(header)}", line
             )
-        text = row[place].strip()
-        yield _Entry(
-            line,
-            f"SMILES {short(text)}",
-            (row[named].strip() if named is not None else "") or text,
-            text,
-        )
+        text = row[column].strip()
+        name = "" if name_column is None else row[name_column].strip()
+        yield _Record(line, f"SMILES {short(text)}", name or text, text)
 
 
-def _molecule(entry: _Entry, kind: str, *, keep_hydrogens: bool) -> Any:
-    if len(entry.text) > _LONGEST[kind]:
-        raise TooLarge(
-            f"the molecule has {len(entry.text):,} characters; {_LONGEST[kind]:,} are allowed"
-        )
-    mol, reason = (
-        read_mol_block(entry.text, keep_hydrogens) if kind == "sdf" else read_smiles(entry.text)
-    )
-    if mol is None:
-        raise GraphError(reason)
-    return mol
+def _refusal(path: Path | None, record: _Record, reason: str, error: EdgnnError) -> EdgnnError:
+    """Return the error that one molecule of a list or of a file is."""
+    if path is None:
+        return GraphError(f"{record.where}: {reason}")
+    if isinstance(error, TooLarge):
+        return TooLarge(f"{path.name}, line {record.line}: {reason}: leave it out")
+    advice = "correct it, take it out, or have it skipped with bad=skip"
+    return FormatError(path, f"{record.where}: {reason}; {advice}", record.line)
 
 
-def _refused(path: Path, entry: _Entry, reason: str, long: bool) -> GraphError | TooLarge:
-    """Return the error that one molecule is."""
-    if long:
-        return TooLarge(f"{path.name}, line {entry.line}: {reason}: leave it out")
-    return FormatError(
-        path,
-        f"{entry.where}: {reason}; correct it, take it out, or have it skipped with bad=skip",
-        entry.line,
-    )
-
-
-def _none_readable(skipped: Sequence[LeftOut]) -> GraphError:
+def _none_readable(skipped: Sequence[Skipped]) -> GraphError:
     first = short(skipped[0].input, 60)
+    reason = skipped[0].error
     if len(skipped) == 1:
-        return GraphError(f"the molecule {first} cannot be read: {skipped[0].error}")
+        return GraphError(f"the molecule {first} cannot be read: {reason}")
     return GraphError(
-        f"none of the {len(skipped):,} molecules can be read; the first, {first}: {skipped[0].error}"
+        f"none of the {len(skipped):,} molecules can be read; the first, {first}: {reason}"
     )

@@ -1,10 +1,16 @@
-"""Requests as the interface describes them; only opened where FastAPI is installed."""
+"""Requests as the API describes them, from bytes to checked values; errors as one sentence."""
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeVar
 
+from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from pydantic import (
     BaseModel,
     BeforeValidator,
@@ -14,11 +20,15 @@ from pydantic import (
     StrictBool,
     StrictInt,
     StrictStr,
+    ValidationError,
     WithJsonSchema,
+    WrapValidator,
     model_validator,
 )
+from starlette.exceptions import HTTPException
 
-from edgnn.serve._limits import LONGEST_SMILES
+from edgnn._words import short
+from edgnn.serve._limits import LONGEST_LINES, LONGEST_SMILES, Deadline, Limits
 
 LONGEST_NAME = 10_000
 _LONGEST_LABEL = 100
@@ -26,12 +36,15 @@ _LARGEST = 2**53
 _LARGEST_FEATURE = 1e38  # of those that models compute with
 
 _T = TypeVar("_T")
+_M = TypeVar("_M", bound=BaseModel)
+
+# Values
 
 
 def _is_number(value: Any, largest: float = math.inf) -> bool:
-    return (type(value) is int and -_LARGEST <= value <= _LARGEST) or (
-        type(value) is float and -largest < value < largest
-    )
+    if type(value) is int:
+        return -_LARGEST <= value <= _LARGEST
+    return type(value) is float and -largest < value < largest
 
 
 def _is_plain(value: Any) -> bool:
@@ -41,12 +54,13 @@ def _is_plain(value: Any) -> bool:
 
 
 def _label(value: Any) -> Any:
-    if _is_plain(value) or (
-        type(value) is list and len(value) <= _LONGEST_LABEL and all(map(_is_plain, value))
-    ):
+    if _is_plain(value):
+        return value
+    if type(value) is list and len(value) <= _LONGEST_LABEL and all(map(_is_plain, value)):
         return value
     raise ValueError(
-        f"a label is a text, a number of up to 2**53, true, false, null, or a list of up to {_LONGEST_LABEL} of these"
+        "a label is a text, a number of up to 2**53, true, false, null, "
+        f"or a list of up to {_LONGEST_LABEL} of these"
     )
 
 
@@ -65,45 +79,38 @@ def _with_whole_ends(edge: Any) -> Any:
     return [*map(_whole, edge[:2]), *edge[2:]] if type(edge) is list else edge
 
 
-_NUMBERS: list[dict[str, Any]] = [
-    {"type": "integer", "minimum": -_LARGEST, "maximum": _LARGEST},
-    {"type": "number"},
-]
 _PLAIN: list[dict[str, Any]] = [
     {"type": "boolean"},
-    *_NUMBERS,
+    {"type": "integer", "minimum": -_LARGEST, "maximum": _LARGEST},
+    {"type": "number"},
     {"type": "string"},
     {"type": "null"},
 ]
 _LIST = {"type": "array", "items": {"anyOf": _PLAIN}, "maxItems": _LONGEST_LABEL}
 _LABEL: dict[str, Any] = {"anyOf": [*_PLAIN, _LIST]}
 _NODE = {"type": "integer", "minimum": 0, "exclusiveMaximum": 2**31}
+_FEATURE = {
+    "type": "number",
+    "exclusiveMinimum": -_LARGEST_FEATURE,
+    "exclusiveMaximum": _LARGEST_FEATURE,
+}
+_EDGE = {"type": "array", "prefixItems": [_NODE, _NODE, _LABEL], "minItems": 2, "maxItems": 3}
 
-#: All that is wrong with a long list would take far more room than the list: the first is told.
+#: All errors of a long list would take far more room than the list, so checks end at the first.
 Items = Annotated[list[_T], Field(fail_fast=True)]
 Label = Annotated[Any, PlainValidator(_label), WithJsonSchema(_LABEL)]
 Node = Annotated[StrictInt, Field(ge=0, lt=2**31), BeforeValidator(_whole)]
-Number = Annotated[
-    Any,
-    PlainValidator(_number),
-    WithJsonSchema(
-        {
-            "type": "number",
-            "exclusiveMinimum": -_LARGEST_FEATURE,
-            "exclusiveMaximum": _LARGEST_FEATURE,
-        }
-    ),
-]
+Number = Annotated[Any, PlainValidator(_number), WithJsonSchema(_FEATURE)]
 Edge = Annotated[
     Items[Label],
     Field(min_length=2, max_length=3),
     BeforeValidator(_with_whole_ends),
-    WithJsonSchema(
-        {"type": "array", "prefixItems": [_NODE, _NODE, _LABEL], "minItems": 2, "maxItems": 3}
-    ),
+    WithJsonSchema(_EDGE),
 ]
 Smiles = Annotated[StrictStr, Field(min_length=1, max_length=LONGEST_SMILES)]
 Name = Annotated[StrictStr, Field(min_length=1, max_length=LONGEST_NAME)]
+
+# Requests
 
 
 class _Request(BaseModel):
@@ -111,18 +118,21 @@ class _Request(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _known(cls, given: Any) -> Any:
-        """Name one field that there is not, of any number."""
-        strange = (
-            next((name for name in given if name not in cls.model_fields), None)
-            if isinstance(given, dict)
-            else None
-        )
-        if strange is not None:
-            raise ValueError(
-                f"there is no field {str(strange)[:100]!r}; there are {', '.join(cls.model_fields)}"
-            )
+    def _check_fields(cls, given: Any) -> Any:
+        """Name one unknown field, of any number of them."""
+        for name in given if isinstance(given, dict) else ():
+            if name not in cls.model_fields:
+                fields = ", ".join(cls.model_fields)
+                raise ValueError(f"there is no field {str(name)[:100]!r}; there are {fields}")
         return given
+
+    def _check_one_of(self, names: tuple[str, ...]) -> None:
+        """Raise unless one of these is given, or a graph and its nodes: the second and third."""
+        given = [name for name in names if getattr(self, name) is not None]
+        if len(given) != 1 and given != [names[1], names[2]]:
+            choice = f"{', '.join(names[:-1])} and {names[-1]}"
+            found = " and ".join(given) or "none of them"
+            raise ValueError(f"give exactly one of {choice}, not {found}")
 
 
 class GraphIn(_Request):
@@ -148,9 +158,9 @@ class GraphIn(_Request):
         None, description="One row of numbers per edge."
     )
     node_names: Items[Name] | None = Field(
-        None, description="What nodes are called; for models of nodes."
+        None, description="Names of the nodes; for models of nodes."
     )
-    name: Name | None = Field(None, description="What the graph is called.")
+    name: Name | None = Field(None, description="Name of the graph.")
 
 
 class PredictRequest(_Request):
@@ -160,36 +170,30 @@ class PredictRequest(_Request):
         None, description="Molecules, for models of molecules."
     )
     graphs: Annotated[Items[GraphIn], Field(min_length=1)] | None = Field(
-        None, description="Graphs of your own."
+        None, description="Graphs, spelled out."
     )
     nodes: Annotated[Items[Name], Field(min_length=1)] | None = Field(
         None,
-        description="For models of nodes: names of nodes, of the graph that is loaded or of the one graph in `graphs`.",
+        description="For models of nodes: names of nodes, of the graph that is loaded or of the "
+        "one graph in `graphs`.",
     )
     examples: Annotated[Items[Name], Field(min_length=1)] | None = Field(
         None,
-        description="For models of graphs: names of graphs of the data that is loaded; see GET /names.",
+        description="For models of graphs: names of graphs of the data that is loaded; "
+        "see GET /names.",
     )
     bad: Literal["error", "skip"] = Field(
         "error", description="What to do with a SMILES that cannot be read: refuse, or skip it."
     )
 
     @model_validator(mode="after")
-    def _one(self) -> PredictRequest:
-        given = [
-            name
-            for name in ("smiles", "graphs", "nodes", "examples")
-            if getattr(self, name) is not None
-        ]
-        if len(given) != 1 and given != ["graphs", "nodes"]:
-            raise ValueError(
-                f"give exactly one of smiles, graphs, nodes and examples, not {' and '.join(given) or 'none of them'}"
-            )
+    def _check(self) -> PredictRequest:
+        self._check_one_of(("smiles", "graphs", "nodes", "examples"))
         return self
 
 
-class OneRequest(_Request):
-    """One molecule, graph or node: exactly one of ``smiles``, ``graph``, ``node`` and ``example``."""
+class ItemRequest(_Request):
+    """One item: exactly one of ``smiles``, ``graph``, ``node`` and ``example``."""
 
     smiles: Smiles | None = None
     graph: GraphIn | None = None
@@ -199,20 +203,12 @@ class OneRequest(_Request):
     example: Name | None = None
 
     @model_validator(mode="after")
-    def _one(self) -> OneRequest:
-        given = [
-            name
-            for name in ("smiles", "graph", "node", "example")
-            if getattr(self, name) is not None
-        ]
-        if len(given) != 1 and given != ["graph", "node"]:
-            raise ValueError(
-                f"give exactly one of smiles, graph, node and example, not {' and '.join(given) or 'none of them'}"
-            )
+    def _check(self) -> ItemRequest:
+        self._check_one_of(("smiles", "graph", "node", "example"))
         return self
 
 
-class ExplainRequest(OneRequest):
+class ExplainRequest(ItemRequest):
     """What to explain."""
 
     target: Name | None = Field(
@@ -223,9 +219,143 @@ class ExplainRequest(OneRequest):
     )
 
 
-class ColorsRequest(OneRequest):
+class ColorsRequest(ItemRequest):
     """What to color."""
 
     rounds: Annotated[StrictInt, Field(ge=0, le=10), BeforeValidator(_whole)] | None = Field(
         None, description="Default: as many as the model has layers."
     )
+
+
+# Bodies: FastAPI would parse and check them in the event loop; that is left to the threads
+
+
+@dataclass(frozen=True, eq=False)
+class _Unread:
+    content: bytes
+
+
+#: Marks a body that the API describes, but that only :func:`parse` looks into.
+UNREAD = WrapValidator(lambda given, _: given)
+
+
+class _BodyRequest(Request):
+    async def json(self) -> Any:
+        return _Unread(await self.body())
+
+    def form(self, **limits: Any) -> Any:
+        """Read a form whose fields may have :data:`LONGEST_LINES` letters of up to four bytes."""
+        return super().form(**{"max_part_size": 4 * LONGEST_LINES, **limits})
+
+
+class BodyRoute(APIRoute):
+    """A route that leaves JSON unread."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return what answers a request."""
+        handle = super().get_route_handler()
+
+        async def answer(request: Request) -> Response:
+            return await handle(_BodyRequest(request.scope, request.receive))
+
+        return answer
+
+
+def parse(given: Any, model: type[_M], limits: Limits, deadline: Deadline) -> _M:
+    """Return a body as the request that it is, or raise what FastAPI itself would.
+
+    Parameters
+    ----------
+    given : object
+        What a route got for a body that is marked with :data:`UNREAD`.
+    model : type
+        The model of the request.
+    limits : Limits
+        How much it may ask for.
+    deadline : Deadline
+        Looked at between the steps.
+    """
+    if isinstance(given, _Unread):
+        given = _json(given.content)
+        deadline.check()
+    _check_amount(given, limits)
+    try:
+        request = model.model_validate(given)
+    except ValidationError as error:
+        problems = error.errors(include_url=False)
+        located = [entry | {"loc": ("body", *entry["loc"])} for entry in problems]
+        raise RequestValidationError(located) from None
+    deadline.check()
+    return request
+
+
+def _json(content: bytes) -> Any:
+    try:
+        return json.loads(content)
+    except json.JSONDecodeError as error:
+        sentence = f"the body is no JSON: {error.msg} at character {error.pos}"
+        raise HTTPException(400, sentence) from None
+    except (ValueError, RecursionError):
+        raise HTTPException(400, "There was an error parsing the body") from None
+
+
+_LISTS = {"smiles": "molecules", "graphs": "graphs", "nodes": "nodes", "examples": "graphs"}
+
+
+def _check_amount(given: Any, limits: Limits) -> None:
+    """Raise where there is far too much, before each item is looked at."""
+    if not isinstance(given, dict):
+        return
+    for field, what in _LISTS.items():
+        limits.check_items(_length(given.get(field)), what)
+    graphs = [given.get("graph")]
+    if isinstance(given.get("graphs"), list):
+        graphs += given["graphs"]
+    nodes = edges = 0
+    for graph in graphs:
+        if isinstance(graph, dict):
+            nodes += _length(graph.get("node_labels"))
+            edges += _length(graph.get("edges"))
+    limits.check_sizes(nodes, edges)
+
+
+def _length(value: Any) -> int:
+    return len(value) if isinstance(value, list) else 0
+
+
+# Errors in words
+
+
+def sentence_of(error: RequestValidationError) -> str:
+    """Return the first error of a request: the element, and what is asked there."""
+    errors = error.errors()
+    first: Mapping[str, Any] = errors[0]
+    if tuple(first["loc"]) == ("body",) and first["type"] != "value_error":
+        return (
+            "the body is no JSON object; send one, with the header Content-Type: application/json"
+        )
+    element = _element(first["loc"])
+    if first["type"] == "string_too_short":
+        return f"{element} is empty; write it, or leave it out"
+    if first["type"] == "string_too_long":
+        given, most = first["input"], first["ctx"]["max_length"]
+        return (
+            f"{element} ({short(given, 20)}) has {len(given):,} characters, "
+            f"but {most:,} are the most; leave it out, or shorten it"
+        )
+    message = str(first["msg"]).removeprefix("Value error, ")
+    others = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    return f"{element}: {message}{others}; see /openapi.json for what is asked"
+
+
+def _element(location: tuple[Any, ...]) -> str:
+    """Return what people call an element of a request, or else where it is."""
+    match location:
+        case ("body", "smiles"):
+            return "the SMILES"
+        case ("body", "smiles", int(number)):
+            return f"SMILES {number}"
+        case ("body", "nodes" | "examples" as name, int(number)):
+            return f"entry {number} of {name}"
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in location)
+    return "".join(steps).lstrip(".")[:200]

@@ -1,14 +1,18 @@
-"""Answers as the interface describes them; only opened where FastAPI is installed."""
+"""Answers as the API describes them, and what its description says of the model served."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, Field
 
+if TYPE_CHECKING:
+    from edgnn.serve._limits import Limits
+    from edgnn.serve._model import Served
+
 
 class Problem(BaseModel):
-    """What went wrong: the element, the rule, and the way out."""
+    """What went wrong: the element, the rule, and how to fix it."""
 
     error: str
 
@@ -20,7 +24,7 @@ class FamiliarityOut(BaseModel):
         description="First round with a color that no training item has; null where all are known."
     )
     seen_share: list[float] = Field(
-        description="By round: share of the nodes whose color occurs in the training data."
+        description="By round: fraction of the nodes whose color occurs in the training data."
     )
 
 
@@ -37,10 +41,11 @@ class PredictionOut(BaseModel):
         description="In the order of `classes`; null from models of values."
     )
     uncertainty: dict[str, float | list[float | None] | None] = Field(
-        description="total_entropy and mutual_information in nats, std of the members of an ensemble by class."
+        description="total_entropy and mutual_information in nats, std of the members of an "
+        "ensemble by class."
     )
     familiarity: FamiliarityOut | None = Field(
-        description="null where the run does not know what it has seen."
+        description="null where the model does not know what it has seen."
     )
     unseen_labels: int = Field(
         description="Nodes and edges whose label the model has not learned: they count for nothing."
@@ -51,7 +56,8 @@ class SkippedOut(BaseModel):
     """A molecule that was left out."""
 
     index: int = Field(
-        description="Its place in the list of SMILES, among the rows of a table or the records of an SD file, from 0."
+        description="Its position in the list of SMILES, among the rows of a table or the records "
+        "of an SD file, from 0."
     )
     input: str = Field(description="Its SMILES, or the title of its record.")
     error: str
@@ -89,7 +95,7 @@ class ChangeOut(BaseModel):
 
 
 class ExplainResponse(BaseModel):
-    """Which nodes, edges and labels a prediction rests on."""
+    """The explanation of a prediction: which nodes, edges and labels it depends on."""
 
     prediction: Any
     target: str
@@ -165,12 +171,12 @@ class ModelOut(BaseModel):
     task: Literal["classes", "labels", "values"]
     classes: list[str]
     members: int
-    layers: int
-    conv: str
+    layers: int | None = Field(description="Of a network; null for other models.")
+    conv: str | None
     trained_on: str | None = Field(description="The data it was trained on.")
     trained_items: int | None
     judged: dict[str, Any] | None = Field(
-        description="Which part it was judged on, and the metrics of that."
+        description="Which part it was evaluated on, and the metrics of that."
     )
     node_labels: list[Any] = Field(description="Labels it has learned; the first thousand.")
     edge_labels: list[Any]
@@ -188,3 +194,68 @@ class ModelOut(BaseModel):
     limits: dict[str, float] = Field(
         description="What one request may have; bytes, in JSON as many as json says."
     )
+
+
+# The description of the API, fitted to the model: what it takes, and how much
+
+_MANY = {"smiles": "array", "graphs": "array", "nodes": "array", "examples": "array"}
+_ONE = {"smiles": "string", "graph": "object", "node": "string", "example": "string"}
+
+
+def fit_description(document: dict[str, Any], served: Served, limits: Limits) -> dict[str, Any]:
+    """Return FastAPI's OpenAPI document, changed in place to say what this model takes."""
+    schemas = document["components"]["schemas"]
+    for name in ("PredictRequest", "GraphIn"):
+        _add_limits(schemas[name]["properties"], limits)
+    for schema in schemas.values():
+        if "files" in schema.get("properties", {}):
+            _fit_form(schema["properties"], limits)
+    schemas["PredictRequest"]["oneOf"] = _choices(served, _MANY)
+    for name in ("ExplainRequest", "ColorsRequest"):
+        schemas[name]["oneOf"] = _choices(served, _ONE)
+    return document
+
+
+def _add_limits(properties: dict[str, Any], limits: Limits) -> None:
+    """Write the limits of lists into the properties of a schema."""
+    most = dict.fromkeys(_MANY, limits.items)
+    most |= dict.fromkeys(("node_labels", "node_features", "node_names"), limits.nodes)
+    most |= dict.fromkeys(("edges", "edge_features"), limits.edges)
+    for name in most.keys() & properties.keys():
+        schema = properties[name]
+        target = schema["anyOf"][0] if "anyOf" in schema else schema  # or null
+        target["maxItems"] = most[name]
+
+
+def _fit_form(properties: dict[str, Any], limits: Limits) -> None:
+    """Write the number of files into the schema of a form; forms have no null."""
+    properties["files"] |= {"minItems": 1, "maxItems": limits.files}
+    for schema in properties.values():
+        if "anyOf" in schema:
+            schema.update(schema.pop("anyOf")[0])
+
+
+def _choices(served: Served, types: dict[str, str]) -> list[dict[str, Any]]:
+    """Return the ways to name items: the fields of one are given, the others absent or null."""
+    smiles, graph, node, example = types
+    if served.level == "node":
+        choices = [[graph, node]]
+        if types is _MANY:
+            choices.append([graph])
+        if served.catalog:
+            choices.append([node])
+    else:
+        choices = [[graph]]
+        if served.smiles:
+            choices.append([smiles])
+        if served.catalog:
+            choices.append([example])
+    return [
+        {
+            "required": fields,
+            "properties": {
+                name: {"type": kind if name in fields else "null"} for name, kind in types.items()
+            },
+        }
+        for fields in choices
+    ]

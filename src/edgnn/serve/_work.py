@@ -7,59 +7,68 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from edgnn.errors import GraphError
+from edgnn.explain import CounterExample, Subject, copies_allowed, counter_example, explain
 from edgnn.graphs import Graphs, Nodes
+from edgnn.report import Explained, draw_counter_example, draw_explanation
+from edgnn.serve._answers import Answers, finite, named
 from edgnn.serve._colors import color_rounds
-from edgnn.serve._explaining import explained
-from edgnn.serve._inputs import nodes_of, of_json, of_names, one_of
-from edgnn.serve._limits import Deadline, Limits
-from edgnn.serve._molecules import LeftOut, of_smiles
-from edgnn.serve._source import picked
-from edgnn.serve._uploads import Upload, check_learned, of_files
+from edgnn.serve._inputs import (
+    Upload,
+    check_learned,
+    nodes_of,
+    one_of,
+    positions_of,
+    read_graphs,
+    read_uploads,
+)
+from edgnn.serve._limits import Deadline, Limits, TooLarge
+from edgnn.serve._molecules import Skipped, read_smiles_list
 
 if TYPE_CHECKING:
-    from edgnn.serve._answers import Answers
     from edgnn.serve._model import Served
-    from edgnn.serve._requests import OneRequest, PredictRequest
+    from edgnn.serve._requests import ItemRequest, PredictRequest
+
+_REASONS = 12
+#: Changed copies of a graph that explanations and counter-examples try: fewer of a large graph, as
+#: others wait.
+_REMOVALS, _CHANGES = 1_250, 5_000
 
 
 @dataclass(frozen=True, eq=False)
-class Item:
-    """One item of a request: spelled out, or one of those uploaded; with ``skip``, of those that can be read."""
+class UploadedItem:
+    """One item of uploaded files; with ``skip``, counted among those that can be read."""
 
-    request: OneRequest | None = None
-    uploads: list[Upload] | None = None
-    place: int = 0
-    skip: bool = False
+    uploads: list[Upload]
+    number: int
+    skip: bool
 
 
 class Work:
     """The answers of one model to requests, within limits."""
 
     def __init__(self, served: Served, limits: Limits) -> None:
-        self._served, self._limits = served, limits
+        self._served = served
+        self._limits = limits
+
+    # Predictions
 
     def predict(
         self, request: PredictRequest, deadline: Deadline, format: str
     ) -> dict[str, Any] | bytes:
-        """Answer a request that spells its items out."""
-        served, limits = self._served, self._limits
-        names = (
-            request.examples
-            if request.nodes is None or request.graphs is not None
-            else request.nodes
-        )
-        if names is not None:
-            return self._named(
-                names, "graph" if request.nodes is None else "node", deadline, format
-            )
+        """Answer a request that names its items, or spells them out."""
+        if request.examples is not None:
+            return self._predict_named(request.examples, "graph", deadline, format)
+        if request.nodes is not None and request.graphs is None:
+            return self._predict_named(request.nodes, "node", deadline, format)
         if request.smiles is not None:
-            graphs, skipped = of_smiles(
-                served, request.smiles, limits, deadline, skip=request.bad == "skip"
+            skip = request.bad == "skip"
+            graphs, skipped = read_smiles_list(
+                self._served, request.smiles, self._limits, deadline, skip=skip
             )
-            return self._told(served.answers(graphs, deadline), format, skipped)
+            return self._written(self._served.answers(graphs, deadline), format, skipped)
         assert request.graphs is not None
-        graphs = of_json(request.graphs, limits)
-        return self._told(served.answers(self._items(graphs, request.nodes), deadline), format)
+        items = self._items(read_graphs(request.graphs, self._limits), request.nodes)
+        return self._written(self._served.answers(items, deadline), format)
 
     def predict_files(
         self,
@@ -71,83 +80,38 @@ class Work:
         skip: bool,
     ) -> dict[str, Any] | bytes:
         """Answer for all graphs, or the named nodes, of uploaded files."""
-        graphs, skipped = of_files(self._served, uploads, self._limits, deadline, skip=skip)
+        graphs, skipped = read_uploads(self._served, uploads, self._limits, deadline, skip=skip)
         deadline.check()
-        names = (
-            None if nodes is None else [line.strip() for line in nodes.splitlines() if line.strip()]
-        )
-        items = self._items(graphs, names)
+        lines = [] if nodes is None else [line.strip() for line in nodes.splitlines()]
+        items = self._items(graphs, [line for line in lines if line])
         check_learned(self._served, items)
-        return self._told(self._served.answers(items, deadline), format, skipped)
+        return self._written(self._served.answers(items, deadline), format, skipped)
 
-    def explain(
-        self, item: Item, target: str | None, deadline: Deadline, *, change: bool
-    ) -> dict[str, Any]:
-        """Say what a prediction rests on."""
-        return explained(
-            self._served, self._one(item, deadline), target, self._limits, deadline, change=change
-        )
-
-    def colors(self, item: Item, rounds: int | None, deadline: Deadline) -> dict[str, Any]:
-        """Return the colors of a graph, or of a node, round by round."""
-        one = self._one(item, deadline)
-        deadline.check()
-        return {"scheme": self._served.scheme, "rounds": color_rounds(self._served, one, rounds)}
-
-    def _named(
+    def _predict_named(
         self, names: list[str], level: str, deadline: Deadline, format: str
     ) -> dict[str, Any] | bytes:
         served = self._served
-        places = of_names(served, names, self._limits, level)
-        catalog = served.catalog_or_fail()
+        positions = positions_of(served, names, self._limits, level)
+        catalog = served.loaded()
         if served.ready is not None:
-            found = served.ready.take(places)
+            answers = served.ready.take(positions)
         else:
-            found = replace(served.answers(picked(catalog, places), deadline), ids={"id": names})
-        told = self._told(found, format)
-        if isinstance(told, dict):
-            for place, row in zip(places, told["predictions"], strict=True):
-                row["text"] = catalog.text(place)
-        return told
+            answers = served.answers(catalog.pick(positions), deadline)
+            answers = replace(answers, ids={"id": names})
+        written = self._written(answers, format)
+        if isinstance(written, dict):
+            for number, row in zip(positions, written["predictions"], strict=True):
+                row["text"] = catalog.text(number)
+        return written
 
-    def _items(self, graphs: Graphs, names: list[str] | None) -> Graphs | Nodes:
-        if self._served.level == "graph":
-            if names:
-                raise GraphError(
-                    "this is a model of whole graphs, which takes no nodes; leave them out"
-                )
-            self._limits.check_items(len(graphs), "graphs")
-            return graphs
-        return nodes_of(graphs, names, self._limits)
-
-    def _one(self, item: Item, deadline: Deadline) -> Graphs | Nodes:
-        served, limits, request = self._served, self._limits, item.request
-        if item.uploads is not None:
-            graphs, _ = of_files(served, item.uploads, limits, deadline, skip=item.skip)
-            items = graphs if served.level == "graph" else graphs.nodes
-            check_learned(served, items)
-            return one_of(items, item.place)
-        assert request is not None
-        if request.smiles is not None:
-            return of_smiles(served, [request.smiles], limits, deadline, skip=False)[0]
-        if request.graph is not None:
-            graphs = of_json([request.graph], limits)
-            if served.level == "node" and request.node is None:
-                raise GraphError("this is a model of nodes: name the node of the graph with `node`")
-            return self._items(graphs, None if request.node is None else [request.node])
-        level = "graph" if request.node is None else "node"
-        name = request.example if request.node is None else request.node
-        assert name is not None
-        return picked(served.catalog_or_fail(), of_names(served, [name], limits, level))
-
-    def _told(
-        self, answers: Answers, format: str, skipped: Sequence[LeftOut] = ()
+    def _written(
+        self, answers: Answers, format: str, skipped: Sequence[Skipped] = ()
     ) -> dict[str, Any] | bytes:
         served = self._served
         if format == "csv":
-            return answers.csv(served.estimator, served.class_names, served.target_names, skipped)
+            return answers.csv(served.model, served.class_names, served.target_names, skipped)
         return {
-            "task": served.estimator._encoding.task,
+            "task": served.task,
             "classes": served.classes,
             "predictions": answers.rows(served.class_names),
             "skipped": [
@@ -155,3 +119,129 @@ class Work:
                 for entry in skipped
             ],
         }
+
+    # One item
+
+    def colors(
+        self, item: ItemRequest | UploadedItem, rounds: int | None, deadline: Deadline
+    ) -> dict[str, Any]:
+        """Return the colors of a graph, or of a node, round by round."""
+        one = self._one(item, deadline)
+        deadline.check()
+        return color_rounds(self._served, one, rounds)
+
+    def explain(
+        self,
+        item: ItemRequest | UploadedItem,
+        target: str | None,
+        deadline: Deadline,
+        *,
+        change: bool,
+    ) -> dict[str, Any]:
+        """Return the explanation of a prediction; with ``change`` also a counter-example."""
+        return self.explain_item(self._one(item, deadline), target, deadline, change=change)
+
+    def explain_item(
+        self, item: Graphs | Nodes, target: str | None, deadline: Deadline, *, change: bool
+    ) -> dict[str, Any]:
+        """Return the explanation of the prediction for one graph or node, ready for JSON."""
+        served = self._served
+        most = self._limits.explained
+        if isinstance(item, Graphs) and item.num_nodes > most:
+            raise TooLarge(
+                f"the graph has {item.num_nodes:,} nodes; "
+                f"explanations are made for graphs of up to {most:,}"
+            )
+        wanted = None if target is None else self._target(target)
+        subject = Subject.of(served.model, item)
+        explanation = explain(
+            served.model,
+            item,
+            target=wanted,
+            most=copies_allowed(subject, _REMOVALS),
+            check=deadline.check,
+        )
+        deadline.check()
+        explained = Explained(explanation, class_names=served.class_names or served.target_names)
+        flipped = None
+        if change:
+            flipped = counter_example(
+                served.model,
+                item,
+                target=explanation.target if served.task == "labels" else None,
+                most=copies_allowed(subject, _CHANGES),
+                check=deadline.check,
+            )
+            deadline.check()
+        return {
+            "prediction": named(explanation.prediction, served.class_names),
+            "target": served.classes[explanation.target_index],
+            "value": finite(explanation.value),
+            "reasons": [
+                {
+                    "kind": reason.kind,
+                    "words": explained.reason_text(reason),
+                    "contribution": finite(reason.contribution),
+                }
+                for reason in explanation.reasons(_REASONS)
+            ],
+            "picture": draw_explanation(explained),
+            "counter_example": None if flipped is None else self._changed(explained, flipped),
+            "searched": change,
+        }
+
+    def _changed(self, explained: Explained, flipped: CounterExample) -> dict[str, Any]:
+        return {
+            "words": [change.words for change in flipped.changes],
+            "prediction": named(flipped.prediction, self._served.class_names),
+            "probabilities": finite(flipped.probability.tolist()),
+            "smallest": bool(flipped.smallest),
+            "pictures": list(draw_counter_example(explained, flipped)),
+        }
+
+    def _target(self, name: str) -> Any:
+        """Return the class, or the number of the label or value, that a request names."""
+        served = self._served
+        if name not in served.classes:
+            choices = ", ".join(served.classes[:20])
+            raise GraphError(f"target {name[:100]!r} is none of {choices}")
+        number = served.classes.index(name)
+        return served.model.encoding.classes[number] if served.task == "classes" else number
+
+    def _one(self, item: ItemRequest | UploadedItem, deadline: Deadline) -> Graphs | Nodes:
+        if isinstance(item, UploadedItem):
+            return self._uploaded(item, deadline)
+        if item.smiles is not None:
+            graphs, _ = read_smiles_list(
+                self._served, [item.smiles], self._limits, deadline, skip=False
+            )
+            return graphs
+        if item.graph is not None:
+            graphs = read_graphs([item.graph], self._limits)
+            if self._served.level == "node" and item.node is None:
+                raise GraphError("this is a model of nodes: name the node of the graph with `node`")
+            return self._items(graphs, None if item.node is None else [item.node])
+        if item.node is not None:
+            return self._named(item.node, "node")
+        assert item.example is not None
+        return self._named(item.example, "graph")
+
+    def _uploaded(self, item: UploadedItem, deadline: Deadline) -> Graphs | Nodes:
+        graphs, _ = read_uploads(self._served, item.uploads, self._limits, deadline, skip=item.skip)
+        items = graphs if self._served.level == "graph" else graphs.nodes
+        check_learned(self._served, items)
+        return one_of(items, item.number)
+
+    def _named(self, name: str, level: str) -> Graphs | Nodes:
+        positions = positions_of(self._served, [name], self._limits, level)
+        return self._served.loaded().pick(positions)
+
+    def _items(self, graphs: Graphs, names: list[str] | None) -> Graphs | Nodes:
+        if self._served.level == "node":
+            return nodes_of(graphs, names, self._limits)
+        if names:
+            raise GraphError(
+                "this is a model of whole graphs, which takes no nodes; leave them out"
+            )
+        self._limits.check_items(len(graphs), "graphs")
+        return graphs

@@ -263,7 +263,8 @@ const columnsOf = (found) => {
   const spread = (row) => { const {std} = row.uncertainty; return (Array.isArray(std) ? std[top(row)] : std) ?? null; };
   columns.push({head: 'Prediction', class: 'top', key: several ? null : (row) => shares ? labelsOf(found, row) : one(row.prediction),
     cell: (row) => [shares || several ? labelsOf(found, row) : number(one(row.prediction))]});
-  if (shares) columns.push({head: found.task === 'labels' ? 'Highest probability' : 'Probability', key: (row) => row.probabilities[top(row)],
+  const likely = shares && found.predictions.some((row) => row.probabilities);
+  if (likely) columns.push({head: found.task === 'labels' ? 'Highest probability' : 'Probability', key: (row) => row.probabilities[top(row)],
     cell: (row) => [make('span', {class: 'share'}, track(row.probabilities[top(row)], model.members > 1 ? spread(row) : 0),
       make('span', {}, percent(row.probabilities[top(row)]), found.task === 'labels' ? ` for ${found.classes[top(row)]}` : null))]});
   if (model.members > 1 && !several) columns.push({head: 'Uncertainty', key: spread,
@@ -333,21 +334,21 @@ const detailOf = (found, row, place) => {
   return make('div', {class: 'inside'}, left, panel);
 };
 const said = (found, row) => {
-  const parts = [make('h3', {}, found.task === 'values' ? 'Prediction' : 'Probabilities')];
-  if (found.task === 'values') return [...parts, make('p', {class: 'top'}, labelsOf(found, row))];
+  const parts = [make('h3', {}, row.probabilities ? 'Probabilities' : 'Prediction')];
+  if (!row.probabilities) return [...parts, make('p', {class: 'top'}, labelsOf(found, row))];
   const order = row.probabilities.map((share, place) => [share, place]);
   if (order.length > 2) order.sort((one, two) => two[0] - one[0]);
   const bars = order.slice(0, 12).flatMap(([share, place]) => {
-    const spread = model.members > 1 ? row.uncertainty.std[place] : 0;
+    const several = model.members > 1 && row.uncertainty.std, spread = several ? row.uncertainty.std[place] : 0;
     return [make('dt', {}, found.classes[place]), make('dd', {}, track(share, spread)),
-      make('dd', {}, percent(share) + (model.members > 1 ? ` ± ${percent(spread)}` : ''))];
+      make('dd', {}, percent(share) + (several ? ` ± ${percent(spread)}` : ''))];
   });
   parts.push(make('dl', {class: 'bars'}, ...bars));
   if (order.length > 12) parts.push(make('p', {class: 'note'}, `and ${order.length - 12} classes with less`));
   return [...parts, make('p', {class: 'note'}, ...sureness(found, row))];
 };
 const sureness = (found, row) => {
-  if (found.task !== 'classes') return [];
+  if (found.task !== 'classes' || row.uncertainty.total_entropy === undefined) return [];
   const most = Math.log(Math.max(found.classes.length, 2)), total = row.uncertainty.total_entropy / most;
   const words = total < 0.25 ? 'The model is sure' : total < 0.7 ? 'The model leans one way' : 'The model is undecided';
   if (model.members === 1) return [`${words} (entropy ${percent(total)} of the largest). A single model has no spread: train with --members 5 to see one.`];
@@ -456,8 +457,9 @@ const describe = () => {
   document.title = `${model.trained_on || model.run} · edgnn`;
   $('title').textContent = model.trained_on ? `Try the model of ${model.trained_on}` : `Try the model ${model.run}`;
   const many = model.members > 1 ? `An ensemble of ${model.members} models` : 'A single model';
+  const network = model.conv ? ` with ${plural(model.layers, 'layer')} of ${model.conv === 'edgnn' ? 'edGNN' : model.conv}` : `: ${model.estimator}`;
   const of = model.task === 'classes' && model.classes.length <= 4 ? `: ${model.classes.join(' or ')}` : '';
-  $('lead').textContent = `It predicts ${kind} of ${items}${of}. ${many} with ${plural(model.layers, 'layer')} of ${model.conv === 'edgnn' ? 'edGNN' : model.conv}.`;
+  $('lead').textContent = `It predicts ${kind} of ${items}${of}. ${many}${network}.`;
   const figures = [];
   if (model.trained_items) figures.push(['trained on', `${model.trained_items.toLocaleString('en')} ${items}`]);
   if (model.judged) for (const [name, value] of Object.entries(model.judged.metrics).filter(([name]) => metricWords[name]).slice(0, 3)) {

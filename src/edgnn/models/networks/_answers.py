@@ -82,8 +82,9 @@ def check_known(estimator: Estimator, items: Items) -> None:
     learned = coder.node_vocabulary if labeled else coder.edge_vocabulary
     raise UnknownLabelError(
         f"the model has learned none of the labels of these {counts}: "
-        f"they are {preview(list(labels)) or 'none'}, those of the training were {preview(list(learned)) or 'none'}; "
-        "read the data as that of the training was read (-o), or train on data with these labels"
+        f"they are {preview(list(labels)) or 'none'}, those of the training were {preview(list(learned)) or 'none'}",
+        kind="labels",
+        advice="; read the data as that of the training was read (-o), or train on data with these labels",
     )
 
 

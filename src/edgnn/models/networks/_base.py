@@ -16,7 +16,7 @@ from edgnn.graphs import Graphs
 from edgnn.models.networks._coder import Coder, Seen
 from edgnn.models.networks._data import Data, validation_parts
 from edgnn.models.networks._errors import NotFitted
-from edgnn.models.networks._familiarity import Colors, Familiarity
+from edgnn.models.networks._familiarity import SCHEMES, Colors, Familiarity
 from edgnn.models.networks._fleet import (
     LastEpoch,
     OnEpoch,
@@ -31,11 +31,13 @@ from edgnn.models.networks._parameters import SharedParameters, check_parameters
 from edgnn.models.networks._parts import root_seed
 from edgnn.models.networks._problem import Part, Problem
 from edgnn.models.networks._splits import SplitLike, predict_splits
-from edgnn.models.networks._targets import Encoding, encoding_of
+from edgnn.models.networks._targets import Encoding, Task, encoding_of
 from edgnn.nn import Inputs, LargeInputs, Model
 from edgnn.training import Trained
+from edgnn.wl import Coloring, refine
 
 if TYPE_CHECKING:
+    from edgnn.models.networks._answers import Predictions
     from edgnn.models.networks._export import Exported
 
 _Array = np.ndarray[Any, Any]
@@ -304,6 +306,69 @@ class Estimator(SharedParameters, BaseEstimator, ABC):  # type: ignore[misc]
             "device": self.device,
         }
         return inputs_of(graphs_of(items), self._model.config | choices)
+
+    # What a fitted estimator is made for
+
+    @property
+    def level(self) -> Level:
+        """What was learned about: ``"graph"`` or ``"node"``."""
+        return self._level
+
+    @property
+    def task(self) -> Task:
+        """What was learned: ``"classes"``, ``"labels"`` or ``"values"``."""
+        return self._encoding.task
+
+    @property
+    def encoding(self) -> Encoding:
+        """What the targets are, and the classes behind their numbers."""
+        return self._encoding
+
+    @property
+    def coder(self) -> Coder:
+        """How the labels of the training set are numbered."""
+        return self._coder
+
+    @property
+    def seen(self) -> Seen:
+        """Which of these labels the model has learned from."""
+        return self._seen
+
+    @property
+    def num_members(self) -> int:
+        """How many models predict together."""
+        return len(self.best_epoch_)
+
+    @property
+    def has_familiarity(self) -> bool:
+        """Whether :meth:`familiarity` has an answer."""
+        return self._colors is not None
+
+    def predictions(self, X: Any) -> Predictions:
+        """Return predictions, with probabilities and uncertainty where there are any."""
+        from edgnn.models.networks._answers import predictions_of
+
+        return predictions_of(self, X)
+
+    def refine(self, graphs: Graphs, rounds: int | None = None) -> Coloring:
+        """Return the color refinement that sees what the model sees; nodes of a color look alike.
+
+        Parameters
+        ----------
+        graphs : Graphs
+            In the users' own labels.
+        rounds : int, optional
+            Default: as many as the model has layers.
+        """
+        config = self._model.config
+        return refine(
+            graphs if self._coder.identity else self._coder.relabeled(graphs),
+            config["layers"] if rounds is None else rounds,
+            SCHEMES.get(config["conv"], "joint"),
+            multiplicity=self._coder.multiplicity,
+            direction=config["direction"],
+            features="ignore",
+        )
 
     # What scikit-learn asks
 

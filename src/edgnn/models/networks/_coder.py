@@ -173,9 +173,9 @@ class Seen:
         return _lacking(self.nodes, graphs.node_label), _lacking(self.edges, graphs.edge_label)
 
     def check(self, coder: Coder, raw: Graphs, encoded: Graphs, unknown: str) -> None:
-        """Warn once of labels that were never seen, with their count, or raise where ``unknown="error"``."""
+        """Warn once of labels that were never seen; ``"silent"`` does not, ``"error"`` raises."""
         nodes, edges = self.unseen(encoded)
-        if not len(nodes) and not len(edges):
+        if unknown == "silent" or (not len(nodes) and not len(edges)):
             return
         if unknown == "error":
             raise UnknownLabelError(self._refusal(coder, raw, nodes, edges))

@@ -78,9 +78,9 @@ class GraphClassifier(GraphParameters, Classifier):
         from ``random_state`` and its number alone.
     calibrate : bool
         Scale the logits by a temperature found on the validation part.
-    unknown : {"zero", "error"}
+    unknown : {"zero", "silent", "error"}
         What a prediction does with labels that the training part did not contain: let them count
-        for nothing and warn once, with their number, or raise
+        for nothing and warn once, with their number; the same without a warning; or raise
         :class:`~edgnn.errors.UnknownLabelError`.
     precision : {"float32", "float64", "bfloat16"}
         Of the arithmetic; ``"bfloat16"`` is mixed.

@@ -44,7 +44,7 @@ class SharedParameters:
     clip_norm: float | None = None
     validation: float | None = 0.1
     members: int = 1
-    unknown: Literal["zero", "error"] = "zero"
+    unknown: Literal["zero", "silent", "error"] = "zero"
     precision: str = "float32"
     device: str = "cpu"
     warm_start: bool = False
@@ -202,7 +202,7 @@ _RULES: dict[str, Rule] = {
     ),
     "members": _whole(1),
     "calibrate": _flag(),
-    "unknown": _one_of("zero", "error"),
+    "unknown": _one_of("zero", "silent", "error"),
     "precision": _one_of("float32", "float64", "bfloat16"),
     "warm_start": _flag(),
     "random_state": (_is_random_state, "a whole number from 0, a numpy RandomState, or None"),

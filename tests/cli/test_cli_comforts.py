@@ -102,7 +102,8 @@ def test_words_offered_are_those_of_the_library():
     from benchmarks import QUESTIONS
     from edgnn.evaluation._metrics import METRICS
     from edgnn.models.networks._parameters import check_parameters
-    from edgnn.nn import ACTIVATIONS, CONVS
+    from edgnn.nn import ACTIVATIONS
+    from edgnn.registry import LAYERS
     from edgnn.studies import MODELS
     from edgnn.studies._protocol import PROTOCOLS
     from edgnn.studies._settings import rows
@@ -110,7 +111,7 @@ def test_words_offered_are_those_of_the_library():
 
     library = {
         "activation": ACTIVATIONS,
-        "conv": CONVS,
+        "conv": tuple(LAYERS),
         "metric": METRICS,
         "model": MODELS,
         "protocol": PROTOCOLS,

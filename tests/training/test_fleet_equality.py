@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from edgnn.graphs import _structure
-from edgnn.nn import CONVS, _inputs
+from edgnn.nn import _inputs
+from edgnn.registry import LAYERS
 from edgnn.training import Member, Settings, Targets, _fleet, train
 from training_reference import graph_task, node_task, plain_training, weights_of
 
@@ -44,7 +45,7 @@ def fleets_agree(kind, task, settings, tolerance, members=OTHERS, **config):
     return alone
 
 
-@pytest.mark.parametrize("conv", CONVS)
+@pytest.mark.parametrize("conv", tuple(LAYERS))
 def test_a_graph_member_equals_itself_alone_after_20_epochs_in_float64(conv):
     options = {"batch_norm": True, "dropout": 0.3, "input_dropout": 0.1, "conv": conv}
     alone = fleets_agree("graph", graph_task(relations=True), EXACT, 1e-8, **options)

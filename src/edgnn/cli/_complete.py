@@ -8,6 +8,8 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
+from edgnn.registry import LAYERS
+
 #: Words by the option that takes them, as the library has them (which a test compares).
 WORDS: dict[str, tuple[str, ...]] = {
     "activation": (
@@ -23,7 +25,7 @@ WORDS: dict[str, tuple[str, ...]] = {
         "softplus",
         "tanh",
     ),
-    "conv": ("edgnn", "gnn", "joint", "rgcn", "gine"),
+    "conv": tuple(LAYERS),
     "degree_labels": ("auto", "in", "out", "both", "none"),
     "device": ("cpu", "cuda", "auto"),
     "direction": ("both", "in"),

@@ -12,6 +12,7 @@ import typer
 
 from edgnn.cli._complete import WORDS, words
 from edgnn.errors import EdgnnError
+from edgnn.registry import LAYERS
 
 ValidationShare = Annotated[
     str | None,
@@ -59,7 +60,7 @@ _MODEL = (
     (
         "conv",
         "NAME",
-        "The layer: edgnn (Eq. 4 of the paper), gnn (blind to edges' labels), joint, rgcn, gine.",
+        f"The layer: {', '.join(LAYERS)}; default edgnn, Eq. 4 of the paper.",
     ),
     ("activation", "NAME", "relu, cosine, tanh and others."),
     ("dropout", "RATE", "Of each layer's result; default 0 for graphs, 0.5 for nodes."),

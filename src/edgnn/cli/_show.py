@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from edgnn._words import duration
 from edgnn.cli._datasets import _console as plain_console
+from edgnn.registry import LAYERS
 
 if TYPE_CHECKING:
     from edgnn.evaluation import Evaluation, Metric, Summary
@@ -63,16 +64,9 @@ def about_model(estimator: Any) -> str:
             name: rival.says for rival in RIVALS.values() for name in (rival.graph, rival.node)
         } | _CLOSED_FORM
         return says.get(kind, "the mean of the targets")
-    names = {
-        "edgnn": "edGNN",
-        "gnn": "GNN without edge labels",
-        "joint": "joint edGNN",
-        "rgcn": "R-GCN",
-        "gine": "GIN with edge labels",
-    }
-    told = [
-        f"{names.get(estimator.conv, estimator.conv)}, {_count(estimator.layers, 'layer')} × {estimator.hidden}"
-    ]
+    layer = LAYERS.get(estimator.conv)
+    title = layer.title if layer is not None and layer.title else str(estimator.conv)
+    told = [f"{title}, {_count(estimator.layers, 'layer')} × {estimator.hidden}"]
     told += ["batch norm"] if estimator.batch_norm else []
     told += [f"dropout {estimator.dropout:g}"] if estimator.dropout else []
     told += [

@@ -9,6 +9,7 @@ import torch
 from torch import Generator, Tensor, nn
 
 from edgnn.graphs import CSR
+from edgnn.nn._edges import times
 from edgnn.nn.ops import constant_product
 
 #: One generator per member; without them torch's own draws, as for any other module.
@@ -128,6 +129,11 @@ class Linear(nn.Module):
         assert total is not None
         return total if self.bias is None else total + self.bias.unsqueeze(-2)
 
+    def plain_forward(self, x: Tensor) -> Tensor:
+        """Map states in torch's own operations alone: (M, n, in_dim) → (M, n, out_dim)."""
+        mapped = times(x, self.weight)
+        return mapped if self.bias is None else mapped + self.bias.unsqueeze(-2)
+
     def extra_repr(self) -> str:
-        """Say the sizes."""
+        """Return the sizes."""
         return f"{self.in_dim}, {self.out_dim}, bias={self.bias is not None}"

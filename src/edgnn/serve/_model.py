@@ -14,7 +14,8 @@ from edgnn._files import Path_
 from edgnn.errors import EdgnnError, GraphError, RunError
 from edgnn.graphs import Graphs, Nodes, encode_value
 from edgnn.io.datasets import origin_of, stored_texts
-from edgnn.models import SCHEMES, Coder, Estimator, Seen, check_known, load_estimator
+from edgnn.models import Coder, Estimator, Seen, check_known, load_estimator
+from edgnn.nn import LayerKind
 from edgnn.report.draw import is_molecule
 from edgnn.serve._answers import Answers, answers_of
 from edgnn.serve._limits import Limits
@@ -166,7 +167,7 @@ class Served:
     @property
     def scheme(self) -> Scheme:
         """The refinement that sees what the model sees."""
-        return SCHEMES.get(self.estimator._model.config["conv"], "joint")
+        return LayerKind.of(self.estimator._model.config["conv"]).scheme
 
     @property
     def layers(self) -> int:

@@ -18,7 +18,7 @@ from torch import Tensor
 from edgnn.errors import TrainingError
 from edgnn.graphs import CSR, places, select_rows
 from edgnn.graphs import _csr as csr
-from edgnn.nn import GNNConv, Inputs, Known, LargeInputs, Model, with_neighbors
+from edgnn.nn import Inputs, LargeInputs, Model, SummedStates, with_neighbors
 from edgnn.nn.ops import check_lists, constant_product, row_sum
 
 _MEMORY = 2**30
@@ -117,9 +117,7 @@ class _Plan:
     ) -> None:
         self.inputs, self.structure = inputs, inputs.structure
         self.embedded, self.convs = model.embedding is not None, model.convs[:layers]
-        self.constant = not self.embedded and (
-            isinstance(model.convs[0], GNNConv) or inputs.cells is not None
-        )
+        self.constant = not self.embedded and model.convs[0].takes_constants(inputs.cells)
         check_lists(self.structure, model.convs[0].relations)
         self.widths = [] if model.embedding is None else [int(model.embedding.shape[-1])]
         self.widths += [conv.out_dim for conv in self.convs]
@@ -177,12 +175,11 @@ class _Plan:
                 rows, None if self.constant else with_neighbors(structure.neighbors, rows)
             )
             entering = self.inputs.of_hops((hop,), rows)
-            x: Any = model._input(entering)
+            x: Any = model.entering(entering)
             hop = entering.layer(0)
-        elif isinstance(
-            conv, GNNConv
-        ):  # sums straight out of the table, which a copy of all columns would cost several times over
-            x = Known(
+        elif conv.reads_sums:
+            # sums straight out of the table: a copy of all columns would cost several times as much
+            x = SummedStates(
                 table.rows(rows),
                 row_sum(table.numbered(csr.take(structure.neighbors, rows)), table.values),
                 one_hot=False,
@@ -201,7 +198,7 @@ class _Plan:
             return torch.full((len(rows),), 2 * members * width * self.bytes)
         conv = self.convs[number - self.embedded]
         numbers = members * (2 * conv.in_dim + 3 * width) + 2 * self.structure.num_edge_labels
-        copied = 0 if isinstance(conv, GNNConv) else 2 * members * conv.in_dim * self.bytes
+        copied = 0 if conv.reads_sums else 2 * members * conv.in_dim * self.bytes
         degree = (starts[rows + 1] - starts[rows]).to(torch.int64)
         cost: Tensor = numbers * self.bytes + degree * (_INDEX_BYTES + copied)
         return cost
@@ -300,7 +297,7 @@ def _parts(model: Model, size: int) -> Iterator[Model]:
 
 def _finished(model: Model, x: Tensor) -> Tensor:
     """Return the outputs that come of the last states."""
-    return model._in_units(model.head(x) if hasattr(model, "head") else x)
+    return model.in_units(model.head(x) if hasattr(model, "head") else x)
 
 
 def _as_it_is(x: Tensor) -> Tensor:

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from edgnn.errors import TrainingError
 from edgnn.graphs import Structure
-from edgnn.nn import Inputs, LargeInputs, Model, Noise, RelationalConv
+from edgnn.nn import Inputs, LargeInputs, Model, Noise
 from edgnn.nn.ops import Sampler, keys
 from edgnn.training._layerwise import node_outputs
 from edgnn.training._settings import Fanout
@@ -170,10 +170,11 @@ class SampledTask:
                 hops.append(self.inputs.structure.rows(rows))
                 break
             conv = model.convs[layer - 1]
-            means = isinstance(conv, RelationalConv) and conv.aggregate == "mean"
             (key,) = keys(noise.seeds.cpu(), *noise.purpose, _SAMPLE, number).tolist()
             hops.append(
-                self._sampler.hop(rows, most[number], key, relations=conv.relations, means=means)
+                self._sampler.hop(
+                    rows, most[number], key, relations=conv.relations, means=conv.averages
+                )
             )
             columns = _columns(hops[-1])
         return self.inputs.of_hops(tuple(reversed(hops)), rows)
@@ -196,7 +197,7 @@ def fanouts(fanout: Fanout, model: Model, inputs: Inputs | LargeInputs) -> tuple
     of_layers = fanout if isinstance(fanout, tuple) else (fanout,) * reading
     if len(of_layers) != reading:
         why = " (the first layer's sums are exact, so it takes none)" if exact else ""
-        if isinstance(inputs, LargeInputs) and isinstance(model.convs[0], RelationalConv):
+        if isinstance(inputs, LargeInputs) and "cells" in model.convs[0].own_options:
             why = " (of LargeInputs, which estimators make of graphs above 1 GiB, the first layer reads them too)"
         way = (
             "give as many, or one number (without brackets) for all of them"

@@ -23,7 +23,17 @@ __all__ = [
 
 
 class EdgnnError(Exception):
-    """Base of all errors that tell the user what to change; the command line prints them as one line."""
+    """Base of all errors that say what to change; the command line prints them as one line.
+
+    Attributes
+    ----------
+    kind : str, optional
+        What happened, for code that has to decide by it: ``"memory"`` where memory ran out.
+    """
+
+    def __init__(self, *args: object, kind: str | None = None) -> None:
+        super().__init__(*args)
+        self.kind = kind
 
 
 class GraphError(EdgnnError, ValueError):

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
 import edgnn
-from edgnn._files import Path_
+from edgnn._files import Path_, os_errors_as, sync_folder
 from edgnn._json import from_json
 from edgnn._paths import CONFIG, check_no_file, check_run
 from edgnn.errors import RunError
@@ -27,7 +26,6 @@ PREDICTIONS, ENVIRONMENT, CHECKPOINT = (
 )
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
-_FULL = (errno.ENOSPC, errno.EDQUOT)
 _BLOCK = 2**12
 _T = TypeVar("_T")
 
@@ -131,16 +129,13 @@ def reading(path: Path) -> Iterator[None]:
         raise RunError(f"cannot read {path}: {error.strerror or error}") from error
 
 
-@contextmanager
-def writing(path: Path, verb: str) -> Iterator[None]:
+def writing(path: Path, verb: str) -> AbstractContextManager[None]:
     """Turn what goes wrong on the disk into one clear error."""
-    try:
-        yield
-    except OSError as error:
-        way_out = "choose another folder"
-        if error.errno in _FULL:
-            way_out = "the folder is intact: free some space and try again (train with --resume), or choose another folder"
-        raise RunError(f"cannot {verb} {path}: {error.strerror or error}; {way_out}") from error
+    advice = (
+        "the folder is intact: free some space and try again (train with --resume), "
+        "or choose another folder"
+    )
+    return os_errors_as(RunError, verb, path, when_full=advice)
 
 
 def append_line(stream: IO[bytes], line: bytes) -> None:
@@ -169,18 +164,3 @@ def _whole_lines(stream: IO[bytes], end: int) -> int:
             return start + found + 1
         end = start
     return 0
-
-
-def sync_folder(path: Path) -> None:
-    """Make a rename survive a power cut, where the system can do that for folders."""
-    if os.name != "posix":
-        return
-    try:
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EACCES):
-            raise

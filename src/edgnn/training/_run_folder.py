@@ -5,14 +5,14 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
 import edgnn
-from edgnn._files import Path_, atomic_file
+from edgnn._files import Path_, atomic_file, exclusive_lock, sync_folder
 from edgnn._json import from_json, to_csv, to_json
 from edgnn._paths import CONFIG, LOCK, MODEL, UNFINISHED, check_free, holds_run
 from edgnn.errors import RunError
@@ -33,7 +33,6 @@ from edgnn.training._run_files import (
     read_config,
     reading,
     remove_folders,
-    sync_folder,
     writing,
 )
 from edgnn.training._values import pack_tensors, unpack_tensors
@@ -277,21 +276,15 @@ class RunFolder:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        from filelock import FileLock, Timeout
-
-        lock = FileLock(self.path / LOCK)
-        with writing(self.path / LOCK, "use"):
-            try:
-                lock.acquire(blocking=False)
-            except Timeout:
-                raise RunError(
-                    f"another training is writing to {self.path}; wait until it has ended, or choose another folder"
-                ) from None
-        try:
+        in_use = RunError(
+            f"another training is writing to {self.path}; wait until it has ended, "
+            "or choose another folder"
+        )
+        with ExitStack() as held:
+            with writing(self.path / LOCK, "use"):
+                held.enter_context(exclusive_lock(self.path / LOCK, in_use))
             with writing(self.path, "tidy up"):
                 for entry in list(self.path.iterdir()):
                     if UNFINISHED.fullmatch(entry.name):
                         entry.unlink(missing_ok=True)
             yield
-        finally:
-            lock.release()

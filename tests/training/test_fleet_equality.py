@@ -9,7 +9,7 @@ import torch
 from edgnn.graphs import _structure
 from edgnn.nn import _inputs
 from edgnn.registry import LAYERS
-from edgnn.training import Member, Settings, Targets, _fleet, train
+from edgnn.training import Member, Settings, Targets, _tasks, train
 from training_reference import graph_task, node_task, plain_training, weights_of
 
 OTHERS = [  # different sizes, rates and seeds; the first is the one that is followed
@@ -210,7 +210,7 @@ def test_members_of_a_node_task_come_out_the_same_in_groups_of_any_size(monkeypa
     )
     together = train("node", config, inputs, targets, members, settings)
     monkeypatch.setattr(
-        _fleet, "_BYTES_AT_ONCE", 2 * 8 * inputs.num_nodes * together.model.config["hidden"]
+        _tasks, "_BYTES_AT_ONCE", 2 * 8 * inputs.num_nodes * together.model.config["hidden"]
     )
     grouped = train("node", config, inputs, targets, members, settings)
     assert grouped.best_epoch == together.best_epoch

@@ -22,8 +22,7 @@ from edgnn.graphs import (
     select_rows,
 )
 from edgnn.graphs import _csr as csr
-from edgnn.nn.ops import neighbor_sum, row_sum
-from edgnn.nn.ops._sampling import check_nodes
+from edgnn.nn.ops import check_nodes, neighbor_sum, row_sum
 
 #: Up to so many labels, one-hot rows are dense: no wider than a hidden layer.
 DENSE_LABELS = 64

@@ -117,7 +117,7 @@ class Blocks:
         places : int
             How many nodes a member's block has room for; its graphs must fit.
         """
-        from edgnn.nn.ops._layout_triton import layout
+        from edgnn.nn.ops import layout
 
         (members, batch), whole = index.shape, self.inputs.structure
         laid = layout(

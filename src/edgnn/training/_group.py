@@ -15,7 +15,7 @@ from torch import distributed as dist
 
 from edgnn.errors import TrainingError
 from edgnn.graphs import Traffic
-from edgnn.nn.ops import told_of_lost_ranks
+from edgnn.nn.ops import lost_ranks_as_errors
 from edgnn.training._values import pack_tensors, unpack_tensors
 
 #: After so many seconds without an answer, a rank counts as lost; one that is killed is noticed at
@@ -93,7 +93,7 @@ class Group:
 
     def sum_(self, tensor: Tensor) -> Tensor:
         """Add up a tensor over the ranks, in place; all get the same bits."""
-        with told_of_lost_ranks():
+        with lost_ranks_as_errors():
             dist.all_reduce(tensor)
         self.traffic.exchanges += 1
         self.traffic.sent += tensor.nbytes
@@ -110,7 +110,7 @@ class Group:
                 raise
             code, raised = _INTERRUPTED if isinstance(error, KeyboardInterrupt) else _FAILED, error
         told = torch.tensor(code, device=self._channel)
-        with told_of_lost_ranks():
+        with lost_ranks_as_errors():
             dist.broadcast(told, 0)
         if raised is not None:
             raise raised
@@ -123,7 +123,7 @@ class Group:
     def largest(self, number: int) -> int:
         """Return the largest of the ranks' numbers."""
         tensor = torch.tensor(number, device=self._channel)
-        with told_of_lost_ranks():
+        with lost_ranks_as_errors():
             dist.all_reduce(tensor, dist.ReduceOp.MAX)
         return int(tensor)
 
@@ -135,7 +135,7 @@ class Group:
         """Send whole numbers, so many to each rank, and return those that come, and how many from each rank."""
         counts = torch.tensor(sent, device=self._channel)
         coming = torch.empty_like(counts)
-        with told_of_lost_ranks():
+        with lost_ranks_as_errors():
             dist.all_to_all_single(coming, counts)
             received = coming.tolist()
             got = torch.empty(sum(received), dtype=own.dtype, device=self._channel)
@@ -145,7 +145,7 @@ class Group:
     def share(self, data: bytes | None) -> bytes | None:
         """Return what rank 0 has, on every rank."""
         length = torch.tensor(-1 if data is None else len(data), device=self._channel)
-        with told_of_lost_ranks():
+        with lost_ranks_as_errors():
             dist.broadcast(length, 0)
             if int(length) <= 0:
                 return None if int(length) < 0 else b""
@@ -164,7 +164,7 @@ class Group:
             [*data, *[0] * (length - len(data))], dtype=torch.uint8, device=self._channel
         )
         every = [torch.empty_like(padded) for _ in range(self.size)]
-        with told_of_lost_ranks():
+        with lost_ranks_as_errors():
             dist.all_gather(every, padded)
         return [bytes(said.cpu().numpy()).rstrip(b"\0").decode() for said in every]
 

@@ -62,7 +62,7 @@ class FleetAdam:
                 part.copy_(torch.where(active[:, None], part, old))
 
     def _step_on_device(self, gradient: Tensor, active: Tensor | None) -> None:
-        from edgnn.nn.ops._adam_triton import adam_step
+        from edgnn.nn.ops import adam_step
 
         moments = self.parameters, gradient.contiguous(), self.first, self.second
         within, apart = (self.decays and self.kind == kind for kind in ("adam", "adamw"))

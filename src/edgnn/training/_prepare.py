@@ -10,10 +10,10 @@ import torch
 
 from edgnn.errors import TrainingError
 from edgnn.nn import Model
-from edgnn.training._fleet import Task, item_table
+from edgnn.training._fleet import item_table
 from edgnn.training._settings import Member
 from edgnn.training._targets import Targets
-from edgnn.training._tasks import MODELS, Kind
+from edgnn.training._tasks import MODELS, Kind, Task
 
 
 def starting_model(

@@ -15,13 +15,13 @@ from torch import Tensor
 from edgnn.errors import TrainingError
 from edgnn.nn import Model
 from edgnn.training._captured import Captured, captured
-from edgnn.training._fleet import Fleet, Task
+from edgnn.training._fleet import Fleet
 from edgnn.training._group import Group
 from edgnn.training._judge import Judge, Verdict
 from edgnn.training._packed import Packed
 from edgnn.training._settings import Member, Settings
 from edgnn.training._targets import Targets
-from edgnn.training._tasks import Kind
+from edgnn.training._tasks import Kind, Task
 
 #: A fleet is made smaller once at most this share of its members is still being trained.
 _COMPACT_BELOW = 0.75

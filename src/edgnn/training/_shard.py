@@ -55,7 +55,7 @@ class ShardTask(NodeTask):
         self.owned = (self.positions >= first) & (self.positions < last)
         self.rows = torch.where(self.owned, self.positions - first, 0)
 
-    def own(self, items: Tensor) -> Tensor:
+    def own(self, items: Tensor, group: Group) -> Tensor:
         """Return the items of every member that this rank owns, filled up with −1 to one width.
 
         Shapes

@@ -13,7 +13,6 @@ from torch import Tensor
 from edgnn.errors import TrainingError
 from edgnn.nn import Inputs, LargeInputs, Model
 from edgnn.nn.ops import launching
-from edgnn.training._fleet import Task
 from edgnn.training._group import Group
 from edgnn.training._prepare import check_targets, checked_member, starting_model
 from edgnn.training._run import Epoch, Run, Trained
@@ -21,7 +20,7 @@ from edgnn.training._sampled import SampledTask
 from edgnn.training._settings import Member, Settings
 from edgnn.training._shard import ShardTask
 from edgnn.training._targets import Targets
-from edgnn.training._tasks import Kind, node_positions, task_of
+from edgnn.training._tasks import Kind, Task, node_positions, task_of
 
 
 def train(
@@ -91,8 +90,7 @@ def train(
         replace(member, train=np.asarray(member.train)[usable[member.train]]) for member in chosen
     ]
     model = starting_model(kind, model_config, task, targets, chosen, initial)
-    if isinstance(task, SampledTask):
-        task.check(model)
+    task.check(model)
     run = Run(model, task, targets, chosen, settings, group)
     if resume is not None:
         run.load(resume)

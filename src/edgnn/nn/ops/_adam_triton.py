@@ -7,7 +7,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from edgnn.nn.ops._launch import launching
+from edgnn.nn.ops._row_sum import launching
 
 _AT_ONCE = 1024
 

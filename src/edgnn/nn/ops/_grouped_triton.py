@@ -9,8 +9,7 @@ import triton.language as tl
 from torch import Tensor
 
 from edgnn.graphs import CSR, Relations
-from edgnn.nn.ops._launch import launching
-from edgnn.nn.ops._row_sum import row_sum
+from edgnn.nn.ops._row_sum import launching, row_sum
 
 #: How much one program does: pairs at a time, columns of states; for gradients of weights, pairs at
 #: a time and in all.

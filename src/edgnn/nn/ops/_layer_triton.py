@@ -17,7 +17,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from edgnn.nn.ops._launch import launching
+from edgnn.nn.ops._row_sum import launching
 
 #: The most matrices that one pass multiplies.
 MOST_PARTS = 4

@@ -11,7 +11,7 @@ import triton.language as tl
 from torch import Tensor
 
 from edgnn.graphs import CSR, Window
-from edgnn.nn.ops._launch import launching
+from edgnn.nn.ops._row_sum import launching
 
 #: A program holds about so many bytes of sums: enough loads in flight, few enough registers. Of the
 #: sizes tried the fastest for widths from 16 to 256, in float32 and bfloat16.

@@ -130,7 +130,10 @@ def _column(name: Any, values: Any) -> list[Any]:
         raise RunError(f"a column of a table is named {name!r}; names are text")
     if getattr(values, "ndim", 1) != 1 or isinstance(values, str):
         raise RunError(f"the column {name!r} of a table is not one value per row")
-    return values.tolist() if hasattr(values, "tolist") else list(values)
+    if isinstance(values, np.ndarray) or not hasattr(values, "tolist"):
+        return list(values)  # numbers of numpy know the fewest digits of their own precision
+    listed: list[Any] = values.tolist()
+    return listed
 
 
 def _field(value: Any) -> str:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import threading
 from dataclasses import replace
 
@@ -165,12 +166,12 @@ def test_preparing_ahead_changes_nothing(monkeypatch):
 
 
 def test_a_thread_is_used_where_a_core_is_free(monkeypatch):
-    monkeypatch.setattr(module.os, "sched_getaffinity", lambda _: range(2), raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(2), raising=False)
     cpu = torch.device("cpu")
     for threads, expected in ((2, False), (1, True)):
         monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
         assert module._core_to_spare(cpu) is expected
-    monkeypatch.setattr(module.os, "sched_getaffinity", lambda _: range(8))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(8))
     assert module._core_to_spare(cpu)
     assert module._core_to_spare(torch.device("cuda"))
 

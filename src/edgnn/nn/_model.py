@@ -21,7 +21,7 @@ from edgnn.nn.ops import constant_product
 
 
 class Model(nn.Module):
-    """What both models share: the input, the layers, the final linear map, and the members' axis."""
+    """What both models share: the input, the layers, the final linear map, the members' axis."""
 
     output_mean: Tensor
     output_std: Tensor

@@ -1,4 +1,4 @@
-"""Layers with weights per edge label and direction: R-GCN, and the edGNN of the joint refinement."""
+"""Layers with weights per edge label and direction: R-GCN, and the joint edGNN."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ class RelationalConv(Conv):
             self.register_buffer("_cells", cells)
 
     def _plain_weights(self) -> Tensor:
-        """Return all weights, with zeros for edges whose label is not known: (M, in, R + 1, out)."""
+        """Return all weights, with zeros for edges of unknown label: (M, in, R + 1, out)."""
         weight = self.relation_weights().transpose(1, 2)
         return torch.cat([weight, torch.zeros_like(weight[:, :, :1])], dim=2)
 

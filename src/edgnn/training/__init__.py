@@ -1,4 +1,4 @@
-"""Fleets of models: training, early stopping, history, checkpoints, run folders; by one process or by several."""
+"""Fleets of models: training, early stopping, checkpoints, run folders; in one process or more."""
 
 from edgnn.training._environment import environment
 from edgnn.training._group import Group, launched, shared_state

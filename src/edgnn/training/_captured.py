@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -138,7 +139,7 @@ class CapturedGraphs(Captured):
         self._shuffle(epoch)
         for room in rooms:
             if room not in self._graphs:
-                self._graphs[room] = self._record(lambda room=room: self._step(room))  # type: ignore[misc]
+                self._graphs[room] = self._record(partial(self._step, room))
             self._graphs[room].replay()
         self._last.replay()
 

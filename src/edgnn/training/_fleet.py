@@ -132,7 +132,7 @@ class Fleet:
         step: int | Tensor,
         room: int | None,
     ) -> tuple[Tensor, Tensor]:
-        """Return losses and gradients of some of the members, over the items that are this rank's own."""
+        """Return losses and gradients of some members, over the items that are this rank's own."""
         model.train()
         noise = self._noise(rows, epoch, step)
         with self._precision():
@@ -175,7 +175,7 @@ class Fleet:
 
     @torch.no_grad()
     def validate(self) -> Tensor:
-        """Return the members' losses on their validation parts, NaN for those without, shape (M,)."""
+        """Return the members' losses on their validation items, NaN without any, shape (M,)."""
         members, items = self.valid.shape
         if not items:
             return torch.full((members,), torch.nan, device=self.valid.device)
@@ -198,7 +198,7 @@ class Fleet:
             self._valid_blocks = self.task.laid_out(self.valid)
 
     def _groups(self) -> list[tuple[Model, slice]]:
-        """Return the members that are worked on together, as models that share the fleet's weights."""
+        """Return the members that are worked on together, as models that share the weights."""
         members, number = len(self.seeds), self.packed.parameters.element_size()
         size = self.task.members_at_once(self.model, number, self.group)
         if size is None:

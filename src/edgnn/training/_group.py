@@ -53,7 +53,7 @@ class Group:
 
     @classmethod
     def current(cls, store: Any | None = None) -> Group | None:
-        """Return the ranks that ``torch.distributed.init_process_group`` has joined, ``None`` where there is one process."""
+        """Return the ranks that ``torch.distributed`` has joined; ``None`` if there is but one."""
         if not dist.is_available() or not dist.is_initialized() or dist.get_world_size() == 1:
             return None
         return cls(
@@ -75,14 +75,16 @@ class Group:
             return device
         if self.local_rank >= torch.cuda.device_count():
             raise TrainingError(
-                f"rank {self.rank} is number {self.local_rank} on its machine, which has {torch.cuda.device_count()} CUDA devices: "
-                "launch at most that many ranks there (torchrun --nproc-per-node), or use device='cpu'"
+                f"rank {self.rank} is number {self.local_rank} on its machine, which has "
+                f"{torch.cuda.device_count()} CUDA devices: "
+                "launch at most that many ranks there (torchrun --nproc-per-node), or use "
+                "device='cpu'"
             )
         torch.cuda.set_device(self.local_rank)
         return torch.device("cuda", self.local_rank)
 
     def deal(self, items: Tensor) -> Tensor:
-        """Return every size-th column: this rank's share of a batch; at least one, though it may hold nothing (−1).
+        """Return every size-th column: this rank's part of a batch; at least one, filled with −1.
 
         Shapes
         ------
@@ -101,7 +103,10 @@ class Group:
         return tensor
 
     def decided(self, decide: Callable[[], bool]) -> bool:
-        """Let every rank decide, and return what rank 0 has decided; where it is interrupted or fails, all ranks end."""
+        """Let every rank decide, and return what rank 0 has decided.
+
+        Where that is interrupted or fails, all ranks end.
+        """
         code, raised = _GO_ON, None
         try:
             code = int(decide())
@@ -132,7 +137,7 @@ class Group:
         return self.sum_(flags.to(torch.float32).to(self._channel)).to(flags.device) > 0
 
     def numbers(self, own: Tensor, sent: list[int]) -> tuple[Tensor, list[int]]:
-        """Send whole numbers, so many to each rank, and return those that come, and how many from each rank."""
+        """Send whole numbers, so many to each rank; return those received, and their counts."""
         counts = torch.tensor(sent, device=self._channel)
         coming = torch.empty_like(counts)
         with lost_ranks_as_errors():
@@ -169,7 +174,10 @@ class Group:
         return [bytes(said.cpu().numpy()).rstrip(b"\0").decode() for said in every]
 
     def said_before(self, text: str) -> bool:
-        """Return whether rank 0 has said this last, before all ranks were started again; call it before saying it."""
+        """Return whether rank 0 has said this last, before all ranks were started again.
+
+        Call it before saying it.
+        """
         if self.store is None:
             return False
         same = self.store.check([_SAID]) and self.store.get(_SAID) == text.encode()
@@ -199,7 +207,9 @@ def ranks_launched() -> int:
 
 @contextmanager
 def launched(timeout: float = _PATIENCE) -> Iterator[Group | None]:
-    """Join the ranks that torchrun has started, and leave them at the end; ``None`` where there is only this process.
+    """Join the ranks that torchrun has started, and leave them at the end.
+
+    Yields ``None`` where there is only this process.
 
     Parameters
     ----------
@@ -211,7 +221,8 @@ def launched(timeout: float = _PATIENCE) -> Iterator[Group | None]:
         return
     if not dist.is_available():
         raise TrainingError(
-            "this torch was built without torch.distributed: install another one, or launch one process only"
+            "this torch was built without torch.distributed: install another one, or launch one "
+            "process only"
         )
     store = _join(timeout)
     try:
@@ -244,6 +255,8 @@ def _join(timeout: float) -> Any:
     except (RuntimeError, ValueError) as error:
         where = f"{os.environ.get('MASTER_ADDR')}:{os.environ.get('MASTER_PORT')}"
         raise TrainingError(
-            f"rank {os.environ.get('RANK')} of {os.environ.get('WORLD_SIZE')} could not join the others at {where}: check that all "
-            f"machines reach that address, and that all ranks were launched ({(str(error).splitlines() or [''])[0]})"
+            f"rank {os.environ.get('RANK')} of {os.environ.get('WORLD_SIZE')} could not join the "
+            f"others at {where}: check that all "
+            "machines reach that address, and that all ranks were launched "
+            f"({(str(error).splitlines() or [''])[0]})"
         ) from None

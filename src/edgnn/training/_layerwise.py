@@ -1,4 +1,4 @@
-"""Outputs of node models layer by layer, a chunk of rows at a time: bounded memory on graphs of any size."""
+"""Outputs of node models layer by layer, some rows at a time: bounded memory on any graph."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def node_outputs(
     memory: int | None = None,
     states: bool = False,
 ) -> Tensor:
-    r"""Return a node model's outputs for some nodes, computed layer by layer over just the rows that they depend on.
+    r"""Return a node model's outputs for some nodes, layer by layer over the rows they depend on.
 
     Every state is computed once, whatever the number of layers. Beyond the graph and the result,
     the most memory that is held is
@@ -72,7 +72,8 @@ def node_outputs(
     memory = default_memory(inputs.device) if memory is None else memory
     if not isinstance(memory, Integral) or memory < _LEAST_MEMORY:
         raise TrainingError(
-            f"memory={memory!r}: at least {_LEAST_MEMORY:,} bytes are needed, a whole number of them"
+            f"memory={memory!r}: at least {_LEAST_MEMORY:,} bytes are needed, a whole number of "
+            "them"
         )
     training = model.training
     model.eval()
@@ -95,13 +96,13 @@ def node_outputs(
 
 
 def default_memory(device: torch.device) -> int:
-    """Return how many bytes of states are held at once unless told otherwise: 1 GiB, on CUDA half of what is free."""
+    """Return how many bytes of states are held at once: 1 GiB, on CUDA half of what is free."""
     return _memory.get() if device.type != "cuda" else torch.cuda.mem_get_info(device)[0] // 2
 
 
 @contextmanager
 def states_within(memory: int) -> Iterator[None]:
-    """Let states on the CPU take at most so many bytes (at least 1 MiB) where nothing else is said, while the block lasts."""
+    """Let states on the CPU take at most so many bytes (at least 1 MiB) while the block lasts."""
     token = _memory.set(min(_memory.get(), max(_LEAST_MEMORY, memory)))
     try:
         yield
@@ -110,7 +111,10 @@ def states_within(memory: int) -> Iterator[None]:
 
 
 class _Plan:
-    """Which rows of every layer are needed, and how they are computed; embeddings of nodes are a layer of their own, before all."""
+    """Which rows of every layer are needed, and how they are computed.
+
+    Embeddings of nodes are a layer of their own, before all others.
+    """
 
     def __init__(
         self, model: Model, inputs: Inputs | LargeInputs, nodes: Tensor, layers: int
@@ -233,7 +237,7 @@ class _Table:
 
 
 class _Tables:
-    """Makes tables in memory or, told how many bytes those of two layers take, in files of a temporary folder."""
+    """Makes tables in memory or, given the bytes of two layers, in files of a temporary folder."""
 
     def __init__(self, device: torch.device, dtype: torch.dtype, in_files: int | None) -> None:
         self._device, self._dtype, self._made, self._bytes = device, dtype, 0, in_files
@@ -265,15 +269,20 @@ class _Tables:
             _reserve(path, size * self._dtype.itemsize)
         except OSError as error:
             raise TrainingError(
-                f"the states of two layers take {self._bytes:,} bytes, but {folder.parent} has no such room ({error.strerror}): "
-                "name a folder with more of it in the environment variable TMPDIR, or give more memory"
+                f"the states of two layers take {self._bytes:,} bytes, but {folder.parent} has no "
+                f"such room ({error.strerror}): "
+                "name a folder with more of it in the environment variable TMPDIR, or give more "
+                "memory"
             ) from None
         values = torch.from_file(str(path), shared=True, size=size, dtype=self._dtype)
         return _Table(values.view(shape), place)
 
 
 def _reserve(path: Path, size: int) -> None:
-    """Make a file of so many bytes that are really there: to write where a mapped file has no room ends the whole program."""
+    """Make a file of so many bytes that are really there.
+
+    To write where a mapped file has no room would end the whole program.
+    """
     with path.open("wb") as stream:
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(stream.fileno(), 0, size)

@@ -1,4 +1,4 @@
-"""The files of a run folder: their names, and reading and writing them so that each is whole at any moment."""
+"""The files of a run folder: their names; reading and writing them whole at any moment."""
 
 from __future__ import annotations
 
@@ -45,13 +45,14 @@ def named(name: str, suffix: str) -> str:
     if not isinstance(name, str) or not _PLAIN_NAME.fullmatch(name) or not name.endswith(suffix):
         ending = f" ending in {suffix}" if suffix else ""
         raise RunError(
-            f"{name!r} is no name of a file in a run folder: use letters, digits and '_', '-', '.'{ending}"
+            f"{name!r} is no name of a file in a run folder: use letters, digits and '_', '-', "
+            f"'.'{ending}"
         )
     return name
 
 
 def make_folder(path: Path) -> list[Path]:
-    """Make the folder, and those that it lies in, where they are missing; return what was made, from the outermost on."""
+    """Make the folder and its missing parents; return what was made, from the outermost on."""
     made: list[Path] = []
     try:
         with writing(path, "create"):
@@ -98,7 +99,8 @@ def read_config(folder: Path) -> dict[str, Any]:
         raise RunError(f"{folder / CONFIG} has no valid field 'format', so this is no run of edgnn")
     if config["format"] > FORMAT:
         raise RunError(
-            f"{folder}: this run was written by edgnn {config.get('edgnn')} (format {config['format']}); "
+            f"{folder}: this run was written by edgnn {config.get('edgnn')} "
+            f"(format {config['format']}); "
             f"this edgnn ({edgnn.__version__}) reads up to format {FORMAT}: upgrade edgnn"
         )
     return config

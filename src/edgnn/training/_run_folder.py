@@ -111,7 +111,7 @@ class RunFolder:
         return run
 
     def _begin(self, made: list[Path]) -> None:
-        """Write the first files; where that fails in a folder without a run, take back what was written."""
+        """Write the first files; where that fails in a new run, take back what was written."""
         fresh = not holds_run(self.path)
         try:
             for name in (
@@ -144,7 +144,8 @@ class RunFolder:
         for name in ("format", "edgnn"):
             if name in changes:
                 raise RunError(
-                    f"the field {name!r} of {self.path / CONFIG} says what wrote it and cannot be set"
+                    f"the field {name!r} of {self.path / CONFIG} says what wrote it and cannot be "
+                    "set"
                 )
         changed = from_json(to_json(self._config | changes))
         self._write(CONFIG, lambda: to_json(changed, indent=2))
@@ -152,7 +153,7 @@ class RunFolder:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Keep other processes from training into this folder; one that tries gets a :class:`~edgnn.errors.RunError` at once.
+        """Keep other processes from training into this folder; they get an error at once.
 
         The lock is the operating system's and ends with the process, however that ends. Files that
         a killed process left unfinished are removed.
@@ -160,7 +161,8 @@ class RunFolder:
         with self._locked():
             if to_json(read_config(self.path)) != to_json(self._config):
                 raise RunError(
-                    f"{self.path / CONFIG} was changed by another training since it was opened; open the folder again"
+                    f"{self.path / CONFIG} was changed by another training since it was opened; "
+                    "open the folder again"
                 )
             yield
 
@@ -205,7 +207,7 @@ class RunFolder:
         return load(self.path / named(name, ".safetensors"), unpack_tensors)[1]
 
     def write_json(self, name: str, value: Any) -> None:
-        """Write a value of plain types; NaN and infinities are kept (as strings: strict JSON has no such numbers)."""
+        """Write a value of plain types; NaN and infinities are kept, as strings."""
         if named(name, ".json") == CONFIG:
             raise RunError(f"{CONFIG} is written by update_config, which keeps its version")
         self._write(name, lambda: to_json(value, indent=2))
@@ -229,10 +231,11 @@ class RunFolder:
             return path.is_file()
 
     def remove(self, name: str) -> None:
-        """Remove a file, such as the checkpoint of a training that is done; one that is not there is fine."""
+        """Remove a file, such as the checkpoint of a finished training; it may be missing."""
         if named(name, "") == CONFIG:
             raise RunError(
-                f"{CONFIG} makes the folder a run and stays; remove the whole folder to be rid of the run"
+                f"{CONFIG} makes the folder a run and stays; remove the whole folder to be rid of "
+                "the run"
             )
         self._unlink(name)
 

@@ -125,6 +125,7 @@ def _task(
         return ShardTask(inputs, node_positions(inputs, positions), group, device, settings.dtype)
     if isinstance(inputs, LargeInputs):
         raise TrainingError(
-            "LargeInputs are for node tasks in batches: set batch_size, or count everything with Inputs.of"
+            "LargeInputs are for node tasks in batches: set batch_size, or count everything with "
+            "Inputs.of"
         )
     return task_of(kind, inputs.to(device, settings.dtype), positions)

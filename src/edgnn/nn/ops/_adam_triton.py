@@ -74,7 +74,9 @@ def adam_step(
     within: bool,
     apart: bool,
 ) -> None:
-    """Move parameters and both moments of all members, or of the active ones; their steps are not counted here.
+    """Move parameters and both moments of all members, or of the active ones.
+
+    Their steps are not counted here.
 
     Weight decay is part of the gradient (``within``), or apart from it.
 

@@ -20,7 +20,8 @@ _IN_SOURCE = re.compile(r"^\[[^\]]*\] ")  # where in its own source gloo noticed
 def with_halo(x: Tensor, halo: Halo | None) -> Tensor:
     """Return own states and behind them those of the halo, fetched from the ranks that own them.
 
-    Differentiable. Every rank has to call it, forward and backward, in the same order. Without a halo, the states
+    Differentiable. Every rank has to call it, forward and backward, in the same order. Without a
+    halo, the states
     are as they were.
 
     Shapes
@@ -82,7 +83,7 @@ def _swap(
 
 
 def _by_row(x: Tensor) -> Tensor:
-    """Return states row by row, whatever the members: what goes to one rank then stands together."""
+    """Return states row by row, whatever the members: what goes to one rank stands together."""
     if x.dim() == 2:
         return x
     return x[0] if len(x) == 1 else x.transpose(0, 1)

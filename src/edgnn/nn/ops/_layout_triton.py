@@ -68,7 +68,7 @@ def _kernel(
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Where graphs are in blocks of equal size; a member's padding is one graph more, behind its others.
+    """Where graphs are in blocks of equal size; padding is one graph more, behind the others.
 
     Attributes
     ----------

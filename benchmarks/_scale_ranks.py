@@ -13,9 +13,10 @@ from benchmarks._extra_memory import most_held, return_memory_at_once
 from benchmarks._formulations import Size
 from benchmarks._harness import Memory, Row, measure_alone, printed_by
 from benchmarks._scale_epochs import LAYERS, classes, model_config
+from benchmarks._shard_cost import shard_costs
 from benchmarks._wl import random_digraph
 from edgnn.nn import Inputs
-from edgnn.training import Group, Member, Settings, Targets, shard_costs, train
+from edgnn.training import Group, Member, Settings, Targets, train
 from edgnn.training._fleet import Fleet
 from edgnn.training._prepare import checked_member, starting_model
 from edgnn.training._tasks import NodeTask, node_positions

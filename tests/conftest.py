@@ -24,6 +24,49 @@ settings.register_profile(
 settings.load_profile("edgnn")
 
 
+#: What only the extras of edgnn install, and packages that tests alone use.
+_OPTIONAL = [
+    "dask",
+    "defusedxml",
+    "distributed",
+    "fastapi",
+    "gensim",
+    "grakel",
+    "httpx",
+    "igraph",
+    "playwright",
+    "pooch",
+    "pyarrow",
+    "pydantic",
+    "pyoxigraph",
+    "rdflib",
+    "rdkit",
+    "schemathesis",
+    "starlette",
+    "torch_geometric",
+    "uvicorn",
+]
+
+
+class _Module(pytest.Module):
+    """A test file; skipped where it imports an optional package that is not installed."""
+
+    def _getobj(self) -> object:
+        try:
+            return super()._getobj()
+        except self.CollectError as error:
+            cause = error.__cause__
+            missing = getattr(cause, "name", None) or ""
+            if not isinstance(cause, ImportError) or missing.split(".")[0] not in _OPTIONAL:
+                raise
+            pytest.skip(f"{missing} is not installed", allow_module_level=True)
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module:
+    module: pytest.Module = _Module.from_parent(parent, path=module_path)
+    return module
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if torch.cuda.is_available():
         return

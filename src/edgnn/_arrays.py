@@ -54,7 +54,7 @@ def argsort(values: Array, stable: bool = False) -> Array:
 
 
 def hash_order(keys: Array) -> Array:
-    """Return an order in which equal keys stand together; keys are hashes, so their low bits can be spared.
+    """Return an order in which equal keys stand together; keys are hashes, low bits can be spared.
 
     On the CPU the positions are put into the low bits and the values sorted, which is several times
     faster than an argsort. Where different keys agree in all other bits, which is rare, the argsort
@@ -130,7 +130,9 @@ def add_at(target: Array, index: Array, values: Array) -> None:
 
 
 def _grouped(group: Tensor, order: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """Return a stable order that brings groups together (behind another order, if given) and the last place of each group.
+    """Return a stable order that brings groups together, and the last position of each group.
+
+    Within a group, items follow another order, where one is given.
 
     Sorting instead of atomic additions: these take turns where many meet, as all nodes of one color
     do.
@@ -144,7 +146,7 @@ def _grouped(group: Tensor, order: Tensor | None = None) -> tuple[Tensor, Tensor
 
 
 def largest(group: Array, values: Array, groups: int) -> Array:
-    """Return, for each value, the position of the largest value of its group, of equal ones the last.
+    """Return, for each value, the position of the largest of its group, of equal ones the last.
 
     Groups are numbers below ``groups``.
     """
@@ -160,7 +162,7 @@ def largest(group: Array, values: Array, groups: int) -> Array:
 
 
 def segment_sum(values: Array, indptr: Array) -> Array:
-    r"""Return :math:`y_v = \sum_{indptr_v \le i < indptr_{v+1}} x_i` modulo 2^64, the same bits on every device.
+    r"""Return :math:`y_v = \sum_{indptr_v \le i < indptr_{v+1}} x_i` modulo 2^64 on any device.
 
     Shapes
     ------
@@ -177,7 +179,10 @@ def segment_sum(values: Array, indptr: Array) -> Array:
 def _segment_sum(
     values: np.ndarray[Any, Any], indptr: np.ndarray[Any, Any]
 ) -> np.ndarray[Any, Any]:
-    """Add up short segments as differences of one running sum, longer ones each by itself: whichever numpy does faster."""
+    """Add up short segments as differences of one running sum, longer ones each by itself.
+
+    Whichever numpy does faster.
+    """
     rows = len(indptr) - 1
     if len(values) < _LONG_SEGMENT * rows:
         running = np.empty(len(values) + 1, dtype=np.int64)

@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, BinaryIO, Protocol, cast
 
 from edgnn._words import one_line
-from edgnn.errors import FormatError
+from edgnn.errors import EdgnnError, FormatError
 
 Path_ = str | os.PathLike[str]
 
@@ -252,3 +252,62 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+@contextmanager
+def os_errors_as(
+    kind: type[EdgnnError], action: str, path: Path_, *, when_full: str
+) -> Iterator[None]:
+    """Turn what goes wrong on the disk into one clear error.
+
+    Parameters
+    ----------
+    kind : type
+        The error to raise.
+    action : str
+        What was tried, such as ``"write"``.
+    path : path
+        What it was tried on.
+    when_full : str
+        What to do where the disk is full; otherwise another folder is suggested.
+    """
+    try:
+        yield
+    except OSError as error:
+        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        advice = when_full if is_full else "choose another folder"
+        raise kind(f"cannot {action} {path}: {error.strerror or error}; {advice}") from error
+
+
+@contextmanager
+def exclusive_lock(path: Path_, in_use: EdgnnError) -> Iterator[None]:
+    """Hold the operating system's lock on a file, or raise ``in_use`` where another process does.
+
+    The lock ends with the process, however that ends.
+    """
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(path)
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        raise in_use from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def sync_folder(path: Path_) -> None:
+    """Make a rename survive a power cut, where the system can do that for folders."""
+    if os.name != "posix":
+        return
+    try:
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EACCES):
+            raise

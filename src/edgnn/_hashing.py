@@ -13,7 +13,7 @@ _SPREAD, _SPREAD_AGAIN = 0xD1342543DE82EF95 - 2**64, 0xDABA0B6EB09322E3 - 2**64
 
 
 def mix(values: Array, seed: int | Tensor = 0) -> Array:
-    """Return pseudo-random 64-bit numbers that depend on every bit of ``values``; different inputs give different outputs.
+    """Return pseudo-random 64-bit numbers that depend on every bit of ``values``, one-to-one.
 
     Shapes
     ------

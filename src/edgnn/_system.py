@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Iterator
@@ -76,3 +77,26 @@ def _high_water_mark() -> int | None:
         unit = 1 if sys.platform == "darwin" else 1024
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
     return None
+
+
+#: How torch, numpy and the C++ library say that memory ran out: on the CPU, torch raises a plain
+#: RuntimeError, so that only its words tell.
+_NO_MEMORY = (
+    "out of memory",
+    "can't allocate memory",
+    "cannot allocate memory",
+    "not enough memory",
+    "unable to allocate",
+    "alloc of size",
+    "bad_alloc",
+)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Return whether an error means that memory ran out, of the machine or of a device."""
+    if isinstance(error, MemoryError) or getattr(error, "kind", None) == "memory":
+        return True
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM
+    text = str(error).lower()
+    return isinstance(error, RuntimeError) and any(words in text for words in _NO_MEMORY)

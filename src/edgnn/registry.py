@@ -66,6 +66,10 @@ class Registry(Mapping[str, _E], Generic[_E]):
         self._entries[entry.name] = entry
         return entry
 
+    def unregister(self, name: str) -> None:
+        """Remove the entry of a name, such as one that a test has added."""
+        del self._entries[name]
+
     def find(self, name: str) -> _E:
         """Return the entry of a name; an unknown name is an error that suggests a known one."""
         entries = self._all()
@@ -143,16 +147,21 @@ class ModelEntry:
 
 @dataclass(frozen=True)
 class LayerEntry:
-    """A layer by name: ``target`` is its class, a :class:`~edgnn.nn.Conv`, as ``"module:Class"``."""
+    """A layer by name: ``target`` is its class, or where that lives, as ``"module:Class"``.
+
+    The class is a :class:`~edgnn.nn.Conv` or a plain torch module (:class:`~edgnn.nn.ModuleConv`).
+    ``title`` is what a network of such layers is called, and ``options`` belong to the name.
+    """
 
     name: str
     summary: str
-    target: str
+    target: str | type
     options: Mapping[str, Any] = field(default_factory=dict)
+    title: str = ""
 
     def load(self) -> Any:
         """Return the class."""
-        return load_target(self.target)
+        return load_target(self.target) if isinstance(self.target, str) else self.target
 
 
 def load_target(target: str) -> Any:
@@ -240,20 +249,37 @@ LAYERS: Registry[LayerEntry] = Registry(
     "layer",
     "edgnn.layers",
     [
-        LayerEntry("edgnn", "Eq. 4 of the paper: counts of edge labels", "edgnn.nn:EdGNNConv"),
-        LayerEntry("gnn", "Eq. 3 of the paper: no edge labels", "edgnn.nn:GNNConv"),
+        LayerEntry(
+            "edgnn",
+            "Eq. 4 of the paper: counts of edge labels",
+            "edgnn.nn:EdGNNConv",
+            title="edGNN",
+        ),
+        LayerEntry(
+            "gnn",
+            "Eq. 3 of the paper: no edge labels",
+            "edgnn.nn:GNNConv",
+            title="GNN without edge labels",
+        ),
         LayerEntry(
             "joint",
             "a weight per edge label and direction, sums",
             "edgnn.nn:RelationalConv",
             {"aggregate": "sum"},
+            title="joint edGNN",
         ),
         LayerEntry(
             "rgcn",
             "a weight per edge label and direction, means (R-GCN)",
             "edgnn.nn:RelationalConv",
             {"aggregate": "mean"},
+            title="R-GCN",
         ),
-        LayerEntry("gine", "GINE: GIN with edge labels", "edgnn.nn:GINEConv"),
+        LayerEntry(
+            "gine",
+            "GINE: GIN with edge labels",
+            "edgnn.nn:GINEConv",
+            title="GIN with edge labels",
+        ),
     ],
 )

@@ -137,9 +137,7 @@ def test_nothing_is_offered_inside_folders(completed, tmp_path, monkeypatch):
     assert completed(**unfinished("train", "MUTAG/")).split() == []
 
 
-def test_protocols_offered_are_those_of_the_library(
-    completed, command, molecules, monkeypatch
-):
+def test_protocols_offered_are_those_of_the_library(completed, command, molecules, monkeypatch):
     offered = completed(**unfinished("evaluate", "--protocol", "")).split()
     assert len(offered) > 3
     monkeypatch.delenv("_EDGNN_COMPLETE")

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from edgnn import _files
 from edgnn._files import (
     BOMB_FLOOR,
     BOMB_RATIO,
@@ -26,7 +27,6 @@ from edgnn._files import (
     zip_members,
 )
 from edgnn.errors import FormatError
-from edgnn import _files
 
 METHODS = [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]
 

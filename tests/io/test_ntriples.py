@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgnn.errors import FormatError
 from edgnn import _files
+from edgnn.errors import FormatError
 from edgnn.io import read_rdf
 from edgnn.io._ntriples import DEEPEST_TERM, TripleBuilder, first_of_each, refuse_deep_terms
 

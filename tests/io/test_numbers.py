@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from edgnn.errors import FormatError
 from edgnn import _files
+from edgnn.errors import FormatError
 from edgnn.io import _numbers
 from edgnn.io._numbers import read_columns
 

@@ -15,9 +15,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from edgnn import _files
 from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import Graphs
-from edgnn import _files
 from edgnn.io import read_tu, write_tu
 from strategies import INTEGERS, STRINGS, TUPLES, contents, graphs
 

@@ -195,9 +195,10 @@ def test_any_number_outside_the_range_is_an_unknown_label():
 
 def test_program_with_another_weight_is_refused():
     classifier = GraphClassifier(**QUICK).fit(*molecules())
-    for name in ("layers.0.W2", "layers.1.labels_1", "head.bias", "layers.1.norm.scale"):
+    names = ("convs.0.W2", "convs.1.W4", "head.bias", "convs.1.norm.weight")
+    for name in names:
         program = program_of(classifier)
-        program.get_buffer(name)[..., 0].add_(0.5)
+        program.get_parameter(f"model.{name}")[..., 0].add_(0.5)
         with pytest.raises(
             ModelError, match=r"differs by .* from the estimator for \d+ random graphs"
         ):

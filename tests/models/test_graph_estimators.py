@@ -373,7 +373,7 @@ def test_use_before_fit_is_explained(rings):
         ({"layers": 0}, "layers=0: choose a whole number, 1 or more"),
         ({"hidden": 8.0}, r"hidden=8\.0: choose a whole number"),
         ({"hidden": True}, "hidden=True"),
-        ({"conv": "gcn"}, "conv='gcn': choose 'edgnn', 'gnn', 'joint', 'rgcn' or 'gine'"),
+        ({"conv": "gcn"}, "conv='gcn': choose one of 'edgnn', 'gnn', 'joint', 'rgcn', 'gine'"),
         ({"activation": "swish"}, "activation='swish': choose .*'relu'"),
         ({"readout": "median"}, "readout='median': choose 'sum', 'mean' or 'max'"),
         ({"dropout": 1}, "dropout=1: choose a number from 0 to below 1"),

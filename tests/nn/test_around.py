@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from edgnn.errors import EdgnnError
 from edgnn.graphs import Graphs
 from edgnn.graphs._vocabulary import known_labels
-from edgnn.nn import CONVS, Inputs, NodeModel, Noise
+from edgnn.nn import Inputs, NodeModel, Noise
 from edgnn.nn._model import input_options
+from edgnn.registry import LAYERS
 from strategies import STRINGS, graphs
 
 ODD = graphs(
@@ -46,7 +47,7 @@ def close(left, right):
     return torch.allclose(left, right, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("conv", CONVS)
+@pytest.mark.parametrize("conv", tuple(LAYERS))
 @given(
     collection=ODD,
     layers=st.integers(1, 3),

@@ -9,8 +9,16 @@ from torch.autograd import gradcheck
 from edgnn.errors import GraphError, ModelError
 from edgnn.graphs import CSR, Graphs, Structure, _structure
 from edgnn.graphs._vocabulary import known_labels
-from edgnn.nn import ACTIVATIONS, EdGNNConv, GNNConv, Inputs, Noise, RelationalConv, _inputs
-from edgnn.nn._conv import Known
+from edgnn.nn import (
+    ACTIVATIONS,
+    EdGNNConv,
+    GNNConv,
+    Inputs,
+    Noise,
+    RelationalConv,
+    SummedStates,
+    _inputs,
+)
 from nn_reference import eq3, eq4, node_inputs, normal, randomized, states
 from strategies import INTEGERS, STRINGS, graphs
 
@@ -85,7 +93,7 @@ def test_the_first_layer_reads_counted_inputs_as_it_would_read_their_states(
             dtype=torch.float64,
         )
     assert isinstance(read.H0, CSR) == sparse
-    result = conv(Known(read.H0, read.AH0), read.structure)
+    result = conv(SummedStates(read.H0, read.AH0), read.structure)
     if collection.num_nodes:
         torch.testing.assert_close(result, eq4(conv, collection, x))
 
@@ -277,7 +285,9 @@ def test_dropping_one_hot_inputs_drops_nodes_from_themselves_and_their_neighbors
     conv = randomized(
         GNNConv(3, 5, input_dropout=0.4, activation="identity", bias=False, members=400)
     ).train()
-    dropped = conv(Known(read.H0, read.AH0), read.structure, noise=Noise(torch.arange(400), 1))
+    dropped = conv(
+        SummedStates(read.H0, read.AH0), read.structure, noise=Noise(torch.arange(400), 1)
+    )
     eye = torch.eye(3, dtype=torch.float64)
     kept = torch.zeros(400, 3, dtype=torch.bool)
     for pattern in torch.cartesian_prod(*[torch.tensor([False, True])] * 3):

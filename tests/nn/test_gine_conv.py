@@ -10,8 +10,7 @@ from torch.autograd import gradcheck
 from edgnn.errors import GraphError
 from edgnn.graphs import UNKNOWN, Graphs, Structure
 from edgnn.graphs._vocabulary import known_labels
-from edgnn.nn import GINEConv, Inputs, Noise
-from edgnn.nn._conv import Known
+from edgnn.nn import GINEConv, Inputs, Noise, SummedStates
 from nn_reference import edges_of, node_inputs, normal, randomized, states
 from strategies import INTEGERS, STRINGS, graphs
 
@@ -177,7 +176,7 @@ def test_counted_inputs_are_read_as_their_states(collection):
     conv = conv_of(collection, x.shape[1])
     read = Inputs.of(collection, relations="sources", dtype=torch.float64)
     torch.testing.assert_close(
-        conv(Known(read.H0, read.AH0), read.structure), conv(x, read.structure)
+        conv(SummedStates(read.H0, read.AH0), read.structure), conv(x, read.structure)
     )
 
 

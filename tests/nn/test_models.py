@@ -11,7 +11,8 @@ from edgnn import load_dataset
 from edgnn.errors import GraphError, ModelError
 from edgnn.graphs import Graphs, Structure
 from edgnn.graphs._vocabulary import known_labels
-from edgnn.nn import CONVS, GraphModel, Inputs, NodeModel, Noise, _inputs
+from edgnn.nn import GraphModel, Inputs, NodeModel, Noise, _inputs
+from edgnn.registry import LAYERS
 from nn_reference import eq3, eq4, node_inputs, normal, randomized, relational
 from strategies import INTEGERS, STRINGS, graphs
 
@@ -27,7 +28,7 @@ SMALL = Graphs.from_edges(
 )
 ALL = st.fixed_dictionaries(
     {
-        "conv": st.sampled_from(CONVS),
+        "conv": st.sampled_from(tuple(LAYERS)),
         "direction": st.sampled_from(["both", "in"]),
         "embedding": st.sampled_from([None, 3]),
         "batch_norm": st.booleans(),
@@ -61,7 +62,7 @@ def gine(conv, graphs, x):
     return conv.activation(conv._sum(x, structure, None, None))
 
 
-LAYERS = {"edgnn": eq4, "gnn": eq3, "joint": relational, "rgcn": relational, "gine": gine}
+REFERENCES = {"edgnn": eq4, "gnn": eq3, "joint": relational, "rgcn": relational, "gine": gine}
 
 
 def shuffled(collection, random):
@@ -92,7 +93,7 @@ def shuffled(collection, random):
 @given(ODD, ALL, READOUTS)
 def test_a_graph_model_is_layers_readouts_and_a_linear_map(collection, options, ways):
     model = model_of(GraphModel, collection, **options, **ways)
-    layer = LAYERS[options["conv"]]
+    layer = REFERENCES[options["conv"]]
     x = node_inputs(collection)
     if model.embedding is not None:
         x = x @ model.embedding
@@ -115,7 +116,7 @@ def test_a_graph_model_is_layers_readouts_and_a_linear_map(collection, options, 
 
 @given(ODD, ALL)
 def test_a_node_model_is_layers_and_a_linear_map_or_one_layer_more(collection, options):
-    layer = LAYERS[options["conv"]]
+    layer = REFERENCES[options["conv"]]
     for head in ("linear", "conv"):
         model = model_of(NodeModel, collection, head=head, **options)
         assert len(model.convs) == 2
@@ -259,7 +260,7 @@ def test_scaled_outputs_come_in_the_users_units():
 
 
 @pytest.mark.parametrize("kind", [GraphModel, NodeModel])
-@pytest.mark.parametrize("conv", CONVS)
+@pytest.mark.parametrize("conv", tuple(LAYERS))
 @pytest.mark.parametrize(
     "options", [{}, {"embedding": 3}, {"edge_embedding": 3}, {"bases": 2}, {"direction": "in"}]
 )

@@ -9,8 +9,7 @@ from torch.autograd import gradcheck
 from edgnn.errors import GraphError
 from edgnn.graphs import Graphs, Structure
 from edgnn.graphs._vocabulary import known_labels
-from edgnn.nn import Inputs, Noise, RelationalConv, _inputs
-from edgnn.nn._conv import Known
+from edgnn.nn import Inputs, Noise, RelationalConv, SummedStates, _inputs
 from nn_reference import node_inputs, normal, randomized, relational, states
 from strategies import INTEGERS, STRINGS, graphs
 
@@ -55,7 +54,7 @@ def test_counted_inputs_are_read_as_their_states(collection, options, sparse):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_inputs, "DENSE_LABELS", -1 if sparse else 64)
         read = Inputs.of(collection, direction=conv.direction, relations=True, dtype=torch.float64)
-    known = Known(read.H0, read.AH0, cells=read.cells)
+    known = SummedStates(read.H0, read.AH0, cells=read.cells)
     assert (read.cells is None) == (collection.node_features is not None)
     torch.testing.assert_close(conv(known, read.structure), conv(x, read.structure))
 
@@ -86,7 +85,8 @@ def test_weights_for_some_cells_are_those_weights_with_zeros_for_all_others(
             dtype=torch.float64,
         )
     torch.testing.assert_close(
-        few(Known(read.H0, read.AH0, cells=read.cells), read.structure), full(x, read.structure)
+        few(SummedStates(read.H0, read.AH0, cells=read.cells), read.structure),
+        full(x, read.structure),
     )
     torch.testing.assert_close(few(x, read.structure), full(x, read.structure))
 
@@ -106,7 +106,7 @@ def test_inputs_with_other_cells_are_refused():
         GraphError,
         match=r"has weights for \d+ pairs of relation and label, the inputs count other ones",
     ):
-        conv(Known(read.H0, read.AH0, cells=read.cells), read.structure)
+        conv(SummedStates(read.H0, read.AH0, cells=read.cells), read.structure)
     with pytest.raises(ValueError, match="with bases there are none"):
         RelationalConv(3, 2, 3, cells=[1], bases=2)
 
@@ -120,7 +120,7 @@ def test_one_hot_inputs_are_dropped_as_their_states_are(monkeypatch, cells):
     conv = conv_of(
         labeled, 6, input_dropout=0.5, members=2, cells=keys, activation="identity"
     ).train()
-    known = Known(read.H0, read.AH0, cells=read.cells)
+    known = SummedStates(read.H0, read.AH0, cells=read.cells)
     dropped = conv(known, read.structure, noise=Noise(torch.tensor([1, 2]), 1))
     states = torch.eye(6, dtype=torch.float64).expand(2, 6, 6)
     torch.testing.assert_close(
@@ -275,7 +275,7 @@ def test_featureless_it_is_the_r_gcn_of_pyg_forward_and_backward(
             torch.cat([labels, labels + kinds]),
         )
     result, expected = (
-        ours(Known(read.H0, read.AH0, cells=read.cells), read.structure),
+        ours(SummedStates(read.H0, read.AH0, cells=read.cells), read.structure),
         theirs(None, index, labels),
     )
     torch.testing.assert_close(result, expected)
@@ -398,14 +398,14 @@ def test_one_hot_inputs_on_cuda_agree_with_the_cpu(monkeypatch, aggregate, kind,
         members=members,
         activation="tanh",
     )
-    expected = conv(Known(read.H0, read.AH0, cells=read.cells), read.structure)
+    expected = conv(SummedStates(read.H0, read.AH0, cells=read.cells), read.structure)
     expected.pow(2).sum().backward()
     gradients = [parameter.grad.clone() for parameter in conv.parameters()]
     conv.zero_grad()
     there = Inputs.of(
         collection, relations="targets", dtype=torch.float64, cells=cells, device="cuda"
     )
-    result = conv.cuda()(Known(there.H0, there.AH0, cells=there.cells), there.structure)
+    result = conv.cuda()(SummedStates(there.H0, there.AH0, cells=there.cells), there.structure)
     result.pow(2).sum().backward()
     torch.testing.assert_close(result.cpu(), expected)
     for parameter, gradient in zip(conv.parameters(), gradients, strict=True):

@@ -2,6 +2,9 @@
 
 import pytest
 
+pytest.importorskip("fastapi")
+pytest.importorskip("httpx")
+
 import edgnn
 from edgnn.models import GraphRegressor
 from serve_runs import client_of, make_mutag_run, make_node_run, make_people

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from edgnn import load_dataset
 from edgnn.graphs import CSR, Graphs, _structure
 from edgnn.graphs._vocabulary import known_labels
-from edgnn.nn import CONVS, GraphModel, Inputs, _inputs
+from edgnn.nn import GraphModel, Inputs, _inputs
+from edgnn.registry import LAYERS
 from edgnn.training._blocks import Blocks
 from nn_reference import randomized
 from strategies import INTEGERS, STRINGS, graphs
@@ -148,7 +149,7 @@ def gradient(parameter):
 
 @given(
     tables(),
-    st.sampled_from(CONVS),
+    st.sampled_from(tuple(LAYERS)),
     st.sampled_from(["both", "in"]),
     st.booleans(),
     st.sampled_from(["sum", "mean", "max"]),
@@ -201,7 +202,7 @@ def test_a_fleet_on_blocks_gives_what_its_members_give_alone(
                     torch.testing.assert_close(ours[member], theirs)
 
 
-@pytest.mark.parametrize("conv", CONVS)
+@pytest.mark.parametrize("conv", tuple(LAYERS))
 def test_molecules_in_blocks_give_what_they_give_alone(conv):
     collection = load_dataset("MUTAG").graphs
     index = torch.tensor([[5, 100, 7, -1], [80, -1, -1, -1], [7, 7, 3, 120]])
@@ -282,7 +283,7 @@ def test_empty_places_give_what_a_graph_without_nodes_gives():
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("conv", CONVS)
+@pytest.mark.parametrize("conv", tuple(LAYERS))
 @pytest.mark.parametrize("sparse", [False, True])
 def test_cuda_blocks_agree_with_the_cpu(monkeypatch, conv, sparse):
     monkeypatch.setattr(_inputs, "DENSE_LABELS", -1 if sparse else 64)

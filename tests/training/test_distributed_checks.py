@@ -13,11 +13,12 @@ from hypothesis import given
 
 import rank_cases
 import rank_checks
+from benchmarks._shard_cost import ShardSize
 from edgnn import Structure
 from edgnn.errors import TrainingError
 from edgnn.io import open_structure, write_structure
 from edgnn.nn import BatchNorm, LargeInputs
-from edgnn.training import Group, ShardSize, launched, train
+from edgnn.training import Group, launched, train
 from edgnn.training._shard import bounds, shard
 from strategies import graphs
 

@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from edgnn.graphs import _structure
-from edgnn.nn import CONVS, _inputs
-from edgnn.training import Member, Settings, Targets, _fleet, train
+from edgnn.nn import _inputs
+from edgnn.registry import LAYERS
+from edgnn.training import Member, Settings, Targets, _tasks, train
 from training_reference import graph_task, node_task, plain_training, weights_of
 
 OTHERS = [  # different sizes, rates and seeds; the first is the one that is followed
@@ -44,7 +45,7 @@ def fleets_agree(kind, task, settings, tolerance, members=OTHERS, **config):
     return alone
 
 
-@pytest.mark.parametrize("conv", CONVS)
+@pytest.mark.parametrize("conv", tuple(LAYERS))
 def test_a_graph_member_equals_itself_alone_after_20_epochs_in_float64(conv):
     options = {"batch_norm": True, "dropout": 0.3, "input_dropout": 0.1, "conv": conv}
     alone = fleets_agree("graph", graph_task(relations=True), EXACT, 1e-8, **options)
@@ -209,7 +210,7 @@ def test_members_of_a_node_task_come_out_the_same_in_groups_of_any_size(monkeypa
     )
     together = train("node", config, inputs, targets, members, settings)
     monkeypatch.setattr(
-        _fleet, "_BYTES_AT_ONCE", 2 * 8 * inputs.num_nodes * together.model.config["hidden"]
+        _tasks, "_BYTES_AT_ONCE", 2 * 8 * inputs.num_nodes * together.model.config["hidden"]
     )
     grouped = train("node", config, inputs, targets, members, settings)
     assert grouped.best_epoch == together.best_epoch

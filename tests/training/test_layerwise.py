@@ -17,8 +17,9 @@ from edgnn.graphs import Graphs
 from edgnn.graphs._vocabulary import known_labels
 from edgnn.io import open_structure, write_structure
 from edgnn.models import NodeClassifier
-from edgnn.nn import CONVS, GraphModel, Inputs, LargeInputs, NodeModel
+from edgnn.nn import GraphModel, Inputs, LargeInputs, NodeModel
 from edgnn.nn._model import input_options
+from edgnn.registry import LAYERS
 from edgnn.training import _layerwise as module
 from edgnn.training import outputs
 from edgnn.training._layerwise import node_outputs
@@ -58,7 +59,7 @@ def both_inputs(model, collection):
     return whole, LargeInputs.of(collection, whole.structure, dtype=torch.float64)
 
 
-@pytest.mark.parametrize("conv", CONVS)
+@pytest.mark.parametrize("conv", tuple(LAYERS))
 @settings(max_examples=30)
 @given(
     collection=ODD,

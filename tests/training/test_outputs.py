@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from edgnn.graphs import Graphs
 from edgnn.graphs._vocabulary import known_labels
-from edgnn.nn import CONVS, GraphModel, Inputs, NodeModel
+from edgnn.nn import GraphModel, Inputs, NodeModel
+from edgnn.registry import LAYERS
 from edgnn.training import Member, Settings, Targets, _tasks, outputs, train
 from nn_reference import randomized
 from strategies import INTEGERS, STRINGS, graphs
@@ -21,7 +22,7 @@ def graph_model(members=3, **options):
     )
 
 
-@pytest.mark.parametrize("conv", CONVS)
+@pytest.mark.parametrize("conv", tuple(LAYERS))
 @pytest.mark.parametrize("most", [1, 100, 1000])
 def test_taking_graphs_some_at_a_time_changes_nothing(monkeypatch, conv, most):
     _, inputs, _, _ = graph_task(relations=True)
@@ -35,7 +36,7 @@ def test_taking_graphs_some_at_a_time_changes_nothing(monkeypatch, conv, most):
 
 @given(
     graphs(labels=st.sampled_from([None, STRINGS, INTEGERS]), names=False, features=False),
-    st.sampled_from(CONVS),
+    st.sampled_from(tuple(LAYERS)),
 )
 def test_all_members_see_the_same_items(collection, conv):
     labels = known_labels(collection.node_vocabulary), known_labels(collection.edge_vocabulary)
@@ -110,7 +111,7 @@ def test_inputs_of_another_precision_are_turned_into_the_models():
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("conv", CONVS)
+@pytest.mark.parametrize("conv", tuple(LAYERS))
 def test_cuda_outputs_agree_with_the_cpu(conv):
     _, inputs, _, _ = graph_task(relations=True)
     model = graph_model(conv=conv)

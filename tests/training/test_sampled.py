@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import threading
 from dataclasses import replace
 
@@ -13,8 +14,9 @@ from edgnn.graphs import Graphs, Nodes
 from edgnn.io import open_structure, write_structure
 from edgnn.io._arrays import read_arrays, write_arrays
 from edgnn.models import NodeClassifier, NodeRegressor
-from edgnn.nn import CONVS, Inputs, LargeInputs, NodeModel, Noise
+from edgnn.nn import Inputs, LargeInputs, NodeModel, Noise
 from edgnn.nn._model import input_options
+from edgnn.registry import LAYERS
 from edgnn.training import Member, Settings, Targets, outputs, train
 from edgnn.training import _sampled as module
 from edgnn.training._sampled import SampledTask
@@ -44,7 +46,7 @@ def same_run(ours, theirs, tolerance=0.0):
             np.testing.assert_allclose(one[name], other[name], rtol=max(tolerance, 1e-15))
 
 
-@pytest.mark.parametrize("conv", CONVS)
+@pytest.mark.parametrize("conv", tuple(LAYERS))
 @pytest.mark.parametrize(
     "options",
     [{}, {"layers": 3, "input_dropout": 0.2}, {"embedding": 3, "head": "conv"}, {"layers": 1}],
@@ -70,7 +72,7 @@ def test_the_first_layer_is_exact_whatever_the_fanout():
     same_run(few, exact)
 
 
-@pytest.mark.parametrize("conv", CONVS)
+@pytest.mark.parametrize("conv", tuple(LAYERS))
 def test_large_inputs_give_the_same_numbers(conv):
     config, _, targets, graphs = node_task()
     config |= {"conv": conv, "embedding": 3, "dropout": 0.3}
@@ -164,12 +166,12 @@ def test_preparing_ahead_changes_nothing(monkeypatch):
 
 
 def test_a_thread_is_used_where_a_core_is_free(monkeypatch):
-    monkeypatch.setattr(module.os, "sched_getaffinity", lambda _: range(2), raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(2), raising=False)
     cpu = torch.device("cpu")
     for threads, expected in ((2, False), (1, True)):
         monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
         assert module._core_to_spare(cpu) is expected
-    monkeypatch.setattr(module.os, "sched_getaffinity", lambda _: range(8))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(8))
     assert module._core_to_spare(cpu)
     assert module._core_to_spare(torch.device("cuda"))
 
@@ -275,7 +277,7 @@ def test_items_may_name_a_node_several_times_and_be_missing():
     torch.testing.assert_close(outputs[0, :2], expected)
 
 
-@pytest.mark.parametrize("conv", CONVS)
+@pytest.mark.parametrize("conv", tuple(LAYERS))
 def test_what_an_item_gives_does_not_depend_on_the_rest_of_its_batch(conv):
     config, inputs, _ = task_of(conv, layers=3)
     model, task = (
@@ -468,7 +470,7 @@ def test_targets_of_chosen_nodes_are_learned_with_the_rest_in_reach():
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
-@pytest.mark.parametrize("conv", CONVS)
+@pytest.mark.parametrize("conv", tuple(LAYERS))
 @pytest.mark.parametrize("large", [False, True])
 def test_on_cuda_the_same_neighbors_are_drawn(conv, large):
     config, _, targets, graphs = node_task()

@@ -9,7 +9,8 @@ import torch
 from edgnn import load_dataset
 from edgnn.errors import TrainingError
 from edgnn.graphs import Graphs
-from edgnn.nn import CONVS, GraphModel, Inputs, NodeModel, Noise
+from edgnn.nn import GraphModel, Inputs, NodeModel, Noise
+from edgnn.registry import LAYERS
 from edgnn.training import Member, Settings, Targets, _run, outputs, train
 from training_reference import graph_task, node_task, weights_of
 
@@ -64,7 +65,7 @@ def test_the_loss_of_an_epoch_leaves_out_items_without_a_target():
     assert some.history[0]["train_loss"] == pytest.approx(known.history[0]["train_loss"])
 
 
-@pytest.mark.parametrize("conv", CONVS)
+@pytest.mark.parametrize("conv", tuple(LAYERS))
 def test_graph_classes_are_learned(conv):
     config, inputs, targets, _ = graph_task(100, relations=True)
     settings = Settings(max_epochs=30, learning_rate=0.01, batch_size=16)
@@ -285,7 +286,7 @@ def test_graphs_without_nodes_or_edges_can_be_trained_on():
     config = {"node_labels": 2, "edge_labels": 2, "hidden": 4, "batch_norm": True, "dropout": 0.2}
     members = [Member([0, 1, 2], [3], seed=1), Member([1, 3], [1], seed=2), Member([4], seed=3)]
     targets = Targets.classes(np.array([0, 1, 0, 1, 1]), 2)
-    for conv, size in itertools.product(CONVS, (1, 2, None)):
+    for conv, size in itertools.product(LAYERS, (1, 2, None)):
         inputs = Inputs.of(graphs, relations=True)
         trained = train(
             "graph",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -12,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from edgnn._system import is_out_of_memory
 from edgnn.errors import EdgnnError
 
 MemoryOption = Annotated[
@@ -31,15 +31,6 @@ _STATUS = Path("/proc/self/status")
 #: What is left to a command at least, beyond what the program itself takes.
 _LEAST_ROOM = 64 * 2**20
 _FRACTION_FOR_STATES = 4
-_NO_MEMORY = (
-    "out of memory",
-    "can't allocate memory",
-    "cannot allocate memory",
-    "not enough memory",
-    "unable to allocate",
-    "alloc of size",
-    "bad_alloc",
-)
 
 
 def parse_size(text: str) -> int:
@@ -146,13 +137,5 @@ def _status(field: str) -> int:
 
 
 def _is_of_memory(error: BaseException) -> bool:
-    """Return whether memory of this machine ran out; a device has memory of its own."""
-    if isinstance(error, MemoryError):
-        return True
-    if isinstance(error, OSError) and error.errno == errno.ENOMEM:
-        return True
-    text = str(error).lower()
-    if "cuda" in text:
-        return False
-    # torch, numpy and Arrow raise general errors for it, which only their words tell apart
-    return getattr(error, "kind", None) == "memory" or any(mark in text for mark in _NO_MEMORY)
+    """Return whether the machine's memory ran out; a device has memory of its own."""
+    return is_out_of_memory(error) and "cuda" not in str(error).lower()

@@ -82,7 +82,7 @@ def _share_cores() -> None:
 
 def _concerns_one_rank(error: EdgnnError) -> bool:
     """Return whether an error is this rank's own; others are rank 0's too, or follow from them."""
-    return getattr(error, "kind", None) == "memory"
+    return error.kind == "memory"
 
 
 def launch() -> str | None:

@@ -14,7 +14,7 @@ from edgnn.explain._subject import Subject
 from edgnn.explain._values import explained, inputs_of, outputs_of
 from edgnn.graphs import CSR
 from edgnn.models import rebuilt
-from edgnn.nn import GNNConv, Inputs, Model
+from edgnn.nn import Inputs, Model
 from edgnn.nn.ops import neighbor_sum, sparse_product
 
 _Array = np.ndarray[Any, Any]
@@ -164,7 +164,8 @@ def _of_elements(
 
 
 def _counts_edges(model: Model) -> bool:
-    return isinstance(model.convs[0], GNNConv)
+    reads_sums: bool = model.convs[0].reads_sums
+    return reads_sums
 
 
 def _dense(matrix: Tensor | CSR) -> Tensor:

@@ -1,4 +1,4 @@
-"""What a labeled digraph is: packed graphs, their nodes, label vocabularies, and the structure derived from them."""
+"""What a labeled digraph is: packed graphs, nodes, label vocabularies, derived structure."""
 
 from edgnn.graphs._csr import CSR, Window, from_keys, pack
 from edgnn.graphs._graphs import Direction, Graphs, Multiplicity, Names

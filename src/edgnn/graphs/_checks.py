@@ -47,7 +47,8 @@ def packed(graphs: Graphs) -> None:
         array = getattr(graphs, name)
         if array is not None and array.device != device:
             raise GraphError(
-                f"{name} is on {array.device}, but node_label is on {device}: move all arrays to one device"
+                f"{name} is on {array.device}, but node_label is on {device}: move all arrays to "
+                "one device"
             )
     offset = graphs.graph_offset
     if (
@@ -65,7 +66,8 @@ def packed(graphs: Graphs) -> None:
         back = (graph[1:] < graph[:-1]).nonzero()
         if len(back):
             raise GraphError(
-                f"edge {int(back[0]) + 1} belongs to an earlier graph than the edge before it: group edges by graph"
+                f"edge {int(back[0]) + 1} belongs to an earlier graph than the edge before it: "
+                "group edges by graph"
             )
     _label_range(graphs.node_label, len(graphs.node_vocabulary), "node")
     _label_range(graphs.edge_label, len(graphs.edge_vocabulary), "edge")
@@ -90,7 +92,8 @@ def edge_pairs(edges: Any) -> tuple[Tensor, Tensor]:
     if array.dim() != 2 or array.shape[1] != 2:
         hint = "; transpose it: edge_index.T" if array.dim() == 2 and array.shape[0] == 2 else ""
         raise GraphError(
-            f"edges must be (source, target) pairs, an array of shape (E, 2), got {tuple(array.shape)}{hint}"
+            "edges must be (source, target) pairs, an array of shape (E, 2), got "
+            f"{tuple(array.shape)}{hint}"
         )
     if array.dtype not in _INTEGERS:
         raise GraphError(f"edges must be whole node numbers, got {array.dtype}")
@@ -122,7 +125,8 @@ def node_count(
         )
         if not known and total > _MOST_NODES:
             raise GraphError(
-                f"an edge names node {total - 1}, so there would be {total:,} nodes: number nodes from 0 without gaps"
+                f"an edge names node {total - 1}, so there would be {total:,} nodes: number nodes "
+                "from 0 without gaps"
             )
     for what, values in zip(("labels", "features", "names"), per_node, strict=True):
         if values is not None and len(values) != total:
@@ -139,7 +143,8 @@ def offsets(sizes: Any) -> Tensor:
     )
     if counts.dim() != 1 or (len(counts) and counts.dtype not in _INTEGERS):
         raise GraphError(
-            f"sizes must be one whole number per graph, got {counts.dtype} of shape {tuple(counts.shape)}"
+            f"sizes must be one whole number per graph, got {counts.dtype} of shape "
+            f"{tuple(counts.shape)}"
         )
     counts = _int64(counts, "sizes")
     negative = (counts < 0).nonzero()
@@ -161,7 +166,8 @@ def endpoints(source: Tensor, target: Tensor, offset: Tensor) -> None:
         if int(ends.min()) < 0 or int(ends.max()) >= nodes:
             edge = int(((ends < 0) | (ends >= nodes)).nonzero()[0])
             raise GraphError(
-                f"edge {edge} {verb} node {int(ends[edge])}, but there are {nodes} nodes, numbered from 0"
+                f"edge {edge} {verb} node {int(ends[edge])}, but there are {nodes} nodes, "
+                "numbered from 0"
             )
     if len(offset) > 2:
         graph = torch.repeat_interleave(
@@ -171,7 +177,8 @@ def endpoints(source: Tensor, target: Tensor, offset: Tensor) -> None:
         if len(across):
             edge = int(across[0])
             raise GraphError(
-                f"edge {edge} joins node {int(source[edge])} of graph {int(graph[source[edge]])} to node {int(target[edge])} "
+                f"edge {edge} joins node {int(source[edge])} of graph "
+                f"{int(graph[source[edge]])} to node {int(target[edge])} "
                 f"of graph {int(graph[target[edge]])}; an edge stays within one graph"
             )
 
@@ -194,7 +201,8 @@ def features(values: Any, what: str, device: torch.device) -> Tensor | None:
         array = array[:, None]
     if array.dim() != 2:
         raise GraphError(
-            f"{what} features must be one row per {what}, got an array of shape {tuple(array.shape)}"
+            f"{what} features must be one row per {what}, got an array of shape "
+            f"{tuple(array.shape)}"
         )
     if array.is_complex():
         raise GraphError(f"{what} features must be real numbers, got {array.dtype}")
@@ -208,7 +216,8 @@ def names(values: Sequence[Any] | None, what: str) -> Names | None:
         return None
     if isinstance(values, Set | Mapping):
         raise GraphError(
-            f"{what} names are a {type(values).__name__}, not one value per {what} in their order: pass a list"
+            f"{what} names are a {type(values).__name__}, not one value per {what} in their order: "
+            "pass a list"
         )
     array = np.empty(len(values), dtype=object)
     array[:] = values.tolist() if isinstance(values, np.ndarray | Tensor) else list(values)
@@ -216,10 +225,11 @@ def names(values: Sequence[Any] | None, what: str) -> Names | None:
 
 
 def objects(items: Any, dtype: Any) -> Names:
-    """Return a sequence of graphs or nodes as numpy sees it: one object per item, never an array of numbers."""
+    """Return a sequence of graphs or nodes as numpy sees it: one object per item."""
     if dtype is not None and np.dtype(dtype) != object:
         raise GraphError(
-            f"{type(items).__name__} is no array of numbers; count colors with wl.WLVectorizer, or take its arrays"
+            f"{type(items).__name__} is no array of numbers; count colors with wl.WLVectorizer, "
+            "or take its arrays"
         )
     array = np.empty(len(items), dtype=object)
     for position, item in enumerate(items):
@@ -258,7 +268,8 @@ def _positions(key: Any, size: int, what: str) -> slice | Tensor:
         return index.reshape(-1).to(torch.int64)
     if index.dim() > 1 or index.dtype not in _INTEGERS:
         raise IndexError(
-            f"{what}s are chosen by whole numbers, a slice or a mask, got {index.dtype} of {tuple(index.shape)}"
+            f"{what}s are chosen by whole numbers, a slice or a mask, got {index.dtype} of "
+            f"{tuple(index.shape)}"
         )
     index = _int64(index.reshape(-1), f"{what} numbers")
     outside = ((index < -size) | (index >= size)).nonzero()
@@ -284,7 +295,8 @@ def _kinds(graphs: Graphs) -> None:
     for name in ("node_features", "edge_features"):
         if not isinstance(getattr(graphs, name), Tensor | None):
             raise GraphError(
-                f"{name} must be a float matrix, a tensor, got a {type(getattr(graphs, name)).__name__}"
+                f"{name} must be a float matrix, a tensor, got a "
+                f"{type(getattr(graphs, name)).__name__}"
             )
     for name in ("node_names", "graph_names"):
         array = getattr(graphs, name)
@@ -296,19 +308,29 @@ def _kinds(graphs: Graphs) -> None:
             )
 
 
+def _first_repeated(values: Names) -> Any:
+    seen: set[Any] = set()
+    for value in values:
+        if value in seen:
+            return value
+        seen.add(value)
+    return None
+
+
 def _unique_names(values: Names, offset: Tensor) -> None:
     for graph, (start, stop) in enumerate(pairwise(offset.tolist())):
         try:
             distinct = len(set(values[start:stop]))
         except TypeError as error:
             raise GraphError(
-                f"a node name in graph {graph} cannot be hashed ({error}): use strings, numbers or tuples"
+                f"a node name in graph {graph} cannot be hashed ({error}): use strings, numbers or "
+                "tuples"
             ) from None
         if distinct < stop - start:
-            seen: set[Any] = set()
-            again = next(name for name in values[start:stop] if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+            again = _first_repeated(values[start:stop])
             raise GraphError(
-                f"the node name {again!r} stands twice in graph {graph}; names are unique within a graph"
+                f"the node name {again!r} stands twice in graph {graph}; names are unique within "
+                "a graph"
             )
 
 
@@ -338,7 +360,8 @@ def _label_range(labels: Tensor, size: int, what: str) -> None:
     if len(labels) and not (int(labels.min()) >= 0 and int(labels.max()) < size):
         element = int(((labels < 0) | (labels >= size)).nonzero()[0])
         raise GraphError(
-            f"{what} {element} has the label number {int(labels[element])}, but the vocabulary has {size}"
+            f"{what} {element} has the label number {int(labels[element])}, but the vocabulary "
+            f"has {size}"
         )
 
 
@@ -347,13 +370,15 @@ def _feature_rows(array: Tensor | None, size: int, what: str) -> None:
         return
     if array.dim() != 2 or array.dtype not in (torch.float32, torch.float64):
         raise GraphError(
-            f"{what} features must be a float matrix, got {array.dtype} of shape {tuple(array.shape)}"
+            f"{what} features must be a float matrix, got {array.dtype} of shape "
+            f"{tuple(array.shape)}"
         )
     if len(array) != size:
         raise GraphError(f"{len(array)} rows of {what} features were given for {size} {what}s")
     if not bool(torch.isfinite(array).all()):
         row, column = (~torch.isfinite(array)).nonzero()[0].tolist()
         raise GraphError(
-            f"feature {column} of {what} {row} is {float(array[row, column])}; features must be finite: "
+            f"feature {column} of {what} {row} is {float(array[row, column])}; features must be "
+            "finite: "
             "fill in or drop missing values first"
         )

@@ -84,7 +84,8 @@ def _features(parts: list[Tensor | None], what: str) -> Tensor | None:
     if len(present) < len(parts):
         lacking = next(number for number, part in enumerate(parts) if part is None)
         raise GraphError(
-            f"part {lacking} has no {what} features while others have: give all of them features, or none"
+            f"part {lacking} has no {what} features while others have: give all of them features, "
+            "or none"
         )
     if len({part.shape[1] for part in present}) > 1:
         widths = sorted({part.shape[1] for part in present})

@@ -1,4 +1,4 @@
-"""Compressed rows: the one sparse format of the package, built by sorting packed (row, column) keys."""
+"""Compressed rows: the one sparse format of the package, built by sorting packed keys."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch import Tensor
 
 @dataclass(frozen=True, eq=False)
 class CSR:
-    """A sparse matrix by rows: row ``v`` has its columns in ``indices[indptr[v]:indptr[v + 1]]``, rising.
+    """A sparse matrix by rows: row ``v`` has the columns ``indices[indptr[v]:indptr[v + 1]]``.
 
     Index arrays are int32 while the number of entries allows it. ``values`` is ``None`` where every
     entry is one; a repeated column then counts as often as it stands there. A matrix of several
@@ -144,7 +144,9 @@ class CSR:
 
 @dataclass(frozen=True, eq=False)
 class Window(CSR):
-    """Chosen rows of a matrix, the columns of each moved, that are looked up where they are: only row sums on a device read it.
+    """Chosen rows of a matrix, the columns of each moved, that are looked up where they are.
+
+    Only row sums on a device read it.
 
     Row ``v`` is row ``rows[v]`` of the arrays, with ``shift[v]`` added to its columns; there is one
     empty row at their end.
@@ -180,7 +182,10 @@ def take(matrix: CSR, rows: Tensor, place: Tensor | None = None, columns: int | 
 
 
 def pack(row: Tensor, column: Tensor, both: bool = False) -> Tensor:
-    """Put each (row, column) into one integer that sorts by row, then column; with ``both``, (column, row) as well.
+    """Put each (row, column) into one integer, ``row << 32 | column``.
+
+    Sorting these integers sorts by row, then by column, several times as fast as sorting pairs.
+    With ``both``, (column, row) is added as well.
 
     The result is a new array, free to be sorted in place. Rows and columns are below 2^31.
     """
@@ -211,7 +216,8 @@ def from_keys(
     if keys.device.type != "cpu":
         return _from_keys_on_device(keys, rows, columns, distinct, count)
     sorted_keys = keys.numpy()
-    sorted_keys.sort()  # numpy's vectorized sort of values alone: several times torch.sort, in place
+    # numpy's vectorized sort of values alone takes a fraction of torch.sort, and works in place
+    sorted_keys.sort()
     values = None
     if distinct and len(sorted_keys):
         new = np.empty(len(sorted_keys), dtype=bool)

@@ -128,7 +128,9 @@ class Graphs:
         Examples
         --------
         >>> from edgnn import Graphs
-        >>> Graphs.from_edges([(0, 1), (1, 2)], node_labels=["C", "C", "O"], edge_labels=["single", "double"])
+        >>> Graphs.from_edges(
+        ...     [(0, 1), (1, 2)], node_labels=["C", "C", "O"], edge_labels=["single", "double"]
+        ... )
         Graphs(1 graph, 3 nodes, 2 edges, 2 node labels, 2 edge labels)
         """
         source, target = check.edge_pairs(edges)
@@ -235,7 +237,7 @@ class Graphs:
         return f"Graphs({', '.join(parts)})"
 
     def equals(self, other: Graphs) -> bool:
-        """Whether both hold the same arrays, label values, features and names, in the same order."""
+        """Whether both hold the same arrays, labels, features and names, in the same order."""
         return isinstance(other, Graphs) and (
             self.node_vocabulary == other.node_vocabulary
             and self.edge_vocabulary == other.edge_vocabulary
@@ -261,7 +263,7 @@ class Graphs:
 
     @classmethod
     def concat(cls, parts: Iterable[Graphs]) -> Graphs:
-        """Join collections into one; labels that only later ones have are appended to the vocabularies.
+        """Join collections into one; labels only later ones have are appended to vocabularies.
 
         Names are kept when every part has them; features must be in all parts or in none.
         """
@@ -283,7 +285,9 @@ class Graphs:
         return self._with(edge_source=self.edge_target, edge_target=self.edge_source)
 
     def induced(self, nodes: Nodes | Sequence[int] | np.ndarray[Any, Any] | Tensor) -> Graphs:
-        """Return the subgraphs on a set of nodes with all edges between them; graphs keep their number, and may become empty.
+        """Return the subgraphs on a set of nodes with all edges between them.
+
+        Graphs keep their number, and may become empty.
 
         ``nodes`` are a mask, node numbers over all graphs, or :class:`Nodes`; the nodes keep their
         order.
@@ -299,7 +303,9 @@ class Graphs:
         return induced(self, check.positions(index, self.num_nodes, "node", self.device))
 
     def reordered(self) -> Reordered:
-        """Return the graphs with nodes renumbered within each graph so that neighbors lie close, and how to map back.
+        """Return the graphs with nodes renumbered so that neighbors lie close, and how to map back.
+
+        Nodes stay within their graph.
 
         Sums over neighbors then find more of what they read in the caches: about twice as fast
         where large graphs were numbered at random and neighborhoods overlap (grids, meshes,
@@ -374,7 +380,9 @@ class Graphs:
     def with_ring_sizes(
         self, limit: int = 8, *, like: Graphs | None = None, unknown: OnUnknown = "error"
     ) -> Graphs:
-        """Return the graphs with each label replaced by the pair (label, ring size), which color refinement cannot find out.
+        """Return the graphs with each label replaced by the pair (label, ring size).
+
+        Color refinement cannot find out ring sizes by itself.
 
         An edge's ring size is the length of the shortest cycle through it, or ``limit`` if that is
         more, or 0 if there is none; a node's is the smallest of its edges'. Directions do not
@@ -449,7 +457,7 @@ def _labels(
 
 
 def _grouping(source: Tensor, offset: Tensor) -> Tensor | None:
-    """Return the order that brings the edges of each graph together, or ``None`` where they already are."""
+    """Return the order that brings the edges of each graph together; ``None`` if they are."""
     if len(offset) <= 2:
         return None
     graph = torch.bucketize(source, offset[1:], right=True)

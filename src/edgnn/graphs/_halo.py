@@ -1,4 +1,4 @@
-"""Halo: what a rank that owns some of the nodes sends to the other ranks and gets from them at every layer."""
+"""Halo: what a rank exchanges with the other ranks at every layer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What scikit-learn hands out, joined again: lists of single graphs or nodes become one collection."""
+"""What scikit-learn hands out, joined again: lists of single items become one collection."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ def joined(items: Input) -> Graphs | Nodes:
         return items
     if not isinstance(items, Iterable):
         raise GraphError(
-            f"a {type(items).__name__} is neither Graphs nor Nodes; of a data set, pass data.graphs or data.nodes"
+            f"a {type(items).__name__} is neither Graphs nor Nodes; of a data set, pass "
+            "data.graphs or data.nodes"
         )
     parts: list[Any] = list(items)
     if parts and all(isinstance(part, Nodes) for part in parts):
@@ -26,7 +27,8 @@ def joined(items: Input) -> Graphs | Nodes:
     for position, part in enumerate(parts):
         if not isinstance(part, Graphs):
             raise GraphError(
-                f"item {position} is a {type(part).__name__}; a list of Graphs or of Nodes is needed"
+                f"item {position} is a {type(part).__name__}; a list of Graphs or of Nodes is "
+                "needed"
             )
     return Graphs.concat(parts)
 

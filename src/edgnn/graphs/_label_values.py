@@ -1,4 +1,4 @@
-"""Label values as JSON, and back as the same values of the same types: what every file of ours stores labels by."""
+"""Label values as JSON, and back as the same values of the same types, for every file of ours."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _EXACT_IN_JSON = 2**53
 
 
 def encode_value(value: Any, place: str = "a file of arrays") -> Any:
-    """Return a label value as JSON that :func:`decode_value` turns back into the same value of the same type.
+    """Return a label value as JSON that :func:`decode_value` turns back into the same value.
 
     Text, truth values, ``None`` and ordinary numbers are themselves, a tuple is a list. The rest is
     an object with one key: ``{"int": "0x…"}`` beyond 2⁵³, ``{"float": "inf"}``, ``{"bytes": "…"}``

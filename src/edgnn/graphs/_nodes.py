@@ -98,14 +98,16 @@ class Nodes:
         """
         if graphs.node_names is None or len(graphs) != 1:
             raise GraphError(
-                f"nodes are found by name in a single graph whose nodes have names, not in {graphs!r}"
+                "nodes are found by name in a single graph whose nodes have names, not in "
+                f"{graphs!r}"
             )
         position = {name: number for number, name in enumerate(graphs.node_names.tolist())}
         index = []
         for entry, name in enumerate(names):
             if name not in position:
                 raise GraphError(
-                    f"entry {entry} names the node {name!r}, which the graph does not have{suggestion(name, position)}"
+                    f"entry {entry} names the node {name!r}, which the graph does not have"
+                    f"{suggestion(name, position)}"
                 )
             index.append(position[name])
         return cls(graphs, torch.tensor(index, dtype=torch.int64))
@@ -122,7 +124,8 @@ class Nodes:
         for number, piece in enumerate(pieces):
             if piece.graphs is not graphs and not piece.graphs.equals(graphs):
                 raise GraphError(
-                    f"part {number} selects nodes of other graphs ({piece.graphs!r}) than part 0 ({graphs!r})"
+                    f"part {number} selects nodes of other graphs ({piece.graphs!r}) than part 0 "
+                    f"({graphs!r})"
                 )
         return cls._of(graphs, torch.cat([piece.index for piece in pieces]))
 

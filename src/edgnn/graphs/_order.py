@@ -63,7 +63,7 @@ def reordered(graphs: Graphs) -> Reordered:
 
 
 def breadth_first(graphs: Graphs) -> Tensor:
-    """Return the nodes component by component, each by rising distance from its first node, in linear time.
+    """Return the nodes component by component, each by distance from its first, in linear time.
 
     Measured beside it: Cuthill-McKee and its reverse come to the same, depth first and by degree to
     less, and groups found by label propagation to more where there are communities, but after a
@@ -79,7 +79,8 @@ def breadth_first(graphs: Graphs) -> Tensor:
     source, target = graphs.edge_source.cpu(), graphs.edge_target.cpu()
     if nodes + 2 * len(source) >= 2**31:
         raise GraphError(
-            f"{nodes:,} nodes and {len(source):,} edges are too many to reorder; at most 2^31 - 1 with edges doubled"
+            f"{nodes:,} nodes and {len(source):,} edges are too many to reorder; at most 2^31 - 1 "
+            "with edges doubled"
         )
     neighbors = from_keys(pack(source, target, both=True), nodes, nodes, distinct=True)
     indptr, indices = neighbors.indptr.numpy(), neighbors.indices.numpy()

@@ -1,4 +1,4 @@
-"""Pairs (relation, node) in other orders: from the senders' side, in pieces of bounded size, in tiles of one relation."""
+"""Pairs (relation, node) in other orders: reversed, in pieces of bounded size, in tiles."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def owners(relations: Relations) -> Tensor:
 
 
 def averaged(relations: Relations, dtype: torch.dtype) -> Relations:
-    """Return relations by target whose pairs average states in the place of adding them up; all of a pair weigh the same."""
+    """Return relations by target whose pairs average states in the place of adding them up."""
     gather = relations.gather
     share = gather.indptr.diff().to(dtype).reciprocal()
     return replace(
@@ -36,7 +36,9 @@ def averaged(relations: Relations, dtype: torch.dtype) -> Relations:
 
 
 def turned(relations: Relations) -> Relations:
-    """Return relations by target with all edges reversed: pairs of a relation and who sends over it, listing who receives.
+    """Return relations by target with all edges reversed.
+
+    Pairs of a relation and who sends over it then list who receives.
 
     The transposed entries stand sender by sender, relation by relation already, so pairs are runs
     of them.
@@ -75,7 +77,10 @@ def turned(relations: Relations) -> Relations:
 def _places(
     relation: Tensor, member: Tensor, groups: int, blocks: int
 ) -> tuple[Tensor, tuple[int, ...]]:
-    """Return the row of each pair, member by member, relation by relation, and where relations begin within a member's rows."""
+    """Return the row of each pair, and where relations begin within a member's rows.
+
+    Rows stand member by member, relation by relation.
+    """
     group = relation * blocks + member
     arranged, order = torch.sort(group, stable=True)
     begin = torch.searchsorted(arranged, torch.arange(groups * blocks + 1, device=group.device))
@@ -87,7 +92,9 @@ def _places(
 
 
 def in_pieces(relations: Relations, pairs: int) -> tuple[tuple[int, Relations], ...]:
-    """Cut relations by target into runs of nodes with about so many pairs each; members' blocks stay in one piece.
+    """Cut relations by target into runs of nodes with about so many pairs each.
+
+    Members' blocks stay in one piece.
 
     Returns the first node of each piece and its relations, whose spread has a row for each node of
     the piece.
@@ -126,7 +133,7 @@ def in_pieces(relations: Relations, pairs: int) -> tuple[tuple[int, Relations], 
 
 
 def tiles(relations: Relations, rows: int) -> tuple[Tensor, CSR]:
-    """Cut the pairs of each relation (of each member, where rows are members' blocks) into tiles of at most so many.
+    """Cut the pairs of each relation, and of each member's block, into tiles of at most so many.
 
     Returns the group, the first and the end of the pairs of each tile; and the matrix that adds up
     the tiles of each group. A group is member · R + relation.

@@ -18,7 +18,7 @@ from edgnn.graphs._graphs import Graphs
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Relations:
-    r"""Edges grouped into pairs (relation, node): what goes over the relation into the node, or out of it, is one row.
+    r"""Edges grouped into pairs (relation, node): what goes over the relation is one row.
 
     Relation r is the r-th edge label for entering edges and, with ``direction="both"``, relation
     \|Z\| + r for leaving ones. Pairs stand relation by relation, so one relation's rows are a
@@ -86,7 +86,7 @@ class Relations:
         direction: Literal["both", "in"],
         dtype: torch.dtype = torch.float32,
     ) -> Relations:
-        """Group the edges of ``graphs`` by source; labels beyond the first ``num_labels`` are one relation."""
+        """Group the edges by source; labels beyond the first ``num_labels`` are one relation."""
         relation, node, neighbor = _sides(
             graphs.edge_label.clamp(max=num_labels),
             graphs.edge_target,
@@ -116,7 +116,7 @@ class Relations:
         )
 
     def rows(self, rows: Tensor, place: Tensor, columns: int) -> Relations:
-        """Return the pairs that some nodes receive; ``place`` gives the new number of every node that states come from."""
+        """Return the pairs that some nodes receive; ``place`` gives every sender's new number."""
         spread = csr.take(self.spread, rows)
         pairs, pair = torch.unique(spread.indices, return_inverse=True)
         pairs = pairs.long()
@@ -165,7 +165,7 @@ class Relations:
 
     @cached_property
     def turned(self) -> Relations:
-        """By target: all edges reversed. Where relations are mirrored that is the same, but for the numbers of relations."""
+        """By target: all edges reversed; if mirrored, the same but for the relations' numbers."""
         return self if self.mirrored else _pairs.turned(self)
 
     def averaged(self, dtype: torch.dtype) -> Relations:
@@ -174,14 +174,17 @@ class Relations:
         return kept
 
     def in_pieces(self, pairs: int) -> tuple[tuple[int, Relations], ...]:
-        """By target: in runs of nodes with about so many pairs each, with the first node of each run."""
+        """By target: in runs of nodes with about so many pairs, with the first node of each."""
         kept: tuple[tuple[int, Relations], ...] = self._kept(
             ("pieces", pairs), lambda: _pairs.in_pieces(self, pairs)
         )
         return kept
 
     def tiles(self, rows: int) -> tuple[Tensor, CSR]:
-        """Tiles of at most so many pairs of one relation: (group, first, end) of each, and the sum over each group's."""
+        """Tiles of at most so many pairs of one relation.
+
+        (group, first, end) of each, and the sum over each group's.
+        """
         kept: tuple[Tensor, CSR] = self._kept(("tiles", rows), lambda: _pairs.tiles(self, rows))
         return kept
 
@@ -206,7 +209,10 @@ class Relations:
     def to(
         self, device: torch.device | str | None = None, dtype: torch.dtype | None = None
     ) -> Relations:
-        """Return the relations on ``device``, their features in ``dtype``; transposes are derived there when needed."""
+        """Return the relations on ``device``, their features in ``dtype``.
+
+        Transposes are derived there when needed.
+        """
         features = None if self.features is None else self.features.to(device=device, dtype=dtype)
         return Relations(
             self.gather.to(device),
@@ -219,7 +225,7 @@ class Relations:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Cells:
-    r"""How often a node meets a neighbor with label l over relation r, for every cell (r, l) that occurs.
+    r"""How often a node meets a neighbor with label l over relation r, for every cell (r, l).
 
     A layer with weights per relation has one weight row for each cell; where nodes are known by
     their labels alone, its sum over neighbors is the product of this constant with those rows.
@@ -316,7 +322,7 @@ class Cells:
 def _sides(
     relation: Tensor, node: Tensor, neighbor: Tensor, groups: int, direction: Literal["both", "in"]
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return who receives from whom over which relation; with ``"both"``, along edges and then against them."""
+    """Return who receives from whom; with ``"both"``, along edges and then against them."""
     if direction == "in":
         return relation, node, neighbor
     return (

@@ -75,7 +75,7 @@ def ring_sizes(graphs: Graphs, limit: int = 8) -> tuple[Tensor, Tensor]:
 
 
 class _Simple:
-    """The simple undirected graph below a multigraph: edge ``e`` joins ``first[e] < second[e]``, neighbors as rows.
+    """The simple undirected graph below a multigraph: edge ``e`` joins ``first[e] < second[e]``.
 
     Shapes
     ------
@@ -113,7 +113,7 @@ class _Simple:
 
 
 def _shortest_cycles(simple: _Simple, limit: int) -> _Array:
-    """Return the length of the shortest cycle through each edge, at most ``limit``; 0 where there is none."""
+    """Return the length of the shortest cycle through each edge, 0 beyond ``limit``."""
     kept = _on_cycles(simple)
     length = np.zeros(len(kept), dtype=np.int64)
     if kept.any():
@@ -176,7 +176,7 @@ class _Search:
         self.root_of_edge = np.where(fewer, graph.second, graph.first)
 
     def run(self) -> _Array:
-        """Return the length of the shortest cycle through every edge, 0 where it is longer than the limit."""
+        """Return the length of the shortest cycle through every edge, 0 beyond the limit."""
         roots = np.unique(self.root_of_edge)
         waiting = [
             roots[start : start + _ROOTS_AT_ONCE] for start in range(0, len(roots), _ROOTS_AT_ONCE)
@@ -206,7 +206,7 @@ class _Search:
         return True
 
     def _neighbors(self, key: _Array) -> tuple[_Array, _Array]:
-        """Return the (root, neighbor) keys of (root, node) keys, and the numbers of the edges in between."""
+        """Return the (root, neighbor) keys of (root, node) keys, and the edges in between."""
         node = key % self.graph.nodes
         degree = self.graph.degree[node]
         place = np.arange(int(degree.sum())) + np.repeat(
@@ -224,7 +224,10 @@ class _Search:
     def _step(
         self, before: _Array, key: _Array, branch: _Array, distance: int
     ) -> tuple[_Array, _Array]:
-        """Go one edge further from the nodes at ``distance``, whose keys rise; settle the cycles that close on the way."""
+        """Go one edge further from the nodes at ``distance``; settle the cycles that close.
+
+        Their keys rise.
+        """
         degree = self.graph.degree[key % self.graph.nodes]
         reached, _ = self._neighbors(key)
         came = np.repeat(branch, degree)
@@ -260,7 +263,7 @@ def _place(sorted_keys: _Array, keys: _Array) -> _Array:
 
 
 def _paired(label: Tensor, vocabulary: Vocabulary, ring: Tensor) -> tuple[Tensor, Vocabulary]:
-    """Number the pairs (label, ring size) by first appearance; the reserved label of unknown values stays, and stays last."""
+    """Number the pairs (label, ring size) by first appearance; the reserved label stays last."""
     width = int(ring.max()) + 1 if len(ring) else 1
     known = known_labels(vocabulary)
     ids, pairs = factorize((label * width + ring).clamp(max=known * width))

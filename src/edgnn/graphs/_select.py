@@ -29,7 +29,7 @@ def induced(graphs: Graphs, nodes: slice | Tensor) -> Graphs:
 
 
 def taken(graphs: Graphs, nodes: Tensor, edges: Tensor, number: Tensor) -> Graphs:
-    """Return some nodes and edges, told by masks or rising numbers, all as they stand in ``graphs`` but for its offsets.
+    """Return some nodes and edges, by masks or rising numbers, as they stand in ``graphs``.
 
     ``number`` has the new number of every node that is an end of these edges.
     """
@@ -80,7 +80,7 @@ def _gathered(graphs: Graphs, chosen: Tensor) -> Graphs:
 
 
 def _ranges(offset: Tensor, chosen: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the offsets of the chosen ranges laid one after another, and the positions they cover."""
+    """Return the offsets of chosen ranges laid one after another, and what they cover."""
     sizes = offset[chosen + 1] - offset[chosen]
     new = check.offsets(sizes)
     shift = torch.repeat_interleave(offset[chosen] - new[:-1], sizes)

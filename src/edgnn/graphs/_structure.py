@@ -8,6 +8,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from edgnn._words import counted
 from edgnn.errors import GraphError
 from edgnn.graphs import _checks as check
 from edgnn.graphs import _csr as csr
@@ -107,7 +108,8 @@ class Structure:
             raise GraphError(f"relations={relations!r}: choose False, True, 'targets' or 'sources'")
         if dtype not in (torch.float32, torch.float64):
             raise GraphError(
-                f"dtype={dtype} does not count exactly: choose torch.float32 or torch.float64, then .to(dtype=…)"
+                f"dtype={dtype} does not count exactly: choose torch.float32 or torch.float64, "
+                "then .to(dtype=…)"
             )
         if graphs.num_nodes >= 2**31:
             raise GraphError(
@@ -283,9 +285,13 @@ class Structure:
     def to(
         self, device: torch.device | str | None = None, dtype: torch.dtype | None = None
     ) -> Structure:
-        """Return the structure with its arrays on ``device`` and its counts and sums in ``dtype``."""
+        """Return the structure on ``device``, its counts and sums in ``dtype``."""
         neighbors = self.neighbors.to(device)
-        symmetric = self.neighbors_t is self.neighbors
+        neighbors_t = self.neighbors_t
+        if neighbors_t is self.neighbors:  # a symmetric matrix is its own transpose
+            neighbors_t = neighbors
+        elif neighbors_t is not None:
+            neighbors_t = neighbors_t.to(device)
         changed: dict[str, Any] = {
             name: None
             if (part := getattr(self, name)) is None
@@ -295,11 +301,7 @@ class Structure:
         return replace(
             self,
             neighbors=neighbors,
-            neighbors_t=neighbors
-            if symmetric
-            else None
-            if self.neighbors_t is None
-            else self.neighbors_t.to(device),
+            neighbors_t=neighbors_t,
             graph_offset=self.graph_offset.to(device),
             relations=None if self.relations is None else self.relations.to(device),
             sources=None if self.sources is None else self.sources.to(device, dtype),
@@ -311,9 +313,11 @@ class Structure:
     def __repr__(self) -> str:
         counts = "sparse" if isinstance(self.C_in, CSR) else "dense"
         return (
-            f"Structure({self.num_graphs:,} graph{'s' * (self.num_graphs != 1)}, {self.num_nodes:,} nodes, "
-            f"{self.neighbors.nnz:,} neighbors, {self.num_edge_labels:,} edge labels ({counts} counts), "
-            f"direction={self.direction!r}, multiplicity={self.multiplicity!r}, {self.nbytes / 2**20:.1f} MiB on {self.device})"
+            f"Structure({counted(self.num_graphs, 'graph')}, {self.num_nodes:,} nodes, "
+            f"{self.neighbors.nnz:,} neighbors, {self.num_edge_labels:,} edge labels ({counts} "
+            "counts), "
+            f"direction={self.direction!r}, multiplicity={self.multiplicity!r}, "
+            f"{self.nbytes / 2**20:.1f} MiB on {self.device})"
         )
 
 
@@ -333,7 +337,8 @@ def _batch_sizes(batch: Tensor, num_nodes: int) -> Tensor:
     """Return the node count of each graph of PyG's ``batch``."""
     if batch.dim() != 1 or len(batch) != num_nodes:
         raise GraphError(
-            f"batch must give one graph number per node, {num_nodes} of them, got shape {tuple(batch.shape)}"
+            f"batch must give one graph number per node, {num_nodes} of them, got shape "
+            f"{tuple(batch.shape)}"
         )
     if len(batch) and int(batch[0]) < 0:
         raise GraphError(f"node 0 has the graph number {int(batch[0])}; graphs are numbered from 0")
@@ -364,7 +369,7 @@ def _neighbors(
     direction: Literal["both", "in"],
     multiplicity: Multiplicity,
 ) -> CSR:
-    """List, for every target, its sources (and for every source its targets, if ``direction`` is both)."""
+    """List the sources of every target and, if ``direction`` is both, the other way round."""
     keys = csr.pack(target, source, both=direction == "both")
     return csr.from_keys(keys, nodes, nodes, distinct=multiplicity == "once")
 
@@ -372,7 +377,7 @@ def _neighbors(
 def _counts(
     node: Tensor, label: Tensor, num_labels: int, nodes: int, dtype: torch.dtype
 ) -> Tensor | CSR:
-    """Count labels per node, densely while that is no larger than a few entries per edge; labels beyond the known ones are not."""
+    """Count known labels per node, densely while that is a few entries per edge at most."""
     if len(label) and int(label.max()) >= num_labels:
         node, label = node[label < num_labels], label[label < num_labels]
     if nodes * num_labels <= DENSE_ENTRIES_PER_EDGE * len(node):
@@ -390,14 +395,15 @@ def _counts(
         largest = counts.values.max() if counts.nnz else counts.values.sum()
     if dtype == torch.float32 and largest >= _EXACT_FLOAT32:
         raise GraphError(
-            f"a node has {int(largest):,} or more edges of one label, beyond what float32 counts exactly: "
+            f"a node has {int(largest):,} or more edges of one label, beyond what float32 counts "
+            "exactly: "
             "build the structure with dtype=torch.float64"
         )
     return counts
 
 
 def _sums(node: Tensor, features: Tensor, nodes: int, dtype: torch.dtype) -> Tensor:
-    """Sum feature rows per node; both ways of adding up give the same bits every time, each on its device."""
+    """Sum feature rows per node, with the same bits every time, each on its device."""
     total = torch.zeros(nodes, features.shape[1], dtype=dtype, device=features.device)
     if features.device.type == "cpu":
         return total.index_add_(0, node, features.to(dtype))

@@ -19,7 +19,7 @@ Labels = Sequence[Any] | np.ndarray[Any, Any] | Tensor
 
 
 class _Unknown:
-    """The reserved label of everything a reference vocabulary has never seen; there is one, :data:`UNKNOWN`."""
+    """The reserved label of all that a vocabulary has never seen: :data:`UNKNOWN` alone."""
 
     _only: _Unknown | None = None
 
@@ -57,7 +57,8 @@ class Vocabulary(Sequence[Hashable]):
         for position, value in enumerate(self._values):
             if isinstance(value, float) and value != value:
                 raise GraphError(
-                    f"label {position} of a vocabulary is NaN, which equals nothing; use None or a value"
+                    f"label {position} of a vocabulary is NaN, which equals nothing; use None or a "
+                    "value"
                 )
             try:
                 first = self._index.setdefault(value, position)
@@ -103,7 +104,8 @@ class Vocabulary(Sequence[Hashable]):
         position = self._index.get(value)
         if position is None or not start <= position < (len(self) if stop is None else stop):
             raise UnknownLabelError(
-                f"label {value!r} is not among the {len(self)} known ones: {preview(self._values)}{suggestion(value, self._values)}"
+                f"label {value!r} is not among the {len(self)} known ones: "
+                f"{preview(self._values)}{suggestion(value, self._values)}"
             )
         return position
 
@@ -123,7 +125,7 @@ class Vocabulary(Sequence[Hashable]):
 
 
 def known_labels(vocabulary: Vocabulary) -> int:
-    """Return how many values stand for labels: all but the reserved :data:`UNKNOWN` where it is the last."""
+    """Return how many values stand for labels: all but :data:`UNKNOWN` where it is the last."""
     return len(vocabulary) - (len(vocabulary) > 0 and vocabulary[-1] is UNKNOWN)
 
 
@@ -131,7 +133,8 @@ def factorize(labels: Labels, what: str = "node") -> tuple[Tensor, Vocabulary]:
     """Number ``labels`` in order of first appearance; ``what`` names their owner in errors."""
     if isinstance(labels, Set | Mapping):
         raise GraphError(
-            f"{what} labels are a {type(labels).__name__}, not one value per {what} in their order: pass a list"
+            f"{what} labels are a {type(labels).__name__}, not one value per {what} in their "
+            "order: pass a list"
         )
     array = labels.detach().cpu().numpy() if isinstance(labels, Tensor) else labels
     if isinstance(array, np.ndarray) and array.dtype.kind in "iufb":
@@ -183,8 +186,10 @@ def recode(
         if len(where):
             element = int(where[0])
             raise UnknownLabelError(
-                f"{what} {element} has the label {own[int(ids[element])]!r}, which is not among the {len(like)} known ones: "
-                f'{preview(like)}; pass unknown="map" to give such labels the reserved value {UNKNOWN!r}'
+                f"{what} {element} has the label {own[int(ids[element])]!r}, which is not among "
+                f"the {len(like)} known ones: "
+                f'{preview(like)}; pass unknown="map" to give such labels the reserved value '
+                f"{UNKNOWN!r}"
             )
     target = like.with_unknown() if unknown == "map" else like
     missing = target.index(UNKNOWN) if unknown == "map" else -1
@@ -197,7 +202,7 @@ def recode(
 def _factorize_numbers(
     array: np.ndarray[Any, Any],
 ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Return the integers of ``array``'s values by first appearance, and the position of each value's first appearance."""
+    """Return the integers of values by first appearance, and the position of each first."""
     size = len(array)
     if size == 0:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -243,7 +248,8 @@ def _unhashable(values: Iterable[Any], what: str) -> GraphError:
             hash(value)
         except TypeError:
             return GraphError(
-                f"the label of {what} {element} is a {type(value).__name__}, which cannot be hashed: "
+                f"the label of {what} {element} is a {type(value).__name__}, which cannot be "
+                "hashed: "
                 "use a string, a number or a tuple"
             )
     return GraphError(f"{what} labels cannot be hashed")

@@ -37,7 +37,6 @@ from edgnn.models.networks._epochs import change_epochs
 from edgnn.models.networks._errors import NotFitted
 from edgnn.models.networks._export import Exported, export
 from edgnn.models.networks._export_inputs import write_inputs
-from edgnn.models.networks._familiarity import SCHEMES
 from edgnn.models.networks._fingerprint import fingerprint
 from edgnn.models.networks._fleet import device_of, rebuilt
 from edgnn.models.networks._inputs import Items, graphs_of, in_pieces
@@ -77,7 +76,6 @@ from edgnn.models.rivals import (
 
 __all__ = [
     "RIVALS",
-    "SCHEMES",
     "Answer",
     "BlendGraphClassifier",
     "Coder",

@@ -40,6 +40,7 @@ def activation_of(name: str | Activation) -> Activation:
         return name
     if name not in ACTIVATIONS:
         raise ModelError(
-            f"activation={name!r}: choose a function or one of {', '.join(map(repr, ACTIVATIONS))}{suggestion(name, ACTIVATIONS)}"
+            f"activation={name!r}: choose a function or one of "
+            f"{', '.join(map(repr, ACTIVATIONS))}{suggestion(name, ACTIVATIONS)}"
         )
     return ACTIVATIONS[name]

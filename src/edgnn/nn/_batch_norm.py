@@ -92,7 +92,10 @@ class BatchNorm(nn.Module):
 
 
 class _Normalize(torch.autograd.Function):
-    """The formula with its derivative written out: a third of the passes over memory that the derivative by parts takes."""
+    """The formula with its derivative written out.
+
+    That takes a third of the passes over memory that torch's derivative of each operation takes.
+    """
 
     @staticmethod
     def forward(

@@ -1,8 +1,9 @@
-"""Conv: what all layers share."""
+"""Conv: what all layers share, and the facts that each states about itself."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
@@ -13,17 +14,31 @@ from edgnn.errors import GraphError, ModelError
 from edgnn.graphs import CSR, Cells, ListedBy, Multiplicity, Structure
 from edgnn.nn._activation import Activation, activation_of
 from edgnn.nn._batch_norm import BatchNorm
+from edgnn.nn._edges import Edges, OneHot
 from edgnn.nn._noise import Noise, dropout
 from edgnn.nn._parameters import Generators, parameter
 
+#: The color refinements that bound what a layer can tell apart, weakest first.
+Scheme = Literal["node", "separate", "joint"]
+
+#: Weights with the labels, per member, that their leading rows belong to.
+LabelRows = list[tuple[Tensor, Tensor]]
+
 
 @dataclass(frozen=True, eq=False)
-class Known:
-    """States that never change, with their sums over neighbors: the input of the first layer.
+class SummedStates:
+    """States with their sums over neighbors at hand, which a layer then need not compute.
 
-    ``one_hot`` says that a row has at most one entry; ``cells`` are the neighbors' entries per
-    relation, where counted. ``reach`` has the states of all columns, where a structure has more of
-    them than rows.
+    Parameters
+    ----------
+    H, AH : Tensor or CSR
+        The states, and their sums over neighbors.
+    one_hot : bool
+        Whether a row of ``H`` has at most one entry.
+    cells : Cells, optional
+        The neighbors' labels counted per relation.
+    reach : Tensor or CSR, optional
+        The states of all columns, where a structure has more of them than rows.
     """
 
     H: Tensor | CSR
@@ -38,7 +53,7 @@ class Known:
         return self.H if self.reach is None else self.reach
 
     def dense(self, dtype: torch.dtype) -> Tensor:
-        """Return the states of all columns as a tensor, with the blocks of members along a leading axis."""
+        """Return the states of all columns as a tensor, members' blocks along a leading axis."""
         H = self.all
         if isinstance(H, Tensor):
             return H
@@ -49,14 +64,37 @@ class Known:
 
 
 class Conv(nn.Module, ABC):
-    """What all layers share: sizes, bias, activation, batch norm, dropout, and the call forms.
+    """A layer: sizes, bias, activation, batch norm, dropout, and the facts that others ask for.
 
-    ``relations`` says how the structures that a layer takes list edges by label and direction,
-    ``reads_labels`` whether the layer looks at edge labels.
+    A subclass implements :meth:`_sum`, and :meth:`plain_sum` to be exported. Its facts are class
+    attributes; no other code knows layers by name.
+
+    Attributes
+    ----------
+    scheme : {"node", "separate", "joint"}
+        The color refinement that bounds what the layer can tell apart.
+    reads_labels : bool
+        Whether it looks at edge labels.
+    relations : {False, "targets", "sources"}
+        How the structures that it takes list edges by label and direction.
+    reads_sums : bool
+        Whether all that it reads of other nodes are the sums of their states and of edge labels:
+        then states may come as :class:`SummedStates`, and constants need no sparse product.
+    averages : bool
+        Whether it averages over the neighbors of a relation.
+    embeds_nodes : bool
+        Whether a model embeds node labels before it, also where that is not asked for.
+    own_options : tuple of str
+        The options of a model (``edge_embedding``, ``bases``, ``cells``) that it takes.
     """
 
-    relations: ClassVar[ListedBy] = False
+    scheme: ClassVar[Scheme] = "joint"
     reads_labels: ClassVar[bool] = True
+    relations: ClassVar[ListedBy] = False
+    reads_sums: ClassVar[bool] = False
+    averages: bool = False
+    embeds_nodes: ClassVar[bool] = False
+    own_options: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
         self,
@@ -78,26 +116,58 @@ class Conv(nn.Module, ABC):
         for name, rate in (("dropout", dropout), ("input_dropout", input_dropout)):
             if rate is not None and not 0 <= rate < 1:
                 raise ModelError(f"{name}={rate}: a rate is at least 0 and below 1")
-        self.in_dim, self.out_dim, self.num_edge_labels, self.edge_features = (
-            in_dim,
-            out_dim,
-            num_edge_labels,
-            edge_features,
-        )
+        self.in_dim, self.out_dim = in_dim, out_dim
+        self.num_edge_labels, self.edge_features = num_edge_labels, edge_features
         self.activation = activation_of(activation)
         self.dropout, self.input_dropout = dropout, input_dropout
         self.direction, self.multiplicity, self.members = direction, multiplicity, members
         self.bias = parameter(out_dim, members=members) if bias else None
         self.norm = BatchNorm(out_dim, members=members) if batch_norm else None
 
+    @classmethod
+    def options_of(cls, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return which of a model's options are the layer's own."""
+        return {name: options[name] for name in cls.own_options if name in options}
+
+    @property
+    def num_sides(self) -> int:
+        """Number of directions in which edges count."""
+        return 2 if self.direction == "both" else 1
+
     def reset_parameters(self, generators: Generators = None) -> None:
         """Draw new weights."""
         if self.norm is not None:
             self.norm.reset_parameters()
 
+    def takes_constants(self, cells: Cells | None) -> bool:
+        """Return whether the layer, applied to constant states, is a product of constants.
+
+        Parameters
+        ----------
+        cells : Cells, optional
+            The neighbors' labels per relation, where they are counted.
+        """
+        return self.reads_sums
+
+    def label_rows(self, node: Tensor | None, edge: Tensor) -> LabelRows:
+        r"""Return weights that belong to labels, with a choice of labels for their leading rows.
+
+        Parameters
+        ----------
+        node : Tensor, optional
+            Chosen node labels, where the states that enter start with one-hot node labels.
+        edge : Tensor
+            Chosen edge labels.
+
+        Shapes
+        ------
+        node (M, L), edge (M, \|Z\|)
+        """
+        return []
+
     def forward(
         self,
-        x: Tensor | Known,
+        x: Tensor | SummedStates,
         structure: Structure | Tensor | None = None,
         edge_type: Tensor | None = None,
         *,
@@ -124,33 +194,46 @@ class Conv(nn.Module, ABC):
         mask : Tensor, optional
             Zero for rows that batch norm must leave out.
         """
-        if (structure is None) == (edge_index is None):
-            raise ModelError(
-                "a layer takes a structure or an edge_index, one of them: conv(x, structure), conv(x, edge_index, edge_type)"
-            )
-        structure = edge_index if structure is None else structure
-        if isinstance(x, Tensor) and (
-            x.dim() < 2 or x.shape[-1] != self.in_dim or not x.is_floating_point()
-        ):
-            raise ModelError(
-                f"the layer takes states of {self.in_dim} real numbers per node, x is {tuple(x.shape)} of {str(x.dtype)[6:]}"
-            )
-        if isinstance(structure, Tensor):
-            assert isinstance(x, Tensor)
-            structure = self._structure(x, structure, edge_type)
-        assert structure is not None
-        self._check(structure)
+        structure = self._checked_structure(x, structure, edge_type, edge_index)
         state = self.activation(self._biased(x, structure, noise, mask))
         if self.norm is not None:
             state = self.norm(state, mask)
-        return (
-            state
-            if self.dropout is None
-            else dropout(state, self.dropout, self.training, noise, structure.nodes)
+        if self.dropout is None:
+            return state
+        return dropout(state, self.dropout, self.training, noise, structure.nodes)
+
+    def plain_forward(self, x: Tensor | OneHot, edges: Edges) -> Tensor:
+        """Return the next states without dropout, in torch's own operations alone.
+
+        This is the layer as exported programs compute it, and the reference for :meth:`forward`.
+        All weights have a leading axis for members.
+
+        Shapes
+        ------
+        x : (M, N, in_dim) → (M, N, out_dim)
+        """
+        total = self.plain_sum(x, edges)
+        if self.bias is not None:
+            total = total + self.bias.unsqueeze(-2)
+        state = self.activation(total)
+        return state if self.norm is None else self.norm(state)
+
+    def plain_sum(self, x: Tensor | OneHot, edges: Edges) -> Tensor:
+        """Return the sum inside the activation, without the bias, in torch's own operations."""
+        raise ModelError(
+            f"a layer of the type {type(self).__name__} has no exported form: it has to implement "
+            "plain_sum(x, edges)"
         )
 
+    def prepare_export(self) -> None:
+        """Make this layer, a copy, ready for ``torch.export``, which wants constants as buffers."""
+
     def _biased(
-        self, x: Tensor | Known, structure: Structure, noise: Noise | None, mask: Tensor | None
+        self,
+        x: Tensor | SummedStates,
+        structure: Structure,
+        noise: Noise | None,
+        mask: Tensor | None,
     ) -> Tensor:
         """Return the sum inside the activation."""
         total = self._sum(x, structure, noise, mask)
@@ -158,50 +241,116 @@ class Conv(nn.Module, ABC):
 
     @abstractmethod
     def _sum(
-        self, x: Tensor | Known, structure: Structure, noise: Noise | None, mask: Tensor | None
+        self,
+        x: Tensor | SummedStates,
+        structure: Structure,
+        noise: Noise | None,
+        mask: Tensor | None,
     ) -> Tensor:
-        """Return the sum inside the activation, but for the bias."""
+        """Return the sum inside the activation, without the bias."""
+
+    def _entering(
+        self,
+        x: Tensor | SummedStates,
+        structure: Structure,
+        noise: Noise | None,
+        dtype: torch.dtype,
+    ) -> Tensor:
+        """Return the states that enter as a tensor, after input dropout."""
+        if isinstance(x, SummedStates):
+            x = x.dense(dtype)
+        if not (self.training and self.input_dropout > 0):
+            return x
+        return dropout(x, self.input_dropout, True, noise, structure.nodes, own_rate=False)
+
+    def _checked_structure(
+        self,
+        x: Tensor | SummedStates,
+        structure: Structure | Tensor | None,
+        edge_type: Tensor | None,
+        edge_index: Tensor | None,
+    ) -> Structure:
+        """Return the structure to sum over; arguments that do not fit are an error."""
+        if (structure is None) == (edge_index is None):
+            raise ModelError(
+                "a layer takes a structure or an edge_index, one of them: conv(x, structure), "
+                "conv(x, edge_index, edge_type)"
+            )
+        is_wrong = isinstance(x, Tensor) and (
+            x.dim() < 2 or x.shape[-1] != self.in_dim or not x.is_floating_point()
+        )
+        if isinstance(x, Tensor) and is_wrong:
+            raise ModelError(
+                f"the layer takes states of {self.in_dim} real numbers per node, "
+                f"x is {tuple(x.shape)} of {str(x.dtype)[6:]}"
+            )
+        listed = edge_index if structure is None else structure
+        if isinstance(listed, Tensor):
+            assert isinstance(x, Tensor)
+            listed = self._structure(x, listed, edge_type)
+        assert listed is not None
+        self._check(listed)
+        return listed
 
     def _structure(self, x: Tensor, edge_index: Tensor, edge_type: Tensor | None) -> Structure:
         if edge_type is None and self.reads_labels and self.num_edge_labels > 1:
             raise ModelError(
-                f"edge_type is missing: the layer has {self.num_edge_labels} edge labels; call conv(x, edge_index, edge_type)"
+                f"edge_type is missing: the layer has {self.num_edge_labels} edge labels; "
+                "call conv(x, edge_index, edge_type)"
             )
-        options: dict[str, Any] = {
-            "direction": self.direction,
-            "multiplicity": self.multiplicity,
-            "relations": self.relations,
-        }
-        dtype = torch.float64 if x.dtype == torch.float64 else torch.float32
         return Structure.from_edge_index(
             edge_index,
             edge_type,
             num_nodes=x.shape[-2],
             num_edge_labels=self.num_edge_labels,
-            dtype=dtype,
-            **options,
+            dtype=torch.float64 if x.dtype == torch.float64 else torch.float32,
+            direction=self.direction,
+            multiplicity=self.multiplicity,
+            relations=self.relations,
         )
 
     def _check(self, structure: Structure) -> None:
+        """Raise where a structure does not fit the layer."""
         if self.direction != structure.direction:
             raise GraphError(
-                f"the layer has direction={self.direction!r}, the structure {structure.direction!r}: "
-                "build one of them with the other's direction"
+                f"the layer has direction={self.direction!r}, the structure "
+                f"{structure.direction!r}: build one of them with the other's direction"
+            )
+        if self.relations == "sources" and structure.sources is None:
+            raise GraphError(
+                "the structure does not list edges by source: build it with "
+                'Structure.of(graphs, relations="sources")'
+            )
+        if self.relations == "targets" and structure.relations is None:
+            raise GraphError(
+                "the structure does not list neighbors per relation: build it with "
+                "Structure.of(graphs, relations=True)"
+            )
+
+    def _check_labels(self, structure: Structure) -> None:
+        if structure.num_edge_labels != self.num_edge_labels:
+            raise GraphError(
+                f"the layer was made for {self.num_edge_labels} edge labels, the structure has "
+                f"{structure.num_edge_labels}: read the graphs with like=, or make the layer anew"
             )
 
     def _check_features(self, structure: Structure) -> None:
         features = 0 if structure.F_in is None else structure.F_in.shape[-1]
         if features != self.edge_features:
             raise GraphError(
-                f"the layer was made for {self.edge_features} edge features, the structure has {features}"
+                f"the layer was made for {self.edge_features} edge features, "
+                f"the structure has {features}"
             )
 
     def extra_repr(self) -> str:
-        """Say the sizes."""
-        return f"{self.in_dim}, {self.out_dim}, num_edge_labels={self.num_edge_labels}, direction={self.direction!r}"
+        """Return the sizes."""
+        return (
+            f"{self.in_dim}, {self.out_dim}, num_edge_labels={self.num_edge_labels}, "
+            f"direction={self.direction!r}"
+        )
 
 
 def own_rows(x: Tensor, structure: Structure) -> Tensor:
-    """Return the states of the nodes that a structure has rows for; they come first among those of its columns."""
+    """Return the states of a structure's rows, which come first among those of its columns."""
     rows = structure.neighbors.shape[0] // structure.neighbors.blocks
     return x if x.shape[-2] == rows else x[..., :rows, :]

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from edgnn.errors import GraphError
 from edgnn.graphs import ListedBy, Relations, Structure
 from edgnn.nn._batch_norm import BatchNorm
-from edgnn.nn._conv import Conv, Known, own_rows
-from edgnn.nn._noise import Noise, dropout
+from edgnn.nn._conv import Conv, LabelRows, SummedStates, own_rows
+from edgnn.nn._edges import Edges, OneHot, add_rows, times, with_zero_row
+from edgnn.nn._noise import Noise
 from edgnn.nn._parameters import Generators, Linear, glorot_, parameter
 from edgnn.nn.ops import sparse_product, with_halo
 
@@ -20,7 +21,9 @@ from edgnn.nn.ops import sparse_product, with_halo
 class GINEConv(Conv):
     r"""The GINE layer (Hu et al. 2020).
 
-    .. math:: f'(v) = \sigma\Big(\mathrm{MLP}\Big((1 + \epsilon) f(v) + \sum_{(u,v) \in E} \mathrm{ReLU}(f(u) + e_{uv})\Big)\Big)
+    .. math::
+        f'(v) = \sigma\Big(\mathrm{MLP}\Big((1 + \epsilon) f(v)
+        + \sum_{(u,v) \in E} \mathrm{ReLU}(f(u) + e_{uv})\Big)\Big)
 
     :math:`e_{uv}` is a learned embedding of the edge label, plus a linear map of the continuous
     edge features; with ``direction="both"``, edges are also run against, with embeddings of their
@@ -49,6 +52,7 @@ class GINEConv(Conv):
     """
 
     relations: ClassVar[ListedBy] = "sources"
+    embeds_nodes = True
 
     def __init__(
         self,
@@ -61,7 +65,7 @@ class GINEConv(Conv):
         **options: Any,
     ) -> None:
         super().__init__(in_dim, out_dim, num_edge_labels, batch_norm=batch_norm, **options)
-        members, sides = self.members, 2 if self.direction == "both" else 1
+        members, sides = self.members, self.num_sides
         self.eps = parameter(1, members=members)
         self.E = parameter(sides * num_edge_labels, in_dim, members=members)
         self.W_features = (
@@ -85,30 +89,40 @@ class GINEConv(Conv):
             if part is not None:
                 part.reset_parameters(generators)
 
+    def label_rows(self, node: Tensor | None, edge: Tensor) -> LabelRows:
+        """Return the embeddings of edge labels; node labels are embedded by the model."""
+        return [(self.E, edge if self.direction == "in" else torch.cat([edge, edge], dim=-1))]
+
+    def plain_sum(self, x: Tensor | OneHot, edges: Edges) -> Tensor:
+        """Return the sum inside the activation: a message per edge, a small network behind it."""
+        x = x.dense(self.E.dtype) if isinstance(x, OneHot) else x
+        embedding = with_zero_row(self.E)  # the last for edges whose label is not known
+        sent = x.index_select(1, edges.source) + embedding.index_select(1, edges.relation)
+        if self.W_features is not None and edges.features is not None:
+            sent = sent + times(edges.features, self.W_features)
+        received = add_rows(torch.relu(sent), edges.target, edges.nodes)
+        state = self.first.plain_forward(x * (1 + self.eps.unsqueeze(-1)) + received)
+        if self.inner_norm is not None:
+            state = self.inner_norm(state)
+        return self.second.plain_forward(torch.relu(state))
+
     def _check(self, structure: Structure) -> None:
         super()._check(structure)
-        if structure.sources is None:
-            raise GraphError(
-                'the structure does not list edges by source: build it with Structure.of(graphs, relations="sources")'
-            )
-        if structure.num_edge_labels != self.num_edge_labels:
-            raise GraphError(
-                f"the layer was made for {self.num_edge_labels} edge labels, the structure has {structure.num_edge_labels}: "
-                "read the graphs with like=, or make the layer anew"
-            )
+        self._check_labels(structure)
         self._check_features(structure)
 
     def _sum(
-        self, x: Tensor | Known, structure: Structure, noise: Noise | None, mask: Tensor | None
+        self,
+        x: Tensor | SummedStates,
+        structure: Structure,
+        noise: Noise | None,
+        mask: Tensor | None,
     ) -> Tensor:
-        x = x.dense(self.E.dtype) if isinstance(x, Known) else x
-        if self.training and self.input_dropout:
-            x = dropout(x, self.input_dropout, True, noise, structure.nodes, own_rate=False)
-        x, sources = with_halo(x, structure.halo), structure.sources
+        x = with_halo(self._entering(x, structure, noise, self.E.dtype), structure.halo)
+        sources = structure.sources
         assert sources is not None
-        sent = torch.relu(
-            self._before_relu(sparse_product(sources.gather, x, sources.gather_t), sources)
-        )
+        states = sparse_product(sources.gather, x, sources.gather_t)
+        sent = torch.relu(self._messages(states, sources))
         own = own_rows(x, structure) * (1 + self.eps.unsqueeze(-1))
         state = self.first(own + sparse_product(sources.spread, sent, sources.spread_t))
         if self.inner_norm is not None:
@@ -116,18 +130,18 @@ class GINEConv(Conv):
         mapped: Tensor = self.second(torch.relu(state))
         return mapped
 
-    def _before_relu(self, states: Tensor, sources: Relations) -> Tensor:
-        """Add the embeddings of edges to the states of their sources, one relation at a time; the reserved label has none."""
+    def _messages(self, states: Tensor, sources: Relations) -> Tensor:
+        """Add the embeddings of edges to the states of their sources, before the ReLU.
+
+        One relation at a time, because its pairs are a slice; the reserved label has no embedding.
+        """
         labels, width, parts = self.num_edge_labels, self.edge_features, []
         sizes = [stop - start for start, stop in pairwise(sources.offset)]
-        features = (
-            [None] * len(sizes)
-            if sources.features is None
-            else torch.split(sources.features, sizes, dim=-2)
-        )
-        for relation, (part, of_edges) in enumerate(
-            zip(torch.split(states, sizes, dim=-2), features, strict=True)
-        ):
+        features: Sequence[Tensor | None] = [None] * len(sizes)
+        if sources.features is not None:
+            features = torch.split(sources.features, sizes, dim=-2)
+        slices = zip(torch.split(states, sizes, dim=-2), features, strict=True)
+        for relation, (part, of_edges) in enumerate(slices):
             side, label = divmod(relation, labels + 1)
             if not sizes[relation]:
                 continue

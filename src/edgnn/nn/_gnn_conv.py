@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
-from edgnn.errors import GraphError
 from edgnn.graphs import CSR, Structure
-from edgnn.nn._conv import Conv, Known, own_rows
+from edgnn.nn._conv import Conv, LabelRows, Scheme, SummedStates, own_rows
+from edgnn.nn._edges import Edges, OneHot, either_times, times
 from edgnn.nn._noise import Noise, dropout
 from edgnn.nn._parameters import (
     Generators,
@@ -52,7 +52,9 @@ class GNNConv(Conv):
     x : (N, in_dim) → (N, out_dim);  with members, (M, N, in_dim) → (M, N, out_dim)
     """
 
+    scheme: ClassVar[Scheme] = "node"
     reads_labels = False
+    reads_sums = True
 
     def __init__(self, in_dim: int, out_dim: int, num_edge_labels: int = 1, **options: Any) -> None:
         super().__init__(in_dim, out_dim, num_edge_labels, **options)
@@ -70,13 +72,34 @@ class GNNConv(Conv):
         """Return the matrices that the inputs are multiplied with."""
         return [self.W1, self.W2]
 
+    def label_rows(self, node: Tensor | None, edge: Tensor) -> LabelRows:
+        """Return the weights of node labels, where the states that enter start with these."""
+        if node is None:
+            return []
+        labels = node.shape[-1]
+        return [(self.W1[..., :labels, :], node), (self.W2[..., :labels, :], node)]
+
+    def plain_sum(self, x: Tensor | OneHot, edges: Edges) -> Tensor:
+        """Return the sum inside the activation: the formula as it stands."""
+        own = either_times(x, self.W1)
+        if isinstance(x, OneHot):
+            return own + edges.neighbor_sum(x.times(self.W2))
+        return own + times(edges.neighbor_sum(x), self.W2)
+
     def _biased(
-        self, x: Tensor | Known, structure: Structure, noise: Noise | None, mask: Tensor | None
+        self,
+        x: Tensor | SummedStates,
+        structure: Structure,
+        noise: Noise | None,
+        mask: Tensor | None,
     ) -> Tensor:
-        dropping = self.training and self.input_dropout > 0
-        if isinstance(x, Known) or dropping or x.dim() != self.W1.dim():
-            return super()._biased(x, structure, noise, mask)
-        if not fits_layer(x, structure, (self.in_dim, self.out_dim)):
+        in_one_pass = (
+            isinstance(x, Tensor)
+            and not self._drops_inputs
+            and x.dim() == self.W1.dim()
+            and fits_layer(x, structure, (self.in_dim, self.out_dim))
+        )
+        if not in_one_pass or not isinstance(x, Tensor):
             return super()._biased(x, structure, noise, mask)
         edges = self._edge_products(structure)
         sparse = [(counts, weight) for counts, weight in edges if isinstance(counts, CSR)]
@@ -86,31 +109,18 @@ class GNNConv(Conv):
         return layer_sum(x, structure, self.W1, self.W2, constants, weights, addend, self.bias)
 
     def _sum(
-        self, x: Tensor | Known, structure: Structure, noise: Noise | None, mask: Tensor | None
+        self,
+        x: Tensor | SummedStates,
+        structure: Structure,
+        noise: Noise | None,
+        mask: Tensor | None,
     ) -> Tensor:
-        dropping = self.training and self.input_dropout > 0
         edges = self._edge_products(structure)
-        if isinstance(x, Known) and not dropping:
+        if isinstance(x, SummedStates) and not self._drops_inputs:
             return plus_products(None, [(x.H, self.W1), (x.AH, self.W2), *edges])
-        if isinstance(x, Known) and not x.one_hot:
-            x = x.dense(self.W1.dtype)
-        if isinstance(x, Known):
-            # a one-hot row has a single entry, so dropping entries is dropping rows
-            own = constant_product(x.all, self.W1)
-            keep = dropout(
-                torch.ones_like(own[..., :1]),
-                self.input_dropout,
-                True,
-                noise,
-                structure.nodes,
-                own_rate=False,
-            )
-            total = own_rows(own * keep, structure) + neighbor_sum(
-                constant_product(x.all, self.W2) * keep, structure
-            )
-            return plus_products(total, edges)
-        if dropping:
-            x = dropout(x, self.input_dropout, True, noise, structure.nodes, own_rate=False)
+        if isinstance(x, SummedStates) and x.one_hot:
+            return plus_products(self._sum_of_dropped(x, structure, noise), edges)
+        x = self._entering(x, structure, noise, self.W1.dtype)
         own = own_rows(x, structure)
         # the sum over neighbors runs over the narrower states, unless more of them would have to be
         # multiplied first
@@ -119,6 +129,22 @@ class GNNConv(Conv):
         else:
             total = plus_product(own @ self.W1, neighbor_sum(x, structure), self.W2)
         return plus_products(total, edges)
+
+    def _sum_of_dropped(self, x: SummedStates, structure: Structure, noise: Noise | None) -> Tensor:
+        """Return what nodes add after input dropout.
+
+        A one-hot row has a single entry, so to drop entries is to drop rows, and one random number
+        per row does for any number of labels.
+        """
+        own = constant_product(x.all, self.W1)
+        ones = torch.ones_like(own[..., :1])
+        keep = dropout(ones, self.input_dropout, True, noise, structure.nodes, own_rate=False)
+        sent = constant_product(x.all, self.W2) * keep
+        return own_rows(own * keep, structure) + neighbor_sum(sent, structure)
+
+    @property
+    def _drops_inputs(self) -> bool:
+        return self.training and self.input_dropout > 0
 
     def _edge_products(self, structure: Structure) -> list[tuple[Tensor | CSR, Tensor]]:
         """Return what is added for edges: constants with their weights."""
@@ -156,7 +182,9 @@ class EdGNNConv(GNNConv):
     x : (N, in_dim) → (N, out_dim);  with members, (M, N, in_dim) → (M, N, out_dim)
     """
 
+    scheme: ClassVar[Scheme] = "separate"
     reads_labels = True
+    own_options = ("edge_embedding",)
 
     def __init__(
         self,
@@ -168,16 +196,14 @@ class EdGNNConv(GNNConv):
         **options: Any,
     ) -> None:
         super().__init__(in_dim, out_dim, num_edge_labels, **options)
-        self.edge_embedding = (
-            None
-            if edge_embedding is None
-            else parameter(num_edge_labels, edge_embedding, members=self.members)
-        )
-        rows = (num_edge_labels if edge_embedding is None else edge_embedding) + self.edge_features
-        self.W3 = parameter(rows, out_dim, members=self.members)
-        self.W4 = (
-            parameter(rows, out_dim, members=self.members) if self.direction == "both" else None
-        )
+        members, width = self.members, num_edge_labels
+        self.edge_embedding = None
+        if edge_embedding is not None:
+            self.edge_embedding = parameter(num_edge_labels, edge_embedding, members=members)
+            width = edge_embedding
+        rows = width + self.edge_features
+        self.W3 = parameter(rows, out_dim, members=members)
+        self.W4 = parameter(rows, out_dim, members=members) if self.direction == "both" else None
         self.reset_parameters()
 
     def reset_parameters(self, generators: Generators = None) -> None:
@@ -189,32 +215,50 @@ class EdGNNConv(GNNConv):
     def _weights(self) -> list[Tensor]:
         return [*super()._weights(), self.W3, *([] if self.W4 is None else [self.W4])]
 
+    def label_rows(self, node: Tensor | None, edge: Tensor) -> LabelRows:
+        """Return the weights of labels."""
+        rows = super().label_rows(node, edge)
+        if self.edge_embedding is not None:
+            return [*rows, (self.edge_embedding, edge)]
+        sides = [weight for weight in (self.W3, self.W4) if weight is not None]
+        return rows + [(weight[..., : edge.shape[-1], :], edge) for weight in sides]
+
+    def plain_sum(self, x: Tensor | OneHot, edges: Edges) -> Tensor:
+        """Return the sum inside the activation: the formula as it stands."""
+        total = super().plain_sum(x, edges)
+        for side, (of_labels, of_features) in enumerate(self._sides()):
+            total = total + edges.label_product(side, of_labels)
+            if self.edge_features:
+                total = total + times(edges.feature_sums[side], of_features)
+        return total
+
     def _check(self, structure: Structure) -> None:
         super()._check(structure)
-        if structure.num_edge_labels != self.num_edge_labels:
-            raise GraphError(
-                f"the layer was made for {self.num_edge_labels} edge labels, the structure has {structure.num_edge_labels}: "
-                "read the graphs with like=, or make the layer anew"
-            )
+        self._check_labels(structure)
         self._check_features(structure)
 
-    def _edge_products(self, structure: Structure) -> list[tuple[Tensor | CSR, Tensor]]:
-        products: list[tuple[Tensor | CSR, Tensor]] = []
-        sides = (
-            (self.W3, structure.C_in, structure.F_in),
-            (self.W4, structure.C_out, structure.F_out),
-        )
-        for weight, counts, features in sides:
-            if weight is None or counts is None:
+    def _sides(self) -> list[tuple[Tensor, Tensor]]:
+        """Return the weights of labels and those of features, of entering and of leaving edges."""
+        sides = []
+        for weight in (self.W3, self.W4):
+            if weight is None:
                 continue
             split = weight.shape[-2] - self.edge_features
             of_labels = weight[..., :split, :]
-            products.append(
-                (
-                    counts,
-                    of_labels if self.edge_embedding is None else self.edge_embedding @ of_labels,
-                )
-            )
+            if self.edge_embedding is not None:
+                of_labels = self.edge_embedding @ of_labels
+            sides.append((of_labels, weight[..., split:, :]))
+        return sides
+
+    def _edge_products(self, structure: Structure) -> list[tuple[Tensor | CSR, Tensor]]:
+        products: list[tuple[Tensor | CSR, Tensor]] = []
+        constants = ((structure.C_in, structure.F_in), (structure.C_out, structure.F_out))
+        for (of_labels, of_features), (counts, features) in zip(
+            self._sides(), constants, strict=False
+        ):
+            if counts is None:
+                continue
+            products.append((counts, of_labels))
             if features is not None:
-                products.append((features, weight[..., split:, :]))
+                products.append((features, of_features))
         return products

@@ -22,8 +22,7 @@ from edgnn.graphs import (
     select_rows,
 )
 from edgnn.graphs import _csr as csr
-from edgnn.nn.ops import neighbor_sum, row_sum
-from edgnn.nn.ops._sampling import check_nodes
+from edgnn.nn.ops import check_nodes, neighbor_sum, row_sum
 
 #: Up to so many labels, one-hot rows are dense: no wider than a hidden layer.
 DENSE_LABELS = 64
@@ -127,7 +126,9 @@ class Inputs:
         return cls(structure, H0s, AH0s, sums, pool, pool_t, graphs.sizes, cells=met)
 
     def around(self, nodes: Tensor, layers: int, *, constant_first: bool = True) -> Inputs:
-        """Return what so many layers need for the states of some nodes: the same numbers, without the rest of the graphs.
+        """Return what so many layers need for the states of some nodes, without all other nodes.
+
+        The numbers are the same.
 
         Parameters
         ----------
@@ -140,7 +141,8 @@ class Inputs:
         """
         if self.hops is not None:
             raise ModelError(
-                "these are the inputs of some nodes already: call around on those of the whole graphs"
+                "these are the inputs of some nodes already: call around on those of the whole "
+                "graphs"
             )
         if layers < 1:
             raise ModelError(f"layers={layers}: at least 1 is needed")

@@ -1,4 +1,4 @@
-"""LargeInputs: what a model reads of graphs that are too large to count everything first, made for some nodes at a time."""
+"""LargeInputs: what a model reads of very large graphs, made for some nodes at a time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ _HUB = 4096
 
 @dataclass(frozen=True, eq=False)
 class LargeInputs:
-    r"""The constants of a model without any matrix over all nodes: rows of :math:`H^0` and :math:`A H^0` are made when asked for.
+    r"""The constants of a model without any matrix over all nodes.
+
+    Rows of :math:`H^0` and :math:`A H^0` are made when asked for.
 
     What :class:`Inputs` is to graphs that fit into memory many times over, this is to those that
     fit once, or are mapped from files: node labels and neighbor lists are read where they are, and
@@ -70,7 +72,10 @@ class LargeInputs:
         relations: ListedBy | None = None,
         device: torch.device | str = "cpu",
     ) -> LargeInputs:
-        """Take graphs as they are; options as of :meth:`edgnn.Structure.of`, unless a structure is given (one from a file, say)."""
+        """Take graphs as they are; options as of :meth:`edgnn.Structure.of`.
+
+        A structure that is given, from a file for example, decides about the options itself.
+        """
         graphs = graphs.to("cpu")
         options: dict[str, Any] = {
             "direction": direction,
@@ -82,11 +87,13 @@ class LargeInputs:
             structure = Structure.of(graphs, dtype=dtype, **options)
         elif options:
             raise ModelError(
-                f"the structure that is given decides about {' and '.join(options)}: leave that out, or the structure"
+                f"the structure that is given decides about {' and '.join(options)}: leave that "
+                "out, or the structure"
             )
         if structure.neighbors.shape != (graphs.num_nodes, graphs.num_nodes):
             raise ModelError(
-                f"the structure has {structure.num_nodes:,} nodes, the graphs have {graphs.num_nodes:,}: give one of these graphs"
+                f"the structure has {structure.num_nodes:,} nodes, the graphs have "
+                f"{graphs.num_nodes:,}: give one of these graphs"
             )
         labels = known_labels(graphs.node_vocabulary)
         return cls(
@@ -95,7 +102,7 @@ class LargeInputs:
 
     @property
     def cells(self) -> None:
-        """Neighbors' labels per relation are not counted here: a first layer that would need them reads its neighbors."""
+        """Neighbors' labels per relation are not counted: a first layer reads its neighbors."""
 
     @property
     def num_nodes(self) -> int:
@@ -128,7 +135,7 @@ class LargeInputs:
         return self._sums(CSR(numbers, nodes, None, (len(nodes), self.num_nodes)))
 
     def neighbor_inputs(self, nodes: Tensor) -> Matrix:
-        r"""Return :math:`A H^0` of some nodes: sums over all their neighbors; those of hubs are kept."""
+        r"""Return :math:`A H^0` of some nodes: sums over all neighbors; those of hubs are kept."""
         neighbors = self.structure.neighbors
         is_hub = neighbors.indptr[nodes + 1] - neighbors.indptr[nodes] > _HUB
         others = self._sums(csr.take(neighbors, nodes[~is_hub]))
@@ -145,7 +152,7 @@ class LargeInputs:
         return self._hubs[number]
 
     def of_hops(self, hops: tuple[Structure, ...], rows: Tensor) -> Inputs:
-        """Return the inputs of these hops, the first of which has ``rows``; as :meth:`Inputs.of_hops` does."""
+        """Return the inputs of hops, the first of which has ``rows``; as :meth:`Inputs.of_hops`."""
         first = hops[0]
         lists = (
             first.neighbors,
@@ -174,7 +181,7 @@ class LargeInputs:
         )
 
     def seen(self, nodes: list[Any], node_labels: int) -> tuple[Tensor, Tensor]:
-        """Return which node and edge labels occur in the graphs that some nodes of each member belong to."""
+        """Return which labels occur in the graphs that some nodes of each member belong to."""
         offset = self.structure.graph_offset.numpy()
         owners = [np.unique(np.searchsorted(offset, chosen, side="right") - 1) for chosen in nodes]
         found: dict[bytes, tuple[Tensor, Tensor]] = {}

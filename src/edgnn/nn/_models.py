@@ -9,7 +9,7 @@ from torch import Tensor
 
 from edgnn.errors import ModelError
 from edgnn.graphs import CSR, Graphs
-from edgnn.nn._conv import Known
+from edgnn.nn._conv import LabelRows, SummedStates
 from edgnn.nn._inputs import Inputs, Matrix
 from edgnn.nn._model import Model, full_config
 from edgnn.nn._noise import Noise
@@ -34,9 +34,11 @@ class GraphModel(Model):
         Number of continuous features.
     layers, hidden : int
         How many layers, and how wide.
-    conv : {"edgnn", "gnn", "joint", "rgcn", "gine"}
+    conv : {"edgnn", "gnn", "joint", "rgcn", "gine"}, or type
         Eq. 4; Eq. 3, which ignores edge labels; weights per label and direction with sums (as
-        strong as the ``joint`` refinement) or means (R-GCN); GINE.
+        strong as the ``joint`` refinement) or means (R-GCN); GINE; another name of
+        :data:`edgnn.registry.LAYERS`. Or a class: a :class:`Conv`, or any torch module with the
+        call of :class:`ModuleConv`.
     activation : str
         Name of :math:`\sigma`.
     dropout, input_dropout : float
@@ -90,7 +92,6 @@ class GraphModel(Model):
         width = sum(conv.out_dim for conv in self.convs) + of_input * include_input
         self.head = Linear(width, outputs, members=members)
         self.config = full_config(
-            self,
             options,
             node_labels=node_labels,
             edge_labels=edge_labels,
@@ -103,7 +104,7 @@ class GraphModel(Model):
     def forward(self, inputs: Inputs | Graphs, noise: Noise | None = None) -> Tensor:
         """Return the outputs of every graph."""
         outputs: Tensor = self.head(*self._readouts(self._inputs(inputs), noise))
-        return self._in_units(outputs)
+        return self.in_units(outputs)
 
     def embed(self, inputs: Inputs | Graphs) -> Tensor:
         """Return the representation :math:`f_G` of every graph."""
@@ -115,12 +116,12 @@ class GraphModel(Model):
         return torch.cat([part.expand(*parts[-1].shape[:-1], -1) for part in parts], dim=-1)
 
     def _readouts(self, inputs: Inputs, noise: Noise | None) -> list[Matrix]:
-        x = self._input(inputs)
+        x = self.entering(inputs)
         parts: list[Matrix] = []
         if self.include_input:
             parts.append(
                 input_readout(inputs, self.readout)
-                if isinstance(x, Known)
+                if isinstance(x, SummedStates)
                 else readout(x, inputs, self.readout)
             )
         for conv in self.convs:
@@ -128,7 +129,7 @@ class GraphModel(Model):
             parts.append(readout(x, inputs, self.readout))
         return parts
 
-    def _label_rows(self, node: Tensor, edge: Tensor) -> list[tuple[Tensor, Tensor]]:
+    def _label_rows(self, node: Tensor, edge: Tensor) -> LabelRows:
         rows = super()._label_rows(node, edge)
         if self.include_input and self.embedding is None:
             rows.append((self.head.weight[..., : self.node_labels, :], node))
@@ -168,7 +169,6 @@ class NodeModel(Model):
         if head == "linear":
             self.head = Linear(self.convs[-1].out_dim, outputs, members=members)
         self.config = full_config(
-            self,
             options,
             node_labels=node_labels,
             edge_labels=edge_labels,
@@ -182,19 +182,19 @@ class NodeModel(Model):
         inputs = self._inputs(inputs)
         x = self._states(inputs, len(self.convs), noise)
         assert isinstance(x, Tensor)
-        return self._in_units(self.head(x) if hasattr(self, "head") else x)
+        return self.in_units(self.head(x) if hasattr(self, "head") else x)
 
     def embed(self, inputs: Inputs | Graphs) -> Tensor:
         """Return the states of every node before the outputs are made of them."""
         inputs = self._inputs(inputs)
         x = self._states(inputs, len(self.convs) - (not hasattr(self, "head")), None)
-        if not isinstance(x, Known):
+        if not isinstance(x, SummedStates):
             return x
         states = x.H if isinstance(x.H, Tensor) else x.H.to_dense(inputs.dtype)
         return states if self.members is None else states.expand(self.members, -1, -1)
 
-    def _states(self, inputs: Inputs, layers: int, noise: Noise | None) -> Tensor | Known:
-        x = self._input(inputs)
+    def _states(self, inputs: Inputs, layers: int, noise: Noise | None) -> Tensor | SummedStates:
+        x = self.entering(inputs)
         for number, conv in enumerate(self.convs[:layers]):
             x = conv(x, inputs.layer(number), noise=noise, mask=inputs.mask)
         return x

@@ -1,4 +1,4 @@
-"""Dropout: torch's own in plain use, a function of seed and step where members must not depend on each other."""
+"""Dropout: torch's own in plain use, a function of seed and step in a fleet."""
 
 from __future__ import annotations
 
@@ -30,11 +30,17 @@ class Noise:
         self._calls = 0
 
     def count(self) -> None:
-        """Go on to the next call; also where nothing is dropped, so that a member's masks do not depend on others' rates."""
+        """Go on to the next call.
+
+        Also where nothing is dropped, so that a member's masks do not depend on others' rates.
+        """
         self._calls += 1
 
     def keep(self, x: Tensor, rate: Tensor | float, nodes: Tensor | None = None) -> Tensor:
-        """Return this call's mask, scaled so that means stay, for states of the shape of ``x``, whose rows may be chosen nodes."""
+        """Return this call's mask for states of the shape of ``x``, scaled so that means stay.
+
+        ``nodes`` are the numbers of the rows, where these are chosen nodes.
+        """
         rows = x.shape[-2] if nodes is None else nodes[: x.shape[-2]]
         mask = keep_mask(keys(self.seeds, *self.purpose, self._calls), rows, x.shape[-1], rate)
         share = 1 - (rate.to(x.dtype).reshape(-1, 1, 1) if isinstance(rate, Tensor) else rate)
@@ -50,7 +56,9 @@ def dropout(
     *,
     own_rate: bool = True,
 ) -> Tensor:
-    """Drop entries of ``x`` while training; with ``own_rate``, at the members' own rates where the noise has them.
+    """Drop entries of ``x`` while training.
+
+    With ``own_rate``, at the members' own rates where the noise has them.
 
     ``nodes`` are the numbers of the rows (or more) among all nodes: what is dropped of a node does
     not depend on who is beside it.

@@ -9,6 +9,7 @@ import torch
 from torch import Generator, Tensor, nn
 
 from edgnn.graphs import CSR
+from edgnn.nn._edges import times
 from edgnn.nn.ops import constant_product
 
 #: One generator per member; without them torch's own draws, as for any other module.
@@ -16,12 +17,15 @@ Generators = Sequence[Generator] | None
 
 
 def parameter(*shape: int, members: int | None) -> nn.Parameter:
-    """Return an uninitialized parameter of ``shape``, stacked along a leading axis where there are members."""
+    """Return an uninitialized parameter of ``shape``, with a leading axis for members if any."""
     return nn.Parameter(torch.empty(shape if members is None else (members, *shape)))
 
 
 def glorot_(weight: Tensor, generators: Generators = None, *, rows: int | None = None) -> None:
-    """Draw from U(−b, b), b² = 6 / (rows + columns) of the last two axes; ``rows`` are those of the matrix a weight is part of."""
+    """Draw from U(−b, b), b² = 6 / (rows + columns) of the last two axes.
+
+    ``rows`` are those of the matrix that a weight is a part of.
+    """
     own, columns = weight.shape[-2:]
     _uniform_(weight, math.sqrt(6 / max((own if rows is None else rows) + columns, 1)), generators)
 
@@ -29,7 +33,10 @@ def glorot_(weight: Tensor, generators: Generators = None, *, rows: int | None =
 def linear_(
     weights: Sequence[Tensor], generators: Generators = None, bias: Tensor | None = None
 ) -> None:
-    """Draw weights, and a bias, as torch does for one linear map of all their inputs side by side: U(−b, b), b² = 1 / inputs."""
+    """Draw weights and a bias as torch does for one linear map of all inputs side by side.
+
+    That is U(−b, b), b² = 1 / inputs.
+    """
     bound = 1 / math.sqrt(max(sum(weight.shape[-2] for weight in weights), 1))
     for weight in (*weights, *(() if bias is None else (bias,))):
         _uniform_(weight, bound, generators)
@@ -46,7 +53,10 @@ def _parts(weight: Tensor, generators: Generators) -> list[tuple[Tensor, Generat
 
 
 def plus_product(total: Tensor | None, matrix: Tensor | CSR, weight: Tensor) -> Tensor:
-    """Return ``total + matrix @ weight``, in place where shapes allow it: ``total`` must be the caller's to change."""
+    """Return ``total + matrix @ weight``, in place where shapes allow it.
+
+    ``total`` must be the caller's to change.
+    """
     if total is None:
         return constant_product(matrix, weight)
     if (
@@ -60,7 +70,10 @@ def plus_product(total: Tensor | None, matrix: Tensor | CSR, weight: Tensor) -> 
 
 
 def plus_products(total: Tensor | None, products: Sequence[tuple[Tensor | CSR, Tensor]]) -> Tensor:
-    """Add several products; narrow blocks of members are put side by side first, since one product of them is faster."""
+    """Add several products.
+
+    Narrow blocks of members are put side by side first, since one product of them is faster.
+    """
     blocks = [
         (matrix, weight)
         for matrix, weight in products
@@ -81,7 +94,7 @@ def plus_products(total: Tensor | None, products: Sequence[tuple[Tensor | CSR, T
 
 
 def _side_by_side(matrices: Sequence[Tensor]) -> Tensor:
-    """Put matrices side by side, without a copy where they are already: columns, one behind the other, of one matrix."""
+    """Put matrices side by side, without a copy where they are columns of one matrix already."""
     first = matrices[0]
     offset, storage = first.storage_offset(), first.untyped_storage().data_ptr()
     for matrix in matrices:
@@ -128,6 +141,11 @@ class Linear(nn.Module):
         assert total is not None
         return total if self.bias is None else total + self.bias.unsqueeze(-2)
 
+    def plain_forward(self, x: Tensor) -> Tensor:
+        """Map states in torch's own operations alone: (M, n, in_dim) → (M, n, out_dim)."""
+        mapped = times(x, self.weight)
+        return mapped if self.bias is None else mapped + self.bias.unsqueeze(-2)
+
     def extra_repr(self) -> str:
-        """Say the sizes."""
+        """Return the sizes."""
         return f"{self.in_dim}, {self.out_dim}, bias={self.bias is not None}"

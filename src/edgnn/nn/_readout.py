@@ -17,7 +17,9 @@ Readout = Literal["sum", "mean", "max"]
 
 
 def readout(x: Tensor, inputs: Inputs, kind: Readout = "sum") -> Tensor:
-    """Return the sum, mean or maximum of the states of each graph's nodes; zeros for a graph without nodes.
+    """Return the sum, mean or maximum of the states of each graph's nodes.
+
+    Zeros for a graph without nodes.
 
     Shapes
     ------
@@ -38,7 +40,8 @@ def input_readout(inputs: Inputs, kind: Readout = "sum") -> Matrix:
     sums = inputs.graph_H0
     if kind == "max" or not isinstance(sums, CSR) or sums.values is None:
         raise ModelError(
-            f"readout={kind!r} of so many one-hot labels is not offered: give the model an embedding, or include_input=False"
+            f"readout={kind!r} of so many one-hot labels is not offered: give the model an "
+            "embedding, or include_input=False"
         )
     share = 1 / inputs.sizes.clamp(min=1).to(sums.values.dtype)
     return replace(
@@ -54,7 +57,7 @@ def _maximum(x: Tensor, inputs: Inputs) -> Tensor:
 
 
 def _owner(inputs: Inputs, graphs: int) -> Tensor:
-    """Return the graph of every node, within its member's block; padding belongs to one graph more."""
+    """Return the graph of every node, within its member's block; padding is one graph more."""
     pool_t = inputs.pool_t
     there, owner = (
         pool_t.indptr.diff() > 0,

@@ -1,6 +1,5 @@
-"""Fleets of models: training, early stopping, history, checkpoints, run folders; by one process or by several."""
+"""Fleets of models: training, early stopping, checkpoints, run folders; in one process or more."""
 
-from edgnn.training._cost import ShardCosts, ShardSize, shard_costs
 from edgnn.training._environment import environment
 from edgnn.training._group import Group, launched, shared_state
 from edgnn.training._layerwise import node_outputs, states_within
@@ -24,8 +23,6 @@ __all__ = [
     "Member",
     "RunFolder",
     "Settings",
-    "ShardCosts",
-    "ShardSize",
     "Targets",
     "Trained",
     "decode_value",
@@ -37,7 +34,6 @@ __all__ = [
     "launched",
     "node_outputs",
     "outputs",
-    "shard_costs",
     "shared_state",
     "states_within",
     "train",

@@ -1,4 +1,8 @@
-"""Batches for all members of a fleet: every member's graphs in a block of its own, padded to one size."""
+"""Batches for all members of a fleet: each member's graphs in its own block, padded to one size.
+
+With blocks of one size, the states of all members are one tensor, and every layer is one call for
+all of them; without a Python step per graph, a small batch costs no more than its arithmetic.
+"""
 
 from __future__ import annotations
 
@@ -93,7 +97,7 @@ class Blocks:
 
     @property
     def static(self) -> bool:
-        """Whether :meth:`take_padded` can be used: all constants dense, no lists of edges per relation."""
+        """Whether :meth:`take_padded` can be used: dense constants, no edges listed by relation."""
         dense = all(
             isinstance(self.rows[name], Tensor | None)
             for name in self.rows
@@ -106,7 +110,9 @@ class Blocks:
         return torch.where(index >= 0, to_tensor(self.sizes)[index.clamp(min=0)], 0)
 
     def take_padded(self, index: Tensor, places: int) -> Inputs:
-        """Return what :meth:`take` does, in blocks of a given size; only on CUDA, where nothing waits for the device.
+        """Return what :meth:`take` does, in blocks of a given size; only on CUDA.
+
+        Nothing there waits for the device, so that a step can be recorded.
 
         Every member has one graph more, numbered last, that has the padding for nodes.
 
@@ -117,7 +123,7 @@ class Blocks:
         places : int
             How many nodes a member's block has room for; its graphs must fit.
         """
-        from edgnn.nn.ops._layout_triton import layout
+        from edgnn.nn.ops import layout
 
         (members, batch), whole = index.shape, self.inputs.structure
         laid = layout(
@@ -252,7 +258,7 @@ class Blocks:
 
 
 class _Pairs:
-    """The pairs (relation, node) of a whole set, ready to be cut: those of each node, and the nodes at their other ends."""
+    """The pairs (relation, node) of a whole set, by node, with the nodes at their other ends."""
 
     def __init__(self, relations: Relations, *, by_source: bool) -> None:
         owned, ends = (
@@ -270,7 +276,10 @@ class _Pairs:
         self.num_relations, self.mirrored = relations.num_relations, relations.mirrored
 
     def take(self, node: Array, members: int) -> Relations:
-        """Return the pairs of the nodes of a batch; a relation has equally many rows in every block, some of them empty."""
+        """Return the pairs of the nodes of a batch.
+
+        A relation has equally many rows in every block, some of them empty.
+        """
         places, pairs = len(node), self.ends.shape[0] - 1
         of_place = _csr_rows(self.owned, node, None, (places, pairs), 1)
         pair = to_array(of_place.indices.to(torch.int64))
@@ -307,7 +316,10 @@ class _Pairs:
         )
 
     def _rows(self, relation: Array, member: Array, members: int) -> tuple[Array, tuple[int, ...]]:
-        """Return the row of each pair: member by member, relation by relation; and where relations begin within a member's rows."""
+        """Return the row of each pair, and where relations begin within a member's rows.
+
+        Rows stand member by member, relation by relation.
+        """
         group = relation * members + member
         sizes = count(group, self.num_relations * members)
         offset = running(_row_maximum(sizes.reshape(-1, members)))

@@ -1,9 +1,10 @@
-"""Whole epochs as CUDA graphs: a step is recorded once and then repeated by the device, without the host in between."""
+"""Epochs as CUDA graphs: a step is recorded once, then repeated without the host in between."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import torch
 from torch import Tensor
 
 from edgnn.training._judge import Judge
-from edgnn.training._tasks import GraphTask, NodeTask
+from edgnn.training._tasks import GraphTask
 
 if TYPE_CHECKING:
     from edgnn.training._fleet import Fleet
@@ -28,24 +29,24 @@ _UNEVEN = 1.5
 
 
 def captured(fleet: Fleet, judge: Judge) -> Captured | None:
-    """Return the recorded epochs of a fleet, or ``None`` where an epoch needs the host: on the CPU, over ranks, in samples."""
+    """Return the recorded epochs of a fleet, or ``None`` where an epoch needs the host.
+
+    It does on the CPU, over ranks, and where neighbors are sampled.
+    """
     task = fleet.task
-    if fleet.task.inputs.device.type != "cuda" or fleet.group is not None:
+    if task.inputs.device.type != "cuda" or fleet.group is not None:
         return None
-    if type(task) is NodeTask:
+    if task.recorded_as == "epoch":
         return CapturedNodes(fleet, judge)
-    if (
-        not isinstance(task, GraphTask)
-        or not task.blocks.static
-        or fleet.settings.batch_size is None
-    ):
+    if task.recorded_as is None or fleet.settings.batch_size is None:
         return None
+    assert isinstance(task, GraphTask)
     validation = int(task.blocks.room_for(fleet.valid).sum())
     return CapturedGraphs(fleet, judge) if validation <= _MOST_VALIDATION else None
 
 
 class Captured(ABC):
-    """What both kinds of tasks share: numbers that a recorded step reads and changes on the device, and the recordings."""
+    """What both kinds of tasks share: what a recorded step reads and changes on the device."""
 
     def __init__(self, fleet: Fleet, judge: Judge) -> None:
         self.fleet, self.judge, device = fleet, judge, fleet.seeds.device
@@ -120,6 +121,8 @@ class CapturedGraphs(Captured):
 
     def __init__(self, fleet: Fleet, judge: Judge) -> None:
         super().__init__(fleet, judge)
+        assert isinstance(fleet.task, GraphTask)
+        self.blocks = fleet.task.blocks
         size = fleet.settings.batch_size
         assert isinstance(size, int)
         members, items = fleet.train.shape
@@ -136,7 +139,7 @@ class CapturedGraphs(Captured):
         self._shuffle(epoch)
         for room in rooms:
             if room not in self._graphs:
-                self._graphs[room] = self._record(lambda room=room: self._step(room))  # type: ignore[misc]
+                self._graphs[room] = self._record(partial(self._step, room))
             self._graphs[room].replay()
         self._last.replay()
 
@@ -161,15 +164,12 @@ class CapturedGraphs(Captured):
         return self._rooms.pop(epoch)
 
     def _look_ahead(self, epoch: int) -> None:
-        task, first = (
-            self.fleet.task,
-            epoch - (epoch - 1) % _EPOCHS_AHEAD,
-        )  # wherever a training was interrupted
-        assert isinstance(task, GraphTask)
+        # the same epochs are looked at together wherever a training was interrupted
+        first = epoch - (epoch - 1) % _EPOCHS_AHEAD
         needed = []
         for number in range(first, first + _EPOCHS_AHEAD):
             self._shuffle(number)
-            needed.append(task.blocks.room_for(self.table).sum(2).amax(0))
+            needed.append(self.blocks.room_for(self.table).sum(2).amax(0))
         nodes = torch.stack(needed).cpu().numpy()  # (epochs, steps)
         largest, usual = int(nodes.max()), int(np.quantile(nodes, 0.9))
         if largest <= _UNEVEN * usual:

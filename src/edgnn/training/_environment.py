@@ -76,7 +76,7 @@ def _processor() -> str:
 
 
 def _commit(checkout: Path) -> str | None:
-    """Return the commit of a checkout of edgnn; None for any other folder, such as one that holds a virtual environment."""
+    """Return the commit of a checkout of edgnn; None for any other folder."""
     if not (checkout / ".git").exists() or not (checkout / "src" / "edgnn").is_dir():
         return None
     command = [

@@ -15,21 +15,11 @@ from edgnn.nn.ops import random_order
 from edgnn.training._group import Group
 from edgnn.training._optimizer import FleetAdam
 from edgnn.training._packed import Packed, clip_, take_gradient
-from edgnn.training._sampled import SampledTask
 from edgnn.training._settings import Member, Settings
-from edgnn.training._shard import ShardTask
 from edgnn.training._targets import Targets
-from edgnn.training._tasks import GraphTask, NodeTask
+from edgnn.training._tasks import Job, Step, Task
 
 _SHUFFLE, _DROPOUT = 1, 2  # purposes of random numbers
-
-#: On the CPU, node tasks take so many members at a time that a layer's states stay below this many
-#: bytes: larger arrays go back to the system whenever they are freed and come back page by page,
-#: which doubles the time.
-_BYTES_AT_ONCE = 28 * 2**20
-
-
-Task = GraphTask | NodeTask | SampledTask
 
 
 class Fleet:
@@ -142,15 +132,11 @@ class Fleet:
         step: int | Tensor,
         room: int | None,
     ) -> tuple[Tensor, Tensor]:
-        """Return losses and gradients of some of the members, over the items that are this rank's own."""
+        """Return losses and gradients of some members, over the items that are this rank's own."""
         model.train()
         noise = self._noise(rows, epoch, step)
         with self._precision():
-            if room is None:
-                outputs = self.task.outputs(model, own[rows], noise)
-            else:
-                assert isinstance(self.task, GraphTask)
-                outputs = self.task.padded_outputs(model, own[rows], noise, room)
+            outputs = self.task.outputs(model, own[rows], noise, room)
         loss = self._loss(outputs, items, own, rows)
         loss.sum().backward()  # type: ignore[no-untyped-call]
         return loss.detach(), take_gradient(model.parameters())
@@ -172,13 +158,14 @@ class Fleet:
         """Return the items that this rank works on."""
         if self.group is None or not items.shape[1]:
             return items
-        return self.task.own(items) if isinstance(self.task, ShardTask) else self.group.deal(items)
+        return self.task.own(items, self.group)
 
     @property
     def _apart(self) -> tuple[int, ...]:
-        """What tells the dropout of ranks with different items apart; in node tasks it is known whose states are dropped."""
-        known = isinstance(self.task, NodeTask | SampledTask)
-        return () if self.group is None or self.group.first or known else (self.group.rank,)
+        """What tells the dropout of ranks with different items apart."""
+        if self.group is None or self.group.first or self.task.knows_nodes:
+            return ()
+        return (self.group.rank,)
 
     def _over_ranks(self, loss: Tensor, gradient: Tensor) -> tuple[Tensor, Tensor]:
         if self.group is None:
@@ -188,7 +175,7 @@ class Fleet:
 
     @torch.no_grad()
     def validate(self) -> Tensor:
-        """Return the members' losses on their validation parts, NaN for those without, shape (M,)."""
+        """Return the members' losses on their validation items, NaN without any, shape (M,)."""
         members, items = self.valid.shape
         if not items:
             return torch.full((members,), torch.nan, device=self.valid.device)
@@ -207,25 +194,15 @@ class Fleet:
 
     def keep_validation_blocks(self) -> None:
         """Lay out the validation graphs once instead of at every epoch."""
-        assert isinstance(self.task, GraphTask)
-        members, items = self.valid.shape
-        if items:
-            chunks = torch.split(self.valid, self.task.chunk(members), dim=1)
-            self._valid_blocks = [self.task.blocks.take(part) for part in chunks]
+        if self.valid.shape[1]:
+            self._valid_blocks = self.task.laid_out(self.valid)
 
     def _groups(self) -> list[tuple[Model, slice]]:
-        """Return the members that are worked on together, as models that share the fleet's weights."""
-        members, inputs = len(self.seeds), self.task.inputs
-        if isinstance(self.task, SampledTask):
-            size = 1  # each has nodes of its own
-        elif isinstance(self.task, GraphTask) or inputs.device.type != "cpu":
+        """Return the members that are worked on together, as models that share the weights."""
+        members, number = len(self.seeds), self.packed.parameters.element_size()
+        size = self.task.members_at_once(self.model, number, self.group)
+        if size is None:
             return [(self.model, slice(0, members))]
-        else:
-            nodes = self.task.view(self.model)[0].layer(0).neighbors.shape[1]
-            if self.group is not None:  # ranks exchange states group by group
-                nodes = self.group.largest(nodes)
-            states = nodes * self.model.config["hidden"] * self.packed.parameters.element_size()
-            size = max(1, _BYTES_AT_ONCE // max(1, states))
         groups = []
         for start in range(0, members, size):
             rows = slice(start, min(start + size, members))
@@ -243,21 +220,16 @@ class Fleet:
         self.packed.load(state["values"])
         self.optimizer.load(state)
 
-    def _steps(self, epoch: int) -> Generator[tuple[Tensor, Tensor], None, None]:
-        """Yield what :meth:`_batches` does; sampled neighbors of the next steps are drawn meanwhile."""
-        batches = self._batches(epoch)
-        if not isinstance(self.task, SampledTask):
-            yield from batches
-            return
+    def _steps(self, epoch: int) -> Generator[Step, None, None]:
+        """Return what :meth:`_batches` does; the task may prepare the next steps meanwhile."""
 
-        def jobs(step: int, items: Tensor) -> list[tuple[Tensor, Noise]]:
+        def jobs(step: int, items: Tensor) -> list[Job]:
             own = self._own(items)
             return [(own[rows], self._noise(rows, epoch, step)) for _, rows in self.groups]
 
-        with closing(self.task.ahead(self.model, batches, jobs)) as steps:
-            yield from steps
+        return self.task.steps(self.model, self._batches(epoch), jobs)
 
-    def _batches(self, epoch: int) -> Iterator[tuple[Tensor, Tensor]]:
+    def _batches(self, epoch: int) -> Iterator[Step]:
         """Yield every step's items of each member (below zero: none), and how many there are."""
         items = self.train
         if not self.task.in_batches or self.settings.batch_size is None:

@@ -15,7 +15,7 @@ from torch import distributed as dist
 
 from edgnn.errors import TrainingError
 from edgnn.graphs import Traffic
-from edgnn.nn.ops import told_of_lost_ranks
+from edgnn.nn.ops import lost_ranks_as_errors
 from edgnn.training._values import pack_tensors, unpack_tensors
 
 #: After so many seconds without an answer, a rank counts as lost; one that is killed is noticed at
@@ -53,7 +53,7 @@ class Group:
 
     @classmethod
     def current(cls, store: Any | None = None) -> Group | None:
-        """Return the ranks that ``torch.distributed.init_process_group`` has joined, ``None`` where there is one process."""
+        """Return the ranks that ``torch.distributed`` has joined; ``None`` if there is but one."""
         if not dist.is_available() or not dist.is_initialized() or dist.get_world_size() == 1:
             return None
         return cls(
@@ -75,14 +75,16 @@ class Group:
             return device
         if self.local_rank >= torch.cuda.device_count():
             raise TrainingError(
-                f"rank {self.rank} is number {self.local_rank} on its machine, which has {torch.cuda.device_count()} CUDA devices: "
-                "launch at most that many ranks there (torchrun --nproc-per-node), or use device='cpu'"
+                f"rank {self.rank} is number {self.local_rank} on its machine, which has "
+                f"{torch.cuda.device_count()} CUDA devices: "
+                "launch at most that many ranks there (torchrun --nproc-per-node), or use "
+                "device='cpu'"
             )
         torch.cuda.set_device(self.local_rank)
         return torch.device("cuda", self.local_rank)
 
     def deal(self, items: Tensor) -> Tensor:
-        """Return every size-th column: this rank's share of a batch; at least one, though it may hold nothing (−1).
+        """Return every size-th column: this rank's part of a batch; at least one, filled with −1.
 
         Shapes
         ------
@@ -93,7 +95,7 @@ class Group:
 
     def sum_(self, tensor: Tensor) -> Tensor:
         """Add up a tensor over the ranks, in place; all get the same bits."""
-        with told_of_lost_ranks():
+        with lost_ranks_as_errors():
             dist.all_reduce(tensor)
         self.traffic.exchanges += 1
         self.traffic.sent += tensor.nbytes
@@ -101,7 +103,10 @@ class Group:
         return tensor
 
     def decided(self, decide: Callable[[], bool]) -> bool:
-        """Let every rank decide, and return what rank 0 has decided; where it is interrupted or fails, all ranks end."""
+        """Let every rank decide, and return what rank 0 has decided.
+
+        Where that is interrupted or fails, all ranks end.
+        """
         code, raised = _GO_ON, None
         try:
             code = int(decide())
@@ -110,7 +115,7 @@ class Group:
                 raise
             code, raised = _INTERRUPTED if isinstance(error, KeyboardInterrupt) else _FAILED, error
         told = torch.tensor(code, device=self._channel)
-        with told_of_lost_ranks():
+        with lost_ranks_as_errors():
             dist.broadcast(told, 0)
         if raised is not None:
             raise raised
@@ -123,7 +128,7 @@ class Group:
     def largest(self, number: int) -> int:
         """Return the largest of the ranks' numbers."""
         tensor = torch.tensor(number, device=self._channel)
-        with told_of_lost_ranks():
+        with lost_ranks_as_errors():
             dist.all_reduce(tensor, dist.ReduceOp.MAX)
         return int(tensor)
 
@@ -132,10 +137,10 @@ class Group:
         return self.sum_(flags.to(torch.float32).to(self._channel)).to(flags.device) > 0
 
     def numbers(self, own: Tensor, sent: list[int]) -> tuple[Tensor, list[int]]:
-        """Send whole numbers, so many to each rank, and return those that come, and how many from each rank."""
+        """Send whole numbers, so many to each rank; return those received, and their counts."""
         counts = torch.tensor(sent, device=self._channel)
         coming = torch.empty_like(counts)
-        with told_of_lost_ranks():
+        with lost_ranks_as_errors():
             dist.all_to_all_single(coming, counts)
             received = coming.tolist()
             got = torch.empty(sum(received), dtype=own.dtype, device=self._channel)
@@ -145,7 +150,7 @@ class Group:
     def share(self, data: bytes | None) -> bytes | None:
         """Return what rank 0 has, on every rank."""
         length = torch.tensor(-1 if data is None else len(data), device=self._channel)
-        with told_of_lost_ranks():
+        with lost_ranks_as_errors():
             dist.broadcast(length, 0)
             if int(length) <= 0:
                 return None if int(length) < 0 else b""
@@ -164,12 +169,15 @@ class Group:
             [*data, *[0] * (length - len(data))], dtype=torch.uint8, device=self._channel
         )
         every = [torch.empty_like(padded) for _ in range(self.size)]
-        with told_of_lost_ranks():
+        with lost_ranks_as_errors():
             dist.all_gather(every, padded)
         return [bytes(said.cpu().numpy()).rstrip(b"\0").decode() for said in every]
 
     def said_before(self, text: str) -> bool:
-        """Return whether rank 0 has said this last, before all ranks were started again; call it before saying it."""
+        """Return whether rank 0 has said this last, before all ranks were started again.
+
+        Call it before saying it.
+        """
         if self.store is None:
             return False
         same = self.store.check([_SAID]) and self.store.get(_SAID) == text.encode()
@@ -199,7 +207,9 @@ def ranks_launched() -> int:
 
 @contextmanager
 def launched(timeout: float = _PATIENCE) -> Iterator[Group | None]:
-    """Join the ranks that torchrun has started, and leave them at the end; ``None`` where there is only this process.
+    """Join the ranks that torchrun has started, and leave them at the end.
+
+    Yields ``None`` where there is only this process.
 
     Parameters
     ----------
@@ -211,7 +221,8 @@ def launched(timeout: float = _PATIENCE) -> Iterator[Group | None]:
         return
     if not dist.is_available():
         raise TrainingError(
-            "this torch was built without torch.distributed: install another one, or launch one process only"
+            "this torch was built without torch.distributed: install another one, or launch one "
+            "process only"
         )
     store = _join(timeout)
     try:
@@ -244,6 +255,8 @@ def _join(timeout: float) -> Any:
     except (RuntimeError, ValueError) as error:
         where = f"{os.environ.get('MASTER_ADDR')}:{os.environ.get('MASTER_PORT')}"
         raise TrainingError(
-            f"rank {os.environ.get('RANK')} of {os.environ.get('WORLD_SIZE')} could not join the others at {where}: check that all "
-            f"machines reach that address, and that all ranks were launched ({(str(error).splitlines() or [''])[0]})"
+            f"rank {os.environ.get('RANK')} of {os.environ.get('WORLD_SIZE')} could not join the "
+            f"others at {where}: check that all "
+            "machines reach that address, and that all ranks were launched "
+            f"({(str(error).splitlines() or [''])[0]})"
         ) from None

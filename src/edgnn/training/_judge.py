@@ -40,7 +40,9 @@ class Judge:
 
     @torch.no_grad()
     def look(self, epoch: int | Tensor, train: Tensor, valid: Tensor) -> Tensor:
-        """Keep the weights of members that improved, stop those that wait too long or lost their way, and return what happened.
+        """Keep the weights of members that improved, stop those that wait too long or diverged.
+
+        Return what happened.
 
         Shapes
         ------

@@ -1,4 +1,4 @@
-"""Outputs of node models layer by layer, a chunk of rows at a time: bounded memory on graphs of any size."""
+"""Outputs of node models layer by layer, some rows at a time: bounded memory on any graph."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from torch import Tensor
 from edgnn.errors import TrainingError
 from edgnn.graphs import CSR, places, select_rows
 from edgnn.graphs import _csr as csr
-from edgnn.nn import GNNConv, Inputs, Known, LargeInputs, Model, with_neighbors
+from edgnn.nn import Inputs, LargeInputs, Model, SummedStates, with_neighbors
 from edgnn.nn.ops import check_lists, constant_product, row_sum
 
 _MEMORY = 2**30
@@ -37,7 +37,7 @@ def node_outputs(
     memory: int | None = None,
     states: bool = False,
 ) -> Tensor:
-    r"""Return a node model's outputs for some nodes, computed layer by layer over just the rows that they depend on.
+    r"""Return a node model's outputs for some nodes, layer by layer over the rows they depend on.
 
     Every state is computed once, whatever the number of layers. Beyond the graph and the result,
     the most memory that is held is
@@ -72,7 +72,8 @@ def node_outputs(
     memory = default_memory(inputs.device) if memory is None else memory
     if not isinstance(memory, Integral) or memory < _LEAST_MEMORY:
         raise TrainingError(
-            f"memory={memory!r}: at least {_LEAST_MEMORY:,} bytes are needed, a whole number of them"
+            f"memory={memory!r}: at least {_LEAST_MEMORY:,} bytes are needed, a whole number of "
+            "them"
         )
     training = model.training
     model.eval()
@@ -95,13 +96,13 @@ def node_outputs(
 
 
 def default_memory(device: torch.device) -> int:
-    """Return how many bytes of states are held at once unless told otherwise: 1 GiB, on CUDA half of what is free."""
+    """Return how many bytes of states are held at once: 1 GiB, on CUDA half of what is free."""
     return _memory.get() if device.type != "cuda" else torch.cuda.mem_get_info(device)[0] // 2
 
 
 @contextmanager
 def states_within(memory: int) -> Iterator[None]:
-    """Let states on the CPU take at most so many bytes (at least 1 MiB) where nothing else is said, while the block lasts."""
+    """Let states on the CPU take at most so many bytes (at least 1 MiB) while the block lasts."""
     token = _memory.set(min(_memory.get(), max(_LEAST_MEMORY, memory)))
     try:
         yield
@@ -110,16 +111,17 @@ def states_within(memory: int) -> Iterator[None]:
 
 
 class _Plan:
-    """Which rows of every layer are needed, and how they are computed; embeddings of nodes are a layer of their own, before all."""
+    """Which rows of every layer are needed, and how they are computed.
+
+    Embeddings of nodes are a layer of their own, before all others.
+    """
 
     def __init__(
         self, model: Model, inputs: Inputs | LargeInputs, nodes: Tensor, layers: int
     ) -> None:
         self.inputs, self.structure = inputs, inputs.structure
         self.embedded, self.convs = model.embedding is not None, model.convs[:layers]
-        self.constant = not self.embedded and (
-            isinstance(model.convs[0], GNNConv) or inputs.cells is not None
-        )
+        self.constant = not self.embedded and model.convs[0].takes_constants(inputs.cells)
         check_lists(self.structure, model.convs[0].relations)
         self.widths = [] if model.embedding is None else [int(model.embedding.shape[-1])]
         self.widths += [conv.out_dim for conv in self.convs]
@@ -177,12 +179,11 @@ class _Plan:
                 rows, None if self.constant else with_neighbors(structure.neighbors, rows)
             )
             entering = self.inputs.of_hops((hop,), rows)
-            x: Any = model._input(entering)
+            x: Any = model.entering(entering)
             hop = entering.layer(0)
-        elif isinstance(
-            conv, GNNConv
-        ):  # sums straight out of the table, which a copy of all columns would cost several times over
-            x = Known(
+        elif conv.reads_sums:
+            # sums straight out of the table: a copy of all columns would cost several times as much
+            x = SummedStates(
                 table.rows(rows),
                 row_sum(table.numbered(csr.take(structure.neighbors, rows)), table.values),
                 one_hot=False,
@@ -201,7 +202,7 @@ class _Plan:
             return torch.full((len(rows),), 2 * members * width * self.bytes)
         conv = self.convs[number - self.embedded]
         numbers = members * (2 * conv.in_dim + 3 * width) + 2 * self.structure.num_edge_labels
-        copied = 0 if isinstance(conv, GNNConv) else 2 * members * conv.in_dim * self.bytes
+        copied = 0 if conv.reads_sums else 2 * members * conv.in_dim * self.bytes
         degree = (starts[rows + 1] - starts[rows]).to(torch.int64)
         cost: Tensor = numbers * self.bytes + degree * (_INDEX_BYTES + copied)
         return cost
@@ -236,7 +237,7 @@ class _Table:
 
 
 class _Tables:
-    """Makes tables in memory or, told how many bytes those of two layers take, in files of a temporary folder."""
+    """Makes tables in memory or, given the bytes of two layers, in files of a temporary folder."""
 
     def __init__(self, device: torch.device, dtype: torch.dtype, in_files: int | None) -> None:
         self._device, self._dtype, self._made, self._bytes = device, dtype, 0, in_files
@@ -268,15 +269,20 @@ class _Tables:
             _reserve(path, size * self._dtype.itemsize)
         except OSError as error:
             raise TrainingError(
-                f"the states of two layers take {self._bytes:,} bytes, but {folder.parent} has no such room ({error.strerror}): "
-                "name a folder with more of it in the environment variable TMPDIR, or give more memory"
+                f"the states of two layers take {self._bytes:,} bytes, but {folder.parent} has no "
+                f"such room ({error.strerror}): "
+                "name a folder with more of it in the environment variable TMPDIR, or give more "
+                "memory"
             ) from None
         values = torch.from_file(str(path), shared=True, size=size, dtype=self._dtype)
         return _Table(values.view(shape), place)
 
 
 def _reserve(path: Path, size: int) -> None:
-    """Make a file of so many bytes that are really there: to write where a mapped file has no room ends the whole program."""
+    """Make a file of so many bytes that are really there.
+
+    To write where a mapped file has no room would end the whole program.
+    """
     with path.open("wb") as stream:
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(stream.fileno(), 0, size)
@@ -300,7 +306,7 @@ def _parts(model: Model, size: int) -> Iterator[Model]:
 
 def _finished(model: Model, x: Tensor) -> Tensor:
     """Return the outputs that come of the last states."""
-    return model._in_units(model.head(x) if hasattr(model, "head") else x)
+    return model.in_units(model.head(x) if hasattr(model, "head") else x)
 
 
 def _as_it_is(x: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ _BETA1, _BETA2, _EPS = 0.9, 0.999, 1e-8
 
 
 class FleetAdam:
-    """Adam or AdamW on a matrix with one row of parameters per member; the numbers are those of ``torch.optim``.
+    """Adam or AdamW on a matrix with one row of parameters per member, as in ``torch.optim``.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class FleetAdam:
 
     @torch.no_grad()
     def step(self, gradient: Tensor, active: Tensor | None = None) -> None:
-        """Take one step along ``gradient`` (which is overwritten); members that are not ``active`` stay as they are.
+        """Take one step along ``gradient``, which is overwritten; only ``active`` members move.
 
         Shapes
         ------
@@ -62,12 +62,19 @@ class FleetAdam:
                 part.copy_(torch.where(active[:, None], part, old))
 
     def _step_on_device(self, gradient: Tensor, active: Tensor | None) -> None:
-        from edgnn.nn.ops._adam_triton import adam_step
+        from edgnn.nn.ops import adam_step
 
         moments = self.parameters, gradient.contiguous(), self.first, self.second
         within, apart = (self.decays and self.kind == kind for kind in ("adam", "adamw"))
         options = {"betas": (_BETA1, _BETA2), "eps": _EPS, "within": within, "apart": apart}
-        adam_step(*moments, self.steps, self.rate, self.decay, active, **options)  # type: ignore[arg-type]
+        adam_step(
+            *moments,
+            self.steps,
+            self.rate,
+            self.decay,
+            active,
+            **options,  # type: ignore[arg-type]
+        )
         self.steps += 1 if active is None else active[:, None]
 
     def _step(self, gradient: Tensor) -> None:

@@ -82,7 +82,10 @@ def outputs(
 
 
 def _is_large(model: Model, inputs: Inputs | LargeInputs) -> bool:
-    """Return whether the states of all nodes are too much: those that enter a layer, sums over neighbors, those that leave it."""
+    """Return whether the states of all nodes are too much for memory.
+
+    Those that enter a layer, their sums over neighbors, and those that leave it.
+    """
     if isinstance(inputs, LargeInputs):
         return True
     some, width = next(model.parameters()), max(int(conv.out_dim) for conv in model.convs)

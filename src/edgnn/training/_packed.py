@@ -1,4 +1,4 @@
-"""All weights of a fleet as one matrix with a row per member, of which the model's own are views."""
+"""All weights of a fleet as one matrix with a row per member; the model's own are views of it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _views(matrix: Tensor, parts: Sequence[Tensor]) -> list[Tensor]:
 
 
 def take_gradient(parameters: Iterable[nn.Parameter]) -> Tensor:
-    """Return the gradients of some members' parameters as one matrix with a row per member, and clear them."""
+    """Return some members' gradients as one matrix with a row per member, and clear them."""
     parts = []
     for parameter in parameters:
         gradient = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad

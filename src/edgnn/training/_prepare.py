@@ -10,10 +10,10 @@ import torch
 
 from edgnn.errors import TrainingError
 from edgnn.nn import Model
-from edgnn.training._fleet import Task, item_table
+from edgnn.training._fleet import item_table
 from edgnn.training._settings import Member
 from edgnn.training._targets import Targets
-from edgnn.training._tasks import MODELS, Kind
+from edgnn.training._tasks import MODELS, Kind, Task
 
 
 def starting_model(
@@ -70,7 +70,7 @@ def checked_member(number: int, member: Member, items: int) -> Member:
         array = array.astype(np.int64)
         if len(array) and not (array.min() >= 0 and array.max() < items):
             raise TrainingError(
-                f"member {number} has a {name} item {array.max() if array.min() >= 0 else array.min()} of {items} items"
+                f"member {number} has a {name} item {_outside(array)} of {items} items"
             )
         parts[name] = array
     if not len(parts["train"]):
@@ -78,8 +78,13 @@ def checked_member(number: int, member: Member, items: int) -> Member:
     return replace(member, **parts)
 
 
+def _outside(array: np.ndarray[Any, Any]) -> int:
+    """Return a number that is out of range: the least, if that is below zero, else the largest."""
+    return int(array.min() if array.min() < 0 else array.max())
+
+
 def check_targets(targets: Targets, members: list[Member]) -> None:
-    """Say which member has nothing to learn from or to be judged by: no known target, or no weight."""
+    """Raise where a member has no known target, or no weight, to learn from or validate on."""
     device = targets.y.device
     weights = targets.item_weights(item_table([member.train for member in members], device))
     for part in ("train", "valid"):
@@ -92,5 +97,6 @@ def check_targets(targets: Targets, members: list[Member]) -> None:
         heaviest = torch.where(table >= 0, weights.gather(1, table.clamp(min=0)), 0.0).amax(1)
         for number in (there & (heaviest == 0)).nonzero().flatten().tolist():
             raise TrainingError(
-                f"all {name} items of member {number} have the weight 0: give some of them one, by item or by class"
+                f"all {name} items of member {number} have the weight 0: give some of them one, "
+                "by item or by class"
             )

@@ -1,4 +1,4 @@
-"""Run: a training in progress, epoch by epoch; what it tells on the way, and what it leaves behind."""
+"""Run: a training in progress, epoch by epoch, and what it leaves behind."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from torch import Tensor
 from edgnn.errors import TrainingError
 from edgnn.nn import Model
 from edgnn.training._captured import Captured, captured
-from edgnn.training._fleet import Fleet, Task
+from edgnn.training._fleet import Fleet
 from edgnn.training._group import Group
 from edgnn.training._judge import Judge, Verdict
 from edgnn.training._packed import Packed
 from edgnn.training._settings import Member, Settings
 from edgnn.training._targets import Targets
-from edgnn.training._tasks import Kind
+from edgnn.training._tasks import Kind, Task
 
 #: A fleet is made smaller once at most this share of its members is still being trained.
 _COMPACT_BELOW = 0.75
@@ -134,7 +134,7 @@ class Run:
                 break
 
     def _ends(self, on_epoch: Callable[[Epoch], bool | None] | None) -> bool:
-        """Return whether the hook ends the training: of several ranks, that of rank 0, whose errors end all."""
+        """Return whether the hook ends the training: of several ranks, that of rank 0."""
 
         def ends() -> bool:
             return on_epoch is not None and bool(on_epoch(self._epoch()))
@@ -153,7 +153,7 @@ class Run:
     def _note(
         self, number: int, verdict: Verdict
     ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        """Take down what the judge found, and return the losses of all members, NaN for those that had stopped."""
+        """Keep what the judge found; return all members' losses, NaN for those that had stopped."""
         for row in np.flatnonzero(verdict.lost):
             self._lose(self.alive[row], number)
         self.best_epoch[self.alive], self.stopped[self.alive] = verdict.best_epoch, verdict.stopped
@@ -169,7 +169,10 @@ class Run:
     def _lose(self, position: int, number: int) -> None:
         member, kept = self.members[position], self.best_epoch[position]
         rate = self.settings.learning_rate if member.learning_rate is None else member.learning_rate
-        what = f"the loss of member {position} (seed {member.seed}, learning rate {rate:g}) is no number in epoch {number}"
+        what = (
+            f"the loss of member {position} (seed {member.seed}, learning rate {rate:g}) "
+            f"is no number in epoch {number}"
+        )
         self.stopped[position] = True
         if self.stopped.all() and not self.best_epoch.any():
             raise TrainingError(
@@ -234,7 +237,8 @@ class Run:
             count, width = len(self.members), self.best.shape[1]
             if state["best"].shape != (count, width):
                 raise TrainingError(
-                    f"the checkpoint has {tuple(state['best'].shape)} weights, this training {(count, width)}: "
+                    f"the checkpoint has {tuple(state['best'].shape)} weights, this training "
+                    f"{(count, width)}: "
                     "it belongs to another model or other data"
                 )
             shapes: dict[str, tuple[int, ...]] = dict.fromkeys(
@@ -247,7 +251,8 @@ class Run:
             for name, shape in shapes.items():
                 if state[name].shape != shape:
                     raise TrainingError(
-                        f"the checkpoint is damaged: {name} has the shape {tuple(state[name].shape)}, not {shape}"
+                        f"the checkpoint is damaged: {name} has the shape "
+                        f"{tuple(state[name].shape)}, not {shape}"
                     )
             on_device = {
                 name[6:]: part.to(self.best.device)

@@ -1,17 +1,16 @@
-"""The files of a run folder: their names, and reading and writing them so that each is whole at any moment."""
+"""The files of a run folder: their names; reading and writing them whole at any moment."""
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
 import edgnn
-from edgnn._files import Path_
+from edgnn._files import Path_, os_errors_as, sync_folder
 from edgnn._json import from_json
 from edgnn._paths import CONFIG, check_no_file, check_run
 from edgnn.errors import RunError
@@ -27,7 +26,6 @@ PREDICTIONS, ENVIRONMENT, CHECKPOINT = (
 )
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
-_FULL = (errno.ENOSPC, errno.EDQUOT)
 _BLOCK = 2**12
 _T = TypeVar("_T")
 
@@ -47,13 +45,14 @@ def named(name: str, suffix: str) -> str:
     if not isinstance(name, str) or not _PLAIN_NAME.fullmatch(name) or not name.endswith(suffix):
         ending = f" ending in {suffix}" if suffix else ""
         raise RunError(
-            f"{name!r} is no name of a file in a run folder: use letters, digits and '_', '-', '.'{ending}"
+            f"{name!r} is no name of a file in a run folder: use letters, digits and '_', '-', "
+            f"'.'{ending}"
         )
     return name
 
 
 def make_folder(path: Path) -> list[Path]:
-    """Make the folder, and those that it lies in, where they are missing; return what was made, from the outermost on."""
+    """Make the folder and its missing parents; return what was made, from the outermost on."""
     made: list[Path] = []
     try:
         with writing(path, "create"):
@@ -100,7 +99,8 @@ def read_config(folder: Path) -> dict[str, Any]:
         raise RunError(f"{folder / CONFIG} has no valid field 'format', so this is no run of edgnn")
     if config["format"] > FORMAT:
         raise RunError(
-            f"{folder}: this run was written by edgnn {config.get('edgnn')} (format {config['format']}); "
+            f"{folder}: this run was written by edgnn {config.get('edgnn')} "
+            f"(format {config['format']}); "
             f"this edgnn ({edgnn.__version__}) reads up to format {FORMAT}: upgrade edgnn"
         )
     return config
@@ -131,16 +131,13 @@ def reading(path: Path) -> Iterator[None]:
         raise RunError(f"cannot read {path}: {error.strerror or error}") from error
 
 
-@contextmanager
-def writing(path: Path, verb: str) -> Iterator[None]:
+def writing(path: Path, verb: str) -> AbstractContextManager[None]:
     """Turn what goes wrong on the disk into one clear error."""
-    try:
-        yield
-    except OSError as error:
-        way_out = "choose another folder"
-        if error.errno in _FULL:
-            way_out = "the folder is intact: free some space and try again (train with --resume), or choose another folder"
-        raise RunError(f"cannot {verb} {path}: {error.strerror or error}; {way_out}") from error
+    advice = (
+        "the folder is intact: free some space and try again (train with --resume), "
+        "or choose another folder"
+    )
+    return os_errors_as(RunError, verb, path, when_full=advice)
 
 
 def append_line(stream: IO[bytes], line: bytes) -> None:
@@ -169,18 +166,3 @@ def _whole_lines(stream: IO[bytes], end: int) -> int:
             return start + found + 1
         end = start
     return 0
-
-
-def sync_folder(path: Path) -> None:
-    """Make a rename survive a power cut, where the system can do that for folders."""
-    if os.name != "posix":
-        return
-    try:
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EACCES):
-            raise

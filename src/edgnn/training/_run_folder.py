@@ -5,14 +5,14 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
 import edgnn
-from edgnn._files import Path_, atomic_file
+from edgnn._files import Path_, atomic_file, exclusive_lock, sync_folder
 from edgnn._json import from_json, to_csv, to_json
 from edgnn._paths import CONFIG, LOCK, MODEL, UNFINISHED, check_free, holds_run
 from edgnn.errors import RunError
@@ -33,7 +33,6 @@ from edgnn.training._run_files import (
     read_config,
     reading,
     remove_folders,
-    sync_folder,
     writing,
 )
 from edgnn.training._values import pack_tensors, unpack_tensors
@@ -112,7 +111,7 @@ class RunFolder:
         return run
 
     def _begin(self, made: list[Path]) -> None:
-        """Write the first files; where that fails in a folder without a run, take back what was written."""
+        """Write the first files; where that fails in a new run, take back what was written."""
         fresh = not holds_run(self.path)
         try:
             for name in (
@@ -145,7 +144,8 @@ class RunFolder:
         for name in ("format", "edgnn"):
             if name in changes:
                 raise RunError(
-                    f"the field {name!r} of {self.path / CONFIG} says what wrote it and cannot be set"
+                    f"the field {name!r} of {self.path / CONFIG} says what wrote it and cannot be "
+                    "set"
                 )
         changed = from_json(to_json(self._config | changes))
         self._write(CONFIG, lambda: to_json(changed, indent=2))
@@ -153,7 +153,7 @@ class RunFolder:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Keep other processes from training into this folder; one that tries gets a :class:`~edgnn.errors.RunError` at once.
+        """Keep other processes from training into this folder; they get an error at once.
 
         The lock is the operating system's and ends with the process, however that ends. Files that
         a killed process left unfinished are removed.
@@ -161,7 +161,8 @@ class RunFolder:
         with self._locked():
             if to_json(read_config(self.path)) != to_json(self._config):
                 raise RunError(
-                    f"{self.path / CONFIG} was changed by another training since it was opened; open the folder again"
+                    f"{self.path / CONFIG} was changed by another training since it was opened; "
+                    "open the folder again"
                 )
             yield
 
@@ -206,7 +207,7 @@ class RunFolder:
         return load(self.path / named(name, ".safetensors"), unpack_tensors)[1]
 
     def write_json(self, name: str, value: Any) -> None:
-        """Write a value of plain types; NaN and infinities are kept (as strings: strict JSON has no such numbers)."""
+        """Write a value of plain types; NaN and infinities are kept, as strings."""
         if named(name, ".json") == CONFIG:
             raise RunError(f"{CONFIG} is written by update_config, which keeps its version")
         self._write(name, lambda: to_json(value, indent=2))
@@ -230,10 +231,11 @@ class RunFolder:
             return path.is_file()
 
     def remove(self, name: str) -> None:
-        """Remove a file, such as the checkpoint of a training that is done; one that is not there is fine."""
+        """Remove a file, such as the checkpoint of a finished training; it may be missing."""
         if named(name, "") == CONFIG:
             raise RunError(
-                f"{CONFIG} makes the folder a run and stays; remove the whole folder to be rid of the run"
+                f"{CONFIG} makes the folder a run and stays; remove the whole folder to be rid of "
+                "the run"
             )
         self._unlink(name)
 
@@ -277,21 +279,15 @@ class RunFolder:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        from filelock import FileLock, Timeout
-
-        lock = FileLock(self.path / LOCK)
-        with writing(self.path / LOCK, "use"):
-            try:
-                lock.acquire(blocking=False)
-            except Timeout:
-                raise RunError(
-                    f"another training is writing to {self.path}; wait until it has ended, or choose another folder"
-                ) from None
-        try:
+        in_use = RunError(
+            f"another training is writing to {self.path}; wait until it has ended, "
+            "or choose another folder"
+        )
+        with ExitStack() as held:
+            with writing(self.path / LOCK, "use"):
+                held.enter_context(exclusive_lock(self.path / LOCK, in_use))
             with writing(self.path, "tidy up"):
                 for entry in list(self.path.iterdir()):
                     if UNFINISHED.fullmatch(entry.name):
                         entry.unlink(missing_ok=True)
             yield
-        finally:
-            lock.release()

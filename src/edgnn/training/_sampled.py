@@ -1,8 +1,7 @@
-"""Node tasks in batches: some nodes per step, with all or some of their neighbors, drawn while the step before is computed."""
+"""Node tasks in batches: some nodes per step, with all or some of their neighbors."""
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -15,13 +14,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from edgnn._system import cores
 from edgnn.errors import TrainingError
 from edgnn.graphs import Structure
-from edgnn.nn import Inputs, LargeInputs, Model, Noise, RelationalConv
+from edgnn.nn import Inputs, LargeInputs, Model, Noise
 from edgnn.nn.ops import Sampler, keys
+from edgnn.training._group import Group
 from edgnn.training._layerwise import node_outputs
 from edgnn.training._settings import Fanout
-from edgnn.training._tasks import seen_labels
+from edgnn.training._tasks import Job, Step, Task, seen_labels
 
 _SAMPLE = 3  # the purpose of random numbers that draw neighbors
 
@@ -32,19 +33,20 @@ _AHEAD = 2
 #: all.
 _MANY_CORES = 4
 
-_Job = tuple[Tensor, Noise]
-
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """What a model reads for the items of one step, and the row of each item; it has no rows where there are no items."""
+    """What a model reads for the items of one step, and the row of each item.
+
+    It has no rows where there are no items.
+    """
 
     inputs: Inputs
     rows: Tensor
 
 
-class SampledTask:
-    """Items are nodes; each step takes some of each member's, with the neighbors that their states depend on.
+class SampledTask(Task):
+    """Items are nodes; each step takes some, with the neighbors that their states depend on.
 
     Parameters
     ----------
@@ -56,24 +58,25 @@ class SampledTask:
         Most neighbors per node while training; see :class:`~edgnn.training.Settings`.
     """
 
-    in_batches = True
+    inputs: Inputs | LargeInputs
 
     def __init__(
         self, inputs: Inputs | LargeInputs, positions: Tensor, fanout: Fanout = None
     ) -> None:
-        self.inputs, self.items, self.positions, self.fanout = (
-            inputs,
-            len(positions),
-            positions,
-            fanout,
-        )
+        self.inputs, self.items = inputs, len(positions)
+        self.positions, self.fanout = positions, fanout
         self.prefetch = _core_to_spare(inputs.device)
         self._sampler, self._drawing = Sampler(inputs.structure), Lock()
-        self._ready: deque[tuple[_Job, Future[Batch]]] = deque()
-        self._coming: Iterator[tuple[_Job, Future[Batch]]] = iter(())
+        self._ready: deque[tuple[Job, Future[Batch]]] = deque()
+        self._coming: Iterator[tuple[Job, Future[Batch]]] = iter(())
 
-    def outputs(self, model: Model, items: Tensor, noise: Noise | None = None) -> Tensor:
-        """Return the outputs for every member's items: while training from sampled neighbors, otherwise exactly."""
+    def outputs(
+        self, model: Model, items: Tensor, noise: Noise | None = None, room: int | None = None
+    ) -> Tensor:
+        """Return the outputs for every member's items.
+
+        While training they come from sampled neighbors, otherwise they are exact.
+        """
         if noise is None:
             return self._exact(model, items)
         if len(items) != 1:
@@ -88,12 +91,15 @@ class SampledTask:
         """Return the outputs of all members for the same items, shape (M, B, K)."""
         return node_outputs(model, self.inputs, self.positions[items.cpu()])
 
-    def chunk(self, members: int) -> int:
-        """Return how many items of each member to compute at once: all, for each node is then computed once."""
-        return max(1, self.items)
+    def members_at_once(self, model: Model, number: int, group: Group | None) -> int | None:
+        """Return one: each has nodes of its own."""
+        return 1
 
     def seen(self, train: list[np.ndarray[Any, Any]], node_labels: int) -> tuple[Tensor, Tensor]:
-        """Return which labels the graphs of each member's training nodes have: a node is learned with its graph in reach."""
+        """Return which labels the graphs of each member's training nodes have.
+
+        A node is learned with its graph in reach.
+        """
         nodes = [self.positions.numpy()[items] for items in train]
         if isinstance(self.inputs, LargeInputs):
             return self.inputs.seen(nodes, node_labels)
@@ -104,25 +110,16 @@ class SampledTask:
         """Raise where the fan-out does not fit the model."""
         fanouts(self.fanout, model, self.inputs)
 
-    def ahead(
+    def steps(
         self,
         model: Model,
-        batches: Iterator[tuple[Tensor, Tensor]],
-        jobs: Callable[[int, Tensor], list[_Job]],
-    ) -> Generator[tuple[Tensor, Tensor], None, None]:
-        """Pass steps on while a thread prepares, for one member after the other, what comes next; it ends with the last step.
+        batches: Iterator[Step],
+        jobs: Callable[[int, Tensor], list[Job]],
+    ) -> Generator[Step, None, None]:
+        """Pass steps on while a thread prepares, one member after the other, what comes next.
 
         Where computing keeps all of a few cores busy, steps are prepared when their turn comes: a
         thread would only get in the way.
-
-        Parameters
-        ----------
-        model : Model
-            Whose layers tell what is needed.
-        batches : iterator
-            Items and counts of each step.
-        jobs : callable
-            From the number of a step and its items to what :meth:`outputs` will be called with.
         """
         if not self.prefetch or self.inputs.structure.device.type != "cpu":
             yield from batches
@@ -152,7 +149,7 @@ class SampledTask:
         return Batch(inputs, rows.to(self.inputs.device))
 
     def _batch(self, model: Model, items: Tensor, noise: Noise) -> Batch:
-        """Return what was prepared for these items, if it was, else prepare it."""
+        """Return what was prepared for these items, or prepare it."""
         self._ready.extend(islice(self._coming, 1))
         if self._ready:
             (prepared, of_noise), future = self._ready.popleft()
@@ -170,10 +167,11 @@ class SampledTask:
                 hops.append(self.inputs.structure.rows(rows))
                 break
             conv = model.convs[layer - 1]
-            means = isinstance(conv, RelationalConv) and conv.aggregate == "mean"
             (key,) = keys(noise.seeds.cpu(), *noise.purpose, _SAMPLE, number).tolist()
             hops.append(
-                self._sampler.hop(rows, most[number], key, relations=conv.relations, means=means)
+                self._sampler.hop(
+                    rows, most[number], key, relations=conv.relations, means=conv.averages
+                )
             )
             columns = _columns(hops[-1])
         return self.inputs.of_hops(tuple(reversed(hops)), rows)
@@ -181,40 +179,38 @@ class SampledTask:
     def _exact(self, model: Model, items: Tensor) -> Tensor:
         nodes, row = torch.unique(self.positions[items.cpu().clamp(min=0)], return_inverse=True)
         outputs = node_outputs(model, self.inputs, nodes)
-        return torch.stack(
-            [
-                of_member[rows]
-                for of_member, rows in zip(outputs, row.to(outputs.device), strict=True)
-            ]
-        )
+        pairs = zip(outputs, row.to(outputs.device), strict=True)
+        return torch.stack([of_member[rows] for of_member, rows in pairs])
 
 
 def fanouts(fanout: Fanout, model: Model, inputs: Inputs | LargeInputs) -> tuple[int | None, ...]:
-    """Return the fan-out of every layer that reads neighbors, last layer first, or say that there are more or fewer of them."""
+    """Return the fan-out of every layer that reads neighbors, last layer first.
+
+    As many as there are such layers, or one number for all of them; others are an error.
+    """
     exact = model.constant_first(inputs)
     reading = len(model.convs) - exact
     of_layers = fanout if isinstance(fanout, tuple) else (fanout,) * reading
     if len(of_layers) != reading:
         why = " (the first layer's sums are exact, so it takes none)" if exact else ""
-        if isinstance(inputs, LargeInputs) and isinstance(model.convs[0], RelationalConv):
-            why = " (of LargeInputs, which estimators make of graphs above 1 GiB, the first layer reads them too)"
-        way = (
-            "give as many, or one number (without brackets) for all of them"
-            if reading
-            else "leave fanout out"
-        )
+        if isinstance(inputs, LargeInputs) and "cells" in model.convs[0].own_options:
+            why = (
+                " (of LargeInputs, which estimators make of graphs above 1 GiB, the first layer "
+                "reads them too)"
+            )
+        advice = "leave fanout out"
+        if reading:
+            advice = "give as many, or one number (without brackets) for all of them"
         raise TrainingError(
-            f"fanout={fanout} has {len(of_layers)} numbers, but {reading} of the model's {len(model.convs)} layers read "
-            f"neighbors{why}: {way}"
+            f"fanout={fanout} has {len(of_layers)} numbers, but {reading} of the model's "
+            f"{len(model.convs)} layers read neighbors{why}: {advice}"
         )
     return of_layers
 
 
 def _core_to_spare(device: torch.device) -> bool:
-    cores = (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
-    return device.type != "cpu" or cores >= _MANY_CORES or torch.get_num_threads() < cores
+    usable = cores()
+    return device.type != "cpu" or usable >= _MANY_CORES or torch.get_num_threads() < usable
 
 
 def _columns(hop: Structure) -> Tensor:

@@ -96,7 +96,8 @@ class Settings:
         for number in self.fanout if isinstance(self.fanout, tuple) else (self.fanout,):
             if not (number is None or _is_whole(number)):
                 raise TrainingError(
-                    f"fanout={self.fanout!r}: at least 1 neighbor is needed, a whole number, or None for all; or a tuple of these"
+                    f"fanout={self.fanout!r}: at least 1 neighbor is needed, a whole number, or "
+                    "None for all; or a tuple of these"
                 )
         for name in ("learning_rate", "weight_decay", "clip_norm"):
             number = getattr(self, name)
@@ -117,7 +118,8 @@ class Settings:
         chosen = replace(self, batch_size=auto) if self.batch_size == "auto" else self
         if self.fanout is not None and (kind == "graph" or chosen.batch_size is None):
             raise TrainingError(
-                f"fanout={self.fanout} is for node tasks in batches: set batch_size, or leave it out"
+                f"fanout={self.fanout} is for node tasks in batches: set batch_size, or leave it "
+                "out"
             )
         return chosen
 

@@ -1,4 +1,4 @@
-"""Shards: every rank owns some of the nodes of a graph, and training gives what one process would give."""
+"""Shards: every rank owns some of the nodes of a graph; training gives what one process gives."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from edgnn.training._tasks import NodeTask, seen_labels
 
 
 class ShardTask(NodeTask):
-    """Items are nodes of graphs that every step runs over as a whole, each rank over the rows it owns.
+    """Items are nodes of graphs that every step runs over, each rank over the rows it owns.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class ShardTask(NodeTask):
         self.owned = (self.positions >= first) & (self.positions < last)
         self.rows = torch.where(self.owned, self.positions - first, 0)
 
-    def own(self, items: Tensor) -> Tensor:
+    def own(self, items: Tensor, group: Group) -> Tensor:
         """Return the items of every member that this rank owns, filled up with −1 to one width.
 
         Shapes
@@ -79,7 +79,7 @@ class ShardTask(NodeTask):
 
 
 def shard(inputs: Inputs | LargeInputs, group: Group) -> tuple[Inputs, tuple[int, int]]:
-    """Return this rank's part of the inputs, and which rows it owns: from the first to before the last.
+    """Return this rank's part of the inputs, and which rows it owns: first, and behind the last.
 
     The part has a row for every own node, and columns for these and their neighbors, wherever those
     are. Every rank calls this, for each tells the others whose states it needs. Of arrays that are
@@ -111,7 +111,7 @@ def shard(inputs: Inputs | LargeInputs, group: Group) -> tuple[Inputs, tuple[int
 def _constants(
     inputs: Inputs | LargeInputs, first: int, last: int
 ) -> tuple[Matrix, Matrix, Cells | None]:
-    """Return inputs, their sums over neighbors, and neighbors' labels per relation, of some rows."""
+    """Return inputs, their sums over neighbors, and cells, of some rows."""
     if isinstance(inputs, LargeInputs):
         own = torch.arange(first, last)
         return inputs.node_inputs(own), inputs.neighbor_inputs(own), None
@@ -124,7 +124,7 @@ def _constants(
 
 
 def _part(structure: Structure, first: int, last: int, halo: Tensor) -> Structure:
-    """Return the rows of a structure from the first to before the last, with columns for these and for ``halo``."""
+    """Return a range of rows of a structure, with columns for these and for ``halo``."""
     lists, columns = (
         _slice(structure.neighbors, first, last),
         torch.cat([torch.arange(first, last), halo]),
@@ -180,7 +180,9 @@ def _slice(matrix: Matrix, first: int, last: int) -> Matrix:
 
 
 def bounds(neighbors: CSR, ranks: int) -> list[int]:
-    """Return where each rank's rows begin, and where the last one's end: about equally many rows plus neighbors for each.
+    """Return where each rank's rows begin, and where the last one's end.
+
+    Each has about equally many rows plus neighbors.
 
     Every rank has at least one row. Found by bisection, which looks at a few places of a mapped
     array only.
@@ -188,7 +190,8 @@ def bounds(neighbors: CSR, ranks: int) -> list[int]:
     nodes = neighbors.shape[0]
     if nodes < ranks:
         raise TrainingError(
-            f"{nodes} nodes cannot be spread over {ranks} ranks: launch fewer (torchrun --nproc-per-node)"
+            f"{nodes} nodes cannot be spread over {ranks} ranks: launch fewer "
+            "(torchrun --nproc-per-node)"
         )
 
     def before(row: int) -> int:

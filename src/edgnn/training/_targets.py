@@ -21,7 +21,7 @@ _CONSTANT = 1e-12  # values that differ by no more than this share of them are t
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """One target per item, made by :meth:`~Targets.classes`, :meth:`~Targets.labels` or :meth:`~Targets.values`.
+    """One target per item, made by :meth:`classes`, :meth:`labels` or :meth:`values`.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Targets:
     def classes(
         cls, y: _Rows, num_classes: int, weight: _Rows | None = None, class_weight: Any = None
     ) -> Targets:
-        """One of ``num_classes`` classes per item; ``class_weight`` is ``"balanced"`` or one number per class."""
+        """One of so many classes per item; ``class_weight``: ``"balanced"``, or one per class."""
         numbers = torch.as_tensor(y)
         if numbers.is_floating_point() or numbers.dim() != 1:
             raise TrainingError("class numbers must be one whole number per item")
@@ -59,13 +59,15 @@ class Targets:
         if len(wrong):
             item = int(wrong[0])
             raise TrainingError(
-                f"item {item} has the class {int(numbers[item])}, but there are {num_classes} classes"
+                f"item {item} has the class {int(numbers[item])}, but there are {num_classes} "
+                "classes"
             )
         if class_weight is not None and not isinstance(class_weight, str):
             class_weight = torch.as_tensor(class_weight, dtype=torch.float64)
             if class_weight.shape != (num_classes,):
                 raise TrainingError(
-                    f"class_weight has the shape {tuple(class_weight.shape)}, one number per class is needed"
+                    f"class_weight has the shape {tuple(class_weight.shape)}, one number per "
+                    "class is needed"
                 )
             if not bool(((class_weight >= 0) & class_weight.isfinite()).all()):
                 raise TrainingError(
@@ -91,7 +93,8 @@ class Targets:
         if len(wrong):
             item, column = wrong[0].tolist()
             raise TrainingError(
-                f"label {column} of item {item} is {float(matrix[item, column])}, neither 0 nor 1 nor missing (NaN)"
+                f"label {column} of item {item} is {float(matrix[item, column])}, neither 0 nor 1 "
+                "nor missing (NaN)"
             )
         return cls("labels", matrix, matrix.shape[1], _weights(weight, len(matrix)))
 
@@ -121,7 +124,9 @@ class Targets:
         return replace(self, y=y, weight=weight, class_weight=of_class)
 
     def scale(self, train: Tensor) -> tuple[Tensor, Tensor]:
-        """Return mean and standard deviation of each column over each member's training items (below zero: none).
+        """Return mean and standard deviation of each column over each member's training items.
+
+        Items below zero are none.
 
         Shapes
         ------
@@ -167,7 +172,9 @@ class Targets:
         return ~self.y.isnan().all(1)
 
     def item_weights(self, train: Tensor) -> Tensor | None:
-        """Return how much every item counts for every member: mean one over its training items; ``None`` if all count the same.
+        """Return how much every item counts for every member; ``None`` if all count the same.
+
+        The mean over a member's training items is one.
 
         Shapes
         ------
@@ -202,7 +209,9 @@ class Targets:
     def loss(
         self, outputs: Tensor, items: Tensor, weights: Tensor | None, std: Tensor | None
     ) -> Tensor:
-        """Return every member's mean loss over its items (below zero: none): cross-entropy, or squared error in units of ``std``.
+        """Return every member's mean loss over its items (below zero: none).
+
+        Cross-entropy, or the squared error in units of ``std``.
 
         Shapes
         ------
@@ -247,8 +256,10 @@ def _check_resolution(y: Tensor, dtype: torch.dtype) -> None:
             or limits.eps * largest > spread / 4
         ):
             raise TrainingError(
-                f"the values of target {column} lie between {float(known.min()):.10g} and {float(known.max()):.10g}, which "
-                f"{dtype} cannot tell apart well: subtract their mean, change their unit, or set precision='float64'"
+                f"the values of target {column} lie between {float(known.min()):.10g} and "
+                f"{float(known.max()):.10g}, which "
+                f"{dtype} cannot tell apart well: subtract their mean, change their unit, or set "
+                "precision='float64'"
             )
 
 
@@ -269,11 +280,13 @@ def _weights(weight: _Rows | None, items: int) -> Tensor | None:
     numbers = torch.as_tensor(weight).to(torch.float64)
     if numbers.shape != (items,):
         raise TrainingError(
-            f"weights must be one number for each of {items} items, got the shape {tuple(numbers.shape)}"
+            f"weights must be one number for each of {items} items, got the shape "
+            f"{tuple(numbers.shape)}"
         )
     wrong = (~(numbers >= 0) | numbers.isinf()).nonzero()
     if len(wrong):
         raise TrainingError(
-            f"the weight of item {int(wrong[0])} is {float(numbers[wrong[0]])}; weights are finite and at least 0"
+            f"the weight of item {int(wrong[0])} is {float(numbers[wrong[0]])}; weights are finite "
+            "and at least 0"
         )
     return numbers

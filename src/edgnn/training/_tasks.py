@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Iterator
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -13,6 +15,7 @@ from edgnn.graphs import CSR
 from edgnn.nn import GraphModel, Inputs, LargeInputs, Model, NodeModel, Noise
 from edgnn.nn.ops import row_sum
 from edgnn.training._blocks import Blocks
+from edgnn.training._group import Group
 
 Kind = Literal["graph", "node"]
 MODELS: dict[str, type[Model]] = {"graph": GraphModel, "node": NodeModel}
@@ -20,31 +23,131 @@ MODELS: dict[str, type[Model]] = {"graph": GraphModel, "node": NodeModel}
 #: About so many states (nodes times members) are computed at once where no gradient is needed.
 _NODES_AT_ONCE = 200_000
 
-#: Node tasks leave out what the items do not depend on, unless the items are more than this share
-#: of all nodes.
+#: Node tasks leave out what the items do not depend on, unless the items are more than this
+#: fraction of all nodes.
 _MOST_OF_ALL = 0.75
 
 
-class GraphTask:
+#: On the CPU, node tasks take so many members at a time that a layer's states stay below this many
+#: bytes: larger arrays go back to the system whenever they are freed and come back page by page,
+#: which doubles the time.
+_BYTES_AT_ONCE = 28 * 2**20
+
+#: Items of a step and how many each member has of them.
+Step = tuple[Tensor, Tensor]
+#: What the outputs of one member's step will be asked for with: its items and its noise.
+Job = tuple[Tensor, Noise]
+
+
+class Task(ABC):
+    """What the items are, and how a model's outputs for them are computed.
+
+    Attributes
+    ----------
+    inputs : Inputs or LargeInputs
+        What the model reads.
+    items : int
+        How many there are.
+    in_batches : bool
+        Whether a step takes some of the items; all otherwise.
+    knows_nodes : bool
+        Whether the node of each state is known by number, so that dropout is the same on every
+        rank that computes the node.
+    recorded_as : {"epoch", "steps"}, optional
+        What of an epoch can be recorded as a CUDA graph: all of it, or its steps.
+    """
+
+    inputs: Any
+    items: int
+    in_batches: ClassVar[bool] = True
+    knows_nodes: ClassVar[bool] = True
+
+    @property
+    def recorded_as(self) -> Literal["epoch", "steps"] | None:
+        """Nothing, unless a task says otherwise."""
+        return None
+
+    @abstractmethod
+    def outputs(
+        self, model: Model, items: Tensor, noise: Noise | None = None, room: int | None = None
+    ) -> Tensor:
+        """Return the outputs for every member's items.
+
+        With ``room``, members' graphs are laid out in blocks of so many nodes, where the task has
+        such blocks.
+        """
+
+    @abstractmethod
+    def shared_outputs(self, model: Model, items: Tensor) -> Tensor:
+        """Return the outputs of all members for the same items, shape (M, B, K)."""
+
+    @abstractmethod
+    def seen(self, train: list[np.ndarray[Any, Any]], node_labels: int) -> tuple[Tensor, Tensor]:
+        """Return which node and edge labels each member learns from."""
+
+    def chunk(self, members: int) -> int:
+        """Return how many items of each member to compute at once without gradients: all."""
+        return max(1, self.items)
+
+    def check(self, model: Model) -> None:  # noqa: B027 - most tasks fit every model
+        """Raise where the task does not fit the model."""
+
+    def own(self, items: Tensor, group: Group) -> Tensor:
+        """Return the items of every member that this rank works on."""
+        return group.deal(items)
+
+    def members_at_once(self, model: Model, number: int, group: Group | None) -> int | None:
+        """Return how many members to work on together, of ``number`` bytes per number; or all."""
+        return None
+
+    def laid_out(self, items: Tensor) -> list[Inputs] | None:
+        """Return what a model reads for these items, where that can be kept."""
+        return None
+
+    def steps(
+        self,
+        model: Model,
+        batches: Iterator[Step],
+        jobs: Callable[[int, Tensor], list[Job]],
+    ) -> Generator[Step, None, None]:
+        """Pass steps on; a task may prepare the coming ones meanwhile.
+
+        Parameters
+        ----------
+        model : Model
+            Whose layers tell what is needed.
+        batches : iterator
+            Items and counts of each step.
+        jobs : callable
+            From the number of a step and its items to what :meth:`outputs` will be called with.
+        """
+        yield from batches
+
+
+class GraphTask(Task):
     """Items are graphs; each step takes some of each member's."""
 
-    in_batches = True
+    inputs: Inputs
+    knows_nodes = False
 
     def __init__(self, inputs: Inputs) -> None:
         self.inputs, self.items = inputs, inputs.num_graphs
         self.blocks = Blocks(inputs)
 
-    def outputs(self, model: Model, items: Tensor, noise: Noise | None = None) -> Tensor:
-        """Return the outputs for every member's items."""
-        outputs: Tensor = model(self.blocks.take(items), noise)
-        return outputs
+    @property
+    def recorded_as(self) -> Literal["epoch", "steps"] | None:
+        """Steps, where blocks can be padded to a given size."""
+        return "steps" if self.blocks.static else None
 
-    def padded_outputs(
-        self, model: Model, items: Tensor, noise: Noise | None, places: int
+    def outputs(
+        self, model: Model, items: Tensor, noise: Noise | None = None, room: int | None = None
     ) -> Tensor:
-        """Return the outputs for every member's items, in blocks of a given size; see :meth:`Blocks.take_padded`."""
-        outputs: Tensor = model(self.blocks.take_padded(items, places), noise)
-        return outputs[..., :-1, :]
+        """Return the outputs for every member's items."""
+        if room is None:
+            outputs: Tensor = model(self.blocks.take(items), noise)
+            return outputs
+        outputs = model(self.blocks.take_padded(items, room), noise)
+        return outputs[..., :-1, :]  # without the graph that has the padding for nodes
 
     def shared_outputs(self, model: Model, items: Tensor) -> Tensor:
         """Return the outputs of all members for the same items, shape (M, B, K)."""
@@ -60,21 +163,34 @@ class GraphTask:
         """Return which labels each member's training graphs have."""
         return seen_labels(self.inputs, train, node_labels)
 
+    def laid_out(self, items: Tensor) -> list[Inputs] | None:
+        """Return the graphs of all members as blocks."""
+        chunks = torch.split(items, self.chunk(len(items)), dim=1)
+        return [self.blocks.take(chunk) for chunk in chunks]
 
-class NodeTask:
-    """Items are nodes of graphs that every step runs over as a whole, as far as the items' states depend on it."""
 
+class NodeTask(Task):
+    """Items are nodes of graphs that every step runs over as a whole.
+
+    What the items' states do not depend on is left out.
+    """
+
+    inputs: Inputs
     in_batches = False
 
     def __init__(self, inputs: Inputs, positions: Tensor) -> None:
-        self.inputs, self.items, self.positions = (
-            inputs,
-            len(positions),
-            positions.to(inputs.device),
-        )
+        self.inputs, self.items = inputs, len(positions)
+        self.positions = positions.to(inputs.device)
         self._views: dict[Any, tuple[Inputs, Tensor]] = {}
 
-    def outputs(self, model: Model, items: Tensor, noise: Noise | None = None) -> Tensor:
+    @property
+    def recorded_as(self) -> Literal["epoch", "steps"] | None:
+        """All of an epoch: it is a single step."""
+        return "epoch"
+
+    def outputs(
+        self, model: Model, items: Tensor, noise: Noise | None = None, room: int | None = None
+    ) -> Tensor:
         """Return the outputs for every member's items."""
         inputs, rows = self.view(model)
         outputs: Tensor = model(inputs, noise)
@@ -89,7 +205,10 @@ class NodeTask:
         return outputs[..., rows[items], :]
 
     def view(self, model: Model) -> tuple[Inputs, Tensor]:
-        """Return the inputs that the items' outputs depend on, and the row of each item; batch norm looks at all nodes."""
+        """Return the inputs that the items' outputs depend on, and the row of each item.
+
+        Batch norm looks at all nodes, so nothing is left out then.
+        """
         layers, constant = len(model.convs), model.constant_first(self.inputs)
         key = None if any(conv.norm is not None for conv in model.convs) else (layers, constant)
         if key not in self._views:
@@ -102,18 +221,27 @@ class NodeTask:
             return self.inputs, self.positions
         return self.inputs.around(nodes, layers, constant_first=constant), rows
 
-    def chunk(self, members: int) -> int:
-        """Return how many items of each member to compute at once: all, for the whole graph is computed anyway."""
-        return max(1, self.items)
+    def members_at_once(self, model: Model, number: int, group: Group | None) -> int | None:
+        """Return how many members' states of a layer stay small enough; all, on a device."""
+        if self.inputs.device.type != "cpu":
+            return None
+        nodes = self.view(model)[0].layer(0).neighbors.shape[1]
+        if group is not None:  # ranks exchange states group by group
+            nodes = group.largest(nodes)
+        states: int = nodes * model.config["hidden"] * number
+        return max(1, _BYTES_AT_ONCE // max(1, states))
 
     def seen(self, train: list[np.ndarray[Any, Any]], node_labels: int) -> tuple[Tensor, Tensor]:
-        """Return which labels the graphs of each member's training nodes have: a node is learned with all of its graph in view."""
+        """Return which labels the graphs of each member's training nodes have.
+
+        A node is learned with all of its graph in view.
+        """
         owner = self.inputs.pool_t.indices[self.positions].cpu().numpy()
         return seen_labels(self.inputs, [np.unique(owner[items]) for items in train], node_labels)
 
 
 def task_of(kind: Kind, inputs: Inputs, positions: Any = None) -> GraphTask | NodeTask:
-    """Return the task; ``positions`` are the nodes of a node task's items, all nodes by default."""
+    """Return the task; ``positions`` are the nodes of a node task's items, all by default."""
     if kind == "graph":
         return GraphTask(inputs)
     if kind != "node":
@@ -122,15 +250,14 @@ def task_of(kind: Kind, inputs: Inputs, positions: Any = None) -> GraphTask | No
 
 
 def node_positions(inputs: Inputs | LargeInputs, positions: Any = None) -> Tensor:
-    """Return the nodes of a node task's items, or say that there are no such nodes."""
-    numbers = (
-        torch.arange(inputs.num_nodes)
-        if positions is None
-        else torch.as_tensor(positions, dtype=torch.int64)
-    )
+    """Return the nodes of a node task's items; nodes that are not there are an error."""
+    if positions is None:
+        return torch.arange(inputs.num_nodes)
+    numbers = torch.as_tensor(positions, dtype=torch.int64)
     if len(numbers) and (int(numbers.min()) < 0 or int(numbers.max()) >= inputs.num_nodes):
         raise TrainingError(
-            f"positions reach from {int(numbers.min())} to {int(numbers.max())}, the graphs have {inputs.num_nodes} nodes"
+            f"positions reach from {int(numbers.min())} to {int(numbers.max())}, "
+            f"the graphs have {inputs.num_nodes} nodes"
         )
     return numbers
 

@@ -13,7 +13,6 @@ from torch import Tensor
 from edgnn.errors import TrainingError
 from edgnn.nn import Inputs, LargeInputs, Model
 from edgnn.nn.ops import launching
-from edgnn.training._fleet import Task
 from edgnn.training._group import Group
 from edgnn.training._prepare import check_targets, checked_member, starting_model
 from edgnn.training._run import Epoch, Run, Trained
@@ -21,7 +20,7 @@ from edgnn.training._sampled import SampledTask
 from edgnn.training._settings import Member, Settings
 from edgnn.training._shard import ShardTask
 from edgnn.training._targets import Targets
-from edgnn.training._tasks import Kind, node_positions, task_of
+from edgnn.training._tasks import Kind, Task, node_positions, task_of
 
 
 def train(
@@ -91,8 +90,7 @@ def train(
         replace(member, train=np.asarray(member.train)[usable[member.train]]) for member in chosen
     ]
     model = starting_model(kind, model_config, task, targets, chosen, initial)
-    if isinstance(task, SampledTask):
-        task.check(model)
+    task.check(model)
     run = Run(model, task, targets, chosen, settings, group)
     if resume is not None:
         run.load(resume)
@@ -104,7 +102,8 @@ def train(
         size = "" if whole else f" of {settings.batch_size or 'all'} {kind}s each"
         raise TrainingError(
             f"out of memory on {settings.device} with {len(chosen)} members and batches{size}: "
-            f"lower batch_size, train fewer members at once, or use device='cpu' ({str(error).splitlines()[0]})",
+            "lower batch_size, train fewer members at once, or use device='cpu' "
+            f"({str(error).splitlines()[0]})",
             kind="memory",
         ) from None
     return run.result(kind)
@@ -126,6 +125,7 @@ def _task(
         return ShardTask(inputs, node_positions(inputs, positions), group, device, settings.dtype)
     if isinstance(inputs, LargeInputs):
         raise TrainingError(
-            "LargeInputs are for node tasks in batches: set batch_size, or count everything with Inputs.of"
+            "LargeInputs are for node tasks in batches: set batch_size, or count everything with "
+            "Inputs.of"
         )
     return task_of(kind, inputs.to(device, settings.dtype), positions)

@@ -19,7 +19,7 @@ _OWN = "edgnn"
 
 
 def encode_value(value: Any) -> Any:
-    """Return a label value as JSON that :func:`decode_value` turns back; see ``graphs._label_values`` for how.
+    """Return a label value as JSON that :func:`decode_value` turns back.
 
     Parameters
     ----------
@@ -76,7 +76,10 @@ def pack_tensors(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | No
 
 
 def unpack_tensors(data: bytes) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Return the tensors (on the CPU, by name) and texts of a safetensors file; a ``ValueError`` says what is damaged."""
+    """Return the tensors, on the CPU, and texts of a safetensors file.
+
+    A ``ValueError`` says what is damaged.
+    """
     from safetensors.torch import load
 
     try:
@@ -115,7 +118,8 @@ def _checked_names(tensors: Mapping[str, Tensor]) -> list[str]:
             or tensor.dtype == torch.complex128
         ):
             raise RunError(
-                f"the tensor {name!r} ({tensor.dtype}, {tensor.layout}, {tensor.device}) is no dense array of plain numbers"
+                f"the tensor {name!r} ({tensor.dtype}, {tensor.layout}, {tensor.device}) is no "
+                "dense array of plain numbers"
             )
     return sorted(tensors)
 

@@ -72,7 +72,7 @@ def check_known(estimator: Estimator, items: Items) -> None:
     if len(edges) < graphs.num_edges:
         return
     labeled = coder.degree_labels is None and not coder.node_vocabulary.constant
-    by_edges = not labeled and graphs.num_edges > 0 and estimator._model.config["conv"] != "gnn"
+    by_edges = not labeled and graphs.num_edges > 0 and estimator._model.convs[0].reads_labels
     if len(nodes) < graphs.num_nodes and not by_edges:
         return
     counts = ("" if by_edges else f"{_count(graphs.num_nodes, 'node')} and ") + _count(

@@ -16,7 +16,7 @@ from edgnn.graphs import Graphs
 from edgnn.models.networks._coder import Coder, Seen
 from edgnn.models.networks._data import Data, validation_parts
 from edgnn.models.networks._errors import NotFitted
-from edgnn.models.networks._familiarity import SCHEMES, Colors, Familiarity
+from edgnn.models.networks._familiarity import Colors, Familiarity
 from edgnn.models.networks._fleet import (
     LastEpoch,
     OnEpoch,
@@ -32,7 +32,7 @@ from edgnn.models.networks._parts import root_seed
 from edgnn.models.networks._problem import Part, Problem
 from edgnn.models.networks._splits import SplitLike, predict_splits
 from edgnn.models.networks._targets import Encoding, Task, encoding_of
-from edgnn.nn import Inputs, LargeInputs, Model
+from edgnn.nn import Inputs, LargeInputs, LayerKind, Model
 from edgnn.training import Trained
 from edgnn.wl import Coloring, refine
 
@@ -364,7 +364,7 @@ class Estimator(SharedParameters, BaseEstimator, ABC):  # type: ignore[misc]
         return refine(
             graphs if self._coder.identity else self._coder.relabeled(graphs),
             config["layers"] if rounds is None else rounds,
-            SCHEMES.get(config["conv"], "joint"),
+            LayerKind.of(config["conv"]).scheme,
             multiplicity=self._coder.multiplicity,
             direction=config["direction"],
             features="ignore",

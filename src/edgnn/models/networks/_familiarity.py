@@ -12,11 +12,11 @@ from torch import Tensor
 
 from edgnn.graphs import Nodes
 from edgnn.models.networks._inputs import Items, graphs_of
-from edgnn.wl import Scheme, signatures
+from edgnn.nn import LayerKind
+from edgnn.wl import signatures
 
 _Array = np.ndarray[Any, Any]
 
-SCHEMES: dict[str, Scheme] = {"gnn": "node", "edgnn": "separate"}
 _MOST_NODES = 5_000_000
 _PREFIX = "colors."
 
@@ -109,7 +109,7 @@ class Colors:
 
 def _hashes(items: Items, config: Mapping[str, Any], multiplicity: Any) -> tuple[Tensor, ...]:
     """Return hashes of the colors of all nodes of graphs, or of the nodes that are the items."""
-    scheme = SCHEMES.get(config["conv"], "joint")
+    scheme = LayerKind.of(config["conv"]).scheme
     options = {"multiplicity": multiplicity, "direction": config["direction"]}
     parts = signatures(graphs_of(items), config["layers"], scheme, **options)
     return tuple(part[items.index] for part in parts) if isinstance(items, Nodes) else parts

@@ -10,9 +10,9 @@ from typing import Any, Literal
 import numpy as np
 
 from edgnn._words import suggestion
-from edgnn.errors import EstimatorError
+from edgnn.errors import EstimatorError, ModelError
 from edgnn.graphs import Direction, Multiplicity
-from edgnn.nn import ACTIVATIONS, CONVS
+from edgnn.nn import ACTIVATIONS, LayerKind
 
 Rule = tuple[Callable[[Any], bool], str]
 
@@ -23,7 +23,7 @@ class SharedParameters:
 
     layers: int = 2
     hidden: int = 64
-    conv: str = "edgnn"
+    conv: Any = "edgnn"
     activation: str = "relu"
     dropout: float = 0.0
     input_dropout: float = 0.0
@@ -85,6 +85,8 @@ class ClassifierParameters:
 
 def check_parameters(values: dict[str, Any]) -> None:
     """Check every parameter by its rule; ``device`` and ``class_weight`` are checked where they are used."""
+    if "conv" in values:
+        _check_layer(values["conv"])
     for name, value in values.items():
         if name in _RULES:
             holds, rule = _RULES[name]
@@ -92,6 +94,13 @@ def check_parameters(values: dict[str, Any]) -> None:
                 raise EstimatorError(
                     f"{name}={value!r}: choose {rule}{suggestion(value, _NAMES.get(name, ()))}"
                 )
+
+
+def _check_layer(conv: Any) -> None:
+    try:
+        LayerKind.of(conv)
+    except ModelError as error:
+        raise EstimatorError(str(error)) from None
 
 
 def plain(value: Any) -> Any:
@@ -165,11 +174,10 @@ def _is_random_state(value: Any) -> bool:
 _SHARE = _number(lambda value: 0 <= value < 1, "a number from 0 to below 1")
 _POSITIVE = _number(lambda value: 0 < value < float("inf"), "a number above 0")
 
-_NAMES = {"conv": CONVS, "activation": tuple(ACTIVATIONS)}
+_NAMES = {"activation": tuple(ACTIVATIONS)}
 _RULES: dict[str, Rule] = {
     "layers": _whole(1),
     "hidden": _whole(1),
-    "conv": _one_of(*CONVS),
     "activation": _one_of(*ACTIVATIONS),
     "dropout": _SHARE,
     "input_dropout": _SHARE,

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from edgnn._files import Path_
+from edgnn._system import is_out_of_memory
 from edgnn._words import one_line
 from edgnn.errors import EstimatorError, RunError, TrainingError
 from edgnn.models.networks._base import Estimator
@@ -34,7 +35,6 @@ _Array = np.ndarray[Any, Any]
 
 _SECONDS_BETWEEN_CHECKPOINTS = 1.0
 _SHARE_OF_TIME = 0.1
-_NO_MEMORY = ("can't allocate memory", "out of memory", "not enough memory")
 
 
 @dataclass(frozen=True, eq=False)
@@ -334,13 +334,11 @@ def told_memory() -> Iterator[None]:
     try:
         yield
     except (MemoryError, RuntimeError) as error:
-        text = str(error)
-        if not isinstance(error, MemoryError) and not any(
-            mark in text.lower() for mark in _NO_MEMORY
-        ):
+        if not is_out_of_memory(error):
             raise
-        first = (text.splitlines() or ["out of memory"])[0]
+        first = (str(error).splitlines() or ["out of memory"])[0]
         raise TrainingError(
-            f"out of memory: lower batch_size, hidden or members, or train on a machine with more of it ({first})",
+            "out of memory: lower batch_size, hidden or members, or train on a machine with more "
+            f"of it ({first})",
             kind="memory",
         ) from None

@@ -19,6 +19,8 @@ from edgnn.models.networks._familiarity import Colors
 from edgnn.models.networks._fleet import rebuilt
 from edgnn.models.networks._parameters import plain
 from edgnn.models.networks._targets import Encoding
+from edgnn.nn import LayerKind
+from edgnn.registry import LAYERS
 from edgnn.training import (
     MODEL,
     RunFolder,
@@ -101,6 +103,8 @@ def described(estimator: Estimator) -> dict[str, Any]:
 def stored_parameters(estimator: Estimator) -> dict[str, Any]:
     """Return the parameters as plain values; a ``RandomState`` becomes the seed that was drawn from it."""
     parameters = {name: plain(value) for name, value in estimator.get_params(deep=False).items()}
+    if "conv" in parameters:
+        parameters["conv"] = LayerKind.of(parameters["conv"]).stored_name
     if isinstance(parameters["random_state"], np.random.RandomState):
         parameters["random_state"] = getattr(estimator, "_seed", None)
     parameters["random_state"] = encode_value(parameters["random_state"])
@@ -158,6 +162,7 @@ def restored(kind: type[_E], run: RunFolder, changes: dict[str, Any] | None = No
             f"{run.path} holds a training that has not ended: there is no model to load; go on with it ({resume}), "
             f"or end it now, with the best epoch so far ({resume} --max-epochs 1)"
         )
+    _check_layer(run, config["fitted"])
     try:
         estimator = kind(**(_parameters(config["parameters"]) | (changes or {})))
         _fill(estimator, config["fitted"], run.load_tensors(MODEL))
@@ -176,6 +181,18 @@ def restored(kind: type[_E], run: RunFolder, changes: dict[str, Any] | None = No
         ) from None
     estimator.history_ = run.history()
     return estimator
+
+
+def _check_layer(run: RunFolder, fitted: Any) -> None:
+    """Raise where a run names a layer that is not registered; nothing is imported for its sake."""
+    model = fitted.get("model") if isinstance(fitted, dict) else None
+    conv = model.get("conv") if isinstance(model, dict) else None
+    if not isinstance(conv, str) or conv in LAYERS:
+        return
+    raise RunError(
+        f"{run.path} was made with the layer {conv!r}, which is not known here: install the "
+        "package that has it, or call edgnn.registry.LAYERS.register(LayerEntry(...)) before"
+    )
 
 
 def _parameters(stored: dict[str, Any]) -> dict[str, Any]:

@@ -1,65 +1,53 @@
-"""Sums over neighbors and segments, on CPU and CUDA: the only room that knows about kernels and devices."""
+"""Sums over neighbors and segments, on CPU and CUDA: the only package that knows about kernels.
 
-from edgnn._arrays import (
-    Array,
-    add_at,
-    arange,
-    argsort,
-    concat,
-    count,
-    filled,
-    hash_order,
-    largest,
-    nonzero,
-    repeat,
-    running,
-    segment_sum,
-    to_array,
-    to_host,
-    to_tensor,
-    where,
-)
-from edgnn._hashing import mix
+Modules that need Triton are imported when one of their functions is first asked for.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from edgnn.nn.ops._grouped import relational_product
-from edgnn.nn.ops._halo import told_of_lost_ranks, with_halo
-from edgnn.nn.ops._launch import launching
+from edgnn.nn.ops._halo import lost_ranks_as_errors, with_halo
 from edgnn.nn.ops._layer import fits_layer, layer_sum
 from edgnn.nn.ops._noise import keep_mask, keys, random_order
-from edgnn.nn.ops._row_sum import constant_product, neighbor_sum, row_sum, sparse_product
-from edgnn.nn.ops._sampling import Sampler, check_lists
+from edgnn.nn.ops._row_sum import (
+    constant_product,
+    launching,
+    neighbor_sum,
+    row_sum,
+    sparse_product,
+)
+from edgnn.nn.ops._sampling import Sampler, check_lists, check_nodes
+
+if TYPE_CHECKING:
+    from edgnn.nn.ops._adam_triton import adam_step
+    from edgnn.nn.ops._layout_triton import layout
+
+_LAZY = {"adam_step": "edgnn.nn.ops._adam_triton", "layout": "edgnn.nn.ops._layout_triton"}
 
 __all__ = [
-    "Array",
     "Sampler",
-    "add_at",
-    "arange",
-    "argsort",
+    "adam_step",
     "check_lists",
-    "concat",
+    "check_nodes",
     "constant_product",
-    "count",
-    "filled",
     "fits_layer",
-    "hash_order",
     "keep_mask",
     "keys",
-    "largest",
     "launching",
     "layer_sum",
-    "mix",
+    "layout",
+    "lost_ranks_as_errors",
     "neighbor_sum",
-    "nonzero",
     "random_order",
     "relational_product",
-    "repeat",
     "row_sum",
-    "running",
-    "segment_sum",
     "sparse_product",
-    "to_array",
-    "to_host",
-    "to_tensor",
-    "told_of_lost_ranks",
-    "where",
     "with_halo",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_LAZY[name]), name)

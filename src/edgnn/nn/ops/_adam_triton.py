@@ -7,7 +7,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from edgnn.nn.ops._launch import launching
+from edgnn.nn.ops._row_sum import launching
 
 _AT_ONCE = 1024
 
@@ -74,7 +74,9 @@ def adam_step(
     within: bool,
     apart: bool,
 ) -> None:
-    """Move parameters and both moments of all members, or of the active ones; their steps are not counted here.
+    """Move parameters and both moments of all members, or of the active ones.
+
+    Their steps are not counted here.
 
     Weight decay is part of the gradient (``within``), or apart from it.
 

@@ -1,4 +1,4 @@
-"""Sums over neighbors with weights of their relation: pairs (relation, node) first, then one product per relation."""
+"""Sums over neighbors with weights of their relation: pairs (relation, node), then products."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ _PIECE_ROWS = 512
 def relational_product(
     x: Tensor, weight: Tensor, relations: Relations, *, mean: bool = False
 ) -> Tensor:
-    r"""Return :math:`y_v = \sum_r \sum_{u \in N_r(v)} x_u W_r`, or with ``mean`` the average over each :math:`N_r(v)`.
+    r"""Return :math:`y_v = \sum_r \sum_{u \in N_r(v)} x_u W_r`.
+
+    With ``mean``, the average over each :math:`N_r(v)` instead of its sum.
 
     Differentiable once, by ``x`` and ``weight``; the same call gives the same bits. The backward
     pass is the same sum over reversed edges, so nothing is kept between the two but ``x`` and
@@ -40,7 +42,8 @@ def relational_product(
 
     Shapes
     ------
-    x (C, d), weight (R, d, k) → (N, k);  x (M, C, d) or (C, d), weight (M, R, d, k) → (M, N, k), where all members share the
+    x (C, d), weight (R, d, k) → (N, k);  x (M, C, d) or (C, d), weight (M, R, d, k) → (M, N, k),
+    where all members share the
     relations, or these have a block for each
     """
     kind = x.device.type
@@ -59,7 +62,9 @@ def relational_product(
 
 
 def _apply(x: Tensor, weight: Tensor, relations: Relations) -> Tensor:
-    product: Tensor = _RelationalProduct.apply(x, weight, relations)  # type: ignore[no-untyped-call]
+    product: Tensor = _RelationalProduct.apply(  # type: ignore[no-untyped-call]
+        x, weight, relations
+    )
     return product
 
 
@@ -81,7 +86,10 @@ class _RelationalProduct(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
-        """Sum over reversed edges: where s is what u gets back over r, x' adds up s W_r^T, and W_r' adds up x_u^T s."""
+        """Sum over reversed edges.
+
+        Where s is what u gets back over r, x' adds up s W_r^T, and W_r' adds up x_u^T s.
+        """
         x, weight = ctx.saved_tensors
         of_x, of_weight = ctx.needs_input_grad[:2]
         relations, grad = ctx.relations.turned, grads[0].contiguous()
@@ -116,7 +124,10 @@ def _empty_rows(x: Tensor, weight: Tensor, relations: Relations) -> Tensor:
 
 
 def _pieces(relations: Relations, x: Tensor, weight: Tensor) -> tuple[tuple[int, Relations], ...]:
-    """Cut relations into pieces of bounded size; powers of two, so that layers of various widths share them."""
+    """Cut relations into pieces of bounded size.
+
+    Sizes are powers of two, so that layers of various widths share the pieces.
+    """
     if not relations.offset[-1]:
         return ()
     members = len(x) if x.dim() == 3 else 1

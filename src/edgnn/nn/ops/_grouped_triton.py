@@ -1,4 +1,4 @@
-"""Products per relation on CUDA: a program sums the neighbors of some pairs of one relation and multiplies them at once."""
+"""Products per relation on CUDA: sum the neighbors of pairs of a relation, multiply at once."""
 
 # mypy: disable-error-code="no-untyped-def, untyped-decorator, no-untyped-call"
 from __future__ import annotations
@@ -9,8 +9,7 @@ import triton.language as tl
 from torch import Tensor
 
 from edgnn.graphs import CSR, Relations
-from edgnn.nn.ops._launch import launching
-from edgnn.nn.ops._row_sum import row_sum
+from edgnn.nn.ops._row_sum import launching, row_sum
 
 #: How much one program does: pairs at a time, columns of states; for gradients of weights, pairs at
 #: a time and in all.
@@ -201,12 +200,14 @@ def _outer_kernel(
 
 
 def gathers_itself(piece: Relations) -> bool:
-    """Whether kernels add up the states of pairs themselves: all rows of a tile wait for its longest."""
+    """Whether kernels add up the states of pairs: all rows of a tile wait for its longest."""
     return piece.gather.short or piece.longest <= _LONGEST
 
 
 def grouped_product(piece: Relations, x: Tensor, weight: Tensor, received: Tensor | None) -> Tensor:
-    """Return, for each pair, the sum of its neighbors' rows of ``x``, or its row of ``received``, times its relation's weights.
+    """Return, for each pair, its sum of neighbors' rows of ``x`` times its relation's weights.
+
+    Where pairs have received sums already, these are multiplied.
 
     Shapes
     ------
@@ -248,7 +249,7 @@ def grouped_product(piece: Relations, x: Tensor, weight: Tensor, received: Tenso
 def add_grouped_outer(
     total: Tensor, piece: Relations, x: Tensor, first: int, grad: Tensor, received: Tensor | None
 ) -> None:
-    """Add, per relation, the outer products of the rows of ``x`` that pairs belong to with what the pairs received.
+    """Add, per relation, the outer products of pairs' own rows of ``x`` with what they received.
 
     Programs add up spans of pairs, which are then added up in order.
 
@@ -300,5 +301,8 @@ def _columns(width: int) -> int:
 
 
 def _precision() -> str:
-    """Multiply float32 in three passes of the tensor cores, as exactly as without them, unless torch was told that one will do."""
+    """Multiply float32 in three passes of the tensor cores, as exactly as without them.
+
+    Unless torch was set to be content with one pass.
+    """
     return "tf32" if torch.backends.cuda.matmul.allow_tf32 else "tf32x3"

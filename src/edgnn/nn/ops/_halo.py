@@ -1,4 +1,4 @@
-"""The exchange of boundary states between ranks: forward the states, backward their gradients the same way back."""
+"""The exchange of boundary states between ranks: states forward, their gradients backward."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ _IN_SOURCE = re.compile(r"^\[[^\]]*\] ")  # where in its own source gloo noticed
 
 
 def with_halo(x: Tensor, halo: Halo | None) -> Tensor:
-    """Return own states and behind them those of the halo, fetched from the ranks that own them; differentiable.
+    """Return own states and behind them those of the halo, fetched from the ranks that own them.
 
-    Every rank has to call it, forward and backward, in the same order. Without a halo, the states
+    Differentiable. Every rank has to call it, forward and backward, in the same order. Without a
+    halo, the states
     are as they were.
 
     Shapes
@@ -72,7 +73,7 @@ def _swap(
         if direct.is_contiguous()
         else torch.empty_like(direct, memory_format=torch.contiguous_format)
     )
-    with told_of_lost_ranks():
+    with lost_ranks_as_errors():
         dist.all_to_all_single(got, rows, list(received), list(sent), group=halo.process_group)
     if got is not direct:
         direct.copy_(got)
@@ -82,15 +83,15 @@ def _swap(
 
 
 def _by_row(x: Tensor) -> Tensor:
-    """Return states row by row, whatever the members: what goes to one rank then stands together."""
+    """Return states row by row, whatever the members: what goes to one rank stands together."""
     if x.dim() == 2:
         return x
     return x[0] if len(x) == 1 else x.transpose(0, 1)
 
 
 @contextmanager
-def told_of_lost_ranks() -> Iterator[None]:
-    """Turn what torch says of a rank that is gone into an error that says what to do."""
+def lost_ranks_as_errors() -> Iterator[None]:
+    """Turn what torch reports of a rank that is gone into an error that says what to do."""
     try:
         yield
     except RuntimeError as error:
@@ -100,6 +101,7 @@ def told_of_lost_ranks() -> Iterator[None]:
             "", (str(error).splitlines() or [type(error).__name__])[0]
         ).partition(". ")[0]
         raise TrainingError(
-            "another rank ended, or did not answer in time, so this one cannot go on; its own error tells why. Under "
-            f"torchrun --max-restarts, all ranks start again after the last checkpoint; --resume does the same by hand ({first})"
+            "another rank ended, or did not answer in time, so this one cannot go on; its own "
+            "error tells why. Under torchrun --max-restarts, all ranks start again after the last "
+            f"checkpoint; --resume does the same by hand ({first})"
         ) from None

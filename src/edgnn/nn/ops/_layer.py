@@ -1,4 +1,4 @@
-"""The sum inside a layer on CUDA, as one differentiable step: a row sum, and one pass for all dense products."""
+"""The sum inside a layer on CUDA as one step: a row sum, one pass for all dense products."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WIDEST = 256  # beyond, compiling takes long and products are better done one b
 
 
 def fits_layer(x: Tensor, structure: Structure, widths: tuple[int, int]) -> bool:
-    """Return whether :func:`layer_sum` takes these states and the structure's constants, from one width to another."""
+    """Return whether :func:`layer_sum` takes these states, constants and widths."""
     neighbors = structure.neighbors
     single = x.dim() == 2 or (
         len(x) == 1 and neighbors.blocks == 1 and not isinstance(neighbors, Window)
@@ -71,7 +71,9 @@ def layer_sum(
             None if bias is None else bias.to(dtype),
         )
     constants = [_compact(constant) for constant in constants]
-    result: Tensor = _LayerSum.apply(x, addend, bias, W1, W2, structure, constants, *weights)  # type: ignore[no-untyped-call]
+    result: Tensor = _LayerSum.apply(  # type: ignore[no-untyped-call]
+        x, addend, bias, W1, W2, structure, constants, *weights
+    )
     return result
 
 
@@ -81,7 +83,10 @@ _COMPACT: Any = WeakTensorKeyDictionary()
 
 
 def _compact(constant: Tensor) -> Tensor:
-    """Return counts that fit into one byte as such: a quarter of the reading, and factors that need no splitting."""
+    """Return counts that fit into one byte as such.
+
+    That is a quarter of the reading, and such factors need no splitting.
+    """
     version, found = _COMPACT.get(constant, (None, None))
     if version != constant._version:
         small = constant.to(torch.uint8)

@@ -1,4 +1,4 @@
-"""The dense half of a layer on CUDA: all its products in one pass over the nodes, and all gradients of its weights in another.
+"""The dense half of a layer on CUDA: all products in one pass, all weight gradients in another.
 
 float32 factors are multiplied as such, on the tensor cores: split into parts that these hold
 exactly, whose products are added up in float32. Two parts of TF32 and three products for states;
@@ -17,7 +17,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from edgnn.nn.ops._launch import launching
+from edgnn.nn.ops._row_sum import launching
 
 #: The most matrices that one pass multiplies.
 MOST_PARTS = 4

@@ -10,7 +10,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from edgnn.nn.ops._launch import launching
+from edgnn.nn.ops._row_sum import launching
 
 _AT_ONCE = 128
 
@@ -68,7 +68,7 @@ def _kernel(
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Where graphs are in blocks of equal size; a member's padding is one graph more, behind its others.
+    """Where graphs are in blocks of equal size; padding is one graph more, behind the others.
 
     Attributes
     ----------

@@ -1,4 +1,9 @@
-"""Randomness as a function: numbers that depend on a seed, a purpose and a position, and on nothing that happened before."""
+"""Randomness as a function of a seed, a purpose and a position, and of nothing before it.
+
+A generator with a state would make a member's numbers depend on how many others drew before it.
+Here every number is a hash of where it is used, so that a member is the same alone, in a fleet of
+any size, after resuming, and on every device.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +18,9 @@ _SECOND = -0x7B935975
 
 
 def keys(seeds: Tensor, *purpose: int | Tensor) -> Tensor:
-    """Return one 64-bit key per seed and purpose: a few whole numbers, or tensors of one (what it is for, the epoch, the step, …).
+    """Return one 64-bit key per seed and purpose.
+
+    A purpose is a few whole numbers, or tensors of one: what it is for, the epoch, the step, …
 
     Shapes
     ------
@@ -26,7 +33,7 @@ def keys(seeds: Tensor, *purpose: int | Tensor) -> Tensor:
 
 
 def random_order(seeds: Tensor, length: int, *purpose: int) -> Tensor:
-    """Return a random number for each of ``length`` places of each member; sorting by them shuffles.
+    """Return a random number for each of ``length`` positions of each member, to shuffle by.
 
     Shapes
     ------
@@ -38,7 +45,9 @@ def random_order(seeds: Tensor, length: int, *purpose: int) -> Tensor:
 
 
 def keep_mask(key: Tensor, rows: int | Tensor, width: int, rate: Tensor | float) -> Tensor:
-    """Return which entries dropout keeps: each is dropped with probability ``rate`` (to 16 bits), whatever the number of rows.
+    """Return which entries dropout keeps, whatever the number of rows.
+
+    Each is dropped with probability ``rate``, to 16 bits.
 
     ``rows`` is how many there are, or which: the mask of row v is the same in both forms.
 

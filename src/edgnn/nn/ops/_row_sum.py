@@ -1,7 +1,8 @@
-"""Sums over the entries of sparse rows: the one kernel behind neighbor sums, label products and readouts."""
+"""Sums over the entries of sparse rows: behind neighbor sums, label products and readouts."""
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -33,8 +34,8 @@ def neighbor_sum(x: Tensor, structure: Structure) -> Tensor:
 
     Shapes
     ------
-    x : (N, d) → (N, d);  with members in front, (M, N, d) → (M, N, d), where all members share a structure of N nodes, or it
-    has a block of N nodes for each
+    x : (N, d) → (N, d);  with members in front, (M, N, d) → (M, N, d), where all members share a
+    structure of N nodes, or it has a block of N nodes for each
     """
     return sparse_product(structure.neighbors, with_halo(x, structure.halo), structure.neighbors_t)
 
@@ -46,30 +47,28 @@ def sparse_product(matrix: CSR, x: Tensor, transposed: CSR | None = None) -> Ten
 
     Shapes
     ------
-    matrix (R, C), x (C, d) → (R, d);  x (M, C, d) → (M, R, d);  matrix (M·R, M·C) of M blocks, x (M, C, d) → (M, R, d)
+    matrix (R, C), x (C, d) → (R, d);  x (M, C, d) → (M, R, d);  matrix (M·R, M·C) of M blocks,
+    x (M, C, d) → (M, R, d)
     """
     if x.dim() == 2:
         return _product(x, matrix, transposed)
     members, rows, width = x.shape
     _check_rows(rows, matrix.shape[1] // matrix.blocks)
-    if (
-        matrix.blocks == 1
-        and not _on_device(x.device)
-        and members * max(matrix.nnz, *matrix.shape) <= _REPEATED_ENTRIES
-    ):
-        matrix, transposed = (
-            matrix.repeated(members),
-            None if transposed is None else transposed.repeated(members),
-        )
+    is_small = members * max(matrix.nnz, *matrix.shape) <= _REPEATED_ENTRIES
+    if matrix.blocks == 1 and is_small and not _on_device(x.device):
+        matrix = matrix.repeated(members)
+        transposed = None if transposed is None else transposed.repeated(members)
     if matrix.blocks == members:
-        return _product(x.flatten(0, 1), matrix, transposed).view(
-            members, matrix.shape[0] // members, width
-        )
+        product = _product(x.flatten(0, 1), matrix, transposed)
+        return product.view(members, matrix.shape[0] // members, width)
     return _product(x, matrix, transposed)
 
 
 def constant_product(matrix: Tensor | CSR, weight: Tensor) -> Tensor:
-    """Return the product of a constant matrix, dense or sparse, with ``weight``; see :func:`sparse_product` for the shapes."""
+    """Return the product of a constant matrix, dense or sparse, with ``weight``.
+
+    Shapes are those of :func:`sparse_product`.
+    """
     if isinstance(matrix, CSR):
         return sparse_product(matrix, weight)
     return torch.matmul(matrix.to(weight.dtype), weight)
@@ -84,11 +83,8 @@ class _RowSum(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
         matrix, transposed = ctx.matrices
-        return (
-            _product(grads[0], matrix.T if transposed is None else transposed, matrix),
-            None,
-            None,
-        )
+        turned = matrix.T if transposed is None else transposed
+        return _product(grads[0], turned, matrix), None, None
 
 
 def _product(x: Tensor, matrix: CSR, transposed: CSR | None) -> Tensor:
@@ -110,6 +106,11 @@ def row_sum(matrix: CSR, x: Tensor) -> Tensor:
     return torch.stack([_row_sum(matrix, of_member) for of_member in x])
 
 
+def launching(x: Tensor) -> AbstractContextManager[Any]:
+    """Make the device of ``x`` the current one: Triton launches there, not where arguments are."""
+    return torch.cuda.device(x.device) if x.is_cuda else nullcontext()
+
+
 def _on_device(device: torch.device) -> bool:
     """Return whether the kernels for devices are to be used."""
     return device.type != "cpu"
@@ -121,7 +122,12 @@ def _check_rows(rows: int, nodes: int) -> None:
 
 
 def _row_sum(matrix: CSR, x: Tensor) -> Tensor:
-    """Sum with torch's embedding bags, of all its CPU kernels the fastest at this: no values, wide loads, both threads."""
+    """Return ``matrix @ x`` by torch's embedding bags.
+
+    A bag is a row of the matrix, its indices the columns, and a bag's sum the row of the product.
+    Of torch's CPU kernels this is the fastest: it needs no values, loads whole rows at a time and
+    uses all threads; the order of a sum is that of the list, so the bits are always the same.
+    """
     weights = None if matrix.values is None else matrix.values.to(x.dtype)
     return embedding_bag(
         matrix.indices,

@@ -1,4 +1,4 @@
-"""Row sums on CUDA: several short rows per program, long rows cut into pieces whose sums are added up afterwards."""
+"""Row sums on CUDA: several short rows per program, long rows cut into pieces."""
 
 # mypy: disable-error-code="no-untyped-def, untyped-decorator, no-untyped-call"
 from __future__ import annotations
@@ -11,7 +11,7 @@ import triton.language as tl
 from torch import Tensor
 
 from edgnn.graphs import CSR, Window
-from edgnn.nn.ops._launch import launching
+from edgnn.nn.ops._row_sum import launching
 
 #: A program holds about so many bytes of sums: enough loads in flight, few enough registers. Of the
 #: sizes tried the fastest for widths from 16 to 256, in float32 and bfloat16.
@@ -164,7 +164,10 @@ class _Long:
 
 
 def row_sum_on_device(matrix: CSR, x: Tensor) -> Tensor:
-    """Return ``matrix @ x`` for x of shape (C, d) or (M, C, d); sums have float32 or wider, and the same order every time."""
+    """Return ``matrix @ x`` for x of shape (C, d) or (M, C, d).
+
+    Sums have float32 or wider, and the same order every time.
+    """
     with launching(x):
         return _row_sum_on_device(matrix, x.contiguous())
 

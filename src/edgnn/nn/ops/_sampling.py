@@ -1,4 +1,4 @@
-"""Sampling of neighbors: some entries of each row, drawn without replacement, as a function of a key and the row's number."""
+"""Sampling of neighbors: some entries of each row, a function of a key and the row's number."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _COMPARED = 32
 
 
 class Sampler:
-    """Draws the neighbors that a layer reads, hop by hop, in time that depends on what is drawn and not on the graph.
+    """Draws the neighbors that a layer reads, hop by hop, in time that depends on what is drawn.
 
     What is drawn for a node depends on the key and the node alone, never on the nodes beside it. Of
     a node with more neighbors than the fan-out, every set of so many is as likely as any other, and
@@ -61,7 +61,7 @@ class Sampler:
         relations: ListedBy = False,
         means: bool = False,
     ) -> Structure:
-        """Return the part of the structure that computes the states of some nodes from those of sampled neighbors.
+        """Return the structure that computes states of some nodes from those of sampled neighbors.
 
         Parameters
         ----------
@@ -79,7 +79,8 @@ class Sampler:
         whole = self.structure
         if fanout is not None and (not isinstance(fanout, Integral) or fanout < 1):
             raise GraphError(
-                f"fanout={fanout!r}: a whole number of neighbors, 1 or more, is needed, or None for all"
+                f"fanout={fanout!r}: a whole number of neighbors, 1 or more, is needed, "
+                "or None for all"
             )
         check_nodes(rows, whole.num_nodes)
         check_lists(whole, relations)
@@ -105,7 +106,10 @@ class Sampler:
         )
 
     def _numbered(self, rows: Tensor, matrix: CSR) -> tuple[Tensor, CSR]:
-        """Return the nodes of ``rows`` and behind them all others that the matrix lists, and the matrix with their new numbers."""
+        """Return the nodes of ``rows`` and behind them all others in the matrix, renumbered.
+
+        The matrix is returned with their new numbers.
+        """
         first, met = to_array(rows), to_array(matrix.indices.long())
         place, self._place = self._places(), None  # after an error here, it is not used again
         place[first] = _short(arange(len(first), first))
@@ -158,7 +162,7 @@ def sampled(matrix: CSR, rows: Tensor, fanout: int | None, key: int) -> CSR:
 
 
 def distinct(keys: Array, sizes: Array, count: int) -> Array:
-    r"""Draw ``count`` different numbers from 0 to below each size; every set of them is equally likely.
+    r"""Draw ``count`` different numbers below each size; every set of them is equally likely.
 
     Floyd's way, for all rows at once: the i-th draw t is from 0 to j = size − count + i, and where
     t has been taken, j is. Whether it has is known without going step by step: t came before, or it
@@ -202,7 +206,10 @@ def _taken_by_sorting(draw: Array, slot: Array, step: Array) -> Array:
 
 
 def _below(random: Array, sizes: Array) -> Array:
-    """Turn random 64-bit numbers into numbers from 0 to below ``sizes``: their first 52 bits as a fraction, times the size."""
+    """Turn random 64-bit numbers into numbers from 0 to below ``sizes``.
+
+    Their first 52 bits are a fraction, times the size: a float64 holds that exactly.
+    """
     unit = (random >> 12) & (2**52 - 1)
     if isinstance(unit, Tensor):
         return (unit.to(torch.float64) * 2.0**-52 * sizes).long()
@@ -235,7 +242,8 @@ def check_nodes(nodes: Tensor, count: int) -> None:
         )
     if len(nodes) and (int(nodes.min()) < 0 or int(nodes.max()) >= count):
         raise GraphError(
-            f"nodes reach from {int(nodes.min())} to {int(nodes.max())}, the graphs have {count:,} nodes"
+            f"nodes reach from {int(nodes.min())} to {int(nodes.max())}, "
+            f"the graphs have {count:,} nodes"
         )
 
 
@@ -244,7 +252,8 @@ def check_lists(structure: Structure, relations: ListedBy) -> None:
     lists = {"targets": structure.relations, "sources": structure.sources}
     if relations in lists and lists[relations] is None:
         raise GraphError(
-            "the structure does not list edges by label and direction, which this layer reads: build it in memory with "
+            "the structure does not list edges by label and direction, which this layer reads: "
+            "build it in memory with "
             f"relations={relations!r} (files hold neighbors only), or choose conv='edgnn' or 'gnn'"
         )
 

@@ -12,7 +12,7 @@ import torch
 
 from edgnn.errors import TrainingError
 from edgnn.graphs import CSR, Traffic
-from edgnn.nn import GNNConv, Inputs, Model
+from edgnn.nn import Inputs, Model
 from edgnn.training._fleet import Fleet
 from edgnn.training._group import Group
 from edgnn.training._prepare import checked_member, starting_model
@@ -24,7 +24,9 @@ from edgnn.training._tasks import node_positions
 
 @dataclass(frozen=True)
 class ShardSize:
-    """What the cost of one rank follows from; the model is edGNN or 1-GNN on node labels or features, all of them dense.
+    """What the cost of one rank follows from.
+
+    The model is edGNN or 1-GNN on node labels or features, all of them dense.
 
     Parameters
     ----------
@@ -72,7 +74,7 @@ class ShardSize:
 
     @property
     def constants(self) -> int:
-        """Neighbor lists and their transpose, node numbers, rows to send, inputs and label counts."""
+        """Neighbor lists, their transpose, node numbers, rows to send, inputs, label counts."""
         columns = self.rows + self.halo
         lists = 4 * (2 * self.entries + self.rows + columns + 2)
         counts = self.number * self.rows * (2 * self.node_inputs + self.edge_labels)
@@ -91,7 +93,7 @@ class ShardSize:
 
     @property
     def states_sent(self) -> int:
-        """Per epoch: states at every layer but the first, gradients back, and states again for the validation part."""
+        """Per epoch: states of every layer but the first, their gradients, states to validate."""
         rows = (2 if self.validated else 1) * self.sent + self.halo
         return self.number * self.members * self.width * (self.layers - 1) * rows
 
@@ -103,16 +105,17 @@ class ShardSize:
 
     @property
     def summed(self) -> int:
-        """Per epoch: what is added up over all ranks, gradients, losses and the sums of batch norm."""
+        """Per epoch: what is added up over ranks: gradients, losses, the sums of batch norm."""
         norms = self.layers * (4 * self.width + 1) if self.normalized else 0
         return self.number * self.members * (self.parameters + 1 + norms + self.validated)
 
 
 @dataclass(frozen=True)
 class ShardCosts:
-    """The sizes of a rank's part, its costs in bytes by name, by formula and as measured (``None``: not here), and an epoch's time.
+    """A rank's sizes, its costs in bytes by formula and as measured, and an epoch's time.
 
-    The names are ``constants``, ``states``, ``states_sent``, ``states_received`` and ``summed``.
+    The names are ``constants``, ``states``, ``states_sent``, ``states_received`` and ``summed``;
+    what cannot be measured here is ``None``.
     """
 
     size: ShardSize
@@ -132,7 +135,9 @@ def shard_costs(
     settings: Settings,
     group: Group,
 ) -> ShardCosts:
-    """Train for two epochs on all nodes, and return what the second one cost this rank; every rank makes this call.
+    """Train for two epochs on all nodes, and return what the second one cost this rank.
+
+    Every rank makes this call.
 
     Parameters are those of :func:`~edgnn.training.train`. On the CPU, the peak of memory is that of
     the process, where the system tells it.
@@ -171,9 +176,10 @@ def _size(model: Model, task: ShardTask, fleet: Fleet) -> ShardSize:
     dense = not any(
         isinstance(part, CSR) for part in (inputs.H0, inputs.AH0, structure.C_in, structure.C_out)
     )
-    if not (dense and isinstance(model.convs[0], GNNConv) and model.constant_first(inputs)):
+    if not (dense and model.convs[0].reads_sums and model.constant_first(inputs)):
         raise TrainingError(
-            "the formulas are those of conv='edgnn' and 'gnn' on dense labels, without embedding or input dropout"
+            "the formulas are those of conv='edgnn' and 'gnn' on dense labels, without embedding "
+            "or input dropout"
         )
     rows, columns = structure.neighbors.shape
     return ShardSize(

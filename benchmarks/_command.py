@@ -61,7 +61,7 @@ def bench(
     """Measure speed and memory against the peers, in one run each."""
     from benchmarks import QUESTIONS, as_far_as_it_goes
     from benchmarks._table import print_trends, rows_printer
-    from edgnn.models.networks._fleet import device_of
+    from edgnn.models import device_of
 
     wanted = questions or list(QUESTIONS)
     for question in wanted:

@@ -103,7 +103,7 @@ def test_words_offered_are_those_of_the_library():
     from edgnn.evaluation._metrics import METRICS
     from edgnn.models.networks._parameters import check_parameters
     from edgnn.nn import ACTIVATIONS, CONVS
-    from edgnn.studies import MODELS
+    from edgnn.registry import MODELS
     from edgnn.studies._protocol import PROTOCOLS
     from edgnn.studies._settings import rows
     from edgnn.studies._tables import TABLES

@@ -7,7 +7,6 @@ import pytest
 
 import edgnn
 from edgnn.models import load_estimator
-from edgnn.models.networks._answers import predictions_of
 from edgnn.serve import Limits, create_app
 from edgnn.serve._limits import Deadline, TooLarge
 from edgnn.training import RunFolder
@@ -19,7 +18,7 @@ NITRO = "c1ccccc1[N+](=O)[O-]"
 def test_probabilities_are_those_of_the_estimator(molecules, mutag_run):
     found = molecules.post("/predict", json={"smiles": ["CCO", NITRO]}).json()
     estimator = load_estimator(mutag_run)
-    expected = predictions_of(estimator, edgnn.from_smiles(["CCO", NITRO]))
+    expected = estimator.predictions(edgnn.from_smiles(["CCO", NITRO]))
     rows = found["predictions"]
     assert found["classes"] == ["not mutagenic", "mutagenic"]
     assert [row["id"] for row in rows] == ["CCO", NITRO]
@@ -231,7 +230,7 @@ def test_what_was_skipped_has_a_row_of_the_csv_where_it_stood(molecules):
 
 
 def test_a_batch_larger_than_a_piece_keeps_its_order(mutag_run, monkeypatch):
-    monkeypatch.setattr("edgnn.models.networks._inputs._NODES_AT_ONCE", 10)
+    monkeypatch.setattr("edgnn.models._items._NODES_AT_ONCE", 10)
     from edgnn.serve._answers import answers_of
 
     estimator, smiles = load_estimator(mutag_run), ["C" * size for size in range(1, 20)]

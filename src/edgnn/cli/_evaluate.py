@@ -260,7 +260,7 @@ def _run(
 ) -> tuple[Evaluation, float, list[dict[str, Any]], int | None]:
     """Train and judge; return how long it took, the losses, and the epoch at which Ctrl-C ended it, if it did."""
     from edgnn.evaluation import evaluate
-    from edgnn.models import told_memory
+    from edgnn.models import memory_errors
     from edgnn.studies import items_of
 
     epochs = getattr(estimator, "max_epochs", None)
@@ -295,7 +295,7 @@ def _run(
         return interrupt.asked
 
     start = time.perf_counter()
-    with softly_interrupted(when=epochs is not None) as interrupt, progress, told_memory():
+    with softly_interrupted(when=epochs is not None) as interrupt, progress, memory_errors():
         evaluation = evaluate(
             estimator,
             items_of(data),

@@ -76,9 +76,8 @@ def predict(
         device_of,
         identities,
         load_estimator,
+        memory_errors,
         prediction_columns,
-        predictions_of,
-        told_memory,
     )
     from edgnn.training import RunFolder
 
@@ -94,8 +93,8 @@ def predict(
         data = load_new(source, config, parse_options(option), data_dir)
         items = items_asked(data, estimator._level, nodes)
         check_known(estimator, items)
-        with told_memory():
-            found = predictions_of(estimator, items)
+        with memory_errors():
+            found = estimator.predictions(items)
         if uncertainty and not found.uncertainty:
             raise EdgnnError(
                 f"the run {run} is a single model, which has no spread: train with --members 5 to have an ensemble"

@@ -83,7 +83,7 @@ def _share_cores() -> None:
 
 def _concerns_one_rank(error: EdgnnError) -> bool:
     """Return whether an error is this rank's own: all others are rank 0's too, or follow from another rank's end."""
-    return str(error).startswith("out of memory")
+    return getattr(error, "kind", None) == "memory"
 
 
 def launch() -> str | None:

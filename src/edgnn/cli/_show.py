@@ -56,13 +56,16 @@ def about_data(data: Dataset) -> str:
 def about_model(estimator: Any) -> str:
     """Say in a line what is trained, and how."""
     if not hasattr(estimator, "conv"):
-        from edgnn.models import RIVALS
+        from edgnn.registry import MODELS
 
         kind = type(estimator).__name__
-        says = {
-            name: rival.says for rival in RIVALS.values() for name in (rival.graph, rival.node)
+        summaries = {
+            target.partition(":")[2]: entry.summary
+            for entry in MODELS.values()
+            for tasks in entry.classes.values()
+            for target in tasks.values()
         } | _CLOSED_FORM
-        return says.get(kind, "the mean of the targets")
+        return summaries.get(kind, kind)
     names = {
         "edgnn": "edGNN",
         "gnn": "GNN without edge labels",

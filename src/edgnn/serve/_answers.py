@@ -17,7 +17,6 @@ from edgnn.models import (
     identities,
     in_pieces,
     prediction_columns,
-    predictions_of,
 )
 
 if TYPE_CHECKING:
@@ -168,7 +167,7 @@ def answers_of(
         share = None if known is None else np.asarray(known.share, dtype=np.float64).T
         first = None if known is None else np.asarray(known.first_new, dtype=np.int64)
         parts.append(
-            Answers({}, predictions_of(estimator, piece), share, first, _unseen(estimator, piece))
+            Answers({}, estimator.predictions(piece), share, first, _unseen(estimator, piece))
         )
     return replace(Answers.joined(parts), ids=identities(items))
 

@@ -104,7 +104,8 @@ def train(
         size = "" if whole else f" of {settings.batch_size or 'all'} {kind}s each"
         raise TrainingError(
             f"out of memory on {settings.device} with {len(chosen)} members and batches{size}: "
-            f"lower batch_size, train fewer members at once, or use device='cpu' ({str(error).splitlines()[0]})"
+            f"lower batch_size, train fewer members at once, or use device='cpu' ({str(error).splitlines()[0]})",
+            kind="memory",
         ) from None
     return run.result(kind)
 

@@ -117,7 +117,7 @@ def test_probabilities_are_those_of_ridge_and_of_a_forest_on_color_counts_mixed(
 
 
 def _known_table(model):
-    return NodeColors.of(model._colored.colorings).counts(model._fitted.columns).toarray()
+    return NodeColors.of(model._colored.colorings).counts(model._colored.columns).toarray()
 
 
 def _table(model, prepared):

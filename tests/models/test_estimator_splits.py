@@ -166,7 +166,7 @@ def test_lists_masks_and_wrong_positions(mutag):
     assert np.array_equal(listed[0]["probability"], masked[0]["probability"])
     for split, message in (
         (Split([0, 60], [1]), "train set of split 0 names item 60, but X has 60"),
-        (Split([0, 1], [0.5]), "test part of split 0 must be a list of positions"),
+        (Split([0, 1], [0.5]), "test set of split 0 must be a list of positions"),
         (
             Split(range(30), range(29, 60)),
             "item 29 of split 0 is both in its test set and in what it learns from",

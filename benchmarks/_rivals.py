@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks._formulations import both_ways
+from benchmarks._grakel import matching_grams, path_grams
 from benchmarks._harness import Row, Skipped, as_far_as_it_goes, folder_of
 from benchmarks._timing import in_turns
 from edgnn.graphs import Graphs
@@ -71,23 +72,25 @@ def _on_rdf(
 
 def _kernels(graphs: Graphs) -> Iterator[Row | Skipped]:
     """Time Gram matrices; GraKeL's once, since it takes minutes, ours beside it."""
-    rows: tuple[tuple[str, Any], ...] = (
+    rows: tuple[tuple[str, Any, Any], ...] = (
         (
             "subgraph matching, k = 3",
-            partial(SubgraphMatchingClassifier, 3, normalize=False, cache=False, n_jobs=1),
+            SubgraphMatchingClassifier((1, 2, 3), normalize=False),
+            partial(matching_grams, graphs, 3),
         ),
         (
             "WL shortest paths, depths 0 to 5",
-            partial(WLShortestPathClassifier, (0, 1, 2, 3, 4, 5), normalize=False),
+            WLShortestPathClassifier((0, 1, 2, 3, 4, 5), normalize=False),
+            partial(path_grams, graphs, 5),
         ),
     )
-    for what, kind in rows:
+    for what, classifier, peer in rows:
         what = f"{what}, {len(graphs)} graphs of MUTAG"
         if find_spec("grakel") is None:
             yield Skipped(what, "grakel is not installed")
             continue
-        peer_s, theirs = _timed(partial(_gram, kind(backend="grakel"), graphs))
-        runs = [_timed(partial(_gram, kind(backend="edgnn"), graphs)) for _ in range(3)]
+        peer_s, theirs = _timed(peer)
+        runs = [_timed(partial(_gram, classifier, graphs)) for _ in range(3)]
         difference = max(
             float(np.abs(theirs[setting] - runs[0][1][setting]).max()) for setting in theirs
         )
@@ -211,7 +214,7 @@ def _ours(dataset: Dataset, bases: int | None, device: str, epochs: int) -> floa
     estimator = RGCNNodeClassifier(
         bases=bases, max_epochs=epochs + 1, device=device, random_state=0
     )
-    estimator._fit(
+    estimator.fit(
         dataset.nodes[train],
         dataset.targets[train],
         on_epoch=lambda epoch: times.append(time.perf_counter()),

@@ -14,7 +14,7 @@ from importlib.metadata import entry_points
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from edgnn._words import suggestion_or
-from edgnn.errors import EdgnnError, ModelError
+from edgnn.errors import EdgnnError, EstimatorError, ModelError
 
 Level = Literal["graph", "node"]
 #: What targets are: one class per item, several labels per item, or numbers.
@@ -118,12 +118,22 @@ class ModelEntry:
     summary : str
         One line about it.
     classes : mapping
-        Where its estimator lives, as ``"module:Class"``, by level and task:
-        ``{"graph": {"classes": "edgnn.models:GraphClassifier"}}``.
+        Where its class lives, as ``"module:Class"``, by level and task:
+        ``{"graph": {"classes": "edgnn.models:GraphClassifier"}}``. The class is a
+        :class:`edgnn.models.Model`.
     parameters : mapping
         The parameters that the name stands for, such as ``{"conv": "joint"}``.
     extra : str, optional
         The extra of this package that it needs installed.
+    trains_by_epochs : bool
+        Whether training goes epoch by epoch, so that an interrupted one is resumed; else it is
+        fitted at once.
+    probabilities : bool
+        Whether it gives probabilities of classes and labels.
+    embeds : bool
+        Whether it has ``embed``.
+    exports : bool
+        Whether ``edgnn export`` makes a program of it.
     """
 
     name: str
@@ -131,18 +141,43 @@ class ModelEntry:
     classes: Mapping[Level, Mapping[Task, str]]
     parameters: Mapping[str, Any] = field(default_factory=dict)
     extra: str | None = None
+    trains_by_epochs: bool = False
+    probabilities: bool = False
+    embeds: bool = False
+    exports: bool = False
+
+    @property
+    def levels(self) -> tuple[Level, ...]:
+        """What it learns about: graphs, nodes or both."""
+        return tuple(self.classes)
+
+    def tasks(self, level: Level) -> tuple[Task, ...]:
+        """What targets of graphs or of nodes it learns."""
+        return tuple(self.classes.get(level, ()))
 
     def find_class(self, level: Level, task: Task) -> Any:
-        """Return the estimator class for a level and a task; what the model cannot do is an error."""
-        tasks = self.classes.get(level)
-        if tasks is None:
-            able = " and ".join(f"{known}s" for known in self.classes)
-            raise ModelError(f"{self.name} learns about {able}, not about {level}s")
+        """Return the class for a level and a task; what the model cannot do is an error."""
+        if level not in self.classes:
+            able = " and ".join(_ITEMS[known] for known in self.classes)
+            raise EstimatorError(
+                f"{self.name} learns about {able}, but the targets are those of {level}s; "
+                f"for these there are {_names(level, task)}"
+            )
+        tasks = self.classes[level]
         if task not in tasks:
-            raise ModelError(
-                f"{self.name} learns {' and '.join(tasks)}, but the targets are {task}"
+            raise EstimatorError(
+                f"{self.name} learns {' and '.join(tasks)}, but the targets are {task}; "
+                f"for these there are {_names(level, task)}"
             )
         return load_target(tasks[task])
+
+
+_ITEMS: dict[Level, str] = {"graph": "whole graphs", "node": "nodes"}
+
+
+def _names(level: Level, task: Task) -> str:
+    """Return the models that learn such targets."""
+    return ", ".join(name for name, entry in MODELS.items() if task in entry.tasks(level))
 
 
 @dataclass(frozen=True)
@@ -170,24 +205,46 @@ def load_target(target: str) -> Any:
     return getattr(import_module(module), attribute)
 
 
-def _network(kind: str) -> dict[Level, dict[Task, str]]:
-    """Return the estimators of a network: classifiers also learn several labels."""
-    both: dict[Level, dict[Task, str]] = {}
-    for level, title in (("graph", "Graph"), ("node", "Node")):
+def _network(name: str, summary: str, conv: str, kind: str = "") -> ModelEntry:
+    """Return the entry of a network: its classifiers learn classes and several labels."""
+    classes: dict[Level, dict[Task, str]] = {}
+    titles: tuple[tuple[Level, str], ...] = (("graph", "Graph"), ("node", "Node"))
+    for level, title in titles:
         classifier = f"edgnn.models:{kind}{title}Classifier"
-        both[level] = {"classes": classifier, "labels": classifier}  # type: ignore[index]
-        both[level]["values"] = f"edgnn.models:{title}Regressor"  # type: ignore[index]
-    return both
+        regressor = f"edgnn.models:{title}Regressor"
+        classes[level] = {"classes": classifier, "labels": classifier, "values": regressor}
+    return ModelEntry(
+        name,
+        summary,
+        classes,
+        {"conv": conv},
+        trains_by_epochs=True,
+        probabilities=True,
+        embeds=True,
+        exports=True,
+    )
 
 
-def _classifier(graph: str | None = None, node: str | None = None) -> dict[Level, dict[Task, str]]:
-    """Return the estimators of a model that learns one class per item."""
-    found: dict[Level, dict[Task, str]] = {}
+def _classifier(
+    name: str, summary: str, *, graph: str | None = None, node: str | None = None, **facts: Any
+) -> ModelEntry:
+    """Return the entry of a model that learns one class per item."""
+    classes: dict[Level, dict[Task, str]] = {}
     if graph is not None:
-        found["graph"] = {"classes": f"edgnn.models:{graph}"}
+        classes["graph"] = {"classes": f"edgnn.models:{graph}"}
     if node is not None:
-        found["node"] = {"classes": f"edgnn.models:{node}"}
-    return found
+        classes["node"] = {"classes": f"edgnn.models:{node}"}
+    return ModelEntry(name, summary, classes, **facts)
+
+
+def _majority() -> ModelEntry:
+    tasks: dict[Task, str] = {
+        "classes": "edgnn.models:MajorityClassifier",
+        "labels": "edgnn.models:MajorityClassifier",
+        "values": "edgnn.models:MeanRegressor",
+    }
+    summary = "the most frequent class, or the mean value"
+    return ModelEntry("majority", summary, {"graph": tasks, "node": tasks}, probabilities=True)
 
 
 #: Every model that ``edgnn train``, ``evaluate`` and ``reproduce`` know.
@@ -195,53 +252,52 @@ MODELS: Registry[ModelEntry] = Registry(
     "model",
     "edgnn.models",
     [
-        ModelEntry("edgnn", "edGNN, the network of the paper", _network(""), {"conv": "edgnn"}),
-        ModelEntry("gnn", "the network without edge labels (Eq. 3)", _network(""), {"conv": "gnn"}),
-        ModelEntry(
-            "joint", "a network with weights per edge label", _network(""), {"conv": "joint"}
-        ),
-        ModelEntry(
+        _network("edgnn", "edGNN, the network of the paper", "edgnn"),
+        _network("gnn", "the network without edge labels (Eq. 3)", "gnn"),
+        _network("joint", "a network with weights per edge label", "joint"),
+        _classifier(
             "ridge",
             "color counts and an infinitely wide edGNN, kernel ridge in closed form",
-            _classifier("RidgeGraphClassifier", "RidgeNodeClassifier"),
+            graph="RidgeGraphClassifier",
+            node="RidgeNodeClassifier",
+            probabilities=True,
         ),
-        ModelEntry(
+        _classifier(
             "blend",
-            "ridge blended with trained networks",
-            _classifier("BlendGraphClassifier"),
+            "ridge mixed with a random forest on color counts",
+            graph="BlendGraphClassifier",
+            probabilities=True,
         ),
-        ModelEntry(
-            "majority",
-            "the most frequent class",
-            _classifier("MajorityClassifier", "MajorityClassifier"),
-        ),
-        ModelEntry(
-            "csm", "subgraph matching kernel, SVM", _classifier("SubgraphMatchingClassifier")
-        ),
-        ModelEntry(
+        _majority(),
+        _classifier("csm", "subgraph matching kernel, SVM", graph="SubgraphMatchingClassifier"),
+        _classifier(
             "wlsp",
-            "Weisfeiler-Lehman shortest-path kernel, SVM",
-            _classifier("WLShortestPathClassifier"),
+            "Weisfeiler–Lehman shortest-path kernel, SVM",
+            graph="WLShortestPathClassifier",
         ),
-        ModelEntry("rgcn", "R-GCN", _network("RGCN") | {}, {}),
-        ModelEntry(
+        _network("rgcn", "R-GCN", "rgcn", "RGCN"),
+        _classifier(
             "wl-rdf",
-            "Weisfeiler-Lehman kernel of the subgraphs around nodes, SVM",
-            _classifier(node="RDFWLClassifier"),
+            "Weisfeiler–Lehman kernel of the subgraphs around nodes, SVM",
+            node="RDFWLClassifier",
         ),
-        ModelEntry(
+        _classifier(
             "rdf2vec",
             "word2vec of random walks, SVM",
-            _classifier(node="RDF2VecClassifier"),
+            node="RDF2VecClassifier",
             extra="rdf2vec",
+            embeds=True,
         ),
-        ModelEntry(
+        _classifier(
             "wl-subtree",
-            "Weisfeiler-Lehman color counts, kernel ridge",
-            _classifier("WLClassifier", "WLClassifier"),
+            "Weisfeiler–Lehman color counts, kernel ridge",
+            graph="WLClassifier",
+            node="WLClassifier",
+            probabilities=True,
         ),
-        ModelEntry("gin", "GIN with edge labels (GINE)", _network("GIN")),
+        _network("gin", "GIN with edge labels (GINE)", "gine", "GIN"),
     ],
+    EstimatorError,
 )
 
 #: Every layer that ``conv=`` takes by name.

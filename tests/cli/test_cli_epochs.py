@@ -10,8 +10,8 @@ QUICK = ("--hidden", 8, "--dropout", 0.25, "--members", 2, "--quiet")
 
 @pytest.fixture(autouse=True)
 def checkpoints_always(monkeypatch):
-    monkeypatch.setattr("edgnn.models.networks._session._SECONDS_BETWEEN_CHECKPOINTS", 0.0)
-    monkeypatch.setattr("edgnn.models.networks._session._SHARE_OF_TIME", float("inf"))
+    monkeypatch.setattr("edgnn.models._runs._SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    monkeypatch.setattr("edgnn.models._runs._SHARE_OF_TIME", float("inf"))
 
 
 @pytest.fixture

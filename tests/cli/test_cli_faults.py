@@ -11,8 +11,7 @@ import pytest
 import torch
 
 import edgnn
-from edgnn.models import load_estimator
-from edgnn.models.networks._session import checkpoint_epoch
+from edgnn.models import checkpoint_epoch, load_estimator
 from edgnn.training import RunFolder
 
 MODEL = ("--hidden", 8, "--dropout", 0.25, "--members", 2, "--patience", 4)
@@ -29,8 +28,8 @@ def model_of(run):
 
 @pytest.fixture
 def checkpoints_always(monkeypatch):
-    monkeypatch.setattr("edgnn.models.networks._session._SECONDS_BETWEEN_CHECKPOINTS", 0.0)
-    monkeypatch.setattr("edgnn.models.networks._session._SHARE_OF_TIME", float("inf"))
+    monkeypatch.setattr("edgnn.models._runs._SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    monkeypatch.setattr("edgnn.models._runs._SHARE_OF_TIME", float("inf"))
 
 
 @pytest.fixture
@@ -138,7 +137,7 @@ def test_ctrl_c_keeps_the_last_whole_epoch(
             os.kill(os.getpid(), signal.SIGINT)
 
     with monkeypatch.context() as patched:
-        patched.setattr("edgnn.models.networks._session._SECONDS_BETWEEN_CHECKPOINTS", between)
+        patched.setattr("edgnn.models._runs._SECONDS_BETWEEN_CHECKPOINTS", between)
         patched.setattr(Progress, "epoch", pressed)
         ended = command("train", molecules, "--out", run, *QUICK)
     stopping, interrupted = ended.err.splitlines()
@@ -167,7 +166,7 @@ def test_a_second_ctrl_c_stops_at_once_and_says_where(
         return real(self)
 
     with monkeypatch.context() as patched:
-        patched.setattr("edgnn.models.networks._session._SECONDS_BETWEEN_CHECKPOINTS", 1000.0)
+        patched.setattr("edgnn.models._runs._SECONDS_BETWEEN_CHECKPOINTS", 1000.0)
         patched.setattr("edgnn.training._fleet.Fleet.validate", pressed)
         ended = command("train", molecules, "--out", run, *QUICK)
     assert (ended.code, len(RunFolder.open(run).history())) == (130, 2)

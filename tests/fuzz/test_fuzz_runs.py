@@ -13,8 +13,7 @@ import pytest
 from safetensors.torch import load, save
 
 import edgnn
-from edgnn.models import load_estimator
-from edgnn.models.networks._session import checkpoint_epoch, estimator_of
+from edgnn.models import checkpoint_epoch, estimator_of, load_estimator
 from edgnn.report import write_report
 from edgnn.studies import Study
 from edgnn.training import RunFolder

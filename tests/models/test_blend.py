@@ -16,10 +16,9 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 import edgnn
 from edgnn.errors import EstimatorError
 from edgnn.evaluation import evaluate, kfold
-from edgnn.models import BlendGraphClassifier, RidgeGraphClassifier, RidgeNodeClassifier
+from edgnn.models import BlendGraphClassifier, RidgeGraphClassifier
 from edgnn.models.kernels import _blend
 from edgnn.models.kernels._color_columns import NodeColors
-from edgnn.studies import MODELS, model_class
 from edgnn.wl import WLVectorizer, refine
 from strategies import graphs
 
@@ -118,12 +117,12 @@ def test_probabilities_are_those_of_ridge_and_of_a_forest_on_color_counts_mixed(
 
 
 def _known_table(model):
-    return NodeColors.of(model._fitted.colorings).counts(model._fitted.columns).toarray()
+    return NodeColors.of(model._colored.colorings).counts(model._colored.columns).toarray()
 
 
 def _table(model, prepared):
-    extended = [coloring.extend(prepared) for coloring in model._fitted.colorings]
-    return NodeColors.of(extended).counts_of_others(model._fitted.columns).toarray()
+    extended = [coloring.extend(prepared) for coloring in model._colored.colorings]
+    return NodeColors.of(extended).counts_of_others(model._colored.columns).toarray()
 
 
 def test_the_ends_of_share_are_the_halves_alone(fitted):
@@ -299,25 +298,3 @@ def test_scikit_learn_can_use_it():
         GRAPHS, CLASSES
     )
     assert len(search.predict(NEW)) == len(NEW)
-
-
-# By name
-
-
-def test_models_are_found_by_name(tmp_path):
-    assert {"ridge", "blend"} <= set(MODELS)
-    assert model_class("ridge", DATA) == (RidgeGraphClassifier, {})
-    assert model_class("blend", DATA) == (BlendGraphClassifier, {})
-    nodes = replace(DATA, name="PARTS", nodes=GRAPHS.nodes[:4], targets=np.array([0, 1, 0, 1]))
-    assert model_class("ridge", nodes) == (RidgeNodeClassifier, {})
-    with pytest.raises(
-        EstimatorError,
-        match=r"blend classifies whole graphs, .* PARTS are those of nodes; choose ridge",
-    ):
-        model_class("blend", nodes)
-    values = replace(DATA, targets=np.linspace(0, 1, len(DATA.graphs)))
-    for name in ("ridge", "blend"):
-        with pytest.raises(
-            EstimatorError, match=f"{name} classifies, but the targets of MUTAG are values"
-        ):
-            model_class(name, values)

@@ -8,11 +8,11 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
 import edgnn
+from benchmarks._grakel import matching_grams
 from edgnn import Graphs
 from edgnn.errors import EstimatorError, GraphError
 from edgnn.evaluation import kfold
-from edgnn.models.rivals._csm import SubgraphMatchingClassifier
-from edgnn.models.rivals._subgraphs import subgraph_counts
+from edgnn.models import SubgraphMatchingClassifier, subgraph_counts
 from strategies import contents, graphs
 
 
@@ -28,7 +28,7 @@ def matches(one, other, k=3, connected=True):
 
 
 def kernels(collection, **parameters):
-    classifier = SubgraphMatchingClassifier(**{"normalize": False, "cache": False} | parameters)
+    classifier = SubgraphMatchingClassifier(**{"normalize": False} | parameters)
     represented = classifier._represent(collection)
     return classifier._kernels(represented, represented)
 
@@ -218,37 +218,11 @@ def test_values_are_those_of_grakel_on_molecules(k):
 
 
 @given(graphs(max_nodes=4, features=False))
-def test_the_grakel_backend_takes_any_graphs(collection):
+def test_values_are_those_of_grakel_on_any_graphs(collection):
     pytest.importorskip("grakel")
-    ours = kernels(collection, k=(1, 3), normalize=True)
-    theirs = kernels(collection, k=(1, 3), normalize=True, backend="grakel", n_jobs=1)
-    for k in (1, 3):
-        np.testing.assert_allclose(theirs[k], ours[k], rtol=1e-12)
-
-
-def test_both_backends_predict_the_same(tmp_path):
-    pytest.importorskip("grakel")
-    data = edgnn.load_dataset("MUTAG")
-    X, y = data.graphs[::9], data.targets[::9]
-    ours, theirs = (
-        SubgraphMatchingClassifier(
-            (1, 2), backend=backend, cache=tmp_path, random_state=3, n_jobs=1
-        ).fit(X[:16], y[:16])
-        for backend in ("edgnn", "grakel")
-    )
-    np.testing.assert_allclose(
-        theirs.decision_function(X[16:]), ours.decision_function(X[16:]), rtol=1e-9
-    )
-    assert theirs.chosen_ == ours.chosen_
-    assert len(list(tmp_path.glob("*/*.npy"))) == 2 + 1
-
-
-@pytest.mark.slow
-def test_processes_give_what_one_gives():
-    pytest.importorskip("grakel")
-    molecules = edgnn.load_dataset("MUTAG").graphs[:18]
-    one, two = (kernels(molecules, k=2, backend="grakel", n_jobs=n_jobs)[2] for n_jobs in (1, 2))
-    np.testing.assert_array_equal(one, two)
+    theirs = matching_grams(collection, 3)
+    for k, ours in kernels(collection, k=(1, 2, 3)).items():
+        np.testing.assert_array_equal(ours, theirs[k])
 
 
 # As a classifier
@@ -329,8 +303,6 @@ def test_similarity_of_new_graphs_depends_on_both_alone():
         {"C": ()},
         {"C": (0.0,)},
         {"folds": 1},
-        {"backend": "numba"},
-        {"backend": "grakel", "connected": False},
         {"features": "use"},
     ],
 )

@@ -6,9 +6,8 @@ import torch
 import edgnn
 from edgnn import Graphs, Nodes
 from edgnn.errors import EstimatorError, GraphError, UnknownLabelError
-from edgnn.models.networks._coder import Coder, Seen
-from edgnn.models.networks._errors import UnknownLabelWarning
-from edgnn.models.networks._inputs import append, collect, graphs_of
+from edgnn.models import Coder, Seen, UnknownLabelWarning, graphs_of
+from edgnn.models._items import append, collect
 
 PAIR = Graphs.from_edges(
     [(0, 1), (2, 3)], sizes=[2, 2], node_labels=["C", "N", "C", "O"], edge_labels=["x", "y"]

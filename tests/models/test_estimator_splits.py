@@ -165,11 +165,11 @@ def test_lists_masks_and_wrong_positions(mutag):
     masked = GraphClassifier(**DOUBLE).predict_splits(graphs, y, [Split(mask, ~mask)])
     assert np.array_equal(listed[0]["probability"], masked[0]["probability"])
     for split, message in (
-        (Split([0, 60], [1]), "train part of split 0 names item 60, but X has 60"),
-        (Split([0, 1], [0.5]), "test part of split 0 must be a list of positions"),
+        (Split([0, 60], [1]), "train set of split 0 names item 60, but X has 60"),
+        (Split([0, 1], [0.5]), "test set of split 0 must be a list of positions"),
         (
             Split(range(30), range(29, 60)),
-            "item 29 of split 0 is both in its test part and in what it learns from",
+            "item 29 of split 0 is both in its test set and in what it learns from",
         ),
     ):
         with pytest.raises(EstimatorError, match=message):
@@ -180,7 +180,7 @@ def test_a_label_that_a_training_part_lacks_is_refused_on_request(mutag):
     graphs, y = mutag
     strange = graphs.with_node_labels(["Xx", *graphs.node_labels[1:]])
     split = Split(np.arange(1, 60), np.array([0]))
-    with pytest.raises(UnknownLabelError, match="test part of split 0: node 0 has the label 'Xx'"):
+    with pytest.raises(UnknownLabelError, match="test set of split 0: node 0 has the label 'Xx'"):
         GraphClassifier(**DOUBLE, unknown="error").predict_splits(strange, y, [split])
     assert GraphClassifier(**DOUBLE).predict_splits(strange, y, [split])[0]["prediction"].shape == (
         1,

@@ -13,9 +13,9 @@ from edgnn.models import (
     NodeClassifier,
     NodeRegressor,
     load_estimator,
+    prediction_columns,
+    rebuilt,
 )
-from edgnn.models.networks._answers import prediction_columns, predictions_of
-from edgnn.models.networks._fleet import rebuilt
 
 QUICK = {"hidden": 8, "max_epochs": 3, "random_state": 0}
 
@@ -198,6 +198,6 @@ def test_labels_that_no_file_can_hold_are_refused_before_a_folder_is_made(tmp_pa
 
 def test_a_run_with_too_few_names_of_classes_is_told(mutag):
     model = GraphClassifier(**QUICK).fit(*mutag)
-    found = predictions_of(model, mutag[0][:3])
+    found = model.predictions(mutag[0][:3])
     with pytest.raises(RunError, match="names of 1 classes"):
         prediction_columns(model, found, class_names=["only one"])

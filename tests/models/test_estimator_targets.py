@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from edgnn.errors import EstimatorError
-from edgnn.models.networks._parts import held_out, member_seed, root_seed, with_every_label
-from edgnn.models.networks._targets import (
+from edgnn.models._seeds import held_out, member_seed, root_seed, with_every_label
+from edgnn.models._targets import (
     class_weights,
     encoding_of,
     observed,

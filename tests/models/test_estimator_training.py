@@ -72,7 +72,7 @@ def test_an_interrupted_fit_keeps_the_best_weights_and_interrupts(mutag):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        stopped._fit(graphs, y, on_epoch=interrupt)
+        stopped.fit(graphs, y, on_epoch=interrupt)
     assert np.array_equal(stopped.predict_proba(graphs), whole.predict_proba(graphs))
     assert len(stopped.history_) == 2
     unfitted = GraphClassifier(**QUICK)
@@ -88,10 +88,10 @@ def test_an_interrupted_fit_keeps_the_best_weights_and_interrupts(mutag):
 def test_a_stored_state_goes_on_to_the_same_bits(mutag):
     graphs, y = mutag
     states = {}
-    whole = GraphClassifier(hidden=8, max_epochs=4, random_state=0)._fit(
+    whole = GraphClassifier(hidden=8, max_epochs=4, random_state=0).fit(
         graphs, y, on_epoch=lambda epoch: states.update({epoch.number: epoch.state()}) or False
     )
-    resumed = GraphClassifier(hidden=8, max_epochs=4, random_state=0)._fit(
+    resumed = GraphClassifier(hidden=8, max_epochs=4, random_state=0).fit(
         graphs, y, resume=states[2]
     )
     assert np.array_equal(resumed.predict_proba(graphs), whole.predict_proba(graphs))

@@ -6,8 +6,7 @@ from sklearn.base import clone
 
 from edgnn import Graphs, load_dataset
 from edgnn.evaluation import Split, kfold
-from edgnn.models import load_estimator
-from edgnn.models.rivals._gin import GINGraphClassifier, GINNodeClassifier
+from edgnn.models import GINGraphClassifier, GINNodeClassifier, load_estimator
 
 SMALL = {"hidden": 8, "max_epochs": 3, "batch_size": 8, "precision": "float64"}
 

@@ -184,7 +184,7 @@ def test_calibration_lowers_the_loss_of_the_validation_part(rings):
         return -np.log(p[np.arange(20), np.searchsorted(model.classes_, noisy[40:])]).mean()
 
     assert loss(tempered) < loss(plain)
-    with pytest.raises(EstimatorError, match="calibrate=True needs a validation part"):
+    with pytest.raises(EstimatorError, match="calibrate=True needs a validation set"):
         GraphClassifier(**QUICK, calibrate=True, validation=None).fit(graphs, y)
 
 
@@ -341,7 +341,7 @@ def test_validation_may_be_given(rings):
     for validation, message in (
         (0.2, "pass a tuple"),
         ((graphs[40:], y[:3]), "3 targets for 20 graphs"),
-        ((graphs[40:], np.zeros((20, 2))), "targets of the validation part have the shape"),
+        ((graphs[40:], np.zeros((20, 2))), "targets of the validation set have the shape"),
         ((graphs[40:], np.arange(20)), "use one type"),
     ):
         with pytest.raises(EstimatorError, match=message):

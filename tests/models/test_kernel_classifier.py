@@ -6,12 +6,11 @@ import pytest
 import edgnn
 from edgnn.errors import EstimatorError
 from edgnn.evaluation import Split
-from edgnn.models.kernels._classifier import KernelClassifier
-from edgnn.models.kernels._solvers import SVMSolver
+from edgnn.models import KernelClassifier, SVMSolver
 
 
 class SizeClassifier(KernelClassifier):
-    _levels = ("graph",)
+    levels = ("graph",)
 
     def __init__(self, random_state=None, n_jobs=None):
         self.random_state, self.n_jobs = random_state, n_jobs
@@ -147,7 +146,7 @@ class Loose:
     [
         (
             Loose([0, 1], [1, 2]),
-            "item 1 of split 0 is both in its test part and in what it learns from",
+            "item 1 of split 0 is both in its test set and in what it learns from",
         ),
         (Loose([0, 1], [2], [2]), "item 2 of split 0 is both"),
         (Loose([0, 18], [2]), "split 0 names item 18, but X has 18"),

@@ -5,9 +5,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 import edgnn
 from edgnn import Graphs
 from edgnn.models import EstimatorError, NodeClassifier, NodeRegressor, UnknownLabelWarning
-from edgnn.models.networks._coder import Coder
-from edgnn.models.networks._data import Data
-from edgnn.models.networks._problem import Problem
+from edgnn.models.networks._pipeline import Pipeline
 
 QUICK = {"hidden": 8, "max_epochs": 5, "random_state": 0}
 
@@ -141,10 +139,8 @@ def test_aifb_is_learned(data_dir):
 def test_a_node_listed_twice_is_never_trained_and_validated_on():
     nodes = Graphs.from_edges([(0, 1)], num_nodes=40).nodes
     index = np.r_[np.arange(40), np.arange(20), np.arange(10)]
-    data = Data.read(nodes[index], index % 2, None, "node", classifier=True)
-    parameters = NodeClassifier().get_params()
-    problem = Problem.of(data, Coder.of(nodes.graphs, None, "once"), parameters)
-    part = problem.part(np.arange(70), 0.3, 5)
+    pipeline = Pipeline.of(NodeClassifier(validation=0.3), nodes[index], index % 2)
+    part = pipeline.part(None, None, 5)
     assert sorted(part.known.tolist()) == list(range(70))
     assert len(set(index[part.valid])) == 12
     assert not set(index[part.train]) & set(index[part.valid])

@@ -8,8 +8,7 @@ import edgnn
 from edgnn.errors import EstimatorError, MissingDependencyError
 from edgnn.evaluation import kfold
 from edgnn.graphs import Graphs
-from edgnn.models.networks._errors import NotFitted
-from edgnn.models.rivals._rdf2vec import RDF2Vec, RDF2VecClassifier, UnseenNodeWarning
+from edgnn.models import NotFitted, RDF2Vec, RDF2VecClassifier, UnseenNodeWarning
 from edgnn.models.rivals._rdf_starts import TYPE, starts_of
 from edgnn.models.rivals._rdf_words import Word2Vec, word_vectors
 
@@ -85,7 +84,7 @@ def test_seeds_give_other_vectors():
 @pytest.mark.slow
 def test_vectors_are_the_same_in_every_process(run_python):
     code = (
-        "from edgnn import Graphs; from edgnn.models.rivals._rdf2vec import RDF2Vec;"
+        "from edgnn import Graphs; from edgnn.models import RDF2Vec;"
         "graph = Graphs.from_edges([(i, (i * 7 + j) % 20) for i in range(20) for j in (1, 4)]);"
         "vectors = RDF2Vec(walks=20, dimensions=4, epochs=2, random_state=1).fit_transform(graph.nodes).tolist()"
     )

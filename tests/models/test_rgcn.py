@@ -10,9 +10,8 @@ from sklearn.base import clone
 from edgnn import Graphs, load_dataset
 from edgnn.errors import EstimatorError, UnknownLabelError
 from edgnn.evaluation import Split, kfold
-from edgnn.models import load_estimator
-from edgnn.models.networks._parts import member_seed
-from edgnn.models.rivals._rgcn import RGCNGraphClassifier, RGCNNodeClassifier
+from edgnn.models import RGCNGraphClassifier, RGCNNodeClassifier, load_estimator
+from edgnn.models._seeds import member_seed
 from edgnn.nn import NodeModel
 
 EDGES = [
@@ -258,7 +257,7 @@ def test_given_labels_make_nodes_of_other_graphs_predictable():
 
 def test_degrees_and_identities_exclude_each_other():
     with pytest.raises(
-        EstimatorError, match=r"degree_labels='in' and node_labels=\"identity\" both take the place"
+        EstimatorError, match=r"degree_labels='in' and node_labels=\"identity\" both replace"
     ):
         fitted(degree_labels="in")
     fitted(degree_labels=None, max_epochs=1)

@@ -272,6 +272,6 @@ def test_graphs_compared_in_pieces_get_what_they_get_together(monkeypatch):
     data = edgnn.load_dataset("MUTAG")
     model = edgnn.RidgeGraphClassifier(depth=2, layers=1).fit(data.graphs[:30], data.targets[:30])
     together = model.decision_function(data.graphs[30:41])
-    monkeypatch.setattr(_ridge_graphs, "_TOGETHER", 4)
+    monkeypatch.setattr(_ridge_graphs, "_AT_ONCE", 4)
     np.testing.assert_allclose(model.decision_function(data.graphs[30:41]), together, atol=1e-10)
     assert model.predict(data.graphs[:0]).shape == (0,)

@@ -5,17 +5,18 @@ from sklearn.base import clone
 import edgnn
 from edgnn.errors import EstimatorError
 from edgnn.evaluation import evaluate, kfold
-from edgnn.models import RIVALS, MajorityClassifier, rival_class
+from edgnn.models import MajorityClassifier, make_model
+from edgnn.registry import MODELS
 
-pytestmark = pytest.mark.filterwarnings("ignore::edgnn.models.networks._errors.UnknownLabelWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::edgnn.models.UnknownLabelWarning")
 
 QUICK = {"max_epochs": 3, "hidden": 8}
 PARAMETERS = {"rgcn": QUICK, "gin": QUICK, "rdf2vec": {"walks": 5, "dimensions": 8, "epochs": 2}}
 EVERY = [
     (name, level)
-    for name, rival in RIVALS.items()
-    for level in ("graph", "node")
-    if getattr(rival, level)
+    for name, entry in MODELS.items()
+    for level in entry.levels
+    if name not in ("edgnn", "gnn", "joint", "ridge", "blend")
 ]
 
 
@@ -35,7 +36,7 @@ def items():
 
 
 def of(name, level):
-    estimator = rival_class(name, level)(**PARAMETERS.get(name, {}))
+    estimator = make_model(name, level=level, **PARAMETERS.get(name, {}))
     return (
         estimator.set_params(random_state=0)
         if "random_state" in estimator.get_params()
@@ -104,13 +105,3 @@ def test_the_majority_knows_its_share(items):
     fitted = MajorityClassifier().fit(X, np.arange(36) % 3 == 0)
     assert fitted.predict(X[:2]).tolist() == [False, False]
     assert np.allclose(fitted.predict_proba(X[:2]), [[2 / 3, 1 / 3]] * 2)
-
-
-def test_a_name_or_level_that_a_rival_lacks_is_explained():
-    with pytest.raises(EstimatorError, match="there is no rival 'rgnc'; did you mean 'rgcn'"):
-        rival_class("rgnc", "graph")
-    with pytest.raises(
-        EstimatorError,
-        match=r"csm classifies whole graphs, .* for these there are majority, rgcn, wl-rdf",
-    ):
-        rival_class("csm", "node")

@@ -10,9 +10,9 @@ import edgnn
 from edgnn.errors import EstimatorError
 from edgnn.evaluation import kfold
 from edgnn.graphs import Graphs
+from edgnn.models import RDFWLClassifier
 from edgnn.models.rivals._rdf_subgraphs import Subgraphs, content
 from edgnn.models.rivals._walks import Ways
-from edgnn.models.rivals._wl_rdf import RDFWLClassifier
 from strategies import graphs
 
 #: a -p-> b -q-> c, x -p-> b, x -r-> c

@@ -15,7 +15,7 @@ import edgnn
 from edgnn import Graphs
 from edgnn.errors import EstimatorError
 from edgnn.evaluation import Split, evaluate, holdout, kfold
-from edgnn.models.rivals._wl_subtree import WLClassifier
+from edgnn.models import WLClassifier
 from strategies import graphs as random_graphs
 from wl_reference import reference
 

@@ -8,11 +8,12 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
 import edgnn
+from benchmarks._grakel import path_grams
 from edgnn import Graphs
 from edgnn.errors import EstimatorError
 from edgnn.evaluation import kfold
+from edgnn.models import WLShortestPathClassifier
 from edgnn.models.rivals._shortest_paths import hop_distances
-from edgnn.models.rivals._wlsp import WLShortestPathClassifier
 from strategies import contents, graphs
 
 
@@ -125,7 +126,7 @@ def test_values_are_those_of_grakel_on_undirected_graphs(collection, depth):
 @pytest.mark.slow
 def test_values_are_those_of_grakel_on_molecules():
     molecules = edgnn.load_dataset("MUTAG").graphs
-    ours, theirs = kernels(molecules), kernels(molecules, backend="grakel")
+    ours, theirs = kernels(molecules), path_grams(molecules, 5)
     assert list(ours) == list(theirs) == [0, 1, 2, 3, 4, 5]
     for depth in ours:
         np.testing.assert_array_equal(ours[depth], theirs[depth])
@@ -133,25 +134,19 @@ def test_values_are_those_of_grakel_on_molecules():
 
 
 @given(graphs(max_nodes=5, features=False))
-def test_the_grakel_backend_takes_any_graphs(collection):
+def test_values_are_those_of_grakel_on_any_graphs(collection):
     pytest.importorskip("grakel")
-    ours, theirs = (
-        kernels(collection, depths=(0, 2), backend=backend, normalize=True)
-        for backend in ("edgnn", "grakel")
-    )
-    for depth in (0, 2):
-        np.testing.assert_allclose(theirs[depth], ours[depth], rtol=1e-12)
+    theirs = path_grams(collection, 2)
+    for depth, ours in kernels(collection, depths=(0, 1, 2)).items():
+        np.testing.assert_array_equal(ours, theirs[depth])
 
 
-@pytest.mark.parametrize("backend", ["edgnn", "grakel"])
-def test_similarity_of_new_graphs_depends_on_both_alone(backend):
-    if backend == "grakel":
-        pytest.importorskip("grakel")
+def test_similarity_of_new_graphs_depends_on_both_alone():
     X = edgnn.load_dataset("MUTAG").graphs[:20]
     new = X[12:].with_node_labels(
         [f"new {label}" if n % 9 == 0 else label for n, label in enumerate(X[12:].node_labels)]
     )
-    classifier = WLShortestPathClassifier(backend=backend)
+    classifier = WLShortestPathClassifier()
     fitted = classifier._represent(X[:12])
     later = classifier._kernels(classifier._represent(new, fitted), fitted)
     together = kernels(Graphs.concat([X[:12], new]), normalize=True)
@@ -221,7 +216,6 @@ def test_empty_graphs_unseen_labels_and_single_nodes_are_predicted():
         {"depths": "2"},
         {"C": (-1.0,)},
         {"folds": 0},
-        {"backend": "numba"},
     ],
 )
 def test_wrong_parameters_are_named(parameters):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import edgnn
-from edgnn.models import load_estimator, predictions_of
+from edgnn.models import load_estimator
 from edgnn.serve import Limits, create_app
 from edgnn.training import RunFolder
 from serve_runs import client_of, error

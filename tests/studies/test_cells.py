@@ -139,9 +139,7 @@ def test_a_cell_says_all_that_is_known_of_it(small):
 
 
 def test_models_without_probabilities_have_no_roc_auc(small):
-    csm = replace(
-        small.row("majority"), id="csm", model="csm", estimator={"k": 2, "C": [1.0], "cache": False}
-    )
+    csm = replace(small.row("majority"), id="csm", model="csm", estimator={"k": 2, "C": [1.0]})
     found = compute(Task(Cell("graphs", "MUTAG", "csm", 0), small, csm))
     assert found.evaluation.metrics == ("accuracy", "balanced_accuracy")
 

@@ -2,7 +2,8 @@ import pytest
 
 import edgnn
 from edgnn.errors import StudyError
-from edgnn.studies import MODELS, TABLES, protocol_splits, published_accuracy, rows, table
+from edgnn.registry import MODELS
+from edgnn.studies import TABLES, protocol_splits, published_accuracy, rows, table
 from edgnn.studies._selection import select
 
 LEVEL = {"graphs": "graph", "nodes": "node", "nodes-repeated": "node"}

@@ -57,20 +57,16 @@ def read_config(path: Path | None, options: Iterable[str]) -> tuple[dict[str, An
 
 def parameter_names() -> set[str]:
     """Return the names of all models' parameters that can be set from outside."""
-    from edgnn import models
+    from edgnn.registry import MODELS, load_target
     from edgnn.studies import NOT_PARAMETERS
 
-    kinds = [
-        getattr(models, f"{level}{task}")
-        for level in ("Graph", "Node")
-        for task in ("Classifier", "Regressor")
-    ]
-    kinds += [
-        getattr(models, name)
-        for rival in models.RIVALS.values()
-        for name in (rival.graph, rival.node)
-        if name
-    ]
+    targets = {
+        target
+        for entry in MODELS.values()
+        for tasks in entry.classes.values()
+        for target in tasks.values()
+    }
+    kinds = [load_target(target) for target in targets]
     return {name for kind in kinds for name in kind._get_param_names()} - set(NOT_PARAMETERS)
 
 

@@ -290,7 +290,7 @@ class _Outcome:
 def _run(plan: _Plan, quiet: bool) -> _Outcome:
     """Train and evaluate the models of all splits."""
     from edgnn.evaluation import evaluate
-    from edgnn.models import told_memory
+    from edgnn.models import memory_errors
     from edgnn.studies import items_of
 
     estimator, splits = plan.estimator, plan.splits
@@ -317,7 +317,7 @@ def _run(plan: _Plan, quiet: bool) -> _Outcome:
         return interrupt.asked
 
     begin = time.perf_counter()
-    with softly_interrupted(when=epochs is not None) as interrupt, progress, told_memory():
+    with softly_interrupted(when=epochs is not None) as interrupt, progress, memory_errors():
         evaluation = evaluate(
             estimator,
             items_of(plan.data),

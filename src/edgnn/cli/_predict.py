@@ -100,15 +100,14 @@ def _columns(
     from edgnn.models import (
         check_known,
         identities,
+        memory_errors,
         prediction_columns,
-        predictions_of,
-        told_memory,
     )
 
     estimator = trained.estimator
     check_known(estimator, items)
-    with told_memory():
-        predictions = predictions_of(estimator, items)
+    with memory_errors():
+        predictions = estimator.predictions(items)
     if uncertainty and not predictions.uncertainty:
         raise EdgnnError(
             f"the run {run} is a single model, which has no spread: "

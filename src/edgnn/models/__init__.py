@@ -1,5 +1,34 @@
 """Every model, with one life cycle: networks, closed forms and the rivals of the paper's tables."""
 
+from edgnn.errors import EstimatorError
+from edgnn.models._coder import Coder, Seen
+from edgnn.models._errors import NotFitted, UnknownLabelWarning
+from edgnn.models._familiarity import Familiarity, Refinement
+from edgnn.models._fingerprint import fingerprint
+from edgnn.models._items import Items, graphs_of, in_pieces
+from edgnn.models._majority import MajorityClassifier, MeanRegressor
+from edgnn.models._make import make_model, model_parts
+from edgnn.models._model import ClassifierModel, Model, RegressorModel, load_model
+from edgnn.models._predictions import (
+    Predictions,
+    check_known,
+    identities,
+    prediction_columns,
+    prediction_table,
+)
+from edgnn.models._probabilities import Uncertainty, probabilities
+from edgnn.models._runs import (
+    Answer,
+    change_epochs,
+    check_data,
+    checkpoint_epoch,
+    estimator_of,
+    finished,
+    memory_errors,
+    start_run,
+    train_run,
+)
+from edgnn.models._targets import decide, shaped
 from edgnn.models.kernels import (
     BlendGraphClassifier,
     FittedRidge,
@@ -9,75 +38,43 @@ from edgnn.models.kernels import (
     RidgeSolver,
     Solver,
     SVMSolver,
+    WLClassifier,
 )
 from edgnn.models.networks import (
     Estimator,
-    EstimatorError,
-    Familiarity,
     GraphClassifier,
     GraphRegressor,
     NodeClassifier,
     NodeRegressor,
-    Uncertainty,
-    UnknownLabelWarning,
-    load_estimator,
 )
-from edgnn.models.networks._answers import (
-    Predictions,
-    check_known,
-    identities,
-    prediction_columns,
-    predictions_of,
-    target_columns,
-)
-from edgnn.models.networks._calibration import probabilities
-from edgnn.models.networks._classifier import decide
-from edgnn.models.networks._coder import Coder, Seen
-from edgnn.models.networks._epochs import change_epochs
-from edgnn.models.networks._errors import NotFitted
 from edgnn.models.networks._export import Exported, export
 from edgnn.models.networks._export_inputs import write_inputs
-from edgnn.models.networks._fingerprint import fingerprint
 from edgnn.models.networks._fleet import device_of, rebuilt
-from edgnn.models.networks._inputs import Items, graphs_of, in_pieces
-from edgnn.models.networks._regressor import shaped
-from edgnn.models.networks._session import (
-    Answer,
-    check_data,
-    checkpoint_epoch,
-    estimator_of,
-    finished,
-    start_run,
-    told_memory,
-    train_run,
-)
-from edgnn.models.networks._threads import is_small
+from edgnn.models.networks._pipeline import is_small
 from edgnn.models.rivals import (
-    RIVALS,
     GINGraphClassifier,
     GINNodeClassifier,
-    MajorityClassifier,
     PartCounts,
     RDF2Vec,
     RDF2VecClassifier,
     RDFWLClassifier,
     RGCNGraphClassifier,
     RGCNNodeClassifier,
-    Rival,
     SubgraphMatchingClassifier,
     UnseenNodeWarning,
-    WLClassifier,
     WLShortestPathClassifier,
     all_walks,
     random_walks,
-    rival_class,
     subgraph_counts,
 )
 
+load_estimator = load_model
+
+
 __all__ = [
-    "RIVALS",
     "Answer",
     "BlendGraphClassifier",
+    "ClassifierModel",
     "Coder",
     "Estimator",
     "EstimatorError",
@@ -91,6 +88,8 @@ __all__ = [
     "Items",
     "KernelClassifier",
     "MajorityClassifier",
+    "MeanRegressor",
+    "Model",
     "NodeClassifier",
     "NodeRegressor",
     "NotFitted",
@@ -101,10 +100,11 @@ __all__ = [
     "RDFWLClassifier",
     "RGCNGraphClassifier",
     "RGCNNodeClassifier",
+    "Refinement",
+    "RegressorModel",
     "RidgeGraphClassifier",
     "RidgeNodeClassifier",
     "RidgeSolver",
-    "Rival",
     "SVMSolver",
     "Seen",
     "Solver",
@@ -130,17 +130,18 @@ __all__ = [
     "in_pieces",
     "is_small",
     "load_estimator",
+    "load_model",
+    "make_model",
+    "memory_errors",
+    "model_parts",
     "prediction_columns",
-    "predictions_of",
+    "prediction_table",
     "probabilities",
     "random_walks",
     "rebuilt",
-    "rival_class",
     "shaped",
     "start_run",
     "subgraph_counts",
-    "target_columns",
-    "told_memory",
     "train_run",
     "write_inputs",
 ]

@@ -4,7 +4,6 @@ from edgnn.studies._ceiling import training_ceiling
 from edgnn.studies._cells import Task
 from edgnn.studies._estimators import NOT_PARAMETERS
 from edgnn.studies._judge import judged
-from edgnn.studies._models import MODELS, model_class
 from edgnn.studies._nested import Nested, search_table
 from edgnn.studies._paper import Published, paper_row, published_accuracy
 from edgnn.studies._plan import Asked, Plan
@@ -29,7 +28,6 @@ from edgnn.studies._workers import Report
 from edgnn.studies._write_tables import NOTABLE, ours
 
 __all__ = [
-    "MODELS",
     "NOTABLE",
     "NOT_PARAMETERS",
     "STUDY",
@@ -57,7 +55,6 @@ __all__ = [
     "is_of_paper",
     "items_of",
     "judged",
-    "model_class",
     "narrowed",
     "ours",
     "paper_row",

@@ -20,7 +20,7 @@ from edgnn.evaluation import Evaluation, Split, evaluate
 from edgnn.graphs import Nodes
 from edgnn.io.datasets import Dataset, load_dataset
 from edgnn.studies._ceiling import training_ceiling
-from edgnn.studies._estimators import checked, estimator_parts
+from edgnn.studies._estimators import estimator_parts
 from edgnn.studies._nested import Nested
 from edgnn.studies._protocol import Validation, run_splits
 from edgnn.studies._runs import items_of
@@ -34,6 +34,8 @@ _NO_INFLUENCE = ("cache", "device", "n_jobs", "verbose")
 _LATER = (
     ("fanout", None),
 )  # parameters that stored cells do not have yet, as what they were computed with
+#: Parameters that models had when cells were stored, as what they were computed with.
+_FORMER = {"csm": {"backend": "edgnn"}, "wlsp": {"backend": "edgnn"}}
 _DIGITS = 6
 
 
@@ -202,16 +204,18 @@ def estimator_of(task: Task, data: Dataset) -> Any:
     if "device" in kind._get_param_names():
         chosen["device"] = task.device
     if not task.nested:
-        return checked(kind(**chosen))
+        estimator = kind(**chosen)
+        estimator.check_parameters()
+        return estimator
     search = Nested.over(kind, chosen, search_grid(data.level))
     for candidate in search.candidates.values():
-        checked(candidate)
+        candidate.check_parameters()
     return search
 
 
 def settings_of(task: Task, data: Dataset, estimator: Any) -> dict[str, Any]:
     """Return all that the predictions of a cell depend on, as plain values."""
-    parameters = plain(estimator.get_params(deep=False))
+    parameters = plain(estimator.get_params(deep=False)) | _FORMER.get(str(task.row.model), {})
     return {
         "model": task.row.model,
         "settings": task.row.settings,
@@ -247,7 +251,7 @@ def _evaluated(
     splits: Sequence[Split],
     history: list[dict[str, Any]],
 ) -> Evaluation:
-    from edgnn.models import told_memory
+    from edgnn.models import memory_errors
 
     def keep(now: Any) -> None:
         if now.epoch is not None and not task.nested:
@@ -262,7 +266,7 @@ def _evaluated(
         *_METRICS,
         *(["roc_auc"] if all(hasattr(model, "predict_proba") for model in models) else []),
     ]
-    with told_memory():
+    with memory_errors():
         return evaluate(
             estimator,
             items_of(data),

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from edgnn._words import similar
 from edgnn.errors import EstimatorError
 from edgnn.io.datasets import Dataset
-from edgnn.studies._models import model_class
+from edgnn.studies._runs import task_of_dataset
 
 #: Parameters that follow from elsewhere.
 NOT_PARAMETERS = ("random_state", "validation", "verbose", "warm_start")
@@ -27,7 +26,9 @@ def make_estimator(
     kind, chosen = estimator_parts(
         data, parameters, model=model, validation=validation, seed=seed, jobs=jobs
     )
-    return checked(kind(**chosen))
+    estimator = kind(**chosen)
+    estimator.check_parameters()
+    return estimator
 
 
 def estimator_parts(
@@ -48,23 +49,21 @@ def estimator_parts(
     parameters : mapping
         What was chosen; a parameter that the model does not have is an error.
     model : str
-        A name in :data:`~edgnn.studies.MODELS`.
+        A name in :data:`edgnn.registry.MODELS`.
     validation : float, str or None
-        The share that chooses the epoch, for models that take one.
+        The fraction that chooses the epoch, for models that take one.
     seed : int
         For models that take one.
     jobs : int
-        Threads or processes of its own, for models that take a number and were not given one.
+        Threads of its own, for models that take a number and were not given one.
     """
-    kind, meant = model_class(model, data)
-    every = set(kind._get_param_names())
-    known = every - set(NOT_PARAMETERS)
-    for parameter in parameters:
-        if parameter not in known:
-            raise EstimatorError(
-                f"a {kind.__name__} has no parameter {parameter!r}{similar(parameter, known)}"
-            )
-    chosen = {**meant, **parameters}
+    from edgnn.models import model_parts
+
+    for name in NOT_PARAMETERS:
+        if name in parameters:
+            raise EstimatorError(f"{name} is no parameter to choose: it follows from elsewhere")
+    kind, chosen = model_parts(model, data.level, task_of_dataset(data), **parameters)
+    every = kind._get_param_names()
     if "validation" in every and not isinstance(validation, str):
         chosen["validation"] = validation
     if "random_state" in every:
@@ -72,10 +71,3 @@ def estimator_parts(
     if "n_jobs" in every:
         chosen.setdefault("n_jobs", jobs)
     return kind, chosen
-
-
-def checked(estimator: Any) -> Any:
-    """Return an estimator whose parameters make sense."""
-    if hasattr(estimator, "_checked_parameters"):
-        estimator._checked_parameters()
-    return estimator

@@ -12,7 +12,7 @@ from edgnn.studies._judge import judged
 from edgnn.training import CHECKPOINT, METRICS, PREDICTIONS, RunFolder
 
 if TYPE_CHECKING:
-    from edgnn.models import Answer, Estimator
+    from edgnn.models import Answer, Model
 
 
 def items_of(data: Dataset) -> Graphs | Nodes:
@@ -25,14 +25,14 @@ def task_of_dataset(data: Dataset) -> Task:
     return task_of(target_array(data.targets))
 
 
-def finish_run(run: RunFolder, estimator: Estimator, data: Dataset, answer: Answer) -> Evaluation:
+def finish_run(run: RunFolder, model: Model, data: Dataset, answer: Answer) -> Evaluation:
     """Write ``predictions.csv`` and ``metrics.json`` of a trained model; with them the run is finished.
 
     Parameters
     ----------
     run : RunFolder
         Of the training, locked.
-    estimator : Estimator
+    model : Model
         Fitted.
     data : Dataset
         All items.
@@ -43,10 +43,8 @@ def finish_run(run: RunFolder, estimator: Estimator, data: Dataset, answer: Answ
     evaluation = judged(
         task_of_dataset(data), y[answer.known], y[answer.items], answer.values, data.class_names
     )
-    run.write_rows(PREDICTIONS, _columns(run, estimator, data, answer))
-    run.write_json(
-        METRICS, _metrics(estimator, answer, evaluation, run.config.get("target_names", ()))
-    )
+    run.write_rows(PREDICTIONS, _columns(run, model, data, answer))
+    run.write_json(METRICS, _metrics(model, answer, evaluation, run.config.get("target_names", ())))
     run.remove(CHECKPOINT)
     return evaluation
 
@@ -56,28 +54,23 @@ def called(names: Sequence[str], place: int) -> str:
     return str(names[place]) if place < len(names) else str(place)
 
 
-def _columns(
-    run: RunFolder, estimator: Estimator, data: Dataset, answer: Answer
-) -> dict[str, list[Any]]:
-    from edgnn.models import Predictions, identities, prediction_columns, target_columns
+def _columns(run: RunFolder, model: Model, data: Dataset, answer: Answer) -> dict[str, list[Any]]:
+    from edgnn.models import Predictions, prediction_table
 
     assert data.targets is not None
-    names = {"class_names": data.class_names, "target_names": run.config.get("target_names", ())}
-    named = {
-        name: [values[item] for item in answer.items]
-        for name, values in identities(items_of(data)).items()
-    }
-    found = Predictions(answer.values["prediction"], answer.values["probability"])
-    return (
-        named
-        | {"part": [answer.part] * len(answer.items)}
-        | target_columns(estimator, data.targets[answer.items], **names)
-        | prediction_columns(estimator, found, **names)
+    return prediction_table(
+        model,
+        items_of(data)[answer.items],
+        Predictions(answer.values["prediction"], answer.values["probability"]),
+        part=answer.part,
+        targets=data.targets[answer.items],
+        class_names=data.class_names,
+        target_names=run.config.get("target_names", ()),
     )
 
 
 def _metrics(
-    estimator: Estimator, answer: Answer, evaluation: Evaluation, names: Sequence[str]
+    model: Model, answer: Answer, evaluation: Evaluation, names: Sequence[str]
 ) -> dict[str, Any]:
     summaries = {name: evaluation[name] for name in evaluation.metrics}
     each = {
@@ -95,7 +88,17 @@ def _metrics(
         **({"by_target": each} if each else {}),
         "classes": list(evaluation.class_names),
         "confusion": evaluation.confusion,
-        "epochs": len(estimator.history_),
-        "best_epoch": estimator.best_epoch_,
-        "seconds": sum(row["seconds"] for row in estimator.history_),
+        **_epochs(model),
+    }
+
+
+def _epochs(model: Model) -> dict[str, Any]:
+    """Return how long a model was trained, if it has epochs."""
+    if not model.trains_by_epochs:
+        return {}
+    history = model.history_
+    return {
+        "epochs": len(history),
+        "best_epoch": model.best_epoch_,
+        "seconds": sum(row["seconds"] for row in history),
     }

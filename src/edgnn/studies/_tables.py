@@ -26,7 +26,7 @@ class Row:
     says : str
         What it is, and where the paper describes it.
     model : str, optional
-        A name in :data:`~edgnn.studies.MODELS`; ``None`` for a row that is made out of another.
+        A name in :data:`edgnn.registry.MODELS`; ``None`` for a row that is made out of another.
     settings : str, optional
         Stored settings it starts from; see :func:`~edgnn.studies.recipe`.
     estimator : mapping

@@ -1,4 +1,4 @@
-"""Learning in closed form from how alike items are: kernels, what solves for them, and the classifiers made of both."""
+"""Closed forms: kernels of colors, what learns from them, and the classifiers made of both."""
 
 from edgnn.models.kernels._blend import BlendGraphClassifier
 from edgnn.models.kernels._classifier import KernelClassifier
@@ -6,6 +6,7 @@ from edgnn.models.kernels._ridge import FittedRidge, RidgeSolver
 from edgnn.models.kernels._ridge_graphs import RidgeGraphClassifier
 from edgnn.models.kernels._ridge_nodes import RidgeNodeClassifier
 from edgnn.models.kernels._solvers import Solver, SVMSolver
+from edgnn.models.kernels._wl import WLClassifier
 
 __all__ = [
     "BlendGraphClassifier",
@@ -16,4 +17,5 @@ __all__ = [
     "RidgeSolver",
     "SVMSolver",
     "Solver",
+    "WLClassifier",
 ]

@@ -1,80 +1,42 @@
-"""KernelClassifier: what the kernel methods share, from items to predictions."""
+"""KernelClassifier: what closed forms and kernel methods share, from items to predictions."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.metaestimators import available_if
+from torch import Tensor
 
-from edgnn.models.kernels._reading import Array, job_count, read_items, read_split, read_targets
-from edgnn.models.kernels._solved import OnSplit, SolvedClassifier
-from edgnn.models.kernels._solvers import Kernels, Solver
-from edgnn.models.networks._inputs import Items
-from edgnn.models.networks._parts import root_seed
+from edgnn.models._data import Data
+from edgnn.models._items import Items
+from edgnn.models._model import ClassifierModel, new_model
+from edgnn.models._predictions import Predictions
+from edgnn.models._seeds import root_seed
+from edgnn.models._splits import OnSplit, Split, in_threads, known_splits
+from edgnn.models._state import decode_parameters, encode_parameters, pack_items, unpack_items
+from edgnn.models.kernels._checks import Array
+from edgnn.models.kernels._ridge import FittedRidge, RidgeSolver, logits
+from edgnn.models.kernels._solvers import Fitted, Kernels, Solver, fitted_from, fitted_state
 
 
-class KernelClassifier(SolvedClassifier):
-    """A classifier that compares items in pairs and knows nothing else of them.
+class SplitClassifier(ClassifierModel):
+    """A classifier without epochs that learns from many splits and computes once what they share."""
 
-    A subclass says how items are represented, which kernels compare two representations, and what
-    learns from the kernels. What is said of an item depends on that item alone, never on which
-    others it came with, and no label enters.
-
-    Attributes
-    ----------
-    classes_ : array
-        The classes, sorted.
-    chosen_ : dict
-        What was chosen inside the training part.
-    """
-
-    random_state: Any
     n_jobs: Any
-
-    @abstractmethod
-    def _represent(self, items: Items, reference: Any = None) -> Any:
-        """Represent items; ``reference`` is the representation of the training items that new ones will be compared with."""
-
-    @abstractmethod
-    def _kernels(self, rows: Any, columns: Any) -> dict[Hashable, Array]:
-        """Compare two representations by every candidate kernel; (n, m) matrices by setting, the simplest setting first."""
-
-    @abstractmethod
-    def _solver(self) -> Solver:
-        """Return what learns from the kernels."""
-
-    # Learning
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn from items and their classes.
-
-        Parameters
-        ----------
-        X : Graphs or Nodes, or a list of them
-            The items.
-        y : array-like
-            One class per item.
-        """
-        items = read_items(X, self._levels)
-        targets, seed, solver = read_targets(y, items), root_seed(self.random_state), self._solver()
-        classes, codes = np.unique(targets, return_inverse=True)
-        represented = self._represent(items)
-        fitted = solver.fit(self._kernels(represented, represented), codes, len(classes), seed)
-        self._trained_on, self._targets, self._as_fitted = represented, targets, clone(self)
-        self._keep(fitted, classes)
-        return self
 
     def predict_splits(
         self, X: Any, y: Any, splits: Iterable[Any], *, on_split: OnSplit | None = None
     ) -> list[dict[str, Any]]:
-        """Learn from every split and predict its test part; kernels are computed once for all items.
+        """Learn from every split and predict its test set.
 
         A split gets what a fresh classifier with ``random_state=split.seed`` predicts for
-        ``X[split.test]`` after ``fit`` on the training and validation part together. Classes of
-        test items are not looked at.
+        ``X[split.test]`` after ``fit`` on the training and validation set together, positions
+        rising. Classes of test items are not looked at.
 
         Parameters
         ----------
@@ -90,52 +52,260 @@ class KernelClassifier(SolvedClassifier):
         -------
         list of dict
             For each split ``"prediction"``, ``"chosen"`` and ``"training_accuracy"``, that on the
-            training and validation part; ``"probability"`` and ``"classes"`` where there are
+            training and validation set; ``"probability"`` and ``"classes"`` where there are
             probabilities.
         """
-        from joblib import Parallel, delayed
-
-        items, solver, jobs = read_items(X, self._levels), self._solver(), job_count(self.n_jobs)
-        targets = read_targets(y, items)
-        parts = [
-            (*read_split(split, len(items), number), int(split.seed))
-            for number, split in enumerate(splits)
+        self.check_parameters()
+        data = self.read_training(X, y)
+        chosen = known_splits(splits, len(data))
+        shared = self._shared(data)
+        groups = self._groups(data, chosen)
+        work = [
+            partial(self._results, data, shared, [chosen[number] for number in group])
+            for group in groups
         ]
-        represented = self._represent(items)
-        kernels = self._kernels(represented, represented)
-        work = (
-            delayed(_answer)(solver, kernels, targets[known], known, test, seed)
-            for known, test, seed in parts
-        )
-        answers = []
-        for answer in Parallel(n_jobs=jobs, prefer="threads", return_as="generator")(work):
-            answers.append(answer)
-            if on_split is not None:
-                on_split(len(answers))
-        return answers
+        results: list[dict[str, Any]] = [{} for _ in chosen]
+        for group, answers in zip(groups, in_threads(work, self.n_jobs, on_split), strict=True):
+            for number, answer in zip(group, answers, strict=True):
+                results[number] = answer
+        return results
 
-    def _compared(self, X: Any) -> Array:
+    @abstractmethod
+    def _shared(self, data: Data) -> Any:
+        """Return what all splits share, such as kernel matrices."""
+
+    def _groups(self, data: Data, splits: Sequence[Split]) -> list[list[int]]:
+        """Return which splits are worked on together."""
+        return [[number] for number in range(len(splits))]
+
+    @abstractmethod
+    def _results(self, data: Data, shared: Any, splits: Sequence[Split]) -> list[dict[str, Any]]:
+        """Learn from the splits of a group."""
+
+
+class SolvedClassifier(SplitClassifier):
+    """A classifier that predicts from kernel values of new items against the training items.
+
+    Attributes
+    ----------
+    classes_ : array
+        The classes, sorted.
+    chosen_ : dict
+        What was chosen inside the training set.
+    """
+
+    _fitted: Fitted
+    _codes: Array
+
+    @abstractmethod
+    def _compared(self, items: Items) -> Array:
         """Return the chosen kernel's values of new items against the training items."""
+
+    def _keep(self, fitted: Fitted, data: Data) -> None:
+        """Take what was learned; from here on the classifier is fitted."""
+        self._fitted, self._codes, self.chosen_ = fitted, data.codes, fitted.chosen
+        self.remember(data)
+
+    def predict(self, X: Any) -> Array:
+        """Return the class of each item.
+
+        Shapes
+        ------
+        → (n,)
+        """
+        K = self._compared(self.read_items(X))
+        found: Array = self.classes_[self._fitted.predict(K)]
+        return found
+
+    def decision_function(self, X: Any) -> Array:
+        """Return what decides: of two classes, a number above zero for the second; else one each.
+
+        Shapes
+        ------
+        → (n,) or (n, K)
+        """
+        K = self._compared(self.read_items(X))
+        return self._fitted.scores(K)
+
+    def _has_probabilities(self) -> bool:
+        return False
+
+    @available_if(lambda self: self._has_probabilities())  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of each class, as sure as left-out training items bear out.
+
+        Shapes
+        ------
+        → (n, K)
+        """
+        K = self._compared(self.read_items(X))
+        return self._fitted.probabilities(K)  # type: ignore[attr-defined,no-any-return]
+
+    def predictions(self, X: Any) -> Predictions:
+        """Return predictions, with probabilities where there are any."""
+        K = self._compared(self.read_items(X))
+        probability = None
+        if hasattr(self._fitted, "probabilities"):
+            probability = self._fitted.probabilities(K)
+        return Predictions(self.classes_[self._fitted.predict(K)], probability)
+
+    def get_state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
+        """Return what the solver has learned."""
+        return fitted_state(self._fitted, self._codes)
+
+    def set_state(self, facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
+        """Set what the solver has learned."""
+        self._fitted, self._codes = fitted_from(facts, tensors)
+        self.chosen_ = self._fitted.chosen
+
+
+class KernelClassifier(SolvedClassifier):
+    """A classifier that compares items in pairs and knows nothing else of them.
+
+    A subclass says how items are represented, which kernels compare two representations, and what
+    learns from the kernels. What is said of an item depends on that item alone, never on which
+    others it came with, and no label enters.
+
+    Attributes
+    ----------
+    classes_ : array
+        The classes, sorted.
+    chosen_ : dict
+        What was chosen inside the training set.
+    """
+
+    random_state: Any
+
+    @abstractmethod
+    def _represent(self, items: Items, reference: Any = None) -> Any:
+        """Represent items.
+
+        Parameters
+        ----------
+        items : Graphs or Nodes
+            Any items.
+        reference : object, optional
+            The representation of the training items, which these are to be compared with.
+        """
+
+    @abstractmethod
+    def _kernels(self, rows: Any, columns: Any) -> dict[Hashable, Array]:
+        """Compare two representations by every candidate kernel.
+
+        Returns
+        -------
+        dict
+            Matrices (n, m) by setting, the simplest setting first.
+        """
+
+    @abstractmethod
+    def _solver(self) -> Solver:
+        """Return what learns from the kernels; raise where a parameter makes no sense."""
+
+    def check_parameters(self) -> None:
+        """Raise where a parameter makes no sense."""
+        self._solver()
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from items and their classes.
+
+        Parameters
+        ----------
+        X : Graphs or Nodes, or a list of them
+            The items.
+        y : array-like
+            One class per item.
+        """
+        data = self.read_training(X, y)
+        seed, solver = root_seed(self.random_state), self._solver()
+        represented = self._represent(data.items)
+        kernels = self._kernels(represented, represented)
+        fitted = solver.fit(kernels, data.codes, data.encoding.outputs, seed)
+        self._seed, self._as_fitted = seed, clone(self)
+        self._trained_on = represented
+        self._keep(fitted, data)
+        return self
+
+    @cached_property
+    def _trained_on(self) -> Any:
+        # a loaded classifier has the training items and represents them when it first predicts
+        return self._as_fitted._represent(self._training_items())
+
+    def _shared(self, data: Data) -> Kernels:
+        represented = self._represent(data.items)
+        return self._kernels(represented, represented)
+
+    def _results(self, data: Data, shared: Any, splits: Sequence[Split]) -> list[dict[str, Any]]:
+        return [solved_split(self._solver(), shared, data, split)[0] for split in splits]
+
+    def _compared(self, items: Items) -> Array:
         then = self._as_fitted  # parameters may have been set anew since
-        new = then._represent(read_items(X, self._levels), self._trained_on)
+        new = then._represent(items, self._trained_on)
         compared: Array = then._kernels(new, self._trained_on)[self._fitted.setting]
         return compared
 
+    def get_state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
+        """Return the training items, and what the solver has learned from them."""
+        facts, tensors = super().get_state()
+        facts["fitted_with"] = encode_parameters(self._as_fitted)
+        return facts, tensors | pack_items(self._training_items())
 
-def _answer(
-    solver: Solver, kernels: Kernels, y: Array, known: Array, test: Array, seed: int
-) -> dict[str, Any]:
-    """Learn from the known items of a split and predict its test items."""
-    classes, codes = np.unique(y, return_inverse=True)
+    def set_state(self, facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
+        """Set the training items, and what the solver has learned from them."""
+        super().set_state(facts, tensors)
+        self._as_fitted = type(self)(**decode_parameters(facts["fitted_with"], new_model))
+        self._items = unpack_items(tensors)
+
+
+class RidgeClassifier(KernelClassifier):
+    """A classifier by kernel ridge: one exact solution, and exact leave-one-out decisions."""
+
+    _fitted: FittedRidge
+
+    def _has_probabilities(self) -> bool:
+        return True
+
+    @property
+    def loo_decision_(self) -> Array:
+        """The decision on each training item by the model that is fitted without it."""
+        return self._ridge().loo_decision
+
+    @property
+    def loo_error_(self) -> float:
+        """Mean squared error of the left-out decisions; targets are −1 and 1, or 0 and 1."""
+        return float(self._ridge().loo_error)
+
+    @property
+    def loo_score_(self) -> float:
+        """Accuracy of the left-out decisions: what to expect of new items, without a test set."""
+        return float(np.mean(logits(self.loo_decision_).argmax(axis=1) == self._codes))
+
+    def _solver(self) -> Solver:
+        self._check()
+        return RidgeSolver()
+
+    def _check(self) -> None:
+        """Refuse parameters that make no sense."""
+
+    def _ridge(self) -> FittedRidge:
+        self._check_fitted()
+        return self._fitted
+
+
+def solved_split(
+    solver: Solver, kernels: Kernels, data: Data, split: Split
+) -> tuple[dict[str, Any], Fitted]:
+    """Learn from the known items of a split; return its results, and what was learned."""
+    known, test = split.known, split.test
+    classes, codes = np.unique(data.y[known], return_inverse=True)
     among = {setting: K[np.ix_(known, known)] for setting, K in kernels.items()}
-    fitted = solver.fit(among, codes, len(classes), seed)
+    fitted = solver.fit(among, codes, len(classes), split.seed)
     K = kernels[fitted.setting][np.ix_(test, known)]
-    accuracy = float(np.mean(fitted.predict(among[fitted.setting]) == codes))
-    answer = {
+    result = {
         "prediction": classes[fitted.predict(K)],
         "chosen": fitted.chosen,
-        "training_accuracy": accuracy,
+        "training_accuracy": float(np.mean(fitted.predict(among[fitted.setting]) == codes)),
     }
     if hasattr(fitted, "probabilities"):
-        answer |= {"probability": fitted.probabilities(K), "classes": classes}
-    return answer
+        result |= {"probability": fitted.probabilities(K), "classes": classes}
+    return result, fitted

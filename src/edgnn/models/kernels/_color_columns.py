@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array, hstack
 
+from edgnn.models.kernels._checks import Array
 from edgnn.models.kernels._count_kernels import Counts
-from edgnn.models.kernels._reading import Array
 from edgnn.wl import Coloring
 
 _SHARED = 2  # graphs that must have a color before it can say anything about others

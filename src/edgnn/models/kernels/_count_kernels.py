@@ -9,7 +9,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 from scipy.sparse import csr_array
 
-from edgnn.models.kernels._reading import Array
+from edgnn.graphs import Nodes
+from edgnn.models._items import Items
+from edgnn.models.kernels._checks import Array
+from edgnn.wl import Coloring
 
 Kind = Literal["linear", "cosine", "tanimoto", "log-cosine"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -92,6 +95,31 @@ class Counts:
             self.length[:, items],
             self.log_length[:, items],
         )
+
+
+def color_counts(coloring: Coloring, items: Items) -> Counts:
+    """Count the colors of a graph's nodes after every round, or what a node sees around it.
+
+    Of a node, its own color alone says too little: in a knowledge graph hardly two nodes share one.
+    What it is made of are the node's label and, for every round, the colors its neighbors had
+    before, with the codes of the edges to them.
+    """
+    colors = [coloring.at(round).cpu().numpy() for round in range(coloring.rounds + 1)]
+    if not isinstance(items, Nodes):
+        owner = items.graph_of_node.cpu().numpy()
+        return Counts.of([(of_round, owner) for of_round in colors], len(items))
+    nodes = items.index.cpu().numpy()
+    around = coloring.around.on_host()
+    indptr = np.asarray(around.indptr)
+    degree = indptr[nodes + 1] - indptr[nodes]
+    before = np.cumsum(degree) - degree
+    place = np.arange(int(degree.sum())) + np.repeat(indptr[nodes] - before, degree)
+    neighbor = np.asarray(around.indices)[place]
+    code: Any = 0 if around.codes is None else np.asarray(around.codes)[place] << 32
+    owner = np.repeat(np.arange(len(nodes)), degree)
+    own = colors[0][nodes], np.arange(len(nodes))
+    seen = [(code + of_round[neighbor], owner) for of_round in colors[:-1]]
+    return Counts.of([own, *seen], len(nodes))
 
 
 def counted(rounds: Sequence[csr_array]) -> Counts:

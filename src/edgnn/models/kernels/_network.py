@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from edgnn.errors import EstimatorError
-from edgnn.models.kernels._reading import Array
+from edgnn.models.kernels._checks import Array
 from edgnn.wl import Coloring
 
 MOST_COLORS = 12_000

@@ -1,4 +1,4 @@
-"""Kernel ridge in closed form: one eigendecomposition gives every strength, and what each item gets when it is left out."""
+"""Kernel ridge in closed form: one eigendecomposition gives all strengths and left-out scores."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 from scipy.linalg import eigh
 
 from edgnn.errors import EstimatorError
-from edgnn.models.kernels._reading import Array
+from edgnn.models._probabilities import probabilities, temperature_of
+from edgnn.models.kernels._checks import Array
 from edgnn.models.kernels._solvers import Kernels
-from edgnn.models.networks._calibration import probabilities, temperature_of
 
 #: Strengths λ to choose from, rising; they are relative to the spread of the training items.
 STRENGTHS = tuple(2.0**power for power in range(-9, 7))

@@ -7,23 +7,29 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from edgnn.errors import EstimatorError
 from edgnn.graphs import Graphs
-from edgnn.models.kernels._count_kernels import AVERAGED, Counts, gaussian, mean_similarity
+from edgnn.models._items import Items, Level, append, graphs_of
+from edgnn.models.kernels._checks import (
+    Array,
+    check_whole,
+    chosen_words,
+    flag,
+    positive,
+    refuse_features,
+)
+from edgnn.models.kernels._classifier import RidgeClassifier
+from edgnn.models.kernels._count_kernels import AVERAGED, color_counts, gaussian, mean_similarity
 from edgnn.models.kernels._network import readout_products
-from edgnn.models.kernels._reading import Array, flag, is_whole, read_items
-from edgnn.models.kernels._ridge_classifier import RidgeClassifier, chosen_words, positive
-from edgnn.models.networks._inputs import Items, Level, graphs_of
 from edgnn.wl import Coloring, Scheme, bare, refine
 
 Part = Literal["wl", "network"]
 
 _DEEPEST = 1000
-_TOGETHER = 256
+_AT_ONCE = 256
 
 
 class RidgeGraphClassifier(RidgeClassifier):
-    r"""Classify graphs in closed form: no epochs, nothing random, seconds for a few hundred graphs. Try it first on small data.
+    r"""Classify graphs in closed form: no epochs, nothing random. Try it first on small data.
 
     Two graphs are compared in two ways, whose mean M becomes the kernel :math:`K = e^{-w(1 - M)}`;
     kernel ridge with an unpenalized intercept does the rest, its strength chosen by the exact
@@ -79,7 +85,7 @@ class RidgeGraphClassifier(RidgeClassifier):
     (38, 2)
     """
 
-    _levels: ClassVar[tuple[Level, ...]] = ("graph",)
+    levels: ClassVar[tuple[Level, ...]] = ("graph",)
 
     def __init__(
         self,
@@ -106,64 +112,62 @@ class RidgeGraphClassifier(RidgeClassifier):
 
     def _represent(self, items: Items, reference: Any = None) -> Graphs:
         graphs = graphs_of(items)
-        if graphs.node_features is not None or graphs.edge_features is not None:
-            raise EstimatorError(
-                "these graphs have continuous features, which are not compared here: turn them into labels with "
-                "edgnn.wl.Discretizer, or use edgnn.GraphClassifier"
-            )
-        plain = bare(graphs)
-        return plain.with_ring_sizes() if flag(self.ring_sizes, "ring_sizes") else plain
+        refuse_features(graphs, "use edgnn.GraphClassifier")
+        return prepared(graphs, self.ring_sizes)
 
     def _kernels(self, rows: Graphs, columns: Graphs) -> dict[Hashable, Array]:
-        together = columns if rows is columns else Graphs.concat([columns, rows])
-        theirs = slice(0, len(columns))
-        mine = theirs if rows is columns else slice(len(columns), None)
+        everything, mine, theirs = together(rows, columns)
         parts = chosen_words(self.parts, "parts", get_args(Part))
+        schemes = chosen_words(self.schemes, "schemes", get_args(Scheme))
         rounds = max(self.depth if "wl" in parts else 0, self.layers if "network" in parts else 0)
         total: Any = 0.0
-        schemes = chosen_words(self.schemes, "schemes", get_args(Scheme))
         for scheme in schemes:
-            coloring = refine(together, rounds, scheme)  # type: ignore[arg-type]
+            coloring = refine(graphs_of(everything), rounds, scheme)  # type: ignore[arg-type]
             if "wl" in parts:
                 total = total + self._shared_colors(coloring, mine, theirs)
             if "network" in parts:
-                total = total + _normalized(
-                    readout_products(coloring, self.layers, self.scale), mine, theirs
-                )
+                products = readout_products(coloring, self.layers, self.scale)
+                total = total + _normalized(products, mine, theirs)
         return {" + ".join(parts): gaussian(total / (len(parts) * len(schemes)), self.width)}
 
-    def _compared(self, X: Any) -> Array:
-        """Compare new graphs in pieces, as old and new ones are refined together and all their pairs compared."""
-        graphs = graphs_of(read_items(X, self._levels))
-        starts = range(0, max(len(graphs), 1), _TOGETHER)
+    def _compared(self, items: Items) -> Array:
+        # in pieces, as old and new graphs are refined together and all their pairs compared
+        starts = range(0, max(len(items), 1), _AT_ONCE)
         compared = super()._compared
-        found: Array = np.concatenate(
-            [compared(graphs[start : start + _TOGETHER]) for start in starts]
-        )
-        return found
+        pieces = [compared(items[start : start + _AT_ONCE]) for start in starts]
+        return np.concatenate(pieces)
 
     def _shared_colors(self, coloring: Coloring, mine: slice, theirs: slice) -> Array:
-        owner, size = coloring.graphs.graph_of_node.cpu().numpy(), len(coloring.graphs)
-        rounds = [(coloring.at(round).cpu().numpy(), owner) for round in range(self.depth + 1)]
-        everything = Counts.of(rounds, size)
-        return mean_similarity(
-            everything[mine], everything[theirs], range(1, self.depth + 1), AVERAGED
-        )
+        counts = color_counts(coloring, coloring.graphs)
+        depths = range(1, self.depth + 1)
+        return mean_similarity(counts[mine], counts[theirs], depths, AVERAGED)
 
     def _check(self) -> None:
         chosen_words(self.parts, "parts", get_args(Part))
         chosen_words(self.schemes, "schemes", get_args(Scheme))
         for name in ("depth", "layers"):
-            if not is_whole(getattr(self, name), 1, _DEEPEST):
-                raise EstimatorError(
-                    f"{name}={getattr(self, name)!r}: give a whole number from 1 to {_DEEPEST}"
-                )
+            check_whole(self, name, 1, _DEEPEST)
         for name in ("scale", "width"):
             positive(getattr(self, name), name)
+        flag(self.ring_sizes, "ring_sizes")
+
+
+def prepared(graphs: Graphs, ring_sizes: Any) -> Graphs:
+    """Return graphs with nothing but labels, to which ring sizes are added if asked for."""
+    plain = bare(graphs)
+    return plain.with_ring_sizes() if flag(ring_sizes, "ring_sizes") else plain
+
+
+def together(rows: Items, columns: Items) -> tuple[Items, slice, slice]:
+    """Return old and new items as one, so that colors mean the same, and where each of them are."""
+    theirs = slice(0, len(columns))
+    if rows is columns:
+        return columns, theirs, theirs
+    return append(columns, rows), slice(len(columns), None), theirs
 
 
 def _normalized(products: Array, mine: slice, theirs: slice) -> Array:
-    """Return the mean of Tanimoto and cosine of inner products; graphs without nodes are like each other alone."""
+    """Return the mean of Tanimoto and cosine; graphs without nodes are like each other alone."""
     own, inner = np.diag(products), products[mine, theirs]
     a, b = own[mine, None], own[None, theirs]
     both_empty = (a == 0) & (b == 0)

@@ -12,11 +12,18 @@ from scipy.sparse import csr_array
 
 from edgnn.errors import EstimatorError
 from edgnn.graphs import Graphs, Nodes
+from edgnn.models._items import Items, Level
+from edgnn.models.kernels._checks import (
+    Array,
+    check_whole,
+    chosen_words,
+    is_whole,
+    positive,
+    refuse_features,
+)
+from edgnn.models.kernels._classifier import RidgeClassifier
 from edgnn.models.kernels._count_kernels import AVERAGED, Kind, counted, gaussian, mean_similarity
-from edgnn.models.kernels._reading import Array, is_whole
-from edgnn.models.kernels._ridge_classifier import RidgeClassifier, chosen_words, positive
 from edgnn.models.kernels._surroundings import colors_met, reached, visited
-from edgnn.models.networks._inputs import Items, Level
 from edgnn.wl import Coloring, Scheme, bare, refine
 
 View = Literal["around", "walks"]
@@ -26,7 +33,7 @@ _DEEPEST = 100
 
 @dataclass(frozen=True, eq=False)
 class _Seen:
-    """Nodes by number, the graph they are of, the same with the names of hubs as labels, and these names."""
+    """Nodes by number, their graph, the same with the names of hubs as labels, and these names."""
 
     graphs: Graphs
     prepared: Graphs
@@ -35,7 +42,7 @@ class _Seen:
 
 
 class RidgeNodeClassifier(RidgeClassifier):
-    r"""Classify nodes in closed form by what lies around them: no epochs, nothing random, seconds for a few hundred nodes.
+    r"""Classify nodes in closed form by what lies around them: no epochs, nothing random.
 
     Every node of the graph has a color per round of refinement; nodes where many edges end
     (classes, places, true and false) are known by their name from the start. Two nodes are compared
@@ -86,12 +93,13 @@ class RidgeNodeClassifier(RidgeClassifier):
     Examples
     --------
     >>> import edgnn
-    >>> ring = edgnn.Graphs.from_edges([(0, 1), (1, 2), (2, 3), (3, 0)], node_labels=["a", "b", "a", "b"])
+    >>> edges = [(0, 1), (1, 2), (2, 3), (3, 0)]
+    >>> ring = edgnn.Graphs.from_edges(edges, node_labels=["a", "b", "a", "b"])
     >>> edgnn.RidgeNodeClassifier().fit(ring.nodes[[0, 1]], [0, 1]).predict(ring.nodes)
     array([0, 1, 0, 1])
     """
 
-    _levels: ClassVar[tuple[Level, ...]] = ("node",)
+    levels: ClassVar[tuple[Level, ...]] = ("node",)
 
     def __init__(
         self,
@@ -119,11 +127,7 @@ class RidgeNodeClassifier(RidgeClassifier):
     def _represent(self, items: Items, reference: _Seen | None = None) -> _Seen:
         assert isinstance(items, Nodes)
         graphs, nodes = items.graphs, items.index.cpu().numpy()
-        if graphs.node_features is not None or graphs.edge_features is not None:
-            raise EstimatorError(
-                "this graph has continuous features, which are not compared here: turn them into labels with "
-                "edgnn.wl.Discretizer, or use edgnn.NodeClassifier"
-            )
+        refuse_features(graphs, "use edgnn.NodeClassifier")
         if reference is None:
             hubs = _hubs(graphs, self.named)
             return _Seen(graphs, _with_names(graphs, hubs), nodes, hubs)
@@ -132,8 +136,8 @@ class RidgeNodeClassifier(RidgeClassifier):
             return _Seen(trained, reference.prepared, nodes, hubs)
         if hubs and (graphs.node_names is None or trained.node_names is None):
             raise EstimatorError(
-                "these nodes are of another graph than the training nodes, and without names nodes cannot be known again: "
-                "give both graphs node names, or choose named=0"
+                "these nodes are of another graph than the training nodes, and without names nodes "
+                "cannot be known again: give both graphs node names, or choose named=0"
             )
         return _Seen(graphs, _with_names(graphs, hubs), nodes, hubs)
 
@@ -147,13 +151,11 @@ class RidgeNodeClassifier(RidgeClassifier):
         colorings = [refine(graphs, self.rounds, scheme) for scheme in self._schemes()]
         similar: dict[Hashable, Array] = {}
         for view in self._views():
-            around = view == "around"
-            seen = (
-                reached(graphs, nodes, self.depth)
-                if around
-                else [visited(graphs, nodes, self.length)]
-            )
-            kinds: tuple[Kind, ...] = AVERAGED if around else ("log-cosine",)
+            kinds: tuple[Kind, ...]
+            if view == "around":
+                seen, kinds = reached(graphs, nodes, self.depth), AVERAGED
+            else:
+                seen, kinds = [visited(graphs, nodes, self.length)], ("log-cosine",)
             parts = [
                 self._similarity(*pair, kinds, mine, theirs) for pair in product(seen, colorings)
             ]
@@ -182,13 +184,10 @@ class RidgeNodeClassifier(RidgeClassifier):
         return chosen_words(self.schemes, "schemes", get_args(Scheme))  # type: ignore[return-value]
 
     def _check(self) -> None:
-        self._views(), self._schemes()
-        for name in ("rounds", "depth", "length"):
-            lowest = 0 if name == "rounds" else 1
-            if not is_whole(getattr(self, name), lowest, _DEEPEST):
-                raise EstimatorError(
-                    f"{name}={getattr(self, name)!r}: give a whole number from {lowest} to {_DEEPEST}"
-                )
+        self._views()
+        self._schemes()
+        for name, lowest in (("rounds", 0), ("depth", 1), ("length", 1)):
+            check_whole(self, name, lowest, _DEEPEST)
         if not is_whole(self.named, 0, 2**62):
             raise EstimatorError(
                 f"named={self.named!r}: give a number of edges, or 0 to know no node by name"
@@ -209,12 +208,11 @@ def _with_names(graphs: Graphs, hubs: frozenset[Any]) -> Graphs:
     """Return the graphs with the names of hubs as part of their labels."""
     if not hubs:
         return bare(graphs)
-    values, given = (
-        list(graphs.node_vocabulary),
-        zip(graphs.node_label.tolist(), _names(graphs), strict=True),
-    )
+    values = list(graphs.node_vocabulary)
+    labels = (values[label] for label in graphs.node_label.tolist())
+    pairs = zip(labels, _names(graphs), strict=True)
     return bare(graphs).with_node_labels(
-        [(values[label], name) if name in hubs else (values[label],) for label, name in given]
+        [(label, name) if name in hubs else (label,) for label, name in pairs]
     )
 
 

@@ -1,15 +1,18 @@
-"""What learns from kernel matrices: it is shown the training part alone and chooses there among kernels and strengths."""
+"""What learns from kernel matrices of a training set, and chooses there among kernels."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, Protocol
 
 import numpy as np
+from torch import Tensor
 
-from edgnn.errors import EstimatorError
-from edgnn.models.kernels._reading import Array, is_whole, numbers
+from edgnn.errors import EstimatorError, RunError
+from edgnn.models._state import pack_fields, to_tensor, unpack_fields
+from edgnn.models.kernels._checks import Array, is_whole, numbers
 
 Kernels = Mapping[Hashable, Array]
 
@@ -74,23 +77,81 @@ class Constant:
 
 @dataclass(frozen=True)
 class FittedSVM:
-    """A support vector machine on the kernel that was chosen."""
+    """A support vector machine on the kernel that was chosen: one decision per pair of classes.
+
+    Parameters
+    ----------
+    setting : object
+        Which kernel.
+    chosen : dict
+        Everything that was chosen, as plain values.
+    support : array
+        Positions of the training items that count.
+    weight, intercept : array
+        Decisions are ``K[:, support] @ weight + intercept``, above zero for the first class of a
+        pair.
+
+    Shapes
+    ------
+    support (s,), weight (s, pairs), intercept (pairs,) for the pairs (0, 1), (0, 2), … (1, 2), …
+    """
 
     setting: Any
     chosen: dict[str, Any]
-    machine: Any
+    classes: int
+    support: Array
+    weight: Array
+    intercept: Array
+
+    @classmethod
+    def of(cls, setting: Any, chosen: dict[str, Any], machine: Any) -> FittedSVM:
+        """Take the numbers out of a fitted ``sklearn.svm.SVC``.
+
+        Its coefficients have a row for each other class; support vectors stand by class.
+        """
+        classes = len(machine.classes_)
+        # of two classes, scikit-learn turns the signs around
+        sign = -1.0 if classes == 2 else 1.0
+        owner = np.repeat(np.arange(classes), machine.n_support_)
+        pairs = list(combinations(range(classes), 2))
+        weight: Array = np.zeros((len(owner), len(pairs)))
+        for column, (first, second) in enumerate(pairs):
+            of_first, of_second = owner == first, owner == second
+            weight[of_first, column] = machine.dual_coef_[second - 1, of_first]
+            weight[of_second, column] = machine.dual_coef_[first, of_second]
+        support = machine.support_.astype(np.int64)
+        return cls(setting, chosen, classes, support, sign * weight, sign * machine.intercept_)
 
     def predict(self, K: Array) -> Array:
-        """Return class numbers."""
-        found: Array = self.machine.predict(K) if len(K) else np.zeros(0, dtype=np.int64)
+        """Return class numbers: those that win the most pairs, of equals the first."""
+        found: Array = self._votes(self._decisions(K)).argmax(axis=1)
         return found
 
     def scores(self, K: Array) -> Array:
-        """Return the decision function."""
-        several = len(self.machine.classes_) > 2
-        empty = np.zeros((0, len(self.machine.classes_)) if several else 0)
-        found: Array = self.machine.decision_function(K) if len(K) else empty
+        """Return what decides; of more than two classes, the pairs won, then by how much."""
+        decisions = self._decisions(K)
+        if self.classes == 2:
+            of_second: Array = -decisions[:, 0]
+            return of_second
+        margin: Array = np.zeros((len(K), self.classes))
+        for column, (first, second) in enumerate(combinations(range(self.classes), 2)):
+            margin[:, first] += decisions[:, column]
+            margin[:, second] -= decisions[:, column]
+        # a third at most, so that margins order those of equally many votes alone
+        found: Array = self._votes(decisions) + margin / (3 * (np.abs(margin) + 1))
         return found
+
+    def _decisions(self, K: Array) -> Array:
+        found: Array = K[:, self.support] @ self.weight + self.intercept
+        return found
+
+    def _votes(self, decisions: Array) -> Array:
+        votes: Array = np.zeros((len(decisions), self.classes))
+        for column, (first, second) in enumerate(combinations(range(self.classes), 2)):
+            wins = decisions[:, column] > 0
+            votes[wins, first] += 1
+            votes[~wins, second] += 1
+        return votes
 
 
 @dataclass(frozen=True)
@@ -113,7 +174,7 @@ class SVMSolver:
 
     @classmethod
     def checked(cls, C: Any, folds: Any) -> SVMSolver:
-        """Return a solver, or say what is wrong with the candidates for C or with the number of folds."""
+        """Return a solver; raise where the candidates for C or the number of folds are wrong."""
         strengths = numbers(C)
         if not len(strengths) or not (np.isfinite(strengths) & (strengths > 0)).all():
             raise EstimatorError(f"C={C!r}: give numbers above zero, such as (0.1, 1, 10)")
@@ -127,24 +188,21 @@ class SVMSolver:
         if classes < 2:
             return Constant(first, {"kernel": first})
         choices = [(setting, strength) for setting in kernels for strength in self.C]
-        sizes = np.bincount(y)
-        folds = (
-            min(self.folds, int(sizes[sizes > 1].min(initial=self.folds)))
-            if (sizes > 1).any()
-            else 1
-        )
-        chosen: dict[str, Any] = {}
+        folds = self._folds(y)
+        setting, strength = first, self.C[len(self.C) // 2]
+        inner: dict[str, Any] = {}
         if len(choices) > 1 and folds > 1:
             accuracy = self._inner_accuracy(kernels, y, folds, seed)
-            (setting, strength), inner = choices[int(np.argmax(accuracy))], float(accuracy.max())
-            chosen = {"inner_accuracy": inner}
-        else:
-            setting, strength = first, self.C[len(self.C) // 2]
-        return FittedSVM(
-            setting,
-            {"kernel": setting, "C": strength} | chosen,
-            _machine(kernels[setting], y, strength),
-        )
+            setting, strength = choices[int(np.argmax(accuracy))]
+            inner = {"inner_accuracy": float(accuracy.max())}
+        chosen = {"kernel": setting, "C": strength} | inner
+        return FittedSVM.of(setting, chosen, _machine(kernels[setting], y, strength))
+
+    def _folds(self, y: Array) -> int:
+        """Return the number of inner folds: no more than the items of any class, single ones apart."""
+        sizes = np.bincount(y)
+        several = sizes[sizes > 1]
+        return min(self.folds, int(several.min())) if len(several) else 1
 
     def _inner_accuracy(self, kernels: Kernels, y: Array, folds: int, seed: int) -> Array:
         """Return the mean accuracy over inner folds, kernel by kernel and within it C by C."""
@@ -152,18 +210,18 @@ class SVMSolver:
 
         alone = np.bincount(y)[y] == 1
         shared, always = np.flatnonzero(~alone), np.flatnonzero(alone)
-        dealt = StratifiedKFold(folds, shuffle=True, random_state=seed % 2**32).split(
-            shared, y[shared]
-        )
-        parts = [(np.union1d(shared[train], always), shared[test]) for train, test in dealt]
+        splitter = StratifiedKFold(folds, shuffle=True, random_state=seed % 2**32)
+        parts = [
+            (np.union1d(shared[train], always), shared[test])
+            for train, test in splitter.split(shared, y[shared])
+        ]
         right: Array = np.zeros((len(kernels), len(self.C)))
         for row, K in enumerate(kernels.values()):
             for train, test in parts:
                 inner, outer = K[np.ix_(train, train)], K[np.ix_(test, train)]
                 for column, strength in enumerate(self.C):
-                    right[row, column] += (
-                        _machine(inner, y[train], strength).predict(outer) == y[test]
-                    ).sum()
+                    predicted = _machine(inner, y[train], strength).predict(outer)
+                    right[row, column] += (predicted == y[test]).sum()
         flat: Array = right.ravel() / len(shared)
         return flat
 
@@ -172,3 +230,28 @@ def _machine(K: Array, y: Array, C: float) -> Any:
     from sklearn.svm import SVC
 
     return SVC(C=C, kernel="precomputed", max_iter=_MOST_STEPS).fit(K, y)
+
+
+def fitted_state(fitted: Fitted, codes: Array) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """Return what a solver has learned, and the class numbers it learned from, for a run folder."""
+    kind = type(fitted).__name__
+    if kind not in _kinds():
+        raise RunError(
+            f"what this solver has learned is a {kind}, which a run folder cannot store; "
+            "override get_state and set_state of the classifier"
+        )
+    facts, tensors = pack_fields(fitted, "solved.")
+    return {"solved": facts | {"kind": kind}}, tensors | {"codes": to_tensor(codes)}
+
+
+def fitted_from(facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> tuple[Fitted, Array]:
+    """Return what :func:`fitted_state` stored."""
+    stored = facts["solved"]
+    kind = _kinds()[stored["kind"]]
+    return unpack_fields(kind, stored, tensors, "solved."), tensors["codes"].numpy()
+
+
+def _kinds() -> dict[str, type[Any]]:
+    from edgnn.models.kernels._ridge import FittedRidge
+
+    return {kind.__name__: kind for kind in (Constant, FittedSVM, FittedRidge)}

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array
 
 from edgnn.graphs import Graphs
-from edgnn.models.kernels._reading import Array
+from edgnn.models.kernels._checks import Array
 from edgnn.wl import Coloring
 
 _STAY = 0.85  # chance that a walk goes on

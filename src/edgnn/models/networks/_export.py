@@ -20,8 +20,9 @@ from edgnn._files import Path_, atomic_folder
 from edgnn._paths import LABELS, PROGRAM, check_new_export
 from edgnn.errors import ModelError
 from edgnn.graphs import Nodes
+from edgnn.models._errors import NotFitted
+from edgnn.models._items import Items, graphs_of
 from edgnn.models.networks import _export_predict
-from edgnn.models.networks._errors import NotFitted
 from edgnn.models.networks._export_check import (
     Checked,
     check_program,
@@ -32,7 +33,6 @@ from edgnn.models.networks._export_check import (
 from edgnn.models.networks._export_inputs import plain_graph
 from edgnn.models.networks._export_program import program_of
 from edgnn.models.networks._fleet import device_of
-from edgnn.models.networks._inputs import Items, graphs_of
 from edgnn.training import encode_value, encode_vocabulary
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from torch import Tensor
 
 from edgnn.errors import ModelError
 from edgnn.graphs import Graphs, Nodes
-from edgnn.models.networks._calibration import probabilities
+from edgnn.models._items import Items, graphs_of, with_graphs
+from edgnn.models._probabilities import probabilities
 from edgnn.models.networks._fleet import raw_outputs
-from edgnn.models.networks._inputs import Items, graphs_of, with_graphs
 
 if TYPE_CHECKING:
     from edgnn.models.networks._base import Estimator

@@ -10,8 +10,8 @@ import torch
 
 from edgnn._files import Path_, atomic_file
 from edgnn.graphs import Graphs, Nodes
-from edgnn.models.networks._answers import check_known
-from edgnn.models.networks._inputs import Items, graphs_of
+from edgnn.models._items import Items, graphs_of
+from edgnn.models._predictions import check_known
 from edgnn.training import encode_value
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from torch import Tensor
 
 from edgnn.errors import EstimatorError
 from edgnn.graphs import Graphs
-from edgnn.models.networks._coder import Coder
-from edgnn.models.networks._inputs import Items, Level, positions_of
+from edgnn.models._coder import Coder
+from edgnn.models._items import Items, Level, positions_of
+from edgnn.models._targets import Encoding, class_weights
 from edgnn.models.networks._parameters import plain
-from edgnn.models.networks._targets import Encoding, class_weights
 from edgnn.nn import GraphModel, Inputs, LargeInputs, Model, NodeModel, input_bytes, input_options
 from edgnn.training import Group, Settings, Targets, node_outputs, outputs
 

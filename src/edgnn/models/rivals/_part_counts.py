@@ -11,7 +11,7 @@ from scipy.sparse import coo_array, csr_array
 
 from edgnn.errors import EstimatorError
 from edgnn.graphs import Graphs
-from edgnn.models.kernels._reading import Array
+from edgnn.models.kernels._checks import Array
 from edgnn.wl import bare
 
 Features = Literal["refuse", "ignore"]

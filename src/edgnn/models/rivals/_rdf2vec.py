@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from torch import Tensor
 
 from edgnn.graphs import Nodes
-from edgnn.models.kernels._reading import Array, job_count, read_items, read_split, read_targets
-from edgnn.models.kernels._solved import OnSplit, SolvedClassifier
-from edgnn.models.kernels._solvers import Fitted, Kernels, SVMSolver
-from edgnn.models.networks._inputs import Items, Level
-from edgnn.models.networks._parts import root_seed
+from edgnn.models._data import Data
+from edgnn.models._items import Items, Level
+from edgnn.models._model import new_model
+from edgnn.models._seeds import root_seed
+from edgnn.models._splits import Split
+from edgnn.models._state import (
+    decode_parameters,
+    encode_parameters,
+    pack_items,
+    to_tensor,
+    unpack_items,
+)
+from edgnn.models.kernels._checks import Array
+from edgnn.models.kernels._classifier import SolvedClassifier
+from edgnn.models.kernels._solvers import Kernels, SVMSolver
 from edgnn.models.rivals._rdf_starts import Starts, starts_of
-from edgnn.models.rivals._rdf_vectors import RDF2Vec, UnseenNodeWarning
-
-__all__ = ["RDF2Vec", "RDF2VecClassifier", "UnseenNodeWarning"]
+from edgnn.models.rivals._rdf_vectors import RDF2Vec
 
 _OWN = ("C", "folds", "n_jobs", "random_state")
 
@@ -47,7 +56,7 @@ class RDF2VecClassifier(SolvedClassifier):
         Embeddings that :meth:`predict_splits` learns at once, each in one thread, because with more
         threads gensim gives other vectors every time.
     random_state : int, RandomState or None
-        What walks, word2vec and inner folds follow from.
+        The random seed of walks, word2vec and inner folds.
 
     Attributes
     ----------
@@ -59,7 +68,7 @@ class RDF2VecClassifier(SolvedClassifier):
         The vectors.
     """
 
-    _levels: ClassVar[tuple[Level, ...]] = ("node",)
+    levels: ClassVar[tuple[Level, ...]] = ("node",)
 
     def __init__(
         self,
@@ -100,7 +109,7 @@ class RDF2VecClassifier(SolvedClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> RDF2VecClassifier:
+    def fit(self, X: Any, y: Any) -> Self:
         """Learn vectors of nodes, then classes from the vectors of the nodes ``X``.
 
         Parameters
@@ -110,138 +119,128 @@ class RDF2VecClassifier(SolvedClassifier):
         y : array-like
             One class per node.
         """
-        items = _nodes(X)
-        targets, seed = read_targets(y, items), root_seed(self.random_state)
-        classes, codes = np.unique(targets, return_inverse=True)
-        embedding = self._embedding(seed).fit(items)
-        machine = _Machine(embedding.transform(items), codes, self._solver(), seed)
-        self.embedding_, self._machine = embedding, machine
-        self._keep(machine.fitted, classes)
+        data, seed = self.read_training(X, y), root_seed(self.random_state)
+        solver = self._solver()
+        embedding = self._embedding(seed).fit(data.items)
+        scaled = _Scaled.of(embedding.transform(data.items))
+        fitted = solver.fit(scaled.kernels(), data.codes, data.encoding.outputs, seed)
+        self.embedding_, self._scaled, self._seed = embedding, scaled, seed
+        self._keep(fitted, data)
         return self
 
-    def _compared(self, X: Any) -> Array:
-        return self._machine.compared(self.embedding_.transform(_nodes(X)))
+    def embed(self, X: Any) -> Array:
+        """Return the vectors of nodes.
 
-    def predict_splits(
-        self, X: Any, y: Any, splits: Iterable[Any], *, on_split: OnSplit | None = None
-    ) -> list[dict[str, Any]]:
-        """Learn from every split and predict its test part; vectors are learned once for splits of one seed and the same starts.
-
-        A split gets what a fresh classifier with ``random_state=split.seed`` predicts for
-        ``X[split.test]`` after ``fit`` on the training and validation part together. Classes of
-        test nodes are not looked at.
-
-        Parameters
-        ----------
-        X, y
-            As in :meth:`fit`, of all nodes.
-        splits : iterable
-            Objects with ``train``, ``valid`` (or ``None``) and ``test``, positions in ``X``, and
-            ``seed``.
-        on_split : callable, optional
-            Called with the number of splits that are done.
-
-        Returns
-        -------
-        list of dict
-            For each split ``"prediction"``, ``"chosen"`` and ``"training_accuracy"``, that on the
-            training and validation part.
+        Shapes
+        ------
+        → (n, dimensions)
         """
-        from joblib import Parallel, delayed
+        return self.embedding_.transform(self.read_items(X))
 
-        items, solver = _nodes(X), self._solver()
-        targets = read_targets(y, items)
-        parts = [
-            (*read_split(split, len(items), number), int(split.seed))
-            for number, split in enumerate(splits)
-        ]
+    def _compared(self, items: Items) -> Array:
+        kernels = self._scaled.kernels(self.embedding_.transform(items))
+        return kernels[self._fitted.setting]
+
+    def _shared(self, data: Data) -> None:
+        return None
+
+    def _groups(self, data: Data, splits: Sequence[Split]) -> list[list[int]]:
+        """Group the splits that have one embedding: those of one seed and the same starts."""
         groups: dict[Any, list[int]] = {}
-        for number, (known, _, seed) in enumerate(parts):
-            starts = starts_of(items[known], self.starts, self.inverse)
-            groups.setdefault((seed, starts.tobytes()), []).append(number)
-        work = (
-            delayed(_answers)(
-                self._embedding(parts[group[0]][2]),
-                solver,
-                items,
-                targets,
-                [parts[number] for number in group],
+        assert isinstance(data.items, Nodes)
+        for number, split in enumerate(splits):
+            starts = starts_of(data.items[split.known], self.starts, self.inverse)
+            groups.setdefault((split.seed, starts.tobytes()), []).append(number)
+        return list(groups.values())
+
+    def _results(self, data: Data, shared: Any, splits: Sequence[Split]) -> list[dict[str, Any]]:
+        items, solver = data.items, self._solver()
+        embedding = self._embedding(splits[0].seed).fit(items[splits[0].known])
+        results: list[dict[str, Any]] = []
+        for split in splits:
+            classes, codes = np.unique(data.y[split.known], return_inverse=True)
+            scaled = _Scaled.of(embedding.transform(items[split.known]))
+            kernels = scaled.kernels()
+            fitted = solver.fit(kernels, codes, len(classes), split.seed)
+            new = scaled.kernels(embedding.transform(items[split.test]))
+            again = fitted.predict(kernels[fitted.setting])
+            results.append(
+                {
+                    "prediction": classes[fitted.predict(new[fitted.setting])],
+                    "chosen": fitted.chosen,
+                    "training_accuracy": float(np.mean(again == codes)),
+                }
             )
-            for group in groups.values()
-        )
-        answers: list[dict[str, Any]] = [{} for _ in parts]
-        done, learned = (
-            0,
-            Parallel(n_jobs=job_count(self.n_jobs), prefer="threads", return_as="generator")(work),
-        )
-        for group, found in zip(groups.values(), learned, strict=True):
-            for number, answer in zip(group, found, strict=True):
-                answers[number], done = answer, done + 1
-                if on_split is not None:
-                    on_split(done)
-        return answers
+        return results
 
     def _embedding(self, seed: int) -> RDF2Vec:
-        return RDF2Vec(
-            **{name: value for name, value in self.get_params().items() if name not in _OWN},
-            random_state=seed,
-        )
+        parameters = {name: value for name, value in self.get_params().items() if name not in _OWN}
+        return RDF2Vec(**parameters, random_state=seed)
+
+    def check_parameters(self) -> None:
+        """Raise where a parameter makes no sense."""
+        self._solver()
+        self._embedding(0)._settings()
 
     def _solver(self) -> SVMSolver:
         return SVMSolver.checked(self.C, self.folds)
 
+    # Keeping
 
-class _Machine:
-    """A support vector machine on vectors, standardized as those it learned from."""
+    def get_state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
+        """Return the vectors, and what the solver has learned from them."""
+        facts, tensors = super().get_state()
+        facts["embedding"] = encode_parameters(self.embedding_)
+        arrays = {f"embedding.{name}": value for name, value in self.embedding_.arrays().items()}
+        arrays |= {"scaled.mean": self._scaled.mean, "scaled.scale": self._scaled.scale}
+        tensors |= {name: to_tensor(value) for name, value in arrays.items()}
+        return facts, tensors | pack_items(self._training_items())
 
-    def __init__(self, vectors: Array, codes: Array, solver: SVMSolver, seed: int) -> None:
+    def set_state(self, facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
+        """Set the vectors, and what the solver has learned from them."""
+        super().set_state(facts, tensors)
+        items = unpack_items(tensors)
+        if not isinstance(items, Nodes):
+            raise ValueError("the training items are no nodes")
+        self._items = items
+        parameters = decode_parameters(facts["embedding"], new_model)
+        arrays = {
+            name.removeprefix("embedding."): value.numpy()
+            for name, value in tensors.items()
+            if name.startswith("embedding.")
+        }
+        self.embedding_ = RDF2Vec(**parameters).with_arrays(items.graphs, **arrays)
+        mean, scale = (tensors[f"scaled.{name}"].numpy() for name in ("mean", "scale"))
+        self._scaled = _Scaled(self.embedding_.transform(items), mean, scale)
+
+
+class _Scaled:
+    """Vectors of the training nodes, and the mean and scale by which all are standardized."""
+
+    def __init__(self, vectors: Array, mean: Array, scale: Array) -> None:
+        self.mean, self.scale = mean, scale
+        self.known = self._scale(vectors)
+
+    @classmethod
+    def of(cls, vectors: Array) -> _Scaled:
         from sklearn.preprocessing import StandardScaler
 
-        self._scaler = StandardScaler().fit(vectors.astype(np.float64))
-        self._known: Array = self._scaled(vectors)
-        kernels = _kernels(self._known, self._known)
-        self.fitted: Fitted = solver.fit(kernels, codes, int(codes.max()) + 1, seed)
-        self.training_accuracy = float(
-            np.mean(self.fitted.predict(kernels[self.fitted.setting]) == codes)
-        )
+        scaler = StandardScaler().fit(vectors.astype(np.float64))
+        return cls(vectors, scaler.mean_, scaler.scale_)
 
-    def compared(self, vectors: Array) -> Array:
-        """Return the chosen kernel's values of vectors against those it learned from."""
-        return _kernels(self._scaled(vectors), self._known)[self.fitted.setting]
+    def kernels(self, vectors: Array | None = None) -> Kernels:
+        """Return the linear and the RBF kernel of vectors against those of the training nodes.
 
-    def _scaled(self, vectors: Array) -> Array:
-        scaled: Array = self._scaler.transform(vectors.astype(np.float64))
+        Both are divided by the number of columns. Default: the training nodes themselves.
+        """
+        columns = self.known
+        rows = columns if vectors is None else self._scale(vectors)
+        width = columns.shape[1]
+        linear = rows @ columns.T / width
+        squares = [(part**2).sum(axis=1) / width for part in (rows, columns)]
+        distance = squares[0][:, None] + squares[1] - 2 * linear
+        return {"linear": linear, "rbf": np.exp(-np.maximum(distance, 0))}
+
+    def _scale(self, vectors: Array) -> Array:
+        scaled: Array = (vectors.astype(np.float64) - self.mean) / self.scale
         return scaled
-
-
-def _kernels(rows: Array, columns: Array) -> Kernels:
-    """Return the linear and the RBF kernel of standardized vectors, both with a width that the number of columns gives."""
-    linear = rows @ columns.T / rows.shape[1]
-    squares = [(part**2).sum(axis=1) / rows.shape[1] for part in (rows, columns)]
-    distance = squares[0][:, None] + squares[1] - 2 * linear
-    return {"linear": linear, "rbf": np.exp(-np.maximum(distance, 0))}
-
-
-def _answers(
-    embedding: RDF2Vec,
-    solver: SVMSolver,
-    items: Nodes,
-    y: Array,
-    parts: list[tuple[Array, Array, int]],
-) -> list[dict[str, Any]]:
-    """Learn vectors once, and from them every split of one seed."""
-    answers: list[dict[str, Any]] = []
-    embedding.fit(items[parts[0][0]])
-    for known, test, seed in parts:
-        classes, codes = np.unique(y[known], return_inverse=True)
-        machine = _Machine(embedding.transform(items[known]), codes, solver, seed)
-        found = machine.fitted.predict(machine.compared(embedding.transform(items[test])))
-        told = {"chosen": machine.fitted.chosen, "training_accuracy": machine.training_accuracy}
-        answers.append({"prediction": classes[found]} | told)
-    return answers
-
-
-def _nodes(X: Any) -> Nodes:
-    items: Items = read_items(X, RDF2VecClassifier._levels)
-    assert isinstance(items, Nodes)
-    return items

@@ -10,10 +10,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from edgnn.errors import EstimatorError
 from edgnn.graphs import Graphs, Nodes
-from edgnn.models.kernels._reading import Array, flag, is_whole
-from edgnn.models.networks._errors import NotFitted
-from edgnn.models.networks._inputs import collect
-from edgnn.models.networks._parts import root_seed
+from edgnn.models._errors import NotFitted
+from edgnn.models._items import collect
+from edgnn.models._seeds import root_seed
+from edgnn.models.kernels._checks import Array, flag, is_whole
 from edgnn.models.rivals._rdf_relabel import relabeled
 from edgnn.models.rivals._rdf_starts import Starts, starts_of
 from edgnn.models.rivals._rdf_words import Word2Vec, word_vectors
@@ -154,6 +154,17 @@ class RDF2Vec(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         found: Array = np.where(rows[:, None] >= 0, self.vectors_[rows], np.float32(0))
         return found
+
+    def arrays(self) -> dict[str, Array]:
+        """Return what :meth:`fit` has learned, for :meth:`with_arrays`."""
+        return {"vectors": self.vectors_, "rows": self._rows, "starts": self.starts_}
+
+    def with_arrays(self, graphs: Graphs, vectors: Array, rows: Array, starts: Array) -> RDF2Vec:
+        """Set what :meth:`fit` on nodes of these graphs has learned."""
+        if rows.shape != (graphs.num_nodes,) or int(rows.max(initial=-1)) >= len(vectors):
+            raise ValueError("the stored vectors are not those of the stored graph")
+        self.vectors_, self._rows, self.starts_, self._graphs = vectors, rows, starts, graphs
+        return self
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Return the columns' names, ``rdf2vec0`` and so on."""

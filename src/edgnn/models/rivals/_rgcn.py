@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from edgnn.errors import EstimatorError
 from edgnn.graphs import Direction, Graphs
+from edgnn.models._coder import Coder
 from edgnn.models.networks import GraphClassifier, NodeClassifier
-from edgnn.models.networks._coder import Coder
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -90,14 +90,14 @@ class RGCNNodeClassifier(NodeClassifier):
     max_epochs: int = 50
     validation: float | None = None
 
-    def _checked_parameters(self) -> dict[str, Any]:
-        parameters: dict[str, Any] = super()._checked_parameters()
+    def check_parameters(self) -> None:
+        """Raise where a parameter makes no sense."""
+        super().check_parameters()
         if self.node_labels == "identity" and self.degree_labels not in (None, "auto"):
             raise EstimatorError(
-                f'degree_labels={self.degree_labels!r} and node_labels="identity" both take the place of node labels: '
-                'set degree_labels=None or node_labels="given"'
+                f'degree_labels={self.degree_labels!r} and node_labels="identity" both replace '
+                'node labels: set degree_labels=None or node_labels="given"'
             )
-        return parameters
 
     def _coder_of(self, graphs: Graphs) -> Coder:
         if self.node_labels == "given":

@@ -8,7 +8,7 @@ import numpy as np
 
 from edgnn._hashing import mix
 from edgnn.graphs import Graphs, from_keys, pack
-from edgnn.models.kernels._reading import Array
+from edgnn.models.kernels._checks import Array
 from edgnn.models.rivals._part_counts import PartCounts, occurrences
 from edgnn.wl import Coloring
 

@@ -14,7 +14,7 @@ import numpy as np
 from edgnn._hashing import mix
 from edgnn.errors import GraphError
 from edgnn.graphs import Graphs
-from edgnn.models.kernels._reading import Array
+from edgnn.models.kernels._checks import Array
 from edgnn.models.rivals._part_counts import PartCounts
 from edgnn.wl import bare
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from edgnn._hashing import mix
 from edgnn.graphs import Nodes
+from edgnn.models._items import Items, Level
+from edgnn.models.kernels._checks import Array, candidates, flag
 from edgnn.models.kernels._classifier import KernelClassifier
-from edgnn.models.kernels._reading import Array, candidates, flag
 from edgnn.models.kernels._solvers import SVMSolver
-from edgnn.models.networks._inputs import Items, Level
 from edgnn.models.rivals._part_counts import PartCounts, occurrences
 from edgnn.models.rivals._rdf_subgraphs import Subgraphs, predicate_labels, vertex_labels
 from edgnn.models.rivals._walks import Ways
@@ -61,7 +61,7 @@ class RDFWLClassifier(KernelClassifier):
         What was chosen inside the training part.
     """
 
-    _levels: ClassVar[tuple[Level, ...]] = ("node",)
+    levels: ClassVar[tuple[Level, ...]] = ("node",)
 
     def __init__(
         self,
@@ -126,4 +126,7 @@ class RDFWLClassifier(KernelClassifier):
         return range(min(candidates(self.rounds, "rounds", 0, _MOST)[-1], 2 * depth) + 1)
 
     def _solver(self) -> SVMSolver:
+        candidates(self.depths, "depths", 0, _MOST)
+        candidates(self.rounds, "rounds", 0, _MOST)
+        flag(self.inverse, "inverse")
         return SVMSolver.checked(self.C, self.folds)

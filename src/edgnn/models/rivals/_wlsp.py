@@ -1,4 +1,4 @@
-"""WLShortestPathClassifier: the Weisfeiler–Lehman shortest-path kernel (WLSP) with a support vector machine."""
+"""WLShortestPathClassifier: the Weisfeiler–Lehman shortest-path kernel (WLSP), with an SVM."""
 
 from __future__ import annotations
 
@@ -8,13 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from edgnn.graphs import Graphs
+from edgnn.models._items import Items, Level, graphs_of
+from edgnn.models.kernels._checks import Array, candidates, flag
 from edgnn.models.kernels._classifier import KernelClassifier
-from edgnn.models.kernels._reading import Array, candidates, flag
 from edgnn.models.kernels._solvers import Solver, SVMSolver
-from edgnn.models.networks._inputs import Items, Level, graphs_of
-from edgnn.models.rivals import _grakel
-from edgnn.models.rivals._grakel import Backend, check_backend
 from edgnn.models.rivals._part_counts import Features, PartCounts, labels_only
 from edgnn.models.rivals._shortest_paths import path_counts
 from edgnn.wl import Coloring, refine
@@ -31,7 +28,7 @@ class _Counted:
 
 
 class WLShortestPathClassifier(KernelClassifier):
-    r"""The Weisfeiler–Lehman shortest-path kernel (Shervashidze et al., JMLR 2011) with a support vector machine.
+    r"""The Weisfeiler–Lehman shortest-path kernel (Shervashidze et al., JMLR 2011), with an SVM.
 
     .. math:: K_h(G, H) = \sum_{t=0}^{h} \sum_{a, d, b} c^t_G(a, d, b) \, c^t_H(a, d, b)
 
@@ -51,14 +48,12 @@ class WLShortestPathClassifier(KernelClassifier):
         training part.
     folds : int
         Number of inner folds that choose.
-    backend : {"edgnn", "grakel"}
-        What computes the kernel.
     features : {"refuse", "ignore"}
         What to do with graphs that have continuous features, which the kernel does not look at.
     n_jobs : int, optional
         Splits that are worked on at once, in threads; default: one.
     random_state : int, RandomState or None
-        What inner folds follow from.
+        The random seed of inner folds.
 
     Attributes
     ----------
@@ -68,7 +63,7 @@ class WLShortestPathClassifier(KernelClassifier):
         ``kernel`` (the depth), ``C`` and ``inner_accuracy`` of the choice.
     """
 
-    _levels: ClassVar[tuple[Level, ...]] = ("graph",)
+    levels: ClassVar[tuple[Level, ...]] = ("graph",)
 
     def __init__(
         self,
@@ -77,7 +72,6 @@ class WLShortestPathClassifier(KernelClassifier):
         normalize: bool = True,
         C: Sequence[float] = SVMSolver.C,
         folds: int = SVMSolver.folds,
-        backend: Backend = "edgnn",
         features: Features = "refuse",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -86,15 +80,12 @@ class WLShortestPathClassifier(KernelClassifier):
         self.normalize = normalize
         self.C = C
         self.folds = folds
-        self.backend = backend
         self.features = features
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _represent(self, items: Items, reference: Any = None) -> Any:
+    def _represent(self, items: Items, reference: Any = None) -> _Counted:
         graphs = labels_only(graphs_of(items), self.features)
-        if check_backend(self.backend) == "grakel":
-            return graphs
         if reference is None:
             coloring = refine(graphs, candidates(self.depths, "depths", 0, _DEEPEST)[-1], "node")
         else:
@@ -104,21 +95,11 @@ class WLShortestPathClassifier(KernelClassifier):
     def _kernels(self, rows: Any, columns: Any) -> dict[Hashable, Array]:
         depths = candidates(self.depths, "depths", 0, _DEEPEST)
         rounds = range(depths[-1] + 1)
-        if isinstance(rows, _Counted):
-            mine, its = rows.counts, columns.counts
-        else:
-            mine, its = _by_grakel(rows, columns, depths[-1])
-        kernels = mine.summed(its, rounds, np.ones(len(rounds)), flag(self.normalize, "normalize"))
+        normalize = flag(self.normalize, "normalize")
+        kernels = rows.counts.summed(columns.counts, rounds, np.ones(len(rounds)), normalize)
         return {depth: kernels[depth] for depth in depths}
 
     def _solver(self) -> Solver:
+        candidates(self.depths, "depths", 0, _DEEPEST)
+        flag(self.normalize, "normalize")
         return SVMSolver.checked(self.C, self.folds)
-
-
-def _by_grakel(rows: Graphs, columns: Graphs, depth: int) -> tuple[PartCounts, PartCounts]:
-    """Count the paths of both together, since GraKeL's colors mean nothing beyond one call."""
-    if rows is columns:
-        counts = _grakel.path_counts(rows, depth)
-        return counts, counts
-    both = _grakel.path_counts(Graphs.concat([rows, columns]), depth)
-    return both.of(slice(0, len(rows))), both.of(slice(len(rows), None))

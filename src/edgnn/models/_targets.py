@@ -1,4 +1,4 @@
-"""Targets as users have them and as the training loop counts them: classes, several labels, real values; weights of items."""
+"""Targets as users have them and as models count them: classes, several labels, real values."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def encoding_of(y: _Array, task: Task) -> Encoding:
 
 
 def read_classes(y: Any, count: int, what: str) -> tuple[_Array, Task]:
-    """Check targets of a classifier: a vector of classes, or a 0/1 matrix in which NaN is missing."""
+    """Check targets of a classifier: a vector of classes, or a 0/1 matrix with NaN for missing."""
     array = _array(y, count, what)
     if array.ndim == 2 and array.shape[1] == 1:
         array = _column(array)
@@ -79,7 +79,8 @@ def read_classes(y: Any, count: int, what: str) -> tuple[_Array, Task]:
         _refuse(
             array != np.round(array),
             array,
-            "has the value {value}, which is no class: a continuous target (Unknown label type) needs a regressor",
+            "has the value {value}, which is no class: "
+            "a continuous target (Unknown label type) needs a regressor",
         )
     if array.dtype.kind not in "biufUS" and array.dtype != object:
         raise EstimatorError(
@@ -89,7 +90,7 @@ def read_classes(y: Any, count: int, what: str) -> tuple[_Array, Task]:
 
 
 def read_values(y: Any, count: int, what: str) -> tuple[_Array, Task]:
-    """Check targets of a regressor: a vector or matrix of real numbers in which NaN is missing."""
+    """Check targets of a regressor: a vector or matrix of numbers, with NaN for missing."""
     array = _array(y, count, what)
     if array.dtype.kind == "c":
         raise EstimatorError(
@@ -102,7 +103,8 @@ def read_values(y: Any, count: int, what: str) -> tuple[_Array, Task]:
     _refuse(
         np.isinf(values),
         values,
-        "has the value {value}; Input y contains infinity, and targets must be finite, or NaN where missing",
+        "has the value {value}; Input y contains infinity, "
+        "and targets must be finite, or NaN where missing",
     )
     return values, "values"
 
@@ -119,7 +121,8 @@ def read_weight(weight: Any, count: int, what: str) -> _Array | None:
         values = np.full(count, float(values))
     if values.shape != (count,):
         raise EstimatorError(
-            f"sample_weight has the shape {values.shape}; there are {count} {what}s: give one number for each"
+            f"sample_weight has the shape {values.shape}; there are {count} {what}s: "
+            "give one number for each"
         )
     bad = ~np.isfinite(values) | (values < 0)
     if bad.any():
@@ -131,12 +134,13 @@ def read_weight(weight: Any, count: int, what: str) -> _Array | None:
 
 
 def class_weights(weight: Any, encoding: Encoding) -> Any:
-    """Return ``class_weight`` as the training loop takes it: ``None``, ``"balanced"``, or one number per class."""
+    """Return ``class_weight`` as the training loop takes it: one number per class, or as given."""
     if weight is None:
         return None
     if encoding.task == "labels":
         raise EstimatorError(
-            "class_weight is for one class per item; with a matrix of labels, weigh items with sample_weight"
+            "class_weight is for one class per item; "
+            "with a matrix of labels, weigh items with sample_weight"
         )
     if isinstance(weight, str) and weight == "balanced":
         return weight
@@ -148,13 +152,27 @@ def class_weights(weight: Any, encoding: Encoding) -> Any:
     for name, value in weight.items():
         if name not in known:
             raise EstimatorError(
-                f"class_weight names the class {name!r}, which is not among those of y: {known}{suggestion(name, known)}"
+                f"class_weight names the class {name!r}, which is not among those of y: "
+                f"{known}{suggestion(name, known)}"
             )
         if isinstance(value, str) or not np.isfinite(value) or value < 0:
             raise EstimatorError(
                 f"class_weight[{name!r}]={value!r}: a weight is a finite number, 0 or more"
             )
     return [float(weight.get(name, 1.0)) for name in known]
+
+
+def decide(probability: _Array, encoding: Encoding) -> _Array:
+    """Return the most probable class of each item; of several labels, a matrix of 0 and 1."""
+    if encoding.task == "labels":
+        return (probability > 0.5).astype(np.int64)
+    chosen: _Array = encoding.classes[probability.argmax(axis=1)]
+    return chosen
+
+
+def shaped(values: _Array, encoding: Encoding) -> _Array:
+    """Return a matrix of values as the targets were given: one that was a vector is one again."""
+    return values[:, 0] if encoding.flat else values
 
 
 def observed(y: _Array) -> _Array:
@@ -172,17 +190,14 @@ def _array(y: Any, count: int, what: str) -> _Array:
         array = np.asarray(y.detach().cpu() if hasattr(y, "detach") else y)
     except (TypeError, ValueError) as error:
         raise EstimatorError(f"y cannot be read as an array ({error})") from None
-    if (
-        array.ndim == 1
-        and array.dtype.kind in "US"
-        and not all(isinstance(value, str | bytes) for value in y)
-    ):
-        array = np.array(
-            list(y), dtype=object
-        )  # numpy has made texts of what is none: a missing class, a number
+    texts = array.ndim == 1 and array.dtype.kind in "US"
+    if texts and not all(isinstance(value, str | bytes) for value in y):
+        # numpy has made texts of what is none: a missing class, a number
+        array = np.array(list(y), dtype=object)
     if array.ndim not in (1, 2):
         raise EstimatorError(
-            f"y should be a 1d array, or a matrix for several targets; got an array of shape {array.shape}"
+            "y should be a 1d array, or a matrix for several targets; "
+            f"got an array of shape {array.shape}"
         )
     if len(array) != count:
         raise EstimatorError(
@@ -209,16 +224,16 @@ def _label_matrix(array: _Array) -> _Array:
         ) from None
     bad = ~(np.isnan(values) | (values == 0) | (values == 1))
     if bad.any():
-        item, label = (int(part[0]) for part in np.nonzero(bad))
+        item, label = (int(axis[0]) for axis in np.nonzero(bad))
         raise EstimatorError(
-            f"label {label} of item {item} is {values[item, label]}; a matrix y holds 0, 1, or NaN where missing "
-            "(real values: use a regressor)"
+            f"label {label} of item {item} is {values[item, label]}; "
+            "a matrix y holds 0, 1, or NaN where missing (real values: use a regressor)"
         )
     return values
 
 
 def _objects(array: _Array) -> _Array:
-    """Give objects of one plain kind the type that numpy has for it; name the item that has no class."""
+    """Give objects of one plain kind the type that numpy has for it."""
     for item, value in enumerate(array.tolist()):
         if value is None or value != value:
             raise EstimatorError(f"item {item} has the class {value}; drop items without a class")
@@ -235,6 +250,6 @@ def _objects(array: _Array) -> _Array:
 
 def _refuse(bad: _Array, values: _Array, rule: str) -> None:
     if bad.any():
-        place = tuple(int(part[0]) for part in np.nonzero(bad))
-        where = f"item {place[0]}" if len(place) == 1 else f"target {place[1]} of item {place[0]}"
-        raise EstimatorError(f"{where} {rule.format(value=values[place])}")
+        first = tuple(int(axis[0]) for axis in np.nonzero(bad))
+        where = f"item {first[0]}" if len(first) == 1 else f"target {first[1]} of item {first[0]}"
+        raise EstimatorError(f"{where} {rule.format(value=values[first])}")

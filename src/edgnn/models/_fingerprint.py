@@ -10,7 +10,7 @@ import numpy as np
 from torch import Tensor
 
 from edgnn.errors import RunError
-from edgnn.models.networks._inputs import Items, graphs_of, positions_of
+from edgnn.models._items import Items, graphs_of, positions_of
 from edgnn.training import encode_value
 
 _ARRAYS = (

@@ -1,8 +1,8 @@
-"""What users pass as X, made one collection: Graphs, Nodes, lists of them, networkx and PyG graphs, molecules, SMILES."""
+"""What users pass as X, made one collection: graphs, nodes, or what can be read as graphs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 import torch
@@ -31,13 +31,20 @@ def collect(X: Any, level: Level) -> Items:
     items = read_any(X)
     if level == "graph" and isinstance(items, Nodes):
         raise EstimatorError(
-            "X holds nodes, but this estimator is for whole graphs: pass graphs, or use one of nodes, such as NodeClassifier"
+            "X holds nodes, but this estimator is for whole graphs: pass graphs, "
+            "or use one of nodes, such as NodeClassifier"
         )
     if level == "node" and isinstance(items, Graphs):
         raise EstimatorError(
-            "X holds graphs, but this estimator is for nodes: pass graphs.nodes, or use one of graphs, such as GraphClassifier"
+            "X holds graphs, but this estimator is for nodes: pass graphs.nodes, "
+            "or use one of graphs, such as GraphClassifier"
         )
     return items
+
+
+def read_items(X: Any, levels: Sequence[Level]) -> Items:
+    """Return ``X`` as one collection of graphs or of nodes, of a level among ``levels``."""
+    return collect(X, levels[0]) if len(levels) == 1 else read_any(X)
 
 
 def graphs_of(items: Items) -> Graphs:
@@ -56,7 +63,7 @@ def with_graphs(items: Items, graphs: Graphs) -> Items:
 
 
 def in_pieces(items: Items, members: int) -> Iterator[Items]:
-    """Yield graphs some at a time, about equally many nodes times members; nodes need their whole graphs and come at once."""
+    """Yield graphs some at a time; nodes need their whole graphs and come at once."""
     if isinstance(items, Nodes) or not len(items):
         yield items
         return
@@ -66,7 +73,7 @@ def in_pieces(items: Items, members: int) -> Iterator[Items]:
 
 
 def append(items: Items, more: Items) -> Items:
-    """Return ``items`` followed by ``more``; nodes of the same graphs stay nodes of one copy of them."""
+    """Return ``items`` followed by ``more``; nodes of the same graphs share one copy of them."""
     if isinstance(items, Graphs) and isinstance(more, Graphs):
         return Graphs.concat([items, more])
     assert isinstance(items, Nodes)
@@ -98,8 +105,10 @@ def _foreign(items: list[Any]) -> Graphs:
     kind = str if isinstance(items[0], str) else _package(items[0])
     for position, item in enumerate(items):
         if (str if isinstance(item, str) else _package(item)) != kind:
-            kinds = f"item {position} of X is a {type(item).__name__}, but item 0 is a {type(items[0]).__name__}"
-            raise EstimatorError(f"{kinds}: pass items of one kind")
+            raise EstimatorError(
+                f"item {position} of X is a {type(item).__name__}, "
+                f"but item 0 is a {type(items[0]).__name__}: pass items of one kind"
+            )
     read: dict[Any, Any] = {
         str: from_smiles,
         "networkx": from_networkx,
@@ -117,7 +126,7 @@ def _is_text(X: Any) -> bool:
 
 
 def _package(value: Any) -> str | None:
-    """Return which of the packages we read from made the type of ``value``, without importing any."""
+    """Return which package made the type of ``value``, if we read its graphs; imports nothing."""
     roots = (kind.__module__.partition(".")[0] for kind in type(value).__mro__)
     return next((root for root in roots if root in _FOREIGN), None)
 
@@ -128,6 +137,7 @@ def _refuse_arrays(X: Any) -> None:
     if isinstance(X, Tensor) or dimensions != 1 or kind not in "OUT":
         shape = tuple(getattr(X, "shape", ()))
         raise GraphError(
-            f"X is a {type(X).__name__} of shape {shape}; edgnn learns from graphs: pass Graphs (Graphs.from_edges, edgnn.read), "
-            "Nodes, or a list of networkx or PyG graphs or of SMILES strings"
+            f"X is a {type(X).__name__} of shape {shape}; edgnn learns from graphs: "
+            "pass Graphs (Graphs.from_edges, edgnn.read), Nodes, or a list of networkx or PyG "
+            "graphs or of SMILES strings"
         )

@@ -1,24 +1,44 @@
-"""Is this unlike the training data? Colors of new items that no training item has."""
+"""Familiarity: whether an item is unlike the training data, by colors that no training item has."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from edgnn.graphs import Nodes
-from edgnn.models.networks._inputs import Items, graphs_of
-from edgnn.nn import LayerKind
-from edgnn.wl import signatures
+from edgnn.graphs import Multiplicity, Nodes
+from edgnn.models._items import Items, graphs_of
+from edgnn.wl import Scheme, signatures
 
 _Array = np.ndarray[Any, Any]
 
 _MOST_NODES = 5_000_000
 _PREFIX = "colors."
+
+
+@dataclass(frozen=True)
+class Refinement:
+    """Which colors tell what a model has met before: those of some rounds of color refinement.
+
+    Parameters
+    ----------
+    scheme : {"node", "separate", "joint"}
+        As in :func:`edgnn.wl.refine`.
+    rounds : int
+        How many.
+    multiplicity : {"once", "per-edge"}
+        Whether a neighbor counts once or once per edge.
+    direction : {"both", "in"}
+        Whether edges that leave a node count as well.
+    """
+
+    scheme: Scheme
+    rounds: int
+    multiplicity: Multiplicity = "once"
+    direction: Literal["both", "in"] = "both"
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,16 +76,11 @@ class Colors:
     rounds: tuple[Tensor, ...]
 
     @classmethod
-    def of(
-        cls, items: Items, learned: _Array, config: Mapping[str, Any], multiplicity: Any
-    ) -> Colors | None:
-        """Collect the colors of the learned items; of graphs so large that nobody would want to wait, nothing."""
+    def of(cls, items: Items, refinement: Refinement) -> Colors | None:
+        """Collect the colors of encoded training items; of very large graphs, nothing."""
         if graphs_of(items).num_nodes > _MOST_NODES:
             return None
-        chosen = items[torch.as_tensor(learned)]
-        return cls(
-            tuple(torch.unique(part).cpu() for part in _hashes(chosen, config, multiplicity))
-        )
+        return cls(tuple(torch.unique(part).cpu() for part in _hashes(items, refinement)))
 
     def joined(self, earlier: Colors | None) -> Colors | None:
         """Return the colors of now and of an earlier training."""
@@ -74,11 +89,9 @@ class Colors:
         pairs = zip(self.rounds, earlier.rounds, strict=True)
         return Colors(tuple(torch.unique(torch.cat(pair)) for pair in pairs))
 
-    def familiarity(
-        self, items: Items, config: Mapping[str, Any], multiplicity: Any
-    ) -> Familiarity:
+    def familiarity(self, items: Items, refinement: Refinement) -> Familiarity:
         """Compare encoded items with these colors."""
-        found = _hashes(items, config, multiplicity)
+        found = _hashes(items, refinement)
         known = [
             torch.isin(part.cpu(), colors) for part, colors in zip(found, self.rounds, strict=True)
         ]
@@ -98,31 +111,33 @@ class Colors:
         for name, part in taken.items():
             if part.dtype != torch.int64 or part.dim() != 1:
                 raise ValueError(
-                    f"{name} holds {part.dtype} of shape {tuple(part.shape)}, not a list of 64-bit numbers"
+                    f"{name} holds {part.dtype} of shape {tuple(part.shape)}, "
+                    "not a list of 64-bit numbers"
                 )
-        return (
-            cls(tuple(taken[f"{_PREFIX}{number}"] for number in range(len(taken))))
-            if taken
-            else None
-        )
+        if not taken:
+            return None
+        return cls(tuple(taken[f"{_PREFIX}{number}"] for number in range(len(taken))))
 
 
-def _hashes(items: Items, config: Mapping[str, Any], multiplicity: Any) -> tuple[Tensor, ...]:
+def _hashes(items: Items, refinement: Refinement) -> tuple[Tensor, ...]:
     """Return hashes of the colors of all nodes of graphs, or of the nodes that are the items."""
-    scheme = LayerKind.of(config["conv"]).scheme
-    options = {"multiplicity": multiplicity, "direction": config["direction"]}
-    parts = signatures(graphs_of(items), config["layers"], scheme, **options)
+    parts = signatures(
+        graphs_of(items),
+        refinement.rounds,
+        refinement.scheme,
+        multiplicity=refinement.multiplicity,
+        direction=refinement.direction,
+    )
     return tuple(part[items.index] for part in parts) if isinstance(items, Nodes) else parts
 
 
 def _share(items: Items, known: Tensor) -> _Array:
+    """Return the fraction of each item's nodes that is known; 1 for graphs without nodes."""
     if isinstance(items, Nodes):
         return known.double().numpy()
     graphs = items.to("cpu")
-    counts = torch.zeros(len(graphs), dtype=torch.float64).index_add_(
-        0, graphs.graph_of_node, known.double()
-    )
-    share: _Array = (
-        (counts / graphs.sizes.clamp(min=1)).where(graphs.sizes > 0, torch.ones(())).numpy()
-    )
-    return share
+    counts = torch.zeros(len(graphs), dtype=torch.float64)
+    counts.index_add_(0, graphs.graph_of_node, known.double())
+    share = counts / graphs.sizes.clamp(min=1)
+    found: _Array = share.where(graphs.sizes > 0, torch.ones(())).numpy()
+    return found

@@ -15,8 +15,8 @@ from torch import Tensor
 from edgnn._words import preview
 from edgnn.errors import EstimatorError, UnknownLabelError
 from edgnn.graphs import UNKNOWN, Direction, Graphs, Multiplicity, Nodes, Vocabulary, recode
-from edgnn.models.networks._errors import UnknownLabelWarning
-from edgnn.models.networks._inputs import Items, graphs_of
+from edgnn.models._errors import UnknownLabelWarning
+from edgnn.models._items import Items, graphs_of
 
 _Array = np.ndarray[Any, Any]
 
@@ -277,11 +277,13 @@ def _lacking(seen: Tensor, labels: Tensor) -> Tensor:
 def _frames_inside() -> int:
     """Return the ``stacklevel`` at which a warning names the line that called the estimator."""
     level, frame = 0, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(
-        "edgnn.models.networks"
-    ):
+    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
         level, frame = level + 1, frame.f_back
     return level + 1
+
+
+def _is_ours(module: str) -> bool:
+    return module.startswith("edgnn.models")
 
 
 def _count(number: int, what: str) -> str:

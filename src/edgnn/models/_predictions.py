@@ -1,0 +1,214 @@
+"""What a model predicts for some items, and that as columns of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from edgnn._words import counted, preview
+from edgnn.errors import RunError, UnknownLabelError
+from edgnn.graphs import Nodes
+from edgnn.models._items import Items, graphs_of
+
+if TYPE_CHECKING:
+    from edgnn.models._model import Model
+
+_Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """What a model predicts for some items.
+
+    Attributes
+    ----------
+    prediction : array
+        Classes, a 0/1 matrix, or values.
+    probability : array, optional
+        Of each class or label; ``None`` from models without probabilities.
+    uncertainty : dict of arrays
+        By name, one number or one row of numbers per item; empty where there is none.
+    """
+
+    prediction: _Array
+    probability: _Array | None = None
+    uncertainty: dict[str, _Array] = field(default_factory=dict)
+
+
+def check_known(model: Model, items: Items) -> None:
+    """Raise where the model has learned no label of any node or edge: it could only guess.
+
+    Features say enough without labels. Degrees, which stand in for labels that nodes do not have,
+    are known of any graph; they say nothing beside edges of other kinds.
+    """
+    graphs, coder = graphs_of(items), model._coder
+    if coder.node_features or coder.edge_features or not graphs.num_nodes:
+        return
+    nodes, edges = model._seen.unseen(coder.encode(graphs))
+    if len(edges) < graphs.num_edges:
+        return
+    labeled = coder.degree_labels is None and not coder.node_vocabulary.constant
+    by_edges = not labeled and graphs.num_edges > 0 and model._reads_edge_labels
+    if len(nodes) < graphs.num_nodes and not by_edges:
+        return
+    elements = counted(graphs.num_edges, "edge")
+    if not by_edges:
+        elements = f"{counted(graphs.num_nodes, 'node')} and {elements}"
+    labels = graphs.node_vocabulary if labeled else graphs.edge_vocabulary
+    learned = coder.node_vocabulary if labeled else coder.edge_vocabulary
+    raise UnknownLabelError(
+        f"the model has learned none of the labels of these {elements}: "
+        f"they are {preview(list(labels)) or 'none'}, "
+        f"those of the training were {preview(list(learned)) or 'none'}",
+        kind="labels",
+        advice="; read the data as that of the training was read (-o), "
+        "or train on data with these labels",
+    )
+
+
+def prediction_table(
+    model: Model,
+    items: Items,
+    predictions: Predictions | None = None,
+    *,
+    part: str | None = None,
+    targets: Any = None,
+    class_names: Sequence[str] = (),
+    target_names: Sequence[str] = (),
+    probabilities: bool = True,
+    uncertainty: bool = False,
+) -> dict[str, list[Any]]:
+    """Return predictions as the columns of ``predictions.csv`` and of ``edgnn predict``.
+
+    Parameters
+    ----------
+    model : Model
+        A fitted model.
+    items : Graphs or Nodes
+        What to predict.
+    predictions : Predictions, optional
+        What the model predicts for them, where that is known already.
+    part : str, optional
+        Which set these items are, such as ``"test"``; adds a column ``part``.
+    targets : array, optional
+        The true targets; adds columns ``target``.
+    class_names : sequence of str
+        What class numbers mean; default: classes as they are.
+    target_names : sequence of str
+        Names of several labels or values; default: their numbers.
+    probabilities, uncertainty : bool
+        Whether there are columns for them.
+
+    Returns
+    -------
+    dict of lists
+        ``id`` (and ``graph``, for nodes of several graphs), ``part``, ``target``, ``prediction``,
+        ``p(class)``, and measures of uncertainty.
+    """
+    columns = identities(items)
+    if part is not None:
+        columns["part"] = [part] * len(items)
+    if targets is not None:
+        columns |= _target_columns(model, np.asarray(targets), class_names, target_names)
+    return columns | prediction_columns(
+        model,
+        model.predictions(items) if predictions is None else predictions,
+        class_names=class_names,
+        target_names=target_names,
+        probabilities=probabilities,
+        uncertainty=uncertainty,
+    )
+
+
+def identities(items: Items) -> dict[str, list[Any]]:
+    """Return what names the items: ``id``, and for nodes of several graphs ``graph`` as well."""
+    graphs = graphs_of(items)
+    graph_names = list(range(len(graphs)))
+    if graphs.graph_names is not None:
+        graph_names = graphs.graph_names.tolist()
+    if not isinstance(items, Nodes):
+        return {"id": graph_names}
+    nodes = items.index.tolist() if items.names is None else items.names
+    if len(graphs) == 1:
+        return {"id": nodes}
+    owner = graphs.graph_of_node[items.index].tolist()
+    return {"graph": [graph_names[graph] for graph in owner], "id": nodes}
+
+
+def prediction_columns(
+    model: Model,
+    predictions: Predictions,
+    *,
+    class_names: Sequence[str] = (),
+    target_names: Sequence[str] = (),
+    probabilities: bool = True,
+    uncertainty: bool = False,
+) -> dict[str, list[Any]]:
+    """Return the columns of :func:`prediction_table` that the model makes."""
+    if model._single_precision:
+        predictions = _in_own_digits(predictions)
+    targets = _target_names(model, target_names)
+    if model.task == "classes":
+        names = _class_names(model.encoding.classes, class_names)
+        columns = {"prediction": _class_names(predictions.prediction, class_names)}
+    else:
+        names = targets
+        columns = _columns(predictions.prediction, "prediction", targets)
+    if probabilities and predictions.probability is not None:
+        columns |= _columns(predictions.probability, "p", names)
+    if uncertainty:
+        for measure, values in predictions.uncertainty.items():
+            columns |= _columns(values, measure, names)
+    return columns
+
+
+def _target_columns(
+    model: Model, y: _Array, class_names: Sequence[str], target_names: Sequence[str]
+) -> dict[str, list[Any]]:
+    if model.task == "classes":
+        return {"target": _class_names(y, class_names)}
+    return _columns(y, "target", _target_names(model, target_names))
+
+
+def _target_names(model: Model, names: Sequence[str]) -> list[Any]:
+    outputs = model.encoding.outputs
+    return list(names) if len(names) == outputs else list(range(outputs))
+
+
+def _in_own_digits(predictions: Predictions) -> Predictions:
+    """Return what a model of single precision predicts in as many digits as it has."""
+    probability = predictions.probability
+    return Predictions(
+        _shortened(predictions.prediction),
+        None if probability is None else _shortened(probability),
+        {name: _shortened(values) for name, values in predictions.uncertainty.items()},
+    )
+
+
+def _shortened(values: _Array) -> _Array:
+    if values.dtype.kind != "f":
+        return values
+    return values.astype(np.float32).astype(str).astype(np.float64)
+
+
+def _columns(values: _Array, name: str, targets: Sequence[Any]) -> dict[str, list[Any]]:
+    if values.ndim == 1:
+        return {name: values.tolist()}
+    pairs = zip(targets, values.T, strict=True)
+    return {f"{name}({target})": column.tolist() for target, column in pairs}
+
+
+def _class_names(values: _Array, class_names: Sequence[str]) -> list[Any]:
+    numbers: list[Any] = values.tolist()
+    if not class_names:
+        return numbers
+    try:
+        return [class_names[number] for number in numbers]
+    except (IndexError, TypeError):
+        raise RunError(
+            f"the run has names of {len(class_names)} classes, {preview(class_names)}, "
+            "but its model has others: config.json is damaged"
+        ) from None

@@ -1,0 +1,208 @@
+"""What run folders keep of models: parameters as JSON, arrays and graphs as tensors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from edgnn._words import short
+from edgnn.errors import RunError
+from edgnn.graphs import Graphs, Nodes
+from edgnn.models._items import Items, graphs_of
+from edgnn.models._targets import Encoding
+from edgnn.nn import LayerKind
+from edgnn.training import decode_value, decode_vocabulary, encode_value, encode_vocabulary
+
+_T = TypeVar("_T")
+_Array = np.ndarray[Any, Any]
+
+_GRAPH_ARRAYS = (
+    "node_label",
+    "edge_source",
+    "edge_target",
+    "edge_label",
+    "graph_offset",
+    "node_features",
+    "edge_features",
+)
+_NAMES = ("node_names", "graph_names")
+
+
+# Parameters
+
+
+def encode_parameter(name: str, value: Any) -> Any:
+    """Return a parameter of a model as JSON."""
+    if hasattr(value, "get_params"):
+        return {"estimator": type(value).__name__, "parameters": encode_parameters(value)}
+    if isinstance(value, Mapping):
+        return [[encode_value(key), float(weight)] for key, weight in value.items()]
+    if isinstance(value, np.ndarray | list):
+        value = _as_tuple(np.asarray(value).tolist() if isinstance(value, np.ndarray) else value)
+    try:
+        return encode_value(value)
+    except RunError:
+        raise RunError(
+            f"the parameter {name}={short(value)} is a {type(value).__name__}, which a run folder "
+            "cannot store: use text, numbers, truth values, None or tuples of them"
+        ) from None
+
+
+def encode_parameters(model: Any) -> dict[str, Any]:
+    """Return all parameters of a model as JSON; a ``RandomState`` becomes the seed drawn from it."""
+    parameters = model.get_params(deep=False)
+    if isinstance(parameters.get("random_state"), np.random.RandomState):
+        parameters["random_state"] = getattr(model, "_seed", None)
+    if "conv" in parameters:
+        parameters["conv"] = LayerKind.of(parameters["conv"]).stored_name
+    return {name: encode_parameter(name, value) for name, value in parameters.items()}
+
+
+def decode_parameters(stored: Mapping[str, Any], nested: Any) -> dict[str, Any]:
+    """Return the parameters that :func:`encode_parameters` stored.
+
+    Parameters
+    ----------
+    stored : mapping
+        What was stored.
+    nested : callable
+        Makes the model of a stored class name and parameters, for models inside models.
+    """
+    parameters: dict[str, Any] = {}
+    for name, value in stored.items():
+        if isinstance(value, dict) and "estimator" in value:
+            parameters[name] = nested(value["estimator"], value["parameters"])
+        elif name == "class_weight" and isinstance(value, list):
+            parameters[name] = {decode_value(key): weight for key, weight in value}
+        else:
+            parameters[name] = decode_value(value)
+    return parameters
+
+
+def _as_tuple(value: Any) -> Any:
+    return tuple(map(_as_tuple, value)) if isinstance(value, list | tuple) else value
+
+
+# Arrays and graphs
+
+
+def pack_text(value: Any) -> Tensor:
+    """Return a JSON value as bytes: thousands of names would make ``config.json`` unreadable."""
+    return torch.tensor(bytearray(json.dumps(value).encode()), dtype=torch.uint8)
+
+
+def unpack_text(stored: Tensor) -> Any:
+    """Return the value that :func:`pack_text` stored."""
+    return json.loads(stored.numpy().tobytes())
+
+
+def pack_items(items: Items, prefix: str = "items.") -> dict[str, Tensor]:
+    """Return graphs, or nodes with their graphs, as tensors."""
+    graphs = graphs_of(items)
+    arrays = {name: getattr(graphs, name) for name in _GRAPH_ARRAYS}
+    tensors = {f"{prefix}{name}": array for name, array in arrays.items() if array is not None}
+    texts: dict[str, Any] = {
+        "node_labels": encode_vocabulary(graphs.node_vocabulary),
+        "edge_labels": encode_vocabulary(graphs.edge_vocabulary),
+    }
+    for name in _NAMES:
+        names = getattr(graphs, name)
+        if names is not None:
+            texts[name] = [encode_value(value) for value in names.tolist()]
+    tensors[f"{prefix}texts"] = pack_text(texts)
+    if isinstance(items, Nodes):
+        tensors[f"{prefix}nodes"] = items.index
+    return tensors
+
+
+def unpack_items(tensors: Mapping[str, Tensor], prefix: str = "items.") -> Items:
+    """Return the items that :func:`pack_items` stored; arrays that make no graphs are an error."""
+    texts = unpack_text(tensors[f"{prefix}texts"])
+    arrays: dict[str, Any] = {name: tensors.get(f"{prefix}{name}") for name in _GRAPH_ARRAYS}
+    names: dict[str, Any] = {name: _objects(texts[name]) for name in _NAMES if name in texts}
+    graphs = Graphs(
+        node_vocabulary=decode_vocabulary(texts["node_labels"]),
+        edge_vocabulary=decode_vocabulary(texts["edge_labels"]),
+        **arrays,
+        **names,
+    )
+    index = tensors.get(f"{prefix}nodes")
+    return graphs if index is None else Nodes(graphs, index)
+
+
+def pack_fields(record: Any, prefix: str) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """Return the fields of a dataclass: arrays as tensors, all others as JSON."""
+    facts: dict[str, Any] = {}
+    tensors: dict[str, Tensor] = {}
+    for field in fields(record):
+        value = getattr(record, field.name)
+        if isinstance(value, np.ndarray | np.generic):
+            tensors[f"{prefix}{field.name}"] = to_tensor(value)
+        elif isinstance(value, dict):
+            facts[field.name] = {key: encode_value(entry) for key, entry in value.items()}
+        else:
+            facts[field.name] = encode_value(value)
+    return facts, tensors
+
+
+def unpack_fields(
+    kind: type[_T], facts: Mapping[str, Any], tensors: Mapping[str, Tensor], prefix: str
+) -> _T:
+    """Return the dataclass that :func:`pack_fields` stored."""
+    values: dict[str, Any] = {}
+    for field in fields(kind):  # type: ignore[arg-type]
+        stored = facts.get(field.name)
+        if f"{prefix}{field.name}" in tensors:
+            values[field.name] = tensors[f"{prefix}{field.name}"].numpy()
+        elif isinstance(stored, dict) and field.name == "chosen":
+            values[field.name] = {key: decode_value(entry) for key, entry in stored.items()}
+        else:
+            values[field.name] = decode_value(facts[field.name])
+    return kind(**values)
+
+
+def to_tensor(array: Any) -> Tensor:
+    """Return an array of numbers as a tensor of its own."""
+    return torch.from_numpy(np.array(array, order="C"))
+
+
+# Targets
+
+
+def encoding_facts(encoding: Encoding) -> dict[str, Any]:
+    """Return what the targets are, as JSON."""
+    return {
+        "task": encoding.task,
+        "classes": [encode_value(value) for value in encoding.classes.tolist()],
+        "class_type": encoding.classes.dtype.str,
+        "flat": encoding.flat,
+        "outputs": encoding.outputs,
+    }
+
+
+def encoding_from(facts: Mapping[str, Any]) -> Encoding:
+    """Return the encoding that :func:`encoding_facts` stored."""
+    classes = _objects(facts["classes"])
+    kind = _class_type(facts["class_type"], classes)
+    return Encoding(facts["task"], classes.astype(kind), facts["flat"], facts["outputs"])
+
+
+def _objects(stored: list[Any]) -> _Array:
+    values: _Array = np.empty(len(stored), dtype=object)
+    values[:] = [decode_value(value) for value in stored]
+    return values
+
+
+def _class_type(stored: Any, classes: _Array) -> np.dtype[Any]:
+    """Return the type of the classes; one that would take far more memory than they need is refused."""
+    found = np.dtype(stored) if isinstance(stored, str) else np.dtype("V")
+    longest = 4 * max(8, *(len(value) for value in classes if isinstance(value, str | bytes)), 0)
+    if found.kind not in "biufUSO" or found.itemsize > longest:
+        raise ValueError(f"{short(stored)} is no type of classes")
+    return found

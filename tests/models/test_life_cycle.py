@@ -1,0 +1,244 @@
+"""Every model of the registry has one life cycle: fit, predict, save, load, runs, familiarity."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+
+import edgnn
+from edgnn.errors import EstimatorError, RunError
+from edgnn.evaluation import kfold
+from edgnn.models import (
+    ClassifierModel,
+    Model,
+    RDF2VecClassifier,
+    estimator_of,
+    load_model,
+    make_model,
+    prediction_table,
+    start_run,
+    train_run,
+)
+from edgnn.registry import MODELS, ModelEntry
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::edgnn.models.UnknownLabelWarning"),
+    pytest.mark.filterwarnings("ignore::edgnn.models.UnseenNodeWarning"),
+]
+
+QUICK = {"max_epochs": 2, "hidden": 8}
+PARAMETERS = {
+    "rdf2vec": {"walks": 5, "dimensions": 8, "epochs": 2, "starts": "all"},
+    "blend": {"trees": 10},
+}
+EVERY = [
+    (name, level, task)
+    for name, entry in MODELS.items()
+    for level in entry.levels
+    for task in entry.tasks(level)
+]
+
+
+@pytest.fixture(scope="module")
+def data():
+    mutag = edgnn.load_dataset("MUTAG")
+    rng = np.random.default_rng(0)
+    source, target = rng.integers(40, size=(2, 160))
+    one = edgnn.Graphs.from_edges(
+        np.stack([source, target], 1),
+        edge_labels=rng.integers(3, size=160).tolist(),
+        node_labels=[("a", "b", ("c", 1))[node % 3] for node in range(40)],
+        node_names=[f"node {node}" for node in range(40)],
+    )
+    values = rng.normal(size=(36, 2))
+    values[3, 1] = np.nan
+    return {
+        "graph": mutag.graphs[:36],
+        "node": one.nodes[np.arange(36)],
+        ("graph", "classes"): np.array(["no", "yes"])[mutag.targets[:36]],
+        ("node", "classes"): np.array(["x", "y", "z"])[np.arange(36) % 3],
+        "labels": np.where(np.isnan(values), np.nan, values > 0),
+        "values": values,
+    }
+
+
+def of(name, level, task):
+    parameters = PARAMETERS.get(name, QUICK if MODELS[name].trains_by_epochs else {})
+    model = make_model(name, level=level, task=task, **parameters)
+    if "random_state" in model.get_params():
+        model.set_params(random_state=0)
+    return model
+
+
+def items_and_targets(data, level, task):
+    return data[level], data.get((level, task), data.get(task))
+
+
+@pytest.mark.parametrize(("name", "level", "task"), EVERY)
+def test_a_model_comes_back_exactly(data, tmp_path, name, level, task):
+    X, y = items_and_targets(data, level, task)
+    model = of(name, level, task).fit(X[:24], y[:24])
+    model.save(tmp_path / "run")
+    assert {path.suffix for path in (tmp_path / "run").iterdir()} <= {
+        ".json",
+        ".jsonl",
+        ".safetensors",
+        ".lock",
+    }
+    loaded = load_model(tmp_path / "run")
+    assert type(loaded) is type(model)
+    assert loaded.get_params().keys() == model.get_params().keys()
+    assert repr(loaded) == repr(model)
+    assert (loaded.level, loaded.task) == (model.level, model.task) == (level, task)
+    assert np.array_equal(loaded.predict(X[20:]), model.predict(X[20:]))
+    entry = MODELS[name]
+    assert hasattr(model, "predict_proba") == (entry.probabilities and task != "values")
+    assert hasattr(model, "embed") == entry.embeds
+    assert model.trains_by_epochs == entry.trains_by_epochs
+    if hasattr(model, "predict_proba"):
+        assert np.array_equal(loaded.predict_proba(X[20:]), model.predict_proba(X[20:]))
+    if entry.embeds:
+        assert np.array_equal(loaded.embed(X[20:]), model.embed(X[20:]))
+    known, again = model.familiarity(X[20:]), loaded.familiarity(X[20:])
+    assert (known is None) == (again is None) == (name == "majority")
+    if known is not None:
+        assert np.array_equal(known.share, again.share)
+        assert (known.share[:, :4] == 1).all()
+    table = prediction_table(loaded, X[20:])
+    assert len(table["id"]) == 16
+    assert loaded.score(X[:24], y[:24]) == model.score(X[:24], y[:24])
+
+
+@pytest.mark.parametrize(("name", "level", "task"), EVERY)
+def test_a_loaded_model_is_saved_again(data, tmp_path, name, level, task):
+    X, y = items_and_targets(data, level, task)
+    of(name, level, task).fit(X[:24], y[:24]).save(tmp_path / "first")
+    load_model(tmp_path / "first").save(tmp_path / "second")
+    assert (tmp_path / "first/model.safetensors").read_bytes() == (
+        tmp_path / "second/model.safetensors"
+    ).read_bytes()
+    first, second = (
+        json.loads((tmp_path / run / "config.json").read_text()) for run in ("first", "second")
+    )
+    assert first == second
+
+
+@pytest.mark.parametrize(("name", "level", "task"), EVERY)
+def test_a_model_is_trained_into_a_run_folder(data, tmp_path, name, level, task):
+    X, y = items_and_targets(data, level, task)
+    split = kfold(data[level, "classes"], 3, 1, seed=0, validation=0.2)[0]
+    model = of(name, level, task)
+    run = start_run(tmp_path / "run", model, X, y, split)
+    begun = estimator_of(run)
+    assert repr(begun) == repr(model)
+    with run.lock():
+        answer = train_run(run, begun, X, y, split)
+    assert answer.part == "test"
+    assert answer.items.tolist() == split.test.tolist()
+    loaded = load_model(tmp_path / "run")
+    found = loaded.predict(X[split.test])
+    expected = answer.values["prediction"]
+    if task == "values":
+        assert np.allclose(found, expected, atol=1e-5)
+    else:
+        assert np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, level, task in EVERY if level == "graph" and task == "classes"]
+)
+def test_a_damaged_model_is_one_clear_error(data, tmp_path, name):
+    X, y = items_and_targets(data, "graph", "classes")
+    of(name, "graph", "classes").fit(X[:24], y[:24]).save(tmp_path / "run")
+    path = tmp_path / "run/config.json"
+    config = json.loads(path.read_text())
+    for key in config["fitted"]:
+        if key in ("identity", "level", "fitted_with", "chosen"):
+            continue
+        damaged = config | {"fitted": {k: v for k, v in config["fitted"].items() if k != key}}
+        path.write_text(json.dumps(damaged))
+        with pytest.raises(RunError, match="cannot be loaded as a"):
+            load_model(tmp_path / "run")
+    path.write_text(json.dumps(config | {"estimator": "os:system"}))
+    with pytest.raises(RunError, match="holds 'os:system'; known are GraphClassifier"):
+        load_model(tmp_path / "run")
+
+
+class Largest(ClassifierModel):
+    """A model from outside: large graphs are of one class."""
+
+    levels = ("graph",)
+
+    def __init__(self, scale=1.0):
+        self.scale = scale
+
+    def fit(self, X, y):
+        data = self.read_training(X, y)
+        self.limit_ = torch.tensor(float(data.items.sizes.double().median()) * self.scale)
+        self.remember(data)
+        return self
+
+    def predict(self, X):
+        large = self.read_items(X).sizes > self.limit_
+        return self.classes_[large.long().numpy()]
+
+    def get_state(self):
+        return {}, {"limit": self.limit_}
+
+    def set_state(self, facts, tensors):
+        self.limit_ = tensors["limit"]
+
+
+@pytest.fixture
+def largest():
+    entry = ModelEntry("largest", "large graphs", {"graph": {"classes": f"{__name__}:Largest"}})
+    MODELS.register(entry)
+    yield
+    del MODELS._entries["largest"]
+
+
+def test_a_model_from_outside_has_the_whole_life_cycle(largest, data, tmp_path):
+    X, y = items_and_targets(data, "graph", "classes")
+    model = make_model("largest", scale=0.9).fit(X[:24], y[:24])
+    model.save(tmp_path / "run")
+    loaded = load_model(tmp_path / "run")
+    assert type(loaded) is Largest
+    assert loaded.scale == 0.9
+    assert np.array_equal(loaded.predict(X), model.predict(X))
+    assert loaded.familiarity(X[:24]).share.min() == 1
+    assert np.array_equal(clone(model).fit(X, y).predict(X[:3]), loaded.predict(X[:3]))
+    with pytest.raises(EstimatorError, match="this estimator is for whole graphs"):
+        model.predict(data["node"])
+
+
+def test_a_model_that_is_not_registered_is_loaded_by_its_class_alone(data, tmp_path):
+    X, y = items_and_targets(data, "graph", "classes")
+    Largest().fit(X, y).save(tmp_path / "run")
+    with pytest.raises(RunError, match="test_life_cycle:Largest'; known are"):
+        load_model(tmp_path / "run")
+    assert np.array_equal(Largest.load(tmp_path / "run").predict(X), Largest().fit(X, y).predict(X))
+    with pytest.raises(RunError, match="not a RDF2VecClassifier"):
+        RDF2VecClassifier.load(tmp_path / "run")
+
+
+def test_models_of_graphs_and_nodes_know_what_they_were_fitted_on(data, tmp_path):
+    X, y = items_and_targets(data, "node", "classes")
+    make_model("wl-subtree", level="node").fit(X, y).save(tmp_path / "run")
+    with pytest.raises(EstimatorError, match=r"X holds graphs, but this .* was fitted on nodes"):
+        load_model(tmp_path / "run").predict(data["graph"])
+
+
+def test_parameters_and_names_are_suggested():
+    with pytest.raises(EstimatorError, match="has no parameter 'dept'; did you mean 'depth'"):
+        make_model("ridge", dept=3)
+    with pytest.raises(EstimatorError, match="there is no model 'rige'; did you mean 'ridge'"):
+        make_model("rige")
+    with pytest.raises(EstimatorError, match=r"csm learns about whole graphs, .* edgnn, gnn"):
+        make_model("csm", level="node")
+    with pytest.raises(EstimatorError, match=r"ridge learns classes, but the targets are values"):
+        make_model("ridge", task="values")
+    assert issubclass(type(make_model("ridge")), Model)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -47,46 +46,29 @@ class Answers:
         ids = {name: [values[number] for number in positions] for name, values in self.ids.items()}
         return Answers(ids, {name: values[index] for name, values in self.arrays.items()})
 
-    @property
-    def predictions(self) -> Predictions:
-        """What the model predicts, as tables take it."""
-        return Predictions(
-            self.arrays["prediction"], self.arrays.get("probability"), self._uncertainty
-        )
-
-    @property
-    def _uncertainty(self) -> dict[str, _Array]:
-        return {
-            name.removeprefix(_UNCERTAINTY): values
-            for name, values in self.arrays.items()
-            if name.startswith(_UNCERTAINTY)
-        }
-
     def rows(self, class_names: Sequence[str]) -> list[dict[str, Any]]:
         """Return one object per item, ready for JSON."""
-        count = len(self.arrays["prediction"])
-        columns: dict[str, list[Any]] = {
-            name: [_identity(value) for value in values] for name, values in self.ids.items()
-        }
-        columns["prediction"] = [named(value, class_names) for value in self.arrays["prediction"]]
-        columns["probabilities"] = self._column("probability", count)
-        measures = {name: finite(values.tolist()) for name, values in self._uncertainty.items()}
-        columns["uncertainty"] = [
-            {name: values[number] for name, values in measures.items()} for number in range(count)
-        ]
-        columns["familiarity"] = [None] * count
-        if "share" in self.arrays:
-            columns["familiarity"] = [
-                {"first_new_round": _round(first), "seen_share": finite(share.tolist())}
-                for first, share in zip(self.arrays["first_new"], self.arrays["share"], strict=True)
-            ]
-        columns["unseen_labels"] = self._column("unseen", count)
-        names = list(columns)
-        return [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-    def _column(self, name: str, count: int) -> list[Any]:
-        values = self.arrays.get(name)
-        return [None] * count if values is None else finite(values.tolist())
+        columns = {name: values.tolist() for name, values in self.arrays.items()}
+        rows = []
+        for number in range(len(columns["prediction"])):
+            row = {name: values[number] for name, values in columns.items()}
+            ids = {name: _identity(values[number]) for name, values in self.ids.items()}
+            measures = {_measure(name): row[name] for name in row if name.startswith(_UNCERTAINTY)}
+            familiarity = None
+            if "share" in row:
+                first_new = _round(row["first_new"])
+                familiarity = {"first_new_round": first_new, "seen_share": row["share"]}
+            rows.append(
+                {
+                    **ids,
+                    "prediction": named(row["prediction"], class_names),
+                    "probabilities": row.get("probability"),
+                    "uncertainty": measures,
+                    "familiarity": familiarity,
+                    "unseen_labels": row["unseen"],
+                }
+            )
+        return rows
 
     def csv(
         self,
@@ -99,15 +81,19 @@ class Answers:
 
         Molecules that were skipped have rows where they stood, and a column says why.
         """
+        arrays = self.arrays
+        measures = {
+            _measure(name): arrays[name] for name in arrays if name.startswith(_UNCERTAINTY)
+        }
         columns = self.ids | prediction_columns(
             model,
-            self.predictions,
+            Predictions(arrays["prediction"], arrays.get("probability"), measures),
             class_names=class_names,
             target_names=target_names,
             uncertainty=True,
         )
-        if "first_new" in self.arrays:
-            columns["first_new_round"] = [_round(first) for first in self.arrays["first_new"]]
+        if "first_new" in arrays:
+            columns["first_new_round"] = [_round(first) for first in arrays["first_new"].tolist()]
         return to_csv(_with_skipped(columns, skipped) if skipped else columns)
 
 
@@ -166,23 +152,17 @@ def _unseen(model: Any, items: Graphs | Nodes) -> _Array:
 
 
 def named(value: Any, class_names: Sequence[str]) -> Any:
-    """Return a prediction as JSON has it: a class by its name, numbers as they are."""
-    plain = value.tolist() if hasattr(value, "tolist") else value
-    if class_names and isinstance(plain, int):
-        return class_names[plain]
-    return finite(plain)
+    """Return a prediction as JSON has it: a class by its name, all else as it is."""
+    return class_names[value] if class_names and isinstance(value, int) else value
 
 
-def finite(value: Any) -> Any:
-    """Return numbers as JSON has them: ``None`` for NaN and infinity."""
-    if isinstance(value, list):
-        return [finite(entry) for entry in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def _measure(name: str) -> str:
+    return name.removeprefix(_UNCERTAINTY)
 
 
-def _round(first_new: Any) -> int | None:
-    return None if first_new < 0 else int(first_new)
+def _round(first_new: int) -> int | None:
+    return None if first_new < 0 else first_new
 
 
 def _identity(value: Any) -> Any:
-    return value if isinstance(value, int) and not isinstance(value, bool) else str(value)
+    return value if type(value) is int else str(value)

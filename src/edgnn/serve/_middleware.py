@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import time
 from collections.abc import Collection
 from typing import Any
@@ -38,8 +39,20 @@ _LONGEST_LENGTH = 18  # digits of a Content-Length
 
 def json_answer(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     """Return a value as JSON; what is not ASCII is escaped, as texts may hold lone surrogates."""
-    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
+    try:
+        text = json.dumps(value, allow_nan=False, separators=(",", ":"))
+    except ValueError:  # there are NaN or infinity, which JSON does not have
+        text = json.dumps(_finite(value), allow_nan=False, separators=(",", ":"))
     return Response(text.encode(), status, headers, "application/json")
+
+
+def _finite(value: Any) -> Any:
+    """Return a value of lists and dicts with ``None`` for NaN and infinity."""
+    if isinstance(value, dict):
+        return {name: _finite(entry) for name, entry in value.items()}
+    if isinstance(value, list):
+        return [_finite(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def problem(status: int, sentence: str, headers: dict[str, str] | None = None) -> Response:

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from edgnn.errors import GraphError
 from edgnn.explain import CounterExample, Subject, copies_allowed, counter_example, explain
 from edgnn.graphs import Graphs, Nodes
 from edgnn.report import Explained, draw_counter_example, draw_explanation
-from edgnn.serve._answers import Answers, finite, named
+from edgnn.serve._answers import Answers, named
 from edgnn.serve._colors import color_rounds
 from edgnn.serve._inputs import (
     Upload,
@@ -174,14 +176,14 @@ class Work:
             )
             deadline.check()
         return {
-            "prediction": named(explanation.prediction, served.class_names),
+            "prediction": self._named_prediction(explanation.prediction),
             "target": served.classes[explanation.target_index],
-            "value": finite(explanation.value),
+            "value": explanation.value,
             "reasons": [
                 {
                     "kind": reason.kind,
                     "words": explained.reason_text(reason),
-                    "contribution": finite(reason.contribution),
+                    "contribution": reason.contribution,
                 }
                 for reason in explanation.reasons(_REASONS)
             ],
@@ -193,11 +195,14 @@ class Work:
     def _changed(self, explained: Explained, flipped: CounterExample) -> dict[str, Any]:
         return {
             "words": [change.words for change in flipped.changes],
-            "prediction": named(flipped.prediction, self._served.class_names),
-            "probabilities": finite(flipped.probability.tolist()),
+            "prediction": self._named_prediction(flipped.prediction),
+            "probabilities": flipped.probability.tolist(),
             "smallest": bool(flipped.smallest),
             "pictures": list(draw_counter_example(explained, flipped)),
         }
+
+    def _named_prediction(self, prediction: Any) -> Any:
+        return named(np.asarray(prediction).tolist(), self._served.class_names)
 
     def _target(self, name: str) -> Any:
         """Return the class, or the number of the label or value, that a request names."""

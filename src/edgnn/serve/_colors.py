@@ -94,25 +94,27 @@ def _rounds_of_graph(
     rounds: list[dict[str, Any]] = []
     for round in range(coloring.rounds + 1):
         colors = coloring.at(round).tolist()
-        known = seen[round] if round < len(seen) else None
+        known: Sequence[bool | None] = [None] * len(colors)
+        if round < len(seen):
+            known = seen[round]
+        strange = [node for node, is_known in enumerate(known) if is_known is False]
         filled = fills.of(colors)
         legend = _legend(coloring, round, colors, filled, known)
-        strange = [] if known is None else [node for node, one in enumerate(known) if not one]
-        picture = None
+        entry: dict[str, Any] = {
+            "round": round,
+            "colors": len(set(colors)),
+            "seen": None,
+            "new_nodes": None,
+            "meaning": None,
+            "legend": list(legend.values())[:_LEGEND],
+            "picture": None,
+        }
+        if round < len(seen):
+            entry |= {"seen": not strange, "new_nodes": len(strange)}
         if draw is not None:
             titles = _titles(legend, colors, strange)
-            picture = draw(filled, titles, strange, None)
-        rounds.append(
-            {
-                "round": round,
-                "colors": len(set(colors)),
-                "seen": None if known is None else not strange,
-                "new_nodes": None if known is None else len(strange),
-                "meaning": None,
-                "legend": list(legend.values())[:_LEGEND],
-                "picture": picture,
-            }
-        )
+            entry["picture"] = draw(filled, titles, strange, None)
+        rounds.append(entry)
     return rounds
 
 
@@ -121,19 +123,18 @@ def _legend(
     round: int,
     colors: list[int],
     fills: list[str],
-    known: list[bool] | None,
+    known: Sequence[bool | None],
 ) -> dict[int, dict[str, Any]]:
     """Return what each color means, the most frequent first; of a graph too large to draw, some."""
-    first: dict[int, int] = {}
-    for node, color in enumerate(colors):
-        first.setdefault(color, node)
+    node_of = dict(zip(colors, range(len(colors)), strict=True))
     legend = {}
     for color, count in Counter(colors).most_common(_LARGEST + 1):
+        node = node_of[color]
         legend[color] = {
-            "fill": fills[first[color]],
+            "fill": fills[node],
             "count": count,
             "meaning": short_iri(coloring.meaning(color, round, size=200).text),
-            "seen": None if known is None else known[first[color]],
+            "seen": known[node],
         }
     return legend
 

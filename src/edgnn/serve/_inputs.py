@@ -179,7 +179,7 @@ def read_uploads(
         graphs, skipped = _read_folder(served, folder, limits, deadline, skip=skip)
     if not len(graphs) or not graphs.num_nodes:
         raise GraphError(f"{uploads[0][0]} holds no graphs; choose a file with at least one node")
-    limits.check_graphs(graphs)
+    limits.check_sizes(graphs.num_nodes, graphs.num_edges)
     return graphs, skipped
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
 from edgnn.errors import EdgnnError
-from edgnn.graphs import Graphs
 
 LONGEST_SMILES = 5_000
 LONGEST_LINES = 2**24  # characters of a field of names
@@ -94,10 +93,6 @@ class Limits:
                 f"{count:,} {what} are more than the {self.items:,} of one request; "
                 "send them in parts"
             )
-
-    def check_graphs(self, graphs: Graphs) -> None:
-        """Raise where graphs are too many or too large."""
-        self.check_sizes(graphs.num_nodes, graphs.num_edges)
 
     def check_sizes(self, nodes: int, edges: int) -> None:
         """Raise where there are too many nodes or edges."""

@@ -54,9 +54,8 @@ def _is_plain(value: Any) -> bool:
 
 
 def _label(value: Any) -> Any:
-    if _is_plain(value):
-        return value
-    if type(value) is list and len(value) <= _LONGEST_LABEL and all(map(_is_plain, value)):
+    parts = value if type(value) is list else [value]
+    if len(parts) <= _LONGEST_LABEL and all(map(_is_plain, parts)):
         return value
     raise ValueError(
         "a label is a text, a number of up to 2**53, true, false, null, "

@@ -10,7 +10,7 @@ from importlib.resources import files as resource_files
 from typing import Annotated, Any, Literal
 
 import torch
-from fastapi import FastAPI, Form, Query, Request, Response, UploadFile
+from fastapi import Depends, FastAPI, Form, Query, Request, Response, UploadFile
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
@@ -64,6 +64,15 @@ ItemNumber = Annotated[
         description="Which graph or node, counted from 0 as /predict/file answers them.",
     ),
 ]
+
+
+async def _uploaded_item(
+    files: list[UploadFile], item: ItemNumber = 0, bad: Bad = "error"
+) -> UploadedItem:
+    return UploadedItem(_uploads(files), item, bad == "skip")
+
+
+Uploaded = Annotated[UploadedItem, Depends(_uploaded_item)]
 Target = Annotated[str | None, Form(description="The class to explain.", max_length=LONGEST_NAME)]
 Rounds = Annotated[
     int | None, Form(ge=0, le=10, description="Default: as many as the model has layers.")
@@ -265,16 +274,12 @@ def _add_explanations(app: FastAPI, work: Work, workers: Workers, limits: Limits
     @app.post("/explain/file", response_model=schema.ExplainResponse, responses=_BODY)
     async def explain_file(
         http: Request,
-        files: list[UploadFile],
-        item: ItemNumber = 0,
+        item: Uploaded,
         target: Target = None,
         counter_example: Annotated[bool, Form()] = False,
-        bad: Bad = "error",
     ) -> Response:
-        chosen = UploadedItem(_uploads(files), item, bad == "skip")
-
         def answer(deadline: Deadline) -> Response:
-            return json_answer(work.explain(chosen, target, deadline, change=counter_example))
+            return json_answer(work.explain(item, target, deadline, change=counter_example))
 
         return await workers.run(answer, http.receive, "explain")
 
@@ -289,17 +294,9 @@ def _add_colors(app: FastAPI, work: Work, workers: Workers, limits: Limits) -> N
         return await workers.run(answer, http.receive, "explain")
 
     @app.post("/colors/file", response_model=schema.ColorsResponse, responses=_BODY)
-    async def colors_file(
-        http: Request,
-        files: list[UploadFile],
-        item: ItemNumber = 0,
-        rounds: Rounds = None,
-        bad: Bad = "error",
-    ) -> Response:
-        chosen = UploadedItem(_uploads(files), item, bad == "skip")
-
+    async def colors_file(http: Request, item: Uploaded, rounds: Rounds = None) -> Response:
         def answer(deadline: Deadline) -> Response:
-            return json_answer(work.colors(chosen, rounds, deadline))
+            return json_answer(work.colors(item, rounds, deadline))
 
         return await workers.run(answer, http.receive, "explain")
 

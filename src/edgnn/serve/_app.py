@@ -222,13 +222,13 @@ def _add_about(app: FastAPI, served: Served, limits: Limits, workers: Workers) -
         catalog = served.catalog
         if catalog is None:
             return json_answer({"source": None, "total": 0, "names": [], "texts": []})
-        found = await workers.run(lambda _: catalog.search(search, limit), http.receive)
+        matches = await workers.run(lambda _: catalog.search(search, limit), http.receive)
         return json_answer(
             {
                 "source": catalog.title,
                 "total": len(catalog),
-                "names": [catalog.names[number] for number in found],
-                "texts": [catalog.text(number) for number in found],
+                "names": [catalog.names[number] for number in matches],
+                "texts": [catalog.text(number) for number in matches],
             }
         )
 
@@ -322,8 +322,8 @@ def _add_page(app: FastAPI) -> None:
         add(path, content, media_type)
 
 
-def _uploads(given: list[UploadFile]) -> list[tuple[str, Any]]:
-    return [(file.filename or "", file.file) for file in given]
+def _uploads(files: list[UploadFile]) -> list[tuple[str, Any]]:
+    return [(file.filename or "", file.file) for file in files]
 
 
 def _table(answers: dict[str, Any] | bytes) -> Response:

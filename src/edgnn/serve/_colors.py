@@ -69,10 +69,10 @@ def color_rounds(served: Served, item: Graphs | Nodes, rounds: int | None) -> di
     familiarity = served.model.familiarity(item)
     seen = [] if familiarity is None else [known.tolist() for known in familiarity.known]
     if isinstance(item, Nodes):
-        found = _rounds_of_node(coloring, item, seen, served.texts(item.graphs))
+        drawn = _rounds_of_node(coloring, item, seen, served.texts(item.graphs))
     else:
-        found = _rounds_of_graph(coloring, item, seen)
-    return {"scheme": coloring.scheme, "rounds": found}
+        drawn = _rounds_of_graph(coloring, item, seen)
+    return {"scheme": coloring.scheme, "rounds": drawn}
 
 
 class _Fills:
@@ -97,7 +97,7 @@ def _rounds_of_graph(
         known: Sequence[bool | None] = [None] * len(colors)
         if round < len(seen):
             known = seen[round]
-        strange = [node for node, is_known in enumerate(known) if is_known is False]
+        unfamiliar = [node for node, is_known in enumerate(known) if is_known is False]
         filled = fills.of(colors)
         legend = _legend(coloring, round, colors, filled, known)
         entry: dict[str, Any] = {
@@ -110,10 +110,10 @@ def _rounds_of_graph(
             "picture": None,
         }
         if round < len(seen):
-            entry |= {"seen": not strange, "new_nodes": len(strange)}
+            entry |= {"seen": not unfamiliar, "new_nodes": len(unfamiliar)}
         if draw is not None:
-            titles = _titles(legend, colors, strange)
-            entry["picture"] = draw(filled, titles, strange, None)
+            titles = _titles(legend, colors, unfamiliar)
+            entry["picture"] = draw(filled, titles, unfamiliar, None)
         rounds.append(entry)
     return rounds
 
@@ -139,9 +139,11 @@ def _legend(
     return legend
 
 
-def _titles(legend: dict[int, dict[str, Any]], colors: list[int], strange: list[int]) -> list[str]:
+def _titles(
+    legend: dict[int, dict[str, Any]], colors: list[int], unfamiliar: list[int]
+) -> list[str]:
     titles = [legend[color]["meaning"] for color in colors]
-    for node in strange:
+    for node in unfamiliar:
         titles[node] += "; never seen in training"
     return titles
 
@@ -151,24 +153,24 @@ def _rounds_of_node(
 ) -> list[dict[str, Any]]:
     node = int(item.index[0])
     around = _around(item.graphs, node)
-    own_place = int((around == node).nonzero()[0])
-    part = item.graphs.induced(around)
-    part = part[int(torch.searchsorted(item.graphs.graph_offset, node, right=True)) - 1]
-    called = [texts[number] for number in around.tolist()] if texts else node_texts(part)
+    center = int((around == node).nonzero()[0])
+    neighborhood = item.graphs.induced(around)[int(item.graphs.graph_of_node[node])]
+    names = [texts[number] for number in around.tolist()] if texts else node_texts(neighborhood)
     draw = None
-    if 1 < part.num_nodes <= _LARGEST_AROUND and part.num_edges <= _MOST_DRAWN_EDGES:
-        draw = _digraph_drawer(_renamed(part, called))
+    is_small = neighborhood.num_edges <= _MOST_DRAWN_EDGES
+    if is_small and 1 < neighborhood.num_nodes <= _LARGEST_AROUND:
+        draw = _digraph_drawer(_renamed(neighborhood, names))
     fills = _Fills()
     rounds: list[dict[str, Any]] = []
     for round in range(coloring.rounds + 1):
         colors = coloring.at(round)
         shown = colors[around].tolist()
         known = seen[round][0] if round < len(seen) else None
-        strange = [own_place] if known is False else []
+        unfamiliar = [center] if known is False else []
         meaning = coloring.meaning(int(colors[node]), round, size=600).text
         picture = None
         if draw is not None:
-            picture = draw(fills.of(shown), _names(part), strange, own_place)
+            picture = draw(fills.of(shown), _names(neighborhood), unfamiliar, center)
         rounds.append(
             {
                 "round": round,
@@ -217,7 +219,7 @@ def _drawer(graph: Graphs) -> _Draw | None:
 def _molecule_drawer(graph: Graphs) -> _Draw:
     lines, points, width, height = skeleton(graph)
 
-    def draw(fills: list[str], titles: list[str], strange: list[int], own: int | None) -> str:
+    def draw(fills: list[str], titles: list[str], unfamiliar: list[int], own: int | None) -> str:
         disks = [
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="11" fill="{color}" fill-opacity=".75"/>'
             for (x, y), color in zip(points.tolist(), fills, strict=True)
@@ -227,7 +229,7 @@ def _molecule_drawer(graph: Graphs) -> _Draw:
             f"<title>{clean(title)}</title></circle>"
             for (x, y), title in zip(points.tolist(), titles, strict=True)
         ]
-        parts = [*disks, lines, *_rings(points, strange, "new", 14), *hovers]
+        parts = [*disks, lines, *_rings(points, unfamiliar, "new", 14), *hovers]
         return _picture(parts, width + 32, height + 32, 16, 16)
 
     return draw
@@ -237,10 +239,10 @@ def _digraph_drawer(graph: Graphs) -> _Draw:
     places = layout(graph)
     points = (places - places.min(axis=0)) * edge_length(graph) + MARGIN
 
-    def draw(fills: list[str], titles: list[str], strange: list[int], own: int | None) -> str:
+    def draw(fills: list[str], titles: list[str], unfamiliar: list[int], own: int | None) -> str:
         inside, width, height = panel(graph, places, fills, titles)
         own_ring = _rings(points, [] if own is None else [own], "own", 19)
-        parts = [_ARROW, inside, *own_ring, *_rings(points, strange, "new", 22)]
+        parts = [_ARROW, inside, *own_ring, *_rings(points, unfamiliar, "new", 22)]
         return _picture(parts, width + 2 * _NAME_MARGIN, height + 40, _NAME_MARGIN, 20)
 
     return draw

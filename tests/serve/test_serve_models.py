@@ -1,9 +1,17 @@
 """Any model is served that has the public side of one, whatever else it can do."""
 
+import numpy as np
 import pytest
 
 import edgnn
-from edgnn.models import Predictions, load_estimator
+from edgnn.models import (
+    MajorityClassifier,
+    Predictions,
+    RidgeGraphClassifier,
+    RidgeNodeClassifier,
+    WLClassifier,
+    load_model,
+)
 from edgnn.serve import Served
 from serve_runs import client_of, error
 
@@ -32,7 +40,7 @@ class Plain:
 
 @pytest.fixture(scope="module")
 def plain(mutag_run):
-    model = Plain(load_estimator(mutag_run))
+    model = Plain(load_model(mutag_run))
     return client_of(Served(mutag_run, NOTHING, model))
 
 
@@ -56,3 +64,35 @@ def test_colors_are_those_of_the_models_own_refinement(plain):
 
 def test_what_a_model_cannot_do_is_one_sentence(plain):
     assert "cannot be explained" in error(plain.post("/explain", json={"smiles": "CCO"}))
+
+
+@pytest.fixture(scope="module")
+def mutag():
+    return edgnn.load_dataset("MUTAG")
+
+
+@pytest.mark.parametrize("kind", [RidgeGraphClassifier, WLClassifier, MajorityClassifier])
+def test_a_model_that_is_no_network_is_served_from_its_run_folder(kind, mutag, tmp_path):
+    model = kind().fit(mutag.graphs[:60], mutag.targets[:60])
+    model.save(tmp_path / "run")
+    client = client_of(tmp_path / "run")
+    smiles = ["CCO", "c1ccccc1[N+](=O)[O-]"]
+    rows = client.post("/predict", json={"smiles": smiles}).json()["predictions"]
+    expected = model.predict_proba(edgnn.from_smiles(smiles))
+    np.testing.assert_allclose([row["probabilities"] for row in rows], expected)
+    described = client.get("/model").json()
+    assert described["estimator"] == kind.__name__
+    assert all((row["familiarity"] is not None) == described["familiarity"] for row in rows)
+    table = client.post("/predict?format=csv", json={"smiles": smiles}).text
+    assert table.startswith("id,prediction,p(0),p(1)")
+    assert client.post("/colors", json={"smiles": "CCO"}).status_code == 200
+
+
+def test_a_closed_form_of_nodes_is_served_from_its_run_folder(people, tmp_path):
+    data = edgnn.load_dataset(people, node_target="group")
+    model = RidgeNodeClassifier().fit(data.nodes, data.targets)
+    model.save(tmp_path / "run")
+    client = client_of(tmp_path / "run", source=people, node_target="group")
+    rows = client.post("/predict", json={"nodes": ["p12", "p13"]}).json()["predictions"]
+    expected = model.predict_proba(edgnn.Nodes.named(data.graphs, ["p12", "p13"]))
+    np.testing.assert_allclose([row["probabilities"] for row in rows], expected)

@@ -24,6 +24,11 @@ class _Constant(Model):
     def _repeated(self, X: Any) -> _Array:
         return np.tile(self.constant_, (len(self.read_items(X)), 1))
 
+    @property
+    def has_familiarity(self) -> bool:
+        """False: this model reads no labels."""
+        return False
+
     def familiarity(self, X: Any) -> Familiarity | None:
         """Return ``None``: this model reads no labels."""
         self.read_items(X)

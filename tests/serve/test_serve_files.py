@@ -9,7 +9,7 @@ import pytest
 import edgnn
 from edgnn.models import NodeClassifier
 from edgnn.serve import Limits
-from edgnn.serve._limits import Busy, Deadline, TooLarge
+from edgnn.serve._limits import Busy, Deadline
 from edgnn.serve._molecules import read_molecule_file
 from edgnn.training import RunFolder
 from serve_runs import client_of, error, upload
@@ -272,12 +272,10 @@ def test_reading_a_file_ends_with_its_time(tmp_path, monkeypatch):
     assert len(read) == 2
 
 
-def test_molecules_beyond_the_limits_are_not_read_on(tmp_path, monkeypatch):
-    (tmp_path / "a.csv").write_text("smiles\n" + "CCO\n" * 10)
-    with pytest.raises(TooLarge, match="the graphs have 6 nodes, more than the 5"):
-        read_molecule_file(
-            tmp_path / "a.csv", "smiles", {}, Limits(nodes=5), Deadline(1_000), skip=False
-        )
+def test_molecules_beyond_the_limits_are_not_read_on(mutag_run):
+    client = client_of(mutag_run, limits=Limits(nodes=5))
+    answer = upload(client, "/predict/file", [("a.csv", "smiles\n" + "CCO\n" * 10)])
+    assert error(answer, 413).startswith("the graphs have 6 nodes, more than the 5")
 
 
 # Words

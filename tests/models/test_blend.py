@@ -108,7 +108,9 @@ def test_probabilities_are_those_of_ridge_and_of_a_forest_on_color_counts_mixed(
         0.75 * ridge.predict_proba(NEW) + 0.25 * model.forest_.predict_proba(_table(model, new)),
         atol=1e-9,
     )
-    assert isinstance(model.forest_, RandomForestClassifier)
+    forest = RandomForestClassifier(10, random_state=0).fit(_known_table(model), targets)
+    new_table = _table(model, new)
+    assert np.array_equal(model.forest_.predict_proba(new_table), forest.predict_proba(new_table))
     assert_allclose(model.predict_proba(NEW).sum(axis=1), 1)
     assert (
         model.classes_[model.predict_proba(NEW).argmax(axis=1)].tolist()

@@ -27,7 +27,7 @@ from edgnn.models._state import (
 )
 from edgnn.models.kernels._checks import Array, check_whole, chosen_words, flag
 from edgnn.models.kernels._classifier import SplitClassifier, solved_split
-from edgnn.models.kernels._color_columns import NodeColors
+from edgnn.models.kernels._count_kernels import NodeColors
 from edgnn.models.kernels._forest import Forest
 from edgnn.models.kernels._ridge_graphs import RidgeGraphClassifier, prepared
 from edgnn.models.kernels._solvers import Kernels
@@ -210,7 +210,7 @@ class BlendGraphClassifier(SplitClassifier):
         then, colored = self._as_fitted, self._colored
         new = prepared(graphs, then.ring_sizes)
         colors = NodeColors.of([coloring.extend(new) for coloring in colored.colorings])
-        table = colors.counts_of_others(colored.columns)
+        table = colors.counts(colored.columns)
         mixed: Array = then._mixed(self.ridge_.predict_proba(graphs), self.forest_, table)
         return mixed
 

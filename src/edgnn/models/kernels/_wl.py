@@ -22,9 +22,10 @@ from edgnn.models.kernels._count_kernels import (
     AVERAGED,
     Counts,
     by_depth,
-    color_counts,
     gaussian,
+    item_counts,
     mean_similarity,
+    some,
 )
 from edgnn.models.kernels._ridge import FittedRidge, RidgeSolver
 from edgnn.models.kernels._ridge_graphs import prepared, together
@@ -137,10 +138,12 @@ class WLClassifier(RidgeClassifier):
         everything, mine, theirs = together(rows, columns)
         depths = self._depths()
         counts = {
-            scheme: color_counts(refine(graphs_of(everything), max(depths), scheme), everything)
+            scheme: item_counts(refine(graphs_of(everything), max(depths), scheme), everything)
             for scheme in self._schemes()
         }
-        pairs = {scheme: (found[mine], found[theirs]) for scheme, found in counts.items()}
+        pairs = {
+            scheme: (some(rounds, mine), some(rounds, theirs)) for scheme, rounds in counts.items()
+        }
         if self.kernel == "average":
             means = [mean_similarity(*pair, depths, AVERAGED) for pair in pairs.values()]
             return {"average": gaussian(np.mean(means, axis=0), self.width)}

@@ -104,7 +104,7 @@ def test_labels_never_seen_are_counted_in_one_warning(command, ensemble, tmp_pat
     ended = command("predict", ensemble, tmp_path / "new.csv")
     assert (ended.code, len(rows_of(ended.out)), ended.err.count("\n")) == (0, 3, 1)
     assert ended.err.startswith(
-        "edgnn: warning: the training part did not contain the labels of 2 nodes, in 2 of 3 graphs ('Xe', 'Br')"
+        "edgnn: warning: the training set did not contain the labels of 2 nodes, in 2 of 3 graphs ('Xe', 'Br')"
     )
     ended = command("predict", ensemble, tmp_path / "new.csv", "--unknown", "error")
     assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)

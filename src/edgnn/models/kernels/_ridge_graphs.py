@@ -1,4 +1,4 @@
-"""RidgeGraphClassifier: shared colors and a random edGNN in one kernel, and ridge in closed form."""
+"""RidgeGraphClassifier: shared colors and a random edGNN, and ridge in closed form."""
 
 from __future__ import annotations
 

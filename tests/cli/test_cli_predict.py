@@ -8,7 +8,7 @@ import pytest
 
 import edgnn
 from edgnn._words import short
-from edgnn.models import load_estimator
+from edgnn.models import load_model
 
 QUICK = ("--max-epochs", 3, "--hidden", 8, "--quiet")
 
@@ -44,7 +44,7 @@ def test_predictions_are_those_of_the_estimator(command, run, molecules):
     rows, graphs = rows_of(ended.out), edgnn.read(molecules)
     assert list(rows[0]) == ["id", "prediction", "p(-1)", "p(1)"]
     assert [row["id"] for row in rows] == [str(number) for number in range(40)]
-    estimator = load_estimator(run)
+    estimator = load_model(run)
     assert np.allclose(
         [[float(row["p(-1)"]), float(row["p(1)"])] for row in rows],
         estimator.predict_proba(graphs),

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import edgnn
-from edgnn.models import load_estimator
+from edgnn.models import load_model
 from edgnn.serve import Limits, Served
 from edgnn.serve._limits import Busy, Deadline
 from edgnn.serve._work import Work
@@ -16,7 +16,7 @@ TOLUENE = "Cc1ccccc1[N+](=O)[O-]"
 
 def test_reasons_are_those_of_the_explanation(molecules, mutag_run):
     found = molecules.post("/explain", json={"smiles": TOLUENE}).json()
-    expected = edgnn.explain.explain(load_estimator(mutag_run), edgnn.from_smiles(TOLUENE))
+    expected = edgnn.explain.explain(load_model(mutag_run), edgnn.from_smiles(TOLUENE))
     assert found["value"] == expected.value
     assert [reason["contribution"] for reason in found["reasons"]] == [
         r.contribution for r in expected.reasons(12)

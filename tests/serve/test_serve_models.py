@@ -3,7 +3,7 @@
 import pytest
 
 import edgnn
-from edgnn.models import Predictions, load_estimator
+from edgnn.models import Predictions, load_model
 from edgnn.serve import Served
 from serve_runs import client_of, error
 
@@ -32,7 +32,7 @@ class Plain:
 
 @pytest.fixture(scope="module")
 def plain(mutag_run):
-    model = Plain(load_estimator(mutag_run))
+    model = Plain(load_model(mutag_run))
     return client_of(Served(mutag_run, NOTHING, model))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import edgnn
-from edgnn.models import load_estimator
+from edgnn.models import load_model
 from edgnn.serve import Limits, create_app
 from edgnn.training import RunFolder
 from serve_runs import client_of, error
@@ -16,8 +16,8 @@ NITRO = "c1ccccc1[N+](=O)[O-]"
 
 def test_probabilities_are_those_of_the_estimator(molecules, mutag_run):
     found = molecules.post("/predict", json={"smiles": ["CCO", NITRO]}).json()
-    estimator = load_estimator(mutag_run)
-    expected = predictions_of(estimator, edgnn.from_smiles(["CCO", NITRO]))
+    estimator = load_model(mutag_run)
+    expected = estimator.predictions(edgnn.from_smiles(["CCO", NITRO]))
     rows = found["predictions"]
     assert found["classes"] == ["not mutagenic", "mutagenic"]
     assert [row["id"] for row in rows] == ["CCO", NITRO]
@@ -36,7 +36,7 @@ def test_familiarity_is_that_of_the_estimator(molecules, mutag_run):
         row["familiarity"]
         for row in molecules.post("/predict", json={"smiles": smiles}).json()["predictions"]
     ]
-    expected = load_estimator(mutag_run).familiarity(edgnn.from_smiles(smiles))
+    expected = load_model(mutag_run).familiarity(edgnn.from_smiles(smiles))
     np.testing.assert_array_equal([row["seen_share"] for row in found], expected.share.T)
     assert [
         -1 if row["first_new_round"] is None else row["first_new_round"] for row in found
@@ -199,7 +199,7 @@ def test_molecules_are_counted_in_the_list_that_was_sent(mutag_run, molecules):
 
 def test_examples_are_graphs_of_the_loaded_data(molecules, mutag_run):
     rows = molecules.post("/predict", json={"examples": ["7", "3"]}).json()["predictions"]
-    expected = load_estimator(mutag_run).predict_proba(edgnn.load_dataset("MUTAG").graphs[[7, 3]])
+    expected = load_model(mutag_run).predict_proba(edgnn.load_dataset("MUTAG").graphs[[7, 3]])
     assert [row["id"] for row in rows] == ["7", "3"]
     np.testing.assert_allclose([row["probabilities"] for row in rows], expected, rtol=1e-5)
 
@@ -235,7 +235,7 @@ def test_a_batch_larger_than_a_piece_keeps_its_order(mutag_run, monkeypatch):
     monkeypatch.setattr("edgnn.serve._answers.in_pieces", in_threes)
     smiles = ["C" * size for size in range(1, 20)]
     rows = client_of(mutag_run).post("/predict", json={"smiles": smiles}).json()["predictions"]
-    expected = load_estimator(mutag_run).predict_proba(edgnn.from_smiles(smiles))
+    expected = load_model(mutag_run).predict_proba(edgnn.from_smiles(smiles))
     assert [row["id"] for row in rows] == smiles
     np.testing.assert_allclose([row["probabilities"] for row in rows], expected, rtol=1e-6)
 
@@ -246,7 +246,7 @@ def test_a_batch_larger_than_a_piece_keeps_its_order(mutag_run, monkeypatch):
 def test_nodes_are_predicted_by_name(nodes, node_run, people):
     rows = nodes.post("/predict", json={"nodes": ["p12", "p0"]}).json()["predictions"]
     data = edgnn.load_dataset(people)
-    expected = load_estimator(node_run).predict_proba(edgnn.Nodes.named(data.graphs, ["p12", "p0"]))
+    expected = load_model(node_run).predict_proba(edgnn.Nodes.named(data.graphs, ["p12", "p0"]))
     assert [row["id"] for row in rows] == ["p12", "p0"]
     assert [row["text"] for row in rows] == ["p12", "p0"]
     np.testing.assert_allclose([row["probabilities"] for row in rows], expected, rtol=1e-5)

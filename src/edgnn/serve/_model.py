@@ -15,7 +15,7 @@ from edgnn._files import Path_
 from edgnn.errors import EdgnnError, GraphError, RunError
 from edgnn.graphs import Graphs, Nodes, encode_value
 from edgnn.io.datasets import origin_of, stored_texts
-from edgnn.models import check_known, load_estimator
+from edgnn.models import check_known, load_model
 from edgnn.report.draw import is_molecule
 from edgnn.serve._answers import Answers, answers_of
 from edgnn.serve._limits import Limits
@@ -84,7 +84,7 @@ class Served:
             Of the reader of ``source``.
         """
         folder = RunFolder.open(run)
-        model = load_estimator(run)
+        model = load_model(run)
         parameters = model.get_params(deep=False)
         if "device" in parameters:
             model.set_params(device=device)

@@ -27,7 +27,7 @@ def test_training_says_which_columns_it_reads_and_which_not(command, tables, tmp
     ended = command("train", *tables, *ALL.split(), "-t", "team", "--out", tmp_path / "b", *QUICK)
     line = "node labels: type; edge labels: none; features: f1, f2, weight; columns not used: name (nodes.csv)"
     assert ended.out.splitlines()[2] == line
-    graphs = edgnn.models.load_estimator(tmp_path / "b")._coder
+    graphs = edgnn.models.load_model(tmp_path / "b")._coder
     assert (list(graphs.node_vocabulary), graphs.node_features, graphs.edge_features) == (
         ["a", "b"],
         2,

@@ -34,7 +34,7 @@ class Guessing:
 def guessing(monkeypatch):
     """Models in the place of ours that take no time and are wrong."""
     monkeypatch.setattr("edgnn.models.GraphClassifier", Guessing)
-    monkeypatch.setattr("edgnn.models.load_estimator", lambda path: Guessing())
+    monkeypatch.setattr("edgnn.models.load_model", lambda path: Guessing())
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from edgnn.models import load_estimator
+from edgnn.models import load_model
 from edgnn.training import RunFolder
 
 QUICK = ("--hidden", 8, "--dropout", 0.25, "--members", 2, "--quiet")
@@ -72,7 +72,7 @@ def test_another_number_of_epochs_gives_the_run_that_was_started_with_it(
     assert f"of {epochs}, " in ended.out
     assert files_of(interrupted) == files_of(trained(epochs))
     assert not (interrupted / "checkpoint.safetensors").exists()
-    assert load_estimator(interrupted).max_epochs == epochs
+    assert load_model(interrupted).max_epochs == epochs
 
 
 def test_the_new_number_holds_for_the_next_resumption(command, interrupted, trained, monkeypatch):

@@ -128,7 +128,7 @@ def test_labels_never_seen_are_one_warning(command, smiles_run, tmp_path):
     ended = command("explain", smiles_run, tmp_path / "new.csv", "--item", "all")
     assert (ended.code, ended.err.count("\n")) == (0, 1)
     assert ended.err.startswith(
-        "edgnn: warning: the training part did not contain the labels of 2 nodes"
+        "edgnn: warning: the training set did not contain the labels of 2 nodes"
     )
     assert "e−" not in ended.out
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import edgnn
-from edgnn.models import checkpoint_epoch, load_estimator
+from edgnn.models import checkpoint_epoch, load_model
 from edgnn.training import RunFolder
 
 MODEL = ("--hidden", 8, "--dropout", 0.25, "--members", 2, "--patience", 4)
@@ -282,7 +282,7 @@ def test_a_class_without_training_items_is_a_warning(command, tmp_path, monkeypa
         ended.err
         == "edgnn: warning: no item to train on is of the class 'perhaps', so the model never predicts that\n"
     )
-    assert load_estimator(tmp_path / "run").classes_.tolist() == [0, 1]
+    assert load_model(tmp_path / "run").classes_.tolist() == [0, 1]
 
 
 def test_two_trainings_do_not_share_a_folder(command, molecules, tmp_path, whole):

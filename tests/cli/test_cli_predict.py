@@ -8,7 +8,7 @@ import pytest
 
 import edgnn
 from edgnn._words import short
-from edgnn.models import load_estimator
+from edgnn.models import load_model
 
 QUICK = ("--max-epochs", 3, "--hidden", 8, "--quiet")
 
@@ -44,7 +44,7 @@ def test_predictions_are_those_of_the_estimator(command, run, molecules):
     rows, graphs = rows_of(ended.out), edgnn.read(molecules)
     assert list(rows[0]) == ["id", "prediction", "p(-1)", "p(1)"]
     assert [row["id"] for row in rows] == [str(number) for number in range(40)]
-    estimator = load_estimator(run)
+    estimator = load_model(run)
     assert np.allclose(
         [[float(row["p(-1)"]), float(row["p(1)"])] for row in rows],
         estimator.predict_proba(graphs),
@@ -104,7 +104,7 @@ def test_labels_never_seen_are_counted_in_one_warning(command, ensemble, tmp_pat
     ended = command("predict", ensemble, tmp_path / "new.csv")
     assert (ended.code, len(rows_of(ended.out)), ended.err.count("\n")) == (0, 3, 1)
     assert ended.err.startswith(
-        "edgnn: warning: the training part did not contain the labels of 2 nodes, in 2 of 3 graphs ('Xe', 'Br')"
+        "edgnn: warning: the training set did not contain the labels of 2 nodes, in 2 of 3 graphs ('Xe', 'Br')"
     )
     ended = command("predict", ensemble, tmp_path / "new.csv", "--unknown", "error")
     assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)

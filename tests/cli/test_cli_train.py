@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import edgnn
-from edgnn.models import load_estimator
+from edgnn.models import load_model
 from edgnn.training import RunFolder
 
 QUICK = ("--max-epochs", 3, "--hidden", 8, "--quiet")
@@ -42,7 +42,7 @@ def test_a_run_folder_holds_all_that_is_needed_to_predict_and_repeat(command, mo
     data = edgnn.load_dataset(molecules)
     rows = rows_of(run)
     graphs = data.graphs[[int(row["id"]) for row in rows]]
-    probability = load_estimator(run).predict_proba(graphs)
+    probability = load_model(run).predict_proba(graphs)
     assert list(rows[0]) == ["id", "part", "target", "prediction", "p(-1)", "p(1)"]
     assert np.allclose(
         probability, [[float(row["p(-1)"]), float(row["p(1)"])] for row in rows], atol=1e-7
@@ -163,7 +163,7 @@ def test_flags_of_every_kind_reach_the_estimator(command, molecules, tmp_path):
         "error",
     ]
     assert command("train", molecules, "--out", tmp_path / "run", *QUICK, *words).code == 0
-    found = load_estimator(tmp_path / "run").get_params()
+    found = load_model(tmp_path / "run").get_params()
     expected = {
         "layers": 1,
         "conv": "joint",

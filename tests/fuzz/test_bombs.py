@@ -15,7 +15,7 @@ import pytest
 
 import edgnn
 from edgnn.errors import EdgnnError, FormatError, RunError
-from edgnn.models import load_estimator
+from edgnn.models import load_model
 from edgnn.report import write_report
 from edgnn.training import RunFolder
 from fuzz import samples
@@ -28,14 +28,14 @@ LAUGHING = f'<!DOCTYPE x [<!ENTITY l0 "ha">{LAUGHS}]>'
 READ = """
 import re, resource, sys
 import edgnn, edgnn.io._read, edgnn.io._molecules
-from edgnn.models import load_estimator
+from edgnn.models import load_model
 for module in ("pyarrow.csv", "pyarrow.parquet", "pyoxigraph"):
     __import__(module)
 used = int(re.search(r"VmData:\\s+(\\d+)", open("/proc/self/status").read())[1]) * 1024
 resource.setrlimit(resource.RLIMIT_DATA, (used + 600 * 2**20,) * 2)
 for place in sys.argv[2:]:
     try:
-        (edgnn.read if sys.argv[1] == "read" else load_estimator)(place)
+        (edgnn.read if sys.argv[1] == "read" else load_model)(place)
         print("fine")
     except edgnn.errors.EdgnnError as error:
         print(f"{type(error).__name__}: {error}")
@@ -207,5 +207,5 @@ def test_a_run_cut_off_anywhere_is_told(run, tmp_path):
     for size in (0, 7, 8, 100, len(whole) // 2, len(whole) - 1):
         place = samples.put(tmp_path / str(size), run | {"model.safetensors": whole[:size]})
         with pytest.raises(RunError) as told:
-            load_estimator(place)
+            load_model(place)
         check_line(str(told.value))

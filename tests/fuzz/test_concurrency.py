@@ -11,7 +11,7 @@ import pytest
 
 import edgnn
 from edgnn.errors import RunError
-from edgnn.models import load_estimator
+from edgnn.models import load_model
 from edgnn.report import write_report
 from edgnn.training import RunFolder
 
@@ -58,7 +58,7 @@ def test_two_trainings_refuse_each_other_and_a_killed_one_leaves_no_lock(place):
         with pytest.raises(RunError, match="another training is writing to"):
             RunFolder.create(place / "run", {}, overwrite=True)
         with pytest.raises(RunError, match="holds a training that has not ended"):
-            load_estimator(place / "run")
+            load_model(place / "run")
         assert training.poll() is None
     finally:
         training.kill()

@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 import edgnn
 from edgnn.errors import EdgnnError
-from edgnn.models import load_estimator
+from edgnn.models import load_model
 from fuzz.mutations import CAMPAIGN, check_line, no_longer_than, no_waiting_for_the_disk
 
 DATA = edgnn.load_dataset("MUTAG")
@@ -133,7 +133,7 @@ class EstimatorMachine(RuleBasedStateMachine):
             place = Path(folder) / "run"
             self.model.save(place)
             assert tried(lambda: self.model.save(place)) is None
-            self.model = load_estimator(place)
+            self.model = load_model(place)
         assert np.array_equal(self.model.predict(GRAPHS), self.fitted)
 
     @rule()

@@ -13,7 +13,7 @@ import pytest
 from safetensors.torch import load, save
 
 import edgnn
-from edgnn.models import checkpoint_epoch, estimator_of, load_estimator
+from edgnn.models import checkpoint_epoch, estimator_of, load_model
 from edgnn.report import write_report
 from edgnn.studies import Study
 from edgnn.training import RunFolder
@@ -113,7 +113,7 @@ def reshaped(data, source):
 
 
 def used(place, graphs):
-    estimator = load_estimator(place)
+    estimator = load_model(place)
     repr(estimator)
     estimator.predict(graphs)
     estimator.predict_proba(graphs)

@@ -15,7 +15,7 @@ import torch
 
 import edgnn
 from edgnn.errors import RunError
-from edgnn.models import load_estimator
+from edgnn.models import load_model
 from edgnn.report import write_report
 from edgnn.training import RunFolder
 from fuzz import samples
@@ -25,13 +25,13 @@ WATCHED = """
 import json, pickle, sys, warnings
 warnings.simplefilter("ignore")
 import edgnn
-from edgnn.models import load_estimator
+from edgnn.models import load_model
 from edgnn.report import write_report
 graphs = edgnn.load_dataset("MUTAG").graphs[:2]
 
 def use(place):
     try:
-        load_estimator(place).predict(graphs)
+        load_model(place).predict(graphs)
     except edgnn.errors.EdgnnError:
         pass
     try:
@@ -204,10 +204,10 @@ def test_a_pipe_in_place_of_a_file_does_not_block(run, tmp_path):
         (place / name).unlink()
         os.mkfifo(place / name)
         with pytest.raises(RunError, match=r"no regular file|has not ended"):
-            load_estimator(place)
+            load_model(place)
         (place / name).unlink()
         (place / name).write_bytes(run[name])
-    assert load_estimator(place).hidden == 4
+    assert load_model(place).hidden == 4
 
 
 def test_a_pipe_as_the_data_that_a_run_remembers_does_not_block(run, tmp_path, monkeypatch, capfd):

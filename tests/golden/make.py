@@ -169,10 +169,10 @@ def fit_in_python():
 
 def write_predictions():
     """Write what every run says; for those of the command line also as ``edgnn predict`` does."""
-    from edgnn.estimators import load_estimator
+    from edgnn.estimators import load_model
 
     for run in sorted(Path("runs").iterdir()):
-        estimator, name = load_estimator(run), run.name
+        estimator, name = load_model(run), run.name
         if name in TRAINED:
             source = TRAINED[name][0]
             assert command("predict", f"runs/{name}", source, "--out", f"expected/{name}.csv") == 0

@@ -16,7 +16,7 @@ import torch
 from safetensors.numpy import load_file
 
 from edgnn.cli import main
-from edgnn.models import load_estimator
+from edgnn.models import load_model
 from golden.make import INTERRUPTED, STUDY, TRAINED, items_of
 
 HERE = Path(__file__).resolve().parent
@@ -113,7 +113,7 @@ def test_all_golden_folders_are_here():
 @pytest.mark.parametrize("name", RUNS)
 def test_a_run_is_opened_and_predicts_the_same(name):
     expected = json.loads((HERE / f"expected/{name}.json").read_text())
-    estimator = load_estimator(HERE / "runs" / name)
+    estimator = load_model(HERE / "runs" / name)
     items = items_of(expected["source"], expected["level"])
     prediction = estimator.predict(items)
     if "probability" in expected:

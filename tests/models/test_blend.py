@@ -18,7 +18,7 @@ from edgnn.errors import EstimatorError
 from edgnn.evaluation import evaluate, kfold
 from edgnn.models import BlendGraphClassifier, RidgeGraphClassifier
 from edgnn.models.kernels import _blend
-from edgnn.models.kernels._color_columns import NodeColors
+from edgnn.models.kernels._count_kernels import NodeColors
 from edgnn.wl import WLVectorizer, refine
 from strategies import graphs
 
@@ -72,7 +72,6 @@ def test_columns_are_colors_of_two_known_graphs_in_the_order_of_their_first_node
             minlength=len(collection),
         )
         assert_array_equal(table[:, column], expected)
-    assert_array_equal(colors.counts_of_others(columns).toarray(), table)
 
 
 @given(graphs(features=False, names=False, min_graphs=2, max_graphs=5), st.integers(1, 4))
@@ -108,7 +107,9 @@ def test_probabilities_are_those_of_ridge_and_of_a_forest_on_color_counts_mixed(
         0.75 * ridge.predict_proba(NEW) + 0.25 * model.forest_.predict_proba(_table(model, new)),
         atol=1e-9,
     )
-    assert isinstance(model.forest_, RandomForestClassifier)
+    forest = RandomForestClassifier(10, random_state=0).fit(_known_table(model), targets)
+    new_table = _table(model, new)
+    assert np.array_equal(model.forest_.predict_proba(new_table), forest.predict_proba(new_table))
     assert_allclose(model.predict_proba(NEW).sum(axis=1), 1)
     assert (
         model.classes_[model.predict_proba(NEW).argmax(axis=1)].tolist()
@@ -122,7 +123,7 @@ def _known_table(model):
 
 def _table(model, prepared):
     extended = [coloring.extend(prepared) for coloring in model._colored.colorings]
-    return NodeColors.of(extended).counts_of_others(model._colored.columns).toarray()
+    return NodeColors.of(extended).counts(model._colored.columns).toarray()
 
 
 def test_the_ends_of_share_are_the_halves_alone(fitted):

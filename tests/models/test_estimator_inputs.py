@@ -129,11 +129,11 @@ def test_unseen_labels_are_counted_in_one_warning():
         seen.check(coder, new, coder.encode(new), "zero")
     assert len(caught) == 1
     assert str(caught[0].message).startswith(
-        "the training part did not contain the labels of 2 nodes and 1 edge ('O', 'S', 'z'); they count for nothing"
+        "the training set did not contain the labels of 2 nodes and 1 edge ('O', 'S', 'z'); they count for nothing"
     )
     with pytest.raises(
         UnknownLabelError,
-        match=r"node 0 has the label 'O', which is not among the 2 of the training part: 'C', 'N'",
+        match=r"node 0 has the label 'O', which is not among the 2 of the training set: 'C', 'N'",
     ):
         seen.check(coder, new, coder.encode(new), "error")
     edge = Graphs.from_edges([(0, 1)], node_labels=["C", "C"], edge_labels=["z"])

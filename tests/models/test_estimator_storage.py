@@ -12,7 +12,7 @@ from edgnn.models import (
     GraphRegressor,
     NodeClassifier,
     NodeRegressor,
-    load_estimator,
+    load_model,
     prediction_columns,
     rebuilt,
 )
@@ -55,7 +55,7 @@ def test_a_saved_classifier_comes_back_exactly(mutag, tmp_path, parameters, name
         "model.safetensors",
         "environment.json",
     }
-    for loaded in (GraphClassifier.load(tmp_path / "run"), load_estimator(tmp_path / "run")):
+    for loaded in (GraphClassifier.load(tmp_path / "run"), load_model(tmp_path / "run")):
         assert type(loaded) is GraphClassifier
         assert np.array_equal(loaded.predict_proba(graphs), fitted.predict_proba(graphs))
         assert loaded.predict(graphs).dtype == fitted.predict(graphs).dtype
@@ -83,7 +83,7 @@ def test_a_loaded_model_is_trained_on_like_the_one_that_was_saved(mutag, tmp_pat
     graphs, y = mutag
     fitted = GraphClassifier(**QUICK, **parameters, warm_start=True).fit(graphs, y)
     fitted.save(tmp_path / "run")
-    loaded = load_estimator(tmp_path / "run")
+    loaded = load_model(tmp_path / "run")
     for ours, theirs in zip(fitted._model.parameters(), loaded._model.parameters(), strict=True):
         assert (ours.dtype, ours.requires_grad, ours.device) == (
             theirs.dtype,
@@ -180,7 +180,7 @@ def test_what_cannot_be_loaded_is_explained(mutag, tmp_path):
         with pytest.raises(RunError, match=message):
             GraphClassifier.load(tmp_path / "run")
         with pytest.raises(RunError):
-            load_estimator(tmp_path / "run")
+            load_model(tmp_path / "run")
     (tmp_path / "run" / "config.json").write_text(
         json.dumps({name: value for name, value in config.items() if name != "fitted"})
     )

@@ -6,7 +6,7 @@ from sklearn.base import clone
 
 from edgnn import Graphs, load_dataset
 from edgnn.evaluation import Split, kfold
-from edgnn.models import GINGraphClassifier, GINNodeClassifier, load_estimator
+from edgnn.models import GINGraphClassifier, GINNodeClassifier, load_model
 
 SMALL = {"hidden": 8, "max_epochs": 3, "batch_size": 8, "precision": "float64"}
 
@@ -94,9 +94,9 @@ def test_a_stored_model_predicts_the_same(tmp_path, mutag):
     classifier = GINGraphClassifier(**SMALL, random_state=0).fit(graphs, y)
     classifier.save(tmp_path / "run")
     assert np.array_equal(
-        load_estimator(tmp_path / "run").predict_proba(graphs), classifier.predict_proba(graphs)
+        load_model(tmp_path / "run").predict_proba(graphs), classifier.predict_proba(graphs)
     )
-    assert type(load_estimator(tmp_path / "run")) is GINGraphClassifier
+    assert type(load_model(tmp_path / "run")) is GINGraphClassifier
 
 
 def test_a_prediction_does_not_depend_on_what_else_is_predicted(mutag):

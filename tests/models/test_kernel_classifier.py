@@ -2,6 +2,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from sklearn.svm import SVC
 
 import edgnn
 from edgnn.errors import EstimatorError
@@ -168,3 +169,15 @@ def test_other_items_and_targets_are_refused():
         SizeClassifier().fit(GRAPHS, np.zeros((18, 2)))
     with pytest.raises(EstimatorError, match="there is nothing to learn"):
         SizeClassifier().fit(GRAPHS[:0], [])
+
+
+@pytest.mark.parametrize("classes", [2, 3, 5])
+def test_a_support_vector_machine_decides_as_that_of_scikit_learn(classes):
+    rng = np.random.default_rng(classes)
+    vectors, y = rng.normal(size=(80, 4)), np.arange(80) % classes
+    K, new = vectors @ vectors.T, rng.normal(size=(50, 4)) @ vectors.T
+    ours = SVMSolver(C=(0.7,)).fit({"linear": K}, y, classes, seed=0)
+    theirs = SVC(C=0.7, kernel="precomputed").fit(K, y)
+    assert np.array_equal(ours.predict(new), theirs.predict(new))
+    np.testing.assert_allclose(ours.scores(new), theirs.decision_function(new), atol=1e-9)
+    assert ours.predict(new[:0]).shape == (0,)

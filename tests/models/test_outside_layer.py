@@ -7,7 +7,7 @@ from torch import nn
 
 from edgnn.errors import ModelError, RunError
 from edgnn.explain import explain
-from edgnn.models import GraphClassifier, NodeClassifier, load_estimator
+from edgnn.models import GraphClassifier, NodeClassifier, load_model
 from edgnn.nn import EdGNNConv, GraphModel, Inputs, LayerKind, NodeModel, input_options
 from edgnn.registry import LAYERS, LayerEntry
 from edgnn.training import Member, Settings, outputs, train
@@ -125,7 +125,7 @@ def test_estimators_save_load_explain_and_export_it(tmp_path, conv, direction):
     ).fit(graphs, classes)
     expected = classifier.predict_proba(graphs)
     classifier.save(tmp_path / "run")
-    loaded = load_estimator(tmp_path / "run")
+    loaded = load_model(tmp_path / "run")
     assert np.array_equal(loaded.predict_proba(graphs), expected)
     explanation = explain(classifier, graphs[0])
     assert np.isfinite(explanation.node_removal).all()
@@ -147,7 +147,7 @@ def test_run_folders_open_only_with_registered_layers(tmp_path):
     ).save(tmp_path / "run")
     LAYERS.unregister("test-max")
     with pytest.raises(RunError, match=r"the layer 'test-max', which is not known.*LAYERS\.reg"):
-        load_estimator(tmp_path / "run")
+        load_model(tmp_path / "run")
 
 
 def test_classes_without_a_name_train_but_cannot_be_stored(tmp_path):

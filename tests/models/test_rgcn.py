@@ -10,7 +10,7 @@ from sklearn.base import clone
 from edgnn import Graphs, load_dataset
 from edgnn.errors import EstimatorError, UnknownLabelError
 from edgnn.evaluation import Split, kfold
-from edgnn.models import RGCNGraphClassifier, RGCNNodeClassifier, load_estimator
+from edgnn.models import RGCNGraphClassifier, RGCNNodeClassifier, load_model
 from edgnn.models._seeds import member_seed
 from edgnn.nn import NodeModel
 
@@ -169,13 +169,13 @@ def test_a_stored_node_model_predicts_the_same(tmp_path, options):
     expected = classifier.predict_proba(nodes)
     for again in (
         RGCNNodeClassifier.load(tmp_path / "run"),
-        load_estimator(tmp_path / "run"),
+        load_model(tmp_path / "run"),
         pickle.loads(pickle.dumps(classifier)),
     ):
         assert type(again) is RGCNNodeClassifier
         assert np.array_equal(again.predict_proba(nodes), expected)
     with pytest.raises(UnknownLabelError, match="'stranger'"):
-        load_estimator(tmp_path / "run").predict(graph(node_names=[*NAMES[:-1], "stranger"]).nodes)
+        load_model(tmp_path / "run").predict(graph(node_names=[*NAMES[:-1], "stranger"]).nodes)
 
 
 def test_a_stored_graph_model_predicts_the_same(tmp_path, mutag):
@@ -183,7 +183,7 @@ def test_a_stored_graph_model_predicts_the_same(tmp_path, mutag):
     classifier = RGCNGraphClassifier(max_epochs=1, random_state=0).fit(graphs, y)
     classifier.save(tmp_path / "run")
     assert np.array_equal(
-        load_estimator(tmp_path / "run").predict_proba(graphs), classifier.predict_proba(graphs)
+        load_model(tmp_path / "run").predict_proba(graphs), classifier.predict_proba(graphs)
     )
 
 

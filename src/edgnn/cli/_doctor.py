@@ -546,7 +546,7 @@ class _SelfTest:
         import numpy as np
 
         from edgnn import io
-        from edgnn.models import load_estimator
+        from edgnn.models import load_model
 
         graphs = self.data.graphs
         with tempfile.TemporaryDirectory(prefix="edgnn-") as name:
@@ -554,7 +554,7 @@ class _SelfTest:
             self.model.save(folder / "run")
             written = self.data.targets
             io.write(graphs, folder / "KEPT", format="tu", name="KEPT", targets=written)
-            loaded, read = load_estimator(folder / "run"), io.read(folder / "KEPT")
+            loaded, read = load_model(folder / "run"), io.read(folder / "KEPT")
         if not np.array_equal(loaded.predict_proba(graphs), self.model.predict_proba(graphs)):
             raise _WrongAnswer("a model that was saved and loaded predicts something else")
         if _sizes(read) != _sizes(graphs):

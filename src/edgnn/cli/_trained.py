@@ -48,12 +48,12 @@ class Trained:
 
 def open_trained(run: Path, device: str, **parameters: Any) -> Trained:
     """Load the model of a run folder; parameters in the place of stored ones, unless ``None``."""
-    from edgnn.models import device_of, load_estimator
+    from edgnn.models import device_of, load_model
     from edgnn.training import RunFolder
 
     changed = {name: value for name, value in parameters.items() if value is not None}
     config = RunFolder.open(run).config
-    estimator = load_estimator(run, device=device, **changed)
+    estimator = load_model(run, device=device, **changed)
     estimator._checked_parameters()
     device_of(device)
     return Trained(estimator, config)

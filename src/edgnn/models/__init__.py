@@ -68,9 +68,6 @@ from edgnn.models.rivals import (
     subgraph_counts,
 )
 
-load_estimator = load_model
-
-
 __all__ = [
     "Answer",
     "BlendGraphClassifier",
@@ -129,7 +126,6 @@ __all__ = [
     "identities",
     "in_pieces",
     "is_small",
-    "load_estimator",
     "load_model",
     "make_model",
     "memory_errors",

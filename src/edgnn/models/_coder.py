@@ -1,4 +1,4 @@
-"""How graphs become what a fitted model reads: its labels' numbers, degrees as labels, features of the fitted width."""
+"""How graphs become what a model reads: labels as numbers, degrees as labels, features."""
 
 from __future__ import annotations
 
@@ -12,13 +12,18 @@ import torch
 from scipy.sparse import csr_array
 from torch import Tensor
 
-from edgnn._words import preview
+from edgnn._words import counted, preview
 from edgnn.errors import EstimatorError, UnknownLabelError
 from edgnn.graphs import UNKNOWN, Direction, Graphs, Multiplicity, Nodes, Vocabulary, recode
 from edgnn.models._errors import UnknownLabelWarning
 from edgnn.models._items import Items, graphs_of
 
 _Array = np.ndarray[Any, Any]
+
+_FEATURELESS = (
+    "a featureless model knows only the nodes it was trained with; "
+    'predict nodes of the same graph, or set node_labels="given"'
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +62,7 @@ class Coder:
         *,
         identity: bool = False,
     ) -> Coder:
-        """Learn the labels of ``graphs``; ``"auto"`` means in-degrees where nodes have neither labels nor features."""
+        """Learn the labels of ``graphs``; ``"auto"``: in-degrees where nodes have no labels."""
         if identity:
             graphs, degree_labels = _identified(graphs), None
         if degree_labels == "auto":
@@ -76,27 +81,12 @@ class Coder:
         )
 
     def encode(self, graphs: Graphs) -> Graphs:
-        """Return ``graphs`` with labels numbered as fitted; those that are not known become ``UNKNOWN``."""
+        """Return ``graphs`` with labels numbered as fitted; unknown ones become ``UNKNOWN``."""
         graphs = self.relabeled(graphs)
-        for what, width, features in (
-            ("node", self.node_features, graphs.node_features),
-            ("edge", self.edge_features, graphs.edge_features),
-        ):
-            if _width(features) != width:
-                raise EstimatorError(
-                    f"the graphs have {_width(features)} {what} features, but the estimator was fitted with {width}: "
-                    "give it graphs with the same features"
-                )
-        if (
-            self.identity
-            and graphs.node_names is None
-            and graphs.num_nodes != len(self.node_vocabulary)
-        ):
-            raise UnknownLabelError(
-                f"the graphs have {graphs.num_nodes:,} nodes without names, those given to fit {len(self.node_vocabulary):,}: "
-                "a featureless model knows only the nodes it was trained with; predict nodes of the same graph, or set "
-                'node_labels="given"'
-            )
+        self._check_width("node", self.node_features, graphs.node_features)
+        self._check_width("edge", self.edge_features, graphs.edge_features)
+        if self.identity:
+            self._check_count(graphs)
         if graphs.node_vocabulary != self.node_vocabulary:
             labels, vocabulary = recode(
                 graphs.node_label, graphs.node_vocabulary, self.node_vocabulary, "map"
@@ -111,8 +101,23 @@ class Coder:
             graphs = graphs._with(edge_label=labels, edge_vocabulary=vocabulary)
         return graphs
 
+    def _check_width(self, noun: str, fitted: int, features: Tensor | None) -> None:
+        if _width(features) != fitted:
+            raise EstimatorError(
+                f"the graphs have {_width(features)} {noun} features, "
+                f"but the estimator was fitted with {fitted}: give it graphs with the same features"
+            )
+
+    def _check_count(self, graphs: Graphs) -> None:
+        fitted = len(self.node_vocabulary)
+        if graphs.node_names is None and graphs.num_nodes != fitted:
+            raise UnknownLabelError(
+                f"the graphs have {graphs.num_nodes:,} nodes without names, "
+                f"those given to fit {fitted:,}: {_FEATURELESS}"
+            )
+
     def relabeled(self, graphs: Graphs) -> Graphs:
-        """Return ``graphs`` with degrees or identities in the place of node labels, if that is what the model reads."""
+        """Return ``graphs`` with degrees or identities as node labels, if the model reads them."""
         if self.identity:
             return _identified(graphs)
         if self.degree_labels is None:
@@ -124,8 +129,8 @@ class Coder:
         if len(strangers):
             name = graphs.node_vocabulary[int(graphs.node_label[strangers[0]])]
             raise UnknownLabelError(
-                f"node {name!r} is none of the {len(self.node_vocabulary):,} nodes of the graphs given to fit: a featureless model "
-                'knows only the nodes it was trained with; predict nodes of the same graph, or set node_labels="given"'
+                f"node {name!r} is none of the {len(self.node_vocabulary):,} nodes of the graphs "
+                f"given to fit: {_FEATURELESS}"
             )
 
     def equals(self, other: Coder) -> bool:
@@ -136,7 +141,7 @@ class Coder:
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """Which of a coder's labels occur in a training part.
+    """Which of a coder's labels occur in a training set.
 
     Shapes
     ------
@@ -148,7 +153,7 @@ class Seen:
 
     @classmethod
     def of(cls, coder: Coder, items: Items, train: _Array) -> Seen:
-        """Mark the labels that occur in the graphs of the training part (of nodes: in the graphs that hold them)."""
+        """Mark the labels that occur in the graphs of the training items."""
         graphs = graphs_of(items)
         chosen = torch.as_tensor(train, device=graphs.device)
         owner = graphs.graph_of_node[items.index[chosen]] if isinstance(items, Nodes) else chosen
@@ -179,56 +184,51 @@ class Seen:
             return
         if unknown == "error":
             raise UnknownLabelError(self._refusal(coder, raw, nodes, edges))
-        labels = (
-            "degrees"
-            if coder.degree_labels is not None and len(nodes) and not len(edges)
-            else "labels"
-        )
-        counts = " and ".join(
-            _count(len(part), what)
-            for part, what in ((nodes, "node"), (edges, "edge"))
-            if len(part)
-        )
+        only_degrees = coder.degree_labels is not None and not len(edges)
+        labels = "degrees" if only_degrees else "labels"
+        elements = ((len(nodes), "node"), (len(edges), "edge"))
+        counts = " and ".join(counted(number, noun) for number, noun in elements if number)
         owners = torch.unique(
             torch.cat([raw.graph_of_node[nodes], raw.graph_of_node[raw.edge_source[edges]]])
         )
         graphs = "" if len(raw) == 1 else f", in {len(owners):,} of {len(raw):,} graphs"
         warnings.warn(
-            f"the training part did not contain the {labels} of {counts}{graphs}{_named(coder, raw, nodes, edges)}; "
-            "they count for nothing in the prediction",
+            f"the training set did not contain the {labels} of {counts}{graphs}"
+            f"{_named(coder, raw, nodes, edges)}; they count for nothing in the prediction",
             UnknownLabelWarning,
             stacklevel=_frames_inside(),
         )
 
     def _refusal(self, coder: Coder, raw: Graphs, nodes: Tensor, edges: Tensor) -> str:
-        what, element = ("node", int(nodes[0])) if len(nodes) else ("edge", int(edges[0]))
-        raw = coder.relabeled(raw) if what == "node" else raw
-        label = raw.node_vocabulary[int(raw.node_label[element])] if what == "node" else None
-        label = raw.edge_vocabulary[int(raw.edge_label[element])] if what == "edge" else label
-        known = coder.node_vocabulary if what == "node" else coder.edge_vocabulary
-        marks = self.nodes if what == "node" else self.edges
+        if len(nodes):
+            named = coder.relabeled(raw)
+            element, label = f"node {int(nodes[0])}", named.node_labels[int(nodes[0])]
+            known, marks = coder.node_vocabulary, self.nodes
+        else:
+            element, label = f"edge {int(edges[0])}", raw.edge_labels[int(edges[0])]
+            known, marks = coder.edge_vocabulary, self.edges
         seen = [value for value, mark in zip(known, marks.tolist(), strict=True) if mark]
         return (
-            f"{what} {element} has the label {label!r}, which is not among the {len(seen)} of the training part: "
-            f'{preview(seen)}; set unknown="zero" to let such labels count for nothing'
+            f"{element} has the label {label!r}, "
+            f"which is not among the {len(seen)} of the training set: {preview(seen)}; "
+            'set unknown="zero" to let such labels count for nothing'
         )
 
 
 def _named(coder: Coder, raw: Graphs, nodes: Tensor, edges: Tensor) -> str:
     """Say which labels of the users' own these nodes and edges have."""
-    values = [
-        raw.edge_vocabulary[number] for number in torch.unique(raw.edge_label[edges]).tolist()
-    ]
+    values: list[Any] = []
     if coder.degree_labels is None and not coder.identity:
-        values = [
-            raw.node_vocabulary[number] for number in torch.unique(raw.node_label[nodes]).tolist()
-        ] + values
+        numbers = torch.unique(raw.node_label[nodes]).tolist()
+        values += [raw.node_vocabulary[number] for number in numbers]
+    numbers = torch.unique(raw.edge_label[edges]).tolist()
+    values += [raw.edge_vocabulary[number] for number in numbers]
     known = [value for value in values if value is not None]
     return f" ({preview(known)})" if known else ""
 
 
 def carriers(coder: Coder, graphs: Graphs) -> csr_array:
-    """Return which labels each of the encoded graphs has: a sparse matrix, node labels in the first columns, edge labels behind."""
+    """Return which labels each encoded graph has; edge labels are behind node labels."""
     node_labels, edge_labels = len(coder.node_vocabulary), len(coder.edge_vocabulary)
     owner = graphs.graph_of_node
     rows = torch.cat([owner, owner[graphs.edge_source]]).cpu().numpy()
@@ -241,22 +241,20 @@ def carriers(coder: Coder, graphs: Graphs) -> csr_array:
 
 
 def _known(vocabulary: Vocabulary) -> Vocabulary:
-    return (
-        Vocabulary(value for value in vocabulary if value is not UNKNOWN)
-        if UNKNOWN in vocabulary
-        else vocabulary
-    )
+    if UNKNOWN not in vocabulary:
+        return vocabulary
+    return Vocabulary(value for value in vocabulary if value is not UNKNOWN)
 
 
 def _identified(graphs: Graphs) -> Graphs:
-    """Return ``graphs`` with each node's name in the place of its label and features; its number where nodes have no names."""
+    """Return ``graphs`` with the name of each node, or else its number, as its label."""
     names = range(graphs.num_nodes) if graphs.node_names is None else graphs.node_names.tolist()
     identified = graphs.with_node_labels(names)._with(node_features=None)
     if len(identified.node_vocabulary) < graphs.num_nodes:
         name = identified.node_vocabulary[int(torch.bincount(identified.node_label).argmax())]
         raise EstimatorError(
-            f"several nodes have the name {name!r}, but a featureless model knows nodes by their names: give each its own, or set "
-            'node_labels="given"'
+            f"several nodes have the name {name!r}, but a featureless model knows nodes by their "
+            'names: give each its own, or set node_labels="given"'
         )
     return identified
 
@@ -284,7 +282,3 @@ def _frames_inside() -> int:
 
 def _is_ours(module: str) -> bool:
     return module.startswith("edgnn.models")
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'s' * (number != 1)}"

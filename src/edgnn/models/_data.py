@@ -52,7 +52,7 @@ class Data:
 
     @classmethod
     def read(cls, items: Items, y: Any, tasks: Sequence[Task], weight: Any = None) -> Data:
-        """Check the targets and weights of items; ``tasks`` says which kinds of targets are fine."""
+        """Check targets and weights of items; ``tasks`` are the kinds of targets that are fine."""
         noun = "node" if isinstance(items, Nodes) else "graph"
         if "values" in tasks:
             values, task = read_values(y, len(items), noun)

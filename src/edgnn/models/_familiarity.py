@@ -52,7 +52,7 @@ class Familiarity:
     Parameters
     ----------
     known : tuple of arrays
-        For each round from 0 on, whether the training part has the color: of every node of the
+        For each round from 0 on, whether the training set has the color: of every node of the
         graphs; for models of nodes, of every item.
     share : array
         For each round and item, the share of its nodes whose color is known (1.0 or 0.0 for nodes).

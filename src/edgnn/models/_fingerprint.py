@@ -25,7 +25,7 @@ _ARRAYS = (
 
 
 def fingerprint(X: Items, y: Any) -> str:
-    """Return a SHA-256 over everything that training reads of items and targets; names do not count.
+    """Return a SHA-256 over all that training reads of items and targets; names do not count.
 
     Parameters
     ----------

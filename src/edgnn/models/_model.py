@@ -241,7 +241,7 @@ class Model(BaseEstimator, ABC):  # type: ignore[misc]
     # Predicting
 
     def predictions(self, X: Any) -> Predictions:
-        """Return predictions, with probabilities and measures of uncertainty where there are any."""
+        """Return predictions, with probabilities and uncertainty where there are any."""
         items = self.read_items(X)
         probability = self.predict_proba(items) if hasattr(self, "predict_proba") else None
         return Predictions(self.predict(items), probability)
@@ -335,7 +335,7 @@ class ClassifierModel(ClassifierMixin, Model):  # type: ignore[misc]
     """
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy; of several labels, the fraction of items with every known one right."""
+        """Return the accuracy; of several labels, that of items with every known label right."""
         predicted = self.predict(X)
         target, task = read_classes(y, len(predicted), self._level)
         if task != self._encoding.task:

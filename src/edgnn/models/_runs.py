@@ -1,4 +1,4 @@
-"""Training into a run folder: any model, with checkpoints and exact resumption where it has epochs."""
+"""Training any model into a run folder, with checkpoints and exact resumption."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Seeds, and the part of the training items that is held out for early stopping: both functions of the random state alone."""
+"""Random seeds, and the fraction of training items that is held out for early stopping."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _VALIDATION = 2**40  # no member has this number
 
 
 def root_seed(random_state: Any) -> int:
-    """Return the number that everything random follows from; a ``RandomState`` (or numpy's own, for ``None``) is drawn from."""
+    """Return the random seed as a number; a ``RandomState``, or numpy's own, is drawn from."""
     if random_state is None or isinstance(random_state, np.random.RandomState):
         source = np.random if random_state is None else random_state
         return int(source.randint(2**31 - 1))
@@ -42,7 +42,7 @@ def held_out(
     share : float
         Share of the candidates to hold out; at least one item, and never all.
     seed : int
-        What the choice follows from.
+        The random seed.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def held_out(
 
 
 def with_every_label(train: _Array, valid: _Array, carriers: csr_array) -> tuple[_Array, _Array]:
-    """Move items from the validation part to the training part until that has every label that both have together.
+    """Move items from the validation to the training set until that has every label of both.
 
     Where nothing would be left to validate on, the parts stay as they are.
 

@@ -32,7 +32,7 @@ class Split:
 
 
 def checked_split(split: Any, count: int, number: int) -> Split:
-    """Return a split whose positions are those of ``count`` items, each set apart from the test set.
+    """Return a split with positions of ``count`` items, its test set apart from the others.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def known_splits(splits: Iterable[Any], count: int) -> list[Split]:
 def in_threads(
     work: Sequence[Callable[[], list[Any]]], n_jobs: Any, on_split: OnSplit | None
 ) -> list[list[Any]]:
-    """Call functions that each return the results of some splits, ``n_jobs`` at a time, in threads."""
+    """Call functions that return results of some splits, ``n_jobs`` at a time, in threads."""
     from joblib import Parallel, delayed
 
     done = 0

@@ -55,7 +55,7 @@ def encode_parameter(name: str, value: Any) -> Any:
 
 
 def encode_parameters(model: Any) -> dict[str, Any]:
-    """Return all parameters of a model as JSON; a ``RandomState`` becomes the seed drawn from it."""
+    """Return all parameters of a model as JSON; of a ``RandomState``, the seed drawn from it."""
     parameters = model.get_params(deep=False)
     if isinstance(parameters.get("random_state"), np.random.RandomState):
         parameters["random_state"] = getattr(model, "_seed", None)
@@ -200,7 +200,7 @@ def _objects(stored: list[Any]) -> _Array:
 
 
 def _class_type(stored: Any, classes: _Array) -> np.dtype[Any]:
-    """Return the type of the classes; one that would take far more memory than they need is refused."""
+    """Return the type of the classes; one that takes far more memory than they need is refused."""
     found = np.dtype(stored) if isinstance(stored, str) else np.dtype("V")
     longest = 4 * max(8, *(len(value) for value in classes if isinstance(value, str | bytes)), 0)
     if found.kind not in "biufUSO" or found.itemsize > longest:

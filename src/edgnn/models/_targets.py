@@ -37,7 +37,7 @@ class Encoding:
     outputs: int
 
     def encode(self, y: _Array) -> _Array:
-        """Return class numbers (int64), a float matrix of 0, 1 and NaN, or a float matrix of values.
+        """Return class numbers (int64), or a float matrix of labels (0, 1, NaN) or values.
 
         Items of other classes get some number: they are never trained on.
         """
@@ -128,7 +128,8 @@ def read_weight(weight: Any, count: int, what: str) -> _Array | None:
     if bad.any():
         item = int(np.argmax(bad))
         raise EstimatorError(
-            f"sample_weight of item {item} is {values[item]}; a weight is a finite number, 0 or more"
+            f"sample_weight of item {item} is {values[item]}; "
+            "a weight is a finite number, 0 or more"
         )
     return values
 

@@ -27,7 +27,7 @@ from edgnn.models._state import (
 )
 from edgnn.models.kernels._checks import Array, check_whole, chosen_words, flag
 from edgnn.models.kernels._classifier import SplitClassifier, solved_split
-from edgnn.models.kernels._color_columns import NodeColors
+from edgnn.models.kernels._count_kernels import NodeColors
 from edgnn.models.kernels._forest import Forest
 from edgnn.models.kernels._ridge_graphs import RidgeGraphClassifier, prepared
 from edgnn.models.kernels._solvers import Kernels
@@ -85,7 +85,7 @@ class BlendGraphClassifier(SplitClassifier):
     classes_ : array
         The classes, sorted.
     chosen_ : dict
-        What ridge chose inside the training part, and how many columns the forest was shown.
+        What ridge chose inside the training set, and how many columns the forest was shown.
     ridge_, forest_ : RidgeGraphClassifier, Forest
         Both halves.
 
@@ -176,7 +176,8 @@ class BlendGraphClassifier(SplitClassifier):
         table = colors.counts(columns)
         forest = self._grown(table[known], codes, split.seed)
         among = kernels[solved.setting][np.ix_(known, known)]
-        of_known = self._mixed(solved.probabilities(among), forest, table[known])  # type: ignore[attr-defined]
+        of_ridge = solved.probabilities(among)  # type: ignore[attr-defined]
+        of_known = self._mixed(of_ridge, forest, table[known])
         of_test = self._mixed(result["probability"], forest, table[split.test])
         return {
             "prediction": classes[of_test.argmax(axis=1)],
@@ -210,7 +211,7 @@ class BlendGraphClassifier(SplitClassifier):
         then, colored = self._as_fitted, self._colored
         new = prepared(graphs, then.ring_sizes)
         colors = NodeColors.of([coloring.extend(new) for coloring in colored.colorings])
-        table = colors.counts_of_others(colored.columns)
+        table = colors.counts(colored.columns)
         mixed: Array = then._mixed(self.ridge_.predict_proba(graphs), self.forest_, table)
         return mixed
 
@@ -258,8 +259,8 @@ class BlendGraphClassifier(SplitClassifier):
 
     def _colorings(self, graphs: Graphs) -> tuple[Coloring, ...]:
         plain = prepared(graphs, self.ring_sizes)
-        schemes = chosen_words(self.schemes, "schemes", get_args(Scheme))
-        return tuple(refine(plain, int(self.rounds), scheme) for scheme in schemes)  # type: ignore[arg-type]
+        schemes: Any = chosen_words(self.schemes, "schemes", get_args(Scheme))
+        return tuple(refine(plain, int(self.rounds), scheme) for scheme in schemes)
 
     # Keeping
 

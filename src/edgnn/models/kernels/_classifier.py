@@ -25,7 +25,7 @@ from edgnn.models.kernels._solvers import Fitted, Kernels, Solver, fitted_from, 
 
 
 class SplitClassifier(ClassifierModel):
-    """A classifier without epochs that learns from many splits and computes once what they share."""
+    """A classifier without epochs that learns from many splits and shares what it can."""
 
     n_jobs: Any
 

@@ -1,4 +1,4 @@
-"""Kernels of color counts: how much two items share of what was counted in rounds 0 to h."""
+"""Counts of colors round by round, and kernels of them: how much two items share."""
 
 from __future__ import annotations
 
@@ -7,107 +7,37 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, hstack
 
 from edgnn.graphs import Nodes
 from edgnn.models._items import Items
 from edgnn.models.kernels._checks import Array
-from edgnn.wl import Coloring
+from edgnn.wl import Coloring, color_counts
 
 Kind = Literal["linear", "cosine", "tanimoto", "log-cosine"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+#: For every round, how often each item has each color: matrices (items, colors).
+Counts = Sequence[csr_array]
 
 #: Kinds that say more together than each alone.
 AVERAGED: tuple[Kind, ...] = ("tanimoto", "log-cosine")
 
-
-_FULL = 0.02  # share of entries from which plain arrays are multiplied faster
+_FULL = 0.02  # fraction of entries from which plain arrays are multiplied faster
 _DENSE = 2**26
+_SHARED = 2  # graphs that must have a color before it can say anything about others
 
 
-@dataclass(frozen=True, eq=False)
-class Counts:
-    """How often each item has each color, round by round.
-
-    Rows keep the colors of the items that :attr:`known` lists; sums and lengths are of all colors,
-    also those never seen there, so that an item's similarity to others does not depend on what they
-    are.
-
-    Parameters
-    ----------
-    known : tuple of array
-        For every round the colors that have a column, rising.
-    rounds : tuple of csr_array
-        For every round the counts.
-    total, length, log_length : array
-        For every round the sum of the counts, of their squares, and of the squares of log(1 +
-        count).
-
-    Shapes
-    ------
-    rounds (n, colors) each; total, length, log_length (R+1, n) for rounds 0 to R
-    """
-
-    known: tuple[Array, ...]
-    rounds: tuple[csr_array, ...]
-    total: Array
-    length: Array
-    log_length: Array
-
-    @classmethod
-    def of(
-        cls, rounds: Sequence[tuple[Array, Array]], items: int, known: Sequence[Array] | None = None
-    ) -> Counts:
-        """Count the colors of each round.
-
-        Parameters
-        ----------
-        rounds : sequence of pairs of array
-            For every round the colors that are to be counted, and the item that each belongs to.
-        items : int
-            How many items there are.
-        known : sequence of array, optional
-            The columns of the items to compare with; default: all colors that occur.
-        """
-        known = tuple(np.unique(color) for color, _ in rounds) if known is None else tuple(known)
-        matrices, sums = [], []
-        for (colors, owner), columns in zip(rounds, known, strict=True):
-            row, color, count = _counted(owner, colors)
-            sums.append(
-                [np.bincount(row, part, items) for part in (count, count**2, np.log1p(count) ** 2)]
-            )
-            place = np.searchsorted(columns, color)
-            seen = place < len(columns)
-            seen[seen] = columns[place[seen]] == color[seen]
-            matrices.append(
-                csr_array((count[seen], (row[seen], place[seen])), shape=(items, len(columns)))
-            )
-        total, length, log_length = np.array(sums).reshape(len(matrices), 3, items).swapaxes(0, 1)
-        return cls(known, tuple(matrices), total, length, log_length)
-
-    def __getitem__(self, items: slice) -> Counts:
-        """Return the counts of some of the items."""
-        rounds = tuple(matrix[items] for matrix in self.rounds)
-        return Counts(
-            self.known,
-            rounds,
-            self.total[:, items],
-            self.length[:, items],
-            self.log_length[:, items],
-        )
-
-
-def color_counts(coloring: Coloring, items: Items) -> Counts:
+def item_counts(coloring: Coloring, items: Items) -> Counts:
     """Count the colors of a graph's nodes after every round, or what a node sees around it.
 
     Of a node, its own color alone says too little: in a knowledge graph hardly two nodes share one.
     What it is made of are the node's label and, for every round, the colors its neighbors had
     before, with the codes of the edges to them.
     """
-    colors = [coloring.at(round).cpu().numpy() for round in range(coloring.rounds + 1)]
+    colors = _rounds(coloring)
     if not isinstance(items, Nodes):
         owner = items.graph_of_node.cpu().numpy()
-        return Counts.of([(of_round, owner) for of_round in colors], len(items))
+        return [color_counts(of_round, owner, len(items)) for of_round in colors]
     nodes = items.index.cpu().numpy()
     around = coloring.around.on_host()
     indptr = np.asarray(around.indptr)
@@ -117,19 +47,17 @@ def color_counts(coloring: Coloring, items: Items) -> Counts:
     neighbor = np.asarray(around.indices)[place]
     code: Any = 0 if around.codes is None else np.asarray(around.codes)[place] << 32
     owner = np.repeat(np.arange(len(nodes)), degree)
-    own = colors[0][nodes], np.arange(len(nodes))
-    seen = [(code + of_round[neighbor], owner) for of_round in colors[:-1]]
-    return Counts.of([own, *seen], len(nodes))
-
-
-def counted(rounds: Sequence[csr_array]) -> Counts:
-    """Return counts, or weights in their place, that have a column for every color of each round already."""
-    known = tuple(np.arange(matrix.shape[1]) for matrix in rounds)
-    sums = [
-        [_row_sums(matrix, part) for matrix in rounds]
-        for part in (lambda x: x, np.square, lambda x: np.log1p(x) ** 2)
+    own = color_counts(colors[0][nodes], np.arange(len(nodes)), len(nodes))
+    seen = [
+        color_counts(_numbered(code + of_round[neighbor]), owner, len(nodes))
+        for of_round in colors[:-1]
     ]
-    return Counts(known, tuple(rounds), *map(np.array, sums))
+    return [own, *seen]
+
+
+def some(counts: Counts, items: slice) -> Counts:
+    """Return the counts of some of the items."""
+    return [matrix[items] for matrix in counts]
 
 
 def mean_similarity(
@@ -145,7 +73,7 @@ def mean_similarity(
 
 
 def by_depth(rows: Counts, columns: Counts, kinds: Collection[Kind]) -> Iterator[dict[Kind, Array]]:
-    """Yield the kernel matrices of every kind on the counts of round 0, of rounds 0 and 1, and so on.
+    """Yield the kernels of every kind on the counts of round 0, of rounds 0 and 1, and so on.
 
     ``linear`` is the inner product; ``cosine`` divides it by the lengths; ``log-cosine`` is the
     cosine of log(1 + count); ``tanimoto`` is the sum of the smaller counts over the sum of the
@@ -155,22 +83,14 @@ def by_depth(rows: Counts, columns: Counts, kinds: Collection[Kind]) -> Iterator
     ------
     → (rows, columns) each
     """
-    shape = len(rows.total[0]), len(columns.total[0])
-    products = {name: np.zeros(shape) for name in ("plain", "log", "least") if _needs(name, kinds)}
-    sums = {
-        name: [np.cumsum(getattr(side, name), axis=0) for side in (rows, columns)] for name in _SUMS
-    }
-    for depth, (a, b) in enumerate(zip(rows.rounds, columns.rounds, strict=True)):
+    products: dict[str, Any] = dict.fromkeys((_PRODUCT[kind] for kind in kinds), 0.0)
+    own: dict[Kind, Any] = dict.fromkeys(kinds, (0.0, 0.0))
+    for a, b in zip(rows, columns, strict=True):
         for name, product in products.items():
-            product += _PRODUCTS[name](a, b)
-        at = {
-            name: (mine[depth][:, None], theirs[depth][None, :])
-            for name, (mine, theirs) in sums.items()
-        }
-        found: dict[Kind, Array] = {}
-        for kind in kinds:
-            found[kind] = _kernel(kind, products, at)
-        yield found
+            products[name] = product + _PRODUCTS[name](a, b)
+        for kind, (mine, theirs) in own.items():
+            own[kind] = mine + _row_sums(a, kind)[:, None], theirs + _row_sums(b, kind)[None, :]
+        yield {kind: _kernel(kind, products[_PRODUCT[kind]], *own[kind]) for kind in kinds}
 
 
 def least(a: csr_array, b: csr_array) -> Array:
@@ -193,23 +113,65 @@ def gaussian(similarity: Array, width: float) -> Array:
     return np.exp(width * (similarity - 1))
 
 
-def _row_sums(matrix: csr_array, part: Any) -> Array:
-    found: Array = np.bincount(
-        np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)),
-        part(matrix.data),
-        matrix.shape[0],
-    )
+@dataclass(frozen=True, eq=False)
+class NodeColors:
+    """The colors of all nodes after every round of one or several refinements.
+
+    Shapes
+    ------
+    rounds (N,) each, owner (N,) with numbers below size
+    """
+
+    rounds: tuple[Array, ...]
+    owner: Array
+    size: int
+
+    @classmethod
+    def of(cls, colorings: Sequence[Coloring]) -> NodeColors:
+        """Collect the colors of refinements of the same graphs."""
+        graphs = colorings[0].graphs
+        rounds = [colors for coloring in colorings for colors in _rounds(coloring)]
+        return cls(tuple(rounds), graphs.graph_of_node.cpu().numpy(), len(graphs))
+
+    def columns(self, known: Array) -> tuple[Array, ...]:
+        """Return, for every round, the colors that at least two of the known graphs have.
+
+        They stand in the order of their first nodes: the numbers of colors depend on all graphs
+        that were refined together; this order does not.
+        """
+        nodes = np.flatnonzero(np.isin(self.owner, known))
+        return tuple(_shared(colors[nodes], self.owner[nodes], self.size) for colors in self.rounds)
+
+    def counts(self, columns: Sequence[Array]) -> csr_array:
+        """Return how often each graph has the colors of each column; some may not occur.
+
+        Shapes
+        ------
+        → (G, columns of all rounds)
+        """
+        blocks = []
+        for colors, wanted in zip(self.rounds, columns, strict=True):
+            rising = color_counts(colors, self.owner, self.size, np.sort(wanted))
+            blocks.append(rising[:, np.argsort(np.argsort(wanted))])
+        return csr_array(hstack(blocks, format="csr"))
+
+
+def _shared(colors: Array, owner: Array, size: int) -> Array:
+    distinct, first, number = np.unique(colors, return_index=True, return_inverse=True)
+    pairs = np.unique(number * size + owner)
+    often = np.bincount(pairs // max(1, size), minlength=len(distinct)) >= _SHARED
+    found: Array = distinct[often][np.argsort(first[often])]
     return found
 
 
-def _unary(counts: csr_array, most: Array) -> csr_array:
-    """Write every count as that many ones, each color having as many columns as ``most`` says; what goes beyond is left out."""
-    times = np.minimum(counts.data.astype(np.int64), most[counts.indices])
-    ends = np.concatenate([[0], np.cumsum(times)])
-    start = np.concatenate([[0], np.cumsum(most)])
-    column = np.arange(ends[-1]) + np.repeat(start[counts.indices] - ends[:-1], times)
-    shape = (counts.shape[0], int(start[-1]))
-    return csr_array((np.ones(len(column)), column, ends[counts.indptr]), shape=shape)
+def _rounds(coloring: Coloring) -> list[Array]:
+    return [coloring.at(round).cpu().numpy() for round in range(coloring.rounds + 1)]
+
+
+def _numbered(values: Array) -> Array:
+    """Return small numbers in the place of large ones."""
+    numbers: Array = np.unique(values, return_inverse=True)[1]
+    return numbers
 
 
 def _product(a: csr_array, b: csr_array) -> Array:
@@ -221,55 +183,52 @@ def _product(a: csr_array, b: csr_array) -> Array:
     return found
 
 
-def _logarithms(counts: csr_array) -> csr_array:
-    return csr_array((np.log1p(counts.data), counts.indices, counts.indptr), shape=counts.shape)
+def _unary(counts: csr_array, most: Array) -> csr_array:
+    """Write every count as that many ones, but no more than ``most`` has columns for its color."""
+    times = np.minimum(counts.data.astype(np.int64), most[counts.indices])
+    ends = np.concatenate([[0], np.cumsum(times)])
+    start = np.concatenate([[0], np.cumsum(most)])
+    column = np.arange(ends[-1]) + np.repeat(start[counts.indices] - ends[:-1], times)
+    shape = (counts.shape[0], int(start[-1]))
+    return csr_array((np.ones(len(column)), column, ends[counts.indptr]), shape=shape)
 
 
-_SUMS = ("total", "length", "log_length")
-_PRODUCTS: dict[str, Any] = {
-    "plain": _product,
-    "log": lambda a, b: _product(_logarithms(a), _logarithms(b)),
-    "least": least,
-}
-_BASE: dict[Kind, str] = {
+def _log_product(a: csr_array, b: csr_array) -> Array:
+    return _product(a.log1p(), b.log1p())
+
+
+def _log_square(counts: Array) -> Array:
+    return np.square(np.log1p(counts))
+
+
+#: What each kind is made of: a product of pairs, and a sum over each item's own counts.
+_PRODUCT: dict[Kind, str] = {
     "linear": "plain",
     "cosine": "plain",
-    "log-cosine": "log",
     "tanimoto": "least",
+    "log-cosine": "log",
+}
+_PRODUCTS: dict[str, Any] = {"plain": _product, "least": least, "log": _log_product}
+_OWN: dict[Kind, Any] = {
+    "linear": np.positive,
+    "cosine": np.square,
+    "tanimoto": np.positive,
+    "log-cosine": _log_square,
 }
 
 
-def _needs(product: str, kinds: Collection[Kind]) -> bool:
-    return any(_BASE[kind] == product for kind in kinds)
-
-
-def _kernel(kind: Kind, products: dict[str, Array], sums: dict[str, tuple[Array, Array]]) -> Array:
-    product = products[_BASE[kind]]
-    if kind == "linear":
-        return product.copy()
-    if kind == "tanimoto":
-        mine, theirs = sums["total"]
-        return _ratio(product, mine + theirs - product)
-    mine, theirs = sums["length" if kind == "cosine" else "log_length"]
-    return _ratio(product, np.sqrt(mine * theirs), empty=(mine == 0) & (theirs == 0))
-
-
-def _ratio(above: Array, below: Array, empty: Array | None = None) -> Array:
-    """Divide; where both items are empty the result is 1, where one is, 0."""
-    nothing = below == 0
-    found: Array = above / np.where(nothing, 1, below)
-    found[nothing if empty is None else empty] = 1
+def _row_sums(matrix: csr_array, kind: Kind) -> Array:
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    found: Array = np.bincount(rows, _OWN[kind](matrix.data), matrix.shape[0])
     return found
 
 
-def _counted(owner: Array, color: Array) -> tuple[Array, Array, Array]:
-    """Return the (owner, color) pairs that occur, in order, and how often."""
-    distinct, number = np.unique(color, return_inverse=True)
-    pairs, count = np.unique(
-        owner.astype(np.int64) * max(1, len(distinct)) + number, return_counts=True
-    )
-    return (
-        pairs // max(1, len(distinct)),
-        distinct[pairs % max(1, len(distinct))],
-        count.astype(np.float64),
-    )
+def _kernel(kind: Kind, product: Array, mine: Array, theirs: Array) -> Array:
+    """Divide a product by what the kind asks for; 1 where both items are empty, 0 where one is."""
+    if kind == "linear":
+        return product
+    both_empty = (mine == 0) & (theirs == 0)
+    below = mine + theirs - product if kind == "tanimoto" else np.sqrt(mine * theirs)
+    found: Array = product / np.where(below == 0, 1, below)
+    found[both_empty] = 1
+    return found

@@ -1,4 +1,4 @@
-"""How alike graphs are to an edGNN of random weights: the mean over all weights, exactly, by way of colors."""
+"""How alike graphs are to an edGNN of random weights: the exact mean over all weights."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_COLORS = 12_000
 
 
 def readout_products(coloring: Coloring, layers: int, scale: float) -> Array:
-    r"""Return the inner products of the readouts of all pairs of graphs, for a network of random weights and infinite width.
+    r"""Return inner products of readouts of a network of random weights and infinite width.
 
     A layer is Eq. 4 with standard normal weights, phases b uniform on [0, 2π) and the cosine as
     activation,
@@ -56,7 +56,7 @@ def readout_products(coloring: Coloring, layers: int, scale: float) -> Array:
 
 
 def _exponential(products: Array, scale: float) -> Array:
-    """Return exp(−s|z − z′|²) from the inner products of z and z′, in their place: matrices are large."""
+    """Return exp(−s|z − z′|²) from inner products, in their place: matrices are large."""
     own = np.diag(products).copy()
     products *= -2
     products += own[:, None]
@@ -73,7 +73,7 @@ class _Around:
         self.around = coloring.around.on_host()
 
     def neighbors(self, nodes: Array, color: Array, alike: Array) -> Array:
-        """Return the inner products of the sums over neighbors, of all pairs of nodes; entries of different codes do not meet."""
+        """Return inner products of the sums over neighbors; different codes do not meet."""
         row, place = _entries(self.around.indptr, nodes)
         seen = color[np.asarray(self.around.indices)[place]]
         codes = (
@@ -91,7 +91,7 @@ class _Around:
         return found
 
     def labels(self, nodes: Array) -> Array | float:
-        """Return the inner products of the counts of incoming and outgoing labels, where the scheme has them."""
+        """Return inner products of the counts of edge labels, where the scheme has them."""
         if self.around.fixed_codes is None:
             return 0.0
         row, place = _entries(self.around.fixed_indptr, nodes)
@@ -108,8 +108,9 @@ def _numbered(coloring: Coloring, round: int) -> tuple[Array, Array]:
     )
     if len(first) > MOST_COLORS:
         raise EstimatorError(
-            f"the nodes have {len(first):,} colors after {round} rounds; the network compares each with each, which is too much "
-            f"beyond {MOST_COLORS:,}: choose fewer layers, or parts=('wl',)"
+            f"the nodes have {len(first):,} colors after {round} rounds; the network compares each "
+            f"with each, which is too much beyond {MOST_COLORS:,}: "
+            "choose fewer layers, or parts=('wl',)"
         )
     return color, first
 

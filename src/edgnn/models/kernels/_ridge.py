@@ -60,7 +60,7 @@ class FittedRidge:
         return found
 
     def scores(self, K: Array) -> Array:
-        """Return what decides: (n,) for two classes, above zero for the second; else (n, classes)."""
+        """Return what decides: of two classes (n,), above zero for the second; else (n, K)."""
         found: Array = K @ self.weight + self.intercept
         return found
 
@@ -72,7 +72,7 @@ class FittedRidge:
 
 @dataclass(frozen=True)
 class RidgeSolver:
-    r"""Choose kernel and strength by the exact leave-one-out squared error, then train on all items.
+    r"""Choose kernel and strength by the exact leave-one-out squared error.
 
     Targets are −1 and +1, or for more classes one column of 0 and 1 each; the intercept is not
     penalized. A kernel is divided by the mean of its centered diagonal over the training items.
@@ -123,7 +123,7 @@ class RidgeSolver:
 
 @dataclass(frozen=True)
 class _Path:
-    """One kernel's ridge at L strengths: weights, left-out predictions and their mean squared error.
+    """One kernel's ridge at L strengths: weights, left-out predictions and their error.
 
     Shapes
     ------
@@ -169,7 +169,7 @@ class _Path:
 
 
 def logits(scores: Array) -> Array:
-    """Return one number per class, (n, classes), from scores as :meth:`FittedRidge.scores` gives them."""
+    """Return one number per class, (n, classes), from the scores of a fitted ridge."""
     return np.stack([-scores, scores], axis=1) if scores.ndim == 1 else scores
 
 

@@ -1,4 +1,4 @@
-"""RidgeGraphClassifier: shared colors and a random edGNN in one kernel, and ridge in closed form."""
+"""RidgeGraphClassifier: shared colors and a random edGNN, and ridge in closed form."""
 
 from __future__ import annotations
 
@@ -18,7 +18,13 @@ from edgnn.models.kernels._checks import (
     refuse_features,
 )
 from edgnn.models.kernels._classifier import RidgeClassifier
-from edgnn.models.kernels._count_kernels import AVERAGED, color_counts, gaussian, mean_similarity
+from edgnn.models.kernels._count_kernels import (
+    AVERAGED,
+    gaussian,
+    item_counts,
+    mean_similarity,
+    some,
+)
 from edgnn.models.kernels._network import readout_products
 from edgnn.wl import Coloring, Scheme, bare, refine
 
@@ -138,9 +144,9 @@ class RidgeGraphClassifier(RidgeClassifier):
         return np.concatenate(pieces)
 
     def _shared_colors(self, coloring: Coloring, mine: slice, theirs: slice) -> Array:
-        counts = color_counts(coloring, coloring.graphs)
+        counts = item_counts(coloring, coloring.graphs)[: self.depth + 1]
         depths = range(1, self.depth + 1)
-        return mean_similarity(counts[mine], counts[theirs], depths, AVERAGED)
+        return mean_similarity(some(counts, mine), some(counts, theirs), depths, AVERAGED)
 
     def _check(self) -> None:
         chosen_words(self.parts, "parts", get_args(Part))

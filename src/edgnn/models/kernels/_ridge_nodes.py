@@ -22,7 +22,7 @@ from edgnn.models.kernels._checks import (
     refuse_features,
 )
 from edgnn.models.kernels._classifier import RidgeClassifier
-from edgnn.models.kernels._count_kernels import AVERAGED, Kind, counted, gaussian, mean_similarity
+from edgnn.models.kernels._count_kernels import AVERAGED, Kind, gaussian, mean_similarity, some
 from edgnn.models.kernels._surroundings import colors_met, reached, visited
 from edgnn.wl import Coloring, Scheme, bare, refine
 
@@ -174,8 +174,8 @@ class RidgeNodeClassifier(RidgeClassifier):
     ) -> Array:
         """Return how alike nodes are by the colors of the nodes that each gives a weight to."""
         rounds = range(self.rounds + 1)
-        counts = counted(colors_met(weights, coloring, rounds))
-        return mean_similarity(counts[mine], counts[theirs], rounds, kinds)
+        counts = colors_met(weights, coloring, rounds)
+        return mean_similarity(some(counts, mine), some(counts, theirs), rounds, kinds)
 
     def _views(self) -> tuple[str, ...]:
         return chosen_words(self.views, "views", get_args(View))

@@ -35,12 +35,12 @@ class Fitted(Protocol):
         ...
 
     def scores(self, K: Array) -> Array:
-        """Return what decides: (n,) for two classes, above zero for the second; else (n, classes)."""
+        """Return what decides: of two classes (n,), above zero for the second; else (n, K)."""
         ...
 
 
 class Solver(Protocol):
-    """Learns from the kernel matrices of a training part."""
+    """Learns from the kernel matrices of a training set."""
 
     def fit(self, kernels: Kernels, y: Array, classes: int, seed: int) -> Fitted:
         """Choose a kernel and learn from it.
@@ -48,13 +48,13 @@ class Solver(Protocol):
         Parameters
         ----------
         kernels : mapping
-            Gram matrices of the training part by setting, the simplest first.
+            Gram matrices of the training set by setting, the simplest first.
         y : array
             Class numbers.
         classes : int
             How many classes there are.
         seed : int
-            What inner folds follow from.
+            The random seed of inner folds.
         """
         ...
 
@@ -156,7 +156,7 @@ class FittedSVM:
 
 @dataclass(frozen=True)
 class SVMSolver:
-    """Choose kernel and C by inner stratified folds of the training part, then train on all of it.
+    """Choose kernel and C by inner stratified folds of the training set, then train on all of it.
 
     Of equally accurate choices the first kernel and the smallest C win.
 
@@ -199,7 +199,7 @@ class SVMSolver:
         return FittedSVM.of(setting, chosen, _machine(kernels[setting], y, strength))
 
     def _folds(self, y: Array) -> int:
-        """Return the number of inner folds: no more than the items of any class, single ones apart."""
+        """Return the number of inner folds: at most the items of any class, single ones apart."""
         sizes = np.bincount(y)
         several = sizes[sizes > 1]
         return min(self.folds, int(several.min())) if len(several) else 1

@@ -1,4 +1,4 @@
-"""What lies around nodes: all within a few edges, or what a random walk meets; as weights of colors."""
+"""What lies around nodes, within a few edges or on random walks, as weights of colors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TOGETHER = 256  # nodes whose walks are held at once
 
 
 def reached(graphs: Graphs, nodes: Array, depth: int) -> list[csr_array]:
-    """Return, for 1, 2, … ``depth`` edges followed in their direction, which nodes can be reached from each node; itself too.
+    """Return which nodes are within 1, 2, … ``depth`` edges of each node; itself too.
 
     Shapes
     ------

@@ -1,4 +1,4 @@
-"""WLClassifier: the Weisfeiler–Lehman part of the closed form alone, with kernels to choose from."""
+"""WLClassifier: the Weisfeiler–Lehman part of the closed form, with kernels to choose from."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ from edgnn.models.kernels._count_kernels import (
     AVERAGED,
     Counts,
     by_depth,
-    color_counts,
     gaussian,
+    item_counts,
     mean_similarity,
+    some,
 )
 from edgnn.models.kernels._ridge import FittedRidge, RidgeSolver
 from edgnn.models.kernels._ridge_graphs import prepared, together
@@ -37,7 +38,7 @@ _DEEPEST = 1000
 
 
 class WLClassifier(RidgeClassifier):
-    r"""Classify graphs or nodes by the Weisfeiler–Lehman colors they share; the strong rival on small data.
+    r"""Classify graphs or nodes by the Weisfeiler–Lehman colors they share.
 
     With ``kernel="average"`` two items are compared by the mean of two similarities over
     refinements and depths: of x and x′, the counts of all colors of rounds 0 to h,
@@ -46,7 +47,7 @@ class WLClassifier(RidgeClassifier):
               + \cos(\log(1 + x), \log(1 + x'))\Big), \qquad K = e^{-2(1 - M)}
 
     so that nothing but the strength of the penalty is chosen. With ``"select"``, one kernel is
-    chosen inside the training part: the inner product of the counts or exp(−2(1 − cosine)), at one
+    chosen inside the training set: the inner product of the counts or exp(−2(1 − cosine)), at one
     depth.
 
     A node's x counts what its colors are made of: its label, and for rounds 1 to h the colors its
@@ -79,7 +80,7 @@ class WLClassifier(RidgeClassifier):
     classes_ : array
         The classes, sorted.
     chosen_ : dict
-        What was chosen inside the training part: kernel and strength (or C), with the error that
+        What was chosen inside the training set: kernel and strength (or C), with the error that
         decided.
     loo_decision_ : array
         Ridge only: the decision on each training item by the model that is fitted without it.
@@ -137,10 +138,12 @@ class WLClassifier(RidgeClassifier):
         everything, mine, theirs = together(rows, columns)
         depths = self._depths()
         counts = {
-            scheme: color_counts(refine(graphs_of(everything), max(depths), scheme), everything)
+            scheme: item_counts(refine(graphs_of(everything), max(depths), scheme), everything)
             for scheme in self._schemes()
         }
-        pairs = {scheme: (found[mine], found[theirs]) for scheme, found in counts.items()}
+        pairs = {
+            scheme: (some(rounds, mine), some(rounds, theirs)) for scheme, rounds in counts.items()
+        }
         if self.kernel == "average":
             means = [mean_similarity(*pair, depths, AVERAGED) for pair in pairs.values()]
             return {"average": gaussian(np.mean(means, axis=0), self.width)}

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
 _Array = np.ndarray[Any, Any]
 
-#: The refinement that bounds what a layer can tell apart; ``"joint"`` where it is not listed.
-
 
 class Estimator(SharedParameters, Model):
     """What the four estimators share; a subclass says its level and what its outputs mean."""

@@ -203,7 +203,7 @@ class GraphClassifier(GraphParameters, Classifier):
     batch_size : int, optional
         Graphs per step; all at once without.
     max_epochs : int
-        Number of passes over the training part.
+        Number of passes over the training set.
     patience : int, optional
         Stop after so many epochs without a lower validation loss. With or without it, the weights
         of the best epoch are kept.
@@ -221,9 +221,9 @@ class GraphClassifier(GraphParameters, Classifier):
         Number of models to train at once; their probabilities are averaged. A member's seed follows
         from ``random_state`` and its number alone.
     calibrate : bool
-        Scale the logits by a temperature found on the validation part.
+        Scale the logits by a temperature found on the validation set.
     unknown : {"zero", "silent", "error"}
-        What a prediction does with labels that the training part did not contain: let them count
+        What a prediction does with labels that the training set did not contain: let them count
         for nothing and warn once, with their number, or raise
         :class:`~edgnn.errors.UnknownLabelError`.
     precision : {"float32", "float64", "bfloat16"}
@@ -233,7 +233,7 @@ class GraphClassifier(GraphParameters, Classifier):
     warm_start : bool
         Whether another ``fit`` goes on from the fitted weights.
     random_state : int, RandomState or None
-        What everything random follows from.
+        The random seed.
     verbose : int
         Write a line to stderr every so many epochs; 0 for none.
 
@@ -253,7 +253,8 @@ class GraphClassifier(GraphParameters, Classifier):
     --------
     >>> import edgnn
     >>> data = edgnn.load_dataset("MUTAG")
-    >>> classifier = edgnn.GraphClassifier(max_epochs=5, random_state=0).fit(data.graphs, data.targets)
+    >>> classifier = edgnn.GraphClassifier(max_epochs=5, random_state=0)
+    >>> classifier = classifier.fit(data.graphs, data.targets)
     >>> classifier.predict_proba(data.graphs[:3]).shape
     (3, 2)
     """
@@ -266,7 +267,7 @@ class GraphRegressor(GraphParameters, Regressor):
     """Predict real values of graphs with edGNN, with the scikit-learn API.
 
     ``y`` is a vector, or a matrix with one column per target; NaN stands for a missing value. Each
-    member standardizes targets on its own training part; predictions are in the units of ``y``.
+    member standardizes targets on its own training set; predictions are in the units of ``y``.
 
     Parameters
     ----------

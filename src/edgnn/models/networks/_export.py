@@ -1,4 +1,4 @@
-"""A fitted estimator as a folder that predicts with torch alone: the program, its labels, and a script that uses both."""
+"""A fitted estimator as a folder that predicts with torch alone."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _MEANING = {
 
 @dataclass(frozen=True)
 class Exported:
-    """An exported model: where it is, its files with their sizes in bytes, what it runs on, and what it was checked on."""
+    """An exported model: its folder, files with sizes in bytes, device and check."""
 
     path: Path
     files: dict[str, int]
@@ -77,7 +77,7 @@ def export(
     class_names: Sequence[str] = (),
     target_names: Sequence[str] = (),
 ) -> Exported:
-    """Write a fitted estimator into a folder as a program of torch; the folder appears only if the program was found right.
+    """Write a fitted estimator as a program of torch; the folder appears once it is checked.
 
     Parameters
     ----------
@@ -133,8 +133,9 @@ def _exported(estimator: Estimator, device: torch.device) -> Any:
     except Exception as error:  # whatever torch finds wrong, it has its own classes for it
         first = (str(error).splitlines() or [""])[0]
         raise ModelError(
-            f"torch {torch.__version__} cannot export this model ({type(error).__name__}: {first}); use the torch of the "
-            "constraints that edgnn is tested with, or predict with edgnn itself"
+            f"torch {torch.__version__} cannot export this model "
+            f"({type(error).__name__}: {first}); use the torch of the constraints that edgnn is "
+            "tested with, or predict with edgnn itself"
         ) from error
     program.example_inputs = None  # they would be the only pickled part of the file
     return program
@@ -158,7 +159,8 @@ def _any_size() -> AbstractContextManager[Any]:
 
     if not hasattr(options, "backed_size_oblivious"):
         return nullcontext()
-    patched: AbstractContextManager[Any] = options.patch(backed_size_oblivious=True)  # type: ignore[attr-defined]
+    patch: Any = options.patch  # type: ignore[attr-defined]
+    patched: AbstractContextManager[Any] = patch(backed_size_oblivious=True)
     return patched
 
 
@@ -232,7 +234,8 @@ def _names(
         return [str(value) for value in classes]
     if not all(isinstance(value, int) and 0 <= value < len(class_names) for value in classes):
         raise ModelError(
-            f"{len(class_names)} class_names do not name the classes {classes}: give one for each number from 0 on"
+            f"{len(class_names)} class_names do not name the classes {classes}: "
+            "give one for each number from 0 on"
         )
     return [class_names[value] for value in classes]
 

@@ -1,4 +1,4 @@
-"""Whether an exported program predicts what its estimator does: random graphs of many sizes, and both answers."""
+"""Whether an exported program predicts what its estimator does, on random graphs."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def inputs_for(items: Items, dtype: torch.dtype) -> dict[str, Tensor]:
 
 
 def random_items(estimator: Estimator, seed: int = 0) -> Iterator[Items]:
-    """Yield collections of random graphs, or some of their nodes, with labels of the training and others, numbered as fitted."""
+    """Yield random graphs, or nodes of them, with labels of the training set and others."""
     generator = torch.Generator().manual_seed(seed)
     for sizes, density in _SIZES:
         graphs = _random_graphs(estimator, sizes, density, generator)
@@ -86,7 +86,7 @@ def random_items(estimator: Estimator, seed: int = 0) -> Iterator[Items]:
 def check_program(
     estimator: Estimator, program: Callable[..., Tensor], device: torch.device
 ) -> Checked:
-    """Compare a program with its estimator; a :class:`ModelError` says how far apart they are, if they are."""
+    """Compare a program with its estimator; raise where they are too far apart."""
     dtype = next(estimator._model.parameters()).dtype
     worst, tolerance, counts = 0.0, _TOLERANCE[dtype], [0, 0, 0]
     for items in random_items(estimator):
@@ -97,8 +97,9 @@ def check_program(
         allowed = tolerance * max(1.0, float(np.abs(outputs).max()))
         if not apart <= allowed:
             raise ModelError(
-                f"the exported program differs by {apart:.1e} from the estimator for {len(items)} random {estimator._level}s; at "
-                f'most {allowed:.1e} is rounding: train with precision="float64" for less of it, or tell us of this model'
+                f"the exported program differs by {apart:.1e} from the estimator for {len(items)} "
+                f"random {estimator._level}s; at most {allowed:.1e} is rounding: "
+                'train with precision="float64" for less of it, or tell us of this model'
             )
         worst = max(worst, apart)
         counts = [counts[0] + 1, counts[1] + len(graphs_of(items)), counts[2] + len(items)]
@@ -108,7 +109,7 @@ def check_program(
 def expected_of(
     estimator: Estimator, items: Items
 ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Return the outputs of the members for items that are numbered as fitted, and what the estimator makes of them."""
+    """Return the members' outputs for encoded items, and the predictions made of them."""
     if estimator._coder.degree_labels is not None:
         items = with_graphs(items, estimator._coder.encode(graphs_of(items)))
     outputs, encoding = (

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def write_inputs(estimator: Estimator, items: Items, path: Path_) -> None:
-    """Write graphs, or nodes with the graphs that hold them, for the ``predict.py`` of the exported estimator.
+    """Write items as the input of the ``predict.py`` of an exported estimator.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def plain_graph(graph: Graphs) -> dict[str, Any]:
 
 
 def _described(estimator: Estimator, items: Items) -> Iterator[dict[str, Any]]:
-    """Yield each graph with its name, and for models of nodes the names of these and which are meant."""
+    """Yield each graph with its name, and for models of nodes which nodes are meant."""
     graphs = graphs_of(items)
     labeled = estimator._coder.relabeled(graphs) if estimator._coder.identity else graphs
     owner, offset = graphs.graph_of_node, graphs.graph_offset

@@ -87,7 +87,8 @@ def load(about: dict[str, Any], device: str | None = None) -> tuple[Any, str]:
         torch.zeros(1, device=wanted)
     except Exception as error:  # every kind of device has its own
         sys.exit(
-            f"the device {wanted!r} cannot be used here ({str(error).splitlines()[0]}): choose another with --device"
+            f"the device {wanted!r} cannot be used here ({str(error).splitlines()[0]}): "
+            "choose another with --device"
         )
     program = torch.export.load(HERE / "model.pt2")
     if wanted != about["device"]:
@@ -171,10 +172,11 @@ def named(graph: dict[str, Any], place: int, nodes: Any = None) -> list[dict[str
 
 
 def checked(graph: Any, place: int, about: dict[str, Any]) -> int:
-    """Return the number of nodes of a graph; whatever is wrong with it ends the script in one line."""
+    """Return the number of nodes of a graph; a wrong graph ends the script in one line."""
     if not isinstance(graph, dict):
         sys.exit(
-            f'graph {place} is {cut(graph)}: a graph is an object such as {{"node_labels": [...], "edges": [...]}}'
+            f"graph {place} is {cut(graph)}: a graph is an object such as "
+            '{"node_labels": [...], "edges": [...]}'
         )
     for key, value in graph.items():
         if key not in KEYS:
@@ -189,7 +191,8 @@ def checked(graph: Any, place: int, about: dict[str, Any]) -> int:
             or not all(type(end) is int and end >= 0 for end in edge)
         ):
             sys.exit(
-                f"graph {place} has the edge {cut(edge)}: an edge is the numbers of two nodes, from 0 on"
+                f"graph {place} has the edge {cut(edge)}: "
+                "an edge is the numbers of two nodes, from 0 on"
             )
     size = count(graph, place)
     for edge in edges:
@@ -200,11 +203,13 @@ def checked(graph: Any, place: int, about: dict[str, Any]) -> int:
     for node in graph.get("nodes", []):
         if type(node) is not int or not 0 <= node < size:
             sys.exit(
-                f"graph {place} asks for the node {cut(node)}, but its nodes are {size}, numbered from 0"
+                f"graph {place} asks for the node {cut(node)}, "
+                f"but its nodes are {size}, numbered from 0"
             )
     if len(graph.get("node_ids", range(size))) != size:
         sys.exit(
-            f"graph {place} has {len(graph['node_ids'])} node_ids for its {size} nodes: each needs one"
+            f"graph {place} has {len(graph['node_ids'])} node_ids for its {size} nodes: "
+            "each needs one"
         )
     for kind, length in (("node", size), ("edge", len(edges))):
         check_rows(graph, place, kind, length, about)
@@ -214,12 +219,13 @@ def checked(graph: Any, place: int, about: dict[str, Any]) -> int:
 def check_rows(
     graph: dict[str, Any], place: int, kind: str, length: int, about: dict[str, Any]
 ) -> None:
-    """End the script where nodes or edges do not have as many labels or features as the model needs."""
+    """End the script where nodes or edges lack labels or features that the model needs."""
     named, width = f"{kind}_labels", about[f"{kind}_features"]
     needed = about[named] != [None] and not (kind == "node" and about["degree_labels"])
     if len(graph.get(named, [] if needed else [None] * length)) != length:
         sys.exit(
-            f"graph {place} has {len(graph.get(named, []))} {named} for its {length} {kind}s: each needs one, or null"
+            f"graph {place} has {len(graph.get(named, []))} {named} for its {length} {kind}s: "
+            "each needs one, or null"
         )
     rows = graph.get(f"{kind}_features", [] if width else [[]] * length)
     numbers = all(
@@ -227,7 +233,8 @@ def check_rows(
     )
     if len(rows) != length or not numbers:
         sys.exit(
-            f"graph {place} needs {width} features, all of them numbers, for each of its {length} {kind}s"
+            f"graph {place} needs {width} features, all of them numbers, "
+            f"for each of its {length} {kind}s"
         )
 
 
@@ -260,7 +267,8 @@ def warn_of_strangers(graphs: list[Any], about: dict[str, Any]) -> None:
         if strangers:
             more = f" and {len(strangers) - 5} more" if len(strangers) > 5 else ""
             sys.stderr.write(
-                f"{kind} labels that the model does not know count for nothing: {', '.join(strangers[:5])}{more}\n"
+                f"{kind} labels that the model does not know count for nothing: "
+                f"{', '.join(strangers[:5])}{more}\n"
             )
 
 
@@ -294,7 +302,7 @@ def told(answer: Any, about: dict[str, Any]) -> dict[str, Any]:
 
 
 def check(about: dict[str, Any], model: Any, device: str) -> None:
-    """Say how far the answers are from those in check.json; exit with 1 where that is more than rounding."""
+    """Print how far predictions are from check.json; exit with 1 if more than rounding."""
     stored = json.loads((HERE / "check.json").read_text(encoding="utf-8"))
     inputs, items = pack(stored["graphs"], about)
     with torch.no_grad():
@@ -305,7 +313,8 @@ def check(about: dict[str, Any], model: Any, device: str) -> None:
     )
     if not apart <= stored["tolerance"]:
         sys.exit(
-            f"that is more than {stored['tolerance']:.1e}: this is not the same model, or torch differs"
+            f"that is more than {stored['tolerance']:.1e}: "
+            "this is not the same model, or torch differs"
         )
 
 

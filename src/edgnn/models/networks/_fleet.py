@@ -60,7 +60,7 @@ def model_config(
     encoding: Encoding,
     inputs: Inputs | LargeInputs | None = None,
 ) -> dict[str, Any]:
-    """Return the arguments of the model, without ``members``; with ``inputs``, those that depend on the graphs as well."""
+    """Return the arguments of the network, without ``members``."""
     chosen = {name: plain(parameters[name]) for name in _OF_MODEL if name in parameters}
     if chosen["bases"] == "relations":
         chosen["bases"] = max(
@@ -114,7 +114,7 @@ def device_of(name: Any) -> torch.device:
 def inputs_of(
     graphs: Graphs, choices: Mapping[str, Any], device: str | None = None
 ) -> Inputs | LargeInputs:
-    """Count what a model with these parameters reads of encoded graphs, on their device or another one.
+    """Count what a network with these parameters reads of encoded graphs.
 
     Of graphs whose nodes have too many inputs to keep, nothing is counted yet, where the model can
     do with some nodes at a time.
@@ -132,7 +132,7 @@ def inputs_of(
 
 
 def _some_nodes_at_a_time(choices: Mapping[str, Any]) -> bool:
-    """Return whether a model with these parameters is for nodes, in batches, and knows them by more than their names."""
+    """Return whether a network is for nodes, in batches, and knows more than their names."""
     featureless = choices.get("cells") is not None or choices.get("node_labels") == "identity"
     return "head" in choices and choices.get("batch_size", 1) is not None and not featureless
 
@@ -153,7 +153,7 @@ def targets_of(encoding: Encoding, y: _Array, weight: _Array | None, class_weigh
 def raw_outputs(
     model: Model, inputs: Inputs | LargeInputs, items: Items, group: Group | None = None
 ) -> _Array:
-    """Return every member's outputs for the items: logits, or values in the users' units; of several ranks, all make this call.
+    """Return every member's outputs for the items: logits, or values in the users' units.
 
     Shapes
     ------
@@ -187,7 +187,7 @@ def embedded(model: Any, inputs: Inputs | LargeInputs, items: Items) -> _Array:
 def rebuilt(
     level: Level, config: dict[str, Any], members: int | None, weights: Mapping[str, Tensor]
 ) -> Model:
-    """Return the model with these arguments and a copy of these weights, which may be another model's, or read-only."""
+    """Return the network with these arguments and a copy of these weights."""
     with torch.device(
         "meta"
     ):  # what a damaged file says about sizes takes no memory before it is known to fit the weights

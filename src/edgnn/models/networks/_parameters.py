@@ -84,7 +84,7 @@ class ClassifierParameters:
 
 
 def check_parameters(values: dict[str, Any]) -> None:
-    """Check every parameter by its rule; ``device`` and ``class_weight`` are checked where they are used."""
+    """Check every parameter by its rule; ``device`` and ``class_weight`` are checked later."""
     if "conv" in values:
         _check_layer(values["conv"])
     for name, value in values.items():

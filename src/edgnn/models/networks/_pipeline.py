@@ -351,7 +351,7 @@ def is_small(nodes: int, items: int, batch_size: int | None, width: int) -> bool
 
 @contextmanager
 def _one_thread(small: bool) -> Iterator[None]:
-    """Let torch use one thread where the work is small: on a busy machine it would wait for more."""
+    """Let torch use one thread for small work: on a busy machine it would wait for more."""
     before = torch.get_num_threads()
     if not small or before == 1:
         yield

@@ -51,7 +51,7 @@ class SubgraphMatchingClassifier(KernelClassifier):
     ----------
     k : int or sequence of int
         Largest number of nodes of a subgraph; of several candidates one is chosen inside the
-        training part.
+        training set.
     weights : {"uniform", "increasing", "decreasing", "strong_decreasing"} or sequence of float
         :math:`\lambda_s`: 1, s, 1/s, 1/s², or one number per size.
     connected : bool
@@ -60,7 +60,7 @@ class SubgraphMatchingClassifier(KernelClassifier):
         Divide by the lengths, so that a graph has similarity 1 with itself.
     C : sequence of float
         Candidates for the strength of the support vector machine, rising; chosen inside the
-        training part.
+        training set.
     folds : int
         Number of inner folds that choose.
     features : {"refuse", "ignore"}

@@ -47,7 +47,7 @@ class GINGraphClassifier(GraphClassifier):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class GINNodeClassifier(NodeClassifier):
-    """Classify nodes with GINE layers and a linear map of the last states; the layer is that of :class:`GINGraphClassifier`.
+    """Classify nodes with the layers of :class:`GINGraphClassifier` and a linear map.
 
     Common settings, the same for every set: two layers of 64 on learned embeddings of labels (of
     in-degrees, where nodes have none), batch norm, dropout of a half, Adam with the rate 0.01 and

@@ -1,4 +1,4 @@
-"""Counts of parts: how often each kind of part occurs in each graph, and the kernels that come of it."""
+"""Counts of parts of graphs, such as subgraphs and paths, and kernels of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Features = Literal["refuse", "ignore"]
 
 @dataclass(frozen=True, eq=False)
 class PartCounts:
-    """How often each kind of part occurs in each graph; kinds have 64-bit codes that say what they are, whatever the graphs.
+    """How often each kind of part occurs in each graph; kinds are 64-bit hashes of content.
 
     Shapes
     ------
@@ -33,7 +33,7 @@ class PartCounts:
 
     @classmethod
     def collect(cls, pieces: Sequence[tuple[Array, ...]], graphs: int) -> PartCounts:
-        """Add up pieces of (graph, code, group, weight, count), one entry each per graph and kind."""
+        """Add up pieces of (graph, code, group, weight, count)."""
         none = (np.zeros(0, dtype=np.int64),) * 5
         graph, code, group, weight, count = (
             np.concatenate(part) for part in zip(none, *pieces, strict=True)
@@ -57,7 +57,7 @@ class PartCounts:
         return running_kernels(products, squares[0], squares[1], weights, normalize)
 
     def products(self, other: PartCounts, group: int) -> Array:
-        """Return, for all pairs of graphs, the sum over the kinds of a group of weight · count · count.
+        """Return the sum of weight · count · count over a group, for all pairs of graphs.
 
         Shapes
         ------
@@ -74,7 +74,7 @@ class PartCounts:
         return product
 
     def squares(self, group: int) -> Array:
-        """Return the products of every graph with itself; kinds that no other graph has count as well.
+        """Return the product of every graph with itself, of all its kinds.
 
         Shapes
         ------
@@ -89,7 +89,7 @@ class PartCounts:
 
 
 def occurrences(graph: Array, code: Array, group: int) -> tuple[Array, ...]:
-    """Return (graph, code, group, weight, count) of the kinds that occur in each graph, each with the weight 1."""
+    """Return (graph, code, group, weight, count) of the kinds in each graph; weights are 1."""
     kinds, kind = np.unique(code, return_inverse=True)
     cells, count = np.unique(graph * max(len(kinds), 1) + kind, return_counts=True)
     graph, code = cells // max(len(kinds), 1), kinds[cells % max(len(kinds), 1)]
@@ -134,14 +134,14 @@ def running_kernels(
 
 
 def labels_only(graphs: Graphs, features: Features) -> Graphs:
-    """Return the graphs with nothing but their labels; refuse continuous features unless they are to be ignored."""
+    """Return graphs with labels only; refuse features unless they are to be ignored."""
     if features not in ("refuse", "ignore"):
         raise EstimatorError(f"features={features!r}: choose 'refuse' or 'ignore'")
     if features == "refuse" and (
         graphs.node_features is not None or graphs.edge_features is not None
     ):
         raise EstimatorError(
-            "these graphs have continuous features, which this kernel does not look at: turn them into labels with "
-            'edgnn.wl.Discretizer, or pass features="ignore"'
+            "these graphs have continuous features, which this kernel does not look at: "
+            'turn them into labels with edgnn.wl.Discretizer, or pass features="ignore"'
         )
     return bare(graphs).to("cpu")

@@ -51,7 +51,7 @@ class RDF2VecClassifier(SolvedClassifier):
     C : sequence of float
         Strengths of the support vector machine to choose from, rising.
     folds : int
-        Inner folds of the training part.
+        Inner folds of the training set.
     n_jobs : int, optional
         Embeddings that :meth:`predict_splits` learns at once, each in one thread, because with more
         threads gensim gives other vectors every time.
@@ -63,7 +63,7 @@ class RDF2VecClassifier(SolvedClassifier):
     classes_ : array
         The classes, sorted.
     chosen_ : dict
-        What was chosen inside the training part.
+        What was chosen inside the training set.
     embedding_ : RDF2Vec
         The vectors.
     """

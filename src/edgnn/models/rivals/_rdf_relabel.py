@@ -1,4 +1,4 @@
-"""Weisfeiler–Lehman relabeling along the edges that leave a node, as RDF2Vec reads it into walks."""
+"""Weisfeiler–Lehman relabeling along the edges that leave a node, for RDF2Vec."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PREDICATE, _ROUND = (
 
 
 def relabeled(ways: Ways, labels: _Array, rounds: int) -> _Array:
-    """Return the label of every node after each round, numbered by first appearance over all rounds.
+    """Return the label of every node after each round, numbered by first appearance.
 
     A round gives a node a new label made of its own and those of (predicate, node) over the ways
     that leave it. A node whose surroundings were not relabeled in the round before keeps its label,

@@ -1,4 +1,4 @@
-"""Which nodes walks start from: the given ones, those that are like them, or all that can be left."""
+"""Which nodes walks start from: the given ones, those like them, or all with edges."""
 
 from __future__ import annotations
 

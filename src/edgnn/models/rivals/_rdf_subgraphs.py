@@ -1,4 +1,4 @@
-"""What lies around nodes within a few edges, and the Weisfeiler–Lehman labels of its vertices and edges."""
+"""Subgraphs around nodes, and the Weisfeiler–Lehman labels of their vertices and edges."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ROOT, _VERTEX, _EDGE, _END = (
 
 @dataclass(frozen=True, eq=False)
 class Subgraphs:
-    """One subgraph per instance: the vertices that can be reached within ``depth`` edges, and the edges on the way.
+    """One subgraph per instance: what can be reached within ``depth`` edges.
 
     Each instance has its own copy of a vertex. Vertices stand by their distance from the instance,
     edges by the vertex they leave, so those of a smaller depth are a beginning of the arrays.
@@ -90,7 +90,7 @@ class Subgraphs:
     def colors(
         self, depth: int, vertex: _Array, predicate: _Array
     ) -> Iterator[tuple[_Array, _Array]]:
-        """Yield owners and labels of all vertices and edges within ``depth``, round after round, without end.
+        """Yield owners and labels of all vertices and edges within ``depth``, round after round.
 
         A round gives an edge its own label with that of the vertex it leads to, and a vertex its
         own label with those of the edges that leave it: what is far away moves one step toward the
@@ -123,7 +123,7 @@ class Subgraphs:
 
 
 def vertex_labels(graphs: Graphs, nodes: _Array) -> _Array:
-    """Return a hash for each node, of which only those of ``nodes`` count: of its name or, in graphs without names, its label."""
+    """Return a hash of the name of each of ``nodes``; of its label, where there are no names."""
     if graphs.node_names is None:
         of_labels: _Array = content(graphs.node_vocabulary)[graphs.node_label.cpu().numpy()]
         return of_labels
@@ -133,13 +133,13 @@ def vertex_labels(graphs: Graphs, nodes: _Array) -> _Array:
 
 
 def predicate_labels(graphs: Graphs) -> _Array:
-    """Return a hash for each edge label and, behind them, for each one taken against its direction."""
+    """Return a hash of each edge label, and behind them of each one against its direction."""
     forward = content(graphs.edge_vocabulary)
     return np.concatenate([forward, mix(forward)])
 
 
 def content(values: Iterable[Hashable]) -> _Array:
-    """Return a hash for each value that is the same in every process and for equal numbers of any type."""
+    """Return a hash of each value: the same in every process, and for equal numbers."""
     texts = (_written(value).encode(errors="backslashreplace") for value in values)
     digests = b"".join(blake2b(text, digest_size=8).digest() for text in texts)
     return np.frombuffer(digests, dtype="<i8").astype(np.int64)

@@ -27,7 +27,7 @@ class UnseenNodeWarning(UserWarning):
 
 
 class RDF2Vec(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Vectors of nodes from walks over a directed graph with edge labels (Ristoski & Paulheim 2016).
+    """Vectors of nodes from walks over a labeled digraph (Ristoski & Paulheim 2016).
 
     From each start, walks along random edges are read as sentences, node, predicate, node, …, and
     word2vec (gensim's) learns a vector for each word from the words around it. No target is needed
@@ -61,7 +61,7 @@ class RDF2Vec(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ``rdf:type``; or the same label, for nodes without a type); or with them from all nodes that
         can be left.
     random_state : int, RandomState or None
-        What chance follows from. Training uses one thread, because with more gensim gives other
+        The random seed. Training uses one thread, because with more gensim gives other
         vectors every time.
 
     Attributes
@@ -114,7 +114,7 @@ class RDF2Vec(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> RDF2Vec:
-        """Learn vectors of the nodes ``X``, and with them of all others that walks come across; ``y`` is not looked at."""
+        """Learn vectors of the nodes ``X`` and of all others that walks meet; ``y`` is ignored."""
         items = collect(X, "node")
         assert isinstance(items, Nodes)
         if not len(items):
@@ -127,7 +127,7 @@ class RDF2Vec(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, X: Any) -> Array:
-        """Return the vectors of nodes of the graph that was fitted; zeros, with a warning, for nodes that no walk came across.
+        """Return vectors of nodes of the fitted graph; zeros, with a warning, where no walk came.
 
         Shapes
         ------
@@ -139,16 +139,17 @@ class RDF2Vec(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         assert isinstance(items, Nodes)
         if items.graphs is not self._graphs and not items.graphs.equals(self._graphs):
             raise EstimatorError(
-                f"X holds nodes of another graph ({items.graphs!r}) than the one that was fitted ({self._graphs!r}); RDF2Vec has "
-                "vectors of that graph's nodes only: join the graphs and fit again"
+                f"X holds nodes of another graph ({items.graphs!r}) than the one that was fitted "
+                f"({self._graphs!r}); RDF2Vec has vectors of that graph's nodes only: "
+                "join the graphs and fit again"
             )
         index = items.index.cpu().numpy()
         rows = self._rows[index]
         if (rows < 0).any():
             node, count = int(index[rows < 0][0]), int((rows < 0).sum())
             warnings.warn(
-                f"no walk came across {count} of the nodes, such as node {node}: their vectors are zero; "
-                "fit on these nodes too, or with starts='alike' or 'all'",
+                f"no walk came across {count} of the nodes, such as node {node}: "
+                "their vectors are zero; fit on these nodes too, or with starts='alike' or 'all'",
                 UnseenNodeWarning,
                 stacklevel=2,
             )
@@ -200,7 +201,7 @@ class RDF2Vec(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return Word2Vec(self.dimensions, self.window, sg, self.negative, self.epochs, self.sample)
 
     def _sentences(self, graphs: Graphs, seed: int) -> tuple[Array, int]:
-        """Return all walks as rows of word numbers, and how many words there may be: nodes by number, other labels, predicates."""
+        """Return all walks as rows of word numbers, and how many words there may be."""
         if self.walks is None:
             walks, _ = all_walks(graphs, self.starts_, depth=self.depth, inverse=self.inverse)
         else:
@@ -227,7 +228,7 @@ class RDF2Vec(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _read(walks: Array, labels: Array, predicates: int) -> Array:
-    """Return walks with nodes replaced by their labels, the first node apart, and predicates numbered from ``predicates`` on."""
+    """Return walks with labels for all nodes but the first, predicates numbered behind them."""
     words: Array = np.full(walks.shape, -1, dtype=np.int32)
     words[:, 0] = walks[:, 0]
     words[:, 2::2] = np.where(walks[:, 2::2] >= 0, labels[walks[:, 2::2]], -1)

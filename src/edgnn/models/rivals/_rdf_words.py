@@ -21,7 +21,7 @@ _ORDER = 3  # what a hash is for
 
 @dataclass(frozen=True)
 class Word2Vec:
-    """The settings of gensim's ``Word2Vec``, in its own words; one worker, because more give other results every time."""
+    """The settings of gensim's ``Word2Vec``, by its own names."""
 
     vector_size: int
     window: int
@@ -45,7 +45,7 @@ def word_vectors(
     settings : Word2Vec
         How to train.
     seed : int
-        What chance follows from.
+        The random seed.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def _text(word: int) -> str:
 
 
 def _write(file: Path, sentences: _Array, words: int) -> None:
-    """Write one sentence per line; words are padded with spaces to one width, so that no step of Python is taken per word."""
+    """Write one sentence per line, padded to one width so that Python takes no step per word."""
     table = np.array([_text(word) for word in range(words)] + [""], dtype=np.bytes_)
     width = table.itemsize
     with file.open("wb") as out:

@@ -1,4 +1,4 @@
-"""R-GCN (Schlichtkrull et al. 2018): for graphs as in the edGNN paper's comparison, for nodes as in its own."""
+"""R-GCN (Schlichtkrull et al. 2018), for graphs and for nodes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from edgnn.models.networks import GraphClassifier, NodeClassifier
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RGCNGraphClassifier(GraphClassifier):
-    r"""Classify graphs with R-GCN layers and the readout of edGNN, with the settings of the edGNN paper.
+    r"""Classify graphs with R-GCN layers and the readout and settings of the edGNN paper.
 
-    .. math:: f'(v) = \mathrm{ReLU}\Big(f(v) W_1 + \sum_r \frac{1}{|N_r(v)|} \sum_{u \in N_r(v)} f(u) W_r\Big)
+    .. math:: f'(v) = \mathrm{ReLU}\Big(f(v) W_1
+              + \sum_r \frac{1}{|N_r(v)|} \sum_{u \in N_r(v)} f(u) W_r\Big)
 
     Three layers of 64 on learned initial node embeddings, :math:`W_r` out of as many basis matrices
     as there are relations, Adam with the rate 1e-4, weight decay 5e-4, batches of 8, 40 epochs. A
@@ -49,15 +50,16 @@ class RGCNGraphClassifier(GraphClassifier):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RGCNNodeClassifier(NodeClassifier):
-    r"""Classify nodes with R-GCN as its paper does: two layers, the second of which gives the classes, on featureless nodes.
+    r"""Classify featureless nodes with two R-GCN layers, as the paper of R-GCN does.
 
-    .. math:: f'(v) = \sigma\Big(f(v) W_1 + \sum_r \frac{1}{|N_r(v)|} \sum_{u \in N_r(v)} f(u) W_r\Big)
+    .. math:: f'(v) = \sigma\Big(f(v) W_1
+              + \sum_r \frac{1}{|N_r(v)|} \sum_{u \in N_r(v)} f(u) W_r\Big)
 
     A relation is an edge label in one of both directions. Featureless means that every node is
     known by itself alone: its input is a one-hot vector of its own, so the first layer learns a row
     for every node and for every relation that the node is a neighbor over. Such a model can only
     predict nodes of the graph it was trained on. 16 hidden units, Adam with the rate 0.01, 50
-    epochs, no validation part, no dropout, no bias. Weight decay, where set, is on all weights; the
+    epochs, no validation set, no dropout, no bias. Weight decay, where set, is on all weights; the
     authors' code penalizes those of the first layer.
 
     Parameters

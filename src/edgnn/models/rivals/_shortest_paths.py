@@ -1,4 +1,4 @@
-"""Shortest paths: hop distances of all pairs of nodes, and counts of (color, distance, color) after every refinement round."""
+"""Shortest paths: distances of all pairs of nodes, and counts of (color, distance, color)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FIRST, _HOPS, _ROUND = 2000, 2100, 2200
 
 
 def path_counts(coloring: Coloring) -> PartCounts:
-    """Count, for every graph and round, the ordered pairs of different nodes by their colors and their distance.
+    """Count, for every graph and round, the pairs of nodes by their colors and distance.
 
     Directions are ignored, as the refinement scheme ``node`` does; pairs without a path do not
     count.
@@ -39,7 +39,7 @@ def path_counts(coloring: Coloring) -> PartCounts:
 
 
 def hop_distances(graphs: Graphs) -> Iterator[tuple[Array, Array, Array]]:
-    """Yield (node, other node, number of edges of a shortest path), ignoring directions, for all ordered pairs with a path.
+    """Yield (node, other node, distance) of all ordered pairs with a path.
 
     Every array holds all pairs of some nodes; their searches go on at once, one step of all of them
     at a time.

@@ -76,13 +76,14 @@ def _refuse_too_many(graphs: Graphs, k: int) -> None:
     )
     if total > _MOST_SETS:
         raise GraphError(
-            f"the graphs have {total:,} sets of up to {k} nodes, more than {_MOST_SETS:,}: choose connected=True or a smaller k"
+            f"the graphs have {total:,} sets of up to {k} nodes, more than {_MOST_SETS:,}: "
+            "choose connected=True or a smaller k"
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """What subgraphs are compared by: a hash of every node, and of every ordered pair of nodes that edges join.
+    """What subgraphs are compared by: hashes of nodes, and of pairs of nodes that edges join.
 
     Entry (a, b) says which labels lead from a to b and which from b to a, each as often as there
     are such edges.
@@ -212,7 +213,7 @@ def _spread(counts: Array) -> tuple[Array, Array]:
 
 
 def _typed(content: Content, sets: Array) -> tuple[Array, ...]:
-    """Return (graph, code, size, automorphisms, count) of the types that node sets of one size induce."""
+    """Return (graph, code, size, automorphisms, count) of the types of node sets of one size."""
     size = sets.shape[1]
     node = [content.node[sets[:, i]] for i in range(size)]
     pair = {

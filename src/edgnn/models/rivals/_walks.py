@@ -58,7 +58,7 @@ class Ways:
         )
 
     def without_parallels(self) -> Ways:
-        """Return the ways with those that lead from one node to another under one label taken as one."""
+        """Return the ways with parallel ones of one label taken as one."""
         source = np.repeat(np.arange(len(self.indptr) - 1), self.degree)
         order = np.lexsort((self.target, self.label, source))
         source, label, target = source[order], self.label[order], self.target[order]
@@ -85,7 +85,7 @@ def random_walks(
     distinct: bool = False,
     seed: int = 0,
 ) -> _Array:
-    """Walk from nodes along random edges, each edge that leaves a node being as likely as any other.
+    """Walk from nodes along random edges, each edge that leaves a node being equally likely.
 
     A walk reads node, predicate, node, …, as numbers of nodes and edge labels; it is filled up with
     −1 behind a node that no edge leaves. The walks from a node follow from the seed and its number
@@ -108,7 +108,7 @@ def random_walks(
         No walk twice: from a start that has at most ``number`` walks all of them, each once, else
         those that were drawn, without repetitions. The rows that are left over are −1 throughout.
     seed : int
-        What chance follows from.
+        The random seed.
 
     Returns
     -------
@@ -143,7 +143,7 @@ def random_walks(
 def all_walks(
     graphs: Graphs, starts: Any, *, depth: int, inverse: bool = False
 ) -> tuple[_Array, _Array]:
-    """Return every walk from nodes: those of ``depth`` edges, and shorter ones that end where no edge leaves.
+    """Return every walk of ``depth`` edges, and shorter ones that end where no edge leaves.
 
     The arguments are those of :func:`random_walks`. The second array says which start, as a
     position in ``starts``, a walk belongs to.
@@ -159,7 +159,7 @@ def all_walks(
 
 
 def _drawn(ways: Ways, nodes: _Array, depth: int, number: int, seed: int) -> _Array:
-    """Draw walks; two 32-bit numbers, predicate and node, are written and read as one of 64 bits."""
+    """Draw walks; predicate and node, of 32 bits each, are read as one number of 64."""
     gate, step, pair = _tables(ways)
     here = gate[nodes]
     starts = _pairs(np.full(len(nodes), _NONE), nodes)
@@ -269,7 +269,8 @@ def _starts(graphs: Graphs, starts: Any) -> _Array:
     nodes = np.asarray(chosen.cpu() if hasattr(chosen, "cpu") else chosen)
     if nodes.ndim != 1 or (len(nodes) and nodes.dtype.kind not in "iu"):
         raise GraphError(
-            f"starts must be a list of node numbers, got an array of {nodes.dtype} of shape {nodes.shape}"
+            "starts must be a list of node numbers, "
+            f"got an array of {nodes.dtype} of shape {nodes.shape}"
         )
     wrong = nodes[(nodes < 0) | (nodes >= graphs.num_nodes)]
     if len(wrong):
@@ -288,6 +289,6 @@ def _whole(value: Any, name: str, least: int) -> int:
 def _refuse_too_many(walks: float, depth: int) -> None:
     if walks * (2 * depth + 1) > _MOST_TOKENS:
         raise GraphError(
-            f"{walks:,.0f} walks of up to {2 * depth + 1} nodes and predicates are too many to hold at once; "
-            "ask for fewer walks or starts, or a smaller depth"
+            f"{walks:,.0f} walks of up to {2 * depth + 1} nodes and predicates are too many to "
+            "hold at once; ask for fewer walks or starts, or a smaller depth"
         )

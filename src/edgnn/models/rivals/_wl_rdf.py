@@ -24,7 +24,7 @@ _TOGETHER = 64  # instances whose subgraphs are held at once
 
 
 class RDFWLClassifier(KernelClassifier):
-    """The Weisfeiler–Lehman kernel for RDF (de Vries 2013; de Vries & de Rooij 2015) with a support vector machine.
+    """The Weisfeiler–Lehman kernel for RDF (de Vries 2013; de Vries & de Rooij 2015), SVM.
 
     An instance is seen as the subgraph of what can be reached from it within ``depth`` edges. Each
     vertex is labeled by its name, except that all instances have one common label; each edge by its
@@ -47,18 +47,18 @@ class RDFWLClassifier(KernelClassifier):
     C : sequence of float
         Strengths of the support vector machine to choose from, rising.
     folds : int
-        Inner folds of the training part, by which depth, rounds and C are chosen.
+        Inner folds of the training set, by which depth, rounds and C are chosen.
     n_jobs : int, optional
         Splits that are worked on at once.
     random_state : int, RandomState or None
-        What the inner folds follow from.
+        The random seed of inner folds.
 
     Attributes
     ----------
     classes_ : array
         The classes, sorted.
     chosen_ : dict
-        What was chosen inside the training part.
+        What was chosen inside the training set.
     """
 
     levels: ClassVar[tuple[Level, ...]] = ("node",)
@@ -83,7 +83,7 @@ class RDFWLClassifier(KernelClassifier):
         self.random_state = random_state
 
     def _represent(self, items: Items, reference: Any = None) -> dict[int, PartCounts]:
-        """Count labels for every depth and every round; labels are hashes of what they mean, so any two counts can be compared."""
+        """Count labels for every depth and round; they are hashes, so any two can be compared."""
         assert isinstance(items, Nodes)
         depths = candidates(self.depths, "depths", 0, _MOST)
         ways, instances = (

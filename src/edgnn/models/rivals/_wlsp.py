@@ -40,12 +40,12 @@ class WLShortestPathClassifier(KernelClassifier):
     Parameters
     ----------
     depths : int or sequence of int
-        Number of rounds h; of several candidates one is chosen inside the training part.
+        Number of rounds h; of several candidates one is chosen inside the training set.
     normalize : bool
         Divide by the lengths, so that a graph that has paths has similarity 1 with itself.
     C : sequence of float
         Candidates for the strength of the support vector machine, rising; chosen inside the
-        training part.
+        training set.
     folds : int
         Number of inner folds that choose.
     features : {"refuse", "ignore"}

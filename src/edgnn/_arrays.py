@@ -119,6 +119,20 @@ def running(counts: Array) -> Array:
     return starts
 
 
+def runs(new: Array) -> tuple[Array, Array]:
+    """Return begin and length of each run; ``new`` marks the entries that differ from the last."""
+    begin = nonzero(new)
+    end = concat([begin[1:], filled(1, len(new), begin)])[: len(begin)]
+    return begin, end - begin
+
+
+def changes(values: Array) -> Array:
+    """Mark the first entry, and every entry that differs from the one before it."""
+    new = filled(len(values), True, values)
+    new[1:] = values[1:] != values[:-1]
+    return new
+
+
 def add_at(target: Array, index: Array, values: Array) -> None:
     """Add each value at its position, also where positions repeat."""
     if isinstance(target, Tensor):

@@ -7,7 +7,7 @@ the layers of ``edgnn.nn`` but the graphs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import torch
@@ -116,11 +116,10 @@ class Surroundings:
         structure = Structure.of(graphs, multiplicity=multiplicity, dtype=torch.float64)
         assert structure.C_out is not None
         row, column, _ = _entries(structure.neighbors)
-        around = cls(graphs.num_nodes, labels, scheme, ((row, column),), ())
+        counts: tuple[tuple[Tensor, Tensor, Tensor], ...] = ()
         if scheme == "separate":
             counts = (_entries(structure.C_in), _entries(structure.C_out))
-            around = replace(around, counts=counts)
-        return around
+        return cls(graphs.num_nodes, labels, scheme, ((row, column),), counts)
 
     def add_up(
         self, own: Tensor, messages: Iterable[Tensor], W3: Tensor | None, W4: Tensor | None

@@ -229,14 +229,21 @@ def _arguments(model: Callable[..., Any], graphs: Graphs, adapter: Adapter) -> t
         raise GraphError(
             f"adapter={adapter!r}: choose 'graphs', 'structure' or 'edge_index', or pass a function"
         )
-    parameters = model.parameters() if isinstance(model, nn.Module) else iter(())
-    real = (parameter for parameter in parameters if parameter.is_floating_point())
-    example = next(real, torch.empty(0))
+    example = _example(model)
     graphs = graphs.to(example.device)
     x = nn.functional.one_hot(graphs.node_label, len(graphs.node_vocabulary)).to(example.dtype)
     if adapter == "structure":
         return x, Structure.of(graphs).to(dtype=example.dtype)
     return x, torch.stack([graphs.edge_source, graphs.edge_target]), graphs.edge_label
+
+
+def _example(model: Callable[..., Any]) -> Tensor:
+    """Return a parameter of the model, whose device and type its inputs must have."""
+    if isinstance(model, nn.Module):
+        for parameter in model.parameters():
+            if parameter.is_floating_point():
+                return parameter
+    return torch.empty(0)
 
 
 @contextmanager

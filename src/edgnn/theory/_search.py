@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations, permutations, product
@@ -140,9 +141,15 @@ def smallest_pairs(
                     count += 1 + len(others)
                     pairs += [(graphs[first], graphs[other]) for other in others]
             if pairs:
-                size, shown = (nodes, edges), tuple(pairs[:limit])
                 return SmallestPairs(
-                    scheme_weak, scheme_strong, *size, count, shown, examined, complete
+                    weak=scheme_weak,
+                    strong=scheme_strong,
+                    nodes=nodes,
+                    edges=edges,
+                    count=count,
+                    pairs=tuple(pairs[:limit]),
+                    examined=examined,
+                    complete=complete,
                 )
     return SmallestPairs(scheme_weak, scheme_strong, None, None, 0, (), examined, complete)
 
@@ -174,18 +181,19 @@ def _merged(weak: Tensor, strong: Tensor) -> Iterator[list[int]]:
 
 def sketch(graph: Graphs) -> str:
     """Write a small graph as a list of edges; nodes that no edge touches stand alone."""
-    shown = ["·" if label is None else str(label) for label in graph.node_labels]
-    names = [f"{label}{node}" for node, label in enumerate(shown)]
-    labels = [f"–{label}" for label in graph.edge_labels]
-    if len(graph.edge_vocabulary) == 1:
-        labels = [""] * graph.num_edges
-    ends = list(zip(graph.edge_source.tolist(), graph.edge_target.tolist(), strict=True))
-    isolated = [name for node, name in enumerate(names) if not any(node in pair for pair in ends)]
-    edges = [
-        f"{names[source]}{label}→{names[target]}"
-        for (source, target), label in zip(ends, labels, strict=True)
-    ]
-    return ", ".join(edges + isolated) or "nothing"
+    names = []
+    for node, label in enumerate(graph.node_labels):
+        shown = "·" if label is None else label
+        names.append(f"{shown}{node}")
+    sources, targets = graph.edge_source.tolist(), graph.edge_target.tolist()
+    several_labels = len(graph.edge_vocabulary) > 1
+    items = []
+    for source, target, label in zip(sources, targets, graph.edge_labels, strict=True):
+        line = f"–{label}" if several_labels else ""
+        items.append(f"{names[source]}{line}→{names[target]}")
+    isolated = sorted(set(range(graph.num_nodes)).difference(sources, targets))
+    items += [names[node] for node in isolated]
+    return ", ".join(items) or "nothing"
 
 
 class Family:
@@ -228,12 +236,12 @@ class Family:
 
     def count(self, edges: int) -> int:
         """Return how many ways there are to place ``edges`` edges."""
-        ways = [1] + [0] * edges
+        ways = Counter({0: 1})  # how many ways there are to have so many edges, slot after slot
         for _ in self.slots:
-            ways = [
-                sum(ways[total - len(state)] for state in self.states if len(state) <= total)
-                for total in range(edges + 1)
-            ]
+            longer: Counter[int] = Counter()
+            for total, state in product(ways, self.states):
+                longer[total + len(state)] += ways[total]
+            ways = longer
         return ways[edges]
 
     def placements(self, edges: int) -> _Array:
@@ -241,11 +249,10 @@ class Family:
         partial = {0: np.zeros((1, 0), np.int8)}
         for _ in self.slots:
             longer: dict[int, list[_Array]] = {}
-            for total, rows in partial.items():
-                for number, state in enumerate(self.states):
-                    if total + len(state) <= edges:
-                        column = np.full((len(rows), 1), number, np.int8)
-                        longer.setdefault(total + len(state), []).append(np.hstack([rows, column]))
+            for (total, rows), (number, state) in product(partial.items(), enumerate(self.states)):
+                if total + len(state) <= edges:
+                    column = np.full((len(rows), 1), number, np.int8)
+                    longer.setdefault(total + len(state), []).append(np.hstack([rows, column]))
             partial = {total: np.vstack(blocks) for total, blocks in longer.items()}
         return partial.get(edges, np.zeros((0, len(self.slots)), np.int8))
 
@@ -256,7 +263,7 @@ class Family:
         keep = np.ones(len(placements), bool)
         code = placements @ digits
         for order in permutations(range(self.nodes)):
-            if all(labels[order[node]] == labels[node] for node in range(self.nodes)):
+            if tuple(labels[node] for node in order) == labels:
                 moved = [number[order[u], order[v]] for u, v in self.slots]
                 keep &= code <= placements[:, moved] @ digits
         return placements[keep]

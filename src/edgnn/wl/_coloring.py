@@ -17,6 +17,7 @@ from edgnn.wl._neighborhood import Direction, Neighborhood, Scheme
 from edgnn.wl._refine import run
 
 if TYPE_CHECKING:
+    from edgnn.wl._extend import Table
     from edgnn.wl._meaning import Meaning
 
 
@@ -105,6 +106,13 @@ class Coloring:
     def around(self) -> Neighborhood:
         """What the scheme looks at around each node."""
         return self.neighborhood(self.graphs)
+
+    @cached_property
+    def _tables(self) -> list[Table]:
+        """The colors of every round by the content of their neighborhoods, for :meth:`extend`."""
+        from edgnn.wl._extend import tables
+
+        return tables(self)
 
     def neighborhood(self, graphs: Graphs) -> Neighborhood:
         """Return what the same refinement looks at in other graphs."""

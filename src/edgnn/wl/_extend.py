@@ -37,7 +37,7 @@ _SEEDS = (101, 202)  # of two hashes: the first finds a color, the second checks
 
 
 @dataclass(frozen=True)
-class _Table:
+class Table:
     """The colors of one round, sorted by the content hash of their neighborhoods."""
 
     key: Array
@@ -92,7 +92,7 @@ def extend(coloring: Coloring, graphs: Graphs) -> Coloring:
     for round, (key, check) in enumerate(contents(previous, around, coloring.rounds)):
         if round == 0:
             continue
-        color = _looked_up(_table(coloring, round), key, check, free)
+        color = _looked_up(coloring._tables[round], key, check, free)
         if coloring.exact:
             _prove(coloring, new, previous, color, round)
         moved = color != previous
@@ -139,28 +139,24 @@ def contents(label: Array, around: Neighborhood, rounds: int) -> Iterator[tuple[
         yield states[0], states[1]
 
 
-def _table(coloring: Coloring, round: int) -> _Table:
-    """Return the colors of a round by content; the tables of all rounds are made once and kept."""
-    tables: list[_Table] | None = coloring.__dict__.get("_tables")
-    if tables is None:
-        label = to_array(coloring.graphs.node_label)
-        hashes = contents(label, coloring.around, coloring.rounds)
-        tables = [
-            _sorted(to_array(coloring.at(number)), key, check)
-            for number, (key, check) in enumerate(hashes)
-        ]
-        coloring.__dict__["_tables"] = tables
-    return tables[round]
+def tables(coloring: Coloring) -> list[Table]:
+    """Return the colors of every round by content."""
+    label = to_array(coloring.graphs.node_label)
+    hashes = contents(label, coloring.around, coloring.rounds)
+    return [
+        _sorted(to_array(coloring.at(number)), key, check)
+        for number, (key, check) in enumerate(hashes)
+    ]
 
 
-def _sorted(color: Array, key: Array, check: Array) -> _Table:
+def _sorted(color: Array, key: Array, check: Array) -> Table:
     """Return one line per color, taken from its first node."""
     nodes = nonzero(examples(color) == arange(len(color), color))
     nodes = nodes[argsort(key[nodes])]
-    return _Table(key[nodes], check[nodes], color[nodes])
+    return Table(key[nodes], check[nodes], color[nodes])
 
 
-def _looked_up(table: _Table, key: Array, check: Array, free: int) -> Array:
+def _looked_up(table: Table, key: Array, check: Array, free: int) -> Array:
     """Return the known color of each hash, or a new one per unknown hash, from ``free`` on."""
     color = filled(len(key), -1, key)
     if len(table.key):

@@ -9,6 +9,7 @@ from scipy.sparse import csr_array, hstack
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.exceptions import NotFittedError
 
+from edgnn._arrays import changes, runs
 from edgnn.errors import GraphError
 from edgnn.graphs import Graphs, Input, Multiplicity, Nodes, joined
 from edgnn.wl._coloring import Coloring, refine
@@ -173,13 +174,10 @@ def color_counts(
     rows: _Array = owner.astype(kind)
     cells = (rows << bits) + column.astype(kind)
     cells.sort()
-    new = np.ones(len(cells), dtype=bool)
-    new[1:] = cells[1:] != cells[:-1]
-    begin = np.flatnonzero(new)
+    begin, counts = runs(changes(cells))
     row, column = cells[begin] >> bits, cells[begin] & ((1 << bits) - 1)
     indptr = np.concatenate(([0], np.cumsum(np.bincount(row, minlength=items))))
-    counts = np.diff(begin, append=len(cells)).astype(np.float64)
-    arrays = (counts, column.astype(np.int32), indptr.astype(np.int32))
+    arrays = (counts.astype(np.float64), column.astype(np.int32), indptr.astype(np.int32))
     return csr_array(arrays, shape=(items, len(known)))
 
 

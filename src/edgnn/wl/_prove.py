@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from torch import Tensor
 
-from edgnn._arrays import Array, arange, argsort, concat, filled, nonzero, repeat
+from edgnn._arrays import Array, arange, argsort, changes, filled, repeat, runs
 from edgnn.wl._neighborhood import Neighborhood
 
 
@@ -30,11 +30,7 @@ def prove_round(around: Neighborhood, before: Array, after: Array, first: bool) 
 def examples(color: Array) -> Array:
     """Return, for every node, one node of its color: the first."""
     order = argsort(color, stable=True)
-    arranged = color[order]
-    new = filled(len(order), True, color)
-    new[1:] = arranged[1:] != arranged[:-1]
-    begin = nonzero(new)
-    size = concat([begin[1:], filled(1, len(order), color)]) - begin
+    begin, size = runs(changes(color[order]))
     leader = filled(len(order), 0, color)
     leader[order] = repeat(order[begin], size)
     return leader

@@ -11,6 +11,7 @@ from edgnn._arrays import (
     Array,
     add_at,
     arange,
+    changes,
     concat,
     count,
     filled,
@@ -18,6 +19,7 @@ from edgnn._arrays import (
     largest,
     nonzero,
     repeat,
+    runs,
     to_array,
     to_host,
 )
@@ -263,13 +265,10 @@ def _parted(nodes: Array, color: Array, key: Array, check: Array) -> _Parts:
     """Arrange nodes by ``key``; ``color`` and ``check`` must then be equal where the key is."""
     order = hash_order(key)
     key, nodes, color, check = key[order], nodes[order], color[order], check[order]
-    new = filled(len(order), True, key)
-    new[1:] = key[1:] != key[:-1]
-    differs = (color[1:] != color[:-1]) | (check[1:] != check[:-1])
-    if bool((differs & ~new[1:]).any()):
+    new = changes(key)
+    if bool(((changes(color) | changes(check)) & ~new).any()):
         raise _CollisionError
-    begin = nonzero(new)
-    size = concat([begin[1:], filled(1, len(order), key)]) - begin
+    begin, size = runs(new)
     return _Parts(nodes, size, color[begin])
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from edgnn._words import similar, suggestion
-from edgnn.cli._options import parse_assignments, parse_value
+from edgnn.cli._options import parse_value
 from edgnn.errors import EdgnnError
 
 if TYPE_CHECKING:
@@ -18,23 +18,8 @@ if TYPE_CHECKING:
 _DEFAULT_VALIDATION = 0.1
 
 
-def used_options(**flags: Any) -> dict[str, Any]:
-    """Return the flags that were used, as plain values."""
-    used: dict[str, Any] = {}
-    for name, value in flags.items():
-        if isinstance(value, str | Path):
-            used[name] = str(value)
-        elif name == "options" and value:
-            used[name] = parse_assignments(value)
-        elif value is not None and name != "options":
-            used[name] = value
-    return used
-
-
-def read_config(path: Path | None, options: Iterable[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+def read_config(path: Path, options: Iterable[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return a TOML file's values for the command's own options, and for the estimator."""
-    if path is None:
-        return {}, {}
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

@@ -129,17 +129,22 @@ def print_version(wanted: bool) -> None:
     cuda = _cuda_of_torch()
     torch = _version_of("torch") or "not installed"
     core = ", ".join(f"{name} {_version_of(name) or 'not installed'}" for name in _SHOWN_BY_VERSION)
-    extras = [package for package in _packages() if package.extra is not None]
-    present = [f"{package.name} {package.version}" for package in extras if package.version]
-    absent = sorted({str(package.extra) for package in extras if package.version is None})
-    missing = f"; not installed: {', '.join(absent)}" if absent else ""
     python = f"{platform.python_version()} ({platform.python_implementation()})"
     typer.echo(f"edgnn {__version__}")
     typer.echo(f"python    {python}, {platform.system()} {platform.machine()}")
     typer.echo(f"torch     {torch}, built {f'for CUDA {cuda}' if cuda else 'without CUDA'}")
     typer.echo(f"core      {core}")
-    typer.echo(f"extras    {', '.join(present) or 'none'}{missing}")
+    typer.echo(f"extras    {_extras()}")
     raise typer.Exit
+
+
+def _extras() -> str:
+    """Return the packages of extras that are installed, and the extras that are not."""
+    packages = [package for package in _packages() if package.extra is not None]
+    present = [f"{package.name} {package.version}" for package in packages if package.version]
+    absent = {str(package.extra) for package in packages if package.version is None}
+    text = ", ".join(present) or "none"
+    return f"{text}; not installed: {', '.join(sorted(absent))}" if absent else text
 
 
 def _print(findings: Iterator[Finding], printed: list[Finding]) -> None:

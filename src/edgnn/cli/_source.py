@@ -253,15 +253,14 @@ def format_of(name: str, options: Mapping[str, Any]) -> str:
     return str(options.get("format") or recognize(name, options))
 
 
-def check_files(
-    name: str, options: Mapping[str, Any], target_file: str | Path | None = None
-) -> None:
-    """Raise where a file that a command names is not there.
+def check_files(name: str, chosen: Mapping[str, Any]) -> None:
+    """Raise where a file that a command's options name is not there.
 
     torch is imported only to look for a data set's name.
     """
+    options = chosen.get("options") or {}
     check_exists(name, options)
-    for path in (*(options.get(key) for key in _PATHS), target_file):
+    for path in (*(options.get(key) for key in _PATHS), chosen.get("target_file")):
         if isinstance(path, str | Path) and not exists(path):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
 

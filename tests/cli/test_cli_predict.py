@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import edgnn
-from edgnn._words import short
 from edgnn.models import load_estimator
 
 QUICK = ("--max-epochs", 3, "--hidden", 8, "--quiet")
@@ -333,7 +332,7 @@ def test_a_molecule_is_never_asked_for_in_the_network(command, run, verb, word, 
     assert (ended.code, ended.out, asked) == (2, "", [])
     assert (
         ended.err
-        == f"edgnn: there is no file or data set {short(word)}; for molecules, write a file with a column smiles\n"
+        == f"edgnn: there is no file or data set '{word[:80]}…'; for molecules, write a file with a column smiles\n"
     )
 
 

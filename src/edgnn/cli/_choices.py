@@ -47,12 +47,12 @@ def parameter_names() -> set[str]:
 
     targets = {
         target
-        for entry in MODELS.values()
-        for tasks in entry.classes.values()
+        for model in MODELS.values()
+        for tasks in model.classes.values()
         for target in tasks.values()
     }
-    kinds = [load_target(target) for target in targets]
-    return {name for kind in kinds for name in kind._get_param_names()} - set(NOT_PARAMETERS)
+    names = {name for target in targets for name in load_target(target)._get_param_names()}
+    return names - set(NOT_PARAMETERS)
 
 
 def recipe_of(row: str | None, data: Dataset) -> Recipe | None:

@@ -37,8 +37,8 @@ def _used(uses: Sequence[ColumnUse]) -> Iterator[str]:
     labels = {use.of: use.label for use in uses}
     if "edge" not in labels:
         return
-    for element in ("node", "edge"):
-        yield f"{element} labels: {labels.get(element) or 'none'}"
+    yield f"node labels: {labels.get('node') or 'none'}"
+    yield f"edge labels: {labels['edge'] or 'none'}"
     features = [name for use in uses for name in use.features]
     yield f"features: {_list(features) or 'none'}"
 

@@ -57,10 +57,10 @@ class Source:
         }
 
     @classmethod
-    def of(cls, name: str, told: Mapping[str, Any], data_dir: Path | str | None = None) -> Source:
+    def of(cls, name: str, chosen: Mapping[str, Any], data_dir: Path | str | None = None) -> Source:
         """Return the source that options tell of, or that :meth:`stored` described."""
-        fields = {key: told.get(key) for key in ("task", "target_file", "regression", "options")}
-        target = told.get("target") or ()
+        fields = {key: chosen.get(key) for key in ("task", "target_file", "regression", "options")}
+        target = chosen.get("target") or ()
         where = None if data_dir is None else str(data_dir)
         return cls(
             name,
@@ -116,10 +116,14 @@ class Source:
         from edgnn.cli._columns import columns_line
         from edgnn.io import column_uses
 
-        told, of_file = dict(self.options or {}), self.target_file is not None
-        kind = format_of(self.name, told)
-        told |= {} if of_file or not self.target else self._target_options()
-        return columns_line(column_uses(self.name, kind, told), self.target if of_file else ())
+        options = dict(self.options or {})
+        kind = format_of(self.name, options)
+        in_table: tuple[str, ...] = ()
+        if self.target_file is not None:
+            in_table = self.target  # columns of the other file
+        elif self.target:
+            options |= self._target_options()
+        return columns_line(column_uses(self.name, kind, options), in_table)
 
     def _target_options(self) -> dict[str, Any]:
         """Return the reader's option for the target columns."""

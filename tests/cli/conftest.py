@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +12,7 @@ import pytest
 
 import edgnn
 from edgnn.cli import main
+from edgnn.cli._progress import Progress
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,23 @@ def command(monkeypatch, capfd) -> Callable[..., Ended]:
         return Ended(code, captured.out, captured.err)
 
     return run
+
+
+@pytest.fixture
+def press_ctrl_c(monkeypatch) -> Callable[[int], None]:
+    """Press Ctrl-C in an epoch of the trainings that follow."""
+
+    def in_epoch(number: int) -> None:
+        real = Progress.epoch
+
+        def pressed(self, epoch):
+            real(self, epoch)
+            if epoch.number == number:
+                os.kill(os.getpid(), signal.SIGINT)
+
+        monkeypatch.setattr(Progress, "epoch", pressed)
+
+    return in_epoch
 
 
 @pytest.fixture(scope="session")

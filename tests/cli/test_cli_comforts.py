@@ -426,3 +426,20 @@ def test_the_example_of_a_color_is_one():
 @pytest.mark.parametrize("words", [("--help",), ("train", "--help"), ("wl", "compare", "--help")])
 def test_flags_are_not_shown_as_options_that_take_a_value(command, words):
     assert "bool" not in command(*words).out
+
+
+def test_options_and_parameters_are_read_by_one_rule(command, molecules, tmp_path):
+    """Words that are numbers, lists or names mean the same behind -o and --set."""
+    for words, read in (
+        (("--set", "clip_norm=-1"), "clip_norm=-1"),
+        (("--set", "clip-norm=0.5x"), "clip_norm='0.5x'"),
+        (("--set", "clip_norm=007"), "clip_norm='007'"),
+        (("--set", "clip_norm=nan"), "clip_norm='nan'"),
+        (("--set", "clip_norm=1,b"), "clip_norm=(1, 'b')"),
+    ):
+        ended = command("train", molecules, "--out", tmp_path / "run", *words)
+        assert (ended.code, read in ended.err) == (2, True), ended.err
+    (tmp_path / "a.csv").write_text("a;b;007\nCC;1;2\nCCC;2;3\n")
+    options = ("-o", "smiles=a", "-o", "delimiter=;", "-o", "target=007")
+    shown = json.loads(command("datasets", "show", tmp_path / "a.csv", *options, "--json").out)
+    assert shown["statistics"]["graphs"] == 2

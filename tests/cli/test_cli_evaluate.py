@@ -1,7 +1,5 @@
 import json
-import os
 import re
-import signal
 import subprocess
 import sys
 
@@ -339,17 +337,8 @@ def test_a_configuration_file_may_hold_the_protocol(command, molecules, tmp_path
     assert (summary["splits"], summary["model"], list(summary["metrics"])) == (4, "gnn", ["f1"])
 
 
-def test_ctrl_c_ends_with_the_results_so_far(command, molecules, monkeypatch):
-    from edgnn.cli._progress import Progress
-
-    real = Progress.epoch
-
-    def pressed(self, epoch):
-        real(self, epoch)
-        if epoch.number == 3:
-            os.kill(os.getpid(), signal.SIGINT)
-
-    monkeypatch.setattr(Progress, "epoch", pressed)
+def test_ctrl_c_ends_with_the_results_so_far(command, molecules, press_ctrl_c):
+    press_ctrl_c(3)
     ended = command(
         "evaluate", molecules, "--protocol", "cv2", "--max-epochs", 50, "--hidden", 4, "--quiet"
     )

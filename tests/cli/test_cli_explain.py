@@ -2,17 +2,13 @@ import html
 import json
 import re
 import xml.etree.ElementTree as ET
-from pathlib import Path
 
+import numpy as np
 import pytest
 
 import edgnn
-from edgnn.cli._explain import print_explanations
-from edgnn.cli._trained import positions_of
-from edgnn.errors import EdgnnError
-from edgnn.explain import explain
 from edgnn.graphs import Graphs
-from edgnn.report import Explained, read_report
+from edgnn.report import read_report
 
 pytest.importorskip("rdkit")
 
@@ -95,32 +91,45 @@ def test_nodes_are_explained_by_relations(command, node_run, people):
     assert "knows" in page
 
 
-def test_nodes_without_names_are_chosen_by_their_own_numbers():
+def explained(command, graph, words, folder, targets, nodes=None):
+    """Train on a graph's nodes, or on some, and explain items of it."""
+    chosen = graph.nodes if nodes is None else graph.nodes[nodes]
+    model = edgnn.NodeClassifier(max_epochs=3, hidden=4, random_state=0, validation=None)
+    model.fit(chosen, targets).save(folder / "run")
+    edgnn.write(graph, folder / "g.graphs", targets=np.array(targets, object), nodes=chosen)
+    return command("explain", folder / "run", folder / "g.graphs", "--no-counter-example", *words)
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        ([], ["5"]),
+        (["-i", "9", "-i", "5-6", "-i", "all"], ["9", "5", "6", "0"]),
+    ],
+)
+def test_nodes_without_names_are_chosen_by_their_own_numbers(command, tmp_path, words, names):
     graph = Graphs.from_edges([(number, number + 1) for number in range(12)])
-    some = graph.nodes[[5, 9, 0, 6]]
-    assert positions_of(some, ()) == [0]
-    assert positions_of(some, ["9", "5-6", "all"]) == [1, 0, 3, 2]
-    with pytest.raises(
-        EdgnnError, match="--item 2: node 2 is none of the 4 nodes with targets; --nodes all"
-    ):
-        positions_of(some, ["2"])
-    named = Graphs.from_edges([(0, 1)], node_names=["b", "a"]).nodes[[1, 0]]
-    assert positions_of(named, ["1", "a"]) == [1, 0]
+    words = (*words, "--json")
+    ended = explained(command, graph, words, tmp_path, ["a", "b", "a", "b"], [5, 9, 0, 6])
+    titles = [item["name"] for item in json.loads(ended.out)["items"]]
+    assert [title.split()[-1] for title in titles] == names
 
 
-def test_names_can_hold_anything_and_the_terminal_obeys_none_of_it(capsys):
+def test_a_node_without_a_target_is_refused_by_its_number(command, tmp_path):
+    graph = Graphs.from_edges([(number, number + 1) for number in range(12)])
+    ended = explained(command, graph, ["-i", 2], tmp_path, ["a", "b", "a", "b"], [5, 9, 0, 6])
+    rule = "--item 2: node 2 is none of the 4 nodes with targets; --nodes all"
+    assert (ended.code, rule in ended.err) == (2, True)
+
+
+def test_names_can_hold_anything_and_the_terminal_obeys_none_of_it(command, tmp_path):
     odd = "[/b] \x1b[2J\n[red]"
     graph = Graphs.from_edges(
         [(0, 1), (2, 1), (2, 3)], node_names=[f"{odd}{n}" for n in range(4)], edge_labels=[odd] * 3
     )
-    model = edgnn.NodeClassifier(max_epochs=3, hidden=4, random_state=0, validation=None).fit(
-        graph.nodes, [odd, "b"] * 2
-    )
-    found = [Explained(explain(model, node)) for node in graph.nodes[[0, 1]]]
-    print_explanations([*found, *found, *found], Path("page.html"), 0, "node")
-    told = capsys.readouterr().out
-    assert "\x1b" not in told
-    assert told.count(r"[/b] \x1b[2J\n[red]0") >= 3
+    ended = explained(command, graph, ["-i", "all"], tmp_path, [odd, "b", odd, "b"])
+    assert (ended.code, "\x1b" in ended.out) == (0, False)
+    assert ended.out.count(r"[/b] \x1b[2J\n[red]") >= 4
 
 
 def test_labels_never_seen_are_one_warning(command, smiles_run, tmp_path):

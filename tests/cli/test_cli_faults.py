@@ -125,21 +125,14 @@ def test_ctrl_c_says_how_to_go_on_and_that_works(
 
 @pytest.mark.parametrize("between", [0.0, 1000.0])
 def test_ctrl_c_keeps_the_last_whole_epoch(
-    command, molecules, tmp_path, monkeypatch, whole, between
+    command, molecules, tmp_path, monkeypatch, press_ctrl_c, whole, between
 ):
-    from edgnn.cli._progress import Progress
-
-    run, real = tmp_path / "run", Progress.epoch
-
-    def pressed(self, epoch):
-        real(self, epoch)
-        if epoch.number == 3:
-            os.kill(os.getpid(), signal.SIGINT)
-
+    run = tmp_path / "run"
     with monkeypatch.context() as patched:
         patched.setattr("edgnn.models._runs._SECONDS_BETWEEN_CHECKPOINTS", between)
-        patched.setattr(Progress, "epoch", pressed)
+        press_ctrl_c(3)
         ended = command("train", molecules, "--out", run, *QUICK)
+    monkeypatch.undo()
     stopping, interrupted = ended.err.splitlines()
     assert (ended.code, stopping) == (
         130,

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import edgnn
-from edgnn._words import short
 from edgnn.models import load_model
 
 QUICK = ("--max-epochs", 3, "--hidden", 8, "--quiet")
@@ -104,7 +103,7 @@ def test_labels_never_seen_are_counted_in_one_warning(command, ensemble, tmp_pat
     ended = command("predict", ensemble, tmp_path / "new.csv")
     assert (ended.code, len(rows_of(ended.out)), ended.err.count("\n")) == (0, 3, 1)
     assert ended.err.startswith(
-        "edgnn: warning: the training set did not contain the labels of 2 nodes, in 2 of 3 graphs ('Xe', 'Br')"
+        "edgnn: warning: the training part did not contain the labels of 2 nodes, in 2 of 3 graphs ('Xe', 'Br')"
     )
     ended = command("predict", ensemble, tmp_path / "new.csv", "--unknown", "error")
     assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
@@ -333,7 +332,7 @@ def test_a_molecule_is_never_asked_for_in_the_network(command, run, verb, word, 
     assert (ended.code, ended.out, asked) == (2, "", [])
     assert (
         ended.err
-        == f"edgnn: there is no file or data set {short(word)}; for molecules, write a file with a column smiles\n"
+        == f"edgnn: there is no file or data set '{word[:80]}…'; for molecules, write a file with a column smiles\n"
     )
 
 

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from edgnn.cli._serve import _open
+from edgnn.training import RunFolder
 from serve_runs import make_mutag_run, served
 
 
@@ -111,7 +111,7 @@ def test_data_of_the_training_that_is_gone_is_one_line(mutag_run, tmp_path):
     assert said.count("\n") == 1
 
 
-def test_opening_the_page_does_not_wait_for_the_browser(monkeypatch):
+def test_opening_the_page_does_not_wait_for_the_browser(command, tmp_path, monkeypatch):
     opened, ended = threading.Event(), threading.Event()
 
     def browse(address):
@@ -120,7 +120,11 @@ def test_opening_the_page_does_not_wait_for_the_browser(monkeypatch):
         assert ended.wait(200)
 
     monkeypatch.setattr("webbrowser.open", browse)
-    _open("http://127.0.0.1:8000")
+    monkeypatch.setattr(
+        "edgnn.serve.serve", lambda run, on_start, **_: on_start("http://127.0.0.1:8000")
+    )
+    RunFolder.create(tmp_path / "run", {})
+    assert command("serve", tmp_path / "run", "--open").code == 0
     assert opened.wait(200)
     ended.set()
 

@@ -415,7 +415,7 @@ def test_a_pipe_gets_a_few_plain_lines(command, molecules, tmp_path, monkeypatch
     assert 10 <= len(lines) <= 21
     assert lines[-1].startswith("epoch 47 of 47: training loss 0.")
     assert "\x1b" not in ended.err + ended.out
-    assert "validation part, which chose the epoch" in ended.out
+    assert "validation set, which chose the epoch" in ended.out
     assert "accuracy (%)" in ended.out
 
 
@@ -432,7 +432,7 @@ def test_scores_have_three_decimals_and_say_of_which_class(command, molecules, t
         "--test",
         "0.5",
     )
-    assert "On the 20 items of the test part:" in ended.out
+    assert "On the 20 items of the test set:" in ended.out
     assert re.search(r"^f1 \(1\) +\d\.\d{3} +\d\.\d{3}$", ended.out, re.MULTILINE)
     assert re.search(r"^roc auc +\d\.\d{3} +0\.500$", ended.out, re.MULTILINE)
     ended = command(

@@ -74,7 +74,7 @@ print(resource.getrlimit(resource.RLIMIT_DATA) == before, len(torch.zeros(2**28)
     ).splitlines()
     assert len(said) == 5
     assert all(
-        line.startswith("this needs more than --memory 700MiB; ways out: a higher --memory")
+        line.startswith("this needs more than --memory 700MiB; to fix it: a higher --memory")
         for line in said[:4]
     )
     assert said[4] == f"True {2**28}"
@@ -157,4 +157,4 @@ def test_a_training_beyond_its_ceiling_is_one_line(tmp_path):
         check=False,
     )
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert done.stderr.startswith("edgnn: this needs more than --memory 600MiB; ways out: ")
+    assert done.stderr.startswith("edgnn: this needs more than --memory 600MiB; to fix it: ")

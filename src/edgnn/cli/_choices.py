@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from edgnn._words import similar, suggestion
-from edgnn.cli._options import parse_assignments, parse_value
+from edgnn.cli._options import parse_value
 from edgnn.errors import EdgnnError
 
 if TYPE_CHECKING:
@@ -18,23 +18,8 @@ if TYPE_CHECKING:
 _DEFAULT_VALIDATION = 0.1
 
 
-def used_options(**flags: Any) -> dict[str, Any]:
-    """Return the flags that were used, as plain values."""
-    used: dict[str, Any] = {}
-    for name, value in flags.items():
-        if isinstance(value, str | Path):
-            used[name] = str(value)
-        elif name == "options" and value:
-            used[name] = parse_assignments(value)
-        elif value is not None and name != "options":
-            used[name] = value
-    return used
-
-
-def read_config(path: Path | None, options: Iterable[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+def read_config(path: Path, options: Iterable[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return a TOML file's values for the command's own options, and for the estimator."""
-    if path is None:
-        return {}, {}
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -62,12 +47,12 @@ def parameter_names() -> set[str]:
 
     targets = {
         target
-        for entry in MODELS.values()
-        for tasks in entry.classes.values()
+        for model in MODELS.values()
+        for tasks in model.classes.values()
         for target in tasks.values()
     }
-    kinds = [load_target(target) for target in targets]
-    return {name for kind in kinds for name in kind._get_param_names()} - set(NOT_PARAMETERS)
+    names = {name for target in targets for name in load_target(target)._get_param_names()}
+    return names - set(NOT_PARAMETERS)
 
 
 def recipe_of(row: str | None, data: Dataset) -> Recipe | None:

@@ -1,4 +1,4 @@
-"""What is read of a table and what is not, in a line for those who train on it."""
+"""Which columns of a table are read and which are not, in a line for those who train on it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST_NAMES = 8
 
 
 def columns_line(uses: Sequence[ColumnUse], taken: Sequence[str] = ()) -> list[str]:
-    """Return the line, or nothing where there is nothing to tell.
+    """Return the line, or nothing where there is nothing to say.
 
     Parameters
     ----------
@@ -22,44 +22,51 @@ def columns_line(uses: Sequence[ColumnUse], taken: Sequence[str] = ()) -> list[s
     taken : sequence of str
         Columns that are used by others than the reader.
     """
-    left = {use.path.name: [name for name in use.unused if name not in taken] for use in uses}
-    named = [
-        f"{_list(names)} ({table})" if len(uses) > 1 else _list(names)
-        for table, names in left.items()
-        if names
-    ]
-    told = _used(uses) + ([f"columns not used: {', '.join(named)}"] if named else [])
-    options = [word for use in uses for word in _options(use, taken)] if named else []
-    return (
-        ["; ".join(told) + (f"; to use more of them: {' '.join(options)}" if options else "")]
-        if told
-        else []
-    )
+    facts = list(_used(uses))
+    unused = list(_unused(uses, taken))
+    if unused:
+        facts.append(f"columns not used: {', '.join(unused)}")
+        options = [option for use in uses for option in _options(use, taken)]
+        if options:
+            facts.append(f"to use more of them: {' '.join(options)}")
+    return ["; ".join(facts)] if facts else []
 
 
-def _used(uses: Sequence[ColumnUse]) -> list[str]:
-    """Say which columns are labels and features, for nodes and edges in tables."""
+def _used(uses: Sequence[ColumnUse]) -> Iterator[str]:
+    """Yield which columns are labels and features, for tables of nodes and edges."""
     labels = {use.of: use.label for use in uses}
     if "edge" not in labels:
-        return []
+        return
+    yield f"node labels: {labels.get('node') or 'none'}"
+    yield f"edge labels: {labels['edge'] or 'none'}"
     features = [name for use in uses for name in use.features]
-    return [f"{of} labels: {labels.get(of) or 'none'}" for of in ("node", "edge")] + [
-        f"features: {_list(features) or 'none'}"
-    ]
+    yield f"features: {_list(features) or 'none'}"
+
+
+def _unused(uses: Sequence[ColumnUse], taken: Sequence[str]) -> Iterator[str]:
+    """Yield the unused columns, table by table."""
+    for use in uses:
+        names = [name for name in use.unused if name not in taken]
+        if names:
+            table = f" ({use.path.name})" if len(uses) > 1 else ""
+            yield f"{_list(names)}{table}"
 
 
 def _options(use: ColumnUse, taken: Sequence[str]) -> Iterator[str]:
-    """Yield what would have a table's columns read as well."""
-    words, numbers = (
-        [name for name in names if name not in taken and "," not in name]
-        for names in (use.words, use.numbers)
-    )
+    """Yield options that would have a table's columns read as well."""
+
+    def free(columns: Sequence[str]) -> list[str]:
+        # a comma separates columns in an option, so it cannot be part of one
+        return [name for name in columns if name not in taken and "," not in name]
+
+    words, numbers = free(use.words), free(use.numbers)
     if use.label is None and words:
         yield shlex.join(["-o", f"{use.of}_label={words[0]}"])
     if numbers:
-        yield shlex.join(["-o", f"{use.of}_features=" + ",".join([*use.features, *numbers])])
+        yield shlex.join(["-o", f"{use.of}_features={','.join([*use.features, *numbers])}"])
 
 
 def _list(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return ", ".join(names[:_MOST_NAMES]) + more
+    shown = ", ".join(names[:_MOST_NAMES])
+    more = len(names) - _MOST_NAMES
+    return f"{shown} and {more} more" if more > 0 else shown

@@ -6,13 +6,15 @@ Names come from the registries and from data files; neither torch nor numpy is i
 from __future__ import annotations
 
 import tomllib
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from edgnn.registry import LAYERS, MODELS
+from edgnn.errors import EdgnnError
+from edgnn.registry import LAYERS, MODELS, Registry
 
 #: Values of options that live in packages that import torch; a test compares them.
 _VALUES: dict[str, tuple[str, ...]] = {
@@ -33,19 +35,29 @@ _VALUES: dict[str, tuple[str, ...]] = {
 
 def names(option: str) -> Sequence[str]:
     """Return the values that an option takes, or nothing where they cannot be listed."""
-    match option:
-        case "model":
-            return tuple(MODELS)
-        case "conv":
-            return tuple(LAYERS)
-        case "dataset":
-            return tuple(_stored("io/datasets/registry.toml")["sets"])
-        case "settings":
-            stored = _stored("studies/settings.toml")
-            return tuple(row for row in stored if row != "search")
-        case "table":
-            return tuple(_stored("studies/tables.toml")["tables"])
+    listed: dict[str, Callable[[], Iterable[str]]] = {
+        "model": lambda: _registered(MODELS),
+        "conv": lambda: _registered(LAYERS),
+        "dataset": lambda: _stored("io/datasets/registry.toml")["sets"],
+        "settings": _settings,
+        "table": lambda: _stored("studies/tables.toml")["tables"],
+    }
+    if option in listed:
+        return tuple(listed[option]())
     return _VALUES.get(option, ())
+
+
+def _settings() -> list[str]:
+    return [row for row in _stored("studies/settings.toml") if row != "search"]
+
+
+def _registered(registry: Registry[Any]) -> Iterable[str]:
+    """Return the names in a registry; a broken plugin is a warning, and the others still work."""
+    try:
+        return list(registry)
+    except EdgnnError as error:
+        warnings.warn(str(error), stacklevel=2)
+        return list(registry)
 
 
 def words(option: str) -> Callable[[str], list[str]]:

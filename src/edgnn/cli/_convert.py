@@ -66,15 +66,11 @@ def convert(
     A folder of arrays (big.graphs) may be larger than memory.
     """
     options = parse_assignments(option)
-    check_files(source, options, target_file)
+    chosen = {"task": task, "target": target, "target_file": target_file, "options": options}
+    check_files(source, chosen)
     with ceiling(memory, source):
         if run is None:
-            origin = Source.of(
-                source,
-                {"task": task, "target": target, "target_file": target_file, "options": options},
-                data_dir,
-            )
-            written, line = _convert(origin, out, to)
+            written, line = _convert(Source.of(source, chosen, data_dir), out, to)
         elif to or task or target or target_file:
             raise EdgnnError(
                 "--for writes what there is to predict, as JSON: "

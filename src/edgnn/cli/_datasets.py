@@ -89,7 +89,7 @@ def show(
 ) -> None:
     """Load a data set and print its statistics beside the paper's."""
     options = parse_assignments(option)
-    check_files(name, options)
+    check_files(name, {"options": options})
     from edgnn.io.datasets import load_dataset, summary
 
     data = load_dataset(name, data_dir=data_dir, **options)

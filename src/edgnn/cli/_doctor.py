@@ -40,6 +40,7 @@ _TITLES = {
 }
 _STYLES = {"ok": "green", "absent": "dim", "warning": "yellow", "failed": "bold red"}
 _NAME_WIDTH, _LONGEST_TEXT = 15, 1000
+_CORE = "core"
 _FOR_DEVELOPERS = ("all", "bench", "dev", "docs")
 _SHOWN_BY_VERSION = ("numpy", "scipy", "scikit-learn", "safetensors", "typer", "rich")
 _LITTLE_SPACE = 2**30
@@ -129,17 +130,28 @@ def print_version(wanted: bool) -> None:
     cuda = _cuda_of_torch()
     torch = _version_of("torch") or "not installed"
     core = ", ".join(f"{name} {_version_of(name) or 'not installed'}" for name in _SHOWN_BY_VERSION)
-    extras = [package for package in _packages() if package.extra is not None]
-    present = [f"{package.name} {package.version}" for package in extras if package.version]
-    absent = sorted({str(package.extra) for package in extras if package.version is None})
-    missing = f"; not installed: {', '.join(absent)}" if absent else ""
     python = f"{platform.python_version()} ({platform.python_implementation()})"
     typer.echo(f"edgnn {__version__}")
     typer.echo(f"python    {python}, {platform.system()} {platform.machine()}")
     typer.echo(f"torch     {torch}, built {f'for CUDA {cuda}' if cuda else 'without CUDA'}")
     typer.echo(f"core      {core}")
-    typer.echo(f"extras    {', '.join(present) or 'none'}{missing}")
+    typer.echo(f"extras    {_extras()}")
     raise typer.Exit
+
+
+def _extras() -> str:
+    """Return the packages of extras that are installed, and the extras that are not complete."""
+    present: list[str] = []
+    absent: list[str] = []
+    for extra, packages in _packages().items():
+        if extra == _CORE:
+            continue
+        installed = [str(package) for package in packages if package.version]
+        present += installed
+        if len(installed) < len(packages):
+            absent.append(extra)
+    text = ", ".join(present) or "none"
+    return f"{text}; not installed: {', '.join(sorted(absent))}" if absent else text
 
 
 def _print(findings: Iterator[Finding], printed: list[Finding]) -> None:
@@ -192,49 +204,45 @@ def _examine(self_test: bool) -> Iterator[Finding]:
 
 @dataclass(frozen=True)
 class _Package:
-    """A package that edgnn needs, or that one of its extras brings (``None`` for the core)."""
+    """A package that edgnn needs, or that one of its extras brings."""
 
     name: str
     needed: str
-    extra: str | None
     version: str | None
     fits: bool
 
-    @property
-    def command(self) -> str:
-        """The command that installs it."""
-        wanted = f"{self.name}{self.needed}" if self.extra is None else f"edgnn[{self.extra}]"
-        return f"pip install '{wanted}'"
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}"
 
     @property
     def problem(self) -> str:
         """Why it does not fit."""
         if self.version is None:
             return f"{self.name} is not installed"
-        return f"{self.name} {self.version} is installed, {self.needed} is needed"
+        return f"{self} is installed, {self.needed} is needed"
 
 
-def _packages() -> list[_Package]:
-    """Return the packages of the core, then those of the extras for users.
+def _packages() -> dict[str, list[_Package]]:
+    """Return the packages of the core and of the extras for users, by extra.
 
-    The list is empty where edgnn runs from its source files without being installed.
+    There are none where edgnn runs from its source files without being installed.
     """
     from packaging.requirements import Requirement
 
     try:
         lines = metadata.requires("edgnn") or []
     except metadata.PackageNotFoundError:
-        return []
-    packages = []
+        return {}
+    packages: dict[str, list[_Package]] = {}
     for requirement in map(Requirement, lines):
         marked = re.search(r'extra == "([^"]+)"', str(requirement.marker or ""))
-        extra = None if marked is None else marked[1]
+        extra = _CORE if marked is None else marked[1]
         if requirement.name == "edgnn" or extra in _FOR_DEVELOPERS:
             continue
-        version = _version_of(requirement.name)
-        fits = version is not None and requirement.specifier.contains(version, prereleases=True)
-        needed = str(requirement.specifier)
-        packages.append(_Package(requirement.name, needed, extra, version, fits))
+        name, needed = requirement.name, requirement.specifier
+        version = _version_of(name)
+        fits = version is not None and needed.contains(version, prereleases=True)
+        packages.setdefault(extra, []).append(_Package(name, str(needed), version, fits))
     return packages
 
 
@@ -264,28 +272,29 @@ def _installed() -> Iterator[Finding]:
     packages = _packages()
     where = "" if packages else ", from source files that are not installed"
     yield Finding("installed", "edgnn", "ok", f"{__version__}{where}")
-    core = [package for package in packages if package.extra is None]
+    core = packages.pop(_CORE, [])
     if core:
-        yield Finding("installed", "core", "ok", _versions(core))
+        yield Finding("installed", "core", "ok", _listed(core))
     for package in core:
         if not package.fits:
-            yield Finding("installed", package.name, "failed", package.problem, package.command)
-    for extra in dict.fromkeys(package.extra for package in packages if package.extra):
-        yield _of_extra(extra, [package for package in packages if package.extra == extra])
+            fix = f"pip install '{package.name}{package.needed}'"
+            yield Finding("installed", package.name, "failed", package.problem, fix)
+    for extra, members in packages.items():
+        yield _of_extra(extra, members)
 
 
 def _of_extra(extra: str, packages: list[_Package]) -> Finding:
     lacking = [package for package in packages if not package.fits]
     if not lacking:
-        return Finding("installed", extra, "ok", _versions(packages))
-    too_old = any(package.version is not None for package in lacking)
+        return Finding("installed", extra, "ok", _listed(packages))
     problems = ", ".join(package.problem for package in lacking)
-    state: State = "warning" if too_old else "absent"
-    return Finding("installed", extra, state, problems, lacking[0].command)
+    is_outdated = any(package.version for package in lacking)
+    state: State = "warning" if is_outdated else "absent"
+    return Finding("installed", extra, state, problems, f"pip install 'edgnn[{extra}]'")
 
 
-def _versions(packages: list[_Package]) -> str:
-    return ", ".join(f"{package.name} {package.version}" for package in packages if package.fits)
+def _listed(packages: list[_Package]) -> str:
+    return ", ".join(str(package) for package in packages if package.fits)
 
 
 # The machine: Python, processor, threads, memory, CUDA devices

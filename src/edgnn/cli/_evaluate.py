@@ -12,35 +12,11 @@ import typer
 
 from edgnn._paths import check_file_to_write
 from edgnn._words import counted
-from edgnn.cli._choices import (
-    make_estimator,
-    read_config,
-    recipe_of,
-    used_options,
-    validation_of,
-)
+from edgnn.cli._choices import make_estimator, recipe_of, validation_of
 from edgnn.cli._complete import names, words
 from edgnn.cli._memory import MemoryOption, ceiling
-from edgnn.cli._options import (
-    Config,
-    DataDir,
-    Json,
-    Options,
-    Quiet,
-    Regression,
-    Seed,
-    SettingsRow,
-    SourceArgument,
-    TargetFile,
-    TargetOption,
-    TaskOption,
-    TrainingDevice,
-    ValidationFraction,
-    parse_assignments,
-    parse_value,
-    print_json,
-)
-from edgnn.cli._parameters import takes_parameters
+from edgnn.cli._options import Json, Quiet, SourceArgument, parse_value, print_json
+from edgnn.cli._parameters import Choices, training_command
 from edgnn.cli._process import softly_interrupted, use_few_threads
 from edgnn.cli._progress import Progress
 from edgnn.cli._show import introduction, print_evaluation
@@ -52,107 +28,74 @@ if TYPE_CHECKING:
     from edgnn.io.datasets import Dataset
     from edgnn.studies import Published, Recipe
 
-_OPTIONS = (
-    *("task", "target", "target_file", "regression", "options", "settings"),
-    *("validation", "test", "seed", "protocol", "runs", "model", "metric"),
-)
 #: Models that are edGNN with another layer, so that its settings are theirs.
 _VARIANTS = ("gnn", "joint")
 
+Protocol = Annotated[
+    str | None,
+    typer.Option(
+        "--protocol",
+        autocompletion=words("protocol"),
+        help="cv10x10 (or any cvKxR), holdout, split or scaffold; default: as the settings or data "
+        "say.",
+    ),
+]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        metavar="NAME",
+        autocompletion=words("model"),
+        help=f"One of {', '.join(names('model'))}; default edgnn.",
+    ),
+]
+Metric = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--metric",
+        metavar="NAME",
+        autocompletion=words("metric"),
+        help=f"{', '.join(names('metric'))}; repeatable.",
+    ),
+]
+Runs = Annotated[
+    int | None,
+    typer.Option(
+        "--runs", min=1, metavar="N", help="Number of runs; default: as the protocol says, or 10."
+    ),
+]
+TestFraction = Annotated[
+    str | None,
+    typer.Option(
+        "--test",
+        metavar="FRACTION",
+        help="Test set of holdout and scaffold as a fraction; default 0.1.",
+    ),
+]
 
-@takes_parameters("conv")
+
+@training_command(
+    "conv", protocol=Protocol, model=Model, metric=Metric, runs=Runs, test=TestFraction
+)
 def evaluate(
     context: typer.Context,
     source: SourceArgument,
-    protocol: Annotated[
-        str | None,
-        typer.Option(
-            "--protocol",
-            autocompletion=words("protocol"),
-            help="cv10x10 (or any cvKxR), holdout, split or scaffold; default: as the settings or "
-            "data say.",
-        ),
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            "--model",
-            metavar="NAME",
-            autocompletion=words("model"),
-            help=f"One of {', '.join(names('model'))}; default edgnn.",
-        ),
-    ] = None,
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--metric",
-            metavar="NAME",
-            autocompletion=words("metric"),
-            help=f"{', '.join(names('metric'))}; repeatable.",
-        ),
-    ] = None,
-    runs: Annotated[
-        int | None,
-        typer.Option(
-            "--runs",
-            min=1,
-            metavar="N",
-            help="Number of runs; default: as the protocol says, or 10.",
-        ),
-    ] = None,
-    settings: SettingsRow = None,
-    config: Config = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="A JSON file for everything, predictions too.")
     ] = None,
     report: Annotated[Path | None, typer.Option("--report", help="A page (HTML) about it.")] = None,
-    task: TaskOption = None,
-    target: TargetOption = None,
-    target_file: TargetFile = None,
-    regression: Regression = None,
-    validation: ValidationFraction = None,
-    test: Annotated[
-        str | None,
-        typer.Option(
-            "--test",
-            metavar="FRACTION",
-            help="Test set of holdout and scaffold as a fraction; default 0.1.",
-        ),
-    ] = None,
-    seed: Seed = None,
-    device: TrainingDevice = None,
     memory: MemoryOption = None,
     quiet: Quiet = False,
-    option: Options = None,
-    data_dir: DataDir = None,
     as_json: Json = False,
     *,
-    parameters: dict[str, Any],
+    choices: Choices,
 ) -> None:
     """Evaluate a model by a protocol: the same splits for every model."""
     check_file_to_write(out, "--out")
     check_file_to_write(report, "--report")
-    check_files(source, parse_assignments(option), target_file)
+    check_files(source, choices.options)
     with ceiling(memory, source):
-        in_file, parameters_in_file = read_config(config, _OPTIONS)
-        options = in_file | used_options(
-            task=task,
-            target=target,
-            target_file=target_file,
-            regression=regression,
-            options=option,
-            settings=settings,
-            validation=validation,
-            test=test,
-            seed=seed,
-            protocol=protocol,
-            runs=runs,
-            model=model,
-            metric=metric or None,
-        )
-        on_device = {} if device is None else {"device": device}
-        chosen = parameters_in_file | parameters | on_device
-        plan = _Plan.of(Source.of(source, options, data_dir), options, chosen)
+        plan = _Plan.of(source, choices.with_config())
         if not as_json and not quiet:
             introduction(plan.data, plan.estimator, *plan.source.columns(), plan.line)
         outcome = _run(plan, quiet)
@@ -189,11 +132,13 @@ class _Plan:
     splits: list[Split]
 
     @classmethod
-    def of(cls, source: Source, options: dict[str, Any], parameters: dict[str, Any]) -> _Plan:
+    def of(cls, name: str, choices: Choices) -> _Plan:
         from edgnn.studies import default_protocol
 
+        options, parameters = choices.options, choices.parameters
         if "conv" in parameters:
             raise EdgnnError("conv is what --model chooses here: --model gnn, joint, rgcn or gin")
+        source = Source.of(name, options, choices.data_dir)
         data = source.load()
         row = recipe_of(_settings_row(options), data)
         model = _model(options, row)

@@ -238,7 +238,7 @@ def _tracked(positions: list[int], quiet: bool) -> Iterable[int]:
 
 
 def _smiles(
-    source: str, config: dict[str, Any], told: dict[str, Any], graphs: Graphs
+    source: str, config: dict[str, Any], options: dict[str, Any], graphs: Graphs
 ) -> dict[int, str]:
     """Return the SMILES of molecules that have other names; none where rows do not match."""
     from edgnn._files import open_binary
@@ -247,7 +247,7 @@ def _smiles(
 
     if find(source) is not None or not Path(source).is_file() or graphs.graph_names is None:
         return {}
-    options = reading_options(config, source, told) | told
+    options = reading_options(config, source, options) | options
     if format_of(source, options) != "smiles":
         return {}
     column = options.get("smiles", "smiles")

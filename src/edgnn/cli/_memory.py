@@ -79,7 +79,7 @@ def ceiling(limit: str | None, *sources: str | Path | None) -> Iterator[None]:
             if not _is_of_memory(error):
                 raise
             raise EdgnnError(
-                f"this needs more than --memory {limit}; ways out: a higher --memory, a smaller "
+                f"this needs more than --memory {limit}; to fix it: a higher --memory, a smaller "
                 "batch size, hidden size or number of members, or data as a folder of arrays "
                 "(edgnn convert DATA big.graphs), which is mapped, not read"
             ) from None

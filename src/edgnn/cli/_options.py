@@ -89,32 +89,6 @@ Options = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Open = Annotated[bool, typer.Option("--open", help="Open the page in a browser.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
-Seed = Annotated[
-    int | None, typer.Option("--seed", min=0, metavar="N", help="Random seed; default 0.")
-]
-ValidationFraction = Annotated[
-    str | None,
-    typer.Option(
-        "--validation",
-        metavar="FRACTION",
-        help="Fraction of all items that chooses the epoch, or none; default 0.1.",
-    ),
-]
-Config = Annotated[
-    Path | None,
-    typer.Option(
-        "--config", exists=True, dir_okay=False, help="A TOML file of options; flags override it."
-    ),
-]
-SettingsRow = Annotated[
-    str | None,
-    typer.Option(
-        "--settings",
-        metavar="ROW",
-        autocompletion=words("settings"),
-        help=f"Stored settings to start from: {', '.join(words('settings')(''))}.",
-    ),
-]
 Nodes = Annotated[
     str | None,
     typer.Option(

@@ -1,25 +1,37 @@
-"""The estimators' parameters as flags, once for every command that trains."""
+"""The options of every command that trains: data, model, training, and a TOML file of them."""
 
 from __future__ import annotations
 
 import functools
 import inspect
 from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from edgnn.cli._choices import read_config
 from edgnn.cli._complete import names, words
-from edgnn.cli._options import parse_assignments, parse_value, parse_values
-from edgnn.registry import LAYERS
+from edgnn.cli._options import (
+    DataDir,
+    Options,
+    Regression,
+    TargetFile,
+    TargetOption,
+    TaskOption,
+    TrainingDevice,
+    parse_assignments,
+    parse_value,
+    parse_values,
+)
 
-_LAYERS = ", ".join(f"{layer.name} ({layer.summary})" for layer in LAYERS.values())
 #: By help panel: parameter, placeholder of its value (``None`` for a switch), help.
 _FLAGS: dict[str, tuple[tuple[str, str | None, str], ...]] = {
     "Model": (
         ("layers", "N", "Number of layers; default 2."),
         ("hidden", "N", "Hidden units per layer; default 64."),
-        ("conv", "NAME", f"The layer: {_LAYERS}."),
+        ("conv", "NAME", f"The layer: {', '.join(names('conv'))}; default edgnn."),
         ("activation", "NAME", "relu, cosine, tanh and others."),
         ("dropout", "RATE", "Of each layer's result; default 0 for graphs, 0.5 for nodes."),
         ("batch_norm", None, "Normalize after each activation; default for graphs."),
@@ -68,6 +80,32 @@ _FLAGS: dict[str, tuple[tuple[str, str | None, str], ...]] = {
         ),
     ),
 }
+Seed = Annotated[
+    int | None, typer.Option("--seed", min=0, metavar="N", help="Random seed; default 0.")
+]
+ValidationFraction = Annotated[
+    str | None,
+    typer.Option(
+        "--validation",
+        metavar="FRACTION",
+        help="Fraction of all items that chooses the epoch, or none; default 0.1.",
+    ),
+]
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        "--config", exists=True, dir_okay=False, help="A TOML file of options; flags override it."
+    ),
+]
+SettingsRow = Annotated[
+    str | None,
+    typer.Option(
+        "--settings",
+        metavar="ROW",
+        autocompletion=words("settings"),
+        help=f"Stored settings to start from: {', '.join(words('settings')(''))}.",
+    ),
+]
 _ANY_OTHER = Annotated[
     list[str] | None,
     typer.Option(
@@ -78,13 +116,54 @@ _ANY_OTHER = Annotated[
         rich_help_panel="Training",
     ),
 ]
+#: Options of every training command that a TOML file can hold as well.
+_SHARED = {
+    "task": TaskOption,
+    "target": TargetOption,
+    "target_file": TargetFile,
+    "regression": Regression,
+    "settings": SettingsRow,
+    "validation": ValidationFraction,
+    "seed": Seed,
+    "options": Options,
+}
+#: Options of every training command that are about this call only.
+_OF_THE_CALL = {"config": Config, "device": TrainingDevice, "data_dir": DataDir}
 
 
-def takes_parameters(*without: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command a flag per parameter and ``--set``.
+@dataclass(frozen=True)
+class Choices:
+    """What a training command is asked for: its options, and parameters of the estimator."""
 
-    The command receives those that were used as the dict ``parameters``.
+    options: dict[str, Any]
+    parameters: dict[str, Any]
+    names: frozenset[str]
+    config: Path | None
+    data_dir: Path | None
+
+    def with_config(self) -> Choices:
+        """Return them with those of the TOML file, which flags override."""
+        if self.config is None:
+            return self
+        options, parameters = read_config(self.config, self.names)
+        return replace(
+            self, options=options | self.options, parameters=parameters | self.parameters
+        )
+
+
+def training_command(
+    *without: str, **own: Any
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of data, model and training; it receives :class:`Choices`.
+
+    Parameters
+    ----------
+    *without : str
+        Parameters of the estimator that get no flag.
+    **own : annotation
+        The command's own options that a TOML file can hold as well.
     """
+    options = _SHARED | own
     flags = {
         name: _option(name, metavar, text, panel)
         for panel, rows in _FLAGS.items()
@@ -95,27 +174,50 @@ def takes_parameters(*without: str) -> Callable[[Callable[..., None]], Callable[
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
         def wrapped(**given: Any) -> None:
-            parameters = parse_assignments(given.pop("set_"), "--set", "clip_norm=1.0")
-            for name in flags:
-                value = given.pop(name)
-                if value is not None:
-                    parse = parse_values if name == "fanout" else parse_value
-                    parameters[name] = parse(value)
-            # estimators take several values as tuples, which nobody can change
-            for name, value in parameters.items():
-                parameters[name] = tuple(value) if isinstance(value, list) else value
-            command(**given, parameters=parameters)
+            used = {name: given.pop(name) for name in options}
+            parameters = _parameters({name: given.pop(name) for name in flags}, given.pop("set_"))
+            device = given.pop("device")
+            if device is not None:
+                parameters["device"] = device
+            config, data_dir = given.pop("config"), given.pop("data_dir")
+            choices = Choices(_plain(used), parameters, frozenset(options), config, data_dir)
+            command(**given, choices=choices)
 
-        own = inspect.signature(command, eval_str=True)
-        kept = [parameter for name, parameter in own.parameters.items() if name != "parameters"]
-        added = [_keyword(name, option) for name, option in flags.items()]
+        signature = inspect.signature(command, eval_str=True)
+        kept = [option for name, option in signature.parameters.items() if name != "choices"]
+        added = own | _SHARED | _OF_THE_CALL | flags | {"set_": _ANY_OTHER}
         # typer reads the options of a command from its signature
-        signature = own.replace(parameters=[*kept, *added, _keyword("set_", _ANY_OTHER)])
-        wrapped.__signature__ = signature  # type: ignore[attr-defined]
+        wrapped.__signature__ = signature.replace(  # type: ignore[attr-defined]
+            parameters=[*kept, *(_keyword(name, option) for name, option in added.items())]
+        )
         wrapped.__annotations__ = {}
         return wrapped
 
     return decorate
+
+
+def _plain(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that were used, as plain values."""
+    used = {name: value for name, value in options.items() if value is not None and value != []}
+    if "options" in used:
+        used["options"] = parse_assignments(used["options"])
+    return {name: _text_or_value(value) for name, value in used.items()}
+
+
+def _text_or_value(value: Any) -> Any:
+    return str(value) if isinstance(value, str | Path) else value  # also of an enumeration
+
+
+def _parameters(flags: dict[str, Any], others: list[str] | None) -> dict[str, Any]:
+    """Return the parameters of the estimator that were used."""
+    parameters = parse_assignments(others, "--set", "clip_norm=1.0")
+    for name, value in flags.items():
+        if value is not None:
+            parameters[name] = parse_values(value) if name == "fanout" else parse_value(value)
+    # estimators take several values as tuples, which nobody can change
+    for name, value in parameters.items():
+        parameters[name] = tuple(value) if isinstance(value, list) else value
+    return parameters
 
 
 def _keyword(name: str, annotation: Any) -> inspect.Parameter:

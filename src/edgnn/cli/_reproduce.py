@@ -163,13 +163,13 @@ def _asked(
 
 def _split_at_commas(options: Sequence[str] | None) -> list[str]:
     """Return the words of options that may be given with commas and several times."""
-    found = [word.strip() for option in options or () for word in option.split(",")]
-    if options and not all(found):
+    split = [word.strip() for option in options or () for word in option.split(",")]
+    if options and not all(split):
         raise StudyError(
             f"{','.join(options)!r}: name models and data sets with single commas between them, "
             "such as MUTAG,AIFB"
         )
-    return found
+    return split
 
 
 def _call(command: str, asked: Asked, models: list[str], datasets: list[str]) -> dict[str, Any]:

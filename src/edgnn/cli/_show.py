@@ -23,9 +23,9 @@ _LONGEST_NAME = 24
 #: What a model is compared with, by task.
 BASELINE = {"classes": "majority", "labels": "majority", "values": "mean target"}
 _EVALUATED_ON = {
-    "test": "test part",
-    "validation": "validation part, which chose the epoch",
-    "training": "training part itself",
+    "test": "test set",
+    "validation": "validation set, which chose the epoch",
+    "training": "training set itself",
 }
 
 

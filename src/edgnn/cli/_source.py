@@ -57,10 +57,10 @@ class Source:
         }
 
     @classmethod
-    def of(cls, name: str, told: Mapping[str, Any], data_dir: Path | str | None = None) -> Source:
+    def of(cls, name: str, chosen: Mapping[str, Any], data_dir: Path | str | None = None) -> Source:
         """Return the source that options tell of, or that :meth:`stored` described."""
-        fields = {key: told.get(key) for key in ("task", "target_file", "regression", "options")}
-        target = told.get("target") or ()
+        fields = {key: chosen.get(key) for key in ("task", "target_file", "regression", "options")}
+        target = chosen.get("target") or ()
         where = None if data_dir is None else str(data_dir)
         return cls(
             name,
@@ -116,10 +116,14 @@ class Source:
         from edgnn.cli._columns import columns_line
         from edgnn.io import column_uses
 
-        told, of_file = dict(self.options or {}), self.target_file is not None
-        kind = format_of(self.name, told)
-        told |= {} if of_file or not self.target else self._target_options()
-        return columns_line(column_uses(self.name, kind, told), self.target if of_file else ())
+        options = dict(self.options or {})
+        kind = format_of(self.name, options)
+        in_table: tuple[str, ...] = ()
+        if self.target_file is not None:
+            in_table = self.target  # columns of the other file
+        elif self.target:
+            options |= self._target_options()
+        return columns_line(column_uses(self.name, kind, options), in_table)
 
     def _target_options(self) -> dict[str, Any]:
         """Return the reader's option for the target columns."""
@@ -253,15 +257,14 @@ def format_of(name: str, options: Mapping[str, Any]) -> str:
     return str(options.get("format") or recognize(name, options))
 
 
-def check_files(
-    name: str, options: Mapping[str, Any], target_file: str | Path | None = None
-) -> None:
-    """Raise where a file that a command names is not there.
+def check_files(name: str, chosen: Mapping[str, Any]) -> None:
+    """Raise where a file that a command's options name is not there.
 
     torch is imported only to look for a data set's name.
     """
+    options = chosen.get("options") or {}
     check_exists(name, options)
-    for path in (*(options.get(key) for key in _PATHS), target_file):
+    for path in (*(options.get(key) for key in _PATHS), chosen.get("target_file")):
         if isinstance(path, str | Path) and not exists(path):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
 

@@ -10,31 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from edgnn._paths import CONFIG, check_new_run
-from edgnn.cli._choices import (
-    make_estimator,
-    read_config,
-    recipe_of,
-    used_options,
-    validation_of,
-)
+from edgnn.cli._choices import make_estimator, recipe_of, validation_of
 from edgnn.cli._complete import sources
 from edgnn.cli._memory import MemoryOption, ceiling
-from edgnn.cli._options import (
-    Config,
-    DataDir,
-    Json,
-    Options,
-    Regression,
-    Seed,
-    SettingsRow,
-    TargetFile,
-    TargetOption,
-    TaskOption,
-    TrainingDevice,
-    ValidationFraction,
-    print_json,
-)
-from edgnn.cli._parameters import takes_parameters
+from edgnn.cli._options import Json, print_json
+from edgnn.cli._parameters import Choices, training_command
 from edgnn.cli._process import softly_interrupted, use_few_threads, use_threads_of
 from edgnn.cli._progress import Progress
 from edgnn.cli._ranks import Lead, agree, joined, launch, received, restarted
@@ -49,13 +29,17 @@ if TYPE_CHECKING:
     from edgnn.models import Estimator
     from edgnn.training import Group, RunFolder
 
-_OPTIONS = (
-    *("task", "target", "target_file", "regression", "options"),
-    *("settings", "validation", "test", "seed"),
-)
+TestSet = Annotated[
+    str | None,
+    typer.Option(
+        "--test",
+        metavar="FRACTION",
+        help="Test set: published (default if the data has one), a fraction such as 0.2, or none.",
+    ),
+]
 
 
-@takes_parameters()
+@training_command(test=TestSet)
 def train(
     context: typer.Context,
     out: Annotated[Path, typer.Option("--out", metavar="RUN", help="The run folder to make.")],
@@ -66,24 +50,6 @@ def train(
             help="A data set's name, or a file or folder in any format edgnn reads.",
         ),
     ] = None,
-    task: TaskOption = None,
-    target: TargetOption = None,
-    target_file: TargetFile = None,
-    regression: Regression = None,
-    settings: SettingsRow = None,
-    config: Config = None,
-    validation: ValidationFraction = None,
-    test: Annotated[
-        str | None,
-        typer.Option(
-            "--test",
-            metavar="FRACTION",
-            help="Test set: published (default if the data has one), a fraction such as 0.2, or "
-            "none.",
-        ),
-    ] = None,
-    seed: Seed = None,
-    device: TrainingDevice = None,
     resume: Annotated[
         bool,
         typer.Option(
@@ -99,11 +65,9 @@ def train(
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Print nothing but warnings and errors.")
     ] = False,
-    option: Options = None,
-    data_dir: DataDir = None,
     as_json: Json = False,
     *,
-    parameters: dict[str, Any],
+    choices: Choices,
 ) -> None:
     """Train a model and keep it in a run folder.
 
@@ -113,28 +77,7 @@ def train(
     """
     resumed = _stored_source(out) if resume and memory else None
     with ceiling(memory, source, resumed), joined() as group:
-        in_file, parameters_in_file = read_config(config, _OPTIONS)
-        flags = used_options(
-            task=task,
-            target=target,
-            target_file=target_file,
-            regression=regression,
-            options=option,
-            settings=settings,
-            validation=validation,
-            test=test,
-            seed=seed,
-        )
-        on_device = {} if device is None else {"device": device}
-        request = _Request(
-            out,
-            in_file | flags,
-            parameters_in_file | parameters | on_device,
-            data_dir,
-            quiet,
-            as_json,
-            context.meta["command"],
-        )
+        request = _Request(out, choices.with_config(), quiet, as_json, context.meta["command"])
         if resume and overwrite:
             raise EdgnnError(
                 "--resume goes on with a run and --overwrite throws it away: choose one"
@@ -148,15 +91,23 @@ def train(
 
 @dataclass(frozen=True)
 class _Request:
-    """What is asked for: the command's own options, parameters of the estimator, what to print."""
+    """What is asked for."""
 
     out: Path
-    options: dict[str, Any]
-    parameters: dict[str, Any]
-    data_dir: Path | None
+    choices: Choices
     quiet: bool
     as_json: bool
     command: str
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The command's own options."""
+        return self.choices.options
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Parameters of the estimator."""
+        return self.choices.parameters
 
 
 def _lead(
@@ -164,8 +115,7 @@ def _lead(
 ) -> None:
     out = request.out
     if source is not None:
-        chosen = request.options
-        check_files(source, chosen.get("options") or {}, chosen.get("target_file"))
+        check_files(source, request.options)
     if (resume and _holds_run(out)) or (lead.group is not None and restarted(out)):
         _resume(request, lead, source)
         return
@@ -185,7 +135,7 @@ def _start(request: _Request, lead: Lead, name: str, overwrite: bool) -> None:
     from edgnn.studies import items_of, task_of_dataset
 
     options = request.options
-    source = Source.of(name, options, request.data_dir)
+    source = Source.of(name, options, request.choices.data_dir)
     data = source.load()
     row = recipe_of(options.get("settings"), data)
     if row is not None and row.model != "edgnn":
@@ -239,7 +189,9 @@ def _resume(request: _Request, lead: Lead, name: str | None) -> None:
     chosen = dict(origin)
     if name is not None:
         chosen |= {key: value for key, value in request.options.items() if key in origin}
-    source = Source.of(name or origin["name"], chosen, request.data_dir or origin.get("data_dir"))
+    source = Source.of(
+        name or origin["name"], chosen, request.choices.data_dir or origin.get("data_dir")
+    )
     data = source.load()
     check_data(run, items_of(data), data.targets)
     check_same(request.options, request.parameters, run, estimator, data)
@@ -265,7 +217,9 @@ def _follow(request: _Request, group: Group) -> None:
     run, source = received(group)
     estimator = estimator_of(run)
     try:
-        data = Source.of(source["name"], source, request.data_dir or source["data_dir"]).load()
+        data = Source.of(
+            source["name"], source, request.choices.data_dir or source["data_dir"]
+        ).load()
         check_data(run, items_of(data), data.targets)
     except (EdgnnError, OSError) as error:
         agree(group, error)

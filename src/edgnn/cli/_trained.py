@@ -143,23 +143,24 @@ def _numbered(items: Graphs | Nodes, word: str, first: int, last: int) -> list[i
             f"as in --item {last}-{first}"
         )
     numbers: Sequence[int] = range(len(items))
-    nameless = isinstance(items, Nodes) and items.names is None
-    if isinstance(items, Nodes) and nameless:
-        numbers = items.index.tolist()
+    nodes = 0
+    if isinstance(items, Nodes) and items.names is None:
+        numbers, nodes = items.index.tolist(), items.graphs.num_nodes
     position = {number: place for place, number in enumerate(numbers)}
-    missing = next((number for number in range(first, last + 1) if number not in position), None)
-    if missing is None:
-        return [position[number] for number in range(first, last + 1)]
-    if isinstance(items, Nodes) and nameless and missing < items.graphs.num_nodes:
+    for number in range(first, last + 1):
+        if number in position:
+            continue
+        if number < nodes:
+            raise EdgnnError(
+                f"--item {word}: node {number} is none of the {len(items):,} nodes with targets; "
+                "--nodes all takes any of the graph"
+            )
+        verb = "is" if len(numbers) == 1 else "are"
         raise EdgnnError(
-            f"--item {word}: node {missing} is none of the {len(items):,} nodes with targets; "
-            "--nodes all takes any of the graph"
+            f"--item {word}: there {verb} {counted(len(numbers), 'item')}, "
+            f"numbered from 0 to {max(numbers)}"
         )
-    verb = "is" if len(numbers) == 1 else "are"
-    raise EdgnnError(
-        f"--item {word}: there {verb} {counted(len(numbers), 'item')}, "
-        f"numbered from 0 to {max(numbers)}"
-    )
+    return [position[number] for number in range(first, last + 1)]
 
 
 def _hint(word: str, names: list[str]) -> str:

@@ -119,6 +119,26 @@ class CSR:
             self.__dict__["_repeated"] = kept
         return kept
 
+    def take(self, rows: Tensor, place: Tensor | None = None, columns: int | None = None) -> CSR:
+        """Return chosen rows, in their order.
+
+        ``place`` gives the new number of every column, below ``columns``; entries stay where they
+        were, so they may no longer rise.
+        """
+        starts = self.indptr[rows].to(torch.int64)
+        lengths = self.indptr[rows + 1].to(torch.int64) - starts
+        indptr = torch.zeros(len(rows) + 1, dtype=torch.int64, device=rows.device)
+        torch.cumsum(lengths, 0, out=indptr[1:])
+        total = int(indptr[-1])
+        entry = torch.repeat_interleave(starts - indptr[:-1], lengths, output_size=total)
+        entry += torch.arange(total, device=rows.device)
+        indices = self.indices[entry]
+        if place is not None:
+            indices = place[indices.long()].to(indices.dtype)
+        values = None if self.values is None else self.values[entry]
+        shape = (len(rows), self.shape[1] if columns is None else columns)
+        return CSR(indptr.to(self.indptr.dtype), indices, values, shape)
+
     def to_dense(self, dtype: torch.dtype = torch.float32) -> Tensor:
         """Return the matrix as a dense tensor; for small ones and for tests."""
         dense = torch.zeros(self.shape, dtype=dtype, device=self.indices.device)
@@ -158,27 +178,6 @@ class Window(CSR):
 
     rows: Tensor | None = None
     shift: Tensor | None = None
-
-
-def take(matrix: CSR, rows: Tensor, place: Tensor | None = None, columns: int | None = None) -> CSR:
-    """Return chosen rows of a matrix, in their order.
-
-    ``place`` gives the new number of every column, below ``columns``; entries stay where they were,
-    so they may no longer rise.
-    """
-    starts = matrix.indptr[rows].to(torch.int64)
-    lengths = matrix.indptr[rows + 1].to(torch.int64) - starts
-    indptr = torch.zeros(len(rows) + 1, dtype=torch.int64, device=rows.device)
-    torch.cumsum(lengths, 0, out=indptr[1:])
-    total = int(indptr[-1])
-    entry = torch.repeat_interleave(starts - indptr[:-1], lengths, output_size=total)
-    entry += torch.arange(total, device=rows.device)
-    indices = matrix.indices[entry]
-    if place is not None:
-        indices = place[indices.long()].to(indices.dtype)
-    values = None if matrix.values is None else matrix.values[entry]
-    shape = (len(rows), matrix.shape[1] if columns is None else columns)
-    return CSR(indptr.to(matrix.indptr.dtype), indices, values, shape)
 
 
 def pack(row: Tensor, column: Tensor, both: bool = False) -> Tensor:

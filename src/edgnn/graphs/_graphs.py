@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from edgnn.errors import GraphError
-from edgnn.graphs import _checks as check
+from edgnn.graphs import checks as check
 from edgnn.graphs._vocabulary import Labels, OnUnknown, Vocabulary, encode, factorize
 
 if TYPE_CHECKING:

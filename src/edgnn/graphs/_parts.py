@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from edgnn.errors import GraphError
-from edgnn.graphs import _checks as check
+from edgnn.graphs import checks as check
 from edgnn.graphs._graphs import Graphs
 from edgnn.graphs._nodes import Nodes
 from edgnn.graphs._vocabulary import Vocabulary
@@ -108,13 +108,7 @@ def concat(parts: Sequence[Graphs]) -> Graphs:
         none = torch.zeros(0, dtype=torch.int64)
         offset = torch.zeros(1, dtype=torch.int64)
         return Graphs(none, none, none, none, offset, Vocabulary(), Vocabulary())
-    for position, part in enumerate(parts):
-        if not isinstance(part, Graphs):
-            raise GraphError(f"part {position} is a {type(part).__name__}, not Graphs")
-    if len({part.device for part in parts}) > 1:
-        raise GraphError(
-            "graphs on different devices cannot be joined: move them to one with .to(device)"
-        )
+    _check_joinable(parts)
     node_label, node_vocabulary = _merged(parts, "node")
     edge_label, edge_vocabulary = _merged(parts, "edge")
     shifts = list(accumulate((part.num_nodes for part in parts), initial=0))
@@ -137,6 +131,16 @@ def concat(parts: Sequence[Graphs]) -> Graphs:
         node_names=_names([part.node_names for part in parts]),
         graph_names=_names([part.graph_names for part in parts]),
     )
+
+
+def _check_joinable(parts: Sequence[Any]) -> None:
+    for position, part in enumerate(parts):
+        if not isinstance(part, Graphs):
+            raise GraphError(f"part {position} is a {type(part).__name__}, not Graphs")
+    if len({part.device for part in parts}) > 1:
+        raise GraphError(
+            "graphs on different devices cannot be joined: move them to one with .to(device)"
+        )
 
 
 def _merged(parts: Sequence[Graphs], what: str) -> tuple[Tensor, Vocabulary]:

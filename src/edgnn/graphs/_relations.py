@@ -117,11 +117,11 @@ class Relations:
 
     def rows(self, rows: Tensor, place: Tensor, columns: int) -> Relations:
         """Return the pairs that some nodes receive; ``place`` gives every sender's new number."""
-        spread = csr.take(self.spread, rows)
+        spread = self.spread.take(rows)
         pairs, pair = torch.unique(spread.indices, return_inverse=True)
         pairs = pairs.long()
         return Relations(
-            gather=csr.take(self.gather, pairs, place, columns),
+            gather=self.gather.take(pairs, place, columns),
             spread=replace(
                 spread, indices=pair.to(spread.indices.dtype), shape=(len(rows), len(pairs))
             ),

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from edgnn._words import counted
 from edgnn.errors import GraphError
-from edgnn.graphs import _checks as check
 from edgnn.graphs import _csr as csr
+from edgnn.graphs import checks as check
 from edgnn.graphs._csr import CSR
 from edgnn.graphs._graphs import Direction, Graphs, Multiplicity
 from edgnn.graphs._halo import Halo
@@ -115,7 +115,7 @@ class Structure:
             raise GraphError(
                 f"{graphs.num_nodes} nodes are too many for one structure; the limit is 2^31 - 1"
             )
-        check._label_range(graphs.edge_label, len(graphs.edge_vocabulary), "edge")
+        check.label_range(graphs.edge_label, len(graphs.edge_vocabulary), "edge")
         source, target, nodes = graphs.edge_source, graphs.edge_target, graphs.num_nodes
         neighbors = _neighbors(source, target, nodes, direction, multiplicity)
         both = direction == "both"
@@ -228,7 +228,7 @@ class Structure:
             of_rows |= {name: part.without_pairs(len(rows)) for name, part in listed.items()}
         else:
             place = places(columns, self.neighbors.shape[1])
-            neighbors = csr.take(self.neighbors, rows, place, len(columns))
+            neighbors = self.neighbors.take(rows, place, len(columns))
             of_rows |= {name: part.rows(rows, place, len(columns)) for name, part in listed.items()}
         return replace(self, neighbors=neighbors, neighbors_t=None, nodes=columns, **of_rows)
 
@@ -321,7 +321,7 @@ def _one_more(numbers: Tensor) -> int:
 
 def select_rows(matrix: Tensor | CSR, rows: Tensor) -> Tensor | CSR:
     """Return chosen rows of a matrix, dense or sparse."""
-    return matrix.index_select(0, rows) if isinstance(matrix, Tensor) else csr.take(matrix, rows)
+    return matrix.index_select(0, rows) if isinstance(matrix, Tensor) else matrix.take(rows)
 
 
 def places(columns: Tensor, nodes: int) -> Tensor:

@@ -55,14 +55,14 @@ def packed(graphs: Graphs) -> None:
                 f"edge {int(back[0]) + 1} belongs to an earlier graph than the edge before it: "
                 "group edges by graph"
             )
-    _label_range(graphs.node_label, len(graphs.node_vocabulary), "node")
-    _label_range(graphs.edge_label, len(graphs.edge_vocabulary), "edge")
+    label_range(graphs.node_label, len(graphs.node_vocabulary), "node")
+    label_range(graphs.edge_label, len(graphs.edge_vocabulary), "edge")
     _feature_rows(graphs.node_features, nodes, "node")
     _feature_rows(graphs.edge_features, edges, "edge")
     _name_count(graphs.node_names, nodes, "node")
     _name_count(graphs.graph_names, len(graphs), "graph")
     if graphs.node_names is not None:
-        _unique_names(graphs.node_names, offset)
+        unique_names(graphs.node_names, offset)
 
 
 def _rising(offset: Tensor, nodes: int) -> None:
@@ -311,7 +311,8 @@ def _first_repeated(values: Names) -> Any:
     return None
 
 
-def _unique_names(values: Names, offset: Tensor) -> None:
+def unique_names(values: Names, offset: Tensor) -> None:
+    """Check that no name stands twice in a graph."""
     for graph, (start, stop) in enumerate(pairwise(offset.tolist())):
         try:
             distinct = len(set(values[start:stop]))
@@ -348,7 +349,8 @@ def _int64(array: Tensor, what: str) -> Tensor:
     return whole
 
 
-def _label_range(labels: Tensor, size: int, what: str) -> None:
+def label_range(labels: Tensor, size: int, what: str) -> None:
+    """Check that label numbers are those of a vocabulary of so many values."""
     if len(labels) and not (int(labels.min()) >= 0 and int(labels.max()) < size):
         element = int(((labels < 0) | (labels >= size)).nonzero()[0])
         raise GraphError(

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from edgnn.graphs import CSR, Structure
-from edgnn.nn._conv import Conv, LabelRows, Scheme, SummedStates, own_rows
+from edgnn.nn._conv import Conv, LabelRows, Scheme, States, SummedStates, own_rows
 from edgnn.nn._edges import Edges, OneHot, either_times, times
 from edgnn.nn._noise import Noise, dropout
 from edgnn.nn._parameters import (
@@ -87,11 +87,7 @@ class GNNConv(Conv):
         return own + times(edges.neighbor_sum(x), self.W2)
 
     def _biased(
-        self,
-        x: Tensor | SummedStates,
-        structure: Structure,
-        noise: Noise | None,
-        mask: Tensor | None,
+        self, x: States, structure: Structure, noise: Noise | None, mask: Tensor | None
     ) -> Tensor:
         if isinstance(x, SummedStates) or self._drops_inputs or x.dim() != self.W1.dim():
             return super()._biased(x, structure, noise, mask)
@@ -108,11 +104,7 @@ class GNNConv(Conv):
         return layer_sum(x, structure, self.W1, self.W2, constants, weights, addend, self.bias)
 
     def _sum(
-        self,
-        x: Tensor | SummedStates,
-        structure: Structure,
-        noise: Noise | None,
-        mask: Tensor | None,
+        self, x: States, structure: Structure, noise: Noise | None, mask: Tensor | None
     ) -> Tensor:
         edges = self._edge_products(structure)
         if isinstance(x, SummedStates) and not self._drops_inputs:

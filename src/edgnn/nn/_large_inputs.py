@@ -12,7 +12,7 @@ from torch import Tensor
 
 from edgnn.errors import ModelError
 from edgnn.graphs import CSR, Graphs, ListedBy, Multiplicity, Structure, known_labels, select_rows
-from edgnn.nn._inputs import DENSE_LABELS, Inputs, Matrix
+from edgnn.nn._inputs import DENSE_LABELS, Inputs, Matrix, from_scipy
 from edgnn.nn.ops import row_sum
 
 _NODES_AT_ONCE = 2**18  # where all nodes are gone through
@@ -235,13 +235,7 @@ class LargeInputs:
         matrix = coo_array((np.ones(len(row)), (row, label)), shape=(rows, self.labels)).tocsr()
         if features is not None:
             matrix = hstack([matrix, csr_array(features.numpy())], format="csr")
-        matrix.sort_indices()
-        indptr, indices = (
-            torch.from_numpy(part.astype("int32")) for part in (matrix.indptr, matrix.indices)
-        )
-        return CSR(indptr, indices, torch.from_numpy(matrix.data).to(self.dtype), matrix.shape).to(
-            self.device
-        )
+        return from_scipy(matrix, self.dtype, self.device)
 
 
 def _stacked(parts: list[Matrix]) -> Matrix:

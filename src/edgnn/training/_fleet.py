@@ -13,8 +13,7 @@ from torch import Tensor
 from edgnn.nn import BatchNorm, Inputs, Model, Noise
 from edgnn.nn.ops import random_order
 from edgnn.training._group import Group
-from edgnn.training._optimizer import FleetAdam
-from edgnn.training._packed import Packed, clip_, take_gradient
+from edgnn.training._optimizer import FleetAdam, Packed, clip_, take_gradient
 from edgnn.training._settings import Member, Settings
 from edgnn.training._targets import Targets
 from edgnn.training._tasks import Job, Step, Task

@@ -18,7 +18,7 @@ from edgnn.training._captured import Captured, captured
 from edgnn.training._fleet import Fleet
 from edgnn.training._group import Group
 from edgnn.training._judge import Judge, Verdict
-from edgnn.training._packed import Packed
+from edgnn.training._optimizer import Packed
 from edgnn.training._settings import Member, Settings
 from edgnn.training._targets import Targets
 from edgnn.training._tasks import Kind, Task

@@ -38,7 +38,7 @@ def _fits_widths(structure: Structure, in_dim: int, out_dim: int) -> bool:
     dense = [constant.shape[1] for constant in constants if isinstance(constant, Tensor)]
     if len(dense) > _MOST_PRODUCTS or in_dim > out_dim:
         return False
-    return _NARROWEST < out_dim and max(out_dim, *dense, 0) <= _WIDEST
+    return out_dim > _NARROWEST and max(out_dim, *dense, 0) <= _WIDEST
 
 
 def layer_sum(

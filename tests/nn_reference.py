@@ -2,7 +2,7 @@
 
 import torch
 
-from edgnn.graphs._vocabulary import UNKNOWN
+from edgnn.graphs import UNKNOWN
 from edgnn.nn import BatchNorm
 
 

@@ -14,10 +14,8 @@ import numpy as np
 import torch
 
 from edgnn import Graphs, Vocabulary
-from edgnn.nn import Inputs
-from edgnn.nn._model import input_options
-from edgnn.training import Member, Settings, Targets, outputs, train
-from edgnn.training._group import launched
+from edgnn.nn import Inputs, input_options
+from edgnn.training import Member, Settings, Targets, launched, outputs, train
 
 NODES, EDGES, CLASSES = 60, 170, 3
 

@@ -18,8 +18,7 @@ from benchmarks._shard_cost import shard_costs
 from edgnn.errors import TrainingError
 from edgnn.io import open_structure, read, write, write_structure
 from edgnn.nn import Inputs, LargeInputs
-from edgnn.training import Group, Member, Settings, Targets, launched, outputs, train
-from edgnn.training._group import shared_state
+from edgnn.training import Group, Member, Settings, Targets, launched, outputs, shared_state, train
 from rank_cases import EDGES, NODES, digest, graph_case, losses, node_case, random_graphs
 
 

@@ -6,8 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgnn.graphs import CSR
-from edgnn.graphs._csr import from_keys, pack
+from edgnn.graphs import CSR, from_keys, pack
 
 PAIRS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), max_size=15)
 

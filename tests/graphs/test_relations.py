@@ -9,8 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgnn.graphs import CSR, UNKNOWN, Graphs, Structure, Vocabulary, _pairs
-from edgnn.graphs._relations import Cells, Relations
+from edgnn.graphs import CSR, UNKNOWN, Cells, Graphs, Relations, Structure, Vocabulary, _pairs
 from nn_reference import edges_of
 from strategies import INTEGERS, STRINGS, graphs
 

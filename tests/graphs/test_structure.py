@@ -11,8 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from edgnn.errors import GraphError
-from edgnn.graphs import CSR, Graphs, Structure, _structure
-from edgnn.graphs._halo import Halo
+from edgnn.graphs import CSR, Graphs, Halo, Structure, _structure
 from strategies import INTEGERS, STRINGS, graphs
 
 OPTIONS = [

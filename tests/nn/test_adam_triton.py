@@ -4,7 +4,7 @@ pytest.importorskip("triton")
 
 CHECK = """
 import torch
-from edgnn.nn.ops._adam_triton import adam_step
+from edgnn.nn.ops import adam_step
 from edgnn.training._optimizer import FleetAdam
 
 generator = torch.Generator().manual_seed(0)

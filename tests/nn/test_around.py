@@ -6,10 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgnn.errors import EdgnnError
-from edgnn.graphs import Graphs
-from edgnn.graphs._vocabulary import known_labels
-from edgnn.nn import Inputs, NodeModel, Noise
-from edgnn.nn._model import input_options
+from edgnn.graphs import Graphs, known_labels
+from edgnn.nn import Inputs, NodeModel, Noise, input_options
 from edgnn.registry import LAYERS
 from strategies import STRINGS, graphs
 

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from torch.autograd import gradcheck
 
 from edgnn.errors import GraphError, ModelError
-from edgnn.graphs import CSR, Graphs, Structure, _structure
-from edgnn.graphs._vocabulary import known_labels
+from edgnn.graphs import CSR, Graphs, Structure, _structure, known_labels
 from edgnn.nn import (
     ACTIVATIONS,
     EdGNNConv,

@@ -8,8 +8,7 @@ from torch import nn
 from torch.autograd import gradcheck
 
 from edgnn.errors import GraphError
-from edgnn.graphs import UNKNOWN, Graphs, Structure
-from edgnn.graphs._vocabulary import known_labels
+from edgnn.graphs import UNKNOWN, Graphs, Structure, known_labels
 from edgnn.nn import GINEConv, Inputs, Noise, SummedStates
 from nn_reference import edges_of, node_inputs, normal, randomized, states
 from strategies import INTEGERS, STRINGS, graphs

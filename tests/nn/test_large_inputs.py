@@ -6,10 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgnn.errors import ModelError
-from edgnn.graphs import Graphs, Structure
-from edgnn.graphs._csr import CSR
-from edgnn.nn import Inputs, LargeInputs, NodeModel, _inputs, _large_inputs
-from edgnn.nn._large_inputs import input_bytes
+from edgnn.graphs import CSR, Graphs, Structure
+from edgnn.nn import Inputs, LargeInputs, NodeModel, _inputs, _large_inputs, input_bytes
 from edgnn.training._tasks import NodeTask
 from strategies import STRINGS, graphs
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from edgnn import load_dataset
 from edgnn.errors import GraphError, ModelError
-from edgnn.graphs import Graphs, Structure
-from edgnn.graphs._vocabulary import known_labels
+from edgnn.graphs import Graphs, Structure, known_labels
 from edgnn.nn import GraphModel, Inputs, NodeModel, Noise, _inputs
 from edgnn.registry import LAYERS
 from nn_reference import eq3, eq4, node_inputs, normal, randomized, relational

@@ -9,7 +9,7 @@ from torch.autograd import gradcheck
 
 from edgnn.graphs import CSR, Graphs
 from edgnn.nn import Inputs, _inputs, readout
-from edgnn.nn._readout import input_readout
+from edgnn.nn._models import input_readout
 from nn_reference import node_inputs, normal, states
 from strategies import graphs
 

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from torch.autograd import gradcheck
 
 from edgnn.errors import GraphError
-from edgnn.graphs import Graphs, Structure
-from edgnn.graphs._vocabulary import known_labels
+from edgnn.graphs import Graphs, Structure, known_labels
 from edgnn.nn import Inputs, Noise, RelationalConv, SummedStates, _inputs
 from nn_reference import node_inputs, normal, randomized, relational, states
 from strategies import INTEGERS, STRINGS, graphs

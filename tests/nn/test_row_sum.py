@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from torch.autograd import gradcheck, gradgradcheck
 
 from edgnn.errors import GraphError
-from edgnn.graphs import CSR, Graphs, Structure
-from edgnn.graphs._csr import from_keys, pack
+from edgnn.graphs import CSR, Graphs, Structure, from_keys, pack
 from edgnn.nn.ops import _row_sum, constant_product, neighbor_sum, row_sum, sparse_product
 from nn_reference import neighbors_of, normal, states
 from strategies import graphs

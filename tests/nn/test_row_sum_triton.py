@@ -6,7 +6,7 @@ CHECK = """
 from dataclasses import replace
 import torch
 from edgnn.graphs import Graphs, Structure
-from edgnn.graphs._csr import CSR
+from edgnn.graphs import CSR
 from edgnn.nn.ops import _row_sum_triton, row_sum
 from edgnn.nn.ops._row_sum_triton import row_sum_on_device
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from edgnn._hashing import mix
 from edgnn.errors import GraphError
-from edgnn.graphs import Graphs, Structure
-from edgnn.graphs._csr import CSR
+from edgnn.graphs import CSR, Graphs, Structure
 from edgnn.nn import GINEConv, RelationalConv
 from edgnn.nn.ops import Sampler, neighbor_sum
 from edgnn.nn.ops import _sampling as module

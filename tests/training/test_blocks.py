@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgnn import load_dataset
-from edgnn.graphs import CSR, Graphs, _structure
-from edgnn.graphs._vocabulary import known_labels
+from edgnn.graphs import CSR, Graphs, _structure, known_labels
 from edgnn.nn import GraphModel, Inputs, _inputs
 from edgnn.registry import LAYERS
 from edgnn.training._blocks import Blocks

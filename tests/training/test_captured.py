@@ -10,7 +10,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from edgnn.graphs import Graphs
 from edgnn.nn import GraphModel, Inputs, NodeModel
-from edgnn.nn._model import input_options
+from edgnn.nn import input_options
 from edgnn.nn.ops import _layer, _row_sum
 from edgnn.training import Member, Settings, Targets, _captured, _run, train
 

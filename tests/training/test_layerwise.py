@@ -13,16 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgnn.errors import GraphError, TrainingError
-from edgnn.graphs import Graphs
-from edgnn.graphs._vocabulary import known_labels
+from edgnn.graphs import Graphs, known_labels
 from edgnn.io import open_structure, write_structure
 from edgnn.models import NodeClassifier
-from edgnn.nn import GraphModel, Inputs, LargeInputs, NodeModel
-from edgnn.nn._model import input_options
+from edgnn.nn import GraphModel, Inputs, LargeInputs, NodeModel, input_options
 from edgnn.registry import LAYERS
 from edgnn.training import _layerwise as module
-from edgnn.training import outputs
-from edgnn.training._layerwise import node_outputs
+from edgnn.training import node_outputs, outputs
 from strategies import STRINGS, graphs
 from training_reference import graph_task, node_task
 

@@ -6,8 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgnn.graphs import Graphs
-from edgnn.graphs._vocabulary import known_labels
+from edgnn.graphs import Graphs, known_labels
 from edgnn.nn import GraphModel, Inputs, NodeModel
 from edgnn.registry import LAYERS
 from edgnn.training import Member, Settings, Targets, _tasks, outputs, train

@@ -4,7 +4,7 @@ import torch
 
 from edgnn.graphs import Graphs
 from edgnn.nn import GraphModel
-from edgnn.training._packed import Packed, clip_, take_gradient
+from edgnn.training._optimizer import Packed, clip_, take_gradient
 from nn_reference import normal, randomized
 
 SMALL = Graphs.from_edges([(0, 1), (1, 2)], sizes=[3], node_labels="aba", edge_labels="xy")

@@ -5,8 +5,7 @@ from importlib.metadata import PackageNotFoundError
 import torch
 
 import edgnn
-from edgnn.training import _environment
-from edgnn.training._environment import environment
+from edgnn.training import _environment, environment
 
 
 def git(folder, *arguments):

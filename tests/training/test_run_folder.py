@@ -636,7 +636,7 @@ def test_full_disk_while_creating_leaves_nothing_behind(tmp_path, monkeypatch, w
 
 HOLD = """
 import sys
-from edgnn.training._run_folder import RunFolder
+from edgnn.training import RunFolder
 with RunFolder.open(sys.argv[1]).lock():
     print("locked", flush=True)
     sys.stdin.readline()
@@ -740,7 +740,7 @@ def test_configuration_with_nan_can_be_locked(tmp_path):
 KILLED = """
 import os, random, signal, sys, time
 import torch
-from edgnn.training._run_folder import RunFolder
+from edgnn.training import RunFolder
 
 path = sys.argv[1]
 RunFolder.create(path, {"step": 0})

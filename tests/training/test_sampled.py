@@ -14,8 +14,7 @@ from edgnn.graphs import Graphs, Nodes
 from edgnn.io import open_structure, write_structure
 from edgnn.io._arrays import read_arrays, write_arrays
 from edgnn.models import NodeClassifier, NodeRegressor
-from edgnn.nn import Inputs, LargeInputs, NodeModel, Noise
-from edgnn.nn._model import input_options
+from edgnn.nn import Inputs, LargeInputs, NodeModel, Noise, input_options
 from edgnn.registry import LAYERS
 from edgnn.training import Member, Settings, Targets, outputs, train
 from edgnn.training import _sampled as module

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from edgnn.explain._subject import Subject
 from edgnn.graphs import Graphs, degrees
-from edgnn.graphs import _checks as check
+from edgnn.graphs import checks as check
 
 _Array = np.ndarray[Any, Any]
 

@@ -3,11 +3,10 @@
 from edgnn.graphs._csr import CSR, Window, from_keys, pack
 from edgnn.graphs._graphs import Direction, Graphs, Multiplicity, Names
 from edgnn.graphs._halo import Halo, Traffic
-from edgnn.graphs._join import Input, joined, joined_graphs
 from edgnn.graphs._label_values import decode_value, encode_value
 from edgnn.graphs._nodes import Nodes
+from edgnn.graphs._parts import Input, joined, joined_graphs, taken
 from edgnn.graphs._relations import Cells, Relations
-from edgnn.graphs._select import taken
 from edgnn.graphs._structure import (
     DENSE_ENTRIES_PER_EDGE,
     ListedBy,

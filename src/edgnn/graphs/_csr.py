@@ -56,6 +56,12 @@ class CSR:
             self.short,
         )
 
+    @property
+    def row_of_entry(self) -> Tensor:
+        """The row of every entry; with its size given, nothing waits for the device."""
+        rows = torch.arange(self.shape[0], device=self.indptr.device)
+        return torch.repeat_interleave(rows, self.indptr.diff(), output_size=self.nnz)
+
     @cached_property
     def T(self) -> CSR:
         """The transpose, built on first use; each row again has rising columns."""
@@ -63,40 +69,24 @@ class CSR:
         if self.indices.device.type == "cpu":
             from scipy.sparse import csr_array  # linear time, unlike a sort
 
-            entry = (
-                torch.zeros(self.nnz, dtype=torch.int8)
-                if self.values is None
-                else torch.arange(self.nnz)
-            )
+            entry = torch.zeros(self.nnz, dtype=torch.int8)
+            if self.values is not None:
+                entry = torch.arange(self.nnz)
             arrays = tuple(part.numpy() for part in (entry, self.indices, self.indptr))
             turned = csr_array(arrays, shape=self.shape, copy=False).tocsc()
             indptr, indices, order = (
                 torch.from_numpy(part) for part in (turned.indptr, turned.indices, turned.data)
             )
-            return CSR(
-                indptr,
-                indices,
-                None if self.values is None else self.values[order],
-                (columns, rows),
-                self.blocks,
-            )
-        counts = self.indptr.diff()
-        order = torch.argsort(self.indices, stable=True)
-        row = torch.repeat_interleave(
-            torch.arange(rows, device=counts.device), counts, output_size=self.nnz
-        )
-        indptr = torch.zeros(columns + 1, dtype=self.indptr.dtype, device=counts.device)
+            values = None if self.values is None else self.values[order]
+            return CSR(indptr, indices, values, (columns, rows), self.blocks)
+        order, device = torch.argsort(self.indices, stable=True), self.indptr.device
+        indptr = torch.zeros(columns + 1, dtype=self.indptr.dtype, device=device)
         indptr[1:] = torch.searchsorted(
-            self.indices[order], torch.arange(1, columns + 1, device=counts.device)
+            self.indices[order], torch.arange(1, columns + 1, device=device)
         )
-        indices = row[order].to(self.indices.dtype)
-        return CSR(
-            indptr,
-            indices,
-            None if self.values is None else self.values[order],
-            (columns, rows),
-            self.blocks,
-        )
+        indices = self.row_of_entry[order].to(self.indices.dtype)
+        values = None if self.values is None else self.values[order]
+        return CSR(indptr, indices, values, (columns, rows), self.blocks)
 
     def __getstate__(self) -> dict[str, Any]:
         return {
@@ -119,17 +109,32 @@ class CSR:
             self.__dict__["_repeated"] = kept
         return kept
 
+    def take(self, rows: Tensor, place: Tensor | None = None, columns: int | None = None) -> CSR:
+        """Return chosen rows, in their order.
+
+        ``place`` gives the new number of every column, below ``columns``; entries stay where they
+        were, so they may no longer rise.
+        """
+        starts = self.indptr[rows].to(torch.int64)
+        lengths = self.indptr[rows + 1].to(torch.int64) - starts
+        indptr = torch.zeros(len(rows) + 1, dtype=torch.int64, device=rows.device)
+        torch.cumsum(lengths, 0, out=indptr[1:])
+        total = int(indptr[-1])
+        entry = torch.repeat_interleave(starts - indptr[:-1], lengths, output_size=total)
+        entry += torch.arange(total, device=rows.device)
+        indices = self.indices[entry]
+        if place is not None:
+            indices = place[indices.long()].to(indices.dtype)
+        values = None if self.values is None else self.values[entry]
+        shape = (len(rows), self.shape[1] if columns is None else columns)
+        return CSR(indptr.to(self.indptr.dtype), indices, values, shape)
+
     def to_dense(self, dtype: torch.dtype = torch.float32) -> Tensor:
         """Return the matrix as a dense tensor; for small ones and for tests."""
         dense = torch.zeros(self.shape, dtype=dtype, device=self.indices.device)
-        numbers = torch.arange(self.shape[0], device=self.indices.device)
-        rows = torch.repeat_interleave(numbers, self.indptr.diff(), output_size=self.nnz)
-        ones = torch.ones(self.nnz, dtype=dtype, device=self.indices.device)
-        return dense.index_put_(
-            (rows, self.indices.long()),
-            ones if self.values is None else self.values.to(dtype),
-            accumulate=True,
-        )
+        values = torch.ones_like(self.indices) if self.values is None else self.values
+        entries = (self.row_of_entry, self.indices.long())
+        return dense.index_put_(entries, values.to(dtype), accumulate=True)
 
     def to_scipy(self) -> Any:
         """Return the matrix as ``scipy.sparse.csr_array``, repeated columns added up."""
@@ -158,27 +163,6 @@ class Window(CSR):
 
     rows: Tensor | None = None
     shift: Tensor | None = None
-
-
-def take(matrix: CSR, rows: Tensor, place: Tensor | None = None, columns: int | None = None) -> CSR:
-    """Return chosen rows of a matrix, in their order.
-
-    ``place`` gives the new number of every column, below ``columns``; entries stay where they were,
-    so they may no longer rise.
-    """
-    starts = matrix.indptr[rows].to(torch.int64)
-    lengths = matrix.indptr[rows + 1].to(torch.int64) - starts
-    indptr = torch.zeros(len(rows) + 1, dtype=torch.int64, device=rows.device)
-    torch.cumsum(lengths, 0, out=indptr[1:])
-    total = int(indptr[-1])
-    entry = torch.repeat_interleave(starts - indptr[:-1], lengths, output_size=total)
-    entry += torch.arange(total, device=rows.device)
-    indices = matrix.indices[entry]
-    if place is not None:
-        indices = place[indices.long()].to(indices.dtype)
-    values = None if matrix.values is None else matrix.values[entry]
-    shape = (len(rows), matrix.shape[1] if columns is None else columns)
-    return CSR(indptr.to(matrix.indptr.dtype), indices, values, shape)
 
 
 def pack(row: Tensor, column: Tensor, both: bool = False) -> Tensor:

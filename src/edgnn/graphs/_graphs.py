@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from edgnn.errors import GraphError
-from edgnn.graphs import _checks as check
+from edgnn.graphs import checks as check
 from edgnn.graphs._vocabulary import Labels, OnUnknown, Vocabulary, encode, factorize
 
 if TYPE_CHECKING:
@@ -257,7 +257,7 @@ class Graphs:
     def __getitem__(
         self, key: int | slice | Sequence[int] | np.ndarray[Any, Any] | Tensor
     ) -> Graphs:
-        from edgnn.graphs._select import select
+        from edgnn.graphs._parts import select
 
         return select(self, check.positions(key, len(self), "graph", self.device))
 
@@ -267,7 +267,7 @@ class Graphs:
 
         Names are kept when every part has them; features must be in all parts or in none.
         """
-        from edgnn.graphs._concat import concat
+        from edgnn.graphs._parts import concat
 
         return concat(list(parts))
 
@@ -293,7 +293,7 @@ class Graphs:
         order.
         """
         from edgnn.graphs._nodes import Nodes
-        from edgnn.graphs._select import induced
+        from edgnn.graphs._parts import induced
 
         if isinstance(nodes, Nodes) and not _same(nodes.graphs.graph_offset, self.graph_offset):
             raise GraphError(
@@ -420,11 +420,8 @@ class Graphs:
         device = state.pop("device")
         for name in _TENSORS:
             array = state[name]
-            state[name] = (
-                None
-                if array is None
-                else torch.from_numpy(np.require(array, requirements="W")).to(device)
-            )
+            if array is not None:
+                state[name] = torch.from_numpy(np.require(array, requirements="W")).to(device)
         for name, value in state.items():
             object.__setattr__(self, name, value)
 

@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 
 from edgnn._words import short
-from edgnn.errors import GraphError
+from edgnn.errors import EdgnnError, GraphError
 from edgnn.graphs._vocabulary import UNKNOWN
 
 _EXACT_IN_JSON = 2**53
 
 
-def encode_value(value: Any, place: str = "a file of arrays") -> Any:
+def encode_value(
+    value: Any, place: str = "a file of arrays", error: type[EdgnnError] = GraphError
+) -> Any:
     """Return a label value as JSON that :func:`decode_value` turns back into the same value.
 
     Text, truth values, ``None`` and ordinary numbers are themselves, a tuple is a list. The rest is
@@ -28,19 +30,23 @@ def encode_value(value: Any, place: str = "a file of arrays") -> Any:
         What to store; any other type is a :class:`~edgnn.errors.GraphError`.
     place : str
         Where it is to be stored, for that error.
+    error : type
+        Another class for that error.
     """
     try:
         return _encoded(value, place)
     except RecursionError:
-        raise GraphError("a label is a tuple nested too deeply to be stored") from None
+        raise error("a label is a tuple nested too deeply to be stored") from None
+    except GraphError as refused:
+        raise error(str(refused)) from None
 
 
-def decode_value(stored: Any) -> Any:
+def decode_value(stored: Any, error: type[EdgnnError] = GraphError) -> Any:
     """Return the label value that :func:`encode_value` stored."""
     try:
         return _decoded(stored)
     except (RecursionError, ValueError, TypeError, AttributeError):
-        raise GraphError(
+        raise error(
             f"{short(stored)} is no stored label; the file is damaged or from another version"
         ) from None
 

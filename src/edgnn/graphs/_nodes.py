@@ -11,7 +11,7 @@ from torch import Tensor
 
 from edgnn._words import suggestion
 from edgnn.errors import GraphError
-from edgnn.graphs import _checks as check
+from edgnn.graphs import checks as check
 from edgnn.graphs._graphs import Graphs
 
 

@@ -19,7 +19,7 @@ def owners(relations: Relations) -> Tensor:
     """Return the node that each pair by target belongs to; zero for a row that is padding."""
     spread = relations.spread
     owner = torch.zeros(spread.shape[1], dtype=torch.int32, device=spread.indptr.device)
-    owner[spread.indices.long()] = _row_of_entry(spread).to(torch.int32)
+    owner[spread.indices.long()] = spread.row_of_entry.to(torch.int32)
     return owner
 
 
@@ -29,7 +29,7 @@ def averaged(relations: Relations, dtype: torch.dtype) -> Relations:
     share = gather.indptr.diff().to(dtype).reciprocal()
     return replace(
         relations,
-        gather=replace(gather, values=share[_row_of_entry(gather)]),
+        gather=replace(gather, values=share[gather.row_of_entry]),
         gather_t=None,
         mirrored=False,
     )
@@ -48,7 +48,7 @@ def turned(relations: Relations) -> Relations:
     senders, device = entries.shape[0], entries.indices.device
     pair = entries.indices.long()
     relation = relations.relation_of_pair[pair % max(relations.offset[-1], 1)]
-    sender = _row_of_entry(entries)
+    sender = entries.row_of_entry
     first = torch.ones(len(pair), dtype=torch.bool, device=device)
     first[1:] = (relation[1:] != relation[:-1]) | (sender[1:] != sender[:-1])
     start = first.nonzero()[:, 0]
@@ -151,11 +151,6 @@ def tiles(relations: Relations, rows: int) -> tuple[Tensor, CSR]:
     return table.to(torch.int32).to(device), CSR(
         begin.to(torch.int32).to(device), numbers, None, (len(counts), len(group))
     )
-
-
-def _row_of_entry(matrix: CSR) -> Tensor:
-    rows = torch.arange(matrix.shape[0], device=matrix.indptr.device)
-    return torch.repeat_interleave(rows, matrix.indptr.diff(), output_size=matrix.nnz)
 
 
 def _rows(matrix: CSR, start: Tensor, length: Tensor) -> CSR:

@@ -117,11 +117,11 @@ class Relations:
 
     def rows(self, rows: Tensor, place: Tensor, columns: int) -> Relations:
         """Return the pairs that some nodes receive; ``place`` gives every sender's new number."""
-        spread = csr.take(self.spread, rows)
+        spread = self.spread.take(rows)
         pairs, pair = torch.unique(spread.indices, return_inverse=True)
         pairs = pairs.long()
         return Relations(
-            gather=csr.take(self.gather, pairs, place, columns),
+            gather=self.gather.take(pairs, place, columns),
             spread=replace(
                 spread, indices=pair.to(spread.indices.dtype), shape=(len(rows), len(pairs))
             ),
@@ -280,11 +280,9 @@ class Cells:
         """
         gather, spread, device = relations.gather, relations.spread, label.device
         lengths = gather.indptr.diff().to(torch.int64)
-        pair = torch.repeat_interleave(torch.arange(gather.shape[0], device=device), lengths)
+        pair = gather.row_of_entry
         node_of_pair = torch.empty(gather.shape[0], dtype=torch.int64, device=device)
-        node_of_pair[spread.indices.long()] = torch.repeat_interleave(
-            torch.arange(spread.shape[0], device=device), spread.indptr.diff().to(torch.int64)
-        )
+        node_of_pair[spread.indices.long()] = spread.row_of_entry
         met = label[gather.indices.long()]
         key = relations.relation_of_pair[pair] * num_labels + met
         chosen = (

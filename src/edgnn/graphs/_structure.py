@@ -10,13 +10,13 @@ from torch import Tensor
 
 from edgnn._words import counted
 from edgnn.errors import GraphError
-from edgnn.graphs import _checks as check
 from edgnn.graphs import _csr as csr
+from edgnn.graphs import checks as check
 from edgnn.graphs._csr import CSR
 from edgnn.graphs._graphs import Direction, Graphs, Multiplicity
 from edgnn.graphs._halo import Halo
 from edgnn.graphs._relations import Relations
-from edgnn.graphs._vocabulary import known_labels
+from edgnn.graphs._vocabulary import Vocabulary, known_labels
 
 #: Label counts are a dense matrix while it has at most this many entries per edge.
 DENSE_ENTRIES_PER_EDGE = 8
@@ -115,31 +115,34 @@ class Structure:
             raise GraphError(
                 f"{graphs.num_nodes} nodes are too many for one structure; the limit is 2^31 - 1"
             )
-        check._label_range(graphs.edge_label, len(graphs.edge_vocabulary), "edge")
+        check.label_range(graphs.edge_label, len(graphs.edge_vocabulary), "edge")
         source, target, nodes = graphs.edge_source, graphs.edge_target, graphs.num_nodes
         neighbors = _neighbors(source, target, nodes, direction, multiplicity)
         both = direction == "both"
         known, features = known_labels(graphs.edge_vocabulary), graphs.edge_features
-        return cls(
+        structure = cls(
             neighbors=neighbors,
-            neighbors_t=neighbors
-            if both
-            else _neighbors(target, source, nodes, direction, multiplicity),
+            neighbors_t=neighbors,
             C_in=_counts(target, graphs.edge_label, known, nodes, dtype),
-            C_out=_counts(source, graphs.edge_label, known, nodes, dtype) if both else None,
-            F_in=None if features is None else _sums(target, features, nodes, dtype),
-            F_out=_sums(source, features, nodes, dtype) if both and features is not None else None,
+            C_out=None,
+            F_in=_sums(target, features, nodes, dtype),
+            F_out=None,
             graph_offset=graphs.graph_offset,
             num_edge_labels=known,
             direction=direction,
             multiplicity=multiplicity,
-            relations=Relations.of(graphs, known, direction)
-            if relations in (True, "targets")
-            else None,
-            sources=Relations.by_source(graphs, known, direction, dtype)
-            if relations in (True, "sources")
-            else None,
         )
+        changes: dict[str, Any] = {}
+        if both:
+            changes["C_out"] = _counts(source, graphs.edge_label, known, nodes, dtype)
+            changes["F_out"] = _sums(source, features, nodes, dtype)
+        else:
+            changes["neighbors_t"] = _neighbors(target, source, nodes, direction, multiplicity)
+        if relations in (True, "targets"):
+            changes["relations"] = Relations.of(graphs, known, direction)
+        if relations in (True, "sources"):
+            changes["sources"] = Relations.by_source(graphs, known, direction, dtype)
+        return replace(structure, **changes)
 
     @classmethod
     def from_edge_index(
@@ -170,46 +173,23 @@ class Structure:
         **options
             ``direction``, ``multiplicity``, ``dtype`` and ``relations`` of :meth:`of`.
         """
-        from edgnn.graphs._vocabulary import Vocabulary
-
-        if not isinstance(edge_index, Tensor):
-            raise GraphError(
-                f"edge_index must be a tensor of shape (2, E), got a {type(edge_index).__name__}"
-            )
-        if edge_index.dim() != 2 or edge_index.shape[0] != 2:
-            raise GraphError(
-                f"edge_index must have the shape (2, E), got {tuple(edge_index.shape)}"
-            )
-        for name, numbers in (
-            ("edge_index", edge_index),
-            ("edge_type", edge_type),
-            ("batch", batch),
-        ):
-            if numbers is not None and numbers.is_floating_point() and numbers.numel():
-                raise GraphError(f"{name} must hold whole numbers, got {numbers.dtype}")
+        _check_edge_index(edge_index, edge_type, batch)
         source, target = edge_index.to(torch.int64)
         device, edges = source.device, edge_index.shape[1]
-        if num_nodes is None:
-            num_nodes = (
-                len(batch) if batch is not None else int(edge_index.max()) + 1 if edges else 0
-            )
-        label = (
-            torch.zeros(edges, dtype=torch.int64, device=device)
-            if edge_type is None
-            else edge_type.to(torch.int64)
-        )
+        if num_nodes is None and batch is not None:
+            num_nodes = len(batch)
+        elif num_nodes is None:
+            num_nodes = _one_more(edge_index)
+        label = torch.zeros_like(source) if edge_type is None else edge_type.to(torch.int64)
         if num_edge_labels is None:
-            num_edge_labels = int(label.max()) + 1 if edge_type is not None and edges else 1
-        offset = check.offsets(num_nodes if batch is None else _batch_sizes(batch, num_nodes)).to(
-            device
-        )
+            num_edge_labels = max(1, _one_more(label))
+        sizes = num_nodes if batch is None else _batch_sizes(batch, num_nodes)
+        offset = check.offsets(sizes).to(device)
         check.lengths(label, edge_features, edges)
         check.endpoints(source, target, offset)
-        order = (
-            torch.argsort(batch[source], stable=True)
-            if batch is not None and edges
-            else slice(None)
-        )
+        order: slice | Tensor = slice(None)
+        if batch is not None and edges:
+            order = torch.argsort(batch[source], stable=True)
         graphs = Graphs(
             node_label=torch.zeros(num_nodes, dtype=torch.int64, device=device),
             edge_source=source[order],
@@ -248,7 +228,7 @@ class Structure:
             of_rows |= {name: part.without_pairs(len(rows)) for name, part in listed.items()}
         else:
             place = places(columns, self.neighbors.shape[1])
-            neighbors = csr.take(self.neighbors, rows, place, len(columns))
+            neighbors = self.neighbors.take(rows, place, len(columns))
             of_rows |= {name: part.rows(rows, place, len(columns)) for name, part in listed.items()}
         return replace(self, neighbors=neighbors, neighbors_t=None, nodes=columns, **of_rows)
 
@@ -321,9 +301,27 @@ class Structure:
         )
 
 
+def _check_edge_index(edge_index: Any, edge_type: Tensor | None, batch: Tensor | None) -> None:
+    if not isinstance(edge_index, Tensor):
+        raise GraphError(
+            f"edge_index must be a tensor of shape (2, E), got a {type(edge_index).__name__}"
+        )
+    if edge_index.dim() != 2 or edge_index.shape[0] != 2:
+        raise GraphError(f"edge_index must have the shape (2, E), got {tuple(edge_index.shape)}")
+    arrays = {"edge_index": edge_index, "edge_type": edge_type, "batch": batch}
+    for name, numbers in arrays.items():
+        if numbers is not None and numbers.is_floating_point() and numbers.numel():
+            raise GraphError(f"{name} must hold whole numbers, got {numbers.dtype}")
+
+
+def _one_more(numbers: Tensor) -> int:
+    """Return one more than the largest number, 0 of none."""
+    return int(numbers.max()) + 1 if numbers.numel() else 0
+
+
 def select_rows(matrix: Tensor | CSR, rows: Tensor) -> Tensor | CSR:
     """Return chosen rows of a matrix, dense or sparse."""
-    return matrix.index_select(0, rows) if isinstance(matrix, Tensor) else csr.take(matrix, rows)
+    return matrix.index_select(0, rows) if isinstance(matrix, Tensor) else matrix.take(rows)
 
 
 def places(columns: Tensor, nodes: int) -> Tensor:
@@ -355,11 +353,8 @@ def degrees(graphs: Graphs, direction: Direction, multiplicity: Multiplicity) ->
     if direction == "out":
         source, target = target, source
     side: Literal["both", "in"] = "both" if direction == "both" else "in"
-    return (
-        _neighbors(source, target, graphs.num_nodes, side, multiplicity)
-        .indptr.diff()
-        .to(torch.int64)
-    )
+    neighbors = _neighbors(source, target, graphs.num_nodes, side, multiplicity)
+    return neighbors.indptr.diff().to(torch.int64)
 
 
 def _neighbors(
@@ -382,11 +377,8 @@ def _counts(
         node, label = node[label < num_labels], label[label < num_labels]
     if nodes * num_labels <= DENSE_ENTRIES_PER_EDGE * len(node):
         dense = torch.zeros(nodes * num_labels, dtype=dtype, device=node.device)
-        dense.scatter_add_(
-            0,
-            node * num_labels + label,
-            torch.ones(1, dtype=dtype, device=node.device).expand(len(node)),
-        )
+        one = torch.ones(1, dtype=dtype, device=node.device)
+        dense.scatter_add_(0, node * num_labels + label, one.expand(len(node)))
         largest = dense.max() if len(dense) else dense.sum()
         counts: Tensor | CSR = dense.view(nodes, num_labels)
     else:
@@ -396,14 +388,18 @@ def _counts(
     if dtype == torch.float32 and largest >= _EXACT_FLOAT32:
         raise GraphError(
             f"a node has {int(largest):,} or more edges of one label, beyond what float32 counts "
-            "exactly: "
-            "build the structure with dtype=torch.float64"
+            "exactly: build the structure with dtype=torch.float64"
         )
     return counts
 
 
-def _sums(node: Tensor, features: Tensor, nodes: int, dtype: torch.dtype) -> Tensor:
-    """Sum feature rows per node, with the same bits every time, each on its device."""
+def _sums(node: Tensor, features: Tensor | None, nodes: int, dtype: torch.dtype) -> Tensor | None:
+    """Sum feature rows per node, with the same bits every time.
+
+    On CUDA, ``index_add_`` adds in no fixed order; ``index_put_`` sorts first.
+    """
+    if features is None:
+        return None
     total = torch.zeros(nodes, features.shape[1], dtype=dtype, device=features.device)
     if features.device.type == "cpu":
         return total.index_add_(0, node, features.to(dtype))

@@ -180,23 +180,21 @@ def recode(
         raise GraphError(f"unknown={unknown!r}: choose 'error' or 'map'")
     if own == like:
         return ids, like if unknown == "error" else like.with_unknown()
-    unseen = [number for number, value in enumerate(own) if value not in like]
-    if unseen and unknown == "error":
-        where = torch.isin(ids, torch.tensor(unseen, device=ids.device)).nonzero()
-        if len(where):
-            element = int(where[0])
-            raise UnknownLabelError(
-                f"{what} {element} has the label {own[int(ids[element])]!r}, which is not among "
-                f"the {len(like)} known ones: "
-                f'{preview(like)}; pass unknown="map" to give such labels the reserved value '
-                f"{UNKNOWN!r}"
-            )
-    target = like.with_unknown() if unknown == "map" else like
-    missing = target.index(UNKNOWN) if unknown == "map" else -1
-    table = torch.tensor(
-        [like.index(value) if value in like else missing for value in own], dtype=torch.int64
-    )
-    return table.to(ids.device)[ids], target
+    target, missing = like, -1
+    if unknown == "map":
+        target = like.with_unknown()
+        missing = target.index(UNKNOWN)
+    numbers = [like.index(value) if value in like else missing for value in own]
+    recoded = torch.tensor(numbers, dtype=torch.int64).to(ids.device)[ids]
+    unseen = (recoded < 0).nonzero()
+    if len(unseen):
+        element = int(unseen[0])
+        raise UnknownLabelError(
+            f"{what} {element} has the label {own[int(ids[element])]!r}, which is not among "
+            f"the {len(like)} known ones: {preview(like)}; "
+            f'pass unknown="map" to give such labels the reserved value {UNKNOWN!r}'
+        )
+    return recoded, target
 
 
 def _factorize_numbers(

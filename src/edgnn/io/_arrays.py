@@ -12,7 +12,7 @@ import torch
 from edgnn._files import Path_
 from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import Graphs, Nodes, Vocabulary
-from edgnn.graphs import _checks as graph_check
+from edgnn.graphs import checks as graph_check
 from edgnn.io import _piece_checks as check
 from edgnn.io._array_files import AGAIN, Array, Entry
 from edgnn.io._array_folder import open_arrays, read_header, read_values, told_of, whole_numbers
@@ -204,4 +204,4 @@ def _verify(graphs: Graphs) -> None:
             if features is not None:
                 check.finite(features[start : start + _PIECE].numpy(), start, what)
     if graphs.node_names is not None:
-        graph_check._unique_names(graphs.node_names, graphs.graph_offset)
+        graph_check.unique_names(graphs.node_names, graphs.graph_offset)

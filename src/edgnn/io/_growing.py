@@ -13,7 +13,7 @@ from torch import Tensor
 from edgnn._words import preview
 from edgnn.errors import GraphError, UnknownLabelError
 from edgnn.graphs import UNKNOWN, Labels, OnUnknown, Vocabulary, factorize
-from edgnn.graphs import _checks as graph_check
+from edgnn.graphs import checks as graph_check
 from edgnn.io import _piece_checks as check
 from edgnn.io._array_files import Array, ArrayFile, Entry, plain_numbers
 from edgnn.io._array_folder import ValuesFile

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from edgnn.errors import GraphError
 from edgnn.graphs import Vocabulary, factorize
-from edgnn.graphs import _checks as check
+from edgnn.graphs import checks as check
 
 Matrix = Literal["features", "one-hot", "ignore"]
 

@@ -19,11 +19,10 @@ from edgnn.nn._inputs import Inputs, Matrix, from_scipy, with_neighbors
 from edgnn.nn._large_inputs import LargeInputs, input_bytes
 from edgnn.nn._layer_kind import ConvLike, LayerKind
 from edgnn.nn._model import Model, input_options
-from edgnn.nn._models import GraphModel, NodeModel
+from edgnn.nn._models import GraphModel, NodeModel, readout
 from edgnn.nn._module_conv import ModuleConv
 from edgnn.nn._noise import Noise
 from edgnn.nn._parameters import Linear
-from edgnn.nn._readout import readout
 from edgnn.nn._relational_conv import RelationalConv
 
 __all__ = [

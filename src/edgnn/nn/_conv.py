@@ -63,6 +63,10 @@ class SummedStates:
         return below if blocks == 1 else below.view(blocks, rows // blocks, width)
 
 
+#: States as a layer takes them.
+States = Tensor | SummedStates
+
+
 class Conv(nn.Module, ABC):
     """A layer: sizes, bias, activation, batch norm, dropout, and the facts that others ask for.
 
@@ -167,7 +171,7 @@ class Conv(nn.Module, ABC):
 
     def forward(
         self,
-        x: Tensor | SummedStates,
+        x: States,
         structure: Structure | Tensor | None = None,
         edge_type: Tensor | None = None,
         *,
@@ -229,11 +233,7 @@ class Conv(nn.Module, ABC):
         """Make this layer, a copy, ready for ``torch.export``, which wants constants as buffers."""
 
     def _biased(
-        self,
-        x: Tensor | SummedStates,
-        structure: Structure,
-        noise: Noise | None,
-        mask: Tensor | None,
+        self, x: States, structure: Structure, noise: Noise | None, mask: Tensor | None
     ) -> Tensor:
         """Return the sum inside the activation."""
         total = self._sum(x, structure, noise, mask)
@@ -241,17 +241,13 @@ class Conv(nn.Module, ABC):
 
     @abstractmethod
     def _sum(
-        self,
-        x: Tensor | SummedStates,
-        structure: Structure,
-        noise: Noise | None,
-        mask: Tensor | None,
+        self, x: States, structure: Structure, noise: Noise | None, mask: Tensor | None
     ) -> Tensor:
         """Return the sum inside the activation, without the bias."""
 
     def _entering(
         self,
-        x: Tensor | SummedStates,
+        x: States,
         structure: Structure,
         noise: Noise | None,
         dtype: torch.dtype,
@@ -265,7 +261,7 @@ class Conv(nn.Module, ABC):
 
     def _checked_structure(
         self,
-        x: Tensor | SummedStates,
+        x: States,
         structure: Structure | Tensor | None,
         edge_type: Tensor | None,
         edge_index: Tensor | None,

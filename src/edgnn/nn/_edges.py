@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from edgnn.graphs import CSR, Relations
+from edgnn.graphs import Relations
 
 #: Up to so many labels, they are counted; beyond, the weights of each are looked up and added.
 COUNTED_LABELS = 64
@@ -205,7 +205,7 @@ class ListedEdges(NamedTuple):
     def of_blocks(cls, sources: Relations, labels: int, *, both: bool) -> list[ListedEdges]:
         """List the edges of :attr:`~edgnn.Structure.sources` by target, block by block."""
         spread, gather = sources.spread, sources.gather
-        pair, target = spread.indices.long(), _rows_of(spread)
+        pair, target = spread.indices.long(), spread.row_of_entry
         source = gather.indices[gather.indptr[pair].long()].long()
         relation_of_pair = _relations(sources.relation_of_pair, labels, both=both)
         blocks = spread.blocks
@@ -253,13 +253,6 @@ def _both_sides(sources: Relations, pair: Tensor, labels: int) -> Tensor | None:
         return None
     along = (sources.relation_of_pair[pair] <= labels).to(rows.dtype).unsqueeze(1)
     return torch.cat([rows * along, rows * (1 - along)], dim=1)
-
-
-def _rows_of(matrix: CSR) -> Tensor:
-    """Return the row of every entry; with the size given, nothing waits for the device."""
-    rows = torch.arange(matrix.shape[0], device=matrix.indptr.device)
-    lengths = matrix.indptr.diff()
-    return torch.repeat_interleave(rows, lengths, output_size=matrix.nnz)
 
 
 def times(x: Tensor, weight: Tensor) -> Tensor:

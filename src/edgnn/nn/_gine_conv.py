@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from edgnn.graphs import ListedBy, Relations, Structure
 from edgnn.nn._batch_norm import BatchNorm
-from edgnn.nn._conv import Conv, LabelRows, SummedStates, own_rows
+from edgnn.nn._conv import Conv, LabelRows, States, own_rows
 from edgnn.nn._edges import Edges, OneHot, add_rows, times, with_zero_row
 from edgnn.nn._noise import Noise
 from edgnn.nn._parameters import Generators, Linear, glorot_, parameter
@@ -112,11 +112,7 @@ class GINEConv(Conv):
         self._check_features(structure)
 
     def _sum(
-        self,
-        x: Tensor | SummedStates,
-        structure: Structure,
-        noise: Noise | None,
-        mask: Tensor | None,
+        self, x: States, structure: Structure, noise: Noise | None, mask: Tensor | None
     ) -> Tensor:
         x = with_halo(self._entering(x, structure, noise, self.E.dtype), structure.halo)
         sources = structure.sources

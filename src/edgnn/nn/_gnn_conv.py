@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from edgnn.graphs import CSR, Structure
-from edgnn.nn._conv import Conv, LabelRows, Scheme, SummedStates, own_rows
+from edgnn.nn._conv import Conv, LabelRows, Scheme, States, SummedStates, own_rows
 from edgnn.nn._edges import Edges, OneHot, either_times, times
 from edgnn.nn._noise import Noise, dropout
 from edgnn.nn._parameters import (
@@ -87,33 +87,24 @@ class GNNConv(Conv):
         return own + times(edges.neighbor_sum(x), self.W2)
 
     def _biased(
-        self,
-        x: Tensor | SummedStates,
-        structure: Structure,
-        noise: Noise | None,
-        mask: Tensor | None,
+        self, x: States, structure: Structure, noise: Noise | None, mask: Tensor | None
     ) -> Tensor:
-        in_one_pass = (
-            isinstance(x, Tensor)
-            and not self._drops_inputs
-            and x.dim() == self.W1.dim()
-            and fits_layer(x, structure, (self.in_dim, self.out_dim))
-        )
-        if not in_one_pass or not isinstance(x, Tensor):
+        if isinstance(x, SummedStates) or self._drops_inputs or x.dim() != self.W1.dim():
             return super()._biased(x, structure, noise, mask)
-        edges = self._edge_products(structure)
-        sparse = [(counts, weight) for counts, weight in edges if isinstance(counts, CSR)]
-        dense = [(counts, weight) for counts, weight in edges if isinstance(counts, Tensor)]
+        if not fits_layer(x, structure, (self.in_dim, self.out_dim)):
+            return super()._biased(x, structure, noise, mask)
+        sparse, constants, weights = [], [], []
+        for counts, weight in self._edge_products(structure):
+            if isinstance(counts, CSR):
+                sparse.append((counts, weight))
+            else:
+                constants.append(counts)
+                weights.append(weight)
         addend = plus_products(None, sparse) if sparse else None
-        constants, weights = [counts for counts, _ in dense], [weight for _, weight in dense]
         return layer_sum(x, structure, self.W1, self.W2, constants, weights, addend, self.bias)
 
     def _sum(
-        self,
-        x: Tensor | SummedStates,
-        structure: Structure,
-        noise: Noise | None,
-        mask: Tensor | None,
+        self, x: States, structure: Structure, noise: Noise | None, mask: Tensor | None
     ) -> Tensor:
         edges = self._edge_products(structure)
         if isinstance(x, SummedStates) and not self._drops_inputs:

@@ -21,7 +21,6 @@ from edgnn.graphs import (
     known_labels,
     select_rows,
 )
-from edgnn.graphs import _csr as csr
 from edgnn.nn.ops import check_nodes, neighbor_sum, row_sum
 
 #: Up to so many labels, one-hot rows are dense: no wider than a hidden layer.
@@ -232,7 +231,7 @@ class Inputs:
 def with_neighbors(neighbors: CSR, rows: Tensor) -> Tensor:
     """Return the nodes of ``rows``, and behind them all their neighbors that are not among them."""
     met = torch.zeros(neighbors.shape[1], dtype=torch.bool, device=rows.device)
-    met[csr.take(neighbors, rows).indices.long()] = True
+    met[neighbors.take(rows).indices.long()] = True
     met[rows] = False
     return torch.cat([rows, met.nonzero().flatten()])
 

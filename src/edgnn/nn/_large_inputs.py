@@ -12,8 +12,7 @@ from torch import Tensor
 
 from edgnn.errors import ModelError
 from edgnn.graphs import CSR, Graphs, ListedBy, Multiplicity, Structure, known_labels, select_rows
-from edgnn.graphs import _csr as csr
-from edgnn.nn._inputs import DENSE_LABELS, Inputs, Matrix
+from edgnn.nn._inputs import DENSE_LABELS, Inputs, Matrix, from_scipy
 from edgnn.nn.ops import row_sum
 
 _NODES_AT_ONCE = 2**18  # where all nodes are gone through
@@ -138,7 +137,7 @@ class LargeInputs:
         r"""Return :math:`A H^0` of some nodes: sums over all neighbors; those of hubs are kept."""
         neighbors = self.structure.neighbors
         is_hub = neighbors.indptr[nodes + 1] - neighbors.indptr[nodes] > _HUB
-        others = self._sums(csr.take(neighbors, nodes[~is_hub]))
+        others = self._sums(neighbors.take(nodes[~is_hub]))
         if not is_hub.any():
             return others
         order = torch.argsort(is_hub.to(torch.int8), stable=True)
@@ -148,7 +147,7 @@ class LargeInputs:
     def _of_hub(self, node: Tensor) -> Matrix:
         number = int(node)
         if number not in self._hubs:
-            self._hubs[number] = self._sums(csr.take(self.structure.neighbors, node))
+            self._hubs[number] = self._sums(self.structure.neighbors.take(node))
         return self._hubs[number]
 
     def of_hops(self, hops: tuple[Structure, ...], rows: Tensor) -> Inputs:
@@ -236,13 +235,7 @@ class LargeInputs:
         matrix = coo_array((np.ones(len(row)), (row, label)), shape=(rows, self.labels)).tocsr()
         if features is not None:
             matrix = hstack([matrix, csr_array(features.numpy())], format="csr")
-        matrix.sort_indices()
-        indptr, indices = (
-            torch.from_numpy(part.astype("int32")) for part in (matrix.indptr, matrix.indices)
-        )
-        return CSR(indptr, indices, torch.from_numpy(matrix.data).to(self.dtype), matrix.shape).to(
-            self.device
-        )
+        return from_scipy(matrix, self.dtype, self.device)
 
 
 def _stacked(parts: list[Matrix]) -> Matrix:

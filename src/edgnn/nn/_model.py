@@ -53,17 +53,12 @@ class Model(nn.Module):
         last: int | None = None,
     ) -> None:
         super().__init__()
-        for name, number in (("layers", layers), ("hidden", hidden)):
-            if number < 1:
-                raise ModelError(f"{name}={number}: at least 1 is needed")
+        _check_sizes(layers, hidden)
         kind = LayerKind.of(conv)
         if kind.cls.embeds_nodes and embedding is None:
             embedding = hidden
-        if cells is not None and ("cells" not in kind.cls.own_options or embedding is not None):
-            raise ModelError(
-                "cells are weights of the first layer of 'joint' and 'rgcn' on one-hot labels: "
-                "leave them out here"
-            )
+        if cells is not None:
+            _check_cells(kind, embedding)
         self.members, self.node_labels = members, node_labels
         self.input_dim = node_labels + node_features
         self.embedding = None
@@ -71,9 +66,7 @@ class Model(nn.Module):
         if embedding is not None:
             self.embedding = parameter(self.input_dim, embedding, members=members)
             widths[0] = embedding
-        if last is not None:
-            widths[-1] = last
-        options = {
+        options: dict[str, Any] = {
             **kind.options,
             **kind.cls.options_of({"edge_embedding": edge_embedding, "bases": bases}),
             "edge_features": edge_features if kind.reads_labels else 0,
@@ -83,14 +76,17 @@ class Model(nn.Module):
             "members": members,
         }
         inner = {"activation": activation, "dropout": dropout, "batch_norm": batch_norm}
-        self.convs: Any = nn.ModuleList()
-        for number, (in_dim, out_dim) in enumerate(pairwise(widths)):
-            of_layer: dict[str, Any] = options | inner
-            if last is not None and number == layers - 1:
-                of_layer = options | {"activation": "identity", "dropout": None}
-            if number == 0 and cells is not None:
-                of_layer["cells"] = cells
-            self.convs.append(kind.cls(in_dim, out_dim, edge_labels, **of_layer))
+        of_layers = [options | inner for _ in range(layers)]
+        if cells is not None:
+            of_layers[0]["cells"] = cells
+        if last is not None:  # the last layer gives the outputs themselves
+            widths[-1] = last
+            of_layers[-1] |= {"activation": "identity", "dropout": None, "batch_norm": False}
+        sizes = zip(pairwise(widths), of_layers, strict=True)
+        self.convs: Any = nn.ModuleList(
+            kind.cls(in_dim, out_dim, edge_labels, **of_layer)
+            for (in_dim, out_dim), of_layer in sizes
+        )
         self.scaled = scaled
         if scaled:
             shape = (outputs,) if members is None else (members, outputs)
@@ -187,6 +183,20 @@ class Model(nn.Module):
         if not self.scaled:
             return outputs
         return torch.addcmul(self.output_mean.unsqueeze(-2), outputs, self.output_std.unsqueeze(-2))
+
+
+def _check_sizes(layers: int, hidden: int) -> None:
+    for name, number in (("layers", layers), ("hidden", hidden)):
+        if number < 1:
+            raise ModelError(f"{name}={number}: at least 1 is needed")
+
+
+def _check_cells(kind: LayerKind, embedding: int | None) -> None:
+    if "cells" not in kind.cls.own_options or embedding is not None:
+        raise ModelError(
+            "cells are weights of the first layer of 'joint' and 'rgcn' on one-hot labels: "
+            "leave them out here"
+        )
 
 
 def input_options(config: Mapping[str, Any]) -> dict[str, Any]:

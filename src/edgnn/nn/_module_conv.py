@@ -12,7 +12,7 @@ from torch.func import functional_call
 
 from edgnn.errors import ModelError
 from edgnn.graphs import ListedBy, Structure
-from edgnn.nn._conv import Conv, SummedStates, own_rows
+from edgnn.nn._conv import Conv, States, own_rows
 from edgnn.nn._edges import Edges, ListedEdges, OneHot
 from edgnn.nn._noise import Noise
 from edgnn.nn._parameters import Generators
@@ -105,11 +105,7 @@ class ModuleConv(Conv):
         )
 
     def _sum(
-        self,
-        x: Tensor | SummedStates,
-        structure: Structure,
-        noise: Noise | None,
-        mask: Tensor | None,
+        self, x: States, structure: Structure, noise: Noise | None, mask: Tensor | None
     ) -> Tensor:
         some = next(self.parameters(), torch.empty(0))
         x = with_halo(self._entering(x, structure, noise, some.dtype), structure.halo)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from edgnn.errors import GraphError, ModelError
 from edgnn.graphs import Cells, ListedBy, Structure
-from edgnn.nn._conv import Conv, LabelRows, SummedStates, own_rows
+from edgnn.nn._conv import Conv, LabelRows, States, SummedStates, own_rows
 from edgnn.nn._edges import Edges, OneHot, add_rows, either_times, times, with_zero_row
 from edgnn.nn._noise import Noise
 from edgnn.nn._parameters import Generators, glorot_, parameter, plus_product, plus_products
@@ -229,11 +229,7 @@ class RelationalConv(Conv):
         self._check_features(structure)
 
     def _sum(
-        self,
-        x: Tensor | SummedStates,
-        structure: Structure,
-        noise: Noise | None,
-        mask: Tensor | None,
+        self, x: States, structure: Structure, noise: Noise | None, mask: Tensor | None
     ) -> Tensor:
         dropping = self.training and self.input_dropout > 0
         if isinstance(x, SummedStates) and x.cells is not None and not dropping:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from edgnn import training as files
 from edgnn._files import Path_
 from edgnn._json import plain
 from edgnn._words import counted, duration
@@ -20,7 +21,6 @@ from edgnn.report._numbers import metric_name, number, shown
 from edgnn.report._page import write_page
 from edgnn.report._stored import stored_predictions
 from edgnn.training import RunFolder
-from edgnn.training import _run_folder as files
 
 _LEARNED = ("task", "best_epoch", "members", "seed", "temperature", "classes")
 _PLACE = "report.html"

@@ -89,6 +89,10 @@ class Dense:
 class Surroundings:
     """What a scheme's layer sums over: neighbors by kind of edge end, and label counts.
 
+    The layers of ``edgnn.nn`` add floating-point numbers, whose order decides about the last bits.
+    Here sums are of whole numbers, all exact, so that two nodes are equal or not; that is why
+    Eq. 4 is written once more.
+
     Shapes
     ------
     neighbors: (row, column) index pairs, one pair per kind; counts: (row, label, count) triples of

@@ -13,8 +13,7 @@ from torch import Tensor
 from edgnn.nn import BatchNorm, Inputs, Model, Noise
 from edgnn.nn.ops import random_order
 from edgnn.training._group import Group
-from edgnn.training._optimizer import FleetAdam
-from edgnn.training._packed import Packed, clip_, take_gradient
+from edgnn.training._optimizer import FleetAdam, Packed, clip_, take_gradient
 from edgnn.training._settings import Member, Settings
 from edgnn.training._targets import Targets
 from edgnn.training._tasks import Job, Step, Task
@@ -46,35 +45,29 @@ class Fleet:
         settings: Settings,
         group: Group | None = None,
     ) -> None:
-        self.model, self.task, self.targets, self.settings, self.group = (
-            model,
-            task,
-            targets,
-            settings,
-            group,
-        )
+        self.model, self.task, self.targets = model, task, targets
+        self.settings, self.group = settings, group
         device, dtype = task.inputs.device, settings.dtype
         self.model.to(device=device, dtype=dtype)
         self.packed = Packed(self.model)
-        rates = [_or(member.learning_rate, settings.learning_rate) for member in members]
-        decays = [_or(member.weight_decay, settings.weight_decay) for member in members]
+
+        def per_member(name: str, default: float) -> Tensor:
+            own = [getattr(member, name) for member in members]
+            numbers = [default if number is None else number for number in own]
+            return torch.tensor(numbers, dtype=dtype, device=device)
+
         self.optimizer = FleetAdam(
             self.packed.parameters,
-            torch.tensor(rates, dtype=dtype, device=device),
-            torch.tensor(decays, dtype=dtype, device=device),
+            per_member("learning_rate", settings.learning_rate),
+            per_member("weight_decay", settings.weight_decay),
             settings.optimizer,
         )
-        own = model.config["dropout"]
         self.rate = None
         if any(member.dropout is not None for member in members):
-            self.rate = torch.tensor(
-                [_or(member.dropout, own) for member in members], dtype=dtype, device=device
-            )
+            self.rate = per_member("dropout", model.config["dropout"])
         self.seeds = torch.tensor([member.seed % 2**63 for member in members], device=device)
-        self.train, self.valid = (
-            item_table([getattr(member, part) for member in members], device)
-            for part in ("train", "valid")
-        )
+        self.train = item_table([member.train for member in members], device)
+        self.valid = item_table([member.valid for member in members], device)
         self.own_train, self.own_valid = self._own(self.train), self._own(self.valid)
         weights = targets.item_weights(self.train)
         self.weights = None if weights is None else weights.to(dtype)
@@ -82,7 +75,12 @@ class Fleet:
         self.groups = self._groups()
         self._valid_blocks: list[Inputs] | None = None
         if group is not None:
-            for part in (part for model, _ in self.groups for part in model.modules()):
+            self._normalize_over(group)
+
+    def _normalize_over(self, group: Group) -> None:
+        """Have batch norm add up its sums over all ranks."""
+        for model, _ in self.groups:
+            for part in model.modules():
                 if isinstance(part, BatchNorm):
                     part.over_ranks = group.sum_
 
@@ -259,16 +257,9 @@ class Fleet:
         )
 
 
-def _or(own: float | None, shared: float) -> float:
-    return shared if own is None else own
-
-
 def item_table(parts: list[Any], device: torch.device) -> Tensor:
     """Return the members' items as rows of one table, filled up with −1."""
-    arrays = [
-        np.zeros(0, np.int64) if part is None else np.asarray(part, dtype=np.int64)
-        for part in parts
-    ]
+    arrays = [np.asarray(() if part is None else part, dtype=np.int64) for part in parts]
     table = np.full((len(arrays), max(map(len, arrays))), -1)
     for row, array in zip(table, arrays, strict=True):
         row[: len(array)] = array

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from edgnn.training._packed import Packed
+from edgnn.training._optimizer import Packed
 
 
 class Judge:

@@ -17,7 +17,6 @@ from torch import Tensor
 
 from edgnn.errors import TrainingError
 from edgnn.graphs import CSR, places, select_rows
-from edgnn.graphs import _csr as csr
 from edgnn.nn import Inputs, LargeInputs, Model, SummedStates, with_neighbors
 from edgnn.nn.ops import check_lists, constant_product, row_sum
 
@@ -185,7 +184,7 @@ class _Plan:
             # sums straight out of the table: a copy of all columns would cost several times as much
             x = SummedStates(
                 table.rows(rows),
-                row_sum(table.numbered(csr.take(structure.neighbors, rows)), table.values),
+                row_sum(table.numbered(structure.neighbors.take(rows)), table.values),
                 one_hot=False,
             )
             hop = structure.rows(rows).to(device, dtype)
@@ -328,7 +327,7 @@ def _reached(neighbors: CSR, rows: Tensor) -> Tensor:
     met = torch.zeros(neighbors.shape[1], dtype=torch.bool, device=rows.device)
     met[rows] = True
     for part in torch.split(rows, _ROWS_AT_ONCE):
-        met[csr.take(neighbors, part).indices.long()] = True
+        met[neighbors.take(part).indices.long()] = True
     return met.nonzero().flatten()
 
 

@@ -50,32 +50,33 @@ def starting_model(
 
 
 def checked_member(number: int, member: Member, items: int) -> Member:
-    """Return the member with its items as arrays, or say what is wrong with it."""
-    parts: dict[str, Any] = {}
+    """Return the member with its items as arrays; what is wrong with it is an error."""
     for name, bound in (("learning_rate", np.inf), ("weight_decay", np.inf), ("dropout", 1)):
         rate = getattr(member, name)
         if rate is not None and not 0 <= rate < bound:
             raise TrainingError(
                 f"member {number} has {name}={rate}: at least 0 and below {bound} is needed"
             )
-    for name in ("train", "valid"):
-        part = getattr(member, name)
-        array = np.zeros(0, np.int64) if part is None else np.asarray(part)
-        if array.dtype == bool:
-            array = np.flatnonzero(array)
-        if len(array) and array.dtype.kind not in "iu":
-            raise TrainingError(
-                f"the {name} items of member {number} must be whole numbers, got {array.dtype}"
-            )
-        array = array.astype(np.int64)
-        if len(array) and not (array.min() >= 0 and array.max() < items):
-            raise TrainingError(
-                f"member {number} has a {name} item {_outside(array)} of {items} items"
-            )
-        parts[name] = array
-    if not len(parts["train"]):
+    train = _item_array(number, "train", member.train, items)
+    valid = _item_array(number, "valid", member.valid, items)
+    if not len(train):
         raise TrainingError(f"member {number} has nothing to train on: its training part is empty")
-    return replace(member, **parts)
+    return replace(member, train=train, valid=valid)
+
+
+def _item_array(number: int, name: str, chosen: Any, items: int) -> np.ndarray[Any, Any]:
+    """Return a member's items, given by numbers or by a mask, as an array of numbers."""
+    array = np.zeros(0, np.int64) if chosen is None else np.asarray(chosen)
+    if array.dtype == bool:
+        array = np.flatnonzero(array)
+    if len(array) and array.dtype.kind not in "iu":
+        raise TrainingError(
+            f"the {name} items of member {number} must be whole numbers, got {array.dtype}"
+        )
+    array = array.astype(np.int64)
+    if len(array) and not (array.min() >= 0 and array.max() < items):
+        raise TrainingError(f"member {number} has a {name} item {_outside(array)} of {items} items")
+    return array
 
 
 def _outside(array: np.ndarray[Any, Any]) -> int:

@@ -18,7 +18,7 @@ from edgnn.training._captured import Captured, captured
 from edgnn.training._fleet import Fleet
 from edgnn.training._group import Group
 from edgnn.training._judge import Judge, Verdict
-from edgnn.training._packed import Packed
+from edgnn.training._optimizer import Packed
 from edgnn.training._settings import Member, Settings
 from edgnn.training._targets import Targets
 from edgnn.training._tasks import Kind, Task
@@ -97,13 +97,8 @@ class Run:
         settings: Settings,
         group: Group | None = None,
     ) -> None:
-        self.task, self.targets, self.members, self.settings, self.group = (
-            task,
-            targets,
-            members,
-            settings,
-            group,
-        )
+        self.task, self.targets, self.members = task, targets, members
+        self.settings, self.group = settings, group
         self.fleet = Fleet(model, task, targets, members, settings, group)
         self.alive = list(range(len(members)))
         self.best = self.fleet.packed.values()
@@ -127,7 +122,7 @@ class Run:
     def go(self, on_epoch: Callable[[Epoch], bool | None] | None) -> None:
         while len(self.losses) < self.settings.max_epochs and not self.stopped.all():
             number, start = len(self.losses) + 1, time.perf_counter()
-            train, valid = self._note(number, Verdict(self._run(number)))
+            train, valid = self._record(number, Verdict(self._run(number)))
             self.losses.append((train, valid, time.perf_counter() - start))
             self._compact()
             if self._ends(on_epoch):
@@ -150,15 +145,18 @@ class Run:
         train = self.fleet.epoch(number)
         return self.judge.look(number, train, self.fleet.validate())
 
-    def _note(
+    def _record(
         self, number: int, verdict: Verdict
     ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         """Keep what the judge found; return all members' losses, NaN for those that had stopped."""
         for row in np.flatnonzero(verdict.lost):
             self._lose(self.alive[row], number)
-        self.best_epoch[self.alive], self.stopped[self.alive] = verdict.best_epoch, verdict.stopped
-        train, valid = (np.full(len(self.members), np.nan) for _ in range(2))
-        train[self.alive], valid[self.alive] = verdict.train, verdict.valid
+        self.best_epoch[self.alive] = verdict.best_epoch
+        self.stopped[self.alive] = verdict.stopped
+        train = np.full(len(self.members), np.nan)
+        valid = train.copy()
+        train[self.alive] = verdict.train
+        valid[self.alive] = verdict.valid
         return train, valid
 
     def _collect(self) -> None:
@@ -178,11 +176,9 @@ class Run:
             raise TrainingError(
                 f"{what}: lower learning_rate, set clip_norm, or scale the features"
             )
-        left = (
-            f"it keeps the weights of epoch {kept}"
-            if kept
-            else "it keeps its initial weights, which nothing was learned for"
-        )
+        left = "it keeps its initial weights, which nothing was learned for"
+        if kept:
+            left = f"it keeps the weights of epoch {kept}"
         warnings.warn(f"{what}; {left}", RuntimeWarning, stacklevel=5)
 
     def _compact(self) -> None:
@@ -217,66 +213,23 @@ class Run:
         """Return all that is needed to go on, as tensors on the CPU."""
         self._collect()
         table = np.array([[*train, *valid, seconds] for train, valid, seconds in self.losses])
-        own = {
+        arrays = {
             "alive": np.array(self.alive),
             "best_loss": self.best_loss,
             "best_epoch": self.best_epoch,
             "stopped": self.stopped,
+            "losses": table,
         }
-        tensors = {
-            name: torch.from_numpy(part.copy()) for name, part in (own | {"losses": table}).items()
-        }
-        tensors |= {"best": self.best} | {
-            f"fleet.{name}": part for name, part in self.fleet.state().items()
-        }
+        tensors = {name: torch.from_numpy(array.copy()) for name, array in arrays.items()}
+        tensors["best"] = self.best
+        tensors |= {f"fleet.{name}": part for name, part in self.fleet.state().items()}
         return {name: part.detach().cpu().clone() for name, part in tensors.items()}
 
     def load(self, state: dict[str, Tensor]) -> None:
         """Go on from a stored state."""
         try:
-            count, width = len(self.members), self.best.shape[1]
-            if state["best"].shape != (count, width):
-                raise TrainingError(
-                    f"the checkpoint has {tuple(state['best'].shape)} weights, this training "
-                    f"{(count, width)}: "
-                    "it belongs to another model or other data"
-                )
-            shapes: dict[str, tuple[int, ...]] = dict.fromkeys(
-                ("best_loss", "best_epoch", "stopped"), (count,)
-            )
-            shapes |= {
-                "losses": (len(state["losses"]), 2 * count + 1),
-                "fleet.values": (len(state["alive"]), width),
-            }
-            for name, shape in shapes.items():
-                if state[name].shape != shape:
-                    raise TrainingError(
-                        f"the checkpoint is damaged: {name} has the shape "
-                        f"{tuple(state[name].shape)}, not {shape}"
-                    )
-            on_device = {
-                name[6:]: part.to(self.best.device)
-                for name, part in state.items()
-                if name.startswith("fleet.")
-            }
-            alive = state["alive"].tolist()
-            if len(alive) < len(self.alive):
-                empty = {
-                    name: part.new_zeros(count, *part.shape[1:]) for name, part in on_device.items()
-                }
-                self._shrink(alive, empty)
-            self.fleet.load(on_device)
-            self.best = state["best"].to(self.best)
-            self.best_loss, self.best_epoch = (
-                state["best_loss"].numpy().copy(),
-                state["best_epoch"].numpy().copy(),
-            )
-            self.stopped = state["stopped"].numpy().copy()
-            self.losses = [
-                (row[:count], row[count:-1], float(row[-1]))
-                for row in state["losses"].numpy().copy()
-            ]
-            self._start()
+            self._check_state(state)
+            self._load(state)
         except KeyError as error:
             raise TrainingError(
                 f"the checkpoint lacks {error.args[0]!r}: it was not written by a training"
@@ -285,6 +238,49 @@ class Run:
             raise TrainingError(
                 f"the checkpoint is damaged: {str(error).splitlines()[0]}"
             ) from None
+
+    def _check_state(self, state: dict[str, Tensor]) -> None:
+        count, width = len(self.members), self.best.shape[1]
+        if state["best"].shape != (count, width):
+            raise TrainingError(
+                f"the checkpoint has {tuple(state['best'].shape)} weights, this training "
+                f"{(count, width)}: it belongs to another model or other data"
+            )
+        shapes: dict[str, tuple[int, ...]] = {
+            "best_loss": (count,),
+            "best_epoch": (count,),
+            "stopped": (count,),
+            "losses": (len(state["losses"]), 2 * count + 1),
+            "fleet.values": (len(state["alive"]), width),
+        }
+        for name, shape in shapes.items():
+            if state[name].shape != shape:
+                raise TrainingError(
+                    f"the checkpoint is damaged: {name} has the shape "
+                    f"{tuple(state[name].shape)}, not {shape}"
+                )
+
+    def _load(self, state: dict[str, Tensor]) -> None:
+        count, prefix = len(self.members), "fleet."
+        on_device = {
+            name.removeprefix(prefix): part.to(self.best.device)
+            for name, part in state.items()
+            if name.startswith(prefix)
+        }
+        alive = state["alive"].tolist()
+        if len(alive) < len(self.alive):
+            empty = {
+                name: part.new_zeros(count, *part.shape[1:]) for name, part in on_device.items()
+            }
+            self._shrink(alive, empty)
+        self.fleet.load(on_device)
+        self.best = state["best"].to(self.best)
+        self.best_loss = state["best_loss"].numpy().copy()
+        self.best_epoch = state["best_epoch"].numpy().copy()
+        self.stopped = state["stopped"].numpy().copy()
+        rows = state["losses"].numpy().copy()
+        self.losses = [(row[:count], row[count:-1], float(row[-1])) for row in rows]
+        self._start()
 
     def result(self, kind: Kind) -> Trained:
         """Return all members with their best weights."""

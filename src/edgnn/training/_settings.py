@@ -85,26 +85,26 @@ class Settings:
     fanout: Fanout = None
 
     def __post_init__(self) -> None:
-        for name, others in (
-            ("max_epochs", ()),
-            ("batch_size", (None, "auto")),
-            ("patience", (None,)),
-        ):
+        whole: dict[str, tuple[Any, ...]] = {
+            "max_epochs": (),
+            "batch_size": (None, "auto"),
+            "patience": (None,),
+        }
+        for name, others in whole.items():
             number = getattr(self, name)
             if number not in others and not _is_whole(number):
                 raise TrainingError(f"{name}={number!r}: at least 1 is needed, a whole number")
-        for number in self.fanout if isinstance(self.fanout, tuple) else (self.fanout,):
-            if not (number is None or _is_whole(number)):
-                raise TrainingError(
-                    f"fanout={self.fanout!r}: at least 1 neighbor is needed, a whole number, or "
-                    "None for all; or a tuple of these"
-                )
+        fanouts = self.fanout if isinstance(self.fanout, tuple) else (self.fanout,)
+        if not all(number is None or _is_whole(number) for number in fanouts):
+            raise TrainingError(
+                f"fanout={self.fanout!r}: at least 1 neighbor is needed, a whole number, or "
+                "None for all; or a tuple of these"
+            )
         for name in ("learning_rate", "weight_decay", "clip_norm"):
-            number = getattr(self, name)
-            if number is not None and not (
-                isinstance(number, Real) and 0 <= float(number) < float("inf")
-            ):
-                raise TrainingError(f"{name}={number!r}: a finite number of at least 0 is needed")
+            if not _is_rate(getattr(self, name)):
+                raise TrainingError(
+                    f"{name}={getattr(self, name)!r}: a finite number of at least 0 is needed"
+                )
         if self.optimizer not in ("adam", "adamw"):
             raise TrainingError(f"optimizer={self.optimizer!r}: choose 'adam' or 'adamw'")
         if self.precision not in ("float32", "float64", "bfloat16"):
@@ -127,6 +127,10 @@ class Settings:
     def dtype(self) -> torch.dtype:
         """Of the weights."""
         return torch.float64 if self.precision == "float64" else torch.float32
+
+
+def _is_rate(value: Any) -> bool:
+    return value is None or (isinstance(value, Real) and 0 <= float(value) < float("inf"))
 
 
 def _is_whole(value: Any) -> bool:

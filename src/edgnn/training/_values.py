@@ -10,10 +10,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from edgnn import graphs
 from edgnn._words import short
 from edgnn.errors import GraphError, RunError
 from edgnn.graphs import Vocabulary
-from edgnn.graphs import _label_values as labels
 
 _OWN = "edgnn"
 
@@ -26,18 +26,12 @@ def encode_value(value: Any) -> Any:
     value : str, int, float, bool, None, bytes, UNKNOWN, or a tuple of these
         What to store; any other type is a :class:`~edgnn.errors.RunError`.
     """
-    try:
-        return labels.encode_value(value, "a run folder")
-    except GraphError as error:
-        raise RunError(str(error)) from None
+    return graphs.encode_value(value, "a run folder", RunError)
 
 
 def decode_value(stored: Any) -> Any:
     """Return the label value that :func:`encode_value` stored."""
-    try:
-        return labels.decode_value(stored)
-    except GraphError as error:
-        raise RunError(str(error)) from None
+    return graphs.decode_value(stored, RunError)
 
 
 def encode_vocabulary(vocabulary: Vocabulary) -> list[Any]:

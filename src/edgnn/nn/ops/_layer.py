@@ -23,17 +23,22 @@ _WIDEST = 256  # beyond, compiling takes long and products are better done one b
 def fits_layer(x: Tensor, structure: Structure, widths: tuple[int, int]) -> bool:
     """Return whether :func:`layer_sum` takes these states, constants and widths."""
     neighbors = structure.neighbors
-    single = x.dim() == 2 or (
-        len(x) == 1 and neighbors.blocks == 1 and not isinstance(neighbors, Window)
-    )
-    plain = single and _on_device(x.device) and x.dtype in (torch.float32, torch.bfloat16)
-    square = structure.halo is None and neighbors.shape[0] == neighbors.shape[1]
+    is_shared = neighbors.blocks == 1 and not isinstance(neighbors, Window)
+    is_single = x.dim() == 2 or (len(x) == 1 and is_shared)
+    is_whole = structure.halo is None and neighbors.shape[0] == neighbors.shape[1]
+    is_float = x.dtype in (torch.float32, torch.bfloat16)
+    is_large = x.shape[-2] >= _LEAST_ROWS
+    if not all((_on_device(x.device), is_float, is_large, is_single, is_whole)):
+        return False
+    return _fits_widths(structure, *widths)
+
+
+def _fits_widths(structure: Structure, in_dim: int, out_dim: int) -> bool:
     constants = (structure.C_in, structure.C_out, structure.F_in, structure.F_out)
     dense = [constant.shape[1] for constant in constants if isinstance(constant, Tensor)]
-    fitting = widths[0] <= widths[1] and widths[1] > _NARROWEST and max(*widths, *dense) <= _WIDEST
-    return (
-        plain and square and fitting and len(dense) <= _MOST_PRODUCTS and x.shape[-2] >= _LEAST_ROWS
-    )
+    if len(dense) > _MOST_PRODUCTS or in_dim > out_dim:
+        return False
+    return out_dim > _NARROWEST and max(out_dim, *dense, 0) <= _WIDEST
 
 
 def layer_sum(

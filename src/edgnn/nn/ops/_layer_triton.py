@@ -3,7 +3,7 @@
 float32 factors are multiplied as such, on the tensor cores: split into parts that these hold
 exactly, whose products are added up in float32. Two parts of TF32 and three products for states;
 for counts, which are whole numbers of one byte and need no splitting, three parts of bfloat16 of
-the other factor. The error is that of plain float32 products (``tests/ops/test_layer_triton.py``).
+the other factor. The error is that of plain float32 products (``tests/nn/test_layer_triton.py``).
 """
 
 # mypy: disable-error-code="no-untyped-def, untyped-decorator, no-untyped-call"

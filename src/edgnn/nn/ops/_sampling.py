@@ -24,7 +24,6 @@ from edgnn._arrays import (
 from edgnn._hashing import mix
 from edgnn.errors import GraphError
 from edgnn.graphs import CSR, ListedBy, Relations, Structure
-from edgnn.graphs import _csr as csr
 
 #: Up to so many draws per row, each is compared with all before it; beyond, they are sorted.
 _COMPARED = 32
@@ -270,7 +269,7 @@ def _by_target(
     relations: Relations, rows: Tensor, fanout: int | None, key: int, means: bool
 ) -> Relations:
     """Return the pairs of some nodes, by target, each with at most so many neighbors."""
-    spread = csr.take(relations.spread, rows)
+    spread = relations.spread.take(rows)
     pairs, pair = torch.unique(spread.indices, return_inverse=True)
     pairs = pairs.long()
     gather = sampled(relations.gather, pairs, fanout, key)
@@ -290,7 +289,7 @@ def _by_source(sources: Relations, spread: CSR) -> Relations:
     pairs, pair = torch.unique(spread.indices, return_inverse=True)
     pairs = pairs.long()
     return Relations(
-        gather=csr.take(sources.gather, pairs),
+        gather=sources.gather.take(pairs),
         spread=replace(
             spread, indices=pair.to(spread.indptr.dtype), shape=(spread.shape[0], len(pairs))
         ),

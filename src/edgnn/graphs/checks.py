@@ -27,23 +27,15 @@ _INTEGERS = (
     torch.uint32,
     torch.uint64,
 )
-
-
 _MOST_NODES = 2**31
+_NUMBERS = ("edge_source", "edge_target", "edge_label", "graph_offset")
 
 
 def packed(graphs: Graphs) -> None:
     """Check every array of ``graphs`` against the others."""
     _kinds(graphs)
     nodes, edges, device = len(graphs.node_label), len(graphs.edge_source), graphs.node_label.device
-    for name in (
-        "edge_source",
-        "edge_target",
-        "edge_label",
-        "graph_offset",
-        "node_features",
-        "edge_features",
-    ):
+    for name in (*_NUMBERS, "node_features", "edge_features"):
         array = getattr(graphs, name)
         if array is not None and array.device != device:
             raise GraphError(
@@ -51,13 +43,7 @@ def packed(graphs: Graphs) -> None:
                 "one device"
             )
     offset = graphs.graph_offset
-    if (
-        len(offset) == 0
-        or int(offset[0]) != 0
-        or int(offset[-1]) != nodes
-        or bool((offset.diff() < 0).any())
-    ):
-        raise GraphError(f"graph_offset must rise from 0 to the number of nodes, {nodes}")
+    _rising(offset, nodes)
     lengths(graphs.edge_target, None, edges, what="edge", kind="edge_target")
     lengths(graphs.edge_label, None, edges, what="edge")
     endpoints(graphs.edge_source, graphs.edge_target, offset)
@@ -69,18 +55,25 @@ def packed(graphs: Graphs) -> None:
                 f"edge {int(back[0]) + 1} belongs to an earlier graph than the edge before it: "
                 "group edges by graph"
             )
-    _label_range(graphs.node_label, len(graphs.node_vocabulary), "node")
-    _label_range(graphs.edge_label, len(graphs.edge_vocabulary), "edge")
+    label_range(graphs.node_label, len(graphs.node_vocabulary), "node")
+    label_range(graphs.edge_label, len(graphs.edge_vocabulary), "edge")
     _feature_rows(graphs.node_features, nodes, "node")
     _feature_rows(graphs.edge_features, edges, "edge")
-    for what, names_, size in (
-        ("node", graphs.node_names, nodes),
-        ("graph", graphs.graph_names, len(graphs)),
-    ):
-        if names_ is not None and len(names_) != size:
-            raise GraphError(f"{len(names_)} {what} names were given for {size} {what}s")
+    _name_count(graphs.node_names, nodes, "node")
+    _name_count(graphs.graph_names, len(graphs), "graph")
     if graphs.node_names is not None:
-        _unique_names(graphs.node_names, offset)
+        unique_names(graphs.node_names, offset)
+
+
+def _rising(offset: Tensor, nodes: int) -> None:
+    ends = [int(offset[0]), int(offset[-1])] if len(offset) else None
+    if ends != [0, nodes] or bool((offset.diff() < 0).any()):
+        raise GraphError(f"graph_offset must rise from 0 to the number of nodes, {nodes}")
+
+
+def _name_count(values: Names | None, size: int, what: str) -> None:
+    if values is not None and len(values) != size:
+        raise GraphError(f"{len(values)} {what} names were given for {size} {what}s")
 
 
 def edge_pairs(edges: Any) -> tuple[Tensor, Tensor]:
@@ -119,28 +112,34 @@ def node_count(
                 f"num_nodes is {total:,}; a graph in memory has at most {_MOST_NODES:,} nodes"
             )
     else:
-        known = [len(values) for values in per_node if values is not None]
-        total = (
-            known[0] if known else int(max(source.max(), target.max())) + 1 if len(source) else 0
-        )
-        if not known and total > _MOST_NODES:
-            raise GraphError(
-                f"an edge names node {total - 1}, so there would be {total:,} nodes: number nodes "
-                "from 0 without gaps"
-            )
+        total = _counted_nodes(per_node, source, target)
     for what, values in zip(("labels", "features", "names"), per_node, strict=True):
         if values is not None and len(values) != total:
             raise GraphError(f"{len(values)} node {what} were given for {total} nodes")
     return total
 
 
+def _counted_nodes(per_node: Sequence[Any], source: Tensor, target: Tensor) -> int:
+    """Return the number of nodes by what is given per node, else by the largest edge end."""
+    for values in per_node:
+        if values is not None:
+            return len(values)
+    if not len(source):
+        return 0
+    total = int(max(source.max(), target.max())) + 1
+    if total > _MOST_NODES:
+        raise GraphError(
+            f"an edge names node {total - 1}, so there would be {total:,} nodes: number nodes "
+            "from 0 without gaps"
+        )
+    return total
+
+
 def offsets(sizes: Any) -> Tensor:
     """Return the running sum of ``sizes`` (one integer: a single range) with a zero in front."""
-    counts = (
-        sizes
-        if isinstance(sizes, Tensor)
-        else _as_tensor([sizes] if isinstance(sizes, int) else sizes, "sizes")
-    )
+    if isinstance(sizes, int):
+        sizes = [sizes]
+    counts = sizes if isinstance(sizes, Tensor) else _as_tensor(sizes, "sizes")
     if counts.dim() != 1 or (len(counts) and counts.dtype not in _INTEGERS):
         raise GraphError(
             f"sizes must be one whole number per graph, got {counts.dtype} of shape "
@@ -252,11 +251,9 @@ def _positions(key: Any, size: int, what: str) -> slice | Tensor:
         return slice(position, position + 1)
     if isinstance(key, slice):
         start, stop, step = key.indices(size)
-        return (
-            slice(start, max(start, stop))
-            if step == 1
-            else torch.arange(size)[list(range(start, stop, step))]
-        )
+        if step == 1:
+            return slice(start, max(start, stop))
+        return torch.arange(size)[list(range(start, stop, step))]
     index = key if isinstance(key, Tensor) else _as_tensor(key, f"{what} numbers")
     if index.dtype == torch.bool:
         if index.shape != (size,):
@@ -279,33 +276,30 @@ def _positions(key: Any, size: int, what: str) -> slice | Tensor:
 
 
 def _kinds(graphs: Graphs) -> None:
-    for name in ("node_label", "edge_source", "edge_target", "edge_label", "graph_offset"):
-        array = getattr(graphs, name)
-        if not isinstance(array, Tensor):
-            raise GraphError(f"{name} must be a 1-d int64 tensor, got a {type(array).__name__}")
+    for name in ("node_label", *_NUMBERS):
+        array = _of_kind(graphs, name, Tensor, "a 1-d int64 tensor")
         if array.dtype != torch.int64 or array.dim() != 1:
             raise GraphError(
                 f"{name} must be a 1-d int64 tensor, got {tuple(array.shape)} of {array.dtype}"
             )
     for name in ("node_vocabulary", "edge_vocabulary"):
-        if not isinstance(getattr(graphs, name), Vocabulary):
-            raise GraphError(
-                f"{name} must be a Vocabulary, got a {type(getattr(graphs, name)).__name__}"
-            )
+        _of_kind(graphs, name, Vocabulary, "a Vocabulary")
     for name in ("node_features", "edge_features"):
-        if not isinstance(getattr(graphs, name), Tensor | None):
-            raise GraphError(
-                f"{name} must be a float matrix, a tensor, got a "
-                f"{type(getattr(graphs, name)).__name__}"
-            )
+        _of_kind(graphs, name, Tensor | None, "a float matrix, a tensor")
     for name in ("node_names", "graph_names"):
         array = getattr(graphs, name)
-        if array is not None and not (
-            isinstance(array, np.ndarray) and array.dtype == object and array.ndim == 1
-        ):
+        is_array = isinstance(array, np.ndarray) and array.dtype == object and array.ndim == 1
+        if array is not None and not is_array:
             raise GraphError(
                 f"{name} must be a 1-d numpy array of objects; from_edges makes one of any sequence"
             )
+
+
+def _of_kind(graphs: Graphs, name: str, kind: Any, described: str) -> Any:
+    value = getattr(graphs, name)
+    if not isinstance(value, kind):
+        raise GraphError(f"{name} must be {described}, got a {type(value).__name__}")
+    return value
 
 
 def _first_repeated(values: Names) -> Any:
@@ -317,7 +311,8 @@ def _first_repeated(values: Names) -> Any:
     return None
 
 
-def _unique_names(values: Names, offset: Tensor) -> None:
+def unique_names(values: Names, offset: Tensor) -> None:
+    """Check that no name stands twice in a graph."""
     for graph, (start, stop) in enumerate(pairwise(offset.tolist())):
         try:
             distinct = len(set(values[start:stop]))
@@ -340,11 +335,9 @@ def _as_tensor(values: Any, what: str) -> Tensor:
         array = np.array(values, order="C")
         return torch.from_numpy(array.astype(array.dtype.newbyteorder("="), copy=False))
     except (RuntimeError, TypeError, ValueError) as error:
-        hint = (
-            "; nodes are numbered from 0, for named ones use from_networkx or a table"
-            if what == "edges"
-            else ""
-        )
+        hint = ""
+        if what == "edges":
+            hint = "; nodes are numbered from 0, for named ones use from_networkx or a table"
         reason = str(error).partition(". The only")[0]
         raise GraphError(f"{what} cannot be read as an array of numbers ({reason}){hint}") from None
 
@@ -356,7 +349,8 @@ def _int64(array: Tensor, what: str) -> Tensor:
     return whole
 
 
-def _label_range(labels: Tensor, size: int, what: str) -> None:
+def label_range(labels: Tensor, size: int, what: str) -> None:
+    """Check that label numbers are those of a vocabulary of so many values."""
     if len(labels) and not (int(labels.min()) >= 0 and int(labels.max()) < size):
         element = int(((labels < 0) | (labels >= size)).nonzero()[0])
         raise GraphError(
@@ -379,6 +373,5 @@ def _feature_rows(array: Tensor | None, size: int, what: str) -> None:
         row, column = (~torch.isfinite(array)).nonzero()[0].tolist()
         raise GraphError(
             f"feature {column} of {what} {row} is {float(array[row, column])}; features must be "
-            "finite: "
-            "fill in or drop missing values first"
+            "finite: fill in or drop missing values first"
         )

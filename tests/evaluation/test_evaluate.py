@@ -21,6 +21,7 @@ from edgnn.errors import GraphError
 from edgnn.evaluation import (
     Evaluation,
     EvaluationError,
+    Outcome,
     Split,
     evaluate,
     holdout,
@@ -28,7 +29,6 @@ from edgnn.evaluation import (
     published,
     score,
 )
-from edgnn.evaluation._evaluation import Outcome
 from edgnn.wl import WLVectorizer
 
 RNG = np.random.default_rng(0)
@@ -499,7 +499,7 @@ class Refusing(FixedClassifier):
         ),
         (
             lambda: evaluate(GaussianNB(), X, Y, SPLITS, metrics="rmse"),
-            "rmse judges values, but the targets are classes",
+            "rmse is a metric for values, but the targets are classes",
         ),
         (lambda: evaluate(GaussianNB(), X, Y, SPLITS, metrics=()), "no metric was named"),
         (lambda: evaluate(GaussianNB(), X, Y, []), "no splits were given"),
@@ -561,7 +561,7 @@ def test_the_pairs_of_scikit_learns_splitters_are_splits():
     assert [split.test.tolist() for split in result.splits] == [test.tolist() for _, test in pairs]
     for wrong, message in (
         (5, "splits=5 is no list of splits"),
-        (["a"], "split 0 is a str; make splits with kfold"),
+        (["a"], "split 0 is a str; make some with kfold"),
     ):
         with pytest.raises(EvaluationError, match=message):
             evaluate(DummyClassifier(), X, Y, wrong)

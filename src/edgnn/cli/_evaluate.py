@@ -190,7 +190,7 @@ class _Plan:
 
     @classmethod
     def of(cls, source: Source, options: dict[str, Any], parameters: dict[str, Any]) -> _Plan:
-        from edgnn.studies import default_protocol
+        from edgnn.evaluation import default_protocol
 
         if "conv" in parameters:
             raise EdgnnError("conv is what --model chooses here: --model gnn, joint, rgcn or gin")
@@ -214,7 +214,7 @@ class _Plan:
     @property
     def line(self) -> str:
         """The protocol, in a line."""
-        from edgnn.studies import protocol_title
+        from edgnn.evaluation import protocol_title
 
         title = protocol_title(self.protocol, self.splits)
         settings = "" if self.settings is None else f", settings {self.settings!r}"
@@ -258,7 +258,7 @@ def _model(options: dict[str, Any], row: Recipe | None) -> str:
 def _splits(
     data: Dataset, protocol: str, options: dict[str, Any], row: Recipe | None
 ) -> list[Split]:
-    from edgnn.studies import protocol_splits
+    from edgnn.evaluation import protocol_splits
 
     test = parse_value(options.get("test", 0.1))
     if not isinstance(test, float):

@@ -108,10 +108,13 @@ def _score(
 ) -> float:
     if len(truth) == 0:
         return _NAN
-    try:
-        return float(metric.function(_model(guess, probability, classes), truth, truth))
-    except ValueError:  # such as one class alone where two are needed
-        return _NAN
+    model = _model(guess, probability, classes)
+    with warnings.catch_warnings():  # a fold with one class alone is nothing to warn of
+        warnings.simplefilter("ignore")
+        try:
+            return float(metric.function(model, truth, truth))
+        except ValueError:  # such as one class alone where two are needed
+            return _NAN
 
 
 def _model(guess: Array, probability: Array | None, classes: Array | None) -> BaseEstimator:

@@ -274,13 +274,13 @@ def test_functions_and_scorers_of_ones_own_are_metrics():
 def test_another_package_adds_a_metric_by_an_entry_point(tmp_path, monkeypatch):
     (tmp_path / "their_metric.py").write_text(
         "from edgnn.evaluation import Metric\n"
-        "def zero(truth, guess, num_classes): return 0.0\n"
-        "def metric(): return Metric('zero', zero, 'labels', True, ('classes',))\n"
+        "def zero(y_true, y_pred): return 0.0\n"
+        "METRIC = Metric('zero', zero, higher_is_better=False)\n"
     )
     folder = tmp_path / "their_metric-1.dist-info"
     folder.mkdir()
     (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: their-metric\nVersion: 1\n")
-    (folder / "entry_points.txt").write_text("[edgnn.metrics]\nzero = their_metric:metric\n")
+    (folder / "entry_points.txt").write_text("[edgnn.metrics]\nzero = their_metric:METRIC\n")
     code = "from edgnn.evaluation import score; print(score('zero', ['a', 'b'], ['a', 'b']))"
     path = os.pathsep.join([str(tmp_path), *sys.path])
     out = subprocess.run(

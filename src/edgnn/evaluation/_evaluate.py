@@ -138,7 +138,7 @@ def evaluate(
         classes=classes,
         class_names=names,
         settings=_settings(estimator),
-        own_metrics={metric.name: metric for metric in chosen if metric.is_scorer},
+        own_metrics={metric.name: metric for metric in chosen if metric.kind != "column"},
     )
 
 

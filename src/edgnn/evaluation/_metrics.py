@@ -45,10 +45,9 @@ class Metric:
     name : str
         What it is found by.
     function : callable
-        Of the targets and the predictions of one column without missing values, and the number of
-        classes.
+        As ``kind`` says; of targets and predictions without missing values.
     needs : {"labels", "probabilities", "values"}
-        What the prediction is: class positions, the probability of one class, or real values.
+        What it scores: predicted classes, probabilities, or real values alone.
     higher_is_better : bool
         Which way is up.
     tasks : tuple
@@ -59,19 +58,27 @@ class Metric:
         Whether people read it in percent.
     of_second : bool
         Whether it is another for each of two classes, and so that of the second.
-    is_scorer : bool
-        Whether the function is a scikit-learn scorer, which is called with an estimator.
+    kind : {"function", "scorer", "column"}
+        What the function is: ``f(y_true, y_pred)``; a scikit-learn scorer; or, of this package's
+        own metrics, a function of one column of numbers and of the number of classes.
+
+    Examples
+    --------
+    >>> from sklearn.metrics import matthews_corrcoef
+    >>> from edgnn.evaluation import Metric, score
+    >>> score(Metric("mcc", matthews_corrcoef), ["a", "b", "a"], ["a", "b", "a"])
+    1.0
     """
 
     name: str
     function: Callable[..., float]
-    needs: Literal["labels", "probabilities", "values"]
-    higher_is_better: bool
-    tasks: tuple[Task, ...]
+    needs: Literal["labels", "probabilities", "values"] = "labels"
+    higher_is_better: bool = True
+    tasks: tuple[Task, ...] = ("classes", "labels", "values")
     bounds: tuple[float, float] = (-float("inf"), float("inf"))
     percent: bool = False
     of_second: bool = False
-    is_scorer: bool = False
+    kind: Literal["function", "scorer", "column"] = "function"
 
 
 def find_metric(metric: Any) -> Metric:
@@ -183,7 +190,7 @@ def measure(
         raise EvaluationError(
             f"predicted labels must be 0 or 1, got {guess[~np.isin(guess, (0, 1))][0]}"
         )
-    if metric.is_scorer:
+    if metric.kind != "column":
         from edgnn.evaluation._scorers import measure_scorer
 
         return measure_scorer(metric, task, truth, prediction, probability, classes)
@@ -278,9 +285,11 @@ def _r2(truth: Array, guess: Array, num_classes: int) -> float:
     return float(r2_score(truth, guess)) if len(np.unique(truth)) > 1 else _NAN
 
 
-_CHOICE: tuple[Task, ...] = ("classes", "labels")
-_VALUES: tuple[Task, ...] = ("values",)
-_UNIT, _ERROR, _BELOW_ONE = (0, 1), (0, float("inf")), (-float("inf"), 1)
+_CLASSES: dict[str, Any] = {"tasks": ("classes", "labels"), "bounds": (0, 1), "kind": "column"}
+_OF_LABELS = _CLASSES | {"needs": "labels"}
+_OF_PROBABILITIES = _CLASSES | {"needs": "probabilities"}
+_OF_VALUES: dict[str, Any] = {"needs": "values", "tasks": ("values",), "kind": "column"}
+_ERROR = _OF_VALUES | {"higher_is_better": False, "bounds": (0, float("inf"))}
 
 #: The metrics by name; other packages add to them by the entry points ``edgnn.metrics``.
 #: ``pr_auc`` is average precision: the area under the precision-recall curve, by steps.
@@ -288,14 +297,14 @@ METRICS: Registry[Metric] = Registry(
     "metric",
     "edgnn.metrics",
     [
-        Metric("accuracy", _accuracy, "labels", True, _CHOICE, _UNIT, percent=True),
-        Metric("balanced_accuracy", _balanced_accuracy, "labels", True, _CHOICE, _UNIT, True),
-        Metric("roc_auc", _roc_auc, "probabilities", True, _CHOICE, _UNIT),
-        Metric("pr_auc", _pr_auc, "probabilities", True, _CHOICE, _UNIT, of_second=True),
-        Metric("f1", _f1, "labels", True, _CHOICE, _UNIT, of_second=True),
-        Metric("rmse", _rmse, "values", False, _VALUES, _ERROR),
-        Metric("mae", _mae, "values", False, _VALUES, _ERROR),
-        Metric("r2", _r2, "values", True, _VALUES, _BELOW_ONE),
+        Metric("accuracy", _accuracy, percent=True, **_OF_LABELS),
+        Metric("balanced_accuracy", _balanced_accuracy, percent=True, **_OF_LABELS),
+        Metric("roc_auc", _roc_auc, **_OF_PROBABILITIES),
+        Metric("pr_auc", _pr_auc, of_second=True, **_OF_PROBABILITIES),
+        Metric("f1", _f1, of_second=True, **_OF_LABELS),
+        Metric("rmse", _rmse, **_ERROR),
+        Metric("mae", _mae, **_ERROR),
+        Metric("r2", _r2, bounds=(-float("inf"), 1), **_OF_VALUES),
     ],
     EvaluationError,
 )

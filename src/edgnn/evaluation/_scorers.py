@@ -61,9 +61,7 @@ def metric_of_callable(function: Any) -> Metric:
     scored = getattr(function, "_score_func", None)
     if scored is not None:  # a scorer: it is called with an estimator, not with two arrays
         return _metric_of_scorer(scored.__name__, function)
-    name = getattr(function, "__name__", repr(function))
-    every: tuple[Task, ...] = ("classes", "labels", "values")
-    return Metric(name, make_scorer(function), "labels", True, every, is_scorer=True)
+    return Metric(getattr(function, "__name__", repr(function)), function)
 
 
 def measure_scorer(
@@ -109,10 +107,11 @@ def _score(
     if len(truth) == 0:
         return _NAN
     model = _model(guess, probability, classes)
+    scorer = metric.function if metric.kind == "scorer" else make_scorer(metric.function)
     with warnings.catch_warnings():  # a fold with one class alone is nothing to warn of
         warnings.simplefilter("ignore")
         try:
-            return float(metric.function(model, truth, truth))
+            return float(scorer(model, truth, truth))
         except ValueError:  # such as one class alone where two are needed
             return _NAN
 
@@ -134,11 +133,13 @@ def _metric_of_scorer(name: str, scorer: Any) -> Metric:
         tasks += ["classes", "labels"]
     if _works(scorer, _model(values, None, None), values):
         tasks.append("values")
+    needs: Any = "labels"
     if tasks == ["values"]:
-        return Metric(name, scorer, "values", True, ("values",), is_scorer=True)
-    by_class = _works(scorer, _model(names, None, names[:2]), names)
-    needs: Any = "labels" if by_class or not tasks else "probabilities"
-    return Metric(name, scorer, needs, True, tuple(tasks) or ("classes", "labels"), is_scorer=True)
+        needs = "values"
+    elif tasks and not _works(scorer, _model(names, None, names[:2]), names):
+        needs = "probabilities"
+    known_tasks = tuple(tasks) or ("classes", "labels")
+    return Metric(name, scorer, needs, tasks=known_tasks, kind="scorer")
 
 
 def _works(scorer: Any, model: BaseEstimator, truth: Array) -> bool:

@@ -6,11 +6,11 @@ import ctypes
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from benchmarks._formulations import Size, Step
 from benchmarks._harness import measure_alone, peak_bytes
+from edgnn._system import process_memory, restart_peak_memory
 
 _STEP_ALONE = """
 import json, sys
@@ -67,11 +67,7 @@ def most_held(call: Callable[[], Any]) -> tuple[int, Any]:
 
 def _own_bytes() -> int:
     """Return the memory this process holds now without mapped files; where the system does not tell, its peak so far."""
-    with suppress(OSError):
-        for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
-            if line.startswith("RssAnon:"):
-                return 1024 * int(line.split()[1])
-    return peak_bytes()
+    return process_memory("RssAnon") or peak_bytes()
 
 
 def return_memory_at_once() -> None:
@@ -82,6 +78,5 @@ def return_memory_at_once() -> None:
 
 def _restart_peak() -> int:
     """Set the peak of this process back to what it holds now, where the system lets us, and return it."""
-    with suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    restart_peak_memory()
     return peak_bytes()

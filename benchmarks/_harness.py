@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from benchmarks._timing import Missing, Timed, arithmetic, tried
 from edgnn._files import atomic_file
+from edgnn._system import peak_memory
 from edgnn.errors import EdgnnError
 from edgnn.io.datasets import find, locate
 from edgnn.report.draw import draw_growths
@@ -241,13 +242,7 @@ def printed_by(command: Sequence[str]) -> dict[str, Any]:
 
 def peak_bytes() -> int:
     """Return the most memory this process has held so far (Linux: of this program alone, not of what started it)."""
-    try:
-        lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-        return next(1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
-    except (OSError, StopIteration):
-        import resource
-
-        return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak_memory() or 0
 
 
 def save(path: str | os.PathLike[str], results: dict[str, Any]) -> None:

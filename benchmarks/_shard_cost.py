@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import torch
 
+from edgnn._system import process_memory, restart_peak_memory
 from edgnn.errors import TrainingError
 from edgnn.graphs import CSR, Traffic
 from edgnn.nn import Inputs, Model
@@ -228,15 +227,11 @@ def _restart_peak(device: torch.device) -> int | None:
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
         return torch.cuda.memory_allocated(device)
-    with suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    restart_peak_memory()
     return _peak(device)
 
 
 def _peak(device: torch.device) -> int | None:
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device)
-    with suppress(OSError, StopIteration):
-        lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-        return next(1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
-    return None
+    return process_memory("VmHWM")

@@ -8,6 +8,7 @@ from typing import Any
 from edgnn.errors import MissingDependencyError
 
 _EXTRA_OF = {
+    "distributed": "cluster",
     "fastapi": "serve",
     "gensim": "rdf2vec",
     "grakel": "kernels",

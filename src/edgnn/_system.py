@@ -1,4 +1,4 @@
-"""What computing takes and may take: threads, cores, the most memory a process held."""
+"""Facts of the system: cores, threads, the memory of this process, errors for want of it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def cores() -> int:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Compute every sum in one thread: in several, the last bits of a result would depend on how many there are."""
+    """Compute every sum in one thread; the last bits of a sum depend on how many there are."""
     import scipy.linalg  # noqa: F401 - what is loaded later would not be limited
     import sklearn.svm  # noqa: F401
     import torch
@@ -36,6 +36,43 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
+def process_memory(field: str) -> int | None:
+    """Return a figure of this process in bytes; ``None`` where the system does not report it.
+
+    Parameters
+    ----------
+    field : str
+        As in ``/proc/self/status``: ``"VmHWM"`` is the peak, ``"RssAnon"`` what is held now without
+        mapped files, ``"VmData"`` what is reserved.
+    """
+    try:
+        status = _STATUS.read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return None
+    line = re.search(rf"^{field}:\s*(\d+) kB", status, re.MULTILINE)
+    return None if line is None else int(line[1]) * 1024
+
+
+def restart_peak_memory() -> None:
+    """Begin to look for the peak anew; where that is not allowed, it stays that of the process."""
+    with suppress(OSError):
+        _CLEAR.write_text("5", encoding="ascii")
+
+
+def peak_memory() -> int | None:
+    """Return the most bytes this process held; ``None`` where the system does not report it."""
+    peak = process_memory("VmHWM")
+    if peak is not None:
+        return peak
+    with suppress(ImportError, OSError):
+        import resource
+        import sys
+
+        unit = 1 if sys.platform == "darwin" else 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    return None
+
+
 class PeakMemory:
     """The most memory that the process held since this was made, that of a device included."""
 
@@ -46,37 +83,16 @@ class PeakMemory:
         if self.on_device:
             torch.cuda.reset_peak_memory_stats(device)
         self.device = device
-        with suppress(
-            OSError
-        ):  # not allowed everywhere; the mark of the whole process is left then
-            _CLEAR.write_text("5")
+        restart_peak_memory()
 
     def read(self) -> int | None:
-        """Return it in bytes; ``None`` where the system does not tell."""
-        held = _high_water_mark()
-        if not self.on_device or held is None:
-            return held
+        """Return it in bytes; ``None`` where the system does not report it."""
+        peak = peak_memory()
+        if not self.on_device or peak is None:
+            return peak
         import torch
 
-        return held + int(torch.cuda.max_memory_allocated(self.device))
-
-
-def _high_water_mark() -> int | None:
-    with suppress(OSError):
-        found = re.search(
-            r"^VmHWM:\s*(\d+) kB",
-            _STATUS.read_text(encoding="ascii", errors="replace"),
-            re.MULTILINE,
-        )
-        if found:
-            return int(found[1]) * 1024
-    with suppress(ImportError, OSError):
-        import resource
-        import sys
-
-        unit = 1 if sys.platform == "darwin" else 1024
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-    return None
+        return peak + int(torch.cuda.max_memory_allocated(self.device))
 
 
 #: How torch, numpy and the C++ library say that memory ran out: on the CPU, torch raises a plain

@@ -109,7 +109,7 @@ def test_completion_loads_no_library(run_python):
         (["train", "--conv"], LAYERS),
         (["evaluate", "--metric"], METRICS),
         (["evaluate", "--model"], MODELS),
-        (["evaluate", "--settings"], edgnn.studies.rows()),
+        (["evaluate", "--settings"], edgnn.studies.recipe_names()),
         (["reproduce"], edgnn.studies.TABLES),
         (["reproduce", "--datasets"], edgnn.io.datasets.names()),
     ],

@@ -312,7 +312,7 @@ def test_the_published_split_is_the_default_where_there_is_one(command, data_dir
         ),
         (["--metric", "acuracy"], "did you mean 'accuracy'"),
         (["--metric", "auc"], "did you mean 'roc_auc'"),
-        (["--metric", "rmse"], "rmse judges values"),
+        (["--metric", "rmse"], "rmse is a metric for values"),
         (["--out", "nowhere/a.json"], "there is no folder nowhere"),
         (["--report", "."], "is a folder; name a file"),
         (["--hidden", "0"], "hidden=0: choose a whole number"),

@@ -11,6 +11,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -21,6 +22,7 @@ from edgnn.errors import GraphError
 from edgnn.evaluation import (
     Evaluation,
     EvaluationError,
+    Outcome,
     Split,
     evaluate,
     holdout,
@@ -28,7 +30,6 @@ from edgnn.evaluation import (
     published,
     score,
 )
-from edgnn.evaluation._evaluation import Outcome
 from edgnn.wl import WLVectorizer
 
 RNG = np.random.default_rng(0)
@@ -499,7 +500,7 @@ class Refusing(FixedClassifier):
         ),
         (
             lambda: evaluate(GaussianNB(), X, Y, SPLITS, metrics="rmse"),
-            "rmse judges values, but the targets are classes",
+            "rmse is a metric for values, but the targets are classes",
         ),
         (lambda: evaluate(GaussianNB(), X, Y, SPLITS, metrics=()), "no metric was named"),
         (lambda: evaluate(GaussianNB(), X, Y, []), "no splits were given"),
@@ -561,7 +562,7 @@ def test_the_pairs_of_scikit_learns_splitters_are_splits():
     assert [split.test.tolist() for split in result.splits] == [test.tolist() for _, test in pairs]
     for wrong, message in (
         (5, "splits=5 is no list of splits"),
-        (["a"], "split 0 is a str; make splits with kfold"),
+        (["a"], "split 0 is a str; make some with kfold"),
     ):
         with pytest.raises(EvaluationError, match=message):
             evaluate(DummyClassifier(), X, Y, wrong)
@@ -650,3 +651,43 @@ def test_each_of_several_targets_has_an_evaluation_of_its_own():
         (first["accuracy"].mean + second["accuracy"].mean) / 2
     )
     assert first.by_target == ()
+
+
+def test_metrics_may_be_scorers_and_functions():
+    def half_right(y_true, y_pred):
+        return float(np.mean(y_true == y_pred)) / 2
+
+    X, y = np.arange(40.0)[:, None], np.array(["a", "b"] * 20)
+    metrics = ["accuracy", "matthews_corrcoef", half_right]
+    evaluation = evaluate(KNeighborsClassifier(), X, y, kfold(y, 4, 2), metrics=metrics)
+    assert evaluation.metrics == ("accuracy", "matthews_corrcoef", "half_right")
+    assert evaluation["half_right"].mean == pytest.approx(evaluation.mean / 2)
+    assert evaluation["half_right"].majority == pytest.approx(evaluation.majority / 2)
+    assert evaluation.paired(evaluation, "half_right").difference == 0
+    assert evaluation.title("matthews_corrcoef") == "matthews corrcoef"
+    named = evaluate(KNeighborsClassifier(), X, y, kfold(y, 4, 2), metrics=metrics[:2])
+    again = Evaluation.from_dict(json.loads(json.dumps(named.to_dict())))
+    assert again["matthews_corrcoef"].mean == named["matthews_corrcoef"].mean
+
+
+def test_splitters_of_scikit_learn_are_taken_as_they_are():
+    X, y = np.arange(30.0)[:, None], np.array([0, 1, 1] * 10)
+    splitter = StratifiedKFold(5, shuffle=True, random_state=0)
+    whole = evaluate(KNeighborsClassifier(), X, y, splitter)
+    pairs = evaluate(KNeighborsClassifier(), X, y, list(splitter.split(X, y)))
+    assert len(whole.splits) == 5
+    assert whole.scores["accuracy"].tolist() == pairs.scores["accuracy"].tolist()
+
+
+def test_splits_in_several_processes_give_the_same_and_name_the_split_that_failed():
+    X, y = np.arange(30.0)[:, None], np.array([0, 1, 1] * 10)
+    splits, done = kfold(y, 3, 1), []
+    alone = evaluate(RandomForestClassifier(5), X, y, splits)
+    both = evaluate(
+        RandomForestClassifier(5), X, y, splits, n_jobs=2, on_progress=lambda now: done.append(now)
+    )
+    for one, two in zip(alone.outcomes, both.outcomes, strict=True):
+        assert np.array_equal(one.probability, two.probability)
+    assert [(now.done, now.total, now.unit) for now in done] == [(n, 3, "split") for n in (1, 2, 3)]
+    with pytest.raises(EvaluationError, match="repeat 0, fold 0: KNeighborsClassifier failed"):
+        evaluate(KNeighborsClassifier(0), X, y, splits, n_jobs=2)

@@ -1,4 +1,7 @@
 import math
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -220,3 +223,71 @@ def test_what_cannot_be_scored_is_explained(call, message):
 def test_other_names_of_a_metric_suggest_ours(name, meant):
     with pytest.raises(EvaluationError, match=f"did you mean '{meant}'"):
         find_metric(name)
+
+
+@pytest.mark.filterwarnings("ignore:A single label")
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("ab")), min_size=2, max_size=20))
+def test_any_scorer_of_scikit_learn_is_a_metric(pairs):
+    truth, guess = (list(column) for column in zip(*pairs, strict=True))
+    assert score("matthews_corrcoef", truth, guess) == pytest.approx(
+        sk.matthews_corrcoef(truth, guess)
+    )
+
+
+def test_a_scorer_of_probabilities_is_given_them():
+    truth = ["a", "c", "b", "a"]
+    probability = np.array([[0.8, 0.1, 0.1], [0.3, 0.3, 0.4], [0.2, 0.5, 0.3], [0.4, 0.4, 0.2]])
+    expected = -sk.log_loss(truth, probability)
+    assert find_metric("neg_log_loss").needs == "probabilities"
+    assert score("neg_log_loss", truth, probability=probability) == pytest.approx(expected)
+    with pytest.raises(EvaluationError, match="neg_log_loss needs probabilities"):
+        score("neg_log_loss", truth, truth)
+
+
+def test_a_scorer_of_values_leaves_missing_ones_out_and_averages_columns():
+    truth = np.array([[1.0, 10.0], [2.0, NAN], [3.0, 30.0]])
+    guess = np.array([[2.0, 10.0], [3.0, 99.0], [4.0, 34.0]])
+    assert score("neg_median_absolute_error", truth, guess) == pytest.approx(-(1 + 2) / 2)
+    with pytest.raises(EvaluationError, match="neg_max_error is not a metric for classes"):
+        score("neg_max_error", ["a", "b"], ["a", "b"], task="classes")
+
+
+def test_a_scorer_that_is_not_defined_on_a_part_is_nan():
+    both = [[0.5, 0.5], [0.2, 0.8]]
+    assert math.isnan(score("roc_auc_ovr", [1, 1], probability=both, classes=[0, 1]))
+    assert math.isnan(score("matthews_corrcoef", [NAN], ["a"], classes=["a"], task="classes"))
+
+
+def test_functions_and_scorers_of_ones_own_are_metrics():
+    def hits(y_true, y_pred):
+        return sum(one == other for one, other in zip(y_true, y_pred, strict=True))
+
+    truth, guess = ["yes", "no", "yes"], ["yes", "yes", "yes"]
+    assert find_metric(hits).name == "hits"
+    assert score(hits, truth, guess) == 2
+    assert score(sk.make_scorer(sk.f1_score, pos_label="no"), truth, guess) == 0
+    assert score(lambda t, p: float(abs(t - p).max()), [1.0, 2.0], [1.0, 4.0]) == 2
+    labels = np.array([[1, 0], [0, 1]])
+    assert score(sk.accuracy_score, labels, np.ones((2, 2)), task="labels") == 0.5
+
+
+def test_another_package_adds_a_metric_by_an_entry_point(tmp_path, monkeypatch):
+    (tmp_path / "their_metric.py").write_text(
+        "from edgnn.evaluation import Metric\n"
+        "def zero(y_true, y_pred): return 0.0\n"
+        "METRIC = Metric('zero', zero, higher_is_better=False)\n"
+    )
+    folder = tmp_path / "their_metric-1.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: their-metric\nVersion: 1\n")
+    (folder / "entry_points.txt").write_text("[edgnn.metrics]\nzero = their_metric:METRIC\n")
+    code = "from edgnn.evaluation import score; print(score('zero', ['a', 'b'], ['a', 'b']))"
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    out = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert out.stdout == "0.0\n"

@@ -2,12 +2,16 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 from scipy.stats import binomtest
 
 from edgnn.evaluation import _statistics as statistics
+from edgnn.evaluation import holm
 
 NAN = float("nan")
+P_VALUES = st.lists(st.one_of(st.floats(0, 1), st.just(math.nan)), max_size=8)
 
 
 def test_the_corrected_interval_by_hand():
@@ -103,3 +107,16 @@ def test_a_difference_on_one_test_set_is_no_surer_than_its_items_allow():
     assert less_sure > p_value
     assert statistics.single_test_comparison(np.zeros(3), np.zeros(5)) == ((0.0, 0.0), 1.0)
     assert math.isnan(statistics.single_test_comparison(np.ones(3), np.ones(1))[1])
+
+
+def test_holm_is_that_of_the_textbook():
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+
+
+@given(P_VALUES)
+def test_corrected_p_values_keep_their_order_and_never_fall(values):
+    corrected = holm(values)
+    known = sorted((p, c) for p, c in zip(values, corrected, strict=True) if not math.isnan(p))
+    assert [math.isnan(c) for c in corrected] == [math.isnan(p) for p in values]
+    assert all(p <= c <= 1 for p, c in known)
+    assert [c for _, c in known] == sorted(c for _, c in known)

@@ -1,20 +1,13 @@
-import math
 from dataclasses import replace
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 from edgnn.evaluation import Evaluation
-from edgnn.report._comparisons import common_runs, compared, comparison_part, holm, pair_values
-from edgnn.studies import Entry, TableSummary, table
+from edgnn.report._comparisons import common_runs, compared, comparison_part, pair_values
+from edgnn.studies import Entry, TableSummary, find_table
 from study_pages import made_evaluation
-
-P_VALUES = st.lists(st.one_of(st.floats(0, 1), st.just(math.nan)), max_size=8)
 
 
 def summary_of(evaluations):
-    known = table("graphs")
+    known = find_table("graphs")
     rows = tuple(row for row in known.rows if any(row.id == name for name, _ in evaluations))
     entries = {
         place: Entry(known.row(place[0]), place[1], evaluation)
@@ -29,19 +22,6 @@ def runs(right, count, seed=0, **more):
     return Evaluation.joined(
         [made_evaluation(right, run, seed=seed, **more) for run in range(count)]
     )
-
-
-def test_holm_is_that_of_the_textbook():
-    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
-
-
-@given(P_VALUES)
-def test_corrected_p_values_keep_their_order_and_never_fall(values):
-    corrected = holm(values)
-    known = sorted((p, c) for p, c in zip(values, corrected, strict=True) if not math.isnan(p))
-    assert [math.isnan(c) for c in corrected] == [math.isnan(p) for p in values]
-    assert all(p <= c <= 1 for p, c in known)
-    assert [c for _, c in known] == sorted(c for _, c in known)
 
 
 def test_only_differences_beyond_the_noise_are_called_so():

@@ -7,7 +7,8 @@ import torch
 
 import edgnn
 from edgnn.errors import StudyError
-from edgnn.studies import Cell, protocol_splits, recipe, table
+from edgnn.evaluation import protocol_splits, run_splits
+from edgnn.studies import Cell, find_table, recipe
 from edgnn.studies._cells import (
     Task,
     compute,
@@ -18,17 +19,16 @@ from edgnn.studies._cells import (
     splits_of,
     transformed,
 )
-from edgnn.studies._protocol import run_splits
 
 _TWICE = """
 import json, sys
 import small_tables
-from edgnn.studies import Cell, _tables, table
+from edgnn.studies import Cell, _tables, find_table
 from edgnn.studies._cells import Task, compute
 _tables._stored = small_tables.stored
 import torch
 torch.set_num_threads(int(sys.argv[1]))
-one = table("graphs")
+one = find_table("graphs")
 for row in ("edgnn", "wl-subtree"):
     found = compute(Task(Cell("graphs", "MUTAG", row, 1), one, one.row(row), jobs=int(sys.argv[1])))
     print(json.dumps([found.fingerprint, [one.probability.tolist() for one in found.evaluation.outcomes], found.history]))
@@ -61,9 +61,9 @@ def test_the_splits_of_a_run_are_those_of_its_repeat():
     data = edgnn.load_dataset("MUTAG")
     all_runs = protocol_splits(data, "cv10", runs=10, validation=0.1)
     for run in (0, 7):
-        alone = splits_of(task(table("graphs"), "edgnn", run), data)
+        alone = splits_of(task(find_table("graphs"), "edgnn", run), data)
         assert all(map(same, alone, [split for split in all_runs if split.repeat == run]))
-    later = splits_of(task(replace(table("graphs"), seed=100), "edgnn", 2), data)
+    later = splits_of(task(replace(find_table("graphs"), seed=100), "edgnn", 2), data)
     assert all(
         map(
             same,
@@ -88,7 +88,7 @@ def test_folds_of_the_training_part_never_see_the_test_part():
 
 
 def test_rows_have_the_estimator_of_their_settings(data_dir):
-    nodes = table("nodes")
+    nodes = find_table("nodes")
     for name in nodes.datasets:
         data = edgnn.load_dataset(name, data_dir=data_dir)
         paper, closest = (recipe(row, "node", name) for row in ("paper", "closest"))
@@ -111,7 +111,7 @@ def test_rows_have_the_estimator_of_their_settings(data_dir):
         ]
         assert valid == {"AIFB": [35, 35], "MUTAG-RDF": [54, 68]}[name]
         assert splits_of(task(nodes, "rgcn", dataset=name), data)[0].valid is None
-        repeated = splits_of(task(table("nodes-repeated"), "edgnn", dataset=name), data)
+        repeated = splits_of(task(find_table("nodes-repeated"), "edgnn", dataset=name), data)
         assert len(repeated) == 5
         assert len(repeated[0].valid) == {"AIFB": 35, "MUTAG-RDF": 54}[name]
 

@@ -3,9 +3,8 @@ import json
 
 import pytest
 
-from edgnn.studies import Cell, CellResult, Study, table
-from edgnn.studies._choice import DEVELOPED, rankings, write_choice
-from edgnn.studies._summaries import summarize
+from edgnn.studies import Cell, CellResult, Study, find_table, summarize
+from edgnn.studies._other_tables import DEVELOPED, rankings, write_choice
 from study_pages import made_evaluation
 
 # Share of right answers by row and data set; "forest" lacks one set, "edgnn" is trained, the others are not
@@ -23,7 +22,7 @@ def study(tmp_path):
     study = Study.create(tmp_path / "study")
     for row, shares in RIGHT.items():
         for dataset, share in shares.items():
-            protocol = table(DEVELOPED).protocol["node" if dataset == "AIFB" else "graph"]
+            protocol = find_table(DEVELOPED).protocol["node" if dataset == "AIFB" else "graph"]
             for run in range(2):
                 evaluation = made_evaluation(share, run, items=400)
                 cell = Cell(DEVELOPED, dataset, row, run)
@@ -32,7 +31,7 @@ def study(tmp_path):
 
 
 def test_the_best_mean_over_all_data_sets_of_a_level_is_chosen(study):
-    summary = summarize(study, table(DEVELOPED))
+    summary = summarize(study, find_table(DEVELOPED))
     graphs, nodes = rankings(summary)
     assert (graphs["level"], graphs["datasets"]) == ("graph", ["MUTAG", "PTC_FM"])
     assert [one["row"] for one in graphs["rows"]] == ["ridge", "wl-subtree", "edgnn", "rgcn"]
@@ -48,7 +47,7 @@ def test_the_best_mean_over_all_data_sets_of_a_level_is_chosen(study):
 
 
 def test_the_choice_is_stored_in_three_formats_that_agree(study):
-    document = write_choice(study, summarize(study, table(DEVELOPED)))
+    document = write_choice(study, summarize(study, find_table(DEVELOPED)))
     place = study.path / "tables"
     assert json.loads((place / "choice.json").read_text()) == document
     text = (place / "choice.md").read_text()
@@ -64,5 +63,5 @@ def test_the_choice_is_stored_in_three_formats_that_agree(study):
 
 def test_without_cells_nothing_is_chosen(tmp_path):
     study = Study.create(tmp_path / "study")
-    assert write_choice(study, summarize(study, table(DEVELOPED))) is None
+    assert write_choice(study, summarize(study, find_table(DEVELOPED))) is None
     assert not (study.path / "tables").exists()

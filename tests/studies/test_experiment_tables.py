@@ -2,9 +2,9 @@ import pytest
 
 import edgnn
 from edgnn.errors import StudyError
+from edgnn.evaluation import protocol_splits
 from edgnn.registry import MODELS
-from edgnn.studies import TABLES, protocol_splits, published_accuracy, rows, table
-from edgnn.studies._selection import select
+from edgnn.studies import TABLES, find_table, published_accuracy, recipe_names, select
 
 LEVEL = {"graphs": "graph", "nodes": "node", "nodes-repeated": "node"}
 
@@ -12,7 +12,7 @@ LEVEL = {"graphs": "graph", "nodes": "node", "nodes-repeated": "node"}
 def test_the_papers_tables_have_the_papers_rows():
     assert TABLES[:4] == ("graph-datasets", "node-datasets", "graphs", "nodes")
     for name, level in LEVEL.items():
-        found = table(name)
+        found = find_table(name)
         assert {row.paper for row in found.rows if row.paper} == {
             "graph": {"CSM", "WLSP", "R-GCN", "edGNN (avg)", "edGNN (max)"},
             "node": {
@@ -26,38 +26,38 @@ def test_the_papers_tables_have_the_papers_rows():
             },
         }[level]
         assert all(row.level in (None, level) for row in found.rows)
-    assert [row.id for row in table("nodes").rows] == [
-        row.id for row in table("nodes-repeated").rows
+    assert [row.id for row in find_table("nodes").rows] == [
+        row.id for row in find_table("nodes-repeated").rows
     ]
 
 
 def test_every_row_is_a_model_with_settings_or_the_best_of_one():
     for name in TABLES:
-        found = table(name)
+        found = find_table(name)
         ids = [row.id for row in found.rows]
         assert len(set(ids)) == len(ids)
         for row in found.rows:
             assert row.says
             assert (row.model in MODELS) != (row.best_of in ids)
-            assert row.settings is None or row.settings in rows()
+            assert row.settings is None or row.settings in recipe_names()
             for dataset in found.datasets if row.paper and found.paper else ():
                 assert published_accuracy(dataset, row.paper) is not None
 
 
 def test_protocols_of_the_tables_exist():
     data = edgnn.load_dataset("MUTAG")
-    assert len(protocol_splits(data, table("graphs").protocol["graph"])) == 10
-    assert table("nodes").protocol["node"] == "split"
-    assert not table("nodes-repeated").paper
+    assert len(protocol_splits(data, find_table("graphs").protocol["graph"])) == 10
+    assert find_table("nodes").protocol["node"] == "split"
+    assert not find_table("nodes-repeated").paper
 
 
 def test_wrong_tables_and_rows_are_named():
     with pytest.raises(StudyError, match="there is no table 'graph'; did you mean 'graphs'"):
-        table("graph")
+        find_table("graph")
     with pytest.raises(
         StudyError, match="there is no row 'egnn' in the table graphs; did you mean 'edgnn'"
     ):
-        table("graphs").row("egnn")
+        find_table("graphs").row("egnn")
 
 
 def test_a_selection_keeps_the_order_of_the_table_and_brings_the_base_of_a_best_run():

@@ -2,17 +2,26 @@ import os
 import signal
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from edgnn.cli._progress import CellsProgress
 from edgnn.errors import StudyError
-from edgnn.studies import Cell, Study, _study_files
-from edgnn.studies._cells import Task
-from edgnn.studies._plan import Asked, Plan, plan
-from edgnn.studies._reproduce import Reproduction, failure_lines
-from edgnn.studies._runner import Expected, next_task, run
-from edgnn.studies._workers import Report, ready, working
+from edgnn.studies import (
+    Cell,
+    Expected,
+    Plan,
+    Report,
+    Reproduction,
+    Request,
+    Study,
+    Task,
+    _study_files,
+    failure_lines,
+)
+from edgnn.studies._plan import plan
+from edgnn.studies._runner import next_task, run
 
 
 class Notes:
@@ -40,12 +49,12 @@ def kept(one, *rows, **changes):
 
 def work(asked, study, notes=None):
     made = plan(asked, study)
-    run(made, study, asked.jobs, notes or Notes(), Expected(made.done))
+    run(made, study, asked, notes or Notes(), Expected(made.done))
     return made
 
 
 def test_what_is_done_is_never_computed_again(small, study):
-    asked = Asked((kept(small, "majority", "wl-subtree"),), runs=1)
+    asked = Request((kept(small, "majority", "wl-subtree"),), runs=1)
     assert len(work(asked, study).took) == 2
     before = {path: path.stat().st_mtime_ns for path in study.path.rglob("run-*.json")}
     made = work(replace(asked, runs=2), study)
@@ -56,7 +65,7 @@ def test_what_is_done_is_never_computed_again(small, study):
 
 
 def test_a_damaged_cell_is_computed_anew_and_that_is_said(small, study):
-    asked = Asked((kept(small, "majority"),), runs=2)
+    asked = Request((kept(small, "majority"),), runs=2)
     work(asked, study)
     cell = study.cells()[1]
     good = (study.path / cell.path).read_bytes()
@@ -71,10 +80,10 @@ def test_a_damaged_cell_is_computed_anew_and_that_is_said(small, study):
 
 
 def test_cells_of_other_settings_are_computed_anew_and_never_mixed(small, study):
-    asked = Asked((kept(small, "wl-subtree"),), runs=3)
+    asked = Request((kept(small, "wl-subtree"),), runs=3)
     work(asked, study)
     row = replace(small.row("wl-subtree"), estimator={"scheme": "node"})
-    changed = Asked((replace(small, rows=(row,)),), runs=1)
+    changed = Request((replace(small, rows=(row,)),), runs=1)
     made = work(changed, study)
     assert made.notes[0].startswith("3 cells are of other settings and set aside")
     assert [task.cell.run for task, _ in made.took] == [0]
@@ -84,7 +93,7 @@ def test_cells_of_other_settings_are_computed_anew_and_never_mixed(small, study)
 
 
 def test_a_row_that_fails_stops_nobody(small, study):
-    made = work(Asked((kept(small, "broken", "majority"),), runs=2), study)
+    made = work(Request((kept(small, "broken", "majority"),), runs=2), study)
     assert [task.row.id for task, _ in made.took] == ["majority", "majority"]
     assert {report.task.row.id for report in made.failures} == {"broken"}
     assert len(made.failures) == 2
@@ -109,7 +118,7 @@ def test_what_goes_wrong_in_a_cell_is_told(small, study, monkeypatch, error, kin
         return real(tasks)
 
     monkeypatch.setattr(_workers, "compute_together", compute)
-    made = work(Asked((kept(small, "majority"),), runs=3), study)
+    made = work(Request((kept(small, "majority"),), runs=3), study)
     (report,) = made.failures
     assert (report.kind, report.task.cell.run, len(made.took)) == (kind, 1, 2)
     with pytest.raises(AssertionError, match=message):
@@ -119,7 +128,7 @@ def test_what_goes_wrong_in_a_cell_is_told(small, study, monkeypatch, error, kin
 def test_data_that_is_not_to_be_had_fails_its_cells_only(small, study, monkeypatch, tmp_path):
     (tmp_path / "data").mkdir()
     wanted = kept(small, "majority", "edgnn", "edgnn-max", datasets=("no such set", "MUTAG"))
-    made = plan(Asked((wanted,), runs=2), study)
+    made = plan(Request((wanted,), runs=2), study)
     assert {task.cell.dataset for task in made.todo} == {"MUTAG"}
     failed = [(report.task.cell.row, report.task.cell.run, report.kind) for report in made.failures]
     assert failed == [(row, run, "failed") for row in ("majority", "edgnn") for run in (0, 1)]
@@ -127,7 +136,7 @@ def test_data_that_is_not_to_be_had_fails_its_cells_only(small, study, monkeypat
 
 
 def test_a_full_disk_stops_everything_and_spoils_nothing(small, study, monkeypatch):
-    asked = Asked((kept(small, "majority"),), runs=5)
+    asked = Request((kept(small, "majority"),), runs=5)
     real, count = _study_files.atomic_file, []
 
     def full(path):
@@ -202,43 +211,127 @@ def test_runs_that_are_trained_together_count_one_by_one(small, study):
     assert (view.total, view.done, view.failed) == (4, 4, 4)
 
 
+class Killer(Notes):
+    """Kills the worker processes so many times, once the quick cells are done."""
+
+    def __init__(self, word, times):
+        super().__init__()
+        self.word, self.times = word, times
+
+    def tick(self):
+        if ("done", "majority") in {(kind, cell.row) for kind, cell in self.seen} and self.times:
+            workers = workers_of(self.word)
+            for pid in workers:
+                os.kill(pid, signal.SIGKILL)
+            self.times -= bool(workers)
+
+
+def workers_of(name):
+    """Return the processes of this one that compute cells, by a word of their command line."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            words = (folder / "cmdline").read_bytes().decode()
+        except (OSError, ValueError):
+            continue
+        if parent == os.getpid() and name in words:
+            found.append(int(folder.name))
+    return found
+
+
+def slow_rows(small):
+    """Return the small table with a row that takes seconds, and a quick one."""
+    slow = replace(small.row("edgnn"), estimator={"max_epochs": 60, "hidden": 8, "layers": 1})
+    return replace(small, rows=(slow, small.row("majority")))
+
+
 @pytest.mark.slow
-def test_a_killed_worker_fails_its_cell_only(small, study):
+def test_cells_whose_worker_was_killed_once_are_computed_again(small, study):
+    notes = Killer("popen_loky", 1)
+    made = work(Request((slow_rows(small),), runs=2, jobs=2), study, notes)
+    assert notes.times == 0
+    assert (len(made.took), made.failures) == (4, [])
+    assert len(study.cells()) == 4
+    assert sum(kind == "started" for kind, _ in notes.seen) == 4
+
+
+@pytest.mark.slow
+def test_a_cell_that_kills_its_worker_fails_alone(small, study):
     endless = replace(small.row("edgnn"), estimator={"max_epochs": 10**6})
-    with working(1, study.path) as (worker,):
-        worker.begin(Task(Cell("graphs", "MUTAG", "edgnn", 0), small, endless))
-        assert ready([worker], 0.5) == []
-        os.kill(worker.process.pid, signal.SIGKILL)
-        assert ready([worker], 60) == [worker]
-        report = worker.report()
-        assert (report.kind, report.seconds) == ("failed", None)
-        assert "ended from outside (SIGKILL)" in report.error
-        worker.begin(Task(Cell("graphs", "MUTAG", "majority", 0), small, small.row("majority")))
-        assert ready([worker], 60) == [worker]
-        assert worker.report().kind == "done"
-        pid = worker.process.pid
-    with pytest.raises(ProcessLookupError):
-        os.kill(pid, 0)
+    table = replace(small, rows=(endless, small.row("majority")))
+    notes = Killer("popen_loky", 10**6)
+    made = work(Request((table,), runs=1, jobs=2), study, notes)
+    (report,) = made.failures
+    assert (report.task.cell.row, report.kind) == ("edgnn", "failed")
+    assert "the worker that computed it died" in report.error
     assert [cell.row for cell in study.cells()] == ["majority"]
+    assert workers_of("popen_loky") == []
 
 
 @pytest.mark.slow
 def test_ctrl_c_does_not_reach_a_worker_that_is_still_starting(small, study, capfd):
+    class Pressed(Notes):
+        def started(self, task):
+            super().started(task)
+            for _ in range(20):
+                for pid in workers_of("popen_loky"):
+                    os.kill(pid, signal.SIGINT)
+                time.sleep(0.02)
+
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
-    with working(1, study.path) as (worker,):
-        assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
-        for _ in range(20):
-            os.kill(worker.process.pid, signal.SIGINT)
-            time.sleep(0.02)
-        worker.begin(Task(Cell("graphs", "MUTAG", "majority", 0), small, small.row("majority")))
-        assert ready([worker], 60) == [worker]
-        assert worker.report().kind == "done"
+    made = work(Request((kept(small, "majority"),), runs=2, jobs=2), study, Pressed())
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
+    assert len(made.took) == 2
     assert capfd.readouterr().err == ""
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("kills", [0, 1])
+def test_a_dask_cluster_of_this_machine_gives_the_same_cells(small, study, tmp_path, kills):
+    alone = Study.create(tmp_path / "alone")
+    request = Request((slow_rows(small),), runs=2)
+    work(request, alone)
+    notes = Killer("dask worker", kills)
+    made = work(replace(request, jobs=2, backend="dask"), study, notes)
+    assert notes.times == 0
+    assert (len(made.took), made.failures) == (4, [])
+    for cell in alone.cells():
+        assert _without_jobs(alone.read(cell)) == _without_jobs(study.read(cell))
+
+
+@pytest.mark.slow
+def test_a_cell_that_kills_dask_workers_fails_alone(small, study):
+    endless = replace(small.row("edgnn"), estimator={"max_epochs": 10**6})
+    table = replace(small, rows=(endless, small.row("majority")))
+    notes = Killer("dask worker", 10**6)
+    made = work(Request((table,), runs=1, jobs=2, backend="dask"), study, notes)
+    (report,) = made.failures
+    assert (report.task.cell.row, report.kind) == ("edgnn", "failed")
+    assert "the worker that computed it died" in report.error
+    assert [cell.row for cell in study.cells()] == ["majority"]
+
+
+@pytest.mark.slow
+def test_a_scheduler_at_an_address_computes_the_cells(small, study):
+    from distributed import LocalCluster
+
+    options = {"threads_per_worker": 1, "dashboard_address": None, "host": "127.0.0.1"}
+    request = Request((kept(small, "majority", "wl-subtree"),), runs=2, backend="dask")
+    with LocalCluster(n_workers=2, **options) as cluster:
+        request = replace(request, scheduler=cluster.scheduler_address)
+        assert len(work(request, study).took) == 4
+    with LocalCluster(n_workers=1, **options | {"threads_per_worker": 2}) as cluster:
+        request = replace(request, runs=3, scheduler=cluster.scheduler_address)
+        with pytest.raises(StudyError, match=r"has 2 threads; .* --nthreads 1"):
+            work(request, study)
+    with pytest.raises(StudyError, match=r"does not answer .*; give the address that `dask sched"):
+        work(request, study)
+
+
+@pytest.mark.slow
 def test_workers_give_what_this_process_gives(small, study, tmp_path):
-    asked = Asked((kept(small, "edgnn", "wl-subtree", "broken"),), runs=2)
+    asked = Request((kept(small, "edgnn", "wl-subtree", "broken"),), runs=2)
     alone = Study.create(tmp_path / "alone")
     work(asked, alone)
     notes = Notes()

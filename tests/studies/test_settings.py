@@ -2,11 +2,11 @@ import pytest
 
 import edgnn
 from edgnn.errors import DatasetError
-from edgnn.studies import recipe, rows, search_grid
+from edgnn.studies import recipe, recipe_names, search_grid
 
 
 def test_every_stored_row_fits_its_estimator():
-    for row in rows():
+    for row in recipe_names():
         for level, estimator in (("graph", edgnn.GraphClassifier), ("node", edgnn.NodeClassifier)):
             for name in ("MUTAG", "MUTAG-RDF", "AIFB", ""):
                 found = recipe(row, level, name)
@@ -35,6 +35,6 @@ def test_the_search_holds_what_the_paper_found_best_and_is_no_row(level):
     assert len(grid) == 12
     assert grid[0] == {"layers": 1, "hidden": 16}
     assert {"layers": 2, "hidden": 64} in grid
-    assert "search" not in rows()
+    assert "search" not in recipe_names()
     with pytest.raises(DatasetError, match="no settings named 'search'"):
         recipe("search", level)

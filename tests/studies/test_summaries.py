@@ -7,12 +7,9 @@ import pytest
 
 from edgnn.errors import FormatError
 from edgnn.evaluation import Evaluation, Outcome, Split
-from edgnn.studies import Cell, CellResult, Study, table
-from edgnn.studies._search_tables import write_search
-from edgnn.studies._selection import narrowed, select
-from edgnn.studies._statistics_tables import write_statistics
-from edgnn.studies._summaries import summarize
-from edgnn.studies._write_tables import markdown, marked, numbers, ours, write_table
+from edgnn.studies import Cell, CellResult, Study, find_table, ours, select, summarize
+from edgnn.studies._other_tables import write_search, write_statistics
+from edgnn.studies._write_tables import markdown, marked, numbers, write_table
 
 TRUTH = np.array([0, 1] * 10)
 
@@ -156,7 +153,7 @@ def test_every_folds_predictions_are_written(study):
 def test_a_summary_can_be_narrowed_to_what_was_asked_for(study):
     (summary,) = study.summaries()
     (asked,) = select(["graphs"], ["edgnn"], ["MUTAG"])
-    found = narrowed(summary, asked)
+    found = summary.narrow(asked)
     assert (found.datasets, list(found.entries)) == (("MUTAG",), [("edgnn", "MUTAG")])
 
 
@@ -189,7 +186,7 @@ def test_damaged_cells_are_named_or_left_out(study):
     with pytest.raises(FormatError, match=r"edgnn/run-01\.json"):
         study.summaries()
     told = []
-    found = summarize(study, table("graphs"), tell=told.append)
+    found = summarize(study, find_table("graphs"), tell=told.append)
     assert (found.entries["edgnn", "MUTAG"].runs, len(told)) == (2, 1)
     assert "it is left out of the tables" in told[0]
 
@@ -218,14 +215,14 @@ def test_runs_of_other_settings_are_never_mixed_into_an_entry(study):
     with pytest.raises(FormatError, match=r"run-03\.json: its settings are not those of run 0"):
         study.summaries()
     told = []
-    found = summarize(study, table("graphs"), tell=told.append)
+    found = summarize(study, find_table("graphs"), tell=told.append)
     assert (found.entries["edgnn", "MUTAG"].runs, len(told)) == (3, 1)
 
 
 def test_statistics_stand_beside_the_papers(study):
     import edgnn
 
-    one = replace(table("graph-datasets"), datasets=("MUTAG",))
+    one = replace(find_table("graph-datasets"), datasets=("MUTAG",))
     document = write_statistics(study, one, [edgnn.load_dataset("MUTAG")])
     text = (study.path / "tables/graph-datasets.md").read_text()
     assert "| MUTAG | 188 (188) | 2 (2) | 17.9 (17.9) | 19.8 (19.8) | 7 (6*) | 4 (3*) |" in text

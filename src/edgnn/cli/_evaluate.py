@@ -133,7 +133,7 @@ class _Plan:
 
     @classmethod
     def of(cls, name: str, choices: Choices) -> _Plan:
-        from edgnn.studies import default_protocol
+        from edgnn.evaluation import default_protocol
 
         options, parameters = choices.options, choices.parameters
         if "conv" in parameters:
@@ -159,7 +159,7 @@ class _Plan:
     @property
     def line(self) -> str:
         """The protocol, in a line."""
-        from edgnn.studies import protocol_title
+        from edgnn.evaluation import protocol_title
 
         title = protocol_title(self.protocol, self.splits)
         settings = "" if self.settings is None else f", settings {self.settings!r}"
@@ -203,7 +203,7 @@ def _model(options: dict[str, Any], row: Recipe | None) -> str:
 def _splits(
     data: Dataset, protocol: str, options: dict[str, Any], row: Recipe | None
 ) -> list[Split]:
-    from edgnn.studies import protocol_splits
+    from edgnn.evaluation import protocol_splits
 
     test = parse_value(options.get("test", 0.1))
     if not isinstance(test, float):

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from edgnn._system import is_out_of_memory
+from edgnn._system import is_out_of_memory, process_memory
 from edgnn.errors import EdgnnError
 
 MemoryOption = Annotated[
@@ -27,7 +27,6 @@ _SIZE = re.compile(
     r"\s*(\d{1,15}(?:\.\d{1,6})?)\s*(?:([kmgt])(i?)b?|b)?\s*", re.IGNORECASE | re.ASCII
 )
 _UNITS = {unit: power for power, unit in enumerate(("", "k", "m", "g", "t"))}
-_STATUS = Path("/proc/self/status")
 #: What is left to a command at least, beyond what the program itself takes.
 _LEAST_ROOM = 64 * 2**20
 _FRACTION_FOR_STATES = 4
@@ -109,7 +108,7 @@ def _limited(limit: str, size: int, mapped: int) -> Iterator[Callable[[], None]]
 
     # torch starts its threads now: one that starts later and gets no memory cannot report it
     torch.ones(2**18).exp_()
-    reserved, used = _status("VmData"), _status("RssAnon")
+    reserved, used = process_memory("VmData") or 0, process_memory("RssAnon") or 0
     if size < used + _LEAST_ROOM:
         raise EdgnnError(
             f"--memory {limit}: the program itself takes {used / 2**20:.0f} MiB; "
@@ -128,12 +127,6 @@ def _limited(limit: str, size: int, mapped: int) -> Iterator[Callable[[], None]]
         yield lift
     finally:
         lift()
-
-
-def _status(field: str) -> int:
-    """Return a figure of this process as Linux reports it, in bytes."""
-    match = re.search(rf"^{field}:\s+(\d+) kB$", _STATUS.read_text(), re.MULTILINE)
-    return 0 if match is None else int(match[1]) * 1024
 
 
 def _is_of_memory(error: BaseException) -> bool:

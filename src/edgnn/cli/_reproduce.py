@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,7 +27,7 @@ from edgnn.cli._show import result_table
 from edgnn.errors import StudyError
 
 if TYPE_CHECKING:
-    from edgnn.studies import Asked, Entry, Reproduction, Study, TableSummary
+    from edgnn.studies import Entry, Reproduction, Request, Study, TableSummary
 
 _JOBS_ON_DEVICE = 2
 _LONGEST_ROWS = 3
@@ -38,6 +39,13 @@ class Choice(StrEnum):
 
     paper = "paper"
     nested = "nested"
+
+
+class Backend(StrEnum):
+    """Who computes cells, for the command line's own checking."""
+
+    loky = "loky"
+    dask = "dask"
 
 
 def reproduce(
@@ -99,6 +107,21 @@ def reproduce(
         ),
     ] = None,
     device: TrainingDevice = None,
+    backend: Annotated[
+        Backend,
+        typer.Option(
+            "--backend",
+            help="loky: processes of this machine. dask: workers of a Dask cluster.",
+        ),
+    ] = Backend.loky,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            "--scheduler",
+            metavar="ADDRESS",
+            help="Of the Dask scheduler, such as tcp://10.0.0.1:8786; default: a local cluster.",
+        ),
+    ] = None,
     quiet: Quiet = False,
     data_dir: DataDir = None,
     as_json: Json = False,
@@ -111,7 +134,10 @@ def reproduce(
     from edgnn.studies import reproduce as compute
 
     rows, sets = _split_at_commas(models), _split_at_commas(datasets)
+    if scheduler is not None and backend is not Backend.dask:
+        raise StudyError("--scheduler is the address of a Dask cluster: add --backend dask")
     asked = _asked(tables or (), runs, rows, sets, protocol, jobs, device, data_dir)
+    asked = replace(asked, backend=backend.value, scheduler=scheduler)
     study = Study.create(out)
     with study.lock(), terminated_softly() as ending:
         study.add_call(_call(context.meta["command"], asked, rows, sets))
@@ -142,16 +168,16 @@ def _asked(
     jobs: int | None,
     device: str | None,
     data_dir: Path | None,
-) -> Asked:
+) -> Request:
     from edgnn._system import cores
     from edgnn.models import device_of
-    from edgnn.studies import Asked, select
+    from edgnn.studies import Request, select
 
     chosen = select(tables, models, datasets)
     place = str(device_of(device or "cpu"))
     if jobs is None:
         jobs = cores() if place == "cpu" else _JOBS_ON_DEVICE
-    return Asked(
+    return Request(
         tables=chosen,
         runs=runs,
         protocol=protocol.value,
@@ -172,7 +198,7 @@ def _split_at_commas(options: Sequence[str] | None) -> list[str]:
     return split
 
 
-def _call(command: str, asked: Asked, models: list[str], datasets: list[str]) -> dict[str, Any]:
+def _call(command: str, asked: Request, models: list[str], datasets: list[str]) -> dict[str, Any]:
     """Return what the study folder keeps about this call."""
     from datetime import UTC, datetime
 
@@ -230,14 +256,12 @@ def _print_tables(made: Reproduction, study: Study) -> None:
     """Print the tables that were asked for, and what to do next."""
     from rich.markup import escape
 
-    from edgnn.studies import narrowed
-
     screen = console(wide=True)
     for document in made.documents:
         if "datasets" in document and "rows" not in document:
             _print_statistics(screen, document)
     for asked, summary in made.summaries:
-        _print_table(screen, narrowed(summary, asked))
+        _print_table(screen, summary.narrow(asked))
     _print_time(screen, made)
     files = [_file_name(document) for document in made.documents]
     if files:

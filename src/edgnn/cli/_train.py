@@ -297,7 +297,7 @@ def _print_interrupted(run: RunFolder, group: Group | None) -> None:
 
 
 def _split(data: Dataset, parts: dict[str, Any], seed: int) -> Split | None:
-    from edgnn.studies import training_split
+    from edgnn.evaluation import training_split
 
     return training_split(data, test=parts["test"], validation=parts["validation"], seed=seed)
 

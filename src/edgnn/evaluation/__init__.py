@@ -1,19 +1,28 @@
-"""One harness for every model: splits, metrics, and what the scores of many splits say."""
+"""One harness for every model: splits, protocols, metrics, and the statistics of many splits."""
 
 from edgnn.errors import EvaluationError
-from edgnn.evaluation._answers import outcome_of
+from edgnn.evaluation._ceiling import training_ceiling
 from edgnn.evaluation._evaluate import Progress, evaluate
-from edgnn.evaluation._evaluation import Evaluation, Outcome
+from edgnn.evaluation._evaluation import Evaluation, Outcome, difference_of
 from edgnn.evaluation._metrics import METRICS, Metric, find_metric, score
-from edgnn.evaluation._same import difference_of
+from edgnn.evaluation._predictions import evaluate_predictions
+from edgnn.evaluation._protocols import (
+    PROTOCOLS,
+    default_protocol,
+    protocol_splits,
+    protocol_title,
+    run_splits,
+    training_split,
+)
 from edgnn.evaluation._scaffold import scaffold, scaffold_groups
 from edgnn.evaluation._splits import Split, holdout, kfold, published
+from edgnn.evaluation._statistics import Comparison, Summary, holm
 from edgnn.evaluation._stored import evaluation_of, is_number, stored_document, stored_evaluation
-from edgnn.evaluation._summary import Comparison, Summary
-from edgnn.evaluation._targets import Array, Task, classes_of, encode, target_array, task_of
+from edgnn.evaluation._targets import Array, Task, encode, target_array, task_of
 
 __all__ = [
     "METRICS",
+    "PROTOCOLS",
     "Array",
     "Comparison",
     "Evaluation",
@@ -24,17 +33,21 @@ __all__ = [
     "Split",
     "Summary",
     "Task",
-    "classes_of",
+    "default_protocol",
     "difference_of",
     "encode",
     "evaluate",
+    "evaluate_predictions",
     "evaluation_of",
     "find_metric",
     "holdout",
+    "holm",
     "is_number",
     "kfold",
-    "outcome_of",
+    "protocol_splits",
+    "protocol_title",
     "published",
+    "run_splits",
     "scaffold",
     "scaffold_groups",
     "score",
@@ -42,4 +55,6 @@ __all__ = [
     "stored_evaluation",
     "target_array",
     "task_of",
+    "training_ceiling",
+    "training_split",
 ]

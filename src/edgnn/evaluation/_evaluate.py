@@ -1,4 +1,4 @@
-"""Run a model over splits: all of them as one fleet where the model can, else one after another."""
+"""Run a model over splits: all of them as one fleet where the model can, else one by one."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 
 from edgnn._json import plain
 from edgnn.errors import EdgnnError, EvaluationError
-from edgnn.evaluation._answers import outcome_of
 from edgnn.evaluation._evaluation import Evaluation
 from edgnn.evaluation._metrics import Metric, find_metric
+from edgnn.evaluation._predictions import outcome_of
 from edgnn.evaluation._splits import Split
 from edgnn.evaluation._targets import (
     Array,
@@ -24,6 +24,9 @@ from edgnn.evaluation._targets import (
     target_array,
     task_of,
 )
+
+_Answers = list[Mapping[str, Any]]
+_HOW_TO_SPLIT = "make some with kfold, holdout, published or scaffold"
 
 
 @dataclass(frozen=True)
@@ -48,18 +51,22 @@ class Progress:
     epoch: Any = None
 
 
+_OnProgress = Callable[[Progress], Any] | None
+
+
 def evaluate(
     estimator: Any,
     X: Any,
     y: Any,
-    splits: Iterable[Split],
+    splits: Any,
     *,
-    metrics: str | Sequence[str] | None = None,
+    metrics: Any = None,
     sample_weight: Any = None,
     class_names: Sequence[str] | None = None,
+    n_jobs: int | None = None,
     on_progress: Callable[[Progress], Any] | None = None,
 ) -> Evaluation:
-    """Train and judge a model on every split.
+    """Train and evaluate a model on every split.
 
     An estimator with ``predict_splits(X, y, splits)`` is given all splits at once: a fleet trains
     them together, a kernel method compares all items once. Any other scikit-learn estimator is
@@ -77,15 +84,18 @@ def evaluate(
         The targets: classes (n,), labels 0/1 (n, L), real values (n,) or (n, T). NaN is missing;
         scores leave it out.
     splits : iterable of Split
-        From :func:`kfold`, :func:`holdout`, :func:`published` or :func:`scaffold`; or pairs (train,
-        test) of positions, as scikit-learn's splitters yield them.
-    metrics : str or sequence of str, optional
-        Names in :data:`METRICS`; the first is the main one. Default: ``"accuracy"``, or ``"rmse"``
-        for real values.
+        From :func:`kfold`, :func:`holdout`, :func:`published` or :func:`scaffold`; or a splitter of
+        scikit-learn, or the pairs (train, test) of positions that it yields.
+    metrics : str, callable, or a sequence of them, optional
+        As :func:`find_metric` takes them; the first is the main one. Default: ``"accuracy"``, or
+        ``"rmse"`` for real values.
     sample_weight : array-like, optional
         One weight per item, for training only; scores are not weighted.
     class_names : sequence of str, optional
         How to print the classes, in sorted order, or by class number; default: as they are.
+    n_jobs : int, optional
+        Splits at once, for estimators that are fitted split by split; ``None`` is one, or what
+        ``joblib.parallel_config`` says, which may name a cluster.
     on_progress : callable, optional
         Called with a :class:`Progress` after each epoch of the fleet, or each split. What it
         returns goes to the fleet, which stops at True.
@@ -99,37 +109,36 @@ def evaluate(
     >>> evaluate(DummyClassifier(), np.zeros((30, 1)), y, kfold(y, folds=5, repeats=2))
     Evaluation(accuracy (%) 66.7 ± 0.0; 10 splits in 2 repeats)
     """
-    targets, splits = target_array(y), _listed(splits)
+    targets = target_array(y)
+    parts = _split_list(splits, targets)
     task = task_of(targets, _is_classifier(estimator))
-    if metrics is None:
-        metrics = "rmse" if task == "values" else "accuracy"
     chosen = _metrics(metrics, task)
     weight = None if sample_weight is None else np.asarray(sample_weight)
-    _check(X, targets, splits, weight)
+    is_fleet = hasattr(estimator, "predict_splits")
+    _check_data(X, targets, parts, weight)
+    _check_estimator(estimator, is_fleet, weight, chosen)
     classes = classes_of(targets) if task == "classes" else ()
     names = _class_names(class_names, classes)
-    fleet = hasattr(estimator, "predict_splits")
-    _check_weight(estimator, weight, "predict_splits" if fleet else "fit")
-    if not fleet:
-        _check_estimator(estimator)
-    if not fleet or hasattr(estimator, "predict"):
-        _check_probabilities(estimator, chosen, hasattr(estimator, "predict_proba"))
-    run = _as_fleet if fleet else _one_by_one
-    shown = _without_gaps(targets, splits, classes) if fleet and task == "classes" else targets
-    answers = run(estimator, X, shown, splits, weight, on_progress)
+    if is_fleet:
+        shown = _without_gaps(targets, parts, classes) if task == "classes" else targets
+        answers = _as_fleet(estimator, X, shown, parts, weight, on_progress)
+    else:
+        answers = _one_by_one(estimator, X, targets, parts, weight, n_jobs, on_progress)
     _check_probabilities(estimator, chosen, all("probability" in answer for answer in answers))
+    outcomes = [
+        outcome_of(answer, split, task, targets.shape[1:], classes)
+        for answer, split in zip(answers, parts, strict=True)
+    ]
     return Evaluation(
         task=task,
         metrics=tuple(metric.name for metric in chosen),
-        splits=tuple(splits),
+        splits=tuple(parts),
         truth=encode(targets, classes) if task == "classes" else targets.astype(np.float64),
-        outcomes=tuple(
-            outcome_of(*pair, task, targets.shape[1:], classes)
-            for pair in zip(answers, splits, strict=True)
-        ),
+        outcomes=tuple(outcomes),
         classes=classes,
         class_names=names,
-        settings=_settings(estimator, fleet and _takes(estimator, "on_epoch", "predict_splits")),
+        settings=_settings(estimator),
+        own_metrics={metric.name: metric for metric in chosen if metric.kind != "column"},
     )
 
 
@@ -139,8 +148,8 @@ def _as_fleet(
     y: Array,
     splits: Sequence[Split],
     weight: Array | None,
-    on_progress: Callable[[Progress], Any] | None,
-) -> list[Mapping[str, Any]]:
+    on_progress: _OnProgress,
+) -> _Answers:
     options: dict[str, Any] = {}
     if weight is not None:
         options["sample_weight"] = weight
@@ -154,13 +163,17 @@ def _as_fleet(
     answers = list(estimator.predict_splits(X, y, list(splits), **options))
     if len(answers) != len(splits):
         raise EvaluationError(
-            f"{type(estimator).__name__}.predict_splits answered {len(answers)} of {len(splits)} splits"
+            f"{type(estimator).__name__}.predict_splits answered {len(answers)} "
+            f"of {len(splits)} splits"
         )
     return answers
 
 
 def _without_gaps(y: Array, splits: Sequence[Split], classes: tuple[Any, ...]) -> Array:
-    """Give items without a class that no split learns from some class: a fleet takes the targets of all items at once."""
+    """Return targets without gaps, as a fleet takes those of all items at once.
+
+    Items without a class that no split trains on get some class.
+    """
     gaps = missing(y)
     gaps[np.concatenate([split.known for split in splits])] = False
     if not gaps.any():
@@ -176,39 +189,47 @@ def _one_by_one(
     y: Array,
     splits: Sequence[Split],
     weight: Array | None,
-    on_progress: Callable[[Progress], Any] | None,
-) -> list[Mapping[str, Any]]:
-    answers: list[Mapping[str, Any]] = []
-    for number, split in enumerate(splits, 1):
-        try:
-            answers.append(_fit_predict(estimator, X, y, split, weight))
-        except EdgnnError as error:
-            error.add_note(f"in {split}")
-            raise
-        except ValueError as error:
-            raise EvaluationError(f"{split}: {type(estimator).__name__} failed: {error}") from error
+    n_jobs: int | None,
+    on_progress: _OnProgress,
+) -> _Answers:
+    from joblib import Parallel, delayed
+
+    calls = (delayed(_fit_predict)(estimator, X, y, split, weight) for split in splits)
+    answers: _Answers = []
+    for answer in Parallel(n_jobs=n_jobs, return_as="generator")(calls):
+        answers.append(answer)
         if on_progress is not None:
-            on_progress(Progress(number, len(splits), "split"))
+            on_progress(Progress(len(answers), len(splits), "split"))
     return answers
 
 
 def _fit_predict(
     estimator: Any, X: Any, y: Array, split: Split, weight: Array | None
 ) -> dict[str, Any]:
+    """Fit a clone on one split and return its predictions; an error names the split."""
+    try:
+        return _predictions(estimator, X, y, split, weight)
+    except EdgnnError as error:
+        error.add_note(f"in {split}")
+        raise
+    except ValueError as error:
+        raise EvaluationError(f"{split}: {type(estimator).__name__} failed: {error}") from error
+
+
+def _predictions(
+    estimator: Any, X: Any, y: Array, split: Split, weight: Array | None
+) -> dict[str, Any]:
     from sklearn.base import clone
 
     model = clone(estimator)
-    names = [
-        name
-        for name in model.get_params()
-        if name == "random_state" or name.endswith("__random_state")
-    ]
-    model.set_params(**dict.fromkeys(names, split.seed))
-    apart = split.valid is not None and _takes(estimator, "validation")
-    train = split.train if apart else np.sort(split.known)
-    options: dict[str, Any] = (
-        {"validation": (_take(X, split.valid), y[split.valid])} if apart else {}
-    )
+    seeds = [name for name in model.get_params() if f"__{name}".endswith("__random_state")]
+    model.set_params(**dict.fromkeys(seeds, split.seed))
+    options: dict[str, Any] = {}
+    if split.valid is not None and _takes(estimator, "validation"):
+        train = split.train
+        options["validation"] = (_take(X, split.valid), y[split.valid])
+    else:
+        train = np.sort(split.known)
     if weight is not None:
         options["sample_weight"] = weight[train]
     model.fit(_take(X, train), y[train], **options)
@@ -219,49 +240,50 @@ def _fit_predict(
     return answer
 
 
-def _listed(splits: Any) -> list[Split]:
+def _split_list(splits: Any, y: Array) -> list[Split]:
     """Return splits as a list; pairs of positions become splits without a validation part."""
+    if hasattr(splits, "split") and not isinstance(splits, str):
+        splits = splits.split(np.zeros((len(y), 1)), y)
     if not isinstance(splits, Iterable):
-        raise EvaluationError(
-            f"splits={splits!r} is no list of splits; make one with kfold, holdout, published or scaffold"
-        )
-    found = []
+        raise EvaluationError(f"splits={splits!r} is no list of splits; {_HOW_TO_SPLIT}")
+    parts = []
     for number, split in enumerate(splits):
         if isinstance(split, tuple) and len(split) == 2:
             split = Split(*split, fold=number, seed=number)
         if not isinstance(split, Split):
-            raise EvaluationError(
-                f"split {number} is a {type(split).__name__}; make splits with kfold, holdout or published"
-            )
-        found.append(split)
-    return found
+            kind = type(split).__name__
+            raise EvaluationError(f"split {number} is a {kind}; {_HOW_TO_SPLIT}")
+        parts.append(split)
+    return parts
 
 
-def _metrics(names: str | Sequence[str], task: Task) -> list[Metric]:
-    chosen = [find_metric(name) for name in ([names] if isinstance(names, str) else names)]
+def _metrics(given: Any, task: Task) -> list[Metric]:
+    if given is None:
+        given = "rmse" if task == "values" else "accuracy"
+    several = isinstance(given, Iterable) and not isinstance(given, str)
+    chosen = [find_metric(metric) for metric in (given if several else [given])]
     if not chosen:
         raise EvaluationError("no metric was named; give at least one, such as 'accuracy'")
     for metric in chosen:
         if task not in metric.tasks:
-            kinds = " and ".join(metric.tasks)
             raise EvaluationError(
-                f"{metric.name} judges {kinds}, but the targets are {task}; choose another metric or estimator"
+                f"{metric.name} is a metric for {' and '.join(metric.tasks)}, "
+                f"but the targets are {task}; choose another metric or estimator"
             )
-    return list(dict.fromkeys(chosen))
+    return list({metric.name: metric for metric in chosen}.values())
 
 
-def _check(X: Any, y: Array, splits: Sequence[Split], weight: Array | None) -> None:
+def _check_data(X: Any, y: Array, splits: Sequence[Split], weight: Array | None) -> None:
     size = X.shape[0] if hasattr(X, "shape") else len(X)
     if size != len(y):
         raise EvaluationError(f"{len(y)} targets were given for {size} items")
     if weight is not None and weight.shape != (size,):
         raise EvaluationError(
-            f"sample_weight has the shape {weight.shape}, but {(size,)} is needed: one number per item"
+            f"sample_weight has the shape {weight.shape}, but {(size,)} is needed: "
+            "one number per item"
         )
     if not len(splits):
-        raise EvaluationError(
-            "no splits were given; make some with kfold, holdout, published or scaffold"
-        )
+        raise EvaluationError(f"no splits were given; {_HOW_TO_SPLIT}")
     for split in splits:
         most = max(int(split.known.max()), int(split.test.max()))
         if most >= size:
@@ -270,74 +292,80 @@ def _check(X: Any, y: Array, splits: Sequence[Split], weight: Array | None) -> N
             )
 
 
+def _check_estimator(
+    estimator: Any, is_fleet: bool, weight: Array | None, metrics: list[Metric]
+) -> None:
+    """Check before training what the estimator must have."""
+    name = type(estimator).__name__
+    method = "predict_splits" if is_fleet else "fit"
+    for needed in () if is_fleet else ("get_params", "fit", "predict"):
+        if not hasattr(estimator, needed):
+            raise EvaluationError(
+                f"{name} has no {needed}; give a scikit-learn estimator, or one with predict_splits"
+            )
+    if weight is not None and not _takes(estimator, "sample_weight", method):
+        raise EvaluationError(
+            f"{name}.{method} takes no sample_weight; leave it out or choose another estimator"
+        )
+    if hasattr(estimator, "predict"):
+        _check_probabilities(estimator, metrics, hasattr(estimator, "predict_proba"))
+
+
 def _check_probabilities(estimator: Any, metrics: list[Metric], given: bool) -> None:
     for metric in metrics:
         if metric.needs == "probabilities" and not given:
             name = type(estimator).__name__
             raise EvaluationError(
-                f"{metric.name} needs probabilities, which {name} does not predict; choose another metric"
+                f"{metric.name} needs probabilities, which {name} does not predict; "
+                "choose another metric"
             )
-
-
-def _check_estimator(estimator: Any) -> None:
-    for method in ("get_params", "fit", "predict"):
-        if not hasattr(estimator, method):
-            name = type(estimator).__name__
-            raise EvaluationError(
-                f"{name} has no {method}; give a scikit-learn estimator, or one with predict_splits"
-            )
-
-
-def _check_weight(estimator: Any, weight: Array | None, method: str) -> None:
-    if (
-        weight is not None
-        and hasattr(estimator, method)
-        and not _takes(estimator, "sample_weight", method)
-    ):
-        name = type(estimator).__name__
-        raise EvaluationError(
-            f"{name}.{method} takes no sample_weight; leave it out or choose another estimator"
-        )
 
 
 def _class_names(names: Sequence[str] | None, classes: tuple[Any, ...]) -> tuple[str, ...]:
     if names is None or (not names and not classes):
         return tuple(map(str, classes))
-    if len(names) > len(classes) and all(
-        isinstance(value, int) and 0 <= value < len(names) for value in classes
-    ):
+    by_number = all(isinstance(value, int) and 0 <= value < len(names) for value in classes)
+    if len(names) > len(classes) and by_number:
         return tuple(str(names[value]) for value in classes)
     if len(names) != len(classes):
         raise EvaluationError(
-            f"{len(names)} class names were given for {len(classes)} classes: {', '.join(map(str, classes))}"
+            f"{len(names)} class names were given for {len(classes)} classes: "
+            f"{', '.join(map(str, classes))}"
         )
     return tuple(map(str, names))
 
 
-def _settings(estimator: Any, fleet: bool) -> dict[str, Any]:
-    parameters = {name: plain(value) for name, value in sorted(_parameters(estimator).items())}
-    return {"estimator": type(estimator).__name__, "parameters": parameters, "fleet": fleet}
-
-
-def _parameters(estimator: Any) -> dict[str, Any]:
-    return dict(estimator.get_params(deep=False)) if hasattr(estimator, "get_params") else {}
+def _settings(estimator: Any) -> dict[str, Any]:
+    """Return what an evaluation keeps of its estimator."""
+    parameters = estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
+    is_network = hasattr(estimator, "predict_splits") and _takes(
+        estimator, "on_epoch", "predict_splits"
+    )
+    return {
+        "estimator": type(estimator).__name__,
+        "parameters": {name: plain(value) for name, value in sorted(parameters.items())},
+        "fleet": is_network,
+    }
 
 
 def _is_classifier(estimator: Any) -> bool | None:
-    """Say whether it is a classifier or a regressor, or None if it does not tell."""
+    """Return whether it is a classifier or a regressor, or None if it does not say."""
     from sklearn.base import is_classifier, is_regressor
 
     if not hasattr(estimator, "__sklearn_tags__"):
         return None
-    return True if is_classifier(estimator) else False if is_regressor(estimator) else None
+    if is_classifier(estimator):
+        return True
+    return False if is_regressor(estimator) else None
 
 
 def _takes(estimator: Any, argument: str, method: str = "fit") -> bool:
     return argument in inspect.signature(getattr(estimator, method)).parameters
 
 
-def _take(X: Any, index: Array | None) -> Any:
-    assert index is not None
+def _take(X: Any, index: Array) -> Any:
     if hasattr(X, "iloc"):
         return X.iloc[index]
-    return [X[position] for position in index.tolist()] if isinstance(X, list | tuple) else X[index]
+    if isinstance(X, list | tuple):
+        return [X[position] for position in index.tolist()]
+    return X[index]

@@ -13,15 +13,20 @@ from edgnn._files import Path_
 from edgnn.errors import EvaluationError
 from edgnn.evaluation import _statistics as statistics
 from edgnn.evaluation._metrics import Metric, find_metric, measure
-from edgnn.evaluation._same import difference_of, equal_sets
 from edgnn.evaluation._splits import Split
-from edgnn.evaluation._summary import Comparison, Summary, summarize, summary_row
+from edgnn.evaluation._statistics import Comparison, Summary, summarize, summary_row
 from edgnn.evaluation._targets import Array, Task, known_mean
+
+_KINDS = {
+    "classes": "a class for each item",
+    "labels": "several labels for each item",
+    "values": "real values",
+}
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a model says about the test part of one split.
+    """What a model predicts for the test part of one split.
 
     Parameters
     ----------
@@ -32,8 +37,8 @@ class Outcome:
     chosen : mapping, optional
         What the model chose inside the training part, such as its strength or its best epoch.
     training_accuracy : float, optional
-        Share of the items it learned its weights from that it classifies correctly; ``None`` where
-        that is not known.
+        Fraction of the items it was trained on that it classifies correctly; ``None`` where that is
+        not known.
     """
 
     prediction: Array
@@ -67,6 +72,9 @@ class Evaluation:
         How to print them.
     settings : mapping
         The estimator's name and parameters.
+    own_metrics : mapping
+        Metrics that were given as functions, by name; other names are found by
+        :func:`find_metric`.
     """
 
     task: Task
@@ -77,9 +85,14 @@ class Evaluation:
     classes: tuple[Any, ...] = ()
     class_names: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
+    own_metrics: Mapping[str, Metric] = field(default_factory=dict)
+
+    def metric(self, name: str) -> Metric:
+        """Return a metric by its name."""
+        return self.own_metrics.get(name) or find_metric(name)
 
     def __getitem__(self, metric: str) -> Summary:
-        name = find_metric(metric).name
+        name = self.metric(metric).name
         if name not in self._summaries:
             raise EvaluationError(f"{name} was not evaluated, only {', '.join(self.metrics)}")
         return self._summaries[name]
@@ -116,13 +129,11 @@ class Evaluation:
 
     @property
     def training_accuracy(self) -> float | None:
-        """Mean accuracy of the models on the items they learned from; ``None`` unless it is known of every split."""
-        known = [
-            outcome.training_accuracy
-            for outcome in self.outcomes
-            if outcome.training_accuracy is not None
-        ]
-        return float(np.mean(known)) if known and len(known) == len(self.outcomes) else None
+        """Mean accuracy on the training items; ``None`` unless it is known of every split."""
+        known = [outcome.training_accuracy for outcome in self.outcomes]
+        if not known or None in known:
+            return None
+        return float(np.mean(known))  # type: ignore[arg-type]
 
     @cached_property
     def scores(self) -> dict[str, Array]:
@@ -131,7 +142,7 @@ class Evaluation:
 
     @cached_property
     def by_target(self) -> tuple[Evaluation, ...]:
-        """Of several labels or real targets per item: the same evaluation of each alone; else nothing."""
+        """The evaluation of each of several targets alone; empty where there is one target."""
         if self.truth.ndim < 2 or self.truth.shape[1] < 2:
             return ()
         return tuple(
@@ -151,7 +162,7 @@ class Evaluation:
 
     @cached_property
     def confusion(self) -> Array | None:
-        """How often each class (row) was taken for each (column), over all splits; ``None`` if there is not one class per item."""
+        """How often each class (row) was predicted as each (column); ``None`` without classes."""
         if self.task != "classes":
             return None
         table = np.zeros((len(self.classes), len(self.classes)), dtype=np.int64)
@@ -174,10 +185,11 @@ class Evaluation:
             raise EvaluationError(
                 f"an evaluation is compared with another one, not with a {type(other).__name__}"
             )
-        name = find_metric(metric or self.metrics[0]).name
+        name = self.metric(metric or self.metrics[0]).name
         if differs := difference_of(self, other):
             raise EvaluationError(
-                f"the two evaluations have different targets or splits ({differs}); evaluate both with one list of splits"
+                f"the two evaluations have different targets or splits ({differs}); "
+                "evaluate both with one list of splits"
             )
         differences = self[name].scores - other[name].scores
         if not self._one_test_part:
@@ -200,23 +212,30 @@ class Evaluation:
         )
 
     def _right(self) -> Array:
-        """Return how often each item of the one test part that has a class was classified correctly, in rising order of items."""
-        order = [np.argsort(split.test) for split in self.splits]
+        """Return how often each item of the one test part was classified correctly.
+
+        Items are in rising order; those without a class are left out.
+        """
         truth = self.truth[np.sort(self.splits[0].test)]
-        pairs = zip(self.outcomes, order, strict=True)
-        share = np.mean([outcome.prediction[places] == truth for outcome, places in pairs], axis=0)
-        return np.asarray(share[truth >= 0])
+        right = [
+            outcome.prediction[np.argsort(split.test)] == truth
+            for split, outcome in zip(self.splits, self.outcomes, strict=True)
+        ]
+        return np.asarray(np.mean(right, axis=0)[truth >= 0])
 
     def table(self) -> list[dict[str, str]]:
-        """Return one row per metric, ready to print; accuracies in percent, the class that F1 and PR-AUC of two are of in ()."""
+        """Return one row per metric, ready to print; accuracies in percent."""
         return [summary_row(self[name]) | {"metric": self.title(name)} for name in self.metrics]
 
     def title(self, metric: str) -> str:
-        """Return how to print the name of a metric: with ``(%)``, or the class that it is of where there are two."""
-        found = find_metric(metric)
-        of_second = found.of_second and self.task == "classes" and len(self.classes) == 2
-        unit = " (%)" if found.percent else f" ({self.class_names[1]})" if of_second else ""
-        return found.name.replace("_", " ") + unit
+        """Return the printed name of a metric, with its unit or the class that it is of."""
+        found = self.metric(metric)
+        name = found.name.replace("_", " ")
+        if found.percent:
+            return f"{name} (%)"
+        if found.of_second and self.task == "classes" and len(self.classes) == 2:
+            return f"{name} ({self.class_names[1]})"
+        return name
 
     def __repr__(self) -> str:
         repeats = len({split.repeat for split in self.splits})
@@ -225,7 +244,7 @@ class Evaluation:
 
     @staticmethod
     def joined(parts: Sequence[Evaluation]) -> Evaluation:
-        """Return one evaluation of all splits of several, in order; repeats keep their numbers, settings are those of the first.
+        """Return one evaluation of all splits of several, in order; the settings of the first.
 
         Parameters
         ----------
@@ -239,12 +258,13 @@ class Evaluation:
             for name in ("task", "metrics", "classes"):
                 if getattr(part, name) != getattr(first, name):
                     raise EvaluationError(
-                        f"evaluation {number} has the {name} {getattr(part, name)!r}, the first one {getattr(first, name)!r}; "
-                        "join evaluations of one kind"
+                        f"evaluation {number} has the {name} {getattr(part, name)!r}, "
+                        f"the first one {getattr(first, name)!r}; join evaluations of one kind"
                     )
             if not np.array_equal(part.truth, first.truth, equal_nan=first.task != "classes"):
                 raise EvaluationError(
-                    f"evaluation {number} has other targets than the first; join evaluations of the same items"
+                    f"evaluation {number} has other targets than the first; "
+                    "join evaluations of the same items"
                 )
         return replace(
             first,
@@ -253,21 +273,21 @@ class Evaluation:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values that JSON can hold: enough for :meth:`from_dict` to compute all of it again."""
-        from edgnn.evaluation._plain import evaluation_to_dict
+        """Return all of it as values that JSON can hold; :meth:`from_dict` reads them."""
+        from edgnn.evaluation._stored import evaluation_to_dict
 
         return evaluation_to_dict(self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Evaluation:
-        """Return the evaluation that :meth:`to_dict` wrote; scores are computed from its predictions."""
-        from edgnn.evaluation._plain import evaluation_from_dict
+        """Return the evaluation that :meth:`to_dict` wrote; scores are computed anew."""
+        from edgnn.evaluation._stored import evaluation_from_dict
 
         return evaluation_from_dict(values)
 
     @classmethod
     def load(cls, path: Path_) -> Evaluation:
-        """Return the evaluation in a JSON file, so that it can be compared with another: ``Evaluation.load(a).paired(…)``.
+        """Return the evaluation in a JSON file, to compare it: ``Evaluation.load(a).paired(…)``.
 
         Parameters
         ----------
@@ -289,51 +309,76 @@ class Evaluation:
 
     @cached_property
     def _summaries(self) -> dict[str, Summary]:
-        baseline = [
-            _ignorant(self.truth, split.known, split.test, self.task, len(self.classes))
-            for split in self.splits
-        ]
+        baseline = [self._majority_outcome(split) for split in self.splits]
         return {name: self._summary(name, self._scored(name, baseline)) for name in self.metrics}
 
     def _scored(self, name: str, outcomes: Sequence[Outcome]) -> Array:
-        metric, size = find_metric(name), len(self.classes)
-        pairs = zip(self.splits, outcomes, strict=True)
-        return np.array(
-            [
-                measure(
-                    metric, self.task, self.truth[split.test], out.prediction, out.probability, size
-                )
-                for split, out in pairs
-            ]
-        )
+        metric = self.metric(name)
+        scores = [
+            measure(
+                metric,
+                self.task,
+                self.truth[split.test],
+                outcome.prediction,
+                outcome.probability,
+                self.classes,
+            )
+            for split, outcome in zip(self.splits, outcomes, strict=True)
+        ]
+        return np.array(scores)
 
     def _summary(self, name: str, majority: Array) -> Summary:
-        metric, scores = find_metric(name), self.scores[name]
+        metric, scores = self.metric(name), self.scores[name]
         interval, kind = self._interval(metric, scores)
-        return summarize(
-            metric, scores, majority, [split.repeat for split in self.splits], interval, kind
-        )
+        repeats = [split.repeat for split in self.splits]
+        return summarize(metric, scores, majority, repeats, interval, kind)
 
     def _interval(self, metric: Metric, scores: Array) -> tuple[tuple[float, float], str]:
-        test = self.splits[0].test
         if not self._one_test_part:
             return statistics.t_interval(scores, self._ratio), "corrected-t"
         if metric.name == "accuracy" and self.task == "classes":
-            return statistics.single_test_interval(
-                scores, int((self.truth[test] >= 0).sum())
-            ), "test-set"
+            size = int((self.truth[self.splits[0].test] >= 0).sum())
+            return statistics.single_test_interval(scores, size), "test-set"
         return statistics.t_interval(scores, 0), "seeds"
 
+    def _majority_outcome(self, split: Split) -> Outcome:
+        """Return the predictions of a model that ignores the items: most frequent class, or mean.
 
-def _ignorant(truth: Array, known: Array, test: Array, task: Task, num_classes: int) -> Outcome:
-    """Return what is predicted for ``test`` without looking at the items: the most frequent class, or the mean."""
-    seen, size = truth[known], len(test)
-    if task == "classes":
-        counts = np.bincount(seen[seen >= 0], minlength=num_classes)
-        return Outcome(
-            np.full(size, counts.argmax()), np.tile(counts / max(counts.sum(), 1), (size, 1))
-        )
-    if seen.ndim == 1:
-        return Outcome(np.full(size, known_mean(seen)))
-    means = np.tile([known_mean(column) for column in seen.T], (size, 1))
-    return Outcome(means) if task == "values" else Outcome((means > 0.5).astype(float), means)
+        By numpy, not by scikit-learn's DummyClassifier, which takes 50 times as long for a split.
+        """
+        known, size = self.truth[split.known], len(split.test)
+        if self.task == "classes":
+            counts = np.bincount(known[known >= 0], minlength=len(self.classes))
+            frequencies = counts / max(counts.sum(), 1)
+            return Outcome(np.full(size, counts.argmax()), np.tile(frequencies, (size, 1)))
+        if known.ndim == 1:
+            return Outcome(np.full(size, known_mean(known)))
+        means = np.tile([known_mean(column) for column in known.T], (size, 1))
+        if self.task == "values":
+            return Outcome(means)
+        return Outcome((means > 0.5).astype(float), means)
+
+
+def difference_of(one: Evaluation, two: Evaluation) -> str:
+    """Return in words how ``two`` differs from ``one``; empty where scores can be compared."""
+    if one.task != two.task:
+        return f"{_KINDS[two.task]}, not {_KINDS[one.task]}"
+    if len(one.truth) != len(two.truth):
+        return f"{len(two.truth):,} items, not {len(one.truth):,}"
+    if one.truth.shape != two.truth.shape:
+        return "another number of targets for each item"
+    other = (one.truth != two.truth) & ~(np.isnan(one.truth) & np.isnan(two.truth))
+    if other.any():
+        return f"another target for item {np.argwhere(other)[0, 0]}, counted from 0"
+    if len(one.splits) != len(two.splits):
+        return f"{len(two.splits):,} splits, not {len(one.splits):,}"
+    for first, second in zip(one.splits, two.splits, strict=True):
+        for part, items in (("test", "items to judge on"), ("known", "items to learn from")):
+            if not equal_sets(getattr(first, part), getattr(second, part)):
+                return f"other {items} in {first}"
+    return ""
+
+
+def equal_sets(one: Array, two: Array) -> bool:
+    """Return whether two arrays hold the same numbers, in any order."""
+    return np.array_equal(np.sort(one), np.sort(two))

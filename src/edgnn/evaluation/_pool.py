@@ -1,4 +1,8 @@
-"""Balanced draws: items in proportion of their classes, or whole groups, into folds or parts."""
+"""Balanced draws: items in proportion of their classes, or whole groups, into folds or parts.
+
+They are our own, not scikit-learn's splitters: the folds of the published results and of stored
+studies are made by them, and classes may have fewer items than there are folds.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +15,12 @@ import numpy as np
 from edgnn.errors import EvaluationError
 from edgnn.evaluation._targets import Array, classes_of, encode, missing, target_array, task_of
 
+_MOST_CLASSES = 20
+
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """The items that have a target, numbered from 0, with what they are balanced by and kept together by."""
+    """The items that have a target, with the class of each and the group it belongs to."""
 
     items: Array
     codes: Array
@@ -27,12 +33,8 @@ class Pool:
         targets = target_array(y)
         items = np.flatnonzero(~missing(targets))
         codes = _strata(targets[items]) if stratify else np.zeros(len(items), dtype=np.int64)
-        return cls(
-            items,
-            codes,
-            None if groups is None else _group_numbers(groups, len(targets))[items],
-            len(targets),
-        )
+        group = None if groups is None else _group_numbers(groups, len(targets))[items]
+        return cls(items, codes, group, len(targets))
 
     @property
     def size(self) -> int:
@@ -44,9 +46,9 @@ class Pool:
         """What is dealt out as a whole."""
         return "item" if self.group is None else "group"
 
-    def count(self, share: float | None, name: str) -> int:
-        """Return how many items a share of the pool is."""
-        return share_count(share, self.size, name)
+    def count(self, fraction: float | None, name: str) -> int:
+        """Return how many items a fraction of the pool is."""
+        return fraction_count(fraction, self.size, name)
 
     def deal(self, folds: int, rng: np.random.Generator) -> Array:
         """Return the fold of each item."""
@@ -60,7 +62,8 @@ class Pool:
         """Return ``count`` of the places, or about as many in whole groups."""
         if count and count >= len(places):
             raise EvaluationError(
-                f"the {part} part asks for {count} of {len(places)} items, which leaves none to train on; give a smaller share"
+                f"the {part} part asks for {count} of {len(places)} items, "
+                "which leaves none to train on; give a smaller fraction"
             )
         if count and self.group is not None:
             return places[_draw_groups(self.group[places], count, rng)]
@@ -68,29 +71,25 @@ class Pool:
 
 
 def _strata(y: Array) -> Array:
-    """Number the classes; whole numbers kept as floats, as where some are missing, are classes while there are few of them."""
-    few = (
-        y.ndim == 1
-        and y.dtype.kind == "f"
-        and bool((y == np.round(y)).all())
-        and len(np.unique(y)) <= 20
-    )
-    return (
-        encode(y, classes_of(y))
-        if few or task_of(y) == "classes"
-        else np.zeros(len(y), dtype=np.int64)
-    )
+    """Number the classes; whole numbers kept as floats are classes while there are few of them.
+
+    Floats occur where the class of some item is missing.
+    """
+    is_whole = y.ndim == 1 and y.dtype.kind == "f" and bool((y == np.round(y)).all())
+    if (is_whole and len(np.unique(y)) <= _MOST_CLASSES) or task_of(y) == "classes":
+        return encode(y, classes_of(y))
+    return np.zeros(len(y), dtype=np.int64)
 
 
 def _by_class(codes: Array, rng: np.random.Generator) -> Array:
-    """Return all places, class after class, each class shuffled: neighbors in this order are exchangeable."""
+    """Return all places, class after class, each class shuffled."""
     order = rng.permutation(len(codes))
     ordered: Array = order[np.argsort(codes[order], kind="stable")]
     return ordered
 
 
 def _draw_items(codes: Array, count: int, rng: np.random.Generator) -> Array:
-    """Draw at equal steps from the items in order of class; the last one of a class only when no others are left."""
+    """Draw at equal steps from the items in order of class, the last one of a class at the end."""
     order = _by_class(codes, rng)
     last = np.diff(codes[order], append=-1) != 0
     spare, kept = order[~last], order[last]
@@ -119,25 +118,26 @@ def _deal_groups(codes: Array, group: Array, folds: int, rng: np.random.Generato
     np.add.at(counts, (group, codes), 1)
     order = rng.permutation(len(numbers))
     order = order[np.argsort(-counts[order].sum(axis=1), kind="stable")]
-    load, fold_of = np.zeros((folds, counts.shape[1])), np.empty(len(numbers), dtype=np.int64)
-    share = counts / np.maximum(counts.sum(axis=0), 1)
+    load = np.zeros((folds, counts.shape[1]))
+    fold_of = np.empty(len(numbers), dtype=np.int64)
+    fraction = counts / np.maximum(counts.sum(axis=0), 1)
     for number in order.tolist():
-        fold = np.lexsort((load.sum(axis=1), load @ share[number]))[0]
+        fold = np.lexsort((load.sum(axis=1), load @ fraction[number]))[0]
         load[fold] += counts[number]
         fold_of[number] = fold
     dealt: Array = fold_of[group]
     return dealt
 
 
-def share_count(share: Any, size: int, name: str) -> int:
-    """Return how many of ``size`` items a share is: at least one, none for None."""
-    if share is None:
+def fraction_count(fraction: Any, size: int, name: str) -> int:
+    """Return how many of ``size`` items a fraction is: at least one, none for None."""
+    if fraction is None:
         return 0
-    if not isinstance(share, Real) or not 0 < float(share) < 1:
+    if not isinstance(fraction, Real) or not 0 < float(fraction) < 1:
         raise EvaluationError(
-            f"{name}={share!r}: give a share of the whole set above 0 and below 1, or None"
+            f"{name}={fraction!r}: give a fraction of all items above 0 and below 1, or None"
         )
-    return max(1, round(float(share) * size))
+    return max(1, round(float(fraction) * size))
 
 
 def _group_numbers(groups: Any, size: int) -> Array:

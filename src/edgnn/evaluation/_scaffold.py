@@ -1,4 +1,4 @@
-"""Scaffold split: molecules with one ring framework stay in one part, so that a model is judged on new frameworks."""
+"""Scaffold split: molecules with one ring framework stay in one part."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from edgnn._words import short
 from edgnn.errors import EvaluationError
-from edgnn.evaluation._pool import share_count
+from edgnn.evaluation._pool import fraction_count
 from edgnn.evaluation._splits import Split, bases, member_seed
 from edgnn.evaluation._targets import Array, missing, target_array
 from edgnn.graphs import Graphs
@@ -40,7 +40,7 @@ def scaffold(
     y : array-like, optional
         The targets; molecules without any (NaN) are in no part.
     test, validation : float
-        Sizes as shares of the whole set; the frameworks decide how exactly they are met.
+        Sizes as fractions of all items; the frameworks decide how exactly they are met.
     repeats, seed : int
         Repeat ``r`` has the seed of ``seed + r``.
     """
@@ -51,10 +51,8 @@ def scaffold(
         if len(targets) != len(group):
             raise EvaluationError(f"{len(targets)} targets were given for {len(group)} molecules")
         items = np.flatnonzero(~missing(targets))
-    tested, count = (
-        share_count(test, len(items), "test"),
-        share_count(validation, len(items), "validation"),
-    )
+    tested = fraction_count(test, len(items), "test")
+    count = fraction_count(validation, len(items), "validation")
     room = [len(items) - tested - count, count, tested]
     parts: list[list[Array]] = [[], [], []]
     for members in _largest_first(group[items]):
@@ -63,8 +61,9 @@ def scaffold(
         room[place] -= len(members)
     if not parts[0] or not parts[2]:
         raise EvaluationError(
-            f"{len(items)} molecules with {len(np.unique(group[items]))} scaffolds cannot fill a training and a test part "
-            f"of {tested}; ask for another share, or use holdout or kfold"
+            f"{len(items)} molecules with {len(np.unique(group[items]))} scaffolds cannot fill "
+            f"a training and a test part of {tested}; "
+            "ask for another fraction, or use holdout or kfold"
         )
     train, valid, test_part = (np.sort(np.concatenate(part)) if part else None for part in parts)
     assert train is not None
@@ -76,11 +75,11 @@ def scaffold(
 
 
 def scaffold_groups(molecules: Graphs | Sequence[str]) -> Array:
-    """Number molecules by their Bemis–Murcko scaffold, in order of first appearance; ``groups=`` of the other splits takes it.
+    """Number molecules by their Bemis–Murcko scaffold, for ``groups=`` of the other splits.
 
-    The scaffold is the rings and the chains between them, with what is double-bonded to either;
-    hydrogens, charges and stereochemistry do not count. All molecules without a ring have the same,
-    empty scaffold.
+    Numbers are given in order of first appearance. The scaffold is the rings and the chains between
+    them, with what is double-bonded to either; hydrogens, charges and stereochemistry do not count.
+    All molecules without a ring have the same, empty scaffold.
 
     Parameters
     ----------
@@ -118,38 +117,42 @@ def _scaffold(mol: Any) -> str:
     return str(chem().MolToSmiles(framework, isomericSmiles=False))
 
 
-def _from_smiles(text: Any, position: int, way_out: str = "") -> Any:
-    mol, reason = (
-        read_smiles(text)
-        if isinstance(text, str)
-        else (None, f"it is a {type(text).__name__}, not a string")
-    )
+def _from_smiles(text: Any, position: int, hint: str = "") -> Any:
+    if isinstance(text, str):
+        mol, reason = read_smiles(text)
+    else:
+        mol, reason = None, f"it is a {type(text).__name__}, not a string"
     if mol is None:
-        raise EvaluationError(f"molecule {position} ({short(str(text))}): {reason}{way_out}")
+        raise EvaluationError(f"molecule {position} ({short(str(text))}): {reason}{hint}")
     return mol
 
 
 def _molecules(graphs: Graphs) -> list[Any]:
     table = chem().GetPeriodicTable()
     symbols = {table.GetElementSymbol(number) for number in range(1, 119)}
-    if all(label in symbols for label in graphs.node_vocabulary) and all(
-        label in _BONDS for label in graphs.edge_vocabulary
-    ):
+    are_atoms = all(label in symbols for label in graphs.node_vocabulary)
+    if are_atoms and all(label in _BONDS for label in graphs.edge_vocabulary):
         return [_molecule(graph) for graph in graphs]
     if graphs.graph_names is None:
         raise EvaluationError(
-            f"{graphs!r} cannot be read as molecules: nodes need element symbols as labels, edges {', '.join(_BONDS)}; "
-            "or pass SMILES"
+            f"{graphs!r} cannot be read as molecules: nodes need element symbols as labels, "
+            f"edges {', '.join(_BONDS)}; or pass SMILES"
         )
-    way_out = "; labels like these do not tell the molecule, its name must: read the table with id= and its column of SMILES"
+    hint = (
+        "; labels like these do not tell the molecule, its name must: "
+        "read the table with id= and its column of SMILES"
+    )
     return [
-        _from_smiles(name, position, way_out)
+        _from_smiles(name, position, hint)
         for position, name in enumerate(graphs.graph_names.tolist())
     ]
 
 
 def _molecule(graph: Graphs) -> Any:
-    """Build the molecule of a graph. Charges and hydrogens are not in the labels, so its valences stay unchecked."""
+    """Build the molecule of a graph.
+
+    Charges and hydrogens are not in the labels, so valences stay unchecked.
+    """
     library = chem()
     mol = library.RWMol()
     for symbol in graph.node_labels:

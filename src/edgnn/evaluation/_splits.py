@@ -1,4 +1,4 @@
-"""Splits: which items a model is trained on, chosen by and judged on; in folds, at random, or as published."""
+"""Splits: which items a model is trained, validated and tested on."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from edgnn.errors import EvaluationError
-from edgnn.evaluation._pool import Pool, share_count
+from edgnn.evaluation._pool import Pool, fraction_count
 from edgnn.evaluation._targets import Array
 
 
@@ -21,13 +21,13 @@ class Split:
     Parameters
     ----------
     train, test : array of int
-        Positions of the items to train on and to judge on.
+        Positions of the items to train on and to test on.
     valid : array of int, optional
         Positions of the items that choose the epoch.
     repeat, fold : int
         Which run, and which fold of it.
     seed : int
-        Where the model's own randomness starts.
+        Random seed of the model.
     """
 
     train: Array
@@ -39,10 +39,10 @@ class Split:
 
     def __post_init__(self) -> None:
         for name in ("train", "test", "valid"):
-            if getattr(self, name) is not None:
-                object.__setattr__(
-                    self, name, _positions(getattr(self, name), f"{self}: the {name} part")
-                )
+            items = getattr(self, name)
+            if items is not None:
+                positions = _positions(items, f"{self}: the {name} part")
+                object.__setattr__(self, name, positions)
         for name in ("train", "test"):
             if len(getattr(self, name)) == 0:
                 raise EvaluationError(
@@ -90,7 +90,7 @@ def kfold(
         folds as it has items. Real values (more than 20 distinct ones, or fractions) and targets of
         several columns are spread at random.
     validation : float, optional
-        Size of the validation part as a share of the whole set, taken from the training folds, in
+        Size of the validation part as a fraction of all items, taken from the training folds, in
         the same proportion of classes; the last item of a class stays in training while it can.
         ``None``: no validation part.
     groups : sequence, optional
@@ -102,9 +102,11 @@ def kfold(
     folds = _whole(folds, "folds", 2)
     if folds > units:
         raise EvaluationError(
-            f"{folds} folds need at least {folds} {pool.unit}s, but there are {units}; ask for fewer folds"
+            f"{folds} folds need at least {folds} {pool.unit}s, but there are {units}; "
+            "ask for fewer folds"
         )
-    count, splits = pool.count(validation, "validation"), []
+    count = pool.count(validation, "validation")
+    splits: list[Split] = []
     for repeat, base in bases(repeats, seed):
         rng = np.random.default_rng(base)
         fold_of = pool.deal(folds, rng)
@@ -132,18 +134,19 @@ def holdout(
     y : array-like
         The targets of all items.
     test : float
-        Share of the test part.
+        Size of the test part as a fraction of all items.
     repeats : int
         How many splits.
     validation, seed, stratify, groups
         As in :func:`kfold`.
     """
     pool = Pool.of(y, stratify, groups)
-    tested, count, splits = pool.count(test, "test"), pool.count(validation, "validation"), []
+    tested, count = pool.count(test, "test"), pool.count(validation, "validation")
     if tested == 0:
         raise EvaluationError(
-            f"test={test!r} leaves nothing to judge on; give a share above 0 and below 1"
+            f"test={test!r} leaves no item to test on; give a fraction above 0 and below 1"
         )
+    splits = []
     for repeat, base in bases(repeats, seed):
         drawn = pool.draw(np.arange(pool.size), tested, np.random.default_rng(base), "test")
         splits.append(_split(pool, drawn, count, base, repeat, 0))
@@ -165,10 +168,10 @@ def published(
     split : mapping
         Positions of the ``"train"`` and ``"test"`` items, as :attr:`edgnn.Dataset.split` has them.
     y : array-like, optional
-        The targets: items without any are left out, and a validation share is drawn in proportion
-        of the classes.
+        The targets: items without any are left out, and a validation fraction is drawn in
+        proportion of the classes.
     validation : "first-fifth", float or None
-        The first fifth of the training items in their order; or a share of the whole set, drawn
+        The first fifth of the training items in their order; or a fraction of all items, drawn
         anew for each seed from the training items; or none.
     repeats, seed : int
         Repeat ``r`` has the seed of ``seed + r``.
@@ -180,7 +183,7 @@ def published(
             )
     if isinstance(validation, str) and validation != "first-fifth":
         raise EvaluationError(
-            f"validation={validation!r}: choose 'first-fifth', a share of the whole set, or None"
+            f"validation={validation!r}: choose 'first-fifth', a fraction of all items, or None"
         )
     train, test = (
         _positions(split[part], f"the published {part} part") for part in ("train", "test")
@@ -197,17 +200,13 @@ def published(
         if validation == "first-fifth":
             valid = train[: len(train) // 5]
         else:
-            count = share_count(validation, len(train) + len(test), "validation")
+            count = fraction_count(validation, len(train) + len(test), "validation")
+            rng = np.random.default_rng([member_seed(base, 0), 1])
             places = np.searchsorted(pool.items, train)
-            valid = pool.items[
-                pool.draw(
-                    places, count, np.random.default_rng([member_seed(base, 0), 1]), "validation"
-                )
-            ]
+            valid = pool.items[pool.draw(places, count, rng, "validation")]
         rest = train[~np.isin(train, valid)]
-        splits.append(
-            Split(rest, test, valid if len(valid) else None, repeat, 0, member_seed(base, 0))
-        )
+        chosen_by = valid if len(valid) else None
+        splits.append(Split(rest, test, chosen_by, repeat, 0, member_seed(base, 0)))
     return splits
 
 
@@ -216,9 +215,8 @@ def _split(pool: Pool, tested: Array, count: int, base: int, repeat: int, fold: 
     seed = member_seed(base, fold)
     part = np.zeros(pool.size, dtype=np.int8)
     part[tested] = 1
-    part[
-        pool.draw(np.flatnonzero(part == 0), count, np.random.default_rng([seed, 1]), "validation")
-    ] = 2
+    rng = np.random.default_rng([seed, 1])
+    part[pool.draw(np.flatnonzero(part == 0), count, rng, "validation")] = 2
     train, test, valid = (pool.items[part == number] for number in range(3))
     return Split(train, test, valid if count else None, repeat, fold, seed)
 

@@ -1,15 +1,141 @@
-"""What scores say beyond their mean: spread over runs, confidence intervals, paired tests."""
+"""Summaries of scores: mean and spread over runs, confidence intervals, paired tests."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from edgnn.evaluation._metrics import Metric
 from edgnn.evaluation._targets import Array, known_mean
 
 Interval = tuple[float, float]
 _NONE: Interval = (float("nan"), float("nan"))
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """One metric over all splits.
+
+    Parameters
+    ----------
+    metric : Metric
+        What was measured.
+    scores, majority_scores : array
+        Of each split: the model's, and those of a model that ignores its input: the most frequent
+        class of the training and validation part (its frequencies as probabilities), or the mean of
+        the targets.
+    repeat_means : array
+        Mean over the folds of each repeat.
+    mean : float
+        Mean of the repeats' means; scores that are not defined (NaN) are left out everywhere.
+    spread, minimum, maximum : float
+        Of the repeats' means (the paper's ±; standard deviation of a sample); of the folds if there
+        is one repeat.
+    interval : pair of float
+        95 % confidence interval of the mean.
+    interval_kind : {"corrected-t", "test-set", "seeds"}
+        How the interval was found. ``"corrected-t"``: Nadeau and Bengio's corrected resampled t,
+        over all folds of all repeats (``corrected_error`` in ``evaluation/_statistics.py``). Where
+        all splits have the same test part, accuracy has ``"test-set"``: Wilson's interval for the
+        size of the test part, widened by the seeds' t interval; other metrics have ``"seeds"``: a t
+        interval that covers the seeds only, not the choice of the test part.
+    majority : float
+        Mean of the repeats' means of ``majority_scores``.
+    """
+
+    metric: Metric
+    scores: Array
+    majority_scores: Array
+    repeat_means: Array
+    mean: float
+    spread: float
+    minimum: float
+    maximum: float
+    interval: tuple[float, float]
+    interval_kind: str
+    majority: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The difference of two evaluations on the same splits, first minus second.
+
+    Parameters
+    ----------
+    metric : str
+        What was compared.
+    difference : float
+        Mean over the splits.
+    interval : pair of float
+        95 % confidence interval.
+    p_value : float
+        Of "no difference on average", two-sided.
+    splits : int
+        How many splits were compared.
+    kind : {"corrected-t", "test-set", "seeds"}
+        How both were found. ``"corrected-t"``: Nadeau and Bengio's corrected resampled t. Where all
+        splits have the same test part, accuracy has ``"test-set"``: a t-test over its items,
+        widened by the seeds; other metrics have ``"seeds"``: an interval that covers the seeds
+        only, not the choice of the test part, and therefore no p value (NaN).
+    """
+
+    metric: str
+    difference: float
+    interval: tuple[float, float]
+    p_value: float
+    splits: int
+    kind: str
+
+
+def summarize(
+    metric: Metric,
+    scores: Array,
+    majority: Array,
+    repeats: Sequence[int],
+    interval: Interval,
+    kind: str,
+) -> Summary:
+    """Return the summary of the scores of all splits; the interval ends where the metric does."""
+    means = repeat_means(scores, repeats)
+    units = means if len(means) > 1 else scores
+    minimum, maximum = extremes(units)
+    if interval[0] == interval[0]:  # not NaN
+        low, high = metric.bounds
+        interval = max(interval[0], low), min(interval[1], high)
+    return Summary(
+        metric=metric,
+        scores=scores,
+        majority_scores=majority,
+        repeat_means=means,
+        mean=known_mean(means),
+        spread=spread(units),
+        minimum=minimum,
+        maximum=maximum,
+        interval=interval,
+        interval_kind=kind,
+        majority=known_mean(repeat_means(majority, repeats)),
+    )
+
+
+def summary_row(summary: Summary) -> dict[str, str]:
+    """Return the numbers of a summary as text for a table; accuracies in percent."""
+
+    def shown(value: float) -> str:
+        if value != value:
+            return "–"
+        return f"{100 * value:.1f}" if summary.metric.percent else f"{value:.4g}"
+
+    low, high = summary.interval
+    return {
+        "mean": shown(summary.mean),
+        "spread": shown(summary.spread),
+        "95 % interval": f"{shown(low)} to {shown(high)}" if low == low else "–",
+        "minimum": shown(summary.minimum),
+        "maximum": shown(summary.maximum),
+        "majority": shown(summary.majority),
+    }
 
 
 def repeat_means(scores: Array, repeats: Sequence[int]) -> Array:
@@ -19,7 +145,7 @@ def repeat_means(scores: Array, repeats: Sequence[int]) -> Array:
 
 
 def spread(values: Array) -> float:
-    """Return the standard deviation of a sample (n − 1 in the denominator), NaN for fewer than two known values."""
+    """Return the standard deviation of a sample (n − 1), NaN for fewer than two known values."""
     known = values[~np.isnan(values)]
     return float(known.std(ddof=1)) if len(known) > 1 else float("nan")
 
@@ -31,22 +157,21 @@ def extremes(values: Array) -> Interval:
 
 
 def corrected_error(values: Array, ratio: float) -> float:
-    r"""Return the standard error of the mean of resampled scores, :math:`\sqrt{(1/n + n_\text{test}/n_\text{train})\,s^2}`.
+    r"""Return the standard error of the mean of resampled scores.
 
-    The training parts of folds and repeats overlap, so scores are not independent and
-    :math:`s/\sqrt n` is too small; Nadeau and Bengio (Inference for the generalization error,
-    Machine Learning 52, 2003) correct it by the ratio of test to training items.
+    It is :math:`\sqrt{(1/n + n_\text{test}/n_\text{train})\,s^2}`. The training parts of folds
+    and repeats overlap, so scores are not independent and :math:`s/\sqrt n` is too small; Nadeau
+    and Bengio (Inference for the generalization error, Machine Learning 52, 2003) correct it by
+    the ratio of test to training items.
     """
     known = values[~np.isnan(values)]
-    return (
-        float(np.sqrt((1 / len(known) + ratio) * known.var(ddof=1)))
-        if len(known) > 1
-        else float("nan")
-    )
+    if len(known) < 2:
+        return float("nan")
+    return float(np.sqrt((1 / len(known) + ratio) * known.var(ddof=1)))
 
 
 def t_interval(values: Array, ratio: float, confidence: float = 0.95) -> Interval:
-    """Return mean ± t · :func:`corrected_error` with n − 1 degrees of freedom; ``ratio=0`` is the plain t interval."""
+    """Return mean ± t · :func:`corrected_error`; ``ratio=0`` is the plain t interval."""
     from scipy.special import stdtrit
 
     known = values[~np.isnan(values)]
@@ -58,18 +183,18 @@ def t_interval(values: Array, ratio: float, confidence: float = 0.95) -> Interva
 
 
 def wilson_interval(share: float, size: int, confidence: float = 0.95) -> Interval:
-    """Return Wilson's interval of a share of correct answers among ``size`` independent items."""
+    """Return Wilson's interval of a fraction of correct answers among ``size`` items.
+
+    SciPy's takes a whole number of correct answers; a mean over seeds is none.
+    """
     from scipy.special import ndtri
 
     if size == 0 or np.isnan(share):
         return _NONE
     z = float(ndtri((1 + confidence) / 2))
     center = (share + z * z / (2 * size)) / (1 + z * z / size)
-    half = (
-        z
-        / (1 + z * z / size)
-        * float(np.sqrt(share * (1 - share) / size + z * z / (4 * size * size)))
-    )
+    root = float(np.sqrt(share * (1 - share) / size + z * z / (4 * size * size)))
+    half = z / (1 + z * z / size) * root
     return center - half, center + half
 
 
@@ -105,7 +230,8 @@ def single_test_comparison(
 
     if len(items) < 2:
         return _NONE, float("nan")
-    mean, parts = float(items.mean()), [items, seeds] if len(seeds) > 1 else [items]
+    mean = float(items.mean())
+    parts = [items, seeds] if len(seeds) > 1 else [items]
     error = float(np.sqrt(sum(part.var(ddof=1) / len(part) for part in parts)))
     half = float(stdtrit(len(items) - 1, (1 + confidence) / 2)) * error
     if error == 0:
@@ -114,7 +240,7 @@ def single_test_comparison(
 
 
 def corrected_p_value(differences: Array, ratio: float) -> float:
-    """Return the two-sided p value of Nadeau and Bengio's corrected resampled t-test of "no difference on average"."""
+    """Return the two-sided p value of Nadeau and Bengio's corrected resampled t-test."""
     from scipy.special import stdtr
 
     known = differences[~np.isnan(differences)]
@@ -124,3 +250,16 @@ def corrected_p_value(differences: Array, ratio: float) -> float:
     if error == 0:
         return 1.0 if mean == 0 else 0.0
     return 2 * float(stdtr(len(known) - 1, -mean / error))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return p values corrected for their number by Holm's step-down method.
+
+    NaN stays NaN and does not count.
+    """
+    values = np.asarray(p_values, dtype=float)
+    order = np.argsort(values)[: int((~np.isnan(values)).sum())]  # NaN is sorted last
+    factors = np.arange(len(order), 0, -1)
+    corrected = np.full(len(values), np.nan)
+    corrected[order] = np.maximum.accumulate(np.minimum(1.0, factors * values[order]))
+    return [float(value) for value in corrected]

@@ -1,4 +1,4 @@
-"""What a target is: one class, several yes/no labels, or real values per item; and which items have none."""
+"""Targets: one class, several labels 0/1, or real values per item; some items may have none."""
 
 from __future__ import annotations
 
@@ -17,33 +17,32 @@ def target_array(y: Any) -> Array:
     """Return targets as an array of shape (n,) or, for several columns, (n, T)."""
     array = np.asarray(y)
     if array.dtype.kind in "US" and not isinstance(y, np.ndarray):
-        array = np.array(
-            list(y), dtype=object
-        )  # else numpy turns a missing entry into the text "nan"
+        # else numpy turns a missing entry into the text "nan"
+        array = np.array(list(y), dtype=object)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim not in (1, 2) or array.dtype.kind not in "biufOUS":
         raise EvaluationError(
-            f"targets are one value or one row of values per item, got {array.dtype} of shape {array.shape}; "
-            "use numbers or class names"
+            "targets are one value or one row of values per item, "
+            f"got {array.dtype} of shape {array.shape}; use numbers or class names"
         )
     return array
 
 
 def missing(y: Array) -> Array:
     """Mark the items that have no target at all: NaN or None, in every column."""
-    gone: Array = np.zeros(y.shape, dtype=bool)
     if y.dtype.kind == "O":
-        gone = np.array(
-            [value is None or value != value for value in y.ravel().tolist()], dtype=bool
-        ).reshape(y.shape)
+        values = [value is None or value != value for value in y.ravel().tolist()]
+        gone: Array = np.array(values, dtype=bool).reshape(y.shape)
     elif y.dtype.kind == "f":
         gone = np.asarray(np.isnan(y))
+    else:
+        gone = np.zeros(y.shape, dtype=bool)
     return gone if y.ndim == 1 else np.asarray(gone.all(axis=1))
 
 
 def task_of(y: Array, classifier: bool | None = None) -> Task:
-    """Say what the targets are.
+    """Return what the targets are.
 
     Parameters
     ----------
@@ -63,18 +62,15 @@ def task_of(y: Array, classifier: bool | None = None) -> Task:
         return "values" if regression else "classes"
     if y.dtype.kind not in "biuf":
         raise EvaluationError(
-            f"targets in several columns must be numbers, got {y.dtype}; encode names as numbers first"
+            f"targets in several columns must be numbers, got {y.dtype}; "
+            "encode names as numbers first"
         )
-    strange = (
-        np.argwhere(~(np.isnan(y) | np.isin(y, (0, 1))))
-        if y.dtype.kind == "f"
-        else np.argwhere(~np.isin(y, (0, 1)))
-    )
+    strange = np.argwhere(~np.isin(y, (0, 1)) & (y == y))  # NaN is missing, not strange
     if classifier and len(strange):
         row, column = strange[0].tolist()
         raise EvaluationError(
-            f"labels in several columns are 0, 1 or NaN, but item {row} has {y[row, column]} in column {column}; "
-            "give one column of classes, or one column per class"
+            f"labels in several columns are 0, 1 or NaN, but item {row} has {y[row, column]} "
+            f"in column {column}; give one column of classes, or one column per class"
         )
     return "values" if classifier is False or len(strange) else "labels"
 
@@ -89,7 +85,10 @@ def classes_of(y: Array) -> tuple[Any, ...]:
 
 
 def encode(y: Array, classes: Sequence[Any], what: str = "item") -> Array:
-    """Return the position of each value among ``classes``, −1 where it is missing; ``what`` names an entry in errors."""
+    """Return the position of each value among ``classes``, −1 where it is missing.
+
+    ``what`` names an entry in errors.
+    """
     position = {value: code for code, value in enumerate(classes)}
     codes = np.full(len(y), -1, dtype=np.int64)
     for item, (value, gone) in enumerate(zip(y.tolist(), missing(y).tolist(), strict=True)):
@@ -97,7 +96,8 @@ def encode(y: Array, classes: Sequence[Any], what: str = "item") -> Array:
             continue
         if value not in position:
             raise EvaluationError(
-                f"{what} {item} has the class {value!r}, which is not among the {len(classes)} known ones"
+                f"{what} {item} has the class {value!r}, "
+                f"which is not among the {len(classes)} known ones"
             )
         codes[item] = position[value]
     return codes

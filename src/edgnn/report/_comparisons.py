@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from edgnn.errors import EvaluationError
-from edgnn.evaluation import Comparison, Evaluation, Metric, find_metric
+from edgnn.evaluation import Comparison, Evaluation, Metric, find_metric, holm
 from edgnn.report._html import Cell, Html, markup, panels, part, sortable, tag
 from edgnn.report._numbers import between, gap, metric_name, p_text
 from edgnn.report.draw import Estimate, draw_estimates
@@ -75,19 +75,6 @@ class Pair:
             if (self.beyond > 0) == up
             else "real: worse"
         )
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p values corrected for their number by Holm's step-down method; NaN stays and does not count."""
-    order = sorted(
-        (place for place, p in enumerate(p_values) if not math.isnan(p)),
-        key=lambda place: p_values[place],
-    )
-    corrected, least = [math.nan] * len(p_values), 0.0
-    for step, place in enumerate(order):
-        least = max(least, min(1.0, (len(order) - step) * p_values[place]))
-        corrected[place] = least
-    return corrected
 
 
 def common_runs(one: Evaluation, two: Evaluation) -> tuple[Evaluation, Evaluation, int]:

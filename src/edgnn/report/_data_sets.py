@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from edgnn.report._html import Cell, Html, section, sortable, tag
-from edgnn.studies import TABLES, table
+from edgnn.studies import TABLES, find_table
 
 
 def data_set_tables(folder: Path, lost: list[str]) -> list[dict[str, Any]]:
     """Return the tables of data sets that a study has written; damaged ones are named in ``lost``."""
     found = []
-    for path in (folder / "tables" / f"{name}.json" for name in TABLES if table(name).statistics):
+    for path in (
+        folder / "tables" / f"{name}.json" for name in TABLES if find_table(name).statistics
+    ):
         if not path.is_file():
             continue
         try:

@@ -28,7 +28,7 @@ from edgnn.report._results import (
 )
 from edgnn.report._study_data import table_values
 from edgnn.report._study_words import HOW, lead_of, repeat_section, settings_table
-from edgnn.studies import TABLES, Entry, Study, TableSummary, summarize, table
+from edgnn.studies import TABLES, Entry, Study, TableSummary, find_table, summarize
 
 _PLACE = "report.html"
 _NESTED = " Networks with a search choose layers and width in every split, by its validation loss; the others are as above."
@@ -124,13 +124,15 @@ def _summaries(study: Study, lost: list[str]) -> list[TableSummary]:
     """Return the tables that have cells; a nested one only if it has cells of its own."""
     nested = {cell.table for cell in study.cells() if cell.protocol == "nested"}
     found = [
-        summarize(study, table(name), "paper", lost.append)
+        summarize(study, find_table(name), "paper", lost.append)
         for name in TABLES
-        if not table(name).statistics
+        if not find_table(name).statistics
     ]
     again: list[str] = []
     found += [
-        summarize(study, table(name), "nested", again.append) for name in TABLES if name in nested
+        summarize(study, find_table(name), "nested", again.append)
+        for name in TABLES
+        if name in nested
     ]
     lost += [reason for reason in again if reason not in lost]
     return [summary for summary in found if summary.entries]

@@ -16,13 +16,11 @@ from typing import Any
 from edgnn._json import plain
 from edgnn._system import PeakMemory, one_thread
 from edgnn.errors import EdgnnError, StudyError
-from edgnn.evaluation import Evaluation, Split, evaluate
+from edgnn.evaluation import Evaluation, Split, evaluate, run_splits, training_ceiling
 from edgnn.graphs import Nodes
 from edgnn.io.datasets import Dataset, load_dataset
-from edgnn.studies._ceiling import training_ceiling
 from edgnn.studies._estimators import estimator_parts
 from edgnn.studies._nested import Nested
-from edgnn.studies._protocol import Validation, run_splits
 from edgnn.studies._runs import items_of
 from edgnn.studies._settings import Recipe, recipe, search_grid
 from edgnn.studies._study import Cell, CellResult
@@ -31,17 +29,16 @@ from edgnn.studies._tables import Row, Table
 _DEFAULT_VALIDATION = 0.1
 _METRICS = ("accuracy", "balanced_accuracy")
 _NO_INFLUENCE = ("cache", "device", "n_jobs", "verbose")
-_LATER = (
-    ("fanout", None),
-)  # parameters that stored cells do not have yet, as what they were computed with
-#: Parameters that models had when cells were stored, as what they were computed with.
+# Parameters that older cells do not name, with the value that they were computed with.
+_ADDED_LATER = (("fanout", None),)
+# Parameters that models had when cells were stored, with the value they were computed with.
 _FORMER = {"csm": {"backend": "edgnn"}, "wlsp": {"backend": "edgnn"}}
 _DIGITS = 6
 
 
 @dataclass(frozen=True)
 class Task:
-    """A cell to compute, with all that says how.
+    """A cell to compute, and how.
 
     Attributes
     ----------
@@ -103,29 +100,27 @@ def loaded(name: str, data_dir: str | None) -> Dataset:
 
 @lru_cache(maxsize=16)
 def transformed(name: str, data_dir: str | None, transform: str | None) -> Dataset:
-    """Return a data set as a row wants its graphs, made once per process."""
+    """Return a data set with its graphs transformed as a row says, made once per process."""
     data = loaded(name, data_dir)
     if transform is None:
         return data
-    graphs = data.graphs
     if transform == "ring-sizes":
-        graphs = graphs.with_ring_sizes()
+        graphs = data.graphs.with_ring_sizes()
     elif transform == "turned":
-        graphs = graphs.reverse()
+        graphs = data.graphs.reverse()
     else:
         raise StudyError(
             f"tables.toml asks for the transform {transform!r}; there are ring-sizes and turned"
         )
-    return replace(
-        data, graphs=graphs, nodes=None if data.nodes is None else Nodes(graphs, data.nodes.index)
-    )
+    nodes = None if data.nodes is None else Nodes(graphs, data.nodes.index)
+    return replace(data, graphs=graphs, nodes=nodes)
 
 
 def compute(task: Task) -> CellResult:
     """Compute a cell by itself.
 
-    The same cell has the same predictions in any process, beside whatever else: sums are added up
-    in one thread, and everything random follows from the seed of its run.
+    The same cell has the same predictions in any process, beside any other: sums are added up in
+    one thread, and everything random follows from the random seed of its run.
     """
     return compute_together([task])[0]
 
@@ -138,32 +133,35 @@ def compute_together(tasks: Sequence[Task]) -> list[CellResult]:
     """
     first = tasks[0]
     data = transformed(first.cell.dataset, first.data_dir, first.row.transform)
-    estimator, parts = estimator_of(first, data), [splits_of(task, data) for task in tasks]
+    estimator = estimator_of(first, data)
+    runs = [splits_of(task, data) for task in tasks]
+    splits = [split for run in runs for split in run]
     history: list[dict[str, Any]] = []
     with one_thread():
-        memory, start = PeakMemory(device_of(estimator)), time.perf_counter()
-        evaluation = _evaluated(
-            first, estimator, data, [split for part in parts for split in part], history
-        )
-        seconds, held = time.perf_counter() - start, memory.read()
-    found: list[CellResult] = []
+        memory = PeakMemory(device_of(estimator))
+        start = time.perf_counter()
+        evaluation = _evaluated(first, estimator, data, splits, history)
+        seconds = time.perf_counter() - start
+        peak = memory.read()
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    results: list[CellResult] = []
     end = 0
-    for task, splits in zip(tasks, parts, strict=True):
+    for task, run in zip(tasks, runs, strict=True):
         settings = settings_of(task, data, estimator_of(task, data))
-        begin, end = end, end + len(splits)
+        begin, end = end, end + len(run)
         result = CellResult(
             cell=task.cell,
             evaluation=_of_run(evaluation, begin, end, task.seed),
             seconds=seconds / len(tasks),
-            memory=held,
-            history=[] if found else history,
+            memory=peak,
+            history=[] if results else history,
             settings=settings | {"device": device_of(estimator)},
-            environment=_environment() | {"date": datetime.now(UTC).isoformat(timespec="seconds")},
-            ceiling=_ceiling(data, splits, evaluation),
+            environment=_environment() | {"date": now},
+            ceiling=_ceiling(data, run, evaluation),
             fingerprint=fingerprint_of(settings),
         )
-        found.append(result)
-    return found
+        results.append(result)
+    return results
 
 
 def _of_run(evaluation: Evaluation, begin: int, end: int, seed: int) -> Evaluation:
@@ -189,7 +187,7 @@ def splits_of(task: Task, data: Dataset) -> list[Split]:
 
 
 def estimator_of(task: Task, data: Dataset) -> Any:
-    """Return the estimator of the task; for the nested protocol, one that chooses among candidates."""
+    """Return the estimator of the task; of the nested protocol, one that chooses its settings."""
     stored = _recipe(task.row, data)
     parameters = ({} if stored is None else stored.estimator) | dict(task.row.estimator)
     assert task.row.model is not None
@@ -215,22 +213,26 @@ def estimator_of(task: Task, data: Dataset) -> Any:
 
 def settings_of(task: Task, data: Dataset, estimator: Any) -> dict[str, Any]:
     """Return all that the predictions of a cell depend on, as plain values."""
-    parameters = plain(estimator.get_params(deep=False)) | _FORMER.get(str(task.row.model), {})
-    return {
+    given = plain(estimator.get_params(deep=False)) | _FORMER.get(str(task.row.model), {})
+    parameters = {
+        name: value
+        for name, value in sorted(given.items())
+        if name not in _NO_INFLUENCE and (name, value) not in _ADDED_LATER
+    }
+    content = dict(sorted(data.sha256.items())) or _content(data)
+    settings = {
         "model": task.row.model,
         "settings": task.row.settings,
-        "parameters": {
-            name: value
-            for name, value in sorted(parameters.items())
-            if name not in _NO_INFLUENCE and (name, value) not in _LATER
-        },
+        "parameters": parameters,
         "protocol": task.table.protocol[data.level],
         "nested": task.nested,
-        **({"transform": task.row.transform} if task.row.transform else {}),
         "validation": _validation(task, data),
         "seed": task.seed,
-        "data": {"name": data.name, "sha256": dict(sorted(data.sha256.items())) or _content(data)},
+        "data": {"name": data.name, "sha256": content},
     }
+    if task.row.transform:
+        settings["transform"] = task.row.transform
+    return settings
 
 
 def fingerprint_of(settings: dict[str, Any]) -> str:
@@ -253,7 +255,7 @@ def _evaluated(
 ) -> Evaluation:
     from edgnn.models import memory_errors
 
-    def keep(now: Any) -> None:
+    def keep_losses(now: Any) -> None:
         if now.epoch is not None and not task.nested:
             losses = {
                 name: [_short(loss) for loss in getattr(now.epoch, name)]
@@ -262,10 +264,9 @@ def _evaluated(
             history.append({"epoch": now.done} | losses)
 
     models = getattr(estimator, "candidates", {"": estimator}).values()
-    metrics = [
-        *_METRICS,
-        *(["roc_auc"] if all(hasattr(model, "predict_proba") for model in models) else []),
-    ]
+    metrics = list(_METRICS)
+    if all(hasattr(model, "predict_proba") for model in models):
+        metrics.append("roc_auc")
     with memory_errors():
         return evaluate(
             estimator,
@@ -274,7 +275,7 @@ def _evaluated(
             splits,
             metrics=metrics,
             class_names=data.class_names,
-            on_progress=keep,
+            on_progress=keep_losses,
         )
 
 
@@ -282,27 +283,26 @@ def _recipe(row: Row, data: Dataset) -> Recipe | None:
     return None if row.settings is None else recipe(row.settings, data.level, data.name)
 
 
-def _validation(task: Task, data: Dataset) -> Validation:
+def _validation(task: Task, data: Dataset) -> float | str | None:
     """Return the validation part: the row's, else that of its settings, else a tenth.
 
-    The first fifth of a published training part becomes, in folds, as large a share of the training
-    folds, drawn at random.
+    The first fifth of a published training part becomes, in folds, as large a fraction of the
+    training folds, drawn at random.
     """
     stored = _recipe(task.row, data)
-    told = task.row.validation
-    if told is None:
-        told = _DEFAULT_VALIDATION if stored is None else stored.validation
+    validation = task.row.validation
+    if validation is None:
+        validation = _DEFAULT_VALIDATION if stored is None else stored.validation
     folds = re.search(r"cv(\d+)", task.table.protocol[data.level])
-    if isinstance(told, str) and folds is not None:
+    if isinstance(validation, str) and folds is not None:
         return 0.2 * (1 - 1 / int(folds[1]))
-    return told
+    return validation
 
 
 def _ceiling(data: Dataset, splits: Sequence[Split], evaluation: Evaluation) -> float | None:
+    part: Any = "train" if evaluation.settings["fleet"] else "known"
     try:
-        return training_ceiling(
-            data, splits, part="train" if evaluation.settings["fleet"] else "known"
-        )
+        return training_ceiling(data, splits, part=part)
     except EdgnnError:  # continuous features, for example, are not bounded by colors
         return None
 

@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 
 from edgnn.errors import EvaluationError
-from edgnn.evaluation import Evaluation, encode
+from edgnn.evaluation import Evaluation, Split, encode
 
-_TOLD = ("valid_loss", "best_epoch", "training_accuracy")
+_KEPT = ("valid_loss", "best_epoch", "training_accuracy")
 
 
 class Nested:
-    """Several candidates in the place of one model: every split is answered by the one with the lowest validation loss.
+    """Several candidates in the place of one model; each split has the one of lowest loss.
 
     All candidates are trained on all splits; the choice sees the validation part alone. Of equal
     losses the first wins. What every candidate predicts is kept under ``chosen["candidates"]`` of
-    each split, so that the search can be told afterwards; see :func:`search_table`.
+    each split, from which :func:`search_table` makes a table.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Nested:
         parameters: Mapping[str, Any],
         grid: Iterable[Mapping[str, Any]],
     ) -> Nested:
-        """Return the candidates of a grid, named by what they vary, such as ``"layers=2, hidden=64"``.
+        """Return the candidates of a grid, named such as ``"layers=2, hidden=64"``.
 
         Parameters
         ----------
@@ -52,14 +52,11 @@ class Nested:
         grid : iterable of mapping
             What each of them has for itself, from :func:`search_grid`.
         """
-        return cls(
-            {
-                ", ".join(f"{key}={value}" for key, value in own.items()): kind(
-                    **{**parameters, **own}
-                )
-                for own in grid
-            }
-        )
+        candidates = {}
+        for own in grid:
+            name = ", ".join(f"{key}={value}" for key, value in own.items())
+            candidates[name] = kind(**{**parameters, **own})
+        return cls(candidates)
 
     @property
     def max_epochs(self) -> int:
@@ -67,7 +64,7 @@ class Nested:
         return sum(getattr(candidate, "max_epochs", 0) for candidate in self.candidates.values())
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters that all candidates share, and under ``"candidates"`` those in which they differ."""
+        """Return the parameters that all share, and under ``"candidates"`` the others."""
         given = {
             name: candidate.get_params(deep=deep) for name, candidate in self.candidates.items()
         }
@@ -78,8 +75,8 @@ class Nested:
             if all(_same(own.get(key), value) for own in given.values())
         }
         own = {
-            name: {key: value for key, value in found.items() if key not in shared}
-            for name, found in given.items()
+            name: {key: value for key, value in parameters.items() if key not in shared}
+            for name, parameters in given.items()
         }
         return shared | {"candidates": own}
 
@@ -113,18 +110,18 @@ class Nested:
             predicts.
         """
         parts, done = list(splits), 0
+        options: dict[str, Any] = {}
+        if sample_weight is not None:
+            options["sample_weight"] = sample_weight
         answers: dict[str, Sequence[Mapping[str, Any]]] = {}
         for name, candidate in self.candidates.items():
-            options: dict[str, Any] = (
-                {} if sample_weight is None else {"sample_weight": sample_weight}
-            )
             if on_epoch is not None:
                 options["on_epoch"] = _counted_from(done, on_epoch)
             answers[name] = candidate.predict_splits(X, y, parts, **options)
             done += getattr(candidate, "max_epochs", 0)
         return [
-            _chosen(parts[place], {name: found[place] for name, found in answers.items()})
-            for place in range(len(parts))
+            _chosen(split, {name: every[number] for name, every in answers.items()})
+            for number, split in enumerate(parts)
         ]
 
 
@@ -135,28 +132,29 @@ def search_table(evaluation: Evaluation) -> list[dict[str, Any]]:
     ``valid_loss``, ``training_accuracy`` and ``accuracy``, that of its predictions for the test
     parts, which no choice has seen.
     """
-    told = [outcome.chosen or {} for outcome in evaluation.outcomes]
-    if evaluation.task != "classes" or not all("candidates" in chosen for chosen in told):
+    choices = [outcome.chosen or {} for outcome in evaluation.outcomes]
+    if evaluation.task != "classes" or not all("candidates" in chosen for chosen in choices):
         raise EvaluationError(
-            "this evaluation is no search: its splits hold no candidates; evaluate Nested on classes"
+            "this evaluation is no search: its splits hold no candidates; "
+            "evaluate Nested on classes"
         )
     rows = []
-    for name in told[0]["candidates"]:
-        found = [chosen["candidates"][name] for chosen in told]
+    for name in choices[0]["candidates"]:
+        answers = [chosen["candidates"][name] for chosen in choices]
+        losses = [np.mean(answer["valid_loss"]) for answer in answers]
+        accuracies = [
+            _accuracy(evaluation, split, answer["prediction"])
+            for split, answer in zip(evaluation.splits, answers, strict=True)
+        ]
         rows.append(
             {
                 "candidate": name,
-                "chosen": sum(chosen["candidate"] == name for chosen in told),
-                "valid_loss": float(np.mean([np.mean(one["valid_loss"]) for one in found])),
-                "training_accuracy": float(np.mean([one["training_accuracy"] for one in found])),
-                "accuracy": float(
-                    np.mean(
-                        [
-                            _accuracy(evaluation, place, one["prediction"])
-                            for place, one in enumerate(found)
-                        ]
-                    )
+                "chosen": sum(chosen["candidate"] == name for chosen in choices),
+                "valid_loss": float(np.mean(losses)),
+                "training_accuracy": float(
+                    np.mean([answer["training_accuracy"] for answer in answers])
                 ),
+                "accuracy": float(np.mean(accuracies)),
             }
         )
     return rows
@@ -166,21 +164,25 @@ def _chosen(split: Any, answers: Mapping[str, Mapping[str, Any]]) -> dict[str, A
     for name, answer in answers.items():
         if "valid_loss" not in answer:
             raise EvaluationError(
-                f"{split}: the candidate {name!r} has no validation loss to be chosen by; give a validation part"
+                f"{split}: the candidate {name!r} has no validation loss to be chosen by; "
+                "give a validation part"
             )
     losses = {name: float(np.mean(answer["valid_loss"])) for name, answer in answers.items()}
     best = min(losses, key=lambda name: math.inf if math.isnan(losses[name]) else losses[name])
-    candidates = {
-        name: {key: answer[key] for key in _TOLD if key in answer}
-        | {"prediction": np.asarray(answer["prediction"]).tolist()}
-        for name, answer in answers.items()
-    }
-    told = {key: answers[best][key] for key in ("best_epoch", "valid_loss") if key in answers[best]}
-    return {**answers[best], "chosen": {"candidate": best, **told, "candidates": candidates}}
+    candidates = {}
+    for name, answer in answers.items():
+        kept = {key: answer[key] for key in _KEPT if key in answer}
+        candidates[name] = kept | {"prediction": np.asarray(answer["prediction"]).tolist()}
+    answer = answers[best]
+    chosen = {"candidate": best, "candidates": candidates}
+    for key in ("best_epoch", "valid_loss"):
+        if key in answer:
+            chosen[key] = answer[key]
+    return {**answer, "chosen": chosen}
 
 
-def _accuracy(evaluation: Evaluation, place: int, prediction: Sequence[Any]) -> float:
-    truth = evaluation.truth[evaluation.splits[place].test]
+def _accuracy(evaluation: Evaluation, split: Split, prediction: Sequence[Any]) -> float:
+    truth = evaluation.truth[split.test]
     right = encode(np.asarray(prediction), evaluation.classes, "prediction") == truth
     return float(right[truth >= 0].mean())
 

@@ -1,4 +1,4 @@
-"""What there is to compute: the cells that were asked for, less those that are done."""
+"""Plans: the cells that were asked for, less those that are done."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from edgnn.studies._cells import Task, device_of, estimator_of, fingerprint_of, 
 from edgnn.studies._study import Cell, Protocol, Study
 from edgnn.studies._summaries import cell_protocol
 from edgnn.studies._tables import Row, Table
-from edgnn.studies._workers import Report
+from edgnn.studies._workers import Backend, Report
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What was asked for.
+class Request:
+    """Which tables are to be filled in, and how.
 
     Attributes
     ----------
     tables : tuple of Table
-        With the rows and data sets that are wanted.
+        With the rows and data sets that are asked for; see :func:`select`.
     runs : int
         Runs of every row.
     protocol : {"paper", "nested"}
@@ -32,6 +32,10 @@ class Asked:
         Cells computed at once.
     data_dir : str, optional
         Where data is looked for first.
+    backend : {"loky", "dask"}
+        Who computes cells: processes of this machine, or workers of a Dask cluster.
+    scheduler : str, optional
+        Address of the Dask scheduler; without one, a cluster of this machine is started.
     """
 
     tables: tuple[Table, ...]
@@ -40,11 +44,13 @@ class Asked:
     device: str = "cpu"
     jobs: int = 1
     data_dir: str | None = None
+    backend: Backend = "loky"
+    scheduler: str | None = None
 
 
 @dataclass(eq=False)
 class Plan:
-    """What is to do.
+    """What is to be computed.
 
     Attributes
     ----------
@@ -53,7 +59,7 @@ class Plan:
     done : list of (Task, float)
         Those that are there, with the seconds that they took.
     failures : list of Report
-        Cells that cannot be computed, such as those of data that is not to be had; later, also
+        Cells that cannot be computed, such as those of data that cannot be fetched; later, also
         those that failed.
     took : list of (Task, float)
         Cells that were computed, with their seconds.
@@ -68,7 +74,7 @@ class Plan:
     notes: list[str] = field(default_factory=list)
 
 
-def plan(asked: Asked, study: Study) -> Plan:
+def plan(request: Request, study: Study) -> Plan:
     """Return which cells are missing, and set those aside that do not count any more.
 
     A cell counts if it is whole and its fingerprint is that of the settings as they are now. Others
@@ -76,85 +82,93 @@ def plan(asked: Asked, study: Study) -> Plan:
     table ever mixes settings.
     """
     made = Plan()
-    spoiled: dict[str, list[Cell]] = {"damaged": [], "of other settings": []}
-    for table in asked.tables:
-        for row, dataset in _pairs(asked, table, made):
-            tasks = _tasks(asked, study, table, row, dataset)
-            try:
-                estimator = estimator_of(tasks[0], loaded(dataset, asked.data_dir))
-            except EdgnnError as error:
-                made.failures += [
-                    Report(task, None, str(error), "failed")
-                    for task in tasks
-                    if task.cell.run < asked.runs
-                ]
-                continue
-            missing = []
-            for task in tasks:
-                state, seconds = _state(study, task)
-                if state in spoiled:
-                    spoiled[state].append(task.cell)
-                    study.set_aside(task.cell)
-                if state == "done":
-                    made.done.append((task, seconds))
-                elif task.cell.run < asked.runs:
-                    missing.append(task)
-            if (
-                missing and device_of(estimator) != "cpu"
-            ):  # launching takes the time there, so all runs are one fleet
-                missing = [replace(missing[0], together=tuple(range(asked.runs)))]
-            made.todo += missing
-    made.notes += [_note(cells, what, study) for what, cells in spoiled.items() if cells]
-    order = [table.name for table in asked.tables]
+    set_aside: dict[str, list[Cell]] = {"damaged": [], "of other settings": []}
+    for table in request.tables:
+        for row, dataset in _pairs(request, table, made):
+            made.todo += _missing(request, study, table, row, dataset, made, set_aside)
+    made.notes += [_note(cells, state, study) for state, cells in set_aside.items() if cells]
+    order = [table.name for table in request.tables]
     made.todo.sort(key=lambda task: (order.index(task.table.name), task.cell.run))
     return made
 
 
-def _pairs(asked: Asked, table: Table, made: Plan) -> Iterable[tuple[Row, str]]:
+def _pairs(request: Request, table: Table, made: Plan) -> Iterable[tuple[Row, str]]:
     """Yield rows and data sets that go together; data that cannot be had fails all its cells."""
-    for dataset in table.datasets if table.rows else ():
+    rows = [row for row in table.rows if row.model is not None]
+    for dataset in table.datasets if rows else ():
         try:
-            level = loaded(dataset, asked.data_dir).level
+            level = loaded(dataset, request.data_dir).level
         except (EdgnnError, OSError) as error:
-            for row in (row for row in table.rows if row.model is not None):
-                tasks = _wanted(asked, table, row, dataset)
-                made.failures += [Report(task, None, str(error), "failed") for task in tasks]
+            for row in rows:
+                made.failures += _failures(_wanted(request, table, row, dataset), error)
             continue
-        for row in table.rows_of(level):
-            if row.model is not None:
+        for row in rows:
+            if row.level in (None, level):
                 yield row, dataset
 
 
-def _tasks(asked: Asked, study: Study, table: Table, row: Row, dataset: str) -> list[Task]:
-    """Return the runs of a row on a data set that were asked for, and others that are there."""
-    there = study.runs(table.name, dataset, row.id, cell_protocol(row, asked.protocol))
-    wanted = _wanted(asked, table, row, dataset)
-    return wanted + [_task(asked, table, row, cell) for cell in there if cell.run >= asked.runs]
+def _missing(
+    request: Request,
+    study: Study,
+    table: Table,
+    row: Row,
+    dataset: str,
+    made: Plan,
+    set_aside: dict[str, list[Cell]],
+) -> list[Task]:
+    """Return the runs of a row on a data set that are to be computed."""
+    wanted = _wanted(request, table, row, dataset)
+    try:
+        estimator = estimator_of(wanted[0], loaded(dataset, request.data_dir))
+    except EdgnnError as error:
+        made.failures += _failures(wanted, error)
+        return []
+    there = study.runs(table.name, dataset, row.id, cell_protocol(row, request.protocol))
+    others = [_task(request, table, row, cell) for cell in there if cell.run >= request.runs]
+    missing = []
+    for task in wanted + others:
+        state, seconds = _state(study, task)
+        if state == "done":
+            made.done.append((task, seconds))
+            continue
+        if state in set_aside:
+            set_aside[state].append(task.cell)
+            study.set_aside(task.cell)
+        if task.cell.run < request.runs:
+            missing.append(task)
+    if missing and device_of(estimator) != "cpu":
+        # launching takes the time there, so all runs are one fleet
+        return [replace(missing[0], together=tuple(range(request.runs)))]
+    return missing
 
 
-def _wanted(asked: Asked, table: Table, row: Row, dataset: str) -> list[Task]:
-    protocol = cell_protocol(row, asked.protocol)
-    return [
-        _task(asked, table, row, Cell(table.name, dataset, row.id, run, protocol))
-        for run in range(asked.runs)
-    ]
+def _failures(tasks: list[Task], error: Exception) -> list[Report]:
+    return [Report(task, None, str(error), "failed") for task in tasks]
 
 
-def _task(asked: Asked, table: Table, row: Row, cell: Cell) -> Task:
-    return Task(cell, table, row, asked.device, asked.data_dir, max(1, cores() // asked.jobs))
+def _wanted(request: Request, table: Table, row: Row, dataset: str) -> list[Task]:
+    protocol = cell_protocol(row, request.protocol)
+    cells = [Cell(table.name, dataset, row.id, run, protocol) for run in range(request.runs)]
+    return [_task(request, table, row, cell) for cell in cells]
+
+
+def _task(request: Request, table: Table, row: Row, cell: Cell) -> Task:
+    jobs = 1 if request.backend == "dask" else max(1, cores() // request.jobs)
+    return Task(cell, table, row, request.device, request.data_dir, jobs)
 
 
 def _state(study: Study, task: Task) -> tuple[str, float]:
-    """Return whether a cell is missing, damaged, of other settings or done, and the seconds that it took."""
+    """Return whether a cell is missing, damaged, of other settings or done, and its seconds."""
     if not study.has(task.cell):
         return "missing", 0.0
     try:
-        found = study.read(task.cell)
+        result = study.read(task.cell)
     except FormatError:
         return "damaged", 0.0
     data = loaded(task.cell.dataset, task.data_dir)
-    same = found.fingerprint == fingerprint_of(settings_of(task, data, estimator_of(task, data)))
-    return ("done" if same else "of other settings"), found.seconds
+    fingerprint = fingerprint_of(settings_of(task, data, estimator_of(task, data)))
+    state = "done" if result.fingerprint == fingerprint else "of other settings"
+    return state, result.seconds
 
 
 def _note(cells: Sequence[Cell], what: str, study: Study) -> str:

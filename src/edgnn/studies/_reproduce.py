@@ -1,23 +1,22 @@
-"""reproduce: the cells that were asked for, computed as far as they are missing, and the tables made from them."""
+"""Fill in the tables that were asked for: compute the cells that are missing, write the tables."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from edgnn.errors import EdgnnError
-from edgnn.studies._cells import loaded
-from edgnn.studies._choice import DEVELOPED, write_choice
-from edgnn.studies._plan import Asked, Plan, plan
+from edgnn.studies._cells import Task, loaded
+from edgnn.studies._other_tables import DEVELOPED, write_choice, write_search, write_statistics
+from edgnn.studies._plan import Plan, Request, plan
 from edgnn.studies._runner import Expected, Watcher, run
-from edgnn.studies._search_tables import write_search
-from edgnn.studies._statistics_tables import write_statistics
 from edgnn.studies._study import Study
 from edgnn.studies._summaries import TableSummary, summarize
-from edgnn.studies._tables import Table, table
+from edgnn.studies._tables import Table, find_table
+from edgnn.studies._workers import Report
 from edgnn.studies._write_tables import write_table
 
 Watch = Callable[[Plan, Expected], AbstractContextManager[Watcher]]
@@ -25,7 +24,7 @@ Watch = Callable[[Plan, Expected], AbstractContextManager[Watcher]]
 
 @dataclass(eq=False)
 class Reproduction:
-    """What came of it.
+    """What :func:`reproduce` returns.
 
     Attributes
     ----------
@@ -36,7 +35,7 @@ class Reproduction:
     plan : Plan
         What there was to do, and which cells failed.
     missing : list of str
-        Data that was not to be had for tables of data sets, one line each.
+        Data that cannot be fetched for tables of data sets, one line each.
     interrupted : bool
         Whether it was stopped before all was done.
     seconds : float
@@ -51,37 +50,61 @@ class Reproduction:
     seconds: float = 0.0
 
 
-def reproduce(asked: Asked, study: Study, watch: Watch, tell: Callable[[str], Any]) -> Reproduction:
+class _Unwatched:
+    """Shows no progress."""
+
+    def started(self, task: Task) -> None:
+        """Do nothing."""
+
+    def ended(self, report: Report) -> None:
+        """Do nothing."""
+
+    def tick(self) -> None:
+        """Do nothing."""
+
+
+@contextmanager
+def _unwatched(plan: Plan, expected: Expected) -> Iterator[Watcher]:
+    yield _Unwatched()
+
+
+def reproduce(
+    request: Request,
+    study: Study,
+    watch: Watch = _unwatched,
+    tell: Callable[[str], Any] = lambda line: None,
+) -> Reproduction:
     """Fill in tables.
 
     Parameters
     ----------
-    asked : Asked
-        Which, and how.
+    request : Request
+        Which tables, and how.
     study : Study
         The folder; locked by the caller.
-    watch : callable
-        Given the plan and the times of cells, returns a context whose value is told how far it is.
-    tell : callable
-        Told what the user should know, in one line each.
+    watch : callable, optional
+        Given the plan and the times of cells, returns a context whose value shows progress.
+    tell : callable, optional
+        Called with each line that the user should read.
     """
     made = Reproduction()
-    for one in asked.tables:
-        if one.statistics:
-            _describe(made, one, asked, study)
-    made.plan = plan(asked, study)
+    for table in request.tables:
+        if table.statistics:
+            _write_statistics(made, table, request, study)
+    made.plan = plan(request, study)
     for note in made.plan.notes:
         tell(note)
-    start, expected = time.perf_counter(), Expected(made.plan.done)
+    expected = Expected(made.plan.done)
+    start = time.perf_counter()
     try:
         with watch(made.plan, expected) as watcher:
-            run(made.plan, study, asked.jobs, watcher, expected)
+            run(made.plan, study, request, watcher, expected)
     except KeyboardInterrupt:
         made.interrupted = True
     made.seconds = time.perf_counter() - start
-    for one in asked.tables:
-        if one.rows:
-            _write(made, one, asked, study, tell)
+    for table in request.tables:
+        if table.rows:
+            _write(made, table, request, study, tell)
     return made
 
 
@@ -89,39 +112,38 @@ def failure_lines(made: Reproduction) -> list[str]:
     """Return one line per distinct failure: which cells, and why."""
     lines, failures = list(made.missing), made.plan.failures
     for error in dict.fromkeys(report.error for report in failures):
-        cells = [
-            task.cell for report in failures if report.error == error for task in report.task.each()
-        ]
-        rows, datasets = (
-            ", ".join(dict.fromkeys(getattr(cell, name) for cell in cells))
-            for name in ("row", "dataset")
-        )
+        tasks = [report.task for report in failures if report.error == error]
+        cells = [one.cell for task in tasks for one in task.each()]
+        rows = ", ".join(dict.fromkeys(cell.row for cell in cells))
+        datasets = ", ".join(dict.fromkeys(cell.dataset for cell in cells))
         count = f"{len(cells)} cells" if len(cells) > 1 else f"run {cells[0].run}"
         lines.append(f"{rows} on {datasets} ({count}) failed: {error}")
     return lines
 
 
-def _describe(made: Reproduction, one: Table, asked: Asked, study: Study) -> None:
-    """Write a table of data sets, as far as these are to be had."""
+def _write_statistics(made: Reproduction, table: Table, request: Request, study: Study) -> None:
+    """Write a table of data sets, as far as these can be fetched."""
     data = []
-    for name in one.datasets:
+    for name in table.datasets:
         try:
-            data.append(loaded(name, asked.data_dir))
+            data.append(loaded(name, request.data_dir))
         except (EdgnnError, OSError) as error:
-            made.missing.append(f"{one.name} lacks {name}: {error}")
+            made.missing.append(f"{table.name} lacks {name}: {error}")
     if data:
-        made.documents.append(write_statistics(study, one, data))
+        made.documents.append(write_statistics(study, table, data))
 
 
 def _write(
-    made: Reproduction, one: Table, asked: Asked, study: Study, tell: Callable[[str], Any]
+    made: Reproduction, asked: Table, request: Request, study: Study, tell: Callable[[str], Any]
 ) -> None:
-    summary = summarize(study, table(one.name), asked.protocol, tell)
+    summary = summarize(study, find_table(asked.name), request.protocol, tell)
     if not summary.entries:
         return
-    made.summaries.append((one, summary))
+    made.summaries.append((asked, summary))
     made.documents.append(write_table(study, summary))
-    if one.name == DEVELOPED and (choice := write_choice(study, summary)) is not None:
-        made.documents.append(choice)
-    if asked.protocol == "nested" and (search := write_search(study, summary)) is not None:
-        made.documents.append(search)
+    others = []
+    if asked.name == DEVELOPED:
+        others.append(write_choice(study, summary))
+    if request.protocol == "nested":
+        others.append(write_search(study, summary))
+    made.documents += [document for document in others if document is not None]

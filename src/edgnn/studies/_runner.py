@@ -1,23 +1,28 @@
-"""The runner: computes the cells of a plan, several at once, and lets no failure stop the others."""
+"""The runner: computes the cells of a plan, several at once; no failure stops the others."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Generator, Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from contextlib import closing
 from typing import Protocol
 
 from edgnn.errors import StudyError
 from edgnn.studies._cells import Task
-from edgnn.studies._plan import Plan
+from edgnn.studies._plan import Plan, Request
 from edgnn.studies._study import Study
-from edgnn.studies._workers import Report, perform, ready, working
+from edgnn.studies._workers import Report, Workers, located, perform, started
 
 _TICK = 1.0
+_DIED = (
+    "the worker that computed it died, as happens when memory runs out; "
+    "use fewer --jobs, or a machine with more memory"
+)
 
 
 class Watcher(Protocol):
-    """Who is told how far it is."""
+    """Shows progress."""
 
     def started(self, task: Task) -> None:
         """Take note of a cell that is being computed."""
@@ -30,7 +35,7 @@ class Watcher(Protocol):
 
 
 class Expected:
-    """How long cells take: as those of the same row and data set of the table did, else of the same row, else all."""
+    """How long cells take: as those of the same row and data set, else of the row, else all."""
 
     def __init__(self, done: Iterable[tuple[Task, float]]) -> None:
         self._seconds: dict[tuple[str, ...], list[float]] = defaultdict(list)
@@ -56,9 +61,10 @@ class Expected:
     def left(
         self, waiting: Sequence[Task], running: Iterable[tuple[Task, float]], jobs: int
     ) -> float | None:
-        """Return the seconds until all cells are done; ``None`` while most are of rows that no cell is known of.
+        """Return the seconds until all cells are done.
 
-        ``running`` has those being computed with the seconds so far.
+        ``running`` has those being computed with the seconds so far. The result is ``None`` while
+        most cells are of rows that no cell is done of.
         """
         spent = [(task, 0.0) for task in waiting] + list(running)
         known = sum(self._keys(task)[1] in self._seconds for task, _ in spent)
@@ -73,33 +79,35 @@ class Expected:
         return [(*row, task.cell.dataset), row, ()]
 
 
-def run(plan: Plan, study: Study, jobs: int, watcher: Watcher, expected: Expected) -> None:
-    """Compute all cells of a plan; those that fail are added to its failures.
+def run(plan: Plan, study: Study, request: Request, watcher: Watcher, expected: Expected) -> None:
+    """Compute all cells of a plan and write them; those that fail are added to its failures.
 
     Parameters
     ----------
     plan : Plan
         What to compute.
     study : Study
-        Where cells are written; locked by the caller.
-    jobs : int
-        How many at once, each in a process of its own; 1 computes in this process.
+        Where cells are written, by this process alone; locked by the caller.
+    request : Request
+        How many cells at once, and by which workers; one job computes in this process.
     watcher : Watcher
         Told of every cell.
     expected : Expected
         Learns how long cells take.
     """
     waiting = list(plan.todo)
-    count = min(jobs, len(waiting))
-    loop = (
-        _in_processes(waiting, expected, study, count, watcher)
-        if count > 1
-        else _here(waiting, expected, study, watcher)
-    )
-    with closing(loop):
-        for report in loop:
-            if report.kind == "study":
-                raise StudyError(report.error)
+    if not waiting:
+        return
+    count = min(request.jobs, len(waiting))
+    if request.backend == "loky" and count == 1:
+        reports = _compute_here(waiting, expected, watcher)
+    else:
+        reports = _compute_by_workers(waiting, expected, watcher, request, count)
+    with closing(reports):
+        for report in reports:
+            for result in report.results:
+                if not study.has(result.cell):
+                    study.write(result)
             if report.seconds is None:
                 plan.failures.append(report)
             else:
@@ -108,42 +116,102 @@ def run(plan: Plan, study: Study, jobs: int, watcher: Watcher, expected: Expecte
             watcher.ended(report)
 
 
-def next_task(waiting: list[Task], expected: Expected, running: Sequence[Task]) -> Task:
-    """Take the next cell: first one of each row and data set, which tells how long they take, then the longest."""
+def next_task(waiting: list[Task], expected: Expected, running: Iterable[Task]) -> Task:
+    """Take the next cell: first one of each row and data set, then the longest.
+
+    The first ones show how long the others will take.
+    """
     busy = {(task.row.id, task.cell.dataset) for task in running}
 
-    def rank(place: int) -> tuple[bool, bool, float]:
-        task = waiting[place]
-        known = expected.knows(task)
-        return (
-            not known and (task.row.id, task.cell.dataset) in busy,
-            known,
-            -(expected.of(task) or 0.0) if known else place,
-        )
+    def rank(position: int) -> tuple[bool, bool, float]:
+        task = waiting[position]
+        is_known = expected.knows(task)
+        is_busy = (task.row.id, task.cell.dataset) in busy
+        order = -(expected.of(task) or 0.0) if is_known else position
+        return not is_known and is_busy, is_known, order
 
     return waiting.pop(min(range(len(waiting)), key=rank))
 
 
-def _here(
-    waiting: list[Task], expected: Expected, study: Study, watcher: Watcher
+def _compute_here(
+    waiting: list[Task], expected: Expected, watcher: Watcher
 ) -> Generator[Report, None, None]:
     while waiting:
         task = next_task(waiting, expected, ())
         watcher.started(task)
-        yield perform(task, study.path)
+        yield perform(task)
 
 
-def _in_processes(
-    waiting: list[Task], expected: Expected, study: Study, count: int, watcher: Watcher
+def _compute_by_workers(
+    waiting: list[Task], expected: Expected, watcher: Watcher, request: Request, count: int
 ) -> Generator[Report, None, None]:
-    with working(count, study.path) as workers:
-        while waiting or any(worker.task is not None for worker in workers):
-            for worker in workers:
-                if worker.task is None and waiting:
-                    running = [other.task for other in workers if other.task is not None]
-                    worker.begin(next_task(waiting, expected, running))
-                    assert worker.task is not None
-                    watcher.started(worker.task)
-            for worker in ready(workers, _TICK):
-                yield worker.report()
+    with started(request.backend, count, request.scheduler) as workers:
+        queue = _Queue(waiting, expected, workers)
+        while queue.is_busy:
+            for task in queue.start():
+                watcher.started(task)
+            yield from queue.finished(_TICK)
             watcher.tick()
+
+
+class _Queue:
+    """Cells that wait, and those that are being computed by workers.
+
+    With a process of this machine, the whole pool dies, and with it every cell in it. Which of them
+    is to blame is not known, so each is computed once more, alone; it fails if its worker dies
+    again. Dask gives the cells of a dead worker to others by itself, several times.
+    """
+
+    def __init__(self, waiting: list[Task], expected: Expected, workers: Workers) -> None:
+        self._waiting, self._expected, self._workers = waiting, expected, workers
+        self._running: dict[Future[Report], Task] = {}
+        self._suspects: list[Task] = []
+        self._alone: Task | None = None
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a cell waits or is being computed."""
+        return bool(self._waiting or self._suspects or self._running)
+
+    def start(self) -> list[Task]:
+        """Give cells to free workers; return those that are computed for the first time."""
+        if self._suspects or self._alone is not None:
+            if not self._running:
+                self._alone = self._suspects.pop(0)
+                self._submit(self._alone)
+            return []
+        begun: list[Task] = []
+        while self._waiting and len(self._running) < self._workers.count:
+            task = next_task(self._waiting, self._expected, self._running.values())
+            self._submit(task)
+            begun.append(task)
+        return begun
+
+    def finished(self, seconds: float) -> list[Report]:
+        """Wait at most so long, and return the reports of cells that ended."""
+        done, _ = wait(self._running, seconds, FIRST_COMPLETED)
+        reports = [self._report(future, self._running.pop(future)) for future in done]
+        return [report for report in reports if report is not None]
+
+    def _submit(self, task: Task) -> None:
+        self._running[self._workers.submit(task)] = task
+
+    def _report(self, future: Future[Report], task: Task) -> Report | None:
+        """Return how a cell went; ``None`` where it is to be computed once more."""
+        was_alone = task is self._alone
+        if was_alone:
+            self._alone = None
+        try:
+            return future.result()
+        except self._workers.died:
+            if was_alone or self._workers.retries:
+                return Report(task, None, _DIED, "failed")
+            self._suspects.append(task)
+            return None
+        except CancelledError:
+            raise StudyError(
+                "the connection to the Dask cluster is lost; what is done is safe: "
+                "repeat the command once the cluster is there again"
+            ) from None
+        except Exception as error:  # such as a worker that lacks this package
+            return Report(task, None, located(error), "unexpected")

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from edgnn.evaluation import Evaluation, Task, target_array, task_of
+from edgnn.evaluation import Evaluation, Task, evaluate_predictions, target_array, task_of
 from edgnn.graphs import Graphs, Nodes
 from edgnn.io.datasets import Dataset
-from edgnn.studies._judge import judged
 from edgnn.training import CHECKPOINT, METRICS, PREDICTIONS, RunFolder
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ def finish_run(run: RunFolder, model: Model, data: Dataset, answer: Answer) -> E
         What ``train_run`` returned.
     """
     y = target_array(data.targets)
-    evaluation = judged(
+    evaluation = evaluate_predictions(
         task_of_dataset(data), y[answer.known], y[answer.items], answer.values, data.class_names
     )
     run.write_rows(PREDICTIONS, _columns(run, model, data, answer))

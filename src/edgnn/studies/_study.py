@@ -1,11 +1,12 @@
-"""Study: the folder of a reproduction, one file per cell, each whole at any moment."""
+"""Study: the folder of a reproduction, one file per cell, each written at once or not at all."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,7 +14,7 @@ import edgnn
 from edgnn._files import Path_
 from edgnn._json import to_json
 from edgnn._words import one_line, short
-from edgnn.errors import EdgnnError, FormatError
+from edgnn.errors import FormatError
 from edgnn.evaluation import Evaluation, is_number, stored_evaluation
 from edgnn.studies._study_files import (
     STUDY,
@@ -24,7 +25,7 @@ from edgnn.studies._study_files import (
     write_bytes,
     write_signed,
 )
-from edgnn.studies._tables import TABLES, table
+from edgnn.studies._tables import TABLES, find_table
 
 if TYPE_CHECKING:
     from edgnn.studies._summaries import TableSummary
@@ -155,20 +156,18 @@ class Study:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Keep other commands from working in this folder; one that tries gets a :class:`~edgnn.errors.StudyError` at once."""
+        """Keep other commands out of this folder: they get a ``StudyError`` at once."""
         with locked(self.path):
             yield
 
     def cells(self) -> list[Cell]:
-        """Return the cells that are there, in the order of tables, data sets, rows and runs; those of unknown rows are left out."""
-        found: list[Cell] = []
-        for name in TABLES:
-            known = table(name)
-            for dataset in known.datasets:
-                for row in known.rows:
-                    for protocol in ("paper", "nested"):
-                        found += self.runs(name, dataset, row.id, protocol)
-        return found
+        """Return the cells of known rows that are there, by table, data set, row and run."""
+        protocols: tuple[Protocol, ...] = ("paper", "nested")
+        cells: list[Cell] = []
+        for table in map(find_table, TABLES):
+            for dataset, row, protocol in product(table.datasets, table.rows, protocols):
+                cells += self.runs(table.name, dataset, row.id, protocol)
+        return cells
 
     def runs(self, table: str, dataset: str, row: str, protocol: Protocol = "paper") -> list[Cell]:
         """Return the runs of one row on one data set that are there."""
@@ -191,22 +190,14 @@ class Study:
         if stored.get("format") != _FORMAT:
             raise FormatError(
                 path,
-                f"it has format {short(stored.get('format'))}, but this edgnn reads format {_FORMAT}: upgrade edgnn",
+                f"it has format {short(stored.get('format'))}, "
+                f"but this edgnn reads format {_FORMAT}: upgrade edgnn",
             )
         try:
             return _result(cell, stored)
-        except (
-            KeyError,
-            TypeError,
-            ValueError,
-            AttributeError,
-            IndexError,
-            ArithmeticError,
-            EdgnnError,
-        ) as error:
-            raise FormatError(
-                path, f"it holds no cell of a study ({type(error).__name__}: {one_line(error)})"
-            ) from None
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+            reason = f"{type(error).__name__}: {one_line(error)}"
+            raise FormatError(path, f"it holds no cell of a study ({reason})") from None
 
     def write(self, result: CellResult) -> None:
         """Write what a cell gave."""
@@ -222,60 +213,39 @@ class Study:
         """Return one summary per table and protocol that has cells, made from the cells alone."""
         from edgnn.studies._summaries import summarize
 
-        made = (
-            summarize(self, table(name), protocol)
-            for name in TABLES
-            for protocol in _protocols(self, name)
-        )
+        made = []
+        for name in TABLES:
+            made.append(summarize(self, find_table(name), "paper"))
+            if any((self.path / "cells" / name).glob("*/*.nested")):
+                made.append(summarize(self, find_table(name), "nested"))
         return [summary for summary in made if summary.entries]
 
 
-def _protocols(study: Study, name: str) -> Iterable[Protocol]:
-    folder = study.path / "cells" / name
-    yield "paper"
-    if any(folder.glob("*/*.nested")):
-        yield "nested"
+_PLAIN_FIELDS = (
+    "fingerprint",
+    "settings",
+    "ceiling",
+    "history",
+    "seconds",
+    "memory",
+    "environment",
+)
 
 
 def _stored(result: CellResult) -> dict[str, Any]:
-    return {
-        "format": _FORMAT,
-        "cell": asdict(result.cell),
-        "fingerprint": result.fingerprint,
-        "settings": result.settings,
-        "ceiling": result.ceiling,
-        "evaluation": result.evaluation.to_dict(),
-        "history": result.history,
-        "seconds": result.seconds,
-        "memory": result.memory,
-        "environment": result.environment,
-    }
+    head = {"format": _FORMAT, "cell": asdict(result.cell)}
+    fields = {name: getattr(result, name) for name in _PLAIN_FIELDS}
+    return head | fields | {"evaluation": result.evaluation.to_dict()}
 
 
 def _result(cell: Cell, stored: Mapping[str, Any]) -> CellResult:
-    if Cell(**stored["cell"]) != cell:
-        raise ValueError(f"it is that of {Cell(**stored['cell'])}")
+    written = Cell(**stored["cell"])
+    if written != cell:
+        raise ValueError(f"it is that of {written}")
     numbers = [stored[name] for name in ("seconds", "memory", "ceiling")]
-    tables = [stored["settings"], stored["environment"], *stored["history"]]
-    if (
-        not all(map(is_number, numbers))
-        or stored["seconds"] is None
-        or not all(isinstance(one, dict) for one in tables)
-    ):
+    mappings = [stored["settings"], stored["environment"], *stored["history"]]
+    are_numbers = stored["seconds"] is not None and all(map(is_number, numbers))
+    if not are_numbers or not all(isinstance(mapping, dict) for mapping in mappings):
         raise ValueError("its fields are of other types")
-    return CellResult(
-        cell=cell,
-        evaluation=stored_evaluation(stored["evaluation"]),
-        **{
-            name: stored[name]
-            for name in (
-                "seconds",
-                "memory",
-                "history",
-                "settings",
-                "environment",
-                "ceiling",
-                "fingerprint",
-            )
-        },
-    )
+    evaluation = stored_evaluation(stored["evaluation"])
+    return CellResult(cell, evaluation, **{name: stored[name] for name in _PLAIN_FIELDS})

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import edgnn
-from edgnn._files import atomic_file
+from edgnn._files import atomic_file, exclusive_lock, os_errors_as
 from edgnn._json import from_json, to_json
 from edgnn.errors import FormatError, StudyError
 
@@ -20,16 +19,17 @@ STUDY, LOCK = "study.json", ".edgnn.lock"
 _CONTENT = {LOCK, "cells", "tables", "predictions", "report.html"}
 _UNFINISHED = re.compile(r"\.[A-Za-z0-9_][A-Za-z0-9_.-]*\.(json|csv|md|html)\.[a-z0-9_]{8}")
 _SIGNED = re.compile(rb'\{"sha256": "([0-9a-f]{64})",\n')
-_FULL = (errno.ENOSPC, errno.EDQUOT)
+_WHEN_FULL = "what is done is safe: free some space and repeat the command"
 
 
 def make_study_folder(place: Path) -> bool:
     """Make the folder where it is missing; return whether it still has to become a study."""
-    with writing(place, "create"):
+    with _disk_errors("create", place):
         if not place.exists():
             if not place.parent.is_dir():
                 raise StudyError(
-                    f"cannot create {place}: there is no folder {place.parent}; make it first, or choose another place"
+                    f"cannot create {place}: there is no folder {place.parent}; "
+                    "make it first, or choose another place"
                 )
             place.mkdir()
         if not place.is_dir():
@@ -40,9 +40,11 @@ def make_study_folder(place: Path) -> bool:
             entry.name for entry in place.iterdir() if not _UNFINISHED.fullmatch(entry.name)
         )
     own = _CONTENT if "cells" in there else {LOCK}
-    if strange := [name for name in there if name not in own]:
+    strange = [name for name in there if name not in own]
+    if strange:
         raise StudyError(
-            f"{place} is not empty and no study of edgnn (it holds {strange[0]}); choose another folder"
+            f"{place} is not empty and no study of edgnn (it holds {strange[0]}); "
+            "choose another folder"
         )
     return True
 
@@ -52,37 +54,40 @@ def read_study(place: Path, newest: int) -> dict[str, Any]:
     path = place / STUDY
     if not path.is_file():
         raise StudyError(
-            f"{place} is not the folder of a study: it has no {STUDY}; `edgnn reproduce --out {place}` makes one"
+            f"{place} is not the folder of a study: it has no {STUDY}; "
+            f"`edgnn reproduce --out {place}` makes one"
         )
     try:
         document = from_json(_read(path))
     except ValueError as error:
         raise StudyError(
-            f"{path} is damaged ({error}); remove that file, and the cells beside it stay as they are"
+            f"{path} is damaged ({error}); "
+            "remove that file, and the cells beside it stay as they are"
         ) from None
-    if (
-        not isinstance(document, dict)
-        or type(document.get("format")) is not int
-        or not _are_calls(document.get("calls"))
-    ):
+    if not _is_study(document):
         raise StudyError(
             f"{path} has no valid fields 'format' and 'calls', so this is no study of edgnn"
         )
     if document["format"] > newest:
         raise StudyError(
-            f"{place}: this study was written by edgnn {document.get('edgnn')} (format {document['format']}); "
-            f"this edgnn ({edgnn.__version__}) reads up to format {newest}: upgrade edgnn"
+            f"{place}: this study was written by edgnn {document.get('edgnn')} "
+            f"(format {document['format']}); this edgnn ({edgnn.__version__}) "
+            f"reads up to format {newest}: upgrade edgnn"
         )
-    return document
+    study: dict[str, Any] = document
+    return study
 
 
-def _are_calls(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(call, dict) for call in value)
+def _is_study(document: Any) -> bool:
+    if not isinstance(document, dict) or type(document.get("format")) is not int:
+        return False
+    calls = document.get("calls")
+    return isinstance(calls, list) and all(isinstance(call, dict) for call in calls)
 
 
 def write_bytes(path: Path, data: bytes) -> None:
     """Write a file all or nothing, in a folder that is made where it is missing."""
-    with writing(path, "write"):
+    with _disk_errors("write", path):
         path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_file(path) as stream:
             stream.write(data)
@@ -114,38 +119,24 @@ def read_signed(path: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def writing(path: Path, verb: str) -> Iterator[None]:
-    """Turn what goes wrong on the disk into one clear error."""
-    try:
-        yield
-    except OSError as error:
-        way_out = "choose another folder"
-        if error.errno in _FULL:
-            way_out = "what is done is safe: free some space and repeat the command"
-        raise StudyError(f"cannot {verb} {path}: {error.strerror or error}; {way_out}") from error
-
-
-@contextmanager
 def locked(place: Path) -> Iterator[None]:
     """Hold the lock of a study, and remove what a killed command left unfinished."""
-    from filelock import FileLock, Timeout
-
-    lock = FileLock(place / LOCK)
-    with writing(place / LOCK, "use"):
-        try:
-            lock.acquire(blocking=False)
-        except Timeout:
-            raise StudyError(
-                f"another command is working in {place}; wait until it has ended, or choose another folder (--out)"
-            ) from None
-    try:
-        with writing(place, "tidy up"):
+    in_use = StudyError(
+        f"another command is working in {place}; "
+        "wait until it has ended, or choose another folder (--out)"
+    )
+    with ExitStack() as stack:
+        with _disk_errors("use", place / LOCK):
+            stack.enter_context(exclusive_lock(place / LOCK, in_use))
+        with _disk_errors("tidy up", place):
             for entry in list(place.rglob(".*")):
                 if _UNFINISHED.fullmatch(entry.name):
                     entry.unlink(missing_ok=True)
         yield
-    finally:
-        lock.release()
+
+
+def _disk_errors(action: str, path: Path) -> AbstractContextManager[None]:
+    return os_errors_as(StudyError, action, path, when_full=_WHEN_FULL)
 
 
 def _read(path: Path) -> bytes:

@@ -1,17 +1,18 @@
-"""What the cells of a study say together: one entry per row and data set, beside the paper's figure."""
+"""Summaries of the cells of a study: one entry per row and data set, beside the paper's figure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from edgnn.errors import DatasetError, FormatError
 from edgnn.evaluation import Evaluation
-from edgnn.studies._paper import Published, published_accuracy
-from edgnn.studies._study import CellResult, Protocol, Study
+from edgnn.studies._settings import Published, published_accuracy
+from edgnn.studies._study import Cell, CellResult, Protocol, Study
 from edgnn.studies._tables import Row, Table
 
 
@@ -69,7 +70,7 @@ class Entry:
 
 @dataclass(frozen=True, eq=False)
 class TableSummary:
-    """One table with what the cells say.
+    """One table with what its cells give.
 
     Attributes
     ----------
@@ -97,6 +98,19 @@ class TableSummary:
         """What its files are called."""
         return self.table.name + (".nested" if self.protocol == "nested" else "")
 
+    def narrow(self, table: Table) -> TableSummary:
+        """Return the summary with the rows and data sets of a table that was asked for."""
+        ids = {row.id for row in table.rows}
+        return _summary(
+            self.table,
+            self.protocol,
+            {
+                (row, dataset): entry
+                for (row, dataset), entry in self.entries.items()
+                if row in ids and dataset in table.datasets
+            },
+        )
+
 
 def summarize(
     study: Study,
@@ -104,7 +118,7 @@ def summarize(
     protocol: Protocol = "paper",
     tell: Callable[[str], Any] | None = None,
 ) -> TableSummary:
-    """Return what the cells of a table say.
+    """Return what the cells of a table give.
 
     Parameters
     ----------
@@ -115,68 +129,70 @@ def summarize(
     protocol : {"paper", "nested"}
         Which cells count. With ``"nested"``, rows without a search have those of ``"paper"``.
     tell : callable, optional
-        Told of cells that are damaged or of other settings than the first run, which are then left
-        out; without it, they are an error.
+        Called with a line for each cell that is damaged or of other settings than the first run,
+        which is then left out; without it, such a cell is an error.
     """
     entries: dict[tuple[str, str], Entry] = {}
-    for row in (row for row in table.rows if row.best_of is None):
-        for dataset in table.datasets:
-            results = _results(study, table, row, dataset, cell_protocol(row, protocol), tell)
+    for row, dataset in product(table.rows, table.datasets):
+        if row.best_of is None:
+            cells = study.runs(table.name, dataset, row.id, cell_protocol(row, protocol))
+            results = _results(study, cells, tell)
             if results:
                 entries[row.id, dataset] = _entry(table, row, dataset, results)
-    for row in (row for row in table.rows if row.best_of is not None):
-        for dataset in table.datasets:
-            base = entries.get((str(row.best_of), dataset))
-            if base is not None:
-                entries[row.id, dataset] = _best(table, row, base)
-    rows = tuple(
-        row for row in table.rows if any((row.id, dataset) in entries for dataset in table.datasets)
-    )
-    datasets = tuple(
-        dataset for dataset in table.datasets if any((row.id, dataset) in entries for row in rows)
-    )
-    return TableSummary(table, protocol, datasets, rows, entries)
+    for row, dataset in product(table.rows, table.datasets):
+        base = entries.get((row.best_of or "", dataset))
+        if base is not None:
+            entries[row.id, dataset] = _best(table, row, base)
+    return _summary(table, protocol, entries)
 
 
 def cell_protocol(row: Row, protocol: Protocol) -> Protocol:
-    """Return the protocol that the cells of a row are computed by: only rows with a search differ under ``"nested"``."""
+    """Return the protocol of the cells of a row: only rows with a search have nested ones."""
     return protocol if row.search else "paper"
 
 
+def _summary(
+    table: Table, protocol: Protocol, entries: dict[tuple[str, str], Entry]
+) -> TableSummary:
+    """Return a summary of the rows and data sets that have an entry, in the table's order."""
+    with_rows = {row for row, _ in entries}
+    with_datasets = {dataset for _, dataset in entries}
+    return TableSummary(
+        table=table,
+        protocol=protocol,
+        datasets=tuple(name for name in table.datasets if name in with_datasets),
+        rows=tuple(row for row in table.rows if row.id in with_rows),
+        entries=entries,
+    )
+
+
 def _results(
-    study: Study,
-    table: Table,
-    row: Row,
-    dataset: str,
-    protocol: Protocol,
-    tell: Callable[[str], Any] | None,
+    study: Study, cells: Sequence[Cell], tell: Callable[[str], Any] | None
 ) -> list[CellResult]:
-    found: list[CellResult] = []
-    for cell in study.runs(table.name, dataset, row.id, protocol):
+    """Return the results of cells that are whole and of the same settings."""
+    results: list[CellResult] = []
+    for cell in cells:
         try:
             result = study.read(cell)
-            if found and _shared(result) != _shared(found[0]):
+            if results and _shared(result) != _shared(results[0]):
                 raise FormatError(
-                    study.path / cell.path, f"its settings are not those of run {found[0].cell.run}"
+                    study.path / cell.path,
+                    f"its settings are not those of run {results[0].cell.run}",
                 )
-            found.append(result)
+            results.append(result)
         except FormatError as error:
             if tell is None:
                 raise
             tell(f"{error}; it is left out of the tables")
-    return found
+    return results
 
 
 def _shared(result: CellResult) -> dict[str, Any]:
     """Return the settings that all runs of a row on a data set have in common."""
-    kept = {
-        name: value for name, value in result.settings.items() if name not in ("seed", "device")
-    }
-    if isinstance(kept.get("parameters"), Mapping):
-        kept["parameters"] = {
-            name: value for name, value in kept["parameters"].items() if name != "random_state"
-        }
-    return kept
+    shared = {**result.settings, "seed": None, "device": None}
+    if isinstance(shared.get("parameters"), Mapping):
+        shared["parameters"] = {**shared["parameters"], "random_state": None}
+    return shared
 
 
 def _entry(table: Table, row: Row, dataset: str, results: list[CellResult]) -> Entry:
@@ -202,13 +218,9 @@ def _entry(table: Table, row: Row, dataset: str, results: list[CellResult]) -> E
 
 def _best(table: Table, row: Row, base: Entry) -> Entry:
     """Return the entry of the best run of another row; of equally good ones, the first."""
-    summary = base.evaluation[base.evaluation.metrics[0]]
+    means = base.evaluation[base.evaluation.metrics[0]].repeat_means
     repeats = list(dict.fromkeys(split.repeat for split in base.evaluation.splits))
-    best = (
-        repeats[int(np.nanargmax(summary.repeat_means))]
-        if not np.isnan(summary.repeat_means).all()
-        else repeats[0]
-    )
+    best = repeats[int(np.argmax(np.nan_to_num(means, nan=-np.inf)))]
     kept = [place for place, split in enumerate(base.evaluation.splits) if split.repeat == best]
     evaluation = replace(
         base.evaluation,
@@ -237,8 +249,6 @@ def _paper(table: Table, row: Row, dataset: str) -> Published | None:
 
 
 def _device(result: CellResult) -> str:
-    on_device = str(result.settings.get("device", "cpu")).startswith("cuda")
-    return str(
-        result.environment.get("accelerator" if on_device else "processor")
-        or result.settings.get("device", "cpu")
-    )
+    device = str(result.settings.get("device", "cpu"))
+    key = "accelerator" if device.startswith("cuda") else "processor"
+    return str(result.environment.get(key) or device)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from edgnn._words import unknown_name
 from edgnn.errors import StudyError
+from edgnn.studies._settings import read_toml
+
+#: What is reproduced unless tables are named: the four tables of the paper's appendix.
+PAPER_TABLES = ("graph-datasets", "node-datasets", "graphs", "nodes")
 
 
 @dataclass(frozen=True)
@@ -110,22 +112,77 @@ class Table:
         return [row for row in self.rows if row.level in (None, level)]
 
 
-def table(name: str) -> Table:
+def find_table(name: str) -> Table:
     """Return a table by its name."""
     if name not in TABLES:
         raise unknown_name(StudyError, "table", name, TABLES)
     stored = dict(_stored()["tables"][name])
-    rows = tuple(_row(name) for name in stored.pop("rows", ()))
     protocol = stored.pop("protocol", {})
-    by_level = (
-        dict.fromkeys(("graph", "node"), protocol) if isinstance(protocol, str) else dict(protocol)
-    )
+    if isinstance(protocol, str):
+        protocol = dict.fromkeys(("graph", "node"), protocol)
     return Table(
         name=name,
-        rows=rows,
-        protocol=by_level,
-        **(stored | {"datasets": tuple(stored["datasets"])}),
+        rows=tuple(_row(row) for row in stored.pop("rows", ())),
+        protocol=protocol,
+        datasets=tuple(stored.pop("datasets")),
+        **stored,
     )
+
+
+def select(
+    names: Sequence[str], models: Sequence[str] = (), datasets: Sequence[str] = ()
+) -> tuple[Table, ...]:
+    """Return tables with the rows and data sets that are asked for.
+
+    Tables that are left without any are dropped.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of tables; none: those of the paper.
+    models : sequence of str
+        Ids of rows; none: all. A row that is the best run of another brings that one along.
+    datasets : sequence of str
+        Names of data sets (case, ``-`` and ``_`` do not matter); none: all. Tables that lack one
+        are passed over.
+    """
+    tables = [find_table(name) for name in dict.fromkeys(names or PAPER_TABLES)]
+    noun = "table" if len(tables) == 1 else "tables"
+    where = f" in the {noun} {', '.join(table.name for table in tables)}"
+    wanted_datasets = _wanted_datasets(tables, datasets, where)
+    wanted_rows = _wanted_rows(tables, models, where)
+    selected = []
+    for table in tables:
+        rows = tuple(row for row in table.rows if row.id in wanted_rows)
+        columns = tuple(name for name in table.datasets if name in wanted_datasets)
+        if columns and (rows or table.statistics):
+            selected.append(replace(table, rows=rows, datasets=columns))
+    if not selected:
+        raise StudyError(f"there is nothing{where} that has these models and data sets together")
+    return tuple(selected)
+
+
+def _wanted_datasets(tables: list[Table], names: Sequence[str], where: str) -> set[str]:
+    known = {_key(name): name for table in tables for name in table.datasets}
+    for name in names:
+        if _key(name) not in known:
+            raise unknown_name(StudyError, "data set", name, known.values(), where)
+    return {known[_key(name)] for name in names} or set(known.values())
+
+
+def _wanted_rows(tables: list[Table], ids: Sequence[str], where: str) -> set[str]:
+    known = {row.id: row for table in tables for row in table.rows}
+    if not ids or not known:
+        return set(known)
+    for name in ids:
+        if name not in known:
+            raise unknown_name(StudyError, "model", name, known, where)
+    bases = {known[name].best_of for name in ids}
+    return set(ids) | {base for base in bases if base is not None}
+
+
+def _key(name: str) -> str:
+    return name.casefold().replace("-", "_")
 
 
 @cache
@@ -135,9 +192,8 @@ def _row(name: str) -> Row:
     return Row(id=name, **_stored()["rows"][name])
 
 
-@cache
 def _stored() -> dict[str, Any]:
-    return tomllib.loads(files("edgnn.studies").joinpath("tables.toml").read_text(encoding="utf-8"))
+    return read_toml("tables.toml")
 
 
 #: The names of all tables.

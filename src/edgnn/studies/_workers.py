@@ -1,27 +1,33 @@
-"""Worker processes that compute cells: one cell each at a time, ended with the command however it ends."""
+"""Workers that compute cells: processes of this machine, or those of a Dask cluster.
+
+Both are executors with futures: joblib's loky, and Dask's client. ``joblib.Parallel`` is not used
+here because it does not hear of a Dask worker that was killed, and would wait for it forever.
+"""
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import threading
+import time
 import traceback
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from multiprocessing import resource_tracker
-from multiprocessing.connection import Connection, wait
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Protocol
 
+from edgnn._optional import optional
 from edgnn.errors import EdgnnError, StudyError
 from edgnn.studies._cells import Task, compute_together
-from edgnn.studies._study import Study
+from edgnn.studies._study import CellResult
 
-_SPAWN = multiprocessing.get_context("spawn")
+Backend = Literal["loky", "dask"]
+
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_SECONDS_BETWEEN_LOOKS = 0.5
 
 
 @dataclass(frozen=True)
@@ -36,11 +42,12 @@ class Report:
         How long it took; ``None`` where it failed.
     error : str
         Why it failed.
-    kind : {"done", "failed", "unexpected", "study"}
-        Whether it is done; or what the user can mend; or a mistake of ours; or nothing can be
-        written, so that going on is no use.
+    kind : {"done", "failed", "unexpected"}
+        Whether it is done, or failed for a reason that the user can fix, or by a mistake of ours.
     warnings : tuple of str
-        What the user should hear.
+        Warnings of this package for the user.
+    results : tuple of CellResult
+        What is to be written into the study.
     """
 
     task: Task
@@ -48,145 +55,189 @@ class Report:
     error: str = ""
     kind: str = "done"
     warnings: tuple[str, ...] = ()
+    results: tuple[CellResult, ...] = field(default=(), repr=False, compare=False)
 
 
-def perform(task: Task, study: Path) -> Report:
-    """Compute a cell, or runs that go together, and write them into a study; whatever goes wrong is told in the report."""
-    with _heard_warnings() as heard:
+def perform(task: Task) -> Report:
+    """Compute a cell, or runs that are trained together; an error becomes a report."""
+    with _own_warnings() as messages:
         try:
-            results, place = compute_together(task.each()), Study.open(study)
-            for result in results:
-                if not place.has(result.cell):
-                    place.write(result)
-        except StudyError as error:
-            return Report(task, None, str(error), "study")
+            results = compute_together(task.each())
         except EdgnnError as error:
             return Report(task, None, str(error), "failed")
         except MemoryError:
-            return Report(
-                task,
-                None,
-                "out of memory: use fewer --jobs, or a machine with more of it",
-                "failed",
-            )
+            reason = "out of memory: use fewer --jobs, or a machine with more of it"
+            return Report(task, None, reason, "failed")
         except Exception as error:
-            return Report(task, None, _located(error), "unexpected")
-    return Report(
-        task, sum(result.seconds for result in results), warnings=tuple(dict.fromkeys(heard))
-    )
+            return Report(task, None, located(error), "unexpected")
+    seconds = sum(result.seconds for result in results)
+    return Report(task, seconds, warnings=tuple(messages), results=tuple(results))
 
 
-class Worker:
-    """One process that computes one cell at a time."""
+class Workers(Protocol):
+    """What the runner needs of workers."""
 
-    def __init__(self, study: Path) -> None:
-        self.task: Task | None = None
-        self._study = study
-        self._start()
+    #: What a future raises whose worker died.
+    died: tuple[type[BaseException], ...]
+    #: Whether the backend itself gives a cell whose worker died to another worker.
+    retries: bool
 
-    def begin(self, task: Task) -> None:
-        """Hand over a cell; a process that has died in the meantime is replaced."""
-        self.task = task
-        try:
-            self.connection.send((task, self._study))
-        except OSError:
-            self.end()
-            self._start()
-            self.connection.send((task, self._study))
+    @property
+    def count(self) -> int:
+        """How many cells can be computed at once."""
 
-    def report(self) -> Report:
-        """Return how the cell went, once there is something to read; a process that died is replaced."""
-        assert self.task is not None
-        try:
-            told: Report = self.connection.recv()
-        except (EOFError, OSError):
-            self.end()
-            told = Report(self.task, None, self._death(), "failed")
-            self._start()
-        self.task = None
-        return told
+    def submit(self, task: Task) -> Future[Report]:
+        """Have a cell computed."""
 
-    def end(self) -> None:
-        """End the process at once; what it has not finished was not written."""
-        self.process.kill()
-        self.process.join()
-        self.connection.close()
+    def close(self) -> None:
+        """End the workers at once, whatever they compute."""
 
-    def _start(self) -> None:
-        self.connection, other = _SPAWN.Pipe()
-        self.process = _SPAWN.Process(target=_serve, args=(other,), daemon=True)
-        with _few_threads(), _unreached_by_ctrl_c():
-            self.process.start()
-        other.close()
 
-    def _death(self) -> str:
-        code = self.process.exitcode
-        name = signal.Signals(-code).name if code is not None and code < 0 else f"exit code {code}"
-        return f"the process that computed it was ended from outside ({name}), as systems do when memory runs out; use fewer --jobs"
+class LocalWorkers:
+    """Processes of this machine; they keep the data sets that they have loaded."""
+
+    retries = False
+
+    def __init__(self, count: int) -> None:
+        from joblib.externals.loky import BrokenProcessPool
+
+        self.count = count
+        self.died: tuple[type[BaseException], ...] = (BrokenProcessPool,)
+        self._pool = self._new_pool()
+
+    def submit(self, task: Task) -> Future[Report]:
+        """Have a cell computed; processes are started with the first one."""
+        with _unreached_by_ctrl_c():
+            try:
+                future: Future[Report] = self._pool.submit(perform, task)
+            except self.died:  # with one of its processes, the whole pool ends
+                self.close()
+                self._pool = self._new_pool()
+                future = self._pool.submit(perform, task)
+        return future
+
+    def close(self) -> None:
+        """End the processes at once."""
+        self._pool.shutdown(wait=True, kill_workers=True)
+
+    def _new_pool(self) -> Any:
+        from joblib.externals.loky import ProcessPoolExecutor
+
+        return ProcessPoolExecutor(
+            max_workers=self.count,
+            env=dict.fromkeys(_THREADS, "1"),
+            initializer=_end_with,
+            initargs=(os.getpid(),),
+        )
+
+
+class ClusterWorkers:
+    """Workers of a Dask cluster: the one behind a scheduler, or one of this machine."""
+
+    retries = True
+
+    def __init__(self, count: int, scheduler: str | None = None) -> None:
+        distributed = optional("distributed", "the backend dask")
+        self.died: tuple[type[BaseException], ...] = (distributed.scheduler.KilledWorker,)
+        self._cluster: Any = None
+        with _unreached_by_ctrl_c():
+            if scheduler is None:
+                self._cluster = distributed.LocalCluster(
+                    host="127.0.0.1",
+                    n_workers=count,
+                    threads_per_worker=1,
+                    dashboard_address=None,
+                    scheduler_kwargs={"dashboard": False},
+                    memory_limit=0,  # as for other processes, the system decides
+                )
+            try:
+                self._client = distributed.Client(
+                    self._cluster or scheduler, set_as_default=False, timeout="20s"
+                )
+            except (OSError, ValueError) as error:
+                raise StudyError(
+                    f"the Dask scheduler {scheduler} does not answer ({error}); "
+                    "give the address that `dask scheduler` prints, such as tcp://10.0.0.1:8786"
+                ) from None
+        self._executor = self._client.get_executor()
+        self._check_threads()
+
+    @property
+    def count(self) -> int:
+        """How many workers there are now; a cluster may grow and shrink."""
+        return max(1, len(self._client.nthreads()))
+
+    def submit(self, task: Task) -> Future[Report]:
+        """Have a cell computed."""
+        future: Future[Report] = self._executor.submit(perform, task)
+        return future
+
+    def close(self) -> None:
+        """Leave the cluster; one of this machine ends."""
+        self._executor.shutdown(wait=False)
+        self._client.close()
+        if self._cluster is not None:
+            self._cluster.close()
+
+    def _check_threads(self) -> None:
+        """Refuse workers that compute several cells in one process: these would share threads."""
+        threads = max(self._client.nthreads().values(), default=1)
+        if threads > 1:
+            self.close()
+            raise StudyError(
+                f"a worker of the Dask cluster has {threads} threads; cells need a process each: "
+                "start workers with `dask worker --nthreads 1`"
+            )
 
 
 @contextmanager
-def working(count: int, study: Path) -> Iterator[list[Worker]]:
+def started(backend: Backend, count: int, scheduler: str | None = None) -> Iterator[Workers]:
     """Start workers, and end them in any case."""
-    workers: list[Worker] = []
+    workers: Workers
+    if backend == "dask":
+        workers = ClusterWorkers(count, scheduler)
+    else:
+        workers = LocalWorkers(count)
     try:
-        while len(workers) < count:
-            workers.append(Worker(study))
         yield workers
     finally:
-        for worker in workers:
-            worker.process.kill()
-        for worker in workers:
-            worker.end()
+        workers.close()
 
 
-def ready(workers: list[Worker], seconds: float) -> list[Worker]:
-    """Wait at most so long, and return the workers that have something to report."""
-    by_connection: dict[Any, Worker] = {
-        worker.connection: worker for worker in workers if worker.task is not None
-    }
-    return [by_connection[connection] for connection in wait(list(by_connection), seconds)]
+def located(error: BaseException) -> str:
+    """Return what an unexpected error is and where it arose."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+    return f"unexpected {type(error).__name__}: {' '.join(str(error).split())}{where}"
 
 
-def _serve(connection: Connection) -> None:
-    """Compute what is asked for until nobody asks any more."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    with suppress(EOFError, OSError):
-        while True:
-            connection.send(perform(*connection.recv()))
-    os._exit(0)
+def _end_with(parent: int) -> None:
+    """Have this process end soon after its parent, however that ended."""
 
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_SECONDS_BETWEEN_LOOKS)
+        os._exit(1)
 
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    parent.join()
-    os._exit(1)
-
-
-@contextmanager
-def _few_threads() -> Iterator[None]:
-    """Let a process that is started now have one thread per library."""
-    before = {name: os.environ.get(name) for name in _THREADS}
-    os.environ.update(dict.fromkeys(_THREADS, "1"))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @contextmanager
 def _unreached_by_ctrl_c() -> Iterator[None]:
-    """Let a process that is started now not hear Ctrl-C, which reaches the whole group: the command decides what it means."""
+    """Keep Ctrl-C, which goes to all processes of a terminal, from processes started here.
+
+    The signal mask is inherited. What an interruption means is decided by the main process alone.
+    """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    resource_tracker.ensure_running()  # starting it with the first process would let Ctrl-C through again
+    from multiprocessing import resource_tracker
+
+    from joblib.externals.loky.backend import resource_tracker as loky_tracker
+
+    # Starting a tracker unblocks the signal, so it must run before.
+    resource_tracker.ensure_running()
+    loky_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -195,20 +246,14 @@ def _unreached_by_ctrl_c() -> Iterator[None]:
 
 
 @contextmanager
-def _heard_warnings() -> Iterator[list[str]]:
-    """Collect the package's own warnings."""
-    heard: list[str] = []
+def _own_warnings() -> Iterator[list[str]]:
+    """Collect the package's own warnings, each once."""
+    messages: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
         warnings.filterwarnings("always", module=r"edgnn\.")
         try:
-            yield heard
+            yield messages
         finally:
-            heard += [" ".join(str(warning.message).split()) for warning in caught]
-
-
-def _located(error: Exception) -> str:
-    """Say what an unexpected error is and where it arose."""
-    frames = traceback.extract_tb(error.__traceback__)
-    where = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
-    return f"unexpected {type(error).__name__}: {' '.join(str(error).split())}{where}"
+            texts = (" ".join(str(warning.message).split()) for warning in caught)
+            messages += dict.fromkeys(texts)

@@ -1,4 +1,4 @@
-"""The tables of a study as Markdown, CSV and JSON: paper and ours side by side, and every fold's predictions."""
+"""The tables of a study as Markdown, CSV and JSON, and the predictions of every fold."""
 
 from __future__ import annotations
 
@@ -15,58 +15,83 @@ from edgnn.studies._summaries import Entry, TableSummary
 NOTABLE = 1.5
 
 _LEGEND = """\
-Accuracies in percent. Ours: mean ± standard deviation of the runs (of the folds, if there is one run). Difference: ours minus the
-paper's mean, marked ▲ or ▼ beyond 1.5 points. Max run: the best run, chosen by its test accuracy as the paper's row "edGNN (max)"
-is, so no estimate of anything. Majority: the most frequent class of each training part. Interval: 95 %, Nadeau and Bengio's
-corrected resampled t over all folds; for a single test part Wilson's, widened by the runs. Ceiling: the best training accuracy of
-any model that Eq. 2 bounds.
+Accuracies in percent. Ours: mean ± standard deviation of the runs (of the folds, if there is one
+run). Difference: ours minus the paper's mean, marked ▲ or ▼ beyond 1.5 points. Max run: the best
+run, chosen by its test accuracy as the paper's row "edGNN (max)" is, so no estimate of anything.
+Majority: the most frequent class of each training part. Interval: 95 %, Nadeau and Bengio's
+corrected resampled t over all folds; for a single test part Wilson's, widened by the runs.
+Ceiling: the best training accuracy of any model that Eq. 2 bounds.
 """
+_TITLES = [
+    "data set",
+    "row",
+    "paper",
+    "ours",
+    "difference",
+    "max run",
+    "majority",
+    "95 % interval",
+    "training accuracy",
+    "ceiling",
+    "runs",
+    "seconds",
+    "peak MiB",
+]
 
 
-def write_table(study: Study, summary: TableSummary) -> dict[str, Any]:
-    """Write ``tables/NAME.md``, ``.csv`` and ``.json`` and the predictions of each data set; return what the JSON file holds."""
-    document = table_document(study, summary)
-    place = study.path / "tables" / summary.name
-    write_bytes(place.with_name(f"{summary.name}.md"), markdown(summary).encode())
-    write_bytes(place.with_name(f"{summary.name}.csv"), to_csv(_columns(document["entries"])))
-    write_bytes(place.with_name(f"{summary.name}.json"), dumped(document))
-    for dataset in summary.datasets:
-        write_bytes(
-            study.path / "predictions" / summary.name / f"{dataset}.csv",
-            to_csv(_predictions(summary, dataset)),
-        )
+def write_files(
+    study: Study,
+    name: str,
+    markdown: str,
+    columns: dict[str, list[Any]],
+    document: dict[str, Any],
+) -> dict[str, Any]:
+    """Write ``tables/NAME.md``, ``.csv`` and ``.json``; return what the JSON file holds."""
+    document = plain(document)
+    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    folder = study.path / "tables"
+    write_bytes(folder / f"{name}.md", markdown.encode())
+    write_bytes(folder / f"{name}.csv", to_csv(columns))
+    write_bytes(folder / f"{name}.json", text.encode())
     return document
 
 
-def dumped(document: dict[str, Any]) -> bytes:
-    """Return a document as the bytes of a JSON file."""
-    return (json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
+def write_table(study: Study, summary: TableSummary) -> dict[str, Any]:
+    """Write a table and the predictions of each data set; return what the JSON file holds."""
+    document = table_document(study, summary)
+    columns = _columns(document["entries"])
+    written = write_files(study, summary.name, markdown(summary), columns, document)
+    folder = study.path / "predictions" / summary.name
+    for dataset in summary.datasets:
+        write_bytes(folder / f"{dataset}.csv", to_csv(_predictions(summary, dataset)))
+    return written
 
 
 def table_document(study: Study, summary: TableSummary) -> dict[str, Any]:
-    """Return a table as plain values; what depends on the machine and the day stands under ``"cost"`` and ``"made"``."""
+    """Return a table as values.
+
+    What depends on the machine and the day stands under ``"cost"`` and ``"made"``.
+    """
     table = summary.table
-    entries = list(summary.entries.values())
-    written: dict[str, Any] = plain(
-        {
-            "format": 1,
-            "table": table.name,
-            "title": table.title,
-            "says": table.says,
-            "protocol": summary.protocol,
-            "datasets": summary.datasets,
-            "rows": [
-                {"id": row.id, "title": row.title, "says": row.says, "paper": row.paper}
-                for row in summary.rows
-            ],
-            "entries": [numbers(entry) | _details(entry) for entry in ordered(summary)],
-            "made": {
-                "commands": [call.get("command") for call in study.calls],
-                "environment": entries[0].environment if entries else {},
-            },
-        }
-    )
-    return written
+    entries = ordered(summary)
+    environment = next((entry.environment for entry in summary.entries.values()), {})
+    return {
+        "format": 1,
+        "table": table.name,
+        "title": table.title,
+        "says": table.says,
+        "protocol": summary.protocol,
+        "datasets": summary.datasets,
+        "rows": [
+            {"id": row.id, "title": row.title, "says": row.says, "paper": row.paper}
+            for row in summary.rows
+        ],
+        "entries": [numbers(entry) | _details(entry) for entry in entries],
+        "made": {
+            "commands": [call.get("command") for call in study.calls],
+            "environment": environment,
+        },
+    }
 
 
 def ordered(summary: TableSummary) -> list[Entry]:
@@ -77,14 +102,17 @@ def ordered(summary: TableSummary) -> list[Entry]:
 
 def numbers(entry: Entry) -> dict[str, Any]:
     """Return an entry as plain numbers; accuracies in percent."""
-    accuracy = entry.evaluation["accuracy"]
+    accuracy, paper = entry.evaluation["accuracy"], entry.paper
     low, high = _interval(entry)
+    roc_auc = None
+    if "roc_auc" in entry.evaluation.metrics:
+        roc_auc = _rounded(entry.evaluation["roc_auc"].mean)
     return {
         "row": entry.row.id,
         "title": entry.row.title,
         "dataset": entry.dataset,
-        "paper": None if entry.paper is None else entry.paper.mean,
-        "paper_spread": None if entry.paper is None else entry.paper.spread,
+        "paper": None if paper is None else paper.mean,
+        "paper_spread": None if paper is None else paper.spread,
         "mean": _percent(accuracy.mean),
         "spread": None if entry.row.best_of else _percent(accuracy.spread),
         "difference": None if entry.difference is None else round(entry.difference, 4),
@@ -95,52 +123,51 @@ def numbers(entry: Entry) -> dict[str, Any]:
         "training_accuracy": _percent(entry.training_accuracy),
         "ceiling": _percent(entry.ceiling),
         "balanced_accuracy": _percent(entry.evaluation["balanced_accuracy"].mean),
-        "roc_auc": _rounded(entry.evaluation["roc_auc"].mean)
-        if "roc_auc" in entry.evaluation.metrics
-        else None,
+        "roc_auc": roc_auc,
         "runs": entry.runs,
     }
-
-
-def cost(entry: Entry) -> dict[str, Any]:
-    """Return what an entry took: seconds of all runs, most bytes."""
-    return {"seconds": round(entry.seconds, 3), "memory": entry.memory, "devices": entry.devices}
 
 
 def markdown(summary: TableSummary) -> str:
     """Return a table as Markdown: a compact one, then one with everything."""
     table = summary.table
-    nested = (
-        "; layers and width chosen inside the training part of each split"
-        if summary.protocol == "nested"
-        else ""
-    )
+    protocol = ""
+    if summary.protocol == "nested":
+        protocol = "; layers and width chosen inside the training part of each split"
     parts = [
-        f"# {table.title}\n\n{table.says}{nested}.\n",
+        f"# {table.title}\n\n{table.says}{protocol}.\n",
         _compact(summary),
         "## In full\n",
-        _full(summary),
+        lines(_TITLES, [_full_row(entry) for entry in ordered(summary)]),
         _LEGEND,
+        "## Rows\n",
+        *(f"- **{row.title}** (`{row.id}`): {row.says}" for row in summary.rows),
+        "",
     ]
-    rows = "\n".join(f"- **{row.title}** (`{row.id}`): {row.says}" for row in summary.rows)
-    return "\n".join([*parts, "## Rows\n", rows, ""])
+    return "\n".join(parts)
 
 
 def ours(entry: Entry) -> str:
     """Return our accuracy as the paper prints its own; one run has no spread over runs."""
     accuracy = entry.evaluation["accuracy"]
-    spread = accuracy.spread
-    alone = entry.row.best_of is not None or entry.runs == 1 or spread != spread
-    return f"{100 * accuracy.mean:.1f}" + ("" if alone else f" ± {100 * spread:.1f}")
+    mean, spread = f"{100 * accuracy.mean:.1f}", accuracy.spread
+    if entry.row.best_of is not None or entry.runs == 1 or spread != spread:
+        return mean
+    return f"{mean} ± {100 * spread:.1f}"
 
 
 def marked(entry: Entry) -> str:
-    """Return the difference from the paper with its sign, marked where it is notable; to one decimal, as the paper's figures."""
+    """Return the difference from the paper with its sign, marked where it is notable.
+
+    To one decimal, as the paper's figures.
+    """
     if entry.difference is None:
         return ""
     points = round(entry.difference, 1) + 0.0  # no −0.0
-    mark = "" if abs(points) <= NOTABLE else "▲ " if points > 0 else "▼ "
-    return mark + f"{points:+.1f}".replace("-", "−")
+    text = f"{points:+.1f}".replace("-", "−")
+    if abs(points) <= NOTABLE:
+        return text
+    return f"▲ {text}" if points > 0 else f"▼ {text}"
 
 
 def lines(titles: list[str], rows: list[list[str]]) -> str:
@@ -154,112 +181,99 @@ def _compact(summary: TableSummary) -> str:
     beside = " / paper" if any(entry.paper for entry in summary.entries.values()) else ""
     rows = []
     for row in summary.rows:
-        entries = [summary.entries.get((row.id, dataset)) for dataset in summary.datasets]
-        shown = [
-            "" if one is None else ours(one) + (f" / {one.paper}" if one.paper else "")
-            for one in entries
-        ]
-        rows.append([row.title, *shown])
+        cells = [_compact_cell(summary.entries.get((row.id, name))) for name in summary.datasets]
+        rows.append([row.title, *cells])
     return lines([f"ours{beside}", *summary.datasets], rows)
 
 
-def _full(summary: TableSummary) -> str:
-    titles = [
-        "data set",
-        "row",
-        "paper",
-        "ours",
-        "difference",
-        "max run",
-        "majority",
-        "95 % interval",
-        "training accuracy",
-        "ceiling",
-        "runs",
-        "seconds",
-        "peak MiB",
+def _compact_cell(entry: Entry | None) -> str:
+    if entry is None:
+        return ""
+    return ours(entry) if entry.paper is None else f"{ours(entry)} / {entry.paper}"
+
+
+def _full_row(entry: Entry) -> list[str]:
+    accuracy, (low, high) = entry.evaluation["accuracy"], _interval(entry)
+    return [
+        entry.dataset,
+        entry.row.title,
+        "" if entry.paper is None else str(entry.paper),
+        ours(entry),
+        marked(entry),
+        _shown(max(accuracy.repeat_means)),
+        _shown(accuracy.majority),
+        "" if math.isnan(low) else f"{_shown(low)} to {_shown(high)}",
+        _shown(entry.training_accuracy),
+        _shown(entry.ceiling),
+        str(entry.runs),
+        f"{entry.seconds:.1f}" if entry.seconds else "",
+        "" if entry.memory is None else f"{entry.memory / 2**20:.0f}",
     ]
-    rows = []
-    for entry in ordered(summary):
-        accuracy, (low, high) = entry.evaluation["accuracy"], _interval(entry)
-        rows.append(
-            [
-                entry.dataset,
-                entry.row.title,
-                "" if entry.paper is None else str(entry.paper),
-                ours(entry),
-                marked(entry),
-                _shown(max(accuracy.repeat_means)),
-                _shown(accuracy.majority),
-                "" if low != low else f"{_shown(low)} to {_shown(high)}",
-                _shown(entry.training_accuracy),
-                _shown(entry.ceiling),
-                str(entry.runs),
-                f"{entry.seconds:.1f}" if entry.seconds else "",
-                "" if entry.memory is None else f"{entry.memory / 2**20:.0f}",
-            ]
-        )
-    return lines(titles, rows)
 
 
 def _interval(entry: Entry) -> tuple[float, float]:
-    """Return the interval of the mean; none for the best run of another row, which estimates nothing."""
-    return (math.nan, math.nan) if entry.row.best_of else entry.evaluation["accuracy"].interval
+    """Return the interval of the mean; the best run of another row estimates nothing."""
+    if entry.row.best_of is not None:
+        return math.nan, math.nan
+    return entry.evaluation["accuracy"].interval
 
 
 def _columns(entries: list[dict[str, Any]]) -> dict[str, list[Any]]:
     """Return the numbers of all entries as columns, what they cost last."""
     names = [name for name in entries[0] if name not in ("cost", "run_means", "settings")]
     columns = {name: [entry[name] for entry in entries] for name in names}
-    return columns | {
-        name: [entry["cost"][name] for entry in entries] for name in ("seconds", "memory")
-    }
+    costs = [entry["cost"] for entry in entries]
+    return columns | {name: [cost[name] for cost in costs] for name in ("seconds", "memory")}
 
 
 def _details(entry: Entry) -> dict[str, Any]:
     means = entry.evaluation["accuracy"].repeat_means
-    settings = {name: value for name, value in entry.settings.items() if name != "device"}
+    cost = {
+        "seconds": round(entry.seconds, 3),
+        "memory": entry.memory,
+        "devices": entry.devices,
+    }
     return {
         "run_means": [_percent(float(mean)) for mean in means],
-        "settings": settings,
-        "cost": cost(entry),
+        "settings": {name: value for name, value in entry.settings.items() if name != "device"},
+        "cost": cost,
     }
 
 
 def _predictions(summary: TableSummary, dataset: str) -> dict[str, list[Any]]:
-    """Return every fold's predictions for a data set as columns; those of the best run of another row are the other's."""
-    names = ["row", "run", "fold", "item", "truth", "prediction"]
-    found = [
-        summary.entries[row.id, dataset]
-        for row in summary.rows
-        if (row.id, dataset) in summary.entries
+    """Return the predictions of every fold for a data set as columns.
+
+    A row that is the best run of another has none of its own.
+    """
+    entries = [
+        entry
+        for entry in ordered(summary)
+        if entry.dataset == dataset and entry.row.best_of is None
     ]
-    entries = [entry for entry in found if entry.row.best_of is None]
     classes = entries[0].evaluation.class_names
+    names = ["row", "run", "fold", "item", "truth", "prediction"]
     columns: dict[str, list[Any]] = {
         name: [] for name in [*names, *(f"p({name})" for name in classes)]
     }
     for entry in entries:
         evaluation = entry.evaluation
         for split, outcome in zip(evaluation.splits, evaluation.outcomes, strict=True):
-            said = [classes[code] for code in outcome.prediction.tolist()]
-            true = [classes[code] for code in evaluation.truth[split.test].tolist()]
-            some = [
-                [entry.row.id] * len(said),
-                [split.repeat] * len(said),
-                [split.fold] * len(said),
+            size = len(split.test)
+            if outcome.probability is None:
+                chances = [[None] * size] * len(classes)
+            else:
+                chances = outcome.probability.T.round(6).tolist()
+            values = [
+                [entry.row.id] * size,
+                [split.repeat] * size,
+                [split.fold] * size,
                 split.test.tolist(),
-                true,
-                said,
+                [classes[code] for code in evaluation.truth[split.test].tolist()],
+                [classes[code] for code in outcome.prediction.tolist()],
+                *chances,
             ]
-            given = outcome.probability
-            chances = (
-                [[None] * len(said) for _ in classes]
-                if given is None
-                else given.T.round(6).tolist()
-            )
-            for column, values in zip(columns.values(), some + chances, strict=True):
-                column += values
+            for column, more in zip(columns.values(), values, strict=True):
+                column += more
     return columns
 
 

@@ -5,9 +5,8 @@ import pytest
 
 import edgnn
 from edgnn.errors import DatasetError, GraphError
-from edgnn.evaluation import Split, kfold
+from edgnn.evaluation import Split, _ceiling, kfold, protocol_splits, training_ceiling
 from edgnn.io.datasets import Dataset
-from edgnn.studies import _ceiling, protocol_splits, training_ceiling
 
 # Path, path, triangle, triangle, star: 1-WL takes the two paths for one, and the two triangles
 SHAPES = [[(0, 1), (1, 2)]] * 2 + [[(0, 1), (1, 2), (2, 0)]] * 2 + [[(0, 1), (0, 2)]]

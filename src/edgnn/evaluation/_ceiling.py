@@ -1,27 +1,26 @@
-"""How well the training part of a split can be learned at all: the ceiling that color refinement sets."""
+"""The best accuracy that color refinement lets any bounded model have on its training set."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from edgnn.errors import DatasetError
-from edgnn.evaluation import Split
+from edgnn.evaluation._splits import Split
+from edgnn.evaluation._targets import Array, target_array, task_of
 from edgnn.io.datasets import Dataset
 from edgnn.wl import ceiling, graph_classes, refine
 
-_Array = np.ndarray[Any, Any]
-
-_colored: WeakKeyDictionary[Dataset, _Array] = WeakKeyDictionary()
+_colored: WeakKeyDictionary[Dataset, Array] = WeakKeyDictionary()
 
 
 def training_ceiling(
     data: Dataset, splits: Iterable[Split], *, part: Literal["known", "train"] = "known"
 ) -> float:
-    """Return the best accuracy on what it learns from that any model bounded by Eq. 2 can have, as a mean over splits.
+    """Return the best training accuracy of any model bounded by Eq. 2, as a mean over splits.
 
     Two graphs or nodes that the stable coloring of the ``separate`` scheme does not tell apart are
     one to every such model, however deep and wide it is. Nodes without labels begin with their
@@ -37,7 +36,8 @@ def training_ceiling(
         Whether models learn from the training and validation part together, or have the latter
         choose the epoch only.
     """
-    if data.task != "classification" or data.targets is None or data.targets.ndim != 1:
+    targets = None if data.targets is None else target_array(data.targets)
+    if targets is None or task_of(targets) != "classes":
         raise DatasetError(
             f"{data.name} has no classes, one per {data.level}, so there is no accuracy to bound"
         )
@@ -45,18 +45,19 @@ def training_ceiling(
     if not parts:
         raise DatasetError(f"{data.name}: no splits were given; give at least one")
     colors = _colors(data)
-    return float(np.mean([ceiling(colors[items], data.targets[items]) for items in parts]))
+    return float(np.mean([ceiling(colors[items], targets[items]) for items in parts]))
 
 
-def _colors(data: Dataset) -> _Array:
-    """Return a number per graph or labeled node, the same for those that are not told apart; refined once per data set."""
+def _colors(data: Dataset) -> Array:
+    """Return the color of each graph or labeled node; refined once per data set."""
     if data not in _colored:
         graphs = data.graphs
-        coloring = refine(
-            graphs.with_degree_labels("in") if graphs.node_vocabulary.constant else graphs
-        )
-        colors = (
-            graph_classes(coloring) if data.nodes is None else coloring.colors[data.nodes.index]
-        )
+        if graphs.node_vocabulary.constant:
+            graphs = graphs.with_degree_labels("in")
+        coloring = refine(graphs)
+        if data.nodes is None:
+            colors = graph_classes(coloring)
+        else:
+            colors = coloring.colors[data.nodes.index]
         _colored[data] = np.unique(colors.cpu().numpy(), return_inverse=True)[1]
     return _colored[data]

@@ -3,15 +3,14 @@ import pytest
 
 import edgnn
 from edgnn.errors import DatasetError
-from edgnn.studies import (
+from edgnn.evaluation import (
     default_protocol,
-    is_of_paper,
-    judged,
+    evaluate_predictions,
     protocol_splits,
     protocol_title,
-    recipe,
     training_split,
 )
+from edgnn.studies import is_of_paper, recipe
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +75,7 @@ def test_one_training_takes_the_first_split(mutag, parted):
         range(100, 188)
     )
     assert len(training_split(mutag, test=0.25, validation=0.1, seed=0).test) == 47
-    with pytest.raises(DatasetError, match="choose 'published', a share"):
+    with pytest.raises(DatasetError, match="choose 'published', a fraction"):
         training_split(mutag, test="some", validation=0.1, seed=0)
     with pytest.raises(DatasetError, match="has no published split"):
         training_split(mutag, test="published", validation=0.1, seed=0)
@@ -85,12 +84,14 @@ def test_one_training_takes_the_first_split(mutag, parted):
 def test_a_model_is_judged_beside_the_majority_of_what_it_learned():
     answer = {"prediction": np.array([1, 1, 0]), "probability": None, "classes": np.array([0, 1])}
     answer["probability"] = np.array([[0.4, 0.6], [0.1, 0.9], [0.8, 0.2]])
-    found = judged("classes", np.array([0, 0, 1]), np.array([1, 0, 0]), answer, ("no", "yes"))
+    found = evaluate_predictions(
+        "classes", np.array([0, 0, 1]), np.array([1, 0, 0]), answer, ("no", "yes")
+    )
     assert found["accuracy"].mean == pytest.approx(2 / 3)
     assert found.majority == pytest.approx(2 / 3)
     assert found.confusion.tolist() == [[1, 1], [0, 1]]
     assert found.class_names == ("no", "yes")
-    values = judged(
+    values = evaluate_predictions(
         "values", np.array([1.0, 3.0]), np.array([2.0, 4.0]), {"prediction": np.array([2.0, 4.0])}
     )
     assert (values["rmse"].mean, values["mae"].majority) == (0.0, 1.0)

@@ -1,0 +1,198 @@
+"""Protocols by name: on which splits of a data set a model is trained and evaluated."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from edgnn._words import counted, suggestion
+from edgnn.errors import DatasetError
+from edgnn.evaluation._scaffold import scaffold
+from edgnn.evaluation._splits import Split, holdout, kfold, published
+from edgnn.io.datasets import Dataset
+
+#: The protocols by name; ``cv10x10`` stands for all of cross-validation, ``train-cv10`` for that of
+#: a published training part.
+PROTOCOLS = ("cv10x10", "train-cv10", "holdout", "split", "scaffold")
+_CROSS_VALIDATION = re.compile(r"(train-)?cv(\d+)(?:x(\d+))?")
+_TITLES = {
+    "holdout": "random test part",
+    "split": "published split",
+    "scaffold": "scaffold split",
+}
+_MOST_FOR_FOLDS = 2000
+_RUNS = 10
+
+
+def default_protocol(data: Dataset, wanted: str | None = None) -> str:
+    """Return the name of the protocol for a data set.
+
+    Parameters
+    ----------
+    data : Dataset
+        What is to be split.
+    wanted : str, optional
+        The protocol that stored settings ask for; a ``"split"`` that the set does not have is
+        passed over.
+
+    Returns
+    -------
+    str
+        ``"split"`` where the set has a published one, else ``"cv10x10"`` for up to 2,000 items,
+        else ``"holdout"``.
+    """
+    if wanted is not None and (wanted != "split" or data.split is not None):
+        return wanted
+    if data.split is not None:
+        return "split"
+    return "cv10x10" if len(data) <= _MOST_FOR_FOLDS else "holdout"
+
+
+def protocol_splits(
+    data: Dataset,
+    protocol: str,
+    *,
+    validation: float | str | None = 0.1,
+    test: float = 0.1,
+    runs: int | None = None,
+    seed: int = 0,
+) -> list[Split]:
+    """Return the splits of a protocol.
+
+    Parameters
+    ----------
+    data : Dataset
+        With targets.
+    protocol : str
+        ``"cv10x10"`` (10 folds, 10 times; likewise any ``cvKxR``, and ``cvK`` for once),
+        ``"train-cv10"`` (folds of the published training part alone: its test items are in no
+        part), ``"holdout"`` (a random test part), ``"split"`` (the published one) or ``"scaffold"``
+        (molecules by their ring framework).
+    validation : float, "first-fifth" or None
+        Fraction of all items that chooses the epoch; ``"first-fifth"`` of a published training
+        part.
+    test : float
+        Fraction of the test part of ``"holdout"`` and ``"scaffold"``.
+    runs : int, optional
+        How often; default: as the protocol's name says, else 10.
+    seed : int
+        Of the first run; the next has ``seed + 1``.
+    """
+    folds = _CROSS_VALIDATION.fullmatch(protocol)
+    if folds is None and protocol not in _TITLES:
+        raise DatasetError(
+            f"there is no protocol {protocol!r}; choose cv10x10 (or another number of folds and "
+            f"runs), holdout, split or scaffold{suggestion(protocol, PROTOCOLS)}"
+        )
+    if data.targets is None:
+        raise DatasetError(f"{data.name} has no targets, so there is nothing to learn")
+    y = data.targets
+    if folds is not None:
+        repeats = runs or int(folds[3] or 1)
+        fraction = _fraction(validation, protocol)
+        if folds[1]:
+            return _training_folds(data, int(folds[2]), repeats, seed, fraction)
+        return kfold(y, int(folds[2]), repeats, seed=seed, validation=fraction)
+    repeats = runs or _RUNS
+    if protocol == "split":
+        parts = _published(data)
+        return published(parts, y, validation=validation, repeats=repeats, seed=seed)  # type: ignore[arg-type]
+    fraction = _fraction(validation, protocol)
+    if protocol == "holdout":
+        return holdout(y, test, fraction, repeats, seed=seed)
+    if data.level == "node":
+        raise DatasetError(
+            f"{data.name} has targets for nodes; a scaffold split is for molecules: "
+            "choose holdout or cv10x10"
+        )
+    return scaffold(data.graphs, y, test=test, validation=fraction, repeats=repeats, seed=seed)
+
+
+def run_splits(
+    data: Dataset, protocol: str, *, run: int, validation: float | str | None, seed: int = 0
+) -> list[Split]:
+    """Return the splits of one run of a protocol: that repeat of :func:`protocol_splits`."""
+    alone = protocol_splits(data, protocol, validation=validation, runs=1, seed=seed + run)
+    return [replace(split, repeat=run) for split in alone]
+
+
+def training_split(
+    data: Dataset, *, test: float | str | None, validation: float | str | None, seed: int
+) -> Split | None:
+    """Return what one model is trained, validated and tested on; ``None`` without a test part.
+
+    Parameters
+    ----------
+    data : Dataset
+        With targets.
+    test : float, "published" or None
+        A fraction of all items drawn at random, the test part that is published with the set, or
+        nothing.
+    validation : float, "first-fifth" or None
+        As in :func:`protocol_splits`.
+    seed : int
+        Random seed of the random parts.
+    """
+    if test is None:
+        _fraction(validation, "a training without a published split")
+        return None
+    if not isinstance(test, str):
+        options: dict[str, Any] = {"test": test}
+        protocol = "holdout"
+    elif test == "published":
+        options, protocol = {}, "split"
+    else:
+        raise DatasetError(
+            f"test={test!r}: choose 'published', a fraction of all items such as 0.2, or none"
+        )
+    return protocol_splits(data, protocol, validation=validation, runs=1, seed=seed, **options)[0]
+
+
+def protocol_title(protocol: str, splits: Sequence[Split]) -> str:
+    """Return in words what a protocol does."""
+    runs = len({split.repeat for split in splits})
+    title = _TITLES.get(protocol)
+    if title is None:
+        title = f"{len(splits) // runs}-fold cross-validation"
+        if protocol.startswith("train-"):
+            title += " of the published training part"
+    return f"{title}, {counted(runs, 'run')}"
+
+
+def _training_folds(
+    data: Dataset, folds: int, repeats: int, seed: int, fraction: float | None
+) -> list[Split]:
+    """Return folds of the published training part; fractions are of that part."""
+    known = np.asarray(_published(data)["train"])
+    splits = kfold(np.asarray(data.targets)[known], folds, repeats, seed=seed, validation=fraction)
+    return [
+        replace(
+            split,
+            train=known[split.train],
+            test=known[split.test],
+            valid=None if split.valid is None else known[split.valid],
+        )
+        for split in splits
+    ]
+
+
+def _published(data: Dataset) -> dict[str, Any]:
+    if data.split is None:
+        raise DatasetError(
+            f"{data.name} has no published split; "
+            "choose cv10x10, holdout or, for molecules, scaffold"
+        )
+    return dict(data.split)
+
+
+def _fraction(validation: float | str | None, where: str) -> float | None:
+    if isinstance(validation, str):
+        raise DatasetError(
+            f"validation={validation!r} is for a published split, not for {where}; "
+            "give a fraction such as 0.1, or none"
+        )
+    return validation

@@ -1,0 +1,220 @@
+"""Tables that are not rows beside the paper's: data sets, the search, the choice of recipes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from edgnn.io.datasets import Dataset, statistics
+from edgnn.studies._nested import search_table
+from edgnn.studies._study import Study
+from edgnn.studies._summaries import Entry, TableSummary
+from edgnn.studies._tables import Row, Table
+from edgnn.studies._write_tables import lines, ordered, write_files
+
+#: The table that recipes are developed in.
+DEVELOPED = "develop"
+
+_SEARCH_LEGEND = """\
+Chosen: in how many splits the candidate had the lowest validation loss, which alone decides.
+Validation loss, training accuracy and accuracy (percent) are means over all splits; the accuracy
+of a candidate was looked at afterwards only, and decides nothing.
+"""
+_CHOICE_LEGEND = """\
+Accuracies in percent. The recipe with the highest mean over the data sets of its kind is taken,
+of the trained networks likewise; rows that lack a data set are not ranked. Recipes were developed
+on these accuracies, so the best of them flatters itself.
+"""
+
+
+def write_statistics(study: Study, table: Table, data: list[Dataset]) -> dict[str, Any]:
+    """Write a table of data sets; return what the JSON file holds."""
+    entries = [
+        {
+            "dataset": one.name,
+            "statistic": statistic.key,
+            "title": statistic.title,
+            "ours": round(statistic.value, 4),
+            "paper": statistic.paper,
+            "differs": statistic.differs,
+        }
+        for one in data
+        for statistic in statistics(one)
+    ]
+    document = {
+        "format": 1,
+        "table": table.name,
+        "title": table.title,
+        "says": table.says,
+        "datasets": [one.name for one in data],
+        "entries": entries,
+        "notes": {one.name: one.paper_note for one in data if one.paper_note},
+    }
+    notes = [f"- \\* {one.name}: {one.paper_note}." for one in data if one.paper_note]
+    head = f"# {table.title}\n\n{table.says}.\n"
+    text = "\n".join([head, lines(*statistics_rows(document)), *notes]).rstrip() + "\n"
+    columns = _columns(entries, ("dataset", "statistic", "ours", "paper", "differs"))
+    return write_files(study, table.name, text, columns, document)
+
+
+def statistics_rows(document: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
+    """Return titles and texts of a table of data sets.
+
+    The paper's number stands in brackets, with a star where it differs.
+    """
+    entries = {(entry["dataset"], entry["title"]): entry for entry in document["entries"]}
+    titles = list(dict.fromkeys(title for _, title in entries))
+    rows = [
+        [dataset, *(_statistic(entries.get((dataset, title))) for title in titles)]
+        for dataset in document["datasets"]
+    ]
+    return ["ours (paper)", *titles], rows
+
+
+def _statistic(entry: dict[str, Any] | None) -> str:
+    if entry is None:
+        return ""
+    ours, paper = entry["ours"], entry["paper"]
+    text = f"{ours:,.1f}" if isinstance(ours, float) else f"{ours:,}"
+    if paper is None:
+        return text
+    star = "*" if entry["differs"] else ""
+    return f"{text} ({paper:,}{star})"
+
+
+def write_search(study: Study, summary: TableSummary) -> dict[str, Any] | None:
+    """Write the search of the nested protocol; return what the JSON file holds, if there is one."""
+    entries = [
+        _candidate(entry, candidate)
+        for entry in ordered(summary)
+        if entry.row.search
+        for candidate in search_table(entry.evaluation)
+    ]
+    if not entries:
+        return None
+    name = f"search-{summary.table.name}"
+    title = f"{summary.table.title}: the search over layers and width"
+    document = {"format": 1, "table": name, "title": title, "entries": entries}
+    shown = {
+        "data set": [entry["dataset"] for entry in entries],
+        "row": [entry["title"] for entry in entries],
+        "candidate": [entry["candidate"] for entry in entries],
+        "chosen": [str(entry["chosen"]) for entry in entries],
+        "validation loss": [f"{entry['valid_loss']:.4f}" for entry in entries],
+        "training accuracy": [f"{entry['training_accuracy']:.1f}" for entry in entries],
+        "accuracy": [f"{entry['accuracy']:.1f}" for entry in entries],
+        "runs": [str(entry["runs"]) for entry in entries],
+    }
+    rows = [list(row) for row in zip(*shown.values(), strict=True)]
+    text = "\n".join([f"# {title}\n", lines(list(shown), rows), _SEARCH_LEGEND])
+    return write_files(study, name, text, _columns(entries, tuple(entries[0])), document)
+
+
+def _candidate(entry: Entry, candidate: dict[str, Any]) -> dict[str, Any]:
+    head = {
+        "row": entry.row.id,
+        "title": entry.row.title,
+        "dataset": entry.dataset,
+        "runs": entry.runs,
+    }
+    rounded = {
+        "valid_loss": round(candidate["valid_loss"], 6),
+        "training_accuracy": round(100 * candidate["training_accuracy"], 4),
+        "accuracy": round(100 * candidate["accuracy"], 4),
+    }
+    return head | candidate | rounded
+
+
+def write_choice(study: Study, summary: TableSummary) -> dict[str, Any] | None:
+    """Write the choice of recipes; return what the JSON file holds, if there is a choice."""
+    ranked = rankings(summary)
+    if not ranked:
+        return None
+    title = "The choice of recipes"
+    document = {"format": 1, "table": "choice", "title": title, "rankings": ranked}
+    entries = [
+        {
+            "level": ranking["level"],
+            "row": row["row"],
+            "title": row["title"],
+            "dataset": dataset,
+            "accuracy": accuracy,
+            "mean": row["mean"],
+            "runs": row["runs"],
+        }
+        for ranking in ranked
+        for row in ranking["rows"]
+        for dataset, accuracy in row["accuracy"].items()
+    ]
+    text = "\n".join([f"# {title}\n", *map(_ranking_markdown, ranked), _CHOICE_LEGEND])
+    return write_files(study, "choice", text, _columns(entries, tuple(entries[0])), document)
+
+
+def rankings(summary: TableSummary) -> list[dict[str, Any]]:
+    """Return, for graphs and for nodes, the rows by their mean accuracy over all data sets.
+
+    Each ranking has the ``level``, its ``datasets``, the ``rows`` (id, title, accuracies, mean,
+    runs), the best first, and which are ``chosen``: the best of all, and the best whose weights are
+    trained by message passing alone.
+    """
+    ranked = []
+    for level, protocol in summary.table.protocol.items():
+        entries = {
+            key: entry
+            for key, entry in summary.entries.items()
+            if entry.settings["protocol"] == protocol
+        }
+        with_entries = {dataset for _, dataset in entries}
+        datasets = [name for name in summary.datasets if name in with_entries]
+        rows = [_ranked_row(row, datasets, entries) for row in summary.rows]
+        complete = [row for row in rows if row is not None]
+        if not datasets or not complete:
+            continue
+        complete.sort(key=lambda row: -row["mean"])
+        trained = {row.id for row in summary.rows if row.trained}
+        chosen = {
+            "any": complete[0]["row"],
+            "trained": next((row["row"] for row in complete if row["row"] in trained), None),
+        }
+        ranked.append({"level": level, "datasets": datasets, "rows": complete, "chosen": chosen})
+    return ranked
+
+
+def _ranked_row(
+    row: Row, datasets: list[str], entries: dict[tuple[str, str], Entry]
+) -> dict[str, Any] | None:
+    """Return a row of a ranking; ``None`` where it lacks a data set."""
+    own = {name: entries[row.id, name] for name in datasets if (row.id, name) in entries}
+    if not own or len(own) < len(datasets):
+        return None
+    accuracy = {name: 100 * entry.evaluation.mean for name, entry in own.items()}
+    return {
+        "row": row.id,
+        "title": row.title,
+        "accuracy": accuracy,
+        "mean": float(np.mean(list(accuracy.values()))),
+        "runs": min(entry.runs for entry in own.values()),
+    }
+
+
+def _ranking_markdown(ranking: dict[str, Any]) -> str:
+    datasets, chosen = ranking["datasets"], ranking["chosen"]
+    rows = [
+        [
+            f"{row['title']} (`{row['row']}`)",
+            *(f"{row['accuracy'][name]:.1f}" for name in datasets),
+            f"{row['mean']:.2f}",
+            str(row["runs"]),
+        ]
+        for row in ranking["rows"]
+    ]
+    trained = ""
+    if chosen["trained"] is not None:
+        trained = f"; of the trained networks `{chosen['trained']}`"
+    title = f"## {ranking['level'].capitalize()}s: `{chosen['any']}`{trained}\n"
+    return f"{title}\n{lines(['recipe', *datasets, 'mean', 'runs'], rows)}"
+
+
+def _columns(entries: list[dict[str, Any]], names: tuple[str, ...]) -> dict[str, list[Any]]:
+    return {name: [entry[name] for entry in entries] for name in names}

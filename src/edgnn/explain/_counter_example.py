@@ -12,12 +12,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from edgnn._json import plain
 from edgnn.errors import EstimatorError
 from edgnn.explain._explain import _check_numbers
+from edgnn.explain._names import label_of, label_text, link_words, node_words, texts_of_item
 from edgnn.explain._search import Found, Search, Step
 from edgnn.explain._subject import Subject
 from edgnn.explain._values import MEMORY, copies_allowed
-from edgnn.explain._words import link_words, node_words, plain, short
 from edgnn.graphs import Graphs, Nodes, Vocabulary
 from edgnn.models import UnknownLabelWarning
 
@@ -92,10 +93,7 @@ class CounterExample:
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the graphs as plain data, ready for JSON."""
         return {
-            "changes": [
-                {name: plain(part) for name, part in vars(change).items()}
-                for change in self.changes
-            ],
+            "changes": [plain(vars(change)) for change in self.changes],
             "node": self.node,
             "before": plain(self.before),
             "prediction": plain(self.prediction),
@@ -252,27 +250,16 @@ def _without(graphs: Graphs, edges: list[int]) -> Graphs:
 
 def _in_words(subject: Subject, step: Step) -> Change:
     graph, coder, first = subject.raw, subject.estimator._coder, step.elements[0]
-    numbers = None if subject.part is None else subject.part.nodes
+    texts = texts_of_item(subject.item, graph, None if subject.part is None else subject.part.nodes)
     if step.kind == "node label":
-        before, after = (
-            graph.node_vocabulary[int(graph.node_label[first])],
-            coder.node_vocabulary[step.label],
-        )
-        return Change(
-            step.kind,
-            step.elements,
-            before,
-            after,
-            f"{node_words(graph, first, numbers)} becomes {short(after)}",
-        )
-    before, link = (
-        graph.edge_vocabulary[int(graph.edge_label[first])],
-        link_words(graph, step.elements, numbers),
-    )
+        before, after = label_of(graph, "node", first), coder.node_vocabulary[step.label]
+        words = f"{node_words(graph, texts, first)} becomes {label_text(after)}"
+        return Change(step.kind, step.elements, before, after, words)
+    before, link = label_of(graph, "edge", first), link_words(graph, texts, step.elements)
     if step.kind == "link out":
         return Change(step.kind, step.elements, before, None, f"{link} is taken out")
     after = coder.edge_vocabulary[step.label]
-    return Change(step.kind, step.elements, before, after, f"{link} becomes {short(after)}")
+    return Change(step.kind, step.elements, before, after, f"{link} becomes {label_text(after)}")
 
 
 def _plain_prediction(prediction: Any) -> Any:

@@ -10,12 +10,12 @@ from typing import Any, Literal
 import numpy as np
 from torch import Tensor
 
+from edgnn._json import plain
 from edgnn.errors import EstimatorError
 from edgnn.explain._changes import Changes
 from edgnn.explain._explanation import Explanation
 from edgnn.explain._subject import Subject
 from edgnn.explain._values import MEMORY, mean_probabilities, member_outputs
-from edgnn.explain._words import plain
 
 _Array = np.ndarray[Any, Any]
 _CHOICES = {
@@ -85,7 +85,8 @@ class Fidelity:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data, ready for JSON."""
-        return {name: plain(part) for name, part in vars(self).items()}
+        found: dict[str, Any] = plain(vars(self))
+        return found
 
 
 def fidelity(

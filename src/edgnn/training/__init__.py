@@ -5,7 +5,16 @@ from edgnn.training._group import Group, launched, shared_state
 from edgnn.training._layerwise import node_outputs, states_within
 from edgnn.training._outputs import outputs
 from edgnn.training._run import Epoch, Trained
-from edgnn.training._run_folder import CHECKPOINT, CONFIG, METRICS, MODEL, PREDICTIONS, RunFolder
+from edgnn.training._run_folder import (
+    CHECKPOINT,
+    CONFIG,
+    ENVIRONMENT,
+    HISTORY,
+    METRICS,
+    MODEL,
+    PREDICTIONS,
+    RunFolder,
+)
 from edgnn.training._sampled import fanouts
 from edgnn.training._settings import Member, Settings
 from edgnn.training._targets import Targets
@@ -15,6 +24,8 @@ from edgnn.training._values import decode_value, decode_vocabulary, encode_value
 __all__ = [
     "CHECKPOINT",
     "CONFIG",
+    "ENVIRONMENT",
+    "HISTORY",
     "METRICS",
     "MODEL",
     "PREDICTIONS",

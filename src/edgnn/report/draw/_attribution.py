@@ -10,6 +10,7 @@ import numpy as np
 
 from edgnn._words import cut
 from edgnn.errors import GraphError
+from edgnn.explain import label_text, node_texts
 from edgnn.graphs import Graphs
 from edgnn.report.draw._digraph import (
     LONGEST_LABEL,
@@ -20,10 +21,10 @@ from edgnn.report.draw._digraph import (
     draw_line,
     draw_node,
     names_beside,
+    strengths,
+    strongest_part,
 )
 from edgnn.report.draw._layout import layout
-from edgnn.report.draw._names import label_text, node_texts
-from edgnn.report.draw._part import strengths, strongest_part
 from edgnn.report.draw._shade import Shade, clean, document, headed, scores_of
 from edgnn.report.draw._svg import CHARACTER, edge_length, lines
 

@@ -7,8 +7,7 @@ from edgnn.explain._explanation import Explanation, LabelEffect, Reason
 from edgnn.explain._fidelity import Fidelity, fidelity
 from edgnn.explain._names import BOND_LABELS, is_molecule, label_text, node_texts
 from edgnn.explain._relations import Relation, relations_of
-from edgnn.explain._subject import Subject
-from edgnn.explain._values import copies_allowed
+from edgnn.explain._subject import Subject, copies_allowed
 
 __all__ = [
     "BOND_LABELS",

@@ -50,19 +50,21 @@ def write_page(
     **view
         What the template shows.
     """
-    text = (
-        _environment()
-        .get_template(template)
-        .render(
-            title=title,
-            lead=lead,
-            data=_data_block({"edgnn": edgnn.__version__, "title": title, **data}),
-            version=edgnn.__version__,
-            **view,
-        )
+    text = render(
+        template,
+        title=title,
+        lead=lead,
+        data=_data_block({"edgnn": edgnn.__version__, "title": title, **data}),
+        version=edgnn.__version__,
+        **view,
     )
     with atomic_file(path) as stream:
         stream.write(text.encode(errors="backslashreplace"))
+
+
+def render(template: str, **view: Any) -> str:
+    """Return a filled template."""
+    return _environment().get_template(template).render(**view)
 
 
 def read_report(path: Path_) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
+from torch import Tensor
 
 from edgnn.errors import EstimatorError
 from edgnn.explain._changes import Changes, copies
@@ -23,6 +23,7 @@ from edgnn.explain._subject import (
     part_around,
 )
 from edgnn.graphs import UNKNOWN, Graphs, Nodes, Vocabulary, known_labels
+from edgnn.models import Model, graphs_of
 
 _Array = np.ndarray[Any, Any]
 
@@ -66,21 +67,24 @@ class AnySubject(Subject):
 
     def __init__(self, estimator: Any, item: Any, check: Check | None) -> None:
         classes = getattr(estimator, "classes_", None)
-        self.task = "values" if classes is None else "classes"
-        if isinstance(classes, list):
-            raise EstimatorError(
-                f"a {type(estimator).__name__} of several labels cannot be explained: "
-                "fit one model per label"
-            )
         self.classes = [] if classes is None else np.asarray(classes).tolist()
-        check_fitted(estimator, _is_fitted(estimator), self.classes, self.task)
+        self.task = "values" if classes is None else "classes"
+        fitted = _is_fitted(estimator)
+        if fitted and isinstance(estimator, Model):
+            self.task = estimator.task
+        check_fitted(estimator, fitted, self.classes, self.task)
         self.estimator, self.check = estimator, check
-        self.item = _as_items(item)
+        self.item = estimator.read_items(item) if isinstance(estimator, Model) else _items(item)
         check_single(self.item)
-        whole = self.item.graphs if isinstance(self.item, Nodes) else self.item
+        whole = graphs_of(self.item)
+        nodes, edges = whole.node_vocabulary, whole.edge_vocabulary
+        if isinstance(estimator, Model):
+            nodes = _extended(nodes, estimator.coder.node_vocabulary, estimator.seen.nodes)
+            edges = _extended(edges, estimator.coder.edge_vocabulary, estimator.seen.edges)
+        self.node_vocabulary, self.edge_vocabulary = nodes, edges
         self._whole = whole._with(
-            node_vocabulary=_with_unknown(whole.node_vocabulary),
-            edge_vocabulary=_with_unknown(whole.edge_vocabulary),
+            node_vocabulary=nodes if nodes.constant else nodes.with_unknown(),
+            edge_vocabulary=edges if edges.constant else edges.with_unknown(),
         )
         self.part = None
         self.raw = whole
@@ -88,7 +92,6 @@ class AnySubject(Subject):
             node = int(self.item.index[0])
             self.part = part_around(whole, node, _REACH, "both", every_edge=True)
             self.raw = cut(whole, self.part)
-        self.node_vocabulary, self.edge_vocabulary = whole.node_vocabulary, whole.edge_vocabulary
         self.node_label = self.raw.node_label.cpu().numpy()
         self.edge_label = self.raw.edge_label.cpu().numpy()
         if self.task == "values":
@@ -109,7 +112,7 @@ class AnySubject(Subject):
             found.append(self._predicted(*copies(self._whole, piece)))
         return PlainScores(np.concatenate(found), self.task)
 
-    def _predicted(self, graphs: Graphs, numbers: torch.Tensor) -> _Array:
+    def _predicted(self, graphs: Graphs, numbers: Tensor) -> _Array:
         items: Graphs | Nodes = graphs
         if isinstance(self.item, Nodes):
             items = Nodes._of(graphs, numbers[:, int(self.item.index[0])])
@@ -137,9 +140,15 @@ class AnySubject(Subject):
         return self._numbers(item)[0], self.estimator.predict(item)[0]
 
     def label_choices(self, kind: str) -> list[int]:
-        """Return all labels that the graph's vocabulary knows."""
+        """Return the labels of the training set; of foreign models, of the graph's vocabulary."""
         vocabulary = self.node_vocabulary if kind == "node" else self.edge_vocabulary
-        return list(range(known_labels(vocabulary)))
+        if not isinstance(self.estimator, Model):
+            return list(range(known_labels(vocabulary)))
+        coder, seen = self.estimator.coder, self.estimator.seen
+        known, occur = coder.edge_vocabulary, seen.edges
+        if kind == "node":
+            known, occur = coder.node_vocabulary, seen.nodes
+        return sorted(vocabulary.index(label) for label in _occurring(known, occur))
 
     @property
     def unknown_node(self) -> int:
@@ -170,9 +179,15 @@ class AnySubject(Subject):
         return list(zip(self.node_label.tolist(), self.raw.node_names.tolist(), strict=True))
 
 
-def _with_unknown(vocabulary: Vocabulary) -> Vocabulary:
-    """Add a label that no training graph has; graphs without labels stay without."""
-    return vocabulary if vocabulary.constant else vocabulary.with_unknown()
+def _occurring(vocabulary: Vocabulary, seen: Tensor) -> list[Any]:
+    """Return the labels that a model has learned from."""
+    return [vocabulary[place] for place in seen.nonzero()[:, 0].tolist()]
+
+
+def _extended(vocabulary: Vocabulary, known: Vocabulary, seen: Tensor) -> Vocabulary:
+    """Return a graph's vocabulary with the labels of the training set behind its own."""
+    more = [label for label in _occurring(known, seen) if label not in vocabulary]
+    return Vocabulary((*vocabulary, *more)) if more else vocabulary
 
 
 def _is_fitted(estimator: Any) -> bool:
@@ -190,7 +205,7 @@ def _is_fitted(estimator: Any) -> bool:
     return True
 
 
-def _as_items(item: Any) -> Graphs | Nodes:
+def _items(item: Any) -> Graphs | Nodes:
     if isinstance(item, Graphs | Nodes):
         return item
     if isinstance(item, str):

@@ -53,7 +53,7 @@ def integrated_gradients(
     """
     stored = subject.estimator._model
     model = rebuilt(
-        subject.estimator._level,
+        subject.estimator.level,
         stored.config,
         stored.members,
         {name: part.double() for name, part in stored.state_dict().items()},

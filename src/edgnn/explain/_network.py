@@ -90,18 +90,18 @@ class NetworkSubject(Subject):
 
     def __init__(self, estimator: Estimator, item: Any, check: Check | None) -> None:
         fitted = estimator.__sklearn_is_fitted__()
-        encoding = estimator._encoding if fitted else None
+        encoding = estimator.encoding if fitted else None
         self.task = "" if encoding is None else encoding.task
         self.classes = [] if encoding is None else _classes(encoding)
         check_fitted(estimator, fitted, self.classes, self.task)
         self.estimator, self.check = estimator, check
-        self.item = estimator._collected(item)
+        self.item = estimator.read_items(item)
         check_single(self.item)
         self.part = None
         self.beyond: Tensor | None = None
-        whole, coder = graphs_of(self.item), estimator._coder
+        whole, coder = graphs_of(self.item), estimator.coder
         encoded = coder.encode(whole)
-        estimator._seen.check(coder, whole, encoded, estimator.unknown)
+        estimator.seen.check(coder, whole, encoded, estimator.unknown)
         self.raw = whole
         self.encoded = encoded._with(
             node_vocabulary=coder.node_vocabulary.with_unknown(),
@@ -120,7 +120,7 @@ class NetworkSubject(Subject):
 
     def _cut_out(self, whole: Graphs, node: int) -> None:
         """Keep what the layers read to compute the state of a node."""
-        model, coder = self.estimator._model, self.estimator._coder
+        model, coder = self.estimator._model, self.estimator.coder
         by_degree = coder.degree_labels is not None
         direction = model.config["direction"]
         self.part = part_around(whole, node, len(model.convs), direction, every_edge=by_degree)
@@ -152,7 +152,7 @@ class NetworkSubject(Subject):
 
     def copies(self, changes: Changes) -> tuple[Graphs, Tensor | None]:
         """Return the changed copies, encoded, and the number of the explained node in each."""
-        by_degree = self.estimator._coder.degree_labels is not None
+        by_degree = self.estimator.coder.degree_labels is not None
         graphs, numbers = copies(self.encoded, changes, self._degree_labels if by_degree else None)
         return graphs, None if self.node is None else numbers[:, self.node]
 
@@ -162,14 +162,14 @@ class NetworkSubject(Subject):
         return Inputs.of(
             graphs,
             dtype=torch.float64 if double else torch.float32,
-            multiplicity=self.estimator._coder.multiplicity,
+            multiplicity=self.estimator.coder.multiplicity,
             **input_options(model.config),
         )
 
     def prediction(self, scores: Scores) -> Any:
         """Return what ``predict`` says of the first copy."""
         decided = shaped if self.task == "values" else decide
-        first = decided(scores.numbers[:1], self.estimator._encoding)[0]
+        first = decided(scores.numbers[:1], self.estimator.encoding)[0]
         return first.item() if np.ndim(first) == 0 else first
 
     def answer(self, item: Graphs | Nodes) -> tuple[_Array, Any]:
@@ -184,7 +184,7 @@ class NetworkSubject(Subject):
 
     def label_choices(self, kind: str) -> list[int]:
         """Return the labels that the training part contained."""
-        seen = self.estimator._seen
+        seen = self.estimator.seen
         counts = seen.nodes if kind == "node" else seen.edges
         return list(np.flatnonzero(counts.numpy()).tolist())
 
@@ -229,7 +229,7 @@ class NetworkSubject(Subject):
 
     def _degree_labels(self, graphs: Graphs, of_node: Tensor) -> Tensor:
         """Return the labels of nodes by degree, what comes from outside the part included."""
-        coder = self.estimator._coder
+        coder = self.estimator.coder
         degree = degrees(graphs, coder.degree_labels, coder.multiplicity)
         if self.beyond is not None:
             degree = degree + self.beyond[of_node]

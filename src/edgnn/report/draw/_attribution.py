@@ -159,7 +159,8 @@ def _points(shown: Shown, like: Graphs | None) -> _Array:
     same = like if like is not None and like.num_nodes == graph.num_nodes else graph
     place = layout(same)
     longer = _AIR if graph.num_edges <= MOST_LABELED else 1.0
-    return (place - place.min(axis=0)) * edge_length(graph) * longer
+    points: _Array = (place - place.min(axis=0)) * edge_length(graph) * longer
+    return points
 
 
 def _framed(points: _Array, names: list[Name]) -> tuple[_Array, list[Name], tuple[float, float]]:

@@ -13,12 +13,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from benchmarks._growths import draw_growths
 from benchmarks._timing import Missing, Timed, arithmetic, tried
 from edgnn._files import atomic_file
 from edgnn._system import peak_memory
 from edgnn.errors import EdgnnError
 from edgnn.io.datasets import find, locate
-from edgnn.report.draw import draw_growths
 from edgnn.training import environment
 
 _FORM = re.compile(

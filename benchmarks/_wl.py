@@ -11,11 +11,11 @@ from typing import Any
 
 import torch
 
+from benchmarks._growths import draw_growths
 from benchmarks._harness import TU_SETS, Row, Skipped, folder_of, measure_alone, or_skipped
 from benchmarks._timing import in_turns, wait
 from edgnn.graphs import Graphs
 from edgnn.io.datasets import load_dataset
-from edgnn.report.draw import draw_growth
 from edgnn.wl import WLVectorizer, refine
 
 _STABLE_ALONE = """
@@ -59,9 +59,7 @@ def plot(rows: list[Row | Skipped]) -> str:
     series: dict[str, list[tuple[float, float]]] = {row.extra["device"]: [] for row in growth}
     for row in growth:
         series[row.extra["device"]].append((row.extra["edges"], row.ours_s / 5))
-    return (
-        draw_growth(series, "One round of joint refinement", "edges", "seconds") if series else ""
-    )
+    return draw_growths({"edges": series}, "One round of joint refinement") if series else ""
 
 
 def random_digraph(nodes: int, edges: int, device: str = "cpu", labels: int = 64) -> Graphs:

@@ -46,7 +46,7 @@ def counted(count: int, noun: str) -> str:
     """Return a count with its noun: ``1 graph``, ``1,200 graphs``, ``2 classes``."""
     if count == 1:
         return f"1 {noun}"
-    if noun.endswith(("s", "x", "ch", "sh")):
+    if noun.endswith(("s", "x", "ch", "sh")) and noun != "epoch":
         return f"{count:,} {noun}es"
     if noun.endswith("y") and not noun.endswith(("ay", "ey", "oy")):
         return f"{count:,} {noun[:-1]}ies"

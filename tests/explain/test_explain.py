@@ -17,8 +17,7 @@ import edgnn
 from edgnn.errors import EstimatorError
 from edgnn.explain import counter_example, explain
 from edgnn.explain._links import links_of
-from edgnn.explain._subject import Subject
-from edgnn.explain._values import copies_allowed
+from edgnn.explain._subject import Subject, copies_allowed
 from edgnn.graphs import Graphs, Nodes
 from edgnn.models import RGCNNodeClassifier, UnknownLabelWarning
 from strategies import graphs

@@ -7,10 +7,9 @@ from hypothesis import given
 
 from edgnn import Graphs
 from edgnn.errors import GraphError
-from edgnn.report.draw import draw_attribution
-from edgnn.report.draw._names import codes, node_texts
-from edgnn.report.draw._part import strongest_part
-from edgnn.report.draw._shade import AGAINST, FOR, signed
+from edgnn.explain import node_texts
+from edgnn.report.draw import AGAINST, FOR, draw_attribution, signed, strongest_part
+from edgnn.report.draw._digraph import codes
 from strategies import graphs
 
 SVG = "{http://www.w3.org/2000/svg}"

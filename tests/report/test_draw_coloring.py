@@ -6,7 +6,7 @@ import pytest
 from edgnn import Graphs, wl
 from edgnn._words import short_iri
 from edgnn.errors import GraphError
-from edgnn.report.draw import coloring_page, draw_coloring, draw_growth, layout
+from edgnn.report.draw import coloring_page, draw_coloring, layout
 
 SVG = "{http://www.w3.org/2000/svg}"
 GRAPHS = Graphs.from_edges(
@@ -66,19 +66,6 @@ def test_neighbors_lie_about_one_unit_apart_and_nodes_do_not_overlap():
 
 def test_graphs_without_nodes_can_be_drawn():
     ET.fromstring(draw_coloring(wl.refine(Graphs.from_edges([], num_nodes=0))))
-
-
-def test_growth_curves_lie_within_the_axes():
-    root = ET.fromstring(
-        draw_growth(
-            {"<cpu>": [(1e4, 0.003), (1e7, 5.0)], "cuda": [(1e4, 0.01)]}, "t", "edges", "seconds"
-        )
-    )
-    line = next(root.iter(f"{SVG}polyline")).get("points").split()
-    (left, low), (right, high) = (tuple(map(float, point.split(","))) for point in line)
-    assert 80 <= left < right <= 470
-    assert 46 <= high < low <= 360
-    assert "<cpu>" in [element.text for element in root.iter(f"{SVG}text")]
 
 
 def test_iris_are_shortened_to_what_tells_them_apart():

@@ -9,8 +9,7 @@ import pytest
 import edgnn
 from edgnn import Graphs
 from edgnn.errors import GraphError
-from edgnn.report.draw import draw_molecule, is_molecule
-from edgnn.report.draw._shade import AGAINST, FOR
+from edgnn.report.draw import AGAINST, FOR, draw_molecule, is_molecule
 
 pytest.importorskip("rdkit")
 

@@ -20,7 +20,7 @@ from edgnn.report.draw import (
     draw_strips,
     draw_swarms,
 )
-from edgnn.report.draw._axes import FIRST, SECOND, SERIES
+from edgnn.report.draw._charts import FIRST, SECOND, SERIES
 
 SVG = "{http://www.w3.org/2000/svg}"
 NUMBERS = st.lists(st.floats(), min_size=1, max_size=6)

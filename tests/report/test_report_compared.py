@@ -6,8 +6,7 @@ import pytest
 
 from edgnn.errors import FormatError
 from edgnn.evaluation import Evaluation, Outcome, kfold
-from edgnn.report import ReportError, read_report, write_report
-from edgnn.report._compared import compare_files
+from edgnn.report import ReportError, compare_files, read_report, write_report
 from study_pages import ENVIRONMENT, made_evaluation
 
 

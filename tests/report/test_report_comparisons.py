@@ -1,9 +1,14 @@
+import math
 from dataclasses import replace
 
+from hypothesis import strategies as st
+
 from edgnn.evaluation import Evaluation
-from edgnn.report._comparisons import common_runs, compared, comparison_part, pair_values
+from edgnn.report._comparisons import common_runs, compared, comparison_view, pair_values
 from edgnn.studies import Entry, TableSummary, find_table
 from study_pages import made_evaluation
+
+P_VALUES = st.lists(st.one_of(st.floats(0, 1), st.just(math.nan)), max_size=8)
 
 
 def summary_of(evaluations):
@@ -34,10 +39,15 @@ def test_only_differences_beyond_the_noise_are_called_so():
     beyond = {pair.row.id: pair.beyond for pair in pairs["edgnn"]}
     assert beyond == {"gin": 0, "rgcn": -1}
     assert {pair.row.id: pair.beyond for pair in pairs["rgcn"]} == {"edgnn": 1, "gin": 1}
-    text = "".join(comparison_part(summary_of(known), pairs))
-    assert "R-GCN (−" in text
-    assert "lies below edGNN (avg); within the noise: GIN." in text
-    assert "Not compared" not in text
+    shown = next(
+        reference
+        for reference in comparison_view(summary_of(known), pairs)["references"]
+        if reference["name"] == "edGNN (avg)"
+    )
+    words = dict(shown["words"])["MUTAG"]
+    assert words.startswith("R-GCN (−")
+    assert words.endswith("lies below edGNN (avg); within the noise: GIN.")
+    assert shown["missing"] == ""
 
 
 def test_a_comparison_is_that_of_the_evaluations_either_way():
@@ -75,14 +85,14 @@ def test_what_cannot_be_compared_is_said():
     assert reasons["gin"].endswith("have no run in common")
     assert reasons["rgcn"].endswith("were judged on different splits")
     assert reasons["wl-subtree"] == ""
-    text = "".join(comparison_part(summary, pairs))
-    assert "Not compared:" in text
+    references = comparison_view(summary, pairs)["references"]
+    assert any("have no run in common" in reference["missing"] for reference in references)
     assert {"reason"} <= set(pair_values(pairs["edgnn"])[0])
 
 
 def test_a_row_on_its_own_is_compared_with_nothing():
     summary = summary_of({("edgnn", "MUTAG"): runs(0.9, 2)})
-    assert comparison_part(summary, compared(summary)) == []
+    assert comparison_view(summary, compared(summary)) is None
 
 
 def test_the_best_run_of_a_row_is_not_compared():

@@ -8,14 +8,26 @@ import pytest
 
 import edgnn
 from edgnn import Graphs
-from edgnn.explain import Change, CounterExample, counter_example, explain, fidelity
-from edgnn.report import Explained, ReportError, draw_explanation, read_report, write_explanations
-from edgnn.report._explanation_picture import draw_counter_example, drawn_as_molecule
-from edgnn.report._explanation_relations import relations_of, way_text
-from edgnn.report._explanation_words import _change_text, counter_text, fidelity_text
-from edgnn.report._style import STYLE
-from edgnn.report.draw import draw_attribution
-from edgnn.report.draw._shade import signed
+from edgnn.explain import (
+    Change,
+    CounterExample,
+    Explained,
+    counter_example,
+    counter_text,
+    explain,
+    fidelity,
+    fidelity_text,
+    relations_of,
+)
+from edgnn.report import (
+    STYLE,
+    ReportError,
+    draw_counter_example,
+    draw_explanation,
+    read_report,
+    write_explanations,
+)
+from edgnn.report.draw import draw_attribution, signed
 
 pytest.importorskip("rdkit")
 
@@ -86,7 +98,6 @@ def test_a_molecule_is_drawn_as_one_and_shaded_by_what_is_asked_for(molecule_ite
 
 def test_without_rdkit_molecules_are_drawn_as_graphs(molecule_item, monkeypatch):
     monkeypatch.setattr("edgnn.report._explanation_picture.find_spec", lambda name: None)
-    assert not drawn_as_molecule(molecule_item)
     assert 'class="node"' in draw_explanation(molecule_item)
 
 
@@ -229,13 +240,13 @@ def test_changed_links_are_named_by_their_ends():
     model = edgnn.NodeClassifier(**QUICK, validation=None).fit(graph.nodes, ["x", "y", "x"])
     item = Explained(explain(model, graph.nodes[1]))
     out = Change("link out", (0,), "knows", None, "")
-    assert _change_text(item, out) == "the knows link from a to b were gone"
+    assert item.change_text(out) == "the knows link from a to b were gone"
     assert (
-        _change_text(item, Change("link out", (1, 2), "likes", None, ""))
+        item.change_text(Change("link out", (1, 2), "likes", None, ""))
         == "the likes link between b and c were gone"
     )
     changed = Change("link label", (0,), "knows", "likes", "")
-    assert _change_text(item, changed) == "the link from a to b were likes instead of knows"
+    assert item.change_text(changed) == "the link from a to b were likes instead of knows"
 
 
 def test_links_both_ways_have_no_direction():
@@ -261,7 +272,7 @@ def test_neighbors_are_told_with_the_way_to_them():
     )
     item = Explained(explain(model, graph.nodes[1]))
     ways = {
-        item.texts[node]: way_text(item, node) for node in range(6) if node != item.explanation.node
+        item.texts[node]: item.path_text(node) for node in range(6) if node != item.explanation.node
     }
     assert ways == {
         "a": "knows → this",
@@ -280,7 +291,7 @@ def test_neighbors_are_told_with_the_way_to_them():
             plain.nodes[1],
         )
     )
-    assert [way_text(item, node) for node in (0, 2)] == ["→ this", "← this"]
+    assert [item.path_text(node) for node in (0, 2)] == ["→ this", "← this"]
 
 
 def test_the_picture_in_the_documentation_has_its_numbers_as_they_are_written_now():

@@ -174,3 +174,22 @@ def test_a_folder_that_is_no_run_is_refused(tmp_path):
     with pytest.raises(RunError, match=r"has no config\.json"):
         write_run_report(tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_model_without_epochs_has_a_page_without_curves(tmp_path, page_of):
+    data = edgnn.load_dataset("MUTAG")
+    model = edgnn.RidgeGraphClassifier(parts="wl").fit(data.graphs[:60], data.targets[:60])
+    model.save(tmp_path / "ridge")
+    run = RunFolder.open(tmp_path / "ridge")
+    scores = {"metrics": {"accuracy": 0.75}, "majority": {"accuracy": 0.5}}
+    run.write_json("metrics.json", {"part": "test", "items": 4, "trained_on": 60} | scores)
+    columns = {"part": ["test"] * 4, "target": [0, 1, 1, 0], "prediction": [0, 1, 0, 0]}
+    run.write_rows("predictions.csv", columns)
+    path = write_run_report(run.path)
+    text = page_of(path).text
+    assert "Training run ridge RidgeGraphClassifier · finished" in text
+    assert "accuracy (%) 75.0 50.0" in text
+    assert "RidgeGraphClassifier(depth=5" in text
+    for absent in ("epoch", "Learning curves", "Not shown"):
+        assert absent not in text
+    assert read_report(path)["curves"] is None

@@ -92,11 +92,9 @@ def _print(compared: Compared) -> None:
 
 def _difference(pair: Pair) -> list[str]:
     """Return the cells of one difference."""
-    from edgnn.report import p_text, told_gap, told_limits
+    from edgnn.report import p_text
 
-    assert pair.comparison is not None
     p_value = "–"
     if pair.corrected == pair.corrected:  # not NaN
         p_value = p_text(pair.corrected).removeprefix("p ").removeprefix("= ")
-    gap, limits = told_gap(pair.comparison), told_limits(pair.comparison)
-    return [pair.row.title, gap, limits, p_value, pair.verdict]
+    return [pair.row.title, pair.gap_text, pair.limits_text, p_value, pair.verdict]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from edgnn.explain._subject import Subject
-from edgnn.graphs import Graphs, degrees
-from edgnn.graphs import checks as check
+from edgnn.graphs import Graphs
 
 _Array = np.ndarray[Any, Any]
 
@@ -21,7 +19,9 @@ _COLUMNS = ("nodes_out", "edges_out", "node_labels", "edge_labels")
 
 @dataclass(frozen=True, eq=False)
 class Changes:
-    """What differs in each of ``count`` copies; columns are (copy, element) or (copy, element, new label), by rising copy.
+    """What differs in each of ``count`` copies.
+
+    Columns are (copy, element) or (copy, element, new label), by rising copy.
 
     Parameters
     ----------
@@ -55,7 +55,11 @@ class Changes:
     ) -> Changes:
         """Make changes of (copy, element) or (copy, element, label) arrays in any order."""
         return cls(
-            count, *map(_sorted, (nodes_out, edges_out, node_labels, edge_labels), (2, 2, 3, 3))
+            count,
+            nodes_out=_sorted(nodes_out, 2),
+            edges_out=_sorted(edges_out, 2),
+            node_labels=_sorted(node_labels, 3),
+            edge_labels=_sorted(edge_labels, 3),
         )
 
     @classmethod
@@ -71,6 +75,16 @@ class Changes:
             columns[name] = np.concatenate(shifted, axis=1)
         return cls(int(starts[-1]), **columns)
 
+    def renumbered(self, nodes: _Array, edges: _Array) -> Changes:
+        """Return the same changes of a graph in which elements have other numbers."""
+        numbers = {"nodes": nodes, "edges": edges, "node": nodes, "edge": edges}
+        columns = {}
+        for name in _COLUMNS:
+            listed = getattr(self, name).copy()
+            listed[1] = numbers[name.partition("_")[0]][listed[1]]
+            columns[name] = listed
+        return Changes(self.count, **columns)
+
     def piece(self, start: int, stop: int) -> Changes:
         """Return some of the copies."""
         columns = {}
@@ -81,36 +95,53 @@ class Changes:
         return Changes(stop - start, **columns)
 
 
-def copies(subject: Subject, changes: Changes) -> tuple[Graphs, Tensor | None]:
-    """Return the changed copies, encoded, and the number of the explained node in each."""
-    base, count = subject.encoded, changes.count
-    nodes, edges, device = base.num_nodes, base.num_edges, base.device
+def copies(
+    base: Graphs, changes: Changes, node_labels: Callable[[Graphs, Tensor], Tensor] | None = None
+) -> tuple[Graphs, Tensor]:
+    """Return changed copies of a graph, and the number of every node in each copy.
+
+    Parameters
+    ----------
+    base : Graphs
+        One graph, whose labels have the numbers that the changes use.
+    changes : Changes
+        What differs.
+    node_labels : callable, optional
+        Returns the labels that nodes get by what is left of the copies, given these and the number
+        of each of their nodes in ``base``; changes of single labels come after that.
+
+    Shapes
+    ------
+    → numbers (copies, N); those of nodes that are taken out mean nothing
+    """
+    count, nodes, edges = changes.count, base.num_nodes, base.num_edges
     keep, keep_edge = _kept(base, changes)
-    number = torch.cumsum(keep.view(-1), 0) - 1
-    place = number.view(count, nodes)
-    kept_nodes, kept_edges = keep.view(-1).nonzero()[:, 0], keep_edge.view(-1).nonzero()[:, 0]
+    number = (torch.cumsum(keep.view(-1), 0) - 1).view(count, nodes)
+    of_node = keep.view(-1).nonzero()[:, 0] % nodes
+    kept_edges = keep_edge.view(-1).nonzero()[:, 0]
     copy, edge = kept_edges // max(edges, 1), kept_edges % max(edges, 1)
-    of_node = kept_nodes % nodes
+    offset = torch.zeros(count + 1, dtype=torch.int64, device=base.device)
+    offset[1:] = torch.cumsum(keep.sum(dim=1), 0)
     graphs = base._with(
-        graph_offset=check.offsets(keep.sum(dim=1)),
-        edge_source=place.view(-1)[copy * nodes + base.edge_source[edge]],
-        edge_target=place.view(-1)[copy * nodes + base.edge_target[edge]],
-        edge_label=_labels(base.edge_label, changes.edge_labels, count)[kept_edges],
+        graph_offset=offset,
+        edge_source=number[copy, base.edge_source[edge]],
+        edge_target=number[copy, base.edge_target[edge]],
+        edge_label=_edge_labels(base.edge_label, changes.edge_labels, count)[kept_edges],
         node_label=base.node_label[of_node],
         node_features=None if base.node_features is None else base.node_features[of_node],
         edge_features=None if base.edge_features is None else base.edge_features[edge],
-        node_names=None,
+        node_names=None if base.node_names is None else base.node_names[of_node.cpu().numpy()],
         graph_names=None,
     )
-    if subject.estimator._coder.degree_labels is not None:
-        graphs = graphs._with(node_label=_degree_labels(subject, graphs, of_node))
+    if node_labels is not None:
+        graphs = graphs._with(node_label=node_labels(graphs, of_node))
     if changes.node_labels.size:
-        copy_, node, label = (torch.from_numpy(row).to(device) for row in changes.node_labels)
+        copy_, node, label = (torch.from_numpy(row).to(base.device) for row in changes.node_labels)
         there = keep[copy_, node]
         labels = graphs.node_label.clone()
-        labels[place[copy_[there], node[there]]] = label[there]
+        labels[number[copy_[there], node[there]]] = label[there]
         graphs = graphs._with(node_label=labels)
-    return graphs, None if subject.node is None else place[:, subject.node]
+    return graphs, number
 
 
 def _kept(base: Graphs, changes: Changes) -> tuple[Tensor, Tensor]:
@@ -125,27 +156,13 @@ def _kept(base: Graphs, changes: Changes) -> tuple[Tensor, Tensor]:
     return keep, keep_edge
 
 
-def _labels(labels: Tensor, changed: _Array, count: int) -> Tensor:
-    """Return the labels of all elements of all copies."""
+def _edge_labels(labels: Tensor, changed: _Array, count: int) -> Tensor:
+    """Return the labels of all edges of all copies."""
     result = labels.repeat(count)
     if changed.size:
         copy, element, label = (torch.from_numpy(row).to(labels.device) for row in changed)
         result[copy * len(labels) + element] = label
     return result
-
-
-def _degree_labels(subject: Subject, graphs: Graphs, of_node: Tensor) -> Tensor:
-    """Return the labels that the nodes of copies get by their degrees, what comes from outside the part included."""
-    coder = subject.estimator._coder
-    assert coder.degree_labels is not None
-    degree = degrees(graphs, coder.degree_labels, coder.multiplicity)
-    if subject.beyond is not None:
-        degree = degree + subject.beyond[of_node]
-    known = torch.tensor(list(coder.node_vocabulary), dtype=torch.int64, device=graphs.device)
-    largest = int(torch.cat([known, degree, degree.new_zeros(1)]).max())
-    table = torch.full((largest + 1,), subject.unknown_node, device=graphs.device)
-    table[known] = torch.arange(len(known), device=graphs.device)
-    return table[degree]
 
 
 def _sorted(listed: Any, rows: int) -> _Array:

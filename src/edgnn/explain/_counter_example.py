@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
-import warnings
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,14 +10,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from edgnn._json import plain
 from edgnn.errors import EstimatorError
-from edgnn.explain._explain import _check_numbers
+from edgnn.explain._explain import check_numbers
+from edgnn.explain._names import label_of, label_text, link_words, node_words
 from edgnn.explain._search import Found, Search, Step
-from edgnn.explain._subject import Subject
-from edgnn.explain._values import MEMORY, copies_allowed
-from edgnn.explain._words import link_words, node_words, plain, short
+from edgnn.explain._subject import MEMORY, Subject, copies_allowed
 from edgnn.graphs import Graphs, Nodes, Vocabulary
-from edgnn.models import UnknownLabelWarning
 
 _Array = np.ndarray[Any, Any]
 
@@ -92,10 +89,7 @@ class CounterExample:
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the graphs as plain data, ready for JSON."""
         return {
-            "changes": [
-                {name: plain(part) for name, part in vars(change).items()}
-                for change in self.changes
-            ],
+            "changes": [plain(vars(change)) for change in self.changes],
             "node": self.node,
             "before": plain(self.before),
             "prediction": plain(self.prediction),
@@ -118,15 +112,14 @@ def counter_example(
     """Find the smallest change of labels or links that changes the prediction.
 
     A change gives one node another label, gives one link (an edge, or an edge and its reverse)
-    another label, or takes one link out; new labels are those that the training part contained. All
-    single changes are tried, then all pairs while ``most`` allows it; beyond, sets grow from the
+    another label, or takes one link out; new labels are those that the training set of a network
+    contained, or of another model those of the graph's vocabulary. All single changes are tried, then all pairs while ``most`` allows it; beyond, sets grow from the
     most promising smaller ones. What is found is verified by predicting the changed graph alone.
 
     Parameters
     ----------
-    estimator : GraphClassifier, NodeClassifier, or a classifier of ``edgnn.models.rivals`` built on
-    them
-        Fitted.
+    estimator : classifier
+        Fitted; any model of graphs or nodes with ``predict``.
     item : Graphs or Nodes
         One graph, or one node.
     target : Any, optional
@@ -147,32 +140,21 @@ def counter_example(
     CounterExample or None
         ``None`` where none was found.
     """
-    _check_numbers(largest=largest, most=1 if most is None else most, memory=memory)
+    check_numbers(largest=largest, most=1 if most is None else most, memory=memory)
     subject = Subject.of(estimator, item, check)
+    if subject.task == "values":
+        raise EstimatorError(
+            f"a {type(estimator).__name__} predicts values, which change with every change: there "
+            "is no class to leave; look at the removals of explain instead"
+        )
+    wanted = None if target is None else subject.checked_target(target)
     allowed = copies_allowed(subject, 20_000) if most is None else most
-    search = Search.of(subject, _wanted(estimator, target), allowed, memory)
+    search = Search.of(subject, wanted, allowed, memory)
     for found in search.by_size(largest):
         verified = _verified(subject, search, found)
         if verified is not None:
             return verified
     return None
-
-
-def _wanted(estimator: Any, target: Any) -> int | None:
-    encoding = estimator._encoding
-    if encoding.task == "values":
-        raise EstimatorError(
-            f"a {type(estimator).__name__} predicts values, which change with every change: there is no class to leave; "
-            "look at the removals of explain instead"
-        )
-    if target is None:
-        return None
-    known = encoding.classes.tolist()
-    if not isinstance(target, Hashable) or target not in known:
-        raise EstimatorError(
-            f"target={target!r} is no class of this {type(estimator).__name__}: choose one of {known}"
-        )
-    return int(known.index(target))
 
 
 def _verified(subject: Subject, search: Search, found: Found) -> CounterExample | None:
@@ -181,8 +163,8 @@ def _verified(subject: Subject, search: Search, found: Found) -> CounterExample 
     whole = subject.item.graphs if isinstance(subject.item, Nodes) else subject.item
     changed = _changed(subject, whole, found.steps, whole_graph=True)
     item = Nodes._of(changed, subject.item.index) if isinstance(subject.item, Nodes) else changed
-    probability, prediction = _asked(subject, item)
-    if not search.flips(prediction[0]):
+    probability, prediction = subject.answer(item)
+    if not search.flips(prediction):
         return None
     return CounterExample(
         changes=tuple(_in_words(subject, step) for step in found.steps),
@@ -190,43 +172,31 @@ def _verified(subject: Subject, search: Search, found: Found) -> CounterExample 
         graph=_changed(subject, subject.raw, found.steps, whole_graph=False),
         node=subject.node,
         item=item,
-        before=_plain_prediction(search.prediction),
-        prediction=_plain_prediction(prediction[0]),
-        probability=probability[0],
+        before=search.prediction,
+        prediction=prediction.item() if isinstance(prediction, np.generic) else prediction,
+        probability=probability,
         smallest=found.smallest,
         tried=search.tried,
     )
-
-
-def _asked(subject: Subject, item: Graphs | Nodes) -> tuple[_Array, _Array]:
-    """Ask the estimator itself; degrees that no training graph had may come up, and count for nothing."""
-    estimator: Any = subject.estimator
-    if estimator.unknown == "error":
-        estimator = copy.copy(estimator)
-        estimator.unknown = "zero"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnknownLabelWarning)
-        return estimator.predict_proba(item), estimator.predict(item)
 
 
 def _changed(
     subject: Subject, graphs: Graphs, steps: Sequence[Step], *, whole_graph: bool
 ) -> Graphs:
     """Return the users' own graph with the changes made: the whole graph, or the part of it."""
-    coder, part = subject.estimator._coder, subject.part if whole_graph else None
+    part = subject.part if whole_graph else None
     out: list[int] = []
     for step in steps:
         elements = list(step.elements)
         if part is not None:
-            elements = (
-                (part.nodes if step.kind == "node label" else part.edges).cpu()[elements].tolist()
-            )
+            numbers = part.nodes if step.kind == "node label" else part.edges
+            elements = numbers.cpu()[elements].tolist()
         if step.kind == "link out":
             out += elements
         elif step.kind == "node label":
-            graphs = _relabeled(graphs, "node", elements, coder.node_vocabulary[step.label])
+            graphs = _relabeled(graphs, "node", elements, subject.node_vocabulary[step.label])
         else:
-            graphs = _relabeled(graphs, "edge", elements, coder.edge_vocabulary[step.label])
+            graphs = _relabeled(graphs, "edge", elements, subject.edge_vocabulary[step.label])
     return _without(graphs, out) if out else graphs
 
 
@@ -251,29 +221,13 @@ def _without(graphs: Graphs, edges: list[int]) -> Graphs:
 
 
 def _in_words(subject: Subject, step: Step) -> Change:
-    graph, coder, first = subject.raw, subject.estimator._coder, step.elements[0]
-    numbers = None if subject.part is None else subject.part.nodes
+    graph, texts, first = subject.raw, subject.texts, step.elements[0]
     if step.kind == "node label":
-        before, after = (
-            graph.node_vocabulary[int(graph.node_label[first])],
-            coder.node_vocabulary[step.label],
-        )
-        return Change(
-            step.kind,
-            step.elements,
-            before,
-            after,
-            f"{node_words(graph, first, numbers)} becomes {short(after)}",
-        )
-    before, link = (
-        graph.edge_vocabulary[int(graph.edge_label[first])],
-        link_words(graph, step.elements, numbers),
-    )
+        before, after = label_of(graph, "node", first), subject.node_vocabulary[step.label]
+        words = f"{node_words(graph, texts, first)} becomes {label_text(after)}"
+        return Change(step.kind, step.elements, before, after, words)
+    before, link = label_of(graph, "edge", first), link_words(graph, texts, step.elements)
     if step.kind == "link out":
         return Change(step.kind, step.elements, before, None, f"{link} is taken out")
-    after = coder.edge_vocabulary[step.label]
-    return Change(step.kind, step.elements, before, after, f"{link} becomes {short(after)}")
-
-
-def _plain_prediction(prediction: Any) -> Any:
-    return prediction.item() if isinstance(prediction, np.generic) else prediction
+    after = subject.edge_vocabulary[step.label]
+    return Change(step.kind, step.elements, before, after, f"{link} becomes {label_text(after)}")

@@ -4,18 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from torch import Tensor
 
+from edgnn._json import plain
 from edgnn._words import counted
 from edgnn.explain._links import members_of
-from edgnn.explain._words import link_words, node_words, plain, short
+from edgnn.explain._names import label_text, link_words, node_words, texts_of_item
 from edgnn.graphs import Graphs, Nodes
 
 _Array = np.ndarray[Any, Any]
 _ROUNDING = 1e-5
+_PLAIN = (
+    "node",
+    "target",
+    "target_index",
+    "prediction",
+    "probability",
+    "classes",
+    "value",
+    "baseline",
+    "completeness",
+    "complete",
+    "links_beyond",
+    "node_label_kind",
+    "node_removal",
+    "edge_removal",
+    "node_label_removal",
+    "edge_label_removal",
+    "links",
+    "link_removal",
+    "link_label_removal",
+    "node_gradient",
+    "edge_gradient",
+    "node_score",
+    "edge_score",
+)
 
 
 @dataclass(frozen=True)
@@ -198,8 +225,15 @@ class Explanation:
         """The edges of every link."""
         return members_of(self.links)
 
+    @cached_property
+    def texts(self) -> list[str]:
+        """What to call every node: the name that relations give it, its own name, or its number."""
+        return texts_of_item(self.item, self.graph, self.original_nodes)
+
     def reasons(self, n: int = 10, kinds: Sequence[str] | None = None) -> list[Reason]:
-        """Return the strongest reasons for and against, the largest contribution by size first; not what is rounding beside them.
+        """Return the strongest reasons for and against, the largest contribution first.
+
+        What is only rounding beside the first is left out.
 
         Parameters
         ----------
@@ -210,110 +244,64 @@ class Explanation:
             together. By default nodes and links, and for a node's prediction labels of edges as
             well.
         """
-        chosen = (
-            (("node", "link") + (("edge label",) if self.node is not None else ()))
-            if kinds is None
-            else tuple(kinds)
-        )
+        if kinds is None:
+            kinds = ("node", "link") if self.node is None else ("node", "link", "edge label")
         single: list[tuple[str, tuple[int, ...], float]] = []
-        if "node" in chosen:
-            single += [
-                ("node", (node,), amount) for node, amount in enumerate(self.node_score.tolist())
-            ]
-        if "link" in chosen:
-            pairs = zip(self.link_edges, self.link_score.tolist(), strict=True)
-            single += [("link", tuple(edges.tolist()), amount) for edges, amount in pairs]
-        single = sorted((entry for entry in single if entry[2]), key=lambda entry: -abs(entry[2]))[
-            :n
-        ]
+        if "node" in kinds:
+            for node, amount in enumerate(self.node_score.tolist()):
+                single.append(("node", (node,), amount))
+        if "link" in kinds:
+            for edges, amount in zip(self.link_edges, self.link_score.tolist(), strict=True):
+                single.append(("link", tuple(edges.tolist()), amount))
+        single = sorted((entry for entry in single if entry[2]), key=lambda entry: -abs(entry[2]))
         found = [
             Reason(kind, elements, self._words(kind, elements), amount)
-            for kind, elements, amount in single
+            for kind, elements, amount in single[:n]
         ]
         found += [
-            self._of_label(effect) for effect in self.labels if f"{effect.kind} label" in chosen
+            self._label_reason(effect) for effect in self.labels if f"{effect.kind} label" in kinds
         ]
         found = sorted(found, key=lambda reason: -abs(reason.contribution))[:n]
-        return [
-            reason
-            for reason in found
-            if abs(reason.contribution) > _ROUNDING * abs(found[0].contribution)
-        ]
+        least = _ROUNDING * abs(found[0].contribution) if found else 0.0
+        return [reason for reason in found if abs(reason.contribution) > least]
 
-    def _of_label(self, effect: LabelEffect) -> Reason:
-        elements = (
-            _having(self.graph, effect)
-            if self.node_label_kind == "label" or effect.kind == "edge"
-            else ()
-        )
-        many = "all " * (effect.count > 1) + counted(effect.count, effect.kind)
-        words = f"the {self._label_name(effect)} {short(effect.value)} of {many}"
+    def _label_reason(self, effect: LabelEffect) -> Reason:
+        kind = "label" if effect.kind == "edge" else self.node_label_kind
+        elements = _having(self.graph, effect) if kind == "label" else ()
+        many = counted(effect.count, effect.kind)
+        if effect.count > 1:
+            many = f"all {many}"
+        words = f"the {kind} {label_text(effect.value)} of {many}"
         return Reason(f"{effect.kind} label", elements, words, effect.contribution)
-
-    def _label_name(self, effect: LabelEffect) -> str:
-        return "label" if effect.kind == "edge" else self.node_label_kind
 
     def _words(self, kind: str, elements: tuple[int, ...]) -> str:
         if kind == "link":
-            return link_words(self.graph, elements, self.original_nodes)
-        return node_words(self.graph, elements[0], self.original_nodes)
+            return link_words(self.graph, self.texts, elements)
+        return node_words(self.graph, self.texts, elements[0])
 
     def __repr__(self) -> str:
-        of = (
-            "a graph"
-            if self.node is None
-            else node_words(self.graph, self.node, self.original_nodes)
-        )
+        of = "a graph" if self.node is None else self._words("node", (self.node,))
         target = "" if self.target is None else f" for {self.target!r}"
         return f"Explanation(of {of}{target}: value {self.value:.4g}, {self.graph!r})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data, ready for JSON; what is no number is ``None``."""
+        """Return everything as plain data, ready for JSON; NaN is ``None``."""
         graph = self.graph
-        arrays = (
-            "node_removal",
-            "edge_removal",
-            "node_label_removal",
-            "edge_label_removal",
-            "links",
-            "link_removal",
-            "link_label_removal",
-            "node_gradient",
-            "edge_gradient",
-            "node_score",
-            "edge_score",
-        )
-        return {
-            "node": self.node,
-            "original_nodes": None if self.original_nodes is None else self.original_nodes.tolist(),
-            "original_edges": None if self.original_edges is None else self.original_edges.tolist(),
-            "target": plain(self.target),
-            "target_index": self.target_index,
-            "prediction": plain(self.prediction),
-            "probability": plain(self.probability),
-            "classes": plain(list(self.classes)),
-            "value": plain(self.value),
-            "baseline": plain(self.baseline),
-            "completeness": plain(self.completeness),
-            "complete": self.complete,
-            "links_beyond": self.links_beyond,
-            "node_label_kind": self.node_label_kind,
-            "graph": {
-                "node_names": None if graph.node_names is None else plain(list(graph.node_names)),
-                "node_labels": plain(graph.node_labels),
-                "edge_source": graph.edge_source.tolist(),
-                "edge_target": graph.edge_target.tolist(),
-                "edge_labels": plain(graph.edge_labels),
-            },
-            **{name: plain(getattr(self, name)) for name in arrays},
-            "labels": [
-                {name: plain(part) for name, part in vars(effect).items()} for effect in self.labels
-            ],
-            "reasons": [
-                {name: plain(part) for name, part in vars(reason).items()}
-                for reason in self.reasons()
-            ],
+        values = {name: getattr(self, name) for name in _PLAIN}
+        values["graph"] = {
+            "node_names": None if graph.node_names is None else list(graph.node_names),
+            "node_labels": graph.node_labels,
+            "edge_source": graph.edge_source.tolist(),
+            "edge_target": graph.edge_target.tolist(),
+            "edge_labels": graph.edge_labels,
         }
+        for name in ("original_nodes", "original_edges"):
+            numbers = getattr(self, name)
+            values[name] = None if numbers is None else numbers.tolist()
+        values["labels"] = [vars(effect) for effect in self.labels]
+        values["reasons"] = [vars(reason) for reason in self.reasons()]
+        found: dict[str, Any] = plain(values)
+        return found
 
 
 def _having(graph: Graphs, effect: LabelEffect) -> tuple[int, ...]:

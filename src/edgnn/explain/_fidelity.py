@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from torch import Tensor
 
+from edgnn._json import plain
 from edgnn.errors import EstimatorError
 from edgnn.explain._changes import Changes
 from edgnn.explain._explanation import Explanation
-from edgnn.explain._subject import Subject
-from edgnn.explain._values import MEMORY, mean_probabilities, member_outputs
-from edgnn.explain._words import plain
+from edgnn.explain._subject import MEMORY, Subject
 
 _Array = np.ndarray[Any, Any]
 _CHOICES = {
@@ -85,7 +83,8 @@ class Fidelity:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data, ready for JSON."""
-        return {name: plain(part) for name, part in vars(self).items()}
+        found: dict[str, Any] = plain(vars(self))
+        return found
 
 
 def fidelity(
@@ -100,11 +99,13 @@ def fidelity(
     take: Literal["element", "label"] = "element",
     memory: int = MEMORY,
 ) -> Fidelity:
-    """Measure an explanation by taking out, and by keeping, what it puts first, against random sets of the same size.
+    """Measure an explanation by taking out, and by keeping, what it puts first.
+
+    Random sets of the same size say what any set would do.
 
     Parameters
     ----------
-    estimator : GraphClassifier and its like
+    estimator : estimator
         That made the prediction.
     explanation : Explanation
         Of its prediction.
@@ -113,7 +114,7 @@ def fidelity(
     random_sets : int
         Number of random sets for each share.
     seed : int
-        What they are drawn from.
+        Random seed of the sets.
     kind : {"node", "link"}
         Rank nodes (which go with their edges; the explained node always stays) or links.
     by : {"score", "removal", "label", "gradient"}
@@ -128,7 +129,7 @@ def fidelity(
     _check(shares, random_sets, kind=kind, by=by, take=take)
     subject = Subject.of(estimator, explanation.item)
     score, elements = _ranked(explanation, kind, by, take)
-    if estimator._encoding.task == "values":
+    if subject.task == "values":
         score = np.abs(score)
     order = elements[np.argsort(-np.nan_to_num(score, nan=-math.inf), kind="stable")]
     sizes = tuple(min(len(order), max(1, math.ceil(share * len(order) - 1e-9))) for share in shares)
@@ -203,35 +204,26 @@ def _drops(
     sets: Sequence[_Array],
     memory: int,
 ) -> _Array:
-    """Return by how much the prediction falls when only a set is kept, for every set, and when it is taken out."""
+    """Return by how much the prediction falls when only a set is kept, and when it is taken out."""
     others = [np.setdiff1d(order, part) for part in sets]
-    edges = explanation.link_edges if kind == "link" else None
+    link_edges = explanation.link_edges
     out: list[_Array] = []
     for copy, elements in enumerate([*others, *sets]):
-        if edges is not None:
-            elements = (
-                np.concatenate([edges[link] for link in elements]) if len(elements) else elements
-            )
+        if kind == "link":
+            of_links = [link_edges[link] for link in elements]
+            elements = np.concatenate([np.zeros(0, np.int64), *of_links])
         out.append(np.stack([np.full(len(elements), copy), elements]))
     listed, element = np.concatenate(out, axis=1), "node" if kind == "node" else "edge"
     if take == "element":
         changes = Changes.of(len(out), **{f"{element}s_out": listed})
     else:
         unknown = subject.unknown_node if kind == "node" else subject.unknown_edge
-        changes = Changes.of(
-            len(out), **{f"{element}_labels": (*listed, np.full(listed.shape[1], unknown))}
-        )
-    outputs = member_outputs(subject, Changes.joined([Changes.of(1), changes]), memory)
-    measured = _measured(subject.estimator, outputs, explanation)
+        labels = (*listed, np.full(listed.shape[1], unknown))
+        changes = Changes.of(len(out), **{f"{element}_labels": labels})
+    scores = subject.scores(Changes.joined([Changes.of(1), changes]), memory)
+    measured = scores.numbers[:, explanation.target_index]
     drops: _Array = measured[0] - measured[1:]
-    return np.abs(drops) if subject.estimator._encoding.task == "values" else drops
-
-
-def _measured(estimator: Any, outputs: Tensor, explanation: Explanation) -> _Array:
-    """Return the probability of the target, or the output of a regressor."""
-    if estimator._encoding.task == "values":
-        return np.asarray(outputs.mean(dim=0)[:, explanation.target_index])
-    return mean_probabilities(estimator, outputs)[:, explanation.target_index]
+    return np.abs(drops) if subject.task == "values" else drops
 
 
 def _check(shares: Sequence[float], random_sets: int, **choices: str) -> None:

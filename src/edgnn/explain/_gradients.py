@@ -1,4 +1,4 @@
-"""Integrated gradients: what each label count adds to the prediction, on the way from no counts at all to all of them."""
+"""Integrated gradients of networks: what each label count adds to the prediction."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from edgnn.explain._changes import Changes, copies
-from edgnn.explain._subject import Subject
-from edgnn.explain._values import explained, inputs_of, outputs_of
+from edgnn.explain._changes import Changes
+from edgnn.explain._network import NetworkSubject, explained, outputs_of
 from edgnn.graphs import CSR
 from edgnn.models import rebuilt
 from edgnn.nn import Inputs, Model
@@ -38,9 +37,9 @@ class Gradients:
 
 
 def integrated_gradients(
-    subject: Subject, target: int, steps: int, memory: int
+    subject: NetworkSubject, target: int, steps: int, memory: int
 ) -> Gradients | None:
-    r"""Integrate the gradient along the straight way from zero to the inputs x of the model.
+    r"""Integrate the gradient along the straight line from zero to the inputs x of the model.
 
     .. math:: x_i \int_0^1 \frac{\partial f(\alpha x)}{\partial x_i} d\alpha
 
@@ -54,7 +53,7 @@ def integrated_gradients(
     """
     stored = subject.estimator._model
     model = rebuilt(
-        subject.estimator._level,
+        subject.estimator.level,
         stored.config,
         stored.members,
         {name: part.double() for name, part in stored.state_dict().items()},
@@ -84,7 +83,7 @@ def integrated_gradients(
 
 def _add(
     total: dict[str, Tensor],
-    subject: Subject,
+    subject: NetworkSubject,
     model: Model,
     target: int,
     points: _Array,
@@ -92,7 +91,8 @@ def _add(
 ) -> None:
     """Add the weighted gradients at some points, all in one pass."""
     inputs, leaves, positions = _at(subject, model, points)
-    value = explained(subject.estimator, outputs_of(model, inputs, positions), target)
+    outputs = outputs_of(model, inputs, positions)
+    value = explained(outputs, subject.task, subject.temperature, target)
     found = torch.autograd.grad(value.sum(), list(leaves.values()), allow_unused=True)
     share = torch.from_numpy(weights).to(subject.encoded.device)
     for (name, leaf), gradient in zip(leaves.items(), found, strict=True):
@@ -102,17 +102,18 @@ def _add(
 
 
 @torch.no_grad()
-def _value_at(subject: Subject, model: Model, target: int, point: float) -> float:
+def _value_at(subject: NetworkSubject, model: Model, target: int, point: float) -> float:
     inputs, _, positions = _at(subject, model, np.array([point]))
-    return float(explained(subject.estimator, outputs_of(model, inputs, positions), target))
+    outputs = outputs_of(model, inputs, positions)
+    return float(explained(outputs, subject.task, subject.temperature, target))
 
 
 def _at(
-    subject: Subject, model: Model, points: _Array
+    subject: NetworkSubject, model: Model, points: _Array
 ) -> tuple[Inputs, dict[str, Tensor], Tensor | None]:
-    """Return the inputs at points of the way, a copy of the graph for each, and the tensors to differentiate by."""
-    graphs, positions = copies(subject, Changes.of(len(points)))
-    inputs = inputs_of(model, graphs, subject)
+    """Return the inputs at points of the path, and the tensors to differentiate by."""
+    graphs, positions = subject.copies(Changes.of(len(points)))
+    inputs = subject.inputs(model, graphs)
     scale = (
         torch.from_numpy(points)
         .to(graphs.device)
@@ -142,12 +143,12 @@ def _at(
 
 
 def _of_elements(
-    subject: Subject, model: Model, total: dict[str, Tensor]
+    subject: NetworkSubject, model: Model, total: dict[str, Tensor]
 ) -> tuple[_Array, _Array | None]:
     """Return the share of every node and every edge."""
     graphs = subject.encoded
     zero = torch.zeros(graphs.num_nodes, 1, dtype=torch.float64, device=graphs.device)
-    H0 = _dense(inputs_of(model, graphs, subject).H0)
+    H0 = _dense(subject.inputs(model, graphs).H0)
     node = (H0 * total.get("H0", zero)).sum(dim=1)
     if not _counts_edges(model):
         return node.cpu().numpy(), None
@@ -172,8 +173,8 @@ def _dense(matrix: Tensor | CSR) -> Tensor:
     return matrix.to_dense(torch.float64) if isinstance(matrix, CSR) else matrix
 
 
-def _bytes_per_point(subject: Subject, model: Model) -> int:
-    """Return about what one point takes: inputs and their gradients, and the states that the backward pass needs."""
+def _bytes_per_point(subject: NetworkSubject, model: Model) -> int:
+    """Return about what one point takes: inputs, their gradients, and states of the layers."""
     width = sum(int(conv.out_dim) for conv in model.convs) * (model.members or 1)
     columns = model.input_dim + 2 * (
         int(model.config["edge_labels"]) + int(model.config["edge_features"])

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 
 from edgnn.explain._subject import Subject
 from edgnn.graphs import Graphs
@@ -16,7 +15,7 @@ _Array = np.ndarray[Any, Any]
 
 
 def links_of(graphs: Graphs) -> _Array:
-    """Return the number of each edge's link: an edge and its reverse with the same label are one, as a bond is.
+    """Return the number of each edge's link: an edge and its reverse of one label, as a bond is.
 
     Links are numbered by their first edge. Of parallel edges each pairs with at most one reverse; a
     self-loop is a link of its own.
@@ -28,13 +27,12 @@ def links_of(graphs: Graphs) -> _Array:
     source, target, label = (
         part.cpu().numpy() for part in (graphs.edge_source, graphs.edge_target, graphs.edge_label)
     )
+    if not len(source):
+        return np.zeros(0, np.int64)
+    # Of parallel edges, the n-th pairs with the n-th reverse.
     which = _ranks(np.stack([source, target, label]))
     pairs = np.stack([np.minimum(source, target), np.maximum(source, target), label, which])
-    return (
-        _by_first(np.unique(pairs, axis=1, return_inverse=True)[1].reshape(-1))
-        if len(source)
-        else np.zeros(0, np.int64)
-    )
+    return _by_first(np.unique(pairs, axis=1, return_inverse=True)[1].reshape(-1))
 
 
 def members_of(groups: _Array) -> list[_Array]:
@@ -45,7 +43,7 @@ def members_of(groups: _Array) -> list[_Array]:
 
 @dataclass(frozen=True, eq=False)
 class Twins:
-    """For every element the first one that can be swapped with it, so that what is done to either has one effect.
+    """For every element the first one that can be swapped with it: either has the same effect.
 
     Shapes
     ------
@@ -63,30 +61,26 @@ def twins_of(subject: Subject) -> Twins:
     instances that hang on one class are. With continuous features, and for the explained node,
     there are none.
     """
-    graphs = subject.encoded
+    graphs = subject.raw
     if graphs.node_features is not None or graphs.edge_features is not None:
         return Twins(np.arange(graphs.num_nodes), np.arange(graphs.num_edges))
-    ends = torch.stack([graphs.edge_source, graphs.edge_target, graphs.edge_label]).T.tolist()
+    labels = subject.edge_label.tolist()
+    ends = list(zip(graphs.edge_source.tolist(), graphs.edge_target.tolist(), labels, strict=True))
     around: list[list[tuple[int, int, int]]] = [[] for _ in range(graphs.num_nodes)]
     for source, target, label in ends:
         around[target].append((source, label, 0))
         around[source].append((target, label, 1))
-    beyond = [0] * graphs.num_nodes if subject.beyond is None else subject.beyond.tolist()
-    labels = graphs.node_label.tolist()
-    keys = [
-        (node == subject.node, labels[node], beyond[node], tuple(sorted(listed)))
-        for node, listed in enumerate(around)
-    ]
-    same = _firsts(keys)
-    return Twins(
-        same,
-        _firsts(
-            [
-                (source == target, int(same[source]), int(same[target]), label)
-                for source, target, label in ends
-            ]
-        ),
+    same = _firsts(
+        [
+            (node == subject.node, key, tuple(sorted(around[node])))
+            for node, key in enumerate(subject.node_keys)
+        ]
     )
+    of_edges = [
+        (source == target, int(same[source]), int(same[target]), label)
+        for source, target, label in ends
+    ]
+    return Twins(same, _firsts(of_edges))
 
 
 def twin_links(same: _Array, links: Sequence[_Array]) -> _Array:
@@ -103,13 +97,9 @@ def _firsts(keys: Sequence[Hashable]) -> _Array:
 
 def _ranks(columns: _Array) -> _Array:
     """Return how many equal columns stand before each."""
-    groups = (
-        np.unique(columns, axis=1, return_inverse=True)[1].reshape(-1)
-        if columns.size
-        else np.zeros(0, np.int64)
-    )
+    groups = np.unique(columns, axis=1, return_inverse=True)[1].reshape(-1)
     order = np.argsort(groups, kind="stable")
-    starts = np.cumsum(np.concatenate([[0], np.bincount(groups)[:-1]])) if len(groups) else groups
+    starts = np.cumsum(np.concatenate([[0], np.bincount(groups)[:-1]]))
     ranks = np.empty(len(groups), np.int64)
     ranks[order] = np.arange(len(groups)) - starts[groups[order]]
     return ranks

@@ -1,4 +1,4 @@
-"""The search behind counter-examples: single changes, pairs of them, and larger sets that grow from promising ones."""
+"""The search behind counter-examples: single changes, pairs, and sets that grow from the best."""
 
 from __future__ import annotations
 
@@ -8,14 +8,10 @@ from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from edgnn.explain._changes import Changes
 from edgnn.explain._links import links_of, members_of
-from edgnn.explain._subject import Subject
-from edgnn.explain._values import explained, mean_probabilities, member_outputs
-from edgnn.models import decide
+from edgnn.explain._subject import Scores, Subject
 
 #: So many sets are tried at a time; the search ends with the first batch that holds a
 #: counter-example.
@@ -68,15 +64,9 @@ class Search:
     ) -> None:
         self.subject, self.wanted, self.steps, self.memory = subject, wanted, steps, memory
         self.left, self.tried = most, 0
-        estimator: Any = subject.estimator
-        self.task = estimator._encoding.task
-        outputs = member_outputs(subject, Changes.of(1), memory)
-        self.prediction = decide(mean_probabilities(estimator, outputs), estimator._encoding)[0]
-        self.own = (
-            None
-            if self.task == "labels"
-            else int(mean_probabilities(estimator, outputs)[0].argmax())
-        )
+        scores = subject.scores(Changes.of(1), memory)
+        self.prediction = subject.prediction(scores)
+        self.own = None if subject.task == "labels" else subject.column(None, scores)
 
     @classmethod
     def of(cls, subject: Subject, wanted: int | None, most: int, memory: int) -> Search:
@@ -85,36 +75,29 @@ class Search:
 
     def flips(self, prediction: Any) -> bool:
         """Return whether a prediction is another one, of the kind wanted."""
-        if self.task == "labels":
+        if self.subject.task == "labels":
             changed = np.asarray(prediction) != self.prediction
             return bool(changed.any() if self.wanted is None else changed[self.wanted])
-        classes = self.subject.estimator._encoding.classes
-        return bool(
-            prediction != self.prediction
-            if self.wanted is None
-            else prediction == classes[self.wanted]
-        )
+        if self.wanted is None:
+            return bool(prediction != self.prediction)
+        return bool(prediction == self.subject.classes[self.wanted])
 
-    def _margins(self, outputs: Tensor) -> _Array:
-        """Return how far each prediction is on the other side, in log-odds; below zero, how far it is away from it.
+    def _margins(self, scores: Scores) -> _Array:
+        """Return how far each prediction is on the other side, in log-odds; below zero, not yet.
 
         Shapes
         ------
-        outputs (M, n, K) → (n,)
+        → (copies,)
         """
-        estimator, columns = self.subject.estimator, range(outputs.shape[-1])
-        if self.task == "labels":
-            odds = np.stack(
-                [explained(estimator, outputs, column).numpy() for column in columns], axis=1
-            )
-            side = np.where(self.prediction > 0, -odds, odds)
+        if self.subject.task == "labels":
+            columns = range(len(self.subject.classes))
+            odds = np.stack([scores.value(column) for column in columns], axis=1)
+            side = np.where(np.asarray(self.prediction) > 0, -odds, odds)
             return np.asarray(side.max(axis=1) if self.wanted is None else side[:, self.wanted])
-        logs = torch.logsumexp(
-            torch.log_softmax(outputs / getattr(estimator, "temperature_", 1.0), dim=-1), dim=0
-        ).numpy()
-        one = self.wanted if self.own is None or self.wanted is not None else self.own
-        assert one is not None
-        ahead: _Array = logs[:, one] - np.delete(logs, one, axis=1).max(axis=1)
+        logs = scores.log_probability()
+        column = self.own if self.wanted is None else self.wanted
+        assert column is not None
+        ahead: _Array = logs[:, column] - np.delete(logs, column, axis=1).max(axis=1)
         return -ahead if self.wanted is None else ahead
 
     def by_size(self, largest: int) -> Iterator[Found]:
@@ -124,7 +107,7 @@ class Search:
         few = self.steps if len(self.steps) <= self.left else self.steps[: max(1, self.left // 2)]
         margins = self._asked([(step,) for step in few])
         steps = self.steps[: len(margins)]
-        exhaustive = len(margins) == len(self.steps) and not self.subject.has_links_beyond
+        exhaustive = len(margins) == len(self.steps) and self.subject.is_whole
         yield from self._offered([(step,) for step in steps], margins, True)
         best: list[tuple[tuple[Step, ...], float]] = [
             ((step,), float(margin)) for step, margin in zip(steps, margins, strict=True)
@@ -158,9 +141,10 @@ class Search:
         size: int,
         largest: int,
     ) -> tuple[list[tuple[Step, ...]], bool]:
-        """Return sets of a size, the most promising first: all, where they can be tried, else some that grow from the best.
+        """Return sets of a size, the most promising first, and whether that is all of them.
 
-        Larger sizes get an equal share of what may still be tried.
+        Where not all can be tried, sets grow from the best. Larger sizes get an equal share of what
+        may still be tried.
         """
         count = len(steps)
         if size == 2 and count * (count - 1) // 2 <= self.left:
@@ -189,46 +173,40 @@ class Search:
         self.tried += len(sets)
         if not sets:
             return np.zeros(0)
-        outputs = member_outputs(self.subject, _as_changes(sets), self.memory)
-        return self._margins(outputs)
+        return self._margins(self.subject.scores(_as_changes(sets), self.memory))
 
 
 def single_steps(subject: Subject, most: int | None = None) -> list[Step]:
-    """Return single changes, at most so many, the nearest to an explained node first: links out, new labels of nodes, of links."""
+    """Return single changes, at most so many, the nearest to an explained node first."""
     return list(islice(_steps(subject), most))
 
 
 def _steps(subject: Subject) -> Iterator[Step]:
-    estimator, encoded, distance = subject.estimator, subject.encoded, subject.distance()
+    """Yield links to take out, new labels of nodes, new labels of links, by rising distance."""
+    distance = subject.distance()
     links = [tuple(edges.tolist()) for edges in members_of(links_of(subject.raw))]
-    source, target, edge_label = (
-        part.tolist() for part in (encoded.edge_source, encoded.edge_target, encoded.edge_label)
-    )
+    source, target = subject.raw.edge_source.tolist(), subject.raw.edge_target.tolist()
     away = np.array(
         [min(distance[source[edges[0]]], distance[target[edges[0]]]) for edges in links],
         dtype=np.int64,
     )
-    of_nodes = subject.node_label_kind == "label" and subject.has_node_labels
-    node_labels = np.flatnonzero(estimator._seen.nodes.numpy()).tolist() if of_nodes else []
-    edge_labels = (
-        np.flatnonzero(estimator._seen.edges.numpy()).tolist() if subject.has_edge_labels else []
-    )
-    node_label = encoded.node_label.tolist()
+    node_labels, edge_labels = [], []
+    if subject.node_label_kind == "label" and subject.has_node_labels:
+        node_labels = subject.label_choices("node")
+    if subject.has_edge_labels:
+        edge_labels = subject.label_choices("edge")
     for far in range(int(distance.max()) + 1):
         near = [links[link] for link in np.flatnonzero(away == far).tolist()]
-        yield from (Step("link out", edges, -1) for edges in near)
-        for node in np.flatnonzero(distance == far).tolist():
-            yield from (
-                Step("node label", (node,), other)
-                for other in node_labels
-                if other != node_label[node]
-            )
         for edges in near:
-            yield from (
-                Step("link label", edges, other)
-                for other in edge_labels
-                if other != edge_label[edges[0]]
-            )
+            yield Step("link out", edges, -1)
+        for node in np.flatnonzero(distance == far).tolist():
+            for label in node_labels:
+                if label != subject.node_label[node]:
+                    yield Step("node label", (node,), label)
+        for edges in near:
+            for label in edge_labels:
+                if label != subject.edge_label[edges[0]]:
+                    yield Step("link label", edges, label)
 
 
 def _as_changes(sets: Sequence[tuple[Step, ...]]) -> Changes:

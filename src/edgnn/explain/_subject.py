@@ -1,161 +1,313 @@
-"""What is explained: one graph, or one node with the part of its graph that its prediction depends on."""
+"""What is explained: one prediction of one model, which can be asked about changed copies."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from edgnn.errors import EstimatorError
-from edgnn.explain._part import Part, cut, part_around
-from edgnn.graphs import Graphs, Nodes, degrees
-from edgnn.models import Estimator, Items, NotFitted, device_of, graphs_of
+from edgnn.explain._changes import Changes
+from edgnn.explain._names import texts_of_item
+from edgnn.graphs import Graphs, Nodes, Vocabulary, taken
+from edgnn.models import NotFitted
+
+_Array = np.ndarray[Any, Any]
+Check = Callable[[], None]
+
+#: Bytes that the copies of a pass may take, by default.
+MEMORY = 256 * 2**20
 
 
-@dataclass(frozen=True, eq=False)
-class Subject:
-    """A single item as an estimator reads it.
+class Scores(ABC):
+    """What a model says of some changed copies.
 
-    Parameters
+    Attributes
     ----------
-    estimator : Estimator
+    numbers : array
+        The probability of every class or label, or the outputs of a regressor.
+
+    Shapes
+    ------
+    numbers (copies, K)
+    """
+
+    numbers: _Array
+
+    @abstractmethod
+    def value(self, column: int) -> _Array:
+        """Return the number that is explained: log-odds of a class or label, or an output."""
+
+    @abstractmethod
+    def log_probability(self) -> _Array:
+        """Return the logarithm of every class's probability, up to a constant."""
+
+
+class Subject(ABC):
+    """A single item as a model reads it; subclasses say how a kind of model is asked.
+
+    Attributes
+    ----------
+    estimator : estimator
         Fitted.
     item : Graphs or Nodes
         The one item, as given.
-    raw, encoded : Graphs
-        Its graph, or the part of it that a node's prediction depends on: in the users' labels, and
-        in the model's numbers, with the reserved label behind the known ones.
+    raw : Graphs
+        Its graph, or the part of it around a node, in the users' labels.
     part : Part, optional
         Of a node: which nodes and edges of the graph given are in the part.
-    beyond : Tensor, optional
-        Where degrees are labels: how much of each node's degree comes from edges that lead out of
-        the part.
-    check : callable, optional
-        Called before every pass of the model; what it raises ends the work.
+    task : {"classes", "labels", "values"}
+        What the model predicts.
+    classes : list
+        The classes; of several labels or outputs, their numbers.
+    node_vocabulary, edge_vocabulary : Vocabulary
+        What the numbers of labels in changes mean.
+    node_label, edge_label : array
+        Numbers of the labels of the elements of ``raw``.
     """
 
-    estimator: Estimator
-    item: Items
+    #: What the model takes for labels of nodes: ``"label"``, ``"degree"`` or ``"name"``.
+    node_label_kind = "label"
+    #: Whether integrated gradients can be computed.
+    has_gradients: ClassVar[bool] = False
+    #: So many nodes and edges of all copies together take some seconds.
+    elements: ClassVar[int]
+
+    estimator: Any
+    item: Graphs | Nodes
     raw: Graphs
-    encoded: Graphs
-    part: Part | None = None
-    beyond: Tensor | None = None
-    check: Callable[[], None] | None = None
+    part: Part | None
+    check: Check | None
+    task: str
+    classes: list[Any]
+    node_vocabulary: Vocabulary
+    edge_vocabulary: Vocabulary
+    node_label: _Array
+    edge_label: _Array
 
-    @classmethod
-    def of(cls, estimator: Any, item: Any, check: Callable[[], None] | None = None) -> Subject:
-        """Check an estimator and an item, and cut out what matters; labels never seen are warned of, as by ``predict``."""
-        one = _single(_explainable(estimator), item)
-        whole, coder = graphs_of(one), estimator._coder
-        encoded = coder.encode(whole)
-        estimator._seen.check(coder, whole, encoded, estimator.unknown)
-        encoded = encoded._with(
-            node_vocabulary=coder.node_vocabulary.with_unknown(),
-            edge_vocabulary=coder.edge_vocabulary.with_unknown(),
-        ).to(device_of(estimator.device))
-        if isinstance(one, Graphs):
-            return cls(estimator, one, whole, encoded, check=check)
-        layers, by_degree = len(estimator._model.convs), coder.degree_labels is not None
-        part = part_around(
-            whole,
-            int(one.index[0]),
-            layers,
-            estimator._model.config["direction"],
-            every_edge=by_degree,
-        )
-        raw, own = cut(whole, part), cut(encoded, part)
-        if not by_degree:
-            return cls(estimator, one, raw, own, part, check=check)
-        options = coder.degree_labels, coder.multiplicity
-        beyond = degrees(whole, *options)[part.nodes.to(whole.device)] - degrees(raw, *options)
-        return cls(estimator, one, raw, own, part, beyond.to(own.device), check=check)
+    @staticmethod
+    def of(estimator: Any, item: Any, check: Check | None = None) -> Subject:
+        """Check an estimator and an item; labels never seen are warned of, as by ``predict``.
 
-    def look(self) -> None:
-        """Ask whether to go on."""
-        if self.check is not None:
-            self.check()
+        ``check`` is called before every pass of the model; what it raises ends the work.
+        """
+        from edgnn.explain._any_model import AnySubject
+        from edgnn.explain._network import NetworkSubject
+        from edgnn.models import Estimator
+
+        if not hasattr(estimator, "predict"):
+            raise EstimatorError(
+                f"a {type(estimator).__name__} cannot be explained: it has no method predict; "
+                "pass a fitted estimator"
+            )
+        kind = NetworkSubject if isinstance(estimator, Estimator) else AnySubject
+        return kind(estimator, item, check)
+
+    @abstractmethod
+    def scores(self, changes: Changes, memory: int = MEMORY) -> Scores:
+        """Ask the model about changed copies of ``raw``, a bounded number at a time."""
+
+    @abstractmethod
+    def prediction(self, scores: Scores) -> Any:
+        """Return what ``predict`` says of the first copy, which is unchanged."""
+
+    @abstractmethod
+    def answer(self, item: Graphs | Nodes) -> tuple[_Array, Any]:
+        """Return what the estimator itself says of an item: probabilities, and the prediction."""
+
+    @abstractmethod
+    def label_choices(self, kind: str) -> list[int]:
+        """Return the labels that a ``"node"`` or an ``"edge"`` may be changed to."""
+
+    @property
+    @abstractmethod
+    def unknown_node(self) -> int:
+        """The number of the label that counts for nothing, of nodes."""
+
+    @property
+    @abstractmethod
+    def unknown_edge(self) -> int:
+        """The number of the label that counts for nothing, of edges."""
+
+    @property
+    def has_node_labels(self) -> bool:
+        """Whether a node's label can be taken out: there are labels, not one constant for all."""
+        return not self.node_vocabulary.constant
+
+    @property
+    def has_edge_labels(self) -> bool:
+        """Whether an edge's label can be taken out."""
+        return not self.edge_vocabulary.constant
+
+    @property
+    def has_links_beyond(self) -> bool:
+        """Whether links outside the part count as well, for degrees that are labels."""
+        return False
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the prediction depends on nothing outside ``raw``."""
+        return not self.has_links_beyond
+
+    @property
+    def copied_elements(self) -> int:
+        """How many nodes and edges each copy has, for every model that is asked about it."""
+        return self.raw.num_nodes + self.raw.num_edges
+
+    @property
+    def node_keys(self) -> list[Hashable]:
+        """What, beside their edges, must be equal of two nodes that can be swapped."""
+        return list(self.node_label.tolist())
 
     @property
     def node(self) -> int | None:
         """Of a node's prediction: its number in the part."""
         return None if self.part is None else self.part.node
 
-    @property
-    def unknown_node(self) -> int:
-        """The number of the label that counts for nothing, of nodes."""
-        return len(self.estimator._coder.node_vocabulary)
+    @cached_property
+    def texts(self) -> list[str]:
+        """What to call the nodes of ``raw``."""
+        nodes = None if self.part is None else self.part.nodes
+        return texts_of_item(self.item, self.raw, nodes)
 
-    @property
-    def unknown_edge(self) -> int:
-        """The number of the label that counts for nothing, of edges."""
-        return len(self.estimator._coder.edge_vocabulary)
+    def look(self) -> None:
+        """Ask whether to go on."""
+        if self.check is not None:
+            self.check()
 
-    @property
-    def node_label_kind(self) -> str:
-        """What the model takes for labels of nodes: ``"label"``, ``"degree"`` or ``"name"``."""
-        coder = self.estimator._coder
-        return "name" if coder.identity else "label" if coder.degree_labels is None else "degree"
-
-    @property
-    def has_node_labels(self) -> bool:
-        """Whether a node's label can be taken out: there are labels, and not one constant for all."""
-        return not self.estimator._coder.node_vocabulary.constant
-
-    @property
-    def has_edge_labels(self) -> bool:
-        """Whether an edge's label can be taken out: there are labels, and the layers read them."""
-        return (
-            not self.estimator._coder.edge_vocabulary.constant
-            and self.estimator._model.convs[0].reads_labels
-        )
-
-    @property
-    def has_links_beyond(self) -> bool:
-        """Whether links outside the part count as well, for degrees that are labels."""
-        return self.beyond is not None and bool(self.beyond.any())
-
-    def distance(self) -> np.ndarray[Any, Any]:
+    def distance(self) -> _Array:
         """Return how far each node is from the one explained; zeros for a graph."""
         if self.part is None:
             return np.zeros(self.raw.num_nodes, np.int64)
-        found: np.ndarray[Any, Any] = self.part.distance.cpu().numpy()
-        return found
+        distance: _Array = self.part.distance.cpu().numpy()
+        return distance
 
+    def column(self, target: Any, scores: Scores) -> int:
+        """Return the column of a target, by default of the prediction, or of the first output."""
+        if target is not None:
+            return self.checked_target(target)
+        if self.task == "classes":
+            return self.classes.index(self.prediction(scores))
+        return 0 if self.task == "values" else int(scores.numbers[0].argmax())
 
-def _explainable(estimator: Any) -> Estimator:
-    if not isinstance(estimator, Estimator):
+    def checked_target(self, target: Any) -> int:
+        """Return the column of a target that a user names."""
+        if isinstance(target, Hashable) and target in self.classes:
+            return self.classes.index(target)
+        kind = {"classes": "class", "labels": "label", "values": "output"}[self.task]
         raise EstimatorError(
-            f"a {type(estimator).__name__} cannot be explained: pass a fitted GraphClassifier, GraphRegressor, NodeClassifier or "
-            "NodeRegressor, or an R-GCN or GIN of edgnn.models.rivals"
+            f"target={target!r} is no {kind} of this {type(self.estimator).__name__}: "
+            f"choose one of {self.classes}"
         )
-    if not estimator.__sklearn_is_fitted__():
-        raise NotFitted(f"this {type(estimator).__name__} is not fitted yet: call fit first")
-    encoding = estimator._encoding
-    if encoding.task == "classes" and len(encoding.classes) < 2:
-        only = encoding.classes.tolist()[0]
+
+
+def copies_allowed(subject: Subject, most: int) -> int:
+    """Return how many copies to try by default: ``most``, or fewer that take some seconds."""
+    return max(1, min(most, subject.elements // max(1, subject.copied_elements)))
+
+
+def check_fitted(estimator: Any, fitted: bool, classes: list[Any], task: str) -> None:
+    """Raise an error where there is no prediction, or only one possible, to explain."""
+    name = type(estimator).__name__
+    if not fitted:
+        raise NotFitted(f"this {name} is not fitted yet: call fit first")
+    if task == "classes" and len(classes) < 2:
         raise EstimatorError(
-            f"this {type(estimator).__name__} knows one class, {only!r}: nothing speaks for or against it"
+            f"this {name} knows one class, {classes[0]!r}: nothing speaks for or against it"
         )
-    return estimator
 
 
-def _single(estimator: Estimator, item: Any) -> Items:
-    items = estimator._collected(item)
+def check_single(items: Graphs | Nodes) -> None:
+    """Raise an error unless there is one item, of a graph that has nodes."""
     what = "node" if isinstance(items, Nodes) else "graph"
-    if len(items) != 1:
-        way_out = (
-            "there is nothing to explain"
-            if not len(items)
-            else f"take them one by one: for {what} in {what}s"
-        )
+    if not len(items):
         raise EstimatorError(
-            f"an explanation is of one {what}, but {len(items)} were given: {way_out}"
+            f"an explanation is of one {what}, but 0 were given: there is nothing to explain"
         )
-    if not graphs_of(items).num_nodes:
+    if len(items) > 1:
+        raise EstimatorError(
+            f"an explanation is of one {what}, but {len(items)} were given: "
+            f"take them one by one: for {what} in {what}s"
+        )
+    graphs = items.graphs if isinstance(items, Nodes) else items
+    if not graphs.num_nodes:
         raise EstimatorError(
             "the graph has no nodes, so there is nothing that its prediction could rest on"
         )
-    return items
+
+
+# The part of a graph around a node
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some nodes and edges of a graph around one node.
+
+    Parameters
+    ----------
+    nodes, edges : Tensor
+        Their numbers in the graph, rising.
+    node : int
+        The place of the node in the middle among ``nodes``.
+    distance : Tensor
+        How many edges lie between it and each of the nodes.
+    """
+
+    nodes: Tensor
+    edges: Tensor
+    node: int
+    distance: Tensor
+
+
+def part_around(
+    graphs: Graphs, node: int, layers: int, direction: str, *, every_edge: bool
+) -> Part:
+    """Return what so many layers read to compute the state of a node.
+
+    The state of a node at distance d is needed of the first T − d layers, so of nodes at distance T
+    only labels are read, and edges between two of them are not.
+
+    Parameters
+    ----------
+    graphs : Graphs
+        That have the node.
+    node : int
+        Its number over all graphs.
+    layers : int
+        T, how many layers.
+    direction : {"both", "in"}
+        Whether layers read against edges as well.
+    every_edge : bool
+        Keep all edges between the nodes.
+    """
+    source, target = graphs.edge_source, graphs.edge_target
+    distance = torch.full((graphs.num_nodes,), layers + 1, device=graphs.device)
+    distance[node] = 0
+    for hop in range(1, layers + 1):
+        reached = source[distance[target] < hop]
+        if direction == "both":
+            reached = torch.cat([reached, target[distance[source] < hop]])
+        distance[reached] = distance[reached].clamp(max=hop)
+    inner, within = distance < layers, distance <= layers
+    used = inner[target] | inner[source] if direction == "both" else inner[target]
+    edges = within[source] & within[target] & (used | every_edge)
+    nodes = within.nonzero()[:, 0]
+    return Part(nodes, edges.nonzero()[:, 0], int((nodes < node).sum()), distance[nodes])
+
+
+def cut(graphs: Graphs, part: Part) -> Graphs:
+    """Return the part as a graph of its own; ``graphs`` may be on another device than the part."""
+    nodes, edges = part.nodes.to(graphs.device), part.edges.to(graphs.device)
+    number = torch.full((graphs.num_nodes,), -1, device=graphs.device)
+    number[nodes] = torch.arange(len(nodes), device=graphs.device)
+    owner = int(torch.searchsorted(graphs.graph_offset, nodes[:1], right=True)) - 1
+    return taken(graphs, nodes, edges, number)._with(
+        graph_offset=torch.tensor([0, len(nodes)], device=graphs.device),
+        graph_names=None if graphs.graph_names is None else graphs.graph_names[owner : owner + 1],
+    )

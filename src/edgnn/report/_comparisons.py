@@ -1,16 +1,17 @@
-"""Which rows of a table differ by more than the noise: paired tests on the same splits, corrected for their number."""
+"""Which rows of a table differ by more than the noise: paired tests, corrected for their number."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from edgnn.errors import EvaluationError
 from edgnn.evaluation import Comparison, Evaluation, Metric, find_metric, holm
-from edgnn.report._html import Cell, Html, markup, panels, part, sortable, tag
 from edgnn.report._numbers import between, gap, metric_name, p_text
+from edgnn.report._views import MISSING, Cell, Figure, Sortable, panels
 from edgnn.report.draw import Estimate, draw_estimates
 
 if TYPE_CHECKING:
@@ -67,14 +68,23 @@ class Pair:
             return "cannot be told"
         if self.comparison.interval == (0, 0):
             return "no difference"
+        if not self.beyond:
+            return "could be luck"
         up = find_metric(self.comparison.metric).higher_is_better
-        return (
-            "could be luck"
-            if not self.beyond
-            else "real: better"
-            if (self.beyond > 0) == up
-            else "real: worse"
-        )
+        return "real: better" if (self.beyond > 0) == up else "real: worse"
+
+    @property
+    def gap_text(self) -> str:
+        """The difference as text; a dash if there is none."""
+        return "–" if self.comparison is None else gap(self.comparison.difference, self.percent)
+
+    @property
+    def limits_text(self) -> str:
+        """The ends of its interval as text; a dash if there is none."""
+        if self.comparison is None or math.isnan(self.comparison.interval[0]):
+            return "–"
+        low, high = self.comparison.interval
+        return f"{gap(low, self.percent)} to {gap(high, self.percent)}"
 
 
 def common_runs(one: Evaluation, two: Evaluation) -> tuple[Evaluation, Evaluation, int]:
@@ -91,179 +101,157 @@ def common_runs(one: Evaluation, two: Evaluation) -> tuple[Evaluation, Evaluatio
 def compared(summary: TableSummary) -> dict[str, list[Pair]]:
     """Return, for every row as the reference, how all others compare with it on each data set."""
     rows = [row for row in summary.rows if row.best_of is None]
-    found: dict[tuple[str, str, str], Pair] = {}
-    for place, one in enumerate(rows):
-        for two in rows[place + 1 :]:
-            for dataset in summary.datasets:
-                if (one.id, dataset) in summary.entries and (two.id, dataset) in summary.entries:
-                    pair = _pair(summary, one, two, dataset)
-                    found[one.id, two.id, dataset] = pair
-                    found[two.id, one.id, dataset] = replace(
-                        pair, row=two, comparison=_turned(pair.comparison)
-                    )
-    return {
-        reference.id: _corrected([pair for key, pair in found.items() if key[1] == reference.id])
-        for reference in rows
-    }
+    found: dict[str, list[Pair]] = {row.id: [] for row in rows}
+    for one, two in combinations(rows, 2):
+        for dataset in summary.datasets:
+            if (one.id, dataset) in summary.entries and (two.id, dataset) in summary.entries:
+                pair = _pair(summary, one, two, dataset)
+                found[two.id].append(pair)
+                turned = _turned(pair.comparison)
+                found[one.id].append(replace(pair, row=two, comparison=turned))
+    return {reference: _corrected(pairs) for reference, pairs in found.items()}
 
 
-def comparison_part(
+def comparison_view(
     summary: TableSummary, pairs: dict[str, list[Pair]], reference: str = _REFERENCE
-) -> list[Html]:
-    """Return the part on paired comparisons, one piece for each reference; nothing where there is one row only."""
+) -> dict[str, Any] | None:
+    """Return the paired comparisons with each row; ``None`` where there is one row only."""
     rows = [row for row in summary.rows if pairs.get(row.id)]
     if not rows:
-        return []
+        return None
     chosen = next((row for row in rows if row.id == reference), rows[0])
     metric = measured(summary)
     what = "the accuracies" if metric.name == "accuracy" else metric_name(metric.name)
-    pieces = [
-        tag(
-            "div",
-            *_against(summary, row, pairs[row.id]),
-            data_name=row.title,
-            data_chosen="" if row is chosen else None,
-        )
-        for row in rows
-    ]
+    unit = ", in points" if metric.percent else ""
     note = (
-        f"Difference of {what} on the same splits of {_runs(pairs)}{', in points' * metric.percent}, with its 95 % confidence "
-        "interval (corrected resampled t-test of Nadeau and Bengio; on one published test set, a test over its items, widened "
-        f"by the seeds). A difference exceeds the noise if its p value stays below {LEVEL} after Holm’s correction for all "
-        "comparisons with the same model in this table."
+        f"Difference of {what} on the same splits of {_runs(pairs)}{unit}, with its 95 % "
+        "confidence interval (corrected resampled t-test of Nadeau and Bengio; on one published "
+        "test set, a test over its items, widened by the seeds). A difference exceeds the noise if "
+        f"its p value stays below {LEVEL} after Holm’s correction for all comparisons with the "
+        "same model in this table."
     )
-    return [
-        part(
-            "Paired comparisons",
-            tag("p", note, class_="note"),
-            tag("div", *pieces, class_="choice", data_label="compared with"),
-        )
-    ]
+    references = [_against(summary, row, pairs[row.id]) | {"chosen": row is chosen} for row in rows]
+    return {"note": note, "references": references}
 
 
 def pair_values(pairs: Sequence[Pair]) -> list[dict[str, Any]]:
     """Return comparisons as plain values."""
     found = []
     for pair in pairs:
-        told: dict[str, Any] = {"row": pair.row.id, "dataset": pair.dataset, "runs": pair.runs}
+        values: dict[str, Any] = {"row": pair.row.id, "dataset": pair.dataset, "runs": pair.runs}
         if pair.comparison is None:
-            told["reason"] = pair.reason
+            values["reason"] = pair.reason
         else:
-            told |= {
-                name: getattr(pair.comparison, name)
-                for name in ("difference", "interval", "p_value", "splits", "kind")
-            }
-            told["corrected_p_value"] = pair.corrected
-        found.append(told)
+            values |= comparison_values(pair)
+        found.append(values)
     return found
 
 
-def _against(summary: TableSummary, reference: Row, pairs: list[Pair]) -> list[Html]:
+def comparison_values(pair: Pair) -> dict[str, Any]:
+    """Return the numbers of a comparison."""
+    names = ("difference", "interval", "p_value", "splits", "kind")
+    values = {name: getattr(pair.comparison, name) for name in names}
+    return values | {"corrected_p_value": pair.corrected}
+
+
+def _against(summary: TableSummary, reference: Row, pairs: list[Pair]) -> dict[str, Any]:
+    """Return how all rows compare with one: in words, drawn, and as a table."""
     by_place = {(pair.row.id, pair.dataset): pair for pair in pairs}
-    rows = [row for row in summary.rows if any(pair.row.id == row.id for pair in pairs)]
-    sets = [
-        dataset for dataset in summary.datasets if any(pair.dataset == dataset for pair in pairs)
+    compared_rows = {pair.row.id for pair in pairs}
+    rows = [row for row in summary.rows if row.id in compared_rows]
+    of_set = {
+        dataset: [pair for pair in pairs if pair.dataset == dataset] for dataset in summary.datasets
+    }
+    sets = [dataset for dataset, found in of_set.items() if found]
+    reasons = [
+        f"{pair.row.title} on {pair.dataset}: {pair.reason}." for pair in pairs if pair.reason
     ]
+    metric = measured(summary)
+    unit = "points" if metric.percent else metric_name(metric.name)
     lines = [
         [Cell(row.title), *(_cell(by_place.get((row.id, dataset))) for dataset in sets)]
         for row in rows
     ]
-    items = [
-        tag(
-            "li",
-            tag("strong", f"{dataset}: "),
-            _words([pair for pair in pairs if pair.dataset == dataset], reference),
-        )
-        for dataset in sets
-    ]
-    lost = list(
-        dict.fromkeys(
-            f"{pair.row.title} on {pair.dataset}: {pair.reason}." for pair in pairs if pair.reason
-        )
-    )
-    drawn = [
-        dataset
-        for dataset in sets
-        if any(pair.comparison for pair in pairs if pair.dataset == dataset)
-    ]
-    metric = measured(summary)
-    unit = "points" if metric.percent else metric_name(metric.name)
+    caption = f"Difference to {reference.title} in {unit}; ▲ or ▼: beyond the noise"
+    return {
+        "name": reference.title,
+        "words": [(dataset, _words(of_set[dataset], reference)) for dataset in sets],
+        "figure": _difference_figure(rows, reference, of_set, unit, metric),
+        "table": Sortable(caption, ["model", *sets], lines),
+        "missing": " ".join(dict.fromkeys(reasons)),
+    }
+
+
+def _difference_figure(
+    rows: list[Row],
+    reference: Row,
+    of_set: dict[str, list[Pair]],
+    unit: str,
+    metric: Metric,
+) -> Figure | None:
+    """Return the differences to a row with their intervals; ``None`` where none is known."""
+    drawn = [name for name, pairs in of_set.items() if any(pair.comparison for pair in pairs)]
+    if not drawn:
+        return None
+    order = {row.id: place for place, row in enumerate(rows)}
 
     def draw(dataset: str, width: int) -> str:
-        here = [by_place[row.id, dataset] for row in rows if (row.id, dataset) in by_place]
+        here = sorted(of_set[dataset], key=lambda pair: order[pair.row.id])
         title = f"Differences to {reference.title} on {dataset}"
-        return draw_estimates(
-            [_estimate(pair) for pair in here], unit, width=width, line=0.0, title=title
-        )
+        estimates = [_estimate(pair) for pair in here]
+        return draw_estimates(estimates, unit, width=width, line=0.0, title=title)
 
     side = "right" if metric.higher_is_better else "left"
-    caption = f"Dot: difference to {reference.title}; to the {side}, the other model is better. Line: 95 % interval. "
-    caption += "Bold and blue: beyond the noise. Dashed: no difference."
-    return [
-        tag("h4", f"Compared with {reference.title}"),
-        tag("ul", *items, class_="said"),
-        *([panels(draw, drawn, caption)] if drawn else []),
-        sortable(
-            f"Difference to {reference.title} in {unit}; ▲ or ▼: beyond the noise",
-            ["model", *sets],
-            lines,
-        ),
-        *([tag("p", "Not compared: " + " ".join(lost), class_="note")] if lost else []),
-    ]
+    caption = (
+        f"Dot: difference to {reference.title}; to the {side}, the other model is better. "
+        "Line: 95 % interval. Bold and blue: beyond the noise. Dashed: no difference."
+    )
+    return panels(draw, drawn, caption)
 
 
-def _words(pairs: list[Pair], reference: Row) -> Html:
+def _words(pairs: list[Pair], reference: Row) -> str:
     """Return which rows differ from the reference on a data set by more than the noise."""
-    told = []
+    compared = [pair for pair in pairs if pair.comparison is not None]
+    texts = []
     for side, word in ((1, "above"), (-1, "below")):
-        names = [
-            f"{pair.row.title} ({told_gap(pair.comparison)})"
-            for pair in pairs
-            if pair.comparison is not None and pair.beyond == side
-        ]
+        names = [f"{pair.row.title} ({pair.gap_text})" for pair in compared if pair.beyond == side]
         if names:
-            told.append(
-                f"{', '.join(names)} {'lies' if len(names) == 1 else 'lie'} {word} {reference.title}"
-            )
-    rest = [pair for pair in pairs if not pair.beyond and pair.comparison is not None]
-    for word, untold in (("within the noise", False), ("without a p value", True)):
-        if names := [pair.row.title for pair in rest if math.isnan(pair.corrected) == untold]:
-            told.append(f"{word}: {', '.join(names)}")
-    return markup("; ".join(told) + "." if told else "nothing can be compared.")
+            verb = "lies" if len(names) == 1 else "lie"
+            texts.append(f"{', '.join(names)} {verb} {word} {reference.title}")
+    rest = [pair for pair in compared if not pair.beyond]
+    within = [pair.row.title for pair in rest if not math.isnan(pair.corrected)]
+    if within:
+        texts.append(f"within the noise: {', '.join(within)}")
+    untested = [pair.row.title for pair in rest if math.isnan(pair.corrected)]
+    if untested:
+        texts.append(f"without a p value: {', '.join(untested)}")
+    return f"{'; '.join(texts)}." if texts else "nothing can be compared."
 
 
 def _cell(pair: Pair | None) -> Cell:
     if pair is None or pair.comparison is None:
-        return Cell("–", math.nan)
-    found = pair.comparison
+        return MISSING
     mark = {1: " ▲", -1: " ▼", 0: ""}[pair.beyond]
-    limits = "no interval" if math.isnan(found.interval[0]) else told_limits(found)
-    p = "" if math.isnan(pair.corrected) else f", {p_text(pair.corrected)}"
-    return Cell(f"{told_gap(found)}{mark}", found.difference, f"{limits}{p}")
+    note = "no interval" if pair.limits_text == "–" else pair.limits_text
+    if not math.isnan(pair.corrected):
+        note += f", {p_text(pair.corrected)}"
+    return Cell(f"{pair.gap_text}{mark}", pair.comparison.difference, note)
 
 
 def how_judged(pairs: Sequence[Pair]) -> str:
     """Return when a difference among those to one model is called real."""
     tested = sum(not math.isnan(pair.corrected) for pair in pairs)
     if not tested:
-        return "No p value: there is one split, or one test part for all, whose choice is allowed for in accuracy only."
-    many = (
-        f" after Holm’s correction for {tested} comparisons; intervals are not corrected"
-        if tested > 1
-        else ""
-    )
-    return f"Compared split by split. Real: p below {LEVEL}{many}."
-
-
-def told_gap(found: Comparison) -> str:
-    """Return the difference as text."""
-    return gap(found.difference, find_metric(found.metric).percent)
-
-
-def told_limits(found: Comparison) -> str:
-    """Return the ends of its interval as text; a dash if there is none."""
-    percent, (low, high) = find_metric(found.metric).percent, found.interval
-    return "–" if math.isnan(low) else f"{gap(low, percent)} to {gap(high, percent)}"
+        return (
+            "No p value: there is one split, or one test part for all, whose choice is allowed "
+            "for in accuracy only."
+        )
+    correction = ""
+    if tested > 1:
+        correction = (
+            f" after Holm’s correction for {tested} comparisons; intervals are not corrected"
+        )
+    return f"Compared split by split. Real: p below {LEVEL}{correction}."
 
 
 def measured(summary: TableSummary) -> Metric:
@@ -273,18 +261,16 @@ def measured(summary: TableSummary) -> Metric:
 
 
 def _estimate(pair: Pair) -> Estimate:
-    found = pair.comparison
-    if found is None:
+    if pair.comparison is None:
         return Estimate(pair.row.title, "–", math.nan)
-    factor = 100 if find_metric(found.metric).percent else 1
-    low, high = (factor * end for end in found.interval)
+    factor = 100 if pair.percent else 1
+    low, high = pair.comparison.interval
     return Estimate(
         pair.row.title,
-        told_gap(found),
-        factor * found.difference,
-        math.nan,
-        (low, high),
-        bool(pair.beyond),
+        pair.gap_text,
+        factor * pair.comparison.difference,
+        interval=(factor * low, factor * high),
+        main=bool(pair.beyond),
     )
 
 
@@ -331,10 +317,6 @@ def _only(evaluation: Evaluation, repeats: set[int]) -> Evaluation:
 def _runs(pairs: dict[str, list[Pair]]) -> str:
     """Return over how many runs rows are compared, in words."""
     runs = [pair.runs for found in pairs.values() for pair in found if pair.comparison is not None]
-    return (
-        "the runs that both have"
-        if not runs
-        else f"the {between(runs)} runs that both have"
-        if max(runs) > 1
-        else "one run"
-    )
+    if not runs:
+        return "the runs that both have"
+    return f"the {between(runs)} runs that both have" if max(runs) > 1 else "one run"

@@ -10,7 +10,7 @@ import numpy as np
 
 from edgnn._words import counted
 from edgnn.report._errors import ReportError
-from edgnn.report._html import Html, figure, section
+from edgnn.report._views import Figure, figure
 from edgnn.report.draw import Band, draw_bands
 
 _SERIES = {"train_loss": "training", "valid_loss": "validation"}
@@ -61,44 +61,36 @@ def curves_of(history: Iterable[Mapping[str, Any]] | None, most: int = _MOST) ->
             known[name] += _numbers(row.get(name), int(epoch), name)
     epochs = sorted(losses)
     if len(epochs) > most:
-        epochs = [
-            epochs[place] for place in np.linspace(0, len(epochs) - 1, most).round().astype(int)
-        ]
+        kept = np.linspace(0, len(epochs) - 1, most).round().astype(int)
+        epochs = [epochs[place] for place in kept]
     bands = {name: _band([losses[epoch][name] for epoch in epochs]) for name in _SERIES}
     bands = {name: band for name, band in bands.items() if np.isfinite(band.middle).any()}
-    models = max((len(losses[epoch][name]) for epoch in epochs for name in bands), default=0)
-    return Curves(epochs, bands, models) if bands else None
+    if not bands:
+        return None
+    models = max(len(losses[epoch][name]) for epoch in epochs for name in bands)
+    return Curves(epochs, bands, models)
 
 
-def curves_section(curves: Curves | None) -> list[Html]:
-    """Return the section with the learning curves, or nothing."""
+def curve_figure(curves: Curves | None) -> Figure | None:
+    """Return the learning curves of one model or fleet, if there are some."""
     if curves is None:
-        return []
-    shown = {_SERIES[name]: band for name, band in curves.series.items()}
+        return None
+    bands = {_SERIES[name]: band for name, band in curves.series.items()}
     caption = "Loss of the model."
     if curves.models > 1:
         caption = (
             f"Line: mean over {counted(curves.models, 'model')}. Band: the middle 80 % of them. "
             "A model that stopped early no longer counts."
         )
-    return [
-        section(
-            "Learning curves",
-            figure(
-                lambda width: draw_bands(curves.epochs, shown, "epoch", "loss", width=width),
-                caption,
-            ),
-        )
-    ]
+    return figure(
+        lambda width: draw_bands(curves.epochs, bands, "epoch", "loss", width=width), caption
+    )
 
 
 def _numbers(values: Any, epoch: int, name: str) -> list[float]:
     try:
-        return (
-            np.atleast_1d(np.asarray([] if values is None else values, dtype=float))
-            .ravel()
-            .tolist()
-        )
+        numbers = np.asarray([] if values is None else values, dtype=float)
+        return np.atleast_1d(numbers).ravel().tolist()
     except (TypeError, ValueError):
         raise ReportError(
             f"{name} of epoch {epoch} in the history is not a list of numbers"
@@ -106,16 +98,12 @@ def _numbers(values: Any, epoch: int, name: str) -> list[float]:
 
 
 def _band(rows: list[list[float]]) -> Band:
-    points = []
+    band = Band([], [], [])
     for row in rows:
         values = np.array(row, dtype=float)
         values = values[np.isfinite(values)]
-        points.append(
-            (values.mean(), *np.percentile(values, _LIMITS)) if len(values) else (np.nan,) * 3
-        )
-    middle, low, high = (
-        (list(map(float, column)) for column in zip(*points, strict=True))
-        if points
-        else ([], [], [])
-    )
-    return Band(middle, low, high)
+        low, high = np.percentile(values, _LIMITS) if len(values) else (np.nan, np.nan)
+        band.middle.append(float(values.mean()) if len(values) else np.nan)
+        band.low.append(float(low))
+        band.high.append(float(high))
+    return band

@@ -65,28 +65,30 @@ def read_evaluation_file(path: Path, expected: str) -> EvaluationFile:
     except ValueError as error:
         raise ReportError(f"{path} {error}; {expected}") from None
     evaluation = evaluation_of(document, path)
-    with telling(path):
+    with damage_named(path):
+        settings = {name: value for name, value in document.items() if name not in _NOT_SETTINGS}
         parameters, paper = evaluation.settings.get("parameters"), document.get("paper")
-        model, data = (
-            None if document.get(name) is None else str(document[name])
-            for name in ("model", "data")
-        )
+        if parameters:
+            settings["parameters"] = parameters
         return EvaluationFile(
             path=path,
             evaluation=evaluation,
-            model=model,
-            data=data,
-            settings={name: value for name, value in document.items() if name not in _NOT_SETTINGS}
-            | ({"parameters": parameters} if parameters else {}),
+            model=_text(document.get("model")),
+            data=_text(document.get("data")),
+            settings=settings,
             environment=dict(document.get("environment") or {}),
             seconds=float(document.get("seconds", "nan")),
             paper=None if paper is None else (paper["mean"], paper["spread"]),
         )
 
 
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
 @contextmanager
-def telling(place: Path) -> Iterator[None]:
-    """Tell as a fault of the source what only values of the wrong kind lead to."""
+def damage_named(path: Path) -> Iterator[None]:
+    """Raise errors that only values of the wrong kind lead to as a fault of the file."""
     try:
         yield
     except (
@@ -101,5 +103,5 @@ def telling(place: Path) -> Iterator[None]:
         if isinstance(error, EdgnnError):
             raise
         raise FormatError(
-            place, f"what it holds is damaged ({type(error).__name__}: {one_line(error)})"
+            path, f"what it holds is damaged ({type(error).__name__}: {one_line(error)})"
         ) from None

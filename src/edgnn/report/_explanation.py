@@ -4,20 +4,39 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from edgnn._files import Path_
 from edgnn._json import plain
-from edgnn._words import counted
-from edgnn.explain import Explanation
-from edgnn.report import _explanation_parts as parts
-from edgnn.report._data import MOST
+from edgnn._words import counted, cut
+from edgnn.explain import (
+    Explained,
+    Explanation,
+    LabelEffect,
+    Relation,
+    counter_text,
+    fidelity_text,
+    label_text,
+    relations_of,
+)
 from edgnn.report._errors import ReportError
-from edgnn.report._explanation_words import Explained
-from edgnn.report._html import Html, section, tag
-from edgnn.report._page import write_page
+from edgnn.report._explanation_picture import (
+    draw_counter_example,
+    draw_explanation,
+    drawn_as_molecule,
+)
+from edgnn.report._numbers import number
+from edgnn.report._page import MOST, write_page
+from edgnn.report.draw import AGAINST, FIRST, FOR, signed
 
+_REASONS, _RELATIONS, _NEIGHBORS, _LABELS, _CLASSES = 12, 12, 4, 12, 12
+_LONGEST_NEIGHBOR = 70
+_DIRECTIONS = {"out": "→ to", "in": "← from", "both": "↔ with", "beyond": "further away"}
+#: What is left out of the numbers of very large graphs.
 _LONG = (
     "graph",
     "original_nodes",
@@ -34,6 +53,7 @@ _LONG = (
     "node_score",
     "edge_score",
 )
+_View = dict[str, Any]
 
 
 def write_explanations(
@@ -64,8 +84,8 @@ def write_explanations(
     Examples
     --------
     >>> import edgnn
-    >>> from edgnn.explain import explain, fidelity
-    >>> from edgnn.report import Explained, write_explanations
+    >>> from edgnn.explain import Explained, explain, fidelity
+    >>> from edgnn.report import write_explanations
     >>> data = edgnn.load_dataset("MUTAG")
     >>> model = edgnn.GraphClassifier(max_epochs=5, random_state=0).fit(data.graphs, data.targets)
     >>> found = explain(model, data.graphs[0])
@@ -76,59 +96,267 @@ def write_explanations(
     items = [item if isinstance(item, Explained) else Explained(item) for item in explanations]
     if not items:
         raise ReportError("there are no explanations to write a page of: give at least one")
-    body = [_contents(items)] if len(items) > 1 else []
-    body += [_item(item, number) for number, item in enumerate(items)]
-    if command:
-        body.append(section("How to repeat it", tag("p", "The command:"), tag("pre", command)))
     data = {"kind": "explanations", "items": [values_of(item) for item in items]}
-    write_page(path, title, lead or counted(len(items), "prediction"), body, data)
-    return Path(path)
-
-
-def _contents(items: list[Explained]) -> Html:
-    links = [
-        tag(
-            "li",
-            tag(
-                "a",
-                f"{item.title}: {item.prediction_text(item.explanation.prediction)}",
-                href=f"#item-{number}",
-            ),
-        )
-        for number, item in enumerate(items)
-    ]
-    return tag("nav", tag("ul", *links), aria_label="Items", style=parts.WRAPPED)
-
-
-def _item(item: Explained, number: int) -> Html:
-    return tag(
-        "section",
-        tag("h2", item.title, style=parts.WRAPPED),
-        *parts.predicted(item),
-        parts.pictures(item),
-        *parts.reasons(item),
-        *parts.relations(item),
-        *parts.labels(item),
-        *parts.faithful(item),
-        *parts.counter(item),
-        class_="long",
-        id_=f"item-{number}",
+    write_page(
+        path,
+        "explanations.html",
+        title,
+        lead or counted(len(items), "prediction"),
+        data,
+        explanations=[_item_view(item) for item in items],
+        command=command,
     )
+    return Path(path)
 
 
 def values_of(item: Explained) -> dict[str, Any]:
     """Return the numbers of an item; arrays over the parts of very large graphs are left out."""
-    told = item.explanation.to_dict()
-    complete = len(json.dumps(plain(told))) <= MOST
+    values = item.explanation.to_dict()
+    complete = len(json.dumps(plain(values))) <= MOST
+    if not complete:
+        values = {name: value for name, value in values.items() if name not in _LONG}
     return {
         "name": item.title,
         "smiles": item.smiles,
         "target": item.output if item.explanation.probability is None else item.target,
         "class_names": list(item.class_names),
         "complete": complete,
-        "explanation": told
-        if complete
-        else {name: value for name, value in told.items() if name not in _LONG},
+        "explanation": values,
         "fidelity": None if item.fidelity is None else item.fidelity.to_dict(),
         "counter_example": None if item.counter_example is None else item.counter_example.to_dict(),
+    }
+
+
+def _item_view(item: Explained) -> _View:
+    return {
+        "title": item.title,
+        "prediction": item.prediction_text(item.explanation.prediction),
+        "smiles": item.smiles,
+        "whole_name": _whole_name(item),
+        "others": item.others,
+        **_predicted(item),
+        **_pictures(item),
+        "reasons": _reasons(item),
+        "unit": item.unit,
+        "without": item.without,
+        "measure": item.measure,
+        **_relations(item),
+        "labels": _labels(item),
+        "fidelity": _fidelity(item),
+        "counter": _counter(item),
+    }
+
+
+@dataclass(frozen=True)
+class Bar:
+    """An amount as a bar of 100 pixels: to the right of ``start`` above zero, else to the left."""
+
+    text: str
+    amount: float
+    largest: float
+    start: int = 50
+
+    @property
+    def length(self) -> float:
+        """How long it is; nothing for NaN."""
+        if not self.largest or self.amount != self.amount:
+            return 0.0
+        return (98 - self.start) * min(abs(self.amount) / self.largest, 1.0)
+
+    @property
+    def color(self) -> str:
+        """Which color it has: that of its side, or where there is one side only, of charts."""
+        if not self.start:
+            return FIRST
+        return FOR if self.amount > 0 else AGAINST
+
+    @property
+    def left(self) -> float:
+        """Where it begins."""
+        return self.start if self.amount > 0 else self.start - self.length
+
+
+def _bars(amounts: Sequence[float]) -> list[Bar]:
+    """Return bars on one scale, with the amounts as texts."""
+    largest = max((abs(amount) for amount in amounts), default=0.0)
+    return [Bar(signed(amount), amount, largest) for amount in amounts]
+
+
+def _predicted(item: Explained) -> _View:
+    """Return the headline, and where there are several classes or outputs, the others."""
+    explanation = item.explanation
+    rows: list[tuple[str, str | Bar]] = []
+    if explanation.probability is None:
+        values = np.ravel(explanation.prediction).tolist()
+        name = item.measure if item.output else "prediction"
+        headline = [(name, number(values[explanation.target_index]))]
+        if len(values) > 1:
+            texts = map(number, values[:_CLASSES])
+            rows = [(item.class_text(column), text) for column, text in enumerate(texts)]
+        return {"headline": headline, "classes": rows, "classes_head": ("target", "predicted")}
+    own = float(explanation.probability[explanation.target_index])
+    headline = [
+        ("prediction", item.prediction_text(explanation.prediction)),
+        (f"probability of {item.target}", f"{number(own, True)} %"),
+        ("log-odds", signed(explanation.value)),
+    ]
+    if len(explanation.classes) > 2 or item.several_labels:
+        for column in np.argsort(-explanation.probability, kind="stable")[:_CLASSES].tolist():
+            probability = float(explanation.probability[column])
+            bar = Bar(f"{number(probability, True)} %", probability, 1.0, start=0)
+            rows.append((item.class_text(explanation.classes[column]), bar))
+    kind = "label" if item.several_labels else "class"
+    return {"headline": headline, "classes": rows, "classes_head": (kind, "probability")}
+
+
+def _whole_name(item: Explained) -> str:
+    """Return the name of a node where it is called by something shorter."""
+    node, names = item.explanation.node, item.explanation.graph.node_names
+    if item.smiles or node is None or names is None or str(names[node]) == item.title:
+        return ""
+    return str(names[node])
+
+
+def _pictures(item: Explained) -> _View:
+    """Return the graph shaded by what each part is worth; of a graph, by gradients as well."""
+    explanation = item.explanation
+    node, link = item.kind("node"), item.kind("edge")
+    worth = f"{node} and {link}"
+    if explanation.by_label:
+        worth = f"label and {link}" if item.labels_of_nodes_alone else "label"
+    drawn = [draw_explanation(item, title=f"What each {worth} is worth")]
+    if explanation.node is None and explanation.node_gradient is not None:
+        drawn.append(draw_explanation(item, by="gradient", title="Integrated gradients"))
+    return {
+        "pictures": drawn,
+        "side_by_side": _side_by_side(item),
+        "caption": _caption(item, len(drawn) > 1),
+    }
+
+
+def _side_by_side(item: Explained) -> str:
+    return "panels" if drawn_as_molecule(item) else "panels few"
+
+
+def _caption(item: Explained, both: bool) -> str:
+    explanation = item.explanation
+    node, link = item.kind("node"), item.kind("edge")
+    if explanation.probability is None:
+        sentences = [f"Red raises the {item.measure}, blue (dashed) lowers it."]
+    else:
+        sentences = [f"Red speaks for {item.target}, blue (dashed) against it."]
+    if item.labels_of_nodes_alone:
+        taken = f"the label of this {node} is hidden from the model, or this {link} taken out"
+    elif explanation.by_label:
+        taken = f"this {node} or {link} stays, but its label is hidden from the model"
+    else:
+        taken = f"this {node} or {link} is taken out"
+    first = "First: by" if both else "By"
+    sentences.append(f"{first} how much the {item.measure} falls when {taken}.")
+    if both:
+        total = signed(explanation.value - explanation.baseline)
+        sentences.append(
+            "Second: integrated gradients divide what all labels together add to the "
+            f"{item.measure} ({total}) among the parts."
+        )
+    if explanation.links_beyond:
+        sentences.append("Links further away count for degrees as well; they were not tried.")
+    elif not explanation.complete:
+        sentences.append("Not every part was tried: there are too many.")
+    return " ".join(sentences)
+
+
+def _reasons(item: Explained) -> list[tuple[str, Bar]]:
+    """Return the strongest reasons with bars."""
+    reasons = item.explanation.reasons(_REASONS)
+    bars = _bars([reason.contribution for reason in reasons])
+    texts = [item.reason_text(reason) for reason in reasons]
+    return list(zip(texts, bars, strict=True))
+
+
+def _relations(item: Explained) -> _View:
+    """Return the relations of a node by direction; those between other nodes apart."""
+    relations = [] if item.explanation.node is None else relations_of(item)
+    bars = _bars([relation.strongest for relation in relations])
+    rows = list(zip(relations, bars, strict=True))
+    return {
+        "relations": bool(relations),
+        "near": _relation_rows([row for row in rows if row[0].direction != "beyond"]),
+        "far": _relation_rows([row for row in rows if row[0].direction == "beyond"]),
+    }
+
+
+def _relation_rows(relations: list[tuple[Relation, Bar]]) -> _View:
+    rows = []
+    for relation, bar in relations[:_RELATIONS]:
+        strongest = relation.neighbors[:_NEIGHBORS]
+        lines = [f"{cut(text, _LONGEST_NEIGHBOR)} {signed(amount)}" for text, amount in strongest]
+        if len(relation.neighbors) > _NEIGHBORS:
+            lines.append(f"and {len(relation.neighbors) - _NEIGHBORS:,} more")
+        rows.append((relation.name, _DIRECTIONS[relation.direction], lines, bar))
+    more = len(relations) - len(rows)
+    return {"rows": rows, "more": f"and {counted(more, 'weaker relation')}" if more else ""}
+
+
+def _labels(item: Explained) -> list[tuple[str, str, Bar]]:
+    """Return what each label means, all its occurrences together."""
+    effects = [
+        effect for effect in item.explanation.labels if effect.contribution == effect.contribution
+    ][:_LABELS]
+    rows = []
+    for effect, bar in zip(effects, _bars([one.contribution for one in effects]), strict=True):
+        bonds = item.molecule and effect.kind == "edge"
+        count = effect.count // 2 if bonds else effect.count
+        rows.append((_label(item, effect), counted(count, item.kind(effect.kind)), bar))
+    return rows
+
+
+def _label(item: Explained, effect: LabelEffect) -> str:
+    kind = item.explanation.node_label_kind
+    if effect.kind == "node" and kind != "label":
+        return f"{kind} {label_text(effect.value)}"
+    return label_text(effect.value)
+
+
+def _fidelity(item: Explained) -> _View | None:
+    """Return how much more falls without what is put first than without random parts."""
+    fidelity = item.fidelity
+    if fidelity is None:
+        return None
+    percent = item.explanation.probability is not None
+    rows = []
+    for place, (fraction, size) in enumerate(zip(fidelity.shares, fidelity.sizes, strict=True)):
+        row = [f"{fraction:.0%}: {counted(size, item.kind(fidelity.kind))}".replace(" ", "\u00a0")]
+        for measure in ("comprehensiveness", "sufficiency"):
+            own, mean, spread = (
+                number(float(getattr(fidelity, name)[place]), percent)
+                for name in (measure, f"random_{measure}", f"random_{measure}_std")
+            )
+            row += [own, f"{mean} ± {spread}"]
+        rows.append(row)
+    what = f"the {item.measure} changes"
+    if percent:
+        what = f"the probability of {item.target} falls, in points"
+    return {
+        "text": fidelity_text(item),
+        "rows": rows,
+        "what": what,
+        "labels_only": fidelity.take == "label",
+        "random_sets": fidelity.random_sets,
+    }
+
+
+def _counter(item: Explained) -> _View | None:
+    """Return the smallest change that changes the prediction, drawn before and after."""
+    example = item.counter_example
+    text = counter_text(item)
+    if not text:
+        return None
+    if example is None:
+        return {"text": text, "pictures": []}
+    drawn = draw_counter_example(item, example)
+    return {
+        "text": text,
+        "pictures": drawn,
+        "tried": f"{example.tried:,}",
     }

@@ -8,11 +8,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from edgnn.errors import EstimatorError
-from edgnn.explain import CounterExample, Explanation
+from edgnn.explain import CounterExample, Explained, Explanation
 from edgnn.graphs import Graphs
-from edgnn.report._explanation_words import Explained
-from edgnn.report.draw import draw_attribution, draw_molecule
-from edgnn.report.draw._part import strengths, strongest_part
+from edgnn.report.draw import draw_attribution, draw_molecule, strengths, strongest_part
 
 _Array = np.ndarray[Any, Any]
 By = Literal["score", "removal", "label", "gradient"]

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from edgnn._json import plain
+from edgnn._words import cut
 
-_LONGEST = 300
+_LONGEST = 301
 _MOST = 12
 _NAMES = {
     "roc_auc": "ROC-AUC",
@@ -22,17 +23,20 @@ _NAMES = {
 
 
 def number(value: float, percent: bool = False) -> str:
-    """Return a score, in percent with one decimal or with four digits; a dash if it is not known."""
-    if not math.isfinite(value):
-        return "–" if math.isnan(value) else "∞" if value > 0 else "−∞"
-    return (f"{100 * value:.1f}" if percent else f"{value:.4g}").replace("-", "−")
+    """Return a score in percent with one decimal, or with four digits; a dash if it is NaN."""
+    if math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    text = f"{100 * value:.1f}" if percent else f"{value:.4g}"
+    return text.replace("-", "−")
 
 
 def plus_minus(mean: float, spread: float, percent: bool = False) -> str:
     """Return a mean and what it varies by, if that is known."""
-    return number(mean, percent) + (
-        "" if math.isnan(spread) else f" ± {spread_text(mean, spread, percent)}"
-    )
+    if math.isnan(spread):
+        return number(mean, percent)
+    return f"{number(mean, percent)} ± {spread_text(mean, spread, percent)}"
 
 
 def spread_text(mean: float, spread: float, percent: bool = False) -> str:
@@ -40,28 +44,36 @@ def spread_text(mean: float, spread: float, percent: bool = False) -> str:
     decimals = number(mean, percent).partition(".")[2]
     if percent or not math.isfinite(spread) or not decimals.isdigit():
         return number(spread, percent)
-    return (
-        f"{spread:.{len(decimals)}f}"
-        if spread == 0 or spread >= 10.0 ** -len(decimals)
-        else number(spread)
-    )
+    if 0 < spread < 10.0 ** -len(decimals):
+        return number(spread)
+    return f"{spread:.{len(decimals)}f}"
+
+
+def limits_text(interval: tuple[float, float], percent: bool, unknown: str = "–") -> str:
+    """Return the ends of an interval; ``unknown`` if it has none."""
+    low, high = interval
+    if math.isnan(low):
+        return unknown
+    return f"{number(low, percent)} to {number(high, percent)}"
 
 
 def metric_name(name: str, percent: bool = False) -> str:
     """Return what people call a metric."""
-    return _NAMES.get(name, name.replace("_", " ")) + (" (%)" if percent else "")
+    text = _NAMES.get(name, name.replace("_", " "))
+    return f"{text} (%)" if percent else text
+
+
+def capital(text: str) -> str:
+    """Return text that begins a sentence or a title."""
+    return text[:1].upper() + text[1:]
 
 
 def between(values: Sequence[int]) -> str:
     """Return one number, or the least and the greatest."""
     low, high = min(values), max(values)
-    return (
-        f"{low:,}"
-        if low == high
-        else f"{low:,} or {high:,}"
-        if high == low + 1
-        else f"{low:,} to {high:,}"
-    )
+    if low == high:
+        return f"{low:,}"
+    return f"{low:,} or {high:,}" if high == low + 1 else f"{low:,} to {high:,}"
 
 
 def signed(points: float) -> str:
@@ -72,7 +84,7 @@ def signed(points: float) -> str:
 
 
 def gap(difference: float, percent: bool) -> str:
-    """Return a difference of two scores with its sign: in points where scores are percent, else with three digits."""
+    """Return a difference of two scores with its sign, in points of percent or with three digits."""
     if percent or not math.isfinite(difference):
         return signed(100 * difference)
     return f"{difference:+.3g}".replace("-", "−") if difference else "0"
@@ -80,7 +92,9 @@ def gap(difference: float, percent: bool) -> str:
 
 def p_text(p_value: float) -> str:
     """Return a p value as people write it."""
-    return "p < 0.001" if p_value < 0.001 else "p = 1" if p_value > 0.995 else f"p = {p_value:.2g}"
+    if p_value < 0.001:
+        return "p < 0.001"
+    return "p = 1" if p_value > 0.995 else f"p = {p_value:.2g}"
 
 
 def size(amount: float) -> str:
@@ -100,13 +114,11 @@ def shown(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, Mapping):
-        return _cut(json.dumps(value, ensure_ascii=False)) if value else "none"
-    if isinstance(value, list):
+        text = json.dumps(value, ensure_ascii=False) if value else "none"
+    elif isinstance(value, list):
+        text = ", ".join(map(shown, value[:_MOST])) or "none"
         if len(value) > _MOST:
-            return _cut(f"{', '.join(map(shown, value[:_MOST]))}, … ({len(value):,} in all)")
-        return _cut(", ".join(map(shown, value))) or "none"
-    return _cut(str(value)) or "(empty)"
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+            text += f", … ({len(value):,} in all)"
+    else:
+        text = str(value) or "(empty)"
+    return cut(text, _LONGEST)

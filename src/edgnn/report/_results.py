@@ -1,15 +1,15 @@
-"""What a study's tables say: the figures as the paper prints them, beside its own, and all that is known of each."""
+"""The tables of a study: figures as the paper prints them, beside its own, and as plain values."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from edgnn._words import counted, duration
 from edgnn.evaluation import Summary
-from edgnn.report._html import Cell, Html, markup, sortable, tag
-from edgnn.report._numbers import number, signed, size, spread_text
+from edgnn.report._numbers import limits_text, number, signed, size, spread_text
+from edgnn.report._views import MISSING, Cell, Sortable
 from edgnn.studies import NOTABLE
 
 if TYPE_CHECKING:
@@ -23,16 +23,20 @@ def summary_of(entry: Entry) -> Summary:
 
 def computed_entries(summary: TableSummary) -> list[Entry]:
     """Return the entries of rows with runs of their own, row by row."""
-    return [
-        summary.entries[row.id, dataset]
-        for row in summary.rows
-        for dataset in summary.datasets
-        if row.best_of is None and (row.id, dataset) in summary.entries
-    ]
+    return [entry for entry in listed_entries(summary) if entry.row.best_of is None]
+
+
+def listed_entries(summary: TableSummary) -> list[Entry]:
+    """Return all entries of a table, row by row."""
+    keys = [(row.id, dataset) for row in summary.rows for dataset in summary.datasets]
+    return [summary.entries[key] for key in keys if key in summary.entries]
 
 
 def own_entries(summaries: Sequence[TableSummary]) -> list[Entry]:
-    """Return the entries of several tables; under the nested protocol, rows without a search are those of the paper's again."""
+    """Return the entries of several tables, each once.
+
+    Under the nested protocol, rows without a search are those of the paper's protocol again.
+    """
     return [
         entry
         for summary in summaries
@@ -41,47 +45,36 @@ def own_entries(summaries: Sequence[TableSummary]) -> list[Entry]:
     ]
 
 
-def result_table(summary: TableSummary) -> Html:
-    """Return the table as the paper has it: rows by data sets, ours with the paper's figure below."""
-    best = {
-        dataset: max(
-            (
-                summary_of(entry).mean
-                for entry in computed_entries(summary)
-                if entry.dataset == dataset
-            ),
-            default=math.nan,
-        )
-        for dataset in summary.datasets
-    }
+def result_table(summary: TableSummary) -> Sortable:
+    """Return the table as the paper has it: rows by data sets, with the paper's figures below."""
+    best = {}
+    for dataset in summary.datasets:
+        means = [
+            summary_of(entry).mean
+            for entry in computed_entries(summary)
+            if entry.dataset == dataset
+        ]
+        best[dataset] = max(means, default=math.nan)
     rows = []
     for row in summary.rows:
+        entries = [summary.entries.get((row.id, dataset)) for dataset in summary.datasets]
         cells = [
-            _result(summary.entries.get((row.id, dataset)), best[dataset])
-            for dataset in summary.datasets
+            MISSING if entry is None else _result_cell(entry, best[entry.dataset])
+            for entry in entries
         ]
         rows.append([Cell(row.title), *cells])
     if all(row.model != "majority" for row in summary.rows):
-        rows.append(
-            [Cell("majority"), *(_majority(summary, dataset) for dataset in summary.datasets)]
-        )
-    beside = (
-        ", with the paper’s figure below"
-        if any(entry.paper for entry in summary.entries.values())
-        else ""
-    )
-    caption = f"Accuracy in percent, mean ± spread of the runs{beside}; bold: the best mean"
-    return sortable(caption, ["model", *summary.datasets], rows)
+        majority = [majority_of(summary, dataset) for dataset in summary.datasets]
+        cells = [Cell(number(value, True), value, spread="") for value in majority]
+        rows.append([Cell("majority"), *cells])
+    caption = "Accuracy in percent, mean ± spread of the runs"
+    if any(entry.paper for entry in summary.entries.values()):
+        caption += ", with the paper’s figure below"
+    return Sortable(f"{caption}; bold: the best mean", ["model", *summary.datasets], rows)
 
 
-def whole_table(summary: TableSummary) -> Html:
-    """Return a line for each row and data set with everything that is known of it."""
-    entries = [
-        summary.entries[row.id, dataset]
-        for dataset in summary.datasets
-        for row in summary.rows
-        if (row.id, dataset) in summary.entries
-    ]
+def whole_table(summary: TableSummary) -> Sortable:
+    """Return a line for each data set and row with everything that is known of it."""
     head = [
         "model",
         "data set",
@@ -97,60 +90,69 @@ def whole_table(summary: TableSummary) -> Html:
         "memory",
         "runs",
     ]
-    return sortable(
-        "Accuracies in percent; time of all runs, memory of the largest",
-        head,
-        [_line(entry) for entry in entries],
-        class_="all",
-    )
-
-
-def row_notes(summary: TableSummary) -> Html:
-    """Return what each row is."""
-    items = [tag("li", tag("strong", f"{row.title}: "), row.says) for row in summary.rows]
-    return tag("ul", *items, class_="said")
+    places = {dataset: place for place, dataset in enumerate(summary.datasets)}
+    entries = sorted(listed_entries(summary), key=lambda entry: places[entry.dataset])
+    caption = "Accuracies in percent; time of all runs, memory of the largest"
+    return Sortable(caption, head, [_line(entry) for entry in entries], "all")
 
 
 def verdict(summary: TableSummary) -> str:
     """Return in words how many of the paper's figures are met, and which are not."""
-    known = [(entry, gap) for entry, gap in _gaps(summary) if entry.row.best_of is None]
-    if not known:
+    gaps = _gaps(summary)
+    if not gaps:
         return ""
     missed = [
         f"{entry.row.title} on {entry.dataset} ({signed(gap)})"
-        for entry, gap in known
+        for entry, gap in gaps
         if gap < -NOTABLE
     ]
-    inside = sum(_inside(entry) for entry, _ in known)
-    told = f"{len(known) - len(missed)} of {counted(len(known), 'mean')} of the paper met: ours lies above, or at most "
-    told += f"{NOTABLE} points below. {inside} of {len(known)} inside our 95 % interval."
-    return told + (f" Not met: {', '.join(missed)}." if missed else "")
+    inside = sum(_inside(entry) for entry, _ in gaps)
+    text = (
+        f"{len(gaps) - len(missed)} of {counted(len(gaps), 'mean')} of the paper met: "
+        f"ours lies above, or at most {NOTABLE} points below. "
+        f"{inside} of {len(gaps)} inside our 95 % interval."
+    )
+    return f"{text} Not met: {', '.join(missed)}." if missed else text
 
 
 def best_rows(summary: TableSummary) -> str:
     """Return in words which row has the best mean on each data set."""
-    told: dict[str, list[str]] = {}
+    sets_of: dict[str, list[str]] = {}
     for dataset in summary.datasets:
-        here = [entry for entry in computed_entries(summary) if entry.dataset == dataset]
-        known = [entry for entry in here if not math.isnan(summary_of(entry).mean)]
-        if known:
-            best = max(known, key=lambda entry: summary_of(entry).mean)
+        entries = [
+            entry
+            for entry in computed_entries(summary)
+            if entry.dataset == dataset and not math.isnan(summary_of(entry).mean)
+        ]
+        if entries:
+            best = max(entries, key=lambda entry: summary_of(entry).mean)
             mean = number(summary_of(best).mean, summary_of(best).metric.percent)
-            told.setdefault(best.row.title, []).append(f"{dataset} ({mean})")
-    rows = [f"{row} on {', '.join(sets)}" for row, sets in told.items()]
+            sets_of.setdefault(best.row.title, []).append(f"{dataset} ({mean})")
+    rows = [f"{row} on {', '.join(sets)}" for row, sets in sets_of.items()]
     return f"Best means: {'; '.join(rows)}." if rows else ""
 
 
 def met_of(summary: TableSummary) -> tuple[int, int]:
     """Return how many of the paper's means are met, and how many there are."""
-    gaps = [gap for entry, gap in _gaps(summary) if entry.row.best_of is None]
-    return sum(gap >= -NOTABLE for gap in gaps), len(gaps)
+    gaps = _gaps(summary)
+    return sum(gap >= -NOTABLE for _, gap in gaps), len(gaps)
 
 
-def _gaps(summary: TableSummary) -> Iterator[tuple[Entry, float]]:
-    for entry in summary.entries.values():
-        if entry.difference is not None and not math.isnan(entry.difference):
-            yield entry, round(entry.difference, 1)
+def majority_of(summary: TableSummary, dataset: str) -> float:
+    """Return what a model that ignores its input scores on a data set."""
+    entries = (entry for entry in listed_entries(summary) if entry.dataset == dataset)
+    return summary_of(next(entries)).majority
+
+
+def _gaps(summary: TableSummary) -> list[tuple[Entry, float]]:
+    """Return the entries that the paper has a mean of, with our distance from it."""
+    return [
+        (entry, round(entry.difference, 1))
+        for entry in summary.entries.values()
+        if entry.row.best_of is None
+        and entry.difference is not None
+        and not math.isnan(entry.difference)
+    ]
 
 
 def _inside(entry: Entry) -> bool:
@@ -158,78 +160,70 @@ def _inside(entry: Entry) -> bool:
     return entry.paper is not None and 100 * low <= entry.paper.mean <= 100 * high
 
 
-def _result(entry: Entry | None, best: float) -> Cell:
-    if entry is None:
-        return Cell("–", math.nan)
-    found, paper = summary_of(entry), entry.paper
-    derived = entry.row.best_of is not None
-    text = _aligned(number(found.mean, found.metric.percent), "" if derived else _spread(entry))
-    if found.mean == best and not derived:
-        text = tag("span", text, class_="best")
-    note = "" if paper is None else markup("paper ", _published(paper))
-    return Cell(text, found.mean, note)
+def _result_cell(entry: Entry, best: float) -> Cell:
+    summary, paper = summary_of(entry), entry.paper
+    return Cell(
+        number(summary.mean, summary.metric.percent),
+        summary.mean,
+        note="" if paper is None else f"paper {paper.mean:.1f}",
+        spread=_spread(entry),
+        note_spread=None if paper is None else _paper_spread(paper),
+        best=summary.mean == best and entry.row.best_of is None,
+    )
 
 
 def _spread(entry: Entry) -> str:
-    found = summary_of(entry)
-    return (
-        ""
-        if entry.runs == 1 or math.isnan(found.spread)
-        else f"± {spread_text(found.mean, found.spread, found.metric.percent)}"
-    )
+    summary = summary_of(entry)
+    if entry.row.best_of is not None or entry.runs == 1 or math.isnan(summary.spread):
+        return ""
+    return f"± {spread_text(summary.mean, summary.spread, summary.metric.percent)}"
 
 
-def _published(paper: Published) -> Html:
-    return _aligned(f"{paper.mean:.1f}", "" if paper.spread is None else f"± {paper.spread:.1f}")
-
-
-def _aligned(mean: str, spread: str) -> Html:
-    """Return a mean and its spread such that means stand below each other, with a spread or without."""
-    return markup(mean, tag("span", spread, class_="pm"))
-
-
-def _majority(summary: TableSummary, dataset: str) -> Cell:
-    value = majority_of(summary, dataset)
-    return Cell(_aligned(number(value, True), ""), value)
-
-
-def majority_of(summary: TableSummary, dataset: str) -> float:
-    """Return what ignoring the input gives on a data set."""
-    entry = next(
-        summary.entries[row.id, dataset]
-        for row in summary.rows
-        if (row.id, dataset) in summary.entries
-    )
-    return summary_of(entry).majority
+def _paper_spread(paper: Published) -> str:
+    return "" if paper.spread is None else f"± {paper.spread:.1f}"
 
 
 def _line(entry: Entry) -> list[Cell]:
-    found, paper = summary_of(entry), entry.paper
-    percent = found.metric.percent
-    derived = entry.row.best_of is not None
-    low, high = found.interval
-    limits = "–" if math.isnan(low) else f"{number(low, percent)} to {number(high, percent)}"
-    best = float(found.repeat_means.max()) if len(found.repeat_means) > 1 else found.mean
+    summary, paper = summary_of(entry), entry.paper
+    percent = summary.metric.percent
+    best = float(summary.repeat_means.max()) if len(summary.repeat_means) > 1 else summary.mean
+    published = gap = interval = seconds = memory = MISSING
+    runs = Cell(f"1 of {entry.runs}", 1)
+    if paper is not None:
+        published = Cell(f"{paper.mean:.1f}", paper.mean, spread=_paper_spread(paper))
+    if entry.difference is not None:
+        gap = Cell(signed(entry.difference), entry.difference)
+    if entry.row.best_of is None:
+        interval = Cell(limits_text(summary.interval, percent), summary.interval[0])
+        seconds = Cell(duration(entry.seconds), entry.seconds)
+        runs = Cell(f"{entry.runs}", entry.runs)
+        if entry.memory is not None:
+            memory = Cell(size(entry.memory), entry.memory)
     return [
         Cell(entry.row.title),
         Cell(entry.dataset),
-        Cell("–", math.nan) if paper is None else Cell(_published(paper), paper.mean),
-        Cell(_aligned(number(found.mean, percent), "" if derived else _spread(entry)), found.mean),
-        Cell("–", math.nan)
-        if entry.difference is None
-        else Cell(signed(entry.difference), entry.difference),
+        published,
+        Cell(number(summary.mean, percent), summary.mean, spread=_spread(entry)),
+        gap,
         Cell(number(best, percent), best),
-        Cell(number(found.majority, percent), found.majority),
-        Cell("–" if derived else limits, math.nan if derived else low),
-        _share(entry.training_accuracy),
-        _share(entry.ceiling),
-        Cell("–", math.nan) if derived else Cell(duration(entry.seconds), entry.seconds),
-        Cell("–", math.nan)
-        if derived or entry.memory is None
-        else Cell(size(entry.memory), entry.memory),
-        Cell(f"1 of {entry.runs}" if derived else f"{entry.runs}", 1 if derived else entry.runs),
+        Cell(number(summary.majority, percent), summary.majority),
+        interval,
+        _fraction(entry.training_accuracy),
+        _fraction(entry.ceiling),
+        seconds,
+        memory,
+        runs,
     ]
 
 
-def _share(value: float | None) -> Cell:
-    return Cell("–", math.nan) if value is None else Cell(number(value, True), value)
+def _fraction(value: float | None) -> Cell:
+    return MISSING if value is None else Cell(number(value, True), value)
+
+
+def rounded(value: Any) -> Any:
+    """Return plain values with six digits at any depth, which is enough for a page."""
+    if isinstance(value, float):
+        return float(f"{value:.6g}")
+    if isinstance(value, dict):
+        return {name: rounded(entry) for name, entry in value.items()}
+    return [rounded(entry) for entry in value] if isinstance(value, list) else value

@@ -1,35 +1,49 @@
-"""The page of a training run: what its folder holds, as far as the run has come."""
+"""The page of a run: what the folder of a trained model holds, as far as the run has come."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from edgnn import training as files
+import numpy as np
+
 from edgnn._files import Path_
 from edgnn._json import plain
 from edgnn._words import counted, duration
 from edgnn.errors import EdgnnError
 from edgnn.evaluation import METRICS
-from edgnn.report._curves import curves_of, curves_section
-from edgnn.report._data import MOST
-from edgnn.report._explain import BASELINE, call_of
-from edgnn.report._html import Html, pairs, section, table, tag
+from edgnn.report._curves import curve_figure, curves_of
+from edgnn.report._errors import ReportError
+from edgnn.report._method import BASELINE, call_of
 from edgnn.report._numbers import metric_name, number, shown
-from edgnn.report._page import write_page
-from edgnn.report._stored import stored_predictions
-from edgnn.training import RunFolder
+from edgnn.report._page import MOST, write_page
+from edgnn.report._predictions import confusion_view, points_view
+from edgnn.report._views import setting_groups
+from edgnn.training import ENVIRONMENT, HISTORY, PREDICTIONS, RunFolder
+from edgnn.training import METRICS as METRICS_FILE
 
+_Array = np.ndarray[Any, Any]
+_PAGE = "report.html"
 _LEARNED = ("task", "best_epoch", "members", "seed", "temperature", "classes")
-_PLACE = "report.html"
+#: Which items a run is judged on, the best first.
+_JUDGED = ("test", "validation")
+_FAVOR = {
+    "validation": " The epoch was chosen on the same items, so new ones would be judged less "
+    "favorably.",
+    "training": " These are the items it learned from, so this says little about new ones.",
+}
 
 
 def write_run_report(run_folder_path: Path_, path: Path_ | None = None) -> Path:
-    """Write a self-contained HTML page about a training run, and return where it is.
+    """Write a self-contained HTML page about a trained model, and return where it is.
 
-    What the run has not left yet, or left damaged, is named on the page instead of shown.
+    What the run has not left yet, or left damaged, is named on the page instead of shown. Models
+    without epochs have no learning curves.
 
     Parameters
     ----------
@@ -39,125 +53,127 @@ def write_run_report(run_folder_path: Path_, path: Path_ | None = None) -> Path:
         The page; default: ``report.html`` in the folder of the run.
     """
     run = RunFolder.open(run_folder_path)
-    place = run.path / _PLACE if path is None else Path(path)
-    config, lost = run.config, _Lost()
-    history = lost.read(run, files.HISTORY, run.history) or []
-    curves = lost.read(run, files.HISTORY, lambda: curves_of(history))
-    metrics = lost.read(run, files.METRICS, lambda: run.read_json(files.METRICS))
-    environment = lost.read(run, files.ENVIRONMENT, lambda: run.read_json(files.ENVIRONMENT))
-    predictions = lost.read(run, files.PREDICTIONS, lambda: stored_predictions(run))
-    body = [
-        *(
-            [section("Not shown", *(tag("p", reason) for reason in lost.reasons))]
-            if lost.reasons
-            else []
-        ),
-        *([_result(metrics, config)] if metrics else []),
-        *(predictions.sections() if predictions else []),
-        *curves_section(curves),
-        _repeat(config),
-        section("Settings", pairs(_settings(config)), class_="long"),
-        *(
-            [section("Environment", pairs(environment), class_="long")]
-            if isinstance(environment, Mapping) and environment
-            else []
-        ),
-    ]
+    target = run.path / _PAGE if path is None else Path(path)
+    config, files = run.config, _Files(run)
+    history: list[dict[str, Any]] = []
+    curves = None
+    # A finished run without a history is of a model that has no epochs, such as a closed form.
+    if files.has(HISTORY) or "fitted" not in config:
+        history = files.read(HISTORY, run.history) or []
+        curves = files.read(HISTORY, lambda: curves_of(history))
+    metrics = files.read(METRICS_FILE, lambda: run.read_json(METRICS_FILE))
+    environment = files.read(ENVIRONMENT, lambda: run.read_json(ENVIRONMENT))
+    predictions = files.read(PREDICTIONS, lambda: _stored_predictions(run))
+    confusion = None
+    if predictions and "counts" in predictions:
+        confusion = {name: predictions[name] for name in ("class_names", "counts", "items")}
     data = {
         "kind": "run",
-        "config": _short(config),
+        "config": _without_long_parts(config),
         "metrics": metrics,
         "environment": environment,
         "curves": curves and curves.to_dict(),
-        "confusion": predictions and predictions.to_dict(),
+        "confusion": confusion,
     }
-    write_page(place, f"Training run {run.path.resolve().name}", _lead(config, history), body, data)
-    return place
+    write_page(
+        target,
+        "run.html",
+        f"Training run {run.path.resolve().name}",
+        _lead(config, history),
+        data,
+        lost=files.lost,
+        result=_result(metrics, config) if metrics else None,
+        predictions=predictions and predictions["view"],
+        curves=curve_figure(curves),
+        steps=_steps_to_repeat(config),
+        settings=setting_groups(_settings(config)),
+        environment=setting_groups(environment) if isinstance(environment, Mapping) else [],
+    )
+    return target
 
 
-class _Lost:
-    """What could not be read, and why."""
+class _Files:
+    """The files of a run, and why some of them could not be read."""
 
-    def __init__(self) -> None:
-        self.reasons: list[str] = []
+    def __init__(self, run: RunFolder) -> None:
+        self.run = run
+        self.lost: list[str] = []
 
-    def read(self, run: RunFolder, name: str, reader: Callable[[], Any]) -> Any:
-        """Return what ``reader`` makes of a file; ``None``, with the reason kept, if there is no such file or it is damaged."""
+    def has(self, name: str) -> bool:
+        """Return whether there is such a file."""
+        return self.run.has(name)
+
+    def read(self, name: str, reader: Callable[[], Any]) -> Any:
+        """Return what ``reader`` makes of a file; ``None``, with the reason kept, if it cannot."""
         try:
-            if run.has(name):
+            if self.has(name):
                 return reader()
-            reason = f"The run has no {name}" + (" yet." if "fitted" not in run.config else ".")
+            finished = "fitted" in self.run.config
+            reason = f"The run has no {name}." if finished else f"The run has no {name} yet."
         except (EdgnnError, OSError, UnicodeDecodeError) as error:
             reason = f"{name} cannot be read: {error}"
-        if reason not in self.reasons:
-            self.reasons.append(reason)
+        if reason not in self.lost:
+            self.lost.append(reason)
         return None
 
 
 def _lead(config: Mapping[str, Any], history: list[dict[str, Any]]) -> str:
     seconds = [row["seconds"] for row in history if isinstance(row.get("seconds"), int | float)]
-    state = "finished" if "fitted" in config else "not finished"
-    parts = [
-        str(config.get("estimator", "")),
-        counted(len(history), "epoch"),
-        duration(sum(seconds)),
-        state,
-    ]
-    return " · ".join(part for part in parts if part)
+    texts = [str(config.get("estimator", ""))]
+    if history or "fitted" not in config:
+        texts += [counted(len(history), "epoch"), duration(sum(seconds))]
+    texts.append("finished" if "fitted" in config else "not finished")
+    return " · ".join(text for text in texts if text)
 
 
-def _result(metrics: Any, config: Mapping[str, Any]) -> Html:
-    """Return the section on how good the model is; metrics in a form not known to this version are listed as they are."""
-    own, majority = (
-        metrics.get(name) if isinstance(metrics, Mapping) else None
-        for name in ("metrics", "majority")
-    )
-    if (
-        not isinstance(own, Mapping)
-        or not own
-        or not all(isinstance(value, int | float) for value in own.values())
-    ):
-        return section(
-            "Result",
-            pairs(_measured(metrics if isinstance(metrics, Mapping) else {"metrics": metrics})),
-        )
+def _result(metrics: Any, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how good the model is; metrics of a form not known here are listed as they are."""
+    if not isinstance(metrics, Mapping):
+        metrics = {"metrics": metrics}
+    own, majority = metrics.get("metrics"), metrics.get("majority")
+    if not _are_numbers(own):
+        return {"measures": [], "groups": setting_groups(_named_metrics(metrics))}
     others = majority if isinstance(majority, Mapping) else {}
-    baseline, rows = BASELINE.get(str(config.get("task")), "majority"), []
+    rows = []
     for name, value in own.items():
         percent = name in METRICS and METRICS[name].percent
         other = others.get(name)
-        against = number(other, percent) if isinstance(other, int | float) else "–"
-        rows.append((metric_name(name, percent), number(value, percent), against))
+        baseline = number(other, percent) if isinstance(other, int | float) else "–"
+        rows.append((metric_name(name, percent), number(value, percent), baseline))
     first, value, against = rows[0]
-    figures = [
-        tag("div", tag("dt", first), tag("dd", value), class_="main"),
-        tag("div", tag("dt", baseline), tag("dd", against)),
-    ]
-    listed = table(("measure", "this model", baseline), rows, class_="numbers")
-    return section(
-        "Result", tag("dl", *figures, class_="figures"), tag("p", _judged(metrics)), listed
-    )
+    baseline = BASELINE.get(str(config.get("task")), "majority")
+    return {
+        "measures": rows,
+        "baseline": baseline,
+        "headline": [(first, value), (baseline, against)],
+        "judged": _judged(metrics),
+    }
+
+
+def _are_numbers(values: Any) -> bool:
+    if not isinstance(values, Mapping) or not values:
+        return False
+    return all(isinstance(value, int | float) for value in values.values())
 
 
 def _judged(metrics: Mapping[str, Any]) -> str:
-    """Return which items the model was judged on, and what that means."""
+    """Return which items the model was evaluated on, and what that means."""
     part, items, seen = (metrics.get(name) for name in ("part", "items", "trained_on"))
-    text = f"Judged on {shown(items)} items of the {shown(part)} part; learned from {shown(seen)} items."
-    favor = {
-        "validation": " The epoch was chosen on the same items, so new ones would be judged less favorably.",
-        "training": " These are the items it learned from, so this says little about new ones.",
-    }
-    return text + favor.get(str(part), "")
+    text = (
+        f"Judged on {shown(items)} items of the {shown(part)} part; "
+        f"learned from {shown(seen)} items."
+    )
+    return text + _FAVOR.get(str(part), "")
 
 
-def _measured(values: Mapping[str, Any], percent: bool = False) -> dict[str, Any]:
+def _named_metrics(values: Mapping[str, Any], percent: bool = False) -> dict[str, Any]:
     """Return metrics with the names and the digits that people expect, at any depth."""
     found: dict[str, Any] = {}
     for name, value in values.items():
         metric = METRICS.get(name)
         in_percent = metric.percent if metric else percent
         if isinstance(value, Mapping):
-            found[metric_name(name, in_percent)] = _measured(value, in_percent)
+            found[metric_name(name, in_percent)] = _named_metrics(value, in_percent)
         elif isinstance(value, float):
             found[metric_name(name, in_percent and metric is not None)] = number(value, in_percent)
         else:
@@ -167,42 +183,111 @@ def _measured(values: Mapping[str, Any], percent: bool = False) -> dict[str, Any
 
 def _settings(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the configuration without what only the program needs."""
-    kept = {
-        name: value for name, value in config.items() if name not in ("fitted", "format", "command")
-    }
+    hidden = ("fitted", "format", "command")
+    kept = {name: value for name, value in config.items() if name not in hidden}
     fitted = config.get("fitted")
     if isinstance(fitted, Mapping):
-        learned = {
-            name.replace("_", " "): fitted[name]
-            for name in _LEARNED
-            if fitted.get(name) not in (None, [])
-        }
-        sizes = {
-            name: fitted[name]
-            for name in ("node_labels", "edge_labels")
-            if isinstance(fitted.get(name), list)
-        }
-        kept["learned"] = learned | {
-            name.replace("_", " "): len(values) for name, values in sizes.items()
-        }
+        learned = {}
+        for name in _LEARNED:
+            if fitted.get(name) not in (None, []):
+                learned[name.replace("_", " ")] = fitted[name]
+        for name in ("node_labels", "edge_labels"):
+            if isinstance(fitted.get(name), list):
+                learned[name.replace("_", " ")] = len(fitted[name])
+        kept["learned"] = learned
     return kept
 
 
-def _repeat(config: Mapping[str, Any]) -> Html:
-    parts: list[Html] = []
+def _steps_to_repeat(config: Mapping[str, Any]) -> list[tuple[str, str]]:
+    steps = []
     if config.get("command"):
-        parts += [tag("p", "The command:"), tag("pre", str(config["command"]))]
+        steps.append(("The command:", str(config["command"])))
     if config.get("estimator") and isinstance(config.get("parameters"), Mapping):
-        parts += [
-            tag("p", "The model with all its parameters:"),
-            tag("pre", call_of(config["estimator"], config["parameters"])),
-        ]
-    return section(
-        "How to repeat it", *(parts or [tag("p", "The folder does not say how it was made.")])
-    )
+        call = call_of(config["estimator"], config["parameters"])
+        steps.append(("The model with all its parameters:", call))
+    return steps or [("The folder does not say how it was made.", "")]
 
 
-def _short(config: dict[str, Any]) -> dict[str, Any]:
+def _without_long_parts(config: dict[str, Any]) -> dict[str, Any]:
     """Leave out what was learned if it is long, such as vocabularies."""
-    whole = len(json.dumps(plain(config))) <= MOST
-    return config if whole else {name: value for name, value in config.items() if name != "fitted"}
+    if len(json.dumps(plain(config))) <= MOST:
+        return config
+    return {name: value for name, value in config.items() if name != "fitted"}
+
+
+# Stored predictions
+
+
+def _stored_predictions(run: RunFolder) -> dict[str, Any] | None:
+    """Return the predictions of a run beside the truth; ``None`` without true values.
+
+    Where the table says which items were for testing, only those count.
+    """
+    rows = [
+        row
+        for row in _rows((run.path / PREDICTIONS).read_bytes().decode())
+        if row.get("target") and row.get("prediction")
+    ]
+    if not rows:
+        return None
+    note = f"{len(rows):,} items of {PREDICTIONS}."
+    parts = {row.get("part") for row in rows}
+    judged = next((part for part in _JUDGED if part in parts), None)
+    if judged:
+        rows = [row for row in rows if row["part"] == judged]
+        note = f"{len(rows):,} items of the {judged} part."
+    true = [row["target"] for row in rows]
+    predicted = [row["prediction"] for row in rows]
+    if _is_regression(run.config):
+        return {"view": points_view(_numbers(true), _numbers(predicted), note)}
+    names = _in_order({*true, *predicted}, run.config)
+    counts = _confusion(true, predicted, names)
+    view = confusion_view(counts, names, note)
+    return {"view": view, "class_names": names, "counts": counts, "items": note}
+
+
+def _confusion(true: list[str], predicted: list[str], names: list[str]) -> _Array:
+    place = {name: number for number, name in enumerate(names)}
+    counts = np.zeros((len(names), len(names)), dtype=np.int64)
+    rows, columns = ([place[name] for name in listed] for listed in (true, predicted))
+    np.add.at(counts, (rows, columns), 1)
+    return counts
+
+
+def _rows(text: str) -> list[dict[str, str]]:
+    try:
+        return [
+            {str(name): value or "" for name, value in row.items() if isinstance(value, str | None)}
+            for row in csv.DictReader(io.StringIO(text, newline=""))
+        ]
+    except csv.Error as error:
+        raise ReportError(f"it is no table ({error})") from None
+
+
+def _is_regression(config: Mapping[str, Any]) -> bool:
+    return config.get("task") == "values" or str(config.get("estimator", "")).endswith("Regressor")
+
+
+def _in_order(classes: set[str], config: Mapping[str, Any]) -> list[str]:
+    """Return classes in the order of the run if it names them all, else numbers, then texts."""
+    names = config.get("class_names")
+    known = [str(name) for name in names] if isinstance(names, list) else []
+    if classes <= set(known) and len(known) == len(set(known)):
+        return known
+    return sorted(classes, key=_number_first)
+
+
+def _number_first(text: str) -> tuple[bool, float, str]:
+    value = _number(text)
+    return (True, 0.0, text) if math.isnan(value) else (False, value, text)
+
+
+def _numbers(texts: list[str]) -> _Array:
+    return np.array([_number(text) for text in texts], dtype=float)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan

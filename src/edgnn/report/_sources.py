@@ -1,4 +1,4 @@
-"""A page for whatever edgnn has left behind: the folder of a study or of a run, or the JSON files of evaluations."""
+"""A page for what edgnn has written: the folder of a study or a run, or files of evaluations."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from os import PathLike
 from pathlib import Path
 
 from edgnn._files import Path_
-from edgnn.report._compared import compare_files
-from edgnn.report._compared_page import comparison_page
+from edgnn.report._comparison import compare_files, comparison_page
 from edgnn.report._errors import ReportError
 from edgnn.report._evaluation import write_evaluation_report
-from edgnn.report._evaluation_file import read_evaluation_file, telling
+from edgnn.report._evaluation_file import damage_named, read_evaluation_file
 from edgnn.report._run import write_run_report
 from edgnn.report._study import write_study_report
 from edgnn.studies import STUDY
 from edgnn.training import CONFIG
 
 _EXPECTED = (
-    "expected the folder of a study (edgnn reproduce --out), the folder of a run (edgnn train --out), or the JSON file of an "
-    "evaluation (edgnn evaluate --out)"
+    "expected the folder of a study (edgnn reproduce --out), the folder of a run "
+    "(edgnn train --out), or the JSON file of an evaluation (edgnn evaluate --out)"
 )
 
 
@@ -42,7 +41,7 @@ def write_report(source: Path_ | Sequence[Path_], path: Path_ | None = None) -> 
     place = Path(sources[0])
     if not place.exists():
         raise ReportError(f"there is no {place}; {_EXPECTED}")
-    with telling(place):
+    with damage_named(place):
         if (place / STUDY).exists():
             return write_study_report(place, path)
         if (place / CONFIG).exists():
@@ -53,16 +52,15 @@ def write_report(source: Path_ | Sequence[Path_], path: Path_ | None = None) -> 
 
 
 def _evaluation_page(source: Path, path: Path) -> Path:
-    found = read_evaluation_file(source, _EXPECTED)
+    file = read_evaluation_file(source, _EXPECTED)
+    named = file.model is not None and file.data is not None
     write_evaluation_report(
         path,
-        found.evaluation,
-        title=source.stem
-        if found.model is None or found.data is None
-        else f"{found.model} on {found.data}",
-        paper=found.paper,
-        settings=found.settings,
-        environment=found.environment,
-        seconds=found.seconds,
+        file.evaluation,
+        title=f"{file.model} on {file.data}" if named else source.stem,
+        paper=file.paper,
+        settings=file.settings,
+        environment=file.environment,
+        seconds=file.seconds,
     )
     return path

@@ -1,37 +1,52 @@
-"""The page of a study: every table beside the paper, what differs beyond the noise, and how to repeat it."""
+"""The page of a study: every table beside the paper, comparisons, and how to repeat it."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from edgnn._files import Path_
 from edgnn._words import counted, duration
-from edgnn.report._cards import chosen_part, predictions_part
-from edgnn.report._comparisons import Pair, compared, comparison_part
-from edgnn.report._curves import Curves
-from edgnn.report._data_sets import anchor_of, data_set_section, data_set_tables
+from edgnn.report._comparisons import compared, comparison_view
 from edgnn.report._errors import ReportError
-from edgnn.report._html import Html, folded, pairs, part, section, tag
+from edgnn.report._numbers import capital
 from edgnn.report._page import write_page
-from edgnn.report._pictures import cost_part, curves_part, estimate_part, scores_part, table_curves
+from edgnn.report._predictions import cards, chosen_view
 from edgnn.report._results import (
     best_rows,
     computed_entries,
     met_of,
     own_entries,
     result_table,
-    row_notes,
     verdict,
     whole_table,
 )
-from edgnn.report._study_data import table_values
-from edgnn.report._study_words import HOW, lead_of, repeat_section, settings_table
-from edgnn.studies import TABLES, Entry, Study, TableSummary, find_table, summarize
+from edgnn.report._study_words import (
+    METHODS,
+    call_notes,
+    environment_view,
+    environments_of,
+    lead_of,
+    setting_rows,
+)
+from edgnn.report._table_views import (
+    cost_view,
+    curve_view,
+    estimate_figure,
+    score_figure,
+    table_curves,
+    table_values,
+)
+from edgnn.report._views import MISSING, Cell, Sortable
+from edgnn.studies import TABLES, Study, TableSummary, find_table, summarize
 
-_PLACE = "report.html"
-_NESTED = " Networks with a search choose layers and width in every split, by its validation loss; the others are as above."
+_PAGE = "report.html"
+_NESTED = (
+    " Networks with a search choose layers and width in every split, by its validation loss; "
+    "the others are as above."
+)
 
 
 def write_study_report(study_path: Path_, path: Path_ | None = None) -> Path:
@@ -49,15 +64,16 @@ def write_study_report(study_path: Path_, path: Path_ | None = None) -> Path:
     study = Study.open(study_path)
     lost: list[str] = []
     summaries = _summaries(study, lost)
-    data_sets = data_set_tables(study.path, lost)
+    data_sets = _data_set_tables(study.path, lost)
     if not summaries and not data_sets:
-        said = f" ({len(lost)} damaged: {lost[0]})" if lost else ""
+        damaged = f" ({len(lost)} damaged: {lost[0]})" if lost else ""
         raise ReportError(
-            f"{study.path} holds no computed cell yet{said}; `edgnn reproduce --out {study.path}` computes them"
+            f"{study.path} holds no computed cell yet{damaged}; "
+            f"`edgnn reproduce --out {study.path}` computes them"
         )
-    place = study.path / _PLACE if path is None else Path(path)
-    study_page(place, summaries, study.calls, lost, data_sets)
-    return place
+    target = study.path / _PAGE if path is None else Path(path)
+    study_page(target, summaries, study.calls, lost, data_sets)
+    return target
 
 
 def study_page(
@@ -82,58 +98,54 @@ def study_page(
     data_sets : sequence of mapping
         Tables of data sets, as ``edgnn reproduce`` writes them into ``tables``.
     """
-    found = [(summary, compared(summary), table_curves(summary)) for summary in summaries]
-    how = (tag("p", tag("strong", f"{name}: "), text) for name, text in HOW.items())
-    body = [
-        _contents(summaries, data_sets),
-        *([section("Not shown", *(tag("p", reason) for reason in lost))] if lost else []),
-        *([_headline(summaries)] if summaries else []),
-        *(_table(*each) for each in found),
-        *map(data_set_section, data_sets),
-        *([section("How these numbers are computed", *how)] if summaries else []),
-        repeat_section(calls),
-        *([_settings(summaries), environment_section(summaries)] if summaries else []),
-    ]
+    views, numbers = [], []
+    for summary in summaries:
+        pairs, curves = compared(summary), table_curves(summary)
+        curved = {"curves": curve_view(summary, curves)}
+        views.append(
+            _table_view(summary) | {"comparisons": comparison_view(summary, pairs)} | curved
+        )
+        numbers.append(table_values(summary, pairs, curves))
+    sets = [_data_set_view(document) for document in data_sets]
+    contents = [(view["heading"], view["anchor"]) for view in views]
+    contents += [(view["title"], view["anchor"]) for view in sets]
+    contents.append(("How to repeat it", "repeat"))
+    if views:
+        contents.append(("Environment", "environment"))
     data = {
         "kind": "study",
         "calls": list(calls),
         "lost": list(lost),
         "environment": [environment for _, environment in environments_of(summaries)],
-        "tables": [table_values(*each) for each in found],
+        "tables": numbers,
         "data_sets": list(data_sets),
     }
-    write_page(path, _title(summaries, data_sets), lead_of(summaries, calls), body, data, wide=True)
-
-
-def environments_of(summaries: Sequence[TableSummary]) -> list[tuple[list[Entry], dict[str, Any]]]:
-    """Return each machine and its versions with the entries from there; the date does not tell two of them apart."""
-    grouped: dict[str, tuple[list[Entry], dict[str, Any]]] = {}
-    for entry in (
-        entry for summary in summaries for entry in computed_entries(summary) if entry.environment
-    ):
-        key = repr(
-            sorted(
-                (name, repr(value)) for name, value in entry.environment.items() if name != "date"
-            )
-        )
-        grouped.setdefault(key, ([], entry.environment))[0].append(entry)
-    return list(grouped.values())
+    write_page(
+        path,
+        "study.html",
+        _title(summaries, data_sets),
+        lead_of(summaries, calls),
+        data,
+        contents=contents,
+        lost=lost,
+        headline=_headline(summaries),
+        tables=views,
+        data_sets=sets,
+        methods=METHODS,
+        calls=call_notes(calls),
+        settings=_settings(summaries),
+        environments=environment_view(summaries),
+    )
 
 
 def _summaries(study: Study, lost: list[str]) -> list[TableSummary]:
     """Return the tables that have cells; a nested one only if it has cells of its own."""
     nested = {cell.table for cell in study.cells() if cell.protocol == "nested"}
-    found = [
-        summarize(study, find_table(name), "paper", lost.append)
-        for name in TABLES
-        if not find_table(name).statistics
-    ]
+    names = [name for name in TABLES if not find_table(name).statistics]
+    found = [summarize(study, find_table(name), "paper", lost.append) for name in names]
     again: list[str] = []
-    found += [
-        summarize(study, find_table(name), "nested", again.append)
-        for name in TABLES
-        if name in nested
-    ]
+    again_names = [name for name in TABLES if name in nested]
+    found += [summarize(study, find_table(name), "nested", again.append) for name in again_names]
     lost += [reason for reason in again if reason not in lost]
     return [summary for summary in found if summary.entries]
 
@@ -142,122 +154,125 @@ def _title(summaries: Sequence[TableSummary], data_sets: Sequence[Mapping[str, A
     if not summaries:
         return ", ".join(str(document["title"]) for document in data_sets)
     names = list(dict.fromkeys(dataset for summary in summaries for dataset in summary.datasets))
+    data = names[0] if len(names) == 1 else counted(len(names), "data set")
     entries = own_entries(summaries)
     rows = list(dict.fromkeys(entry.row.title for entry in entries))
-    models = counted(len(rows), "model") if len(rows) > 1 else rows[0]
-    if len(rows) > 1 and any(entry.row.model == "edgnn" for entry in entries):
-        models = "edGNN and its rivals"
-    return f"{models} on {names[0] if len(names) == 1 else counted(len(names), 'data set')}"
+    if len(rows) == 1:
+        return f"{rows[0]} on {data}"
+    if any(entry.row.model == "edgnn" for entry in entries):
+        return f"edGNN and its rivals on {data}"
+    return f"{counted(len(rows), 'model')} on {data}"
 
 
 def _heading(summary: TableSummary) -> str:
-    return summary.table.title + (
-        ", settings chosen inside the training part" if summary.protocol == "nested" else ""
-    )
+    if summary.protocol == "nested":
+        return f"{summary.table.title}, settings chosen inside the training part"
+    return summary.table.title
 
 
-def _anchor(summary: TableSummary) -> str:
-    return "table-" + summary.name.replace(".", "-")
-
-
-def _contents(summaries: Sequence[TableSummary], data_sets: Sequence[Mapping[str, Any]]) -> Html:
-    links = [(_heading(summary), _anchor(summary)) for summary in summaries]
-    links += [(str(document["title"]), anchor_of(document)) for document in data_sets]
-    links += [
-        ("How to repeat it", "repeat"),
-        *([("Environment", "environment")] if summaries else []),
-    ]
-    return tag(
-        "nav",
-        tag("ul", *(tag("li", tag("a", name, href=f"#{place}")) for name, place in links)),
-        aria_label="Contents",
-    )
-
-
-def _headline(summaries: Sequence[TableSummary]) -> Html:
+def _headline(summaries: Sequence[TableSummary]) -> list[tuple[str, str]]:
     entries = own_entries(summaries)
     by_paper = [
         summary for summary in summaries if summary.protocol == "paper" and met_of(summary)[1]
     ]
-    met, reported = (
-        sum(counts) for counts in zip((0, 0), *map(met_of, by_paper or summaries), strict=True)
-    )
-    figures = [("the paper’s means that are met", f"{met} of {reported}")] if reported else []
-    figures += [
-        ("trainings judged", f"{sum(len(entry.evaluation.splits) for entry in entries):,}"),
-        ("computing time", duration(sum(entry.seconds for entry in entries))),
+    counts = [met_of(summary) for summary in by_paper or summaries]
+    reported = sum(total for _, total in counts)
+    figures = []
+    if reported:
+        met = sum(met for met, _ in counts)
+        figures.append(("the paper’s means that are met", f"{met} of {reported}"))
+    trainings = sum(len(entry.evaluation.splits) for entry in entries)
+    seconds = sum(entry.seconds for entry in entries)
+    return [
+        *figures,
+        ("trainings judged", f"{trainings:,}"),
+        ("computing time", duration(seconds)),
     ]
-    blocks = [
-        tag("div", tag("dt", name), tag("dd", text), class_="main" if place == 0 else None)
-        for place, (name, text) in enumerate(figures)
-    ]
-    words = [
-        tag(
-            "p", tag("strong", f"{_heading(summary)}: "), f"{verdict(summary)} {best_rows(summary)}"
-        )
-        for summary in summaries
-    ]
-    return section("In short", tag("dl", *blocks, class_="figures"), *words)
 
 
-def _table(
-    summary: TableSummary, pairs_: dict[str, list[Pair]], curves: dict[tuple[str, str], Curves]
-) -> Html:
-    return section(
-        _heading(summary),
-        tag(
-            "p",
-            f"{summary.table.says[:1].upper()}{summary.table.says[1:]}.{_NESTED if summary.protocol == 'nested' else ''}",
-        ),
-        result_table(summary),
-        folded("What each model is", row_notes(summary)),
-        estimate_part(summary),
-        *comparison_part(summary, pairs_),
-        scores_part(summary),
-        *curves_part(summary, curves),
-        predictions_part(summary),
-        *chosen_part(summary),
-        cost_part(summary),
-        part("Every figure", whole_table(summary), class_="part broad"),
-        id_=_anchor(summary),
-        class_="long",
-    )
+def _table_view(summary: TableSummary) -> dict[str, Any]:
+    nested = _NESTED if summary.protocol == "nested" else ""
+    return {
+        "heading": _heading(summary),
+        "anchor": "table-" + summary.name.replace(".", "-"),
+        "verdict": verdict(summary),
+        "best_rows": best_rows(summary),
+        "says": f"{capital(summary.table.says)}.{nested}",
+        "results": result_table(summary),
+        "row_notes": [(row.title, row.says) for row in summary.rows],
+        "estimates": estimate_figure(summary),
+        "scores": score_figure(summary),
+        "cards": cards(summary),
+        "chosen": chosen_view(summary),
+        "costs": cost_view(summary),
+        "whole": whole_table(summary),
+    }
 
 
-def _settings(summaries: Sequence[TableSummary]) -> Html:
-    folds = [
-        folded(f"{_heading(summary)}: {row.title}", settings_table(entries))
-        for summary in summaries
-        for row in summary.rows
-        if (
-            entries := [
+def _settings(summaries: Sequence[TableSummary]) -> list[tuple[str, list[tuple[str, str]]]]:
+    found = []
+    for summary in summaries:
+        for row in summary.rows:
+            entries = [
                 entry
                 for entry in computed_entries(summary)
                 if entry.row.id == row.id and entry.settings
             ]
-        )
-    ]
-    return section("Settings", *(folds or [tag("p", "The cells do not say.")]), class_="long")
+            if entries:
+                found.append((f"{_heading(summary)}: {row.title}", setting_rows(entries)))
+    return found
 
 
-def environment_section(summaries: Sequence[TableSummary]) -> Html:
-    """Return the machines and versions that computed the entries."""
-    found = environments_of(summaries)
-    parts: list[Html] = []
-    for entries, environment in found:
-        if len(found) > 1:
-            cells = ", ".join(f"{entry.row.title} on {entry.dataset}" for entry in entries[:6])
-            more = f" and {len(entries) - 6} more" if len(entries) > 6 else ""
-            parts.append(
-                tag(
-                    "h3",
-                    f"{counted(len(entries), 'entry').replace('entrys', 'entries')}: {cells}{more}",
-                )
+# Tables of data sets
+
+
+def _data_set_tables(folder: Path, lost: list[str]) -> list[dict[str, Any]]:
+    """Return the tables of data sets that a study has written; damaged ones go into ``lost``."""
+    found = []
+    for name in TABLES:
+        path = folder / "tables" / f"{name}.json"
+        if not find_table(name).statistics or not path.is_file():
+            continue
+        try:
+            document = json.loads(path.read_bytes())
+            _data_set_view(document)
+            found.append(document)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            lost.append(
+                f"{path.name} cannot be read ({type(error).__name__}: {error}); "
+                "`edgnn reproduce` writes it again."
             )
-        parts.append(pairs(environment))
-    return section(
-        "Environment",
-        *(parts or [tag("p", "The cells do not say.")]),
-        class_="long",
-        id_="environment",
-    )
+    return found
+
+
+def _data_set_view(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a table with one row per data set, the paper's number below ours."""
+    titles = list(dict.fromkeys(str(entry["title"]) for entry in document["entries"]))
+    cells = {
+        (entry["dataset"], str(entry["title"])): _data_set_cell(entry)
+        for entry in document["entries"]
+    }
+    rows = [
+        [Cell(str(name)), *(cells.get((name, title), MISSING) for title in titles)]
+        for name in document["datasets"]
+    ]
+    caption = "Ours, with the paper’s number below; * where they differ"
+    return {
+        "title": str(document["title"]),
+        "anchor": f"table-{document['table']}",
+        "says": f"{capital(str(document['says']))}.",
+        "table": Sortable(caption, ["data set", *titles], rows),
+        "notes": [f"* {name}: {note}." for name, note in document["notes"].items()],
+    }
+
+
+def _data_set_cell(entry: Mapping[str, Any]) -> Cell:
+    ours, paper, note = entry["ours"], entry["paper"], ""
+    if paper is not None:
+        star = "*" if entry["differs"] else ""
+        note = f"paper {_amount(paper)}{star}"
+    return Cell(_amount(ours), float(ours), note)
+
+
+def _amount(value: float) -> str:
+    return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"

@@ -1,33 +1,37 @@
 """Graphs, molecules, colors, contributions and scores as pictures: data in, figure out."""
 
+from edgnn.explain import is_molecule, node_texts
 from edgnn.report.draw._attribution import draw_attribution
 from edgnn.report.draw._charts import (
+    FIRST,
     Band,
     Estimate,
+    Series,
     Strip,
+    Swarm,
     draw_bands,
+    draw_costs,
     draw_estimates,
     draw_points,
-    draw_strips,
-)
-from edgnn.report.draw._coloring import coloring_page, draw_coloring
-from edgnn.report.draw._curves import draw_growth
-from edgnn.report.draw._growths import draw_growths
-from edgnn.report.draw._layout import layout
-from edgnn.report.draw._molecule import draw_molecule, is_molecule, skeleton
-from edgnn.report.draw._names import node_texts
-from edgnn.report.draw._panels import (
-    Series,
-    Swarm,
-    draw_costs,
     draw_reliability,
     draw_series,
+    draw_strips,
     draw_swarms,
+    series_color,
+    series_key,
+    series_mark,
 )
-from edgnn.report.draw._shade import clean, signed
+from edgnn.report.draw._coloring import coloring_page, draw_coloring
+from edgnn.report.draw._digraph import strengths, strongest_part
+from edgnn.report.draw._layout import layout
+from edgnn.report.draw._molecule import draw_molecule, skeleton
+from edgnn.report.draw._shade import AGAINST, FOR, clean, signed
 from edgnn.report.draw._svg import MARGIN, edge_length, fill, panel
 
 __all__ = [
+    "AGAINST",
+    "FIRST",
+    "FOR",
     "MARGIN",
     "Band",
     "Estimate",
@@ -41,8 +45,6 @@ __all__ = [
     "draw_coloring",
     "draw_costs",
     "draw_estimates",
-    "draw_growth",
-    "draw_growths",
     "draw_molecule",
     "draw_points",
     "draw_reliability",
@@ -55,6 +57,11 @@ __all__ = [
     "layout",
     "node_texts",
     "panel",
+    "series_color",
+    "series_key",
+    "series_mark",
     "signed",
     "skeleton",
+    "strengths",
+    "strongest_part",
 ]

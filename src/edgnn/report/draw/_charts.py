@@ -1,32 +1,53 @@
-"""Charts of scores and losses as SVG, in the colors of the text around them: estimates, strips, bands, points."""
+"""Charts of scores, losses and costs as SVG, in the colors of the text around them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
-from edgnn.report.draw._axes import (
-    AXIS,
-    CHARACTER,
-    FIRST,
-    SECOND,
-    Scale,
-    drawable,
-    exact,
-    picture,
-    segment,
-    text_at,
-    x_axis,
-    y_axis,
+import numpy as np
+
+from edgnn.report.draw._svg import PALETTE, fill
+
+#: Lines of charts: each stands out on white and on black (contrast of at least 3 to either), for
+#: most color-blind readers too.
+SERIES = (
+    "#4a87c0",
+    "#c8641e",
+    "#3a9150",
+    "#b65fa8",
+    "#8f7a1f",
+    "#1f9499",
+    "#d9536a",
+    "#7d74d0",
+    "#8a7466",
+    "#6f8796",
 )
-from edgnn.report.draw._svg import fill
-
+FIRST, SECOND = SERIES[0], PALETTE[3]
+_SHAPES = (
+    "M{x} {y}m-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0z",
+    "M{x} {y}m-3.2 -3.2h6.4v6.4h-6.4z",
+    "M{x} {y}m0 -4.2l4.2 7h-8.4z",
+    "M{x} {y}m0 -4.4l4.4 4.4l-4.4 4.4l-4.4 -4.4z",
+    "M{x} {y}m0 4.2l4.2 -7h-8.4z",
+)
 _NONE = (math.nan, math.nan)
-_ROW, _LOW_ROW, _MANY, _DOT, _SHIFT = 34, 25, 4, 3.2, 4
-_ROOM = 200
+_UNBOUNDED = (-math.inf, math.inf)
 _DASHED = f'stroke="{SECOND}" stroke-dasharray="4 3"'
+_GRID = 'stroke="currentColor" stroke-opacity=".15"'
+_SOFT = 'fill-opacity=".75"'
+#: What a character takes, and the height of a horizontal axis with its name.
+_CHARACTER, _AXIS = 6.8, 40
+_TICK_GAP, _LEAST_GAP = 66, 36
+#: Larger numbers have no place on an axis: their differences would overflow.
+_LARGEST = 1e200
+_DOT, _SHIFT, _SMALL_DOT = 3.2, 4, 1.9
+#: Names stand above their rows where less than this would be left for the chart.
+_ROOM = 200
+_MARKS = 4
 
 
 @dataclass(frozen=True)
@@ -58,16 +79,16 @@ class Estimate:
 
 @dataclass(frozen=True, eq=False)
 class Band:
-    """A curve of :func:`draw_bands`: one value per place on the x axis, and the limits around it; NaN is left out."""
+    """A curve of :func:`draw_bands`: values over the x axis, and the limits around them."""
 
-    middle: Sequence[float]
-    low: Sequence[float]
-    high: Sequence[float]
+    middle: list[float]
+    low: list[float]
+    high: list[float]
 
 
 @dataclass(frozen=True)
 class Strip:
-    """A row of :func:`draw_strips`: values, a text to show over each of them, and their mean; NaN is left out."""
+    """A row of :func:`draw_strips`: values, a text to show over each of them, and their mean."""
 
     name: str
     values: Sequence[float]
@@ -75,56 +96,71 @@ class Strip:
     mean: float
 
 
+@dataclass(frozen=True)
+class Swarm:
+    """A row of :func:`draw_swarms`: values, their mean, and whether the chart is about it."""
+
+    name: str
+    values: Sequence[float]
+    mean: float
+    main: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """A curve of :func:`draw_series`.
+
+    Parameters
+    ----------
+    place : int
+        Which color and which mark it has; curves of one place belong together.
+    x, y : sequence of float
+        Where it goes; NaN is left out.
+    dashed : bool
+        Whether it is the lesser of two that belong together: a dashed line without marks.
+    """
+
+    place: int
+    x: Sequence[float]
+    y: Sequence[float]
+    dashed: bool = False
+
+
 def draw_estimates(
     rows: Sequence[Estimate],
     x_label: str,
     *,
     width: int = 640,
-    bounds: tuple[float, float] = (-math.inf, math.inf),
+    bounds: tuple[float, float] = _UNBOUNDED,
     line: float = math.nan,
     title: str = "",
 ) -> str:
-    """Draw means with their spreads and intervals, one row each, on one axis that stays within ``bounds``.
+    """Draw means with their spreads and intervals, one row each, on one axis within ``bounds``.
 
     Names and texts stand beside the rows, or above them where that would leave too little room. A
     ``line`` goes through all rows.
     """
-    left = CHARACTER * max(len(row.name) for row in rows) + 14
-    right = CHARACTER * max(len(row.text) for row in rows) + 14
+    left, right = _room(row.name for row in rows), _room(row.text for row in rows)
+    height = 34 if len(rows) <= 4 else 25
     above = width - left - right < _ROOM
     if above:
         left = right = 14
-    height = (_ROW if len(rows) <= _MANY else _LOW_ROW) + 12 * above
+        height += 12
     bottom = height * len(rows) + 8
-    ends = [
-        (
-            row.mean,
-            max(row.mean - row.spread, bounds[0]),
-            min(row.mean + row.spread, bounds[1]),
-            *row.interval,
-            row.mark,
-            line,
-        )
-        for row in rows
-    ]
-    x = Scale.over(ends, left, width - right, bounds)
-    parts = x_axis(x, bottom - 7 if above else 4, bottom, x_label)
-    if drawable(line):
-        parts.append(segment(x(line), 4, x(line), bottom, _DASHED))
+    x = Scale.over([_ends(row, bounds, line) for row in rows], left, width - right, bounds)
+    parts = _x_axis(x, bottom - 7 if above else 4, bottom, x_label)
+    parts += _through_all_rows(x, line, bottom)
     for number, row in enumerate(rows):
         middle = 4 + height * (number + 0.5)
+        baseline = middle - 6 if above else middle + 4
         weight = ' font-weight="600"' if row.main else ""
-        for place, text, side in ((0, row.name, "start"), (width, row.text, "end")):
-            parts.append(
-                text_at(
-                    place, middle + (-6 if above else 4), text, f' text-anchor="{side}"{weight}'
-                )
-            )
-        parts += _estimate(row, x, middle + 10 * above)
-    told = "; ".join(f"{row.name} {row.text}" for row in rows)
-    return picture(
-        parts, width, bottom + AXIS, title or f"{x_label}: {told}", told if title else ""
-    )
+        parts.append(_text(0, baseline, row.name, f'text-anchor="start"{weight}'))
+        parts.append(_text(width, baseline, row.text, f'text-anchor="end"{weight}'))
+        parts += _estimate(row, x, middle + 10 if above else middle)
+    about = "; ".join(f"{row.name} {row.text}" for row in rows)
+    if not title:
+        return _picture(parts, width, bottom + _AXIS, f"{x_label}: {about}")
+    return _picture(parts, width, bottom + _AXIS, title, about)
 
 
 def draw_strips(
@@ -133,21 +169,49 @@ def draw_strips(
     *,
     line: float = math.nan,
     width: int = 640,
-    bounds: tuple[float, float] = (-math.inf, math.inf),
+    bounds: tuple[float, float] = _UNBOUNDED,
 ) -> str:
-    """Draw every value as a dot, one row per group, with a bar at the mean of the row and a ``line`` through all rows.
+    """Draw every value as a dot, one row per group, with a bar at the mean of each row.
 
-    Dots that would cover each other are moved up and down.
+    Dots that would cover each other are moved up and down; a ``line`` goes through all rows.
     """
     height = 24 if len(rows) > 1 else 64
-    left, bottom = CHARACTER * max(len(row.name) for row in rows) + 14, height * len(rows) + 8
+    left, bottom = _room(row.name for row in rows), height * len(rows) + 8
     x = Scale.over([value for row in rows for value in row.values], left, width - 12, bounds)
-    parts = x_axis(x, 4, bottom, x_label)
-    if drawable(line):
-        parts.append(segment(x(line), 4, x(line), bottom, _DASHED))
+    parts = _x_axis(x, 4, bottom, x_label) + _through_all_rows(x, line, bottom)
     for number, row in enumerate(rows):
         parts += _strip(row, x, 4 + height * (number + 0.5), height)
-    return picture(parts, width, bottom + AXIS, f"{x_label}, one dot per split")
+    return _picture(parts, width, bottom + _AXIS, f"{x_label}, one dot per split")
+
+
+def draw_swarms(
+    rows: Sequence[Swarm],
+    x_label: str,
+    *,
+    title: str,
+    line: float = math.nan,
+    width: int = 344,
+    bounds: tuple[float, float] = _UNBOUNDED,
+) -> str:
+    """Draw every value as a dot, equal ones above each other, with a bar at the mean of a row.
+
+    A dashed ``line`` goes through all rows.
+    """
+    left, height = _room(row.name for row in rows), 34
+    above = width - left < 0.5 * width
+    if above:
+        left, height = 14, 48
+    bottom = height * len(rows) + 8
+    values = [value for row in rows for value in row.values]
+    x = Scale.over([*values, line], left, width - 14, bounds)
+    parts = _x_axis(x, 4, bottom, x_label) + _through_all_rows(x, line, bottom)
+    for number, row in enumerate(rows):
+        top = 4 + height * number
+        weight = 'font-weight="600"' if row.main else ""
+        parts.append(_text(0, top + (12 if above else 21), row.name, weight))
+        parts += _swarm(row, x, top + (31 if above else 17), 34)
+    about = "; ".join(f"{row.name}: mean {row.mean:.1f} of {len(row.values)}" for row in rows)
+    return _picture(parts, width, bottom + _AXIS, title, about)
 
 
 def draw_bands(
@@ -160,24 +224,53 @@ def draw_bands(
 ) -> str:
     """Draw curves over one axis, each with the area between its limits."""
     height, left = 260, 58
-    x = exact(x_values, left, width - 14)
-    values = [
-        value
-        for curve in curves.values()
-        for part in (curve.middle, curve.low, curve.high)
-        for value in part
-    ]
-    y = Scale.over(values, height, 30)
+    x = Scale.exact(x_values, left, width - 14)
+    bands = [(*curve.middle, *curve.low, *curve.high) for curve in curves.values()]
+    y = Scale.over([value for band in bands for value in band], height, 30)
     whole = all(float(value).is_integer() for value in x_values)
-    parts = x_axis(x, 30, height, x_label, whole) + y_axis(y, left, width - 14, y_label)
+    parts = _x_axis(x, 30, height, x_label, whole) + _y_axis(y, left, width - 14, y_label)
     at = float(left)
     for number, (name, curve) in enumerate(curves.items()):
         color = (FIRST, SECOND)[number] if number < 2 else fill(number)
         parts += _band(x_values, curve, x, y, color)
-        parts.append(segment(at, 12, at + 16, 12, f'stroke="{color}" stroke-width="3"'))
-        parts.append(text_at(at + 22, 16, name, ""))
-        at += 40 + CHARACTER * len(name)
-    return picture(parts, width, height + AXIS, f"{y_label} over {x_label}: {', '.join(curves)}")
+        parts.append(_segment(at, 12, at + 16, 12, f'stroke="{color}" stroke-width="3"'))
+        parts.append(_text(at + 22, 16, name))
+        at += 40 + _CHARACTER * len(name)
+    title = f"{y_label} over {x_label}: {', '.join(curves)}"
+    return _picture(parts, width, height + _AXIS, title)
+
+
+def draw_series(
+    curves: Sequence[Series],
+    x_label: str,
+    y_label: str,
+    *,
+    title: str,
+    about: str = "",
+    width: int = 344,
+) -> str:
+    """Draw curves over one axis; those of one place are a group of the class ``series``.
+
+    A few values that are much higher than all others, as losses of the first epochs may be, are cut
+    off.
+    """
+    height, left = 220, 52
+    known = [point for curve in curves for point in _drawable_points(curve.x, curve.y)]
+    roof = _roof(curves)
+    x = Scale.exact([place for place, _ in known], left, width - 10)
+    y = Scale.over([value for _, value in known if value <= roof], height, 8)
+    parts = _x_axis(x, 8, height, x_label, whole=True) + _y_axis(y, left, width - 10, y_label)
+    # An inner frame cuts off what is above the roof.
+    across, down = width - left - 5, height - 8
+    frame = f'x="{left}" y="8" width="{across}" height="{down}"'
+    parts.append(f'<svg {frame} viewBox="{left} 8 {across} {down}" aria-hidden="true">')
+    for place in dict.fromkeys(curve.place for curve in curves):
+        parts.append(f'<g class="series" data-series="{place}">')
+        for curve in curves:
+            if curve.place == place:
+                parts += _curve(curve, x, y)
+        parts.append("</g>")
+    return _picture([*parts, "</svg>"], width, height + _AXIS, title, about)
 
 
 def draw_points(
@@ -191,90 +284,331 @@ def draw_points(
     """Draw points on two axes of the same range, with the line where both values are equal."""
     left, top = 58, 10
     height = top + min(width - left - 14, 380)
-    pairs = [pair for pair in zip(x_values, y_values, strict=True) if all(map(drawable, pair))]
-    x = Scale.over(pairs, left, left + height - top)
+    points = _drawable_points(x_values, y_values)
+    x = Scale.over(points, left, left + height - top)
     y = Scale(x.low, x.high, height, top)
-    parts = x_axis(x, top, height, x_label) + y_axis(y, left, x.end, y_label)
-    parts.append(segment(x.start, y.start, x.end, y.end, _DASHED))
+    parts = _x_axis(x, top, height, x_label) + _y_axis(y, left, x.end, y_label)
+    parts.append(_segment(x.start, y.start, x.end, y.end, _DASHED))
     parts.append(f'<g fill="{FIRST}" fill-opacity=".65">')
-    parts += [f'<circle cx="{x(one):.1f}" cy="{y(two):.1f}" r="{_DOT}"/>' for one, two in pairs]
-    return picture(
-        [*parts, "</g>"], width, height + AXIS, f"{y_label} against {x_label}, {len(pairs)} points"
+    parts += [_circle(x(one), y(two), _DOT) for one, two in points]
+    title = f"{y_label} against {x_label}, {len(points)} points"
+    return _picture([*parts, "</g>"], width, height + _AXIS, title)
+
+
+def draw_reliability(
+    points: Sequence[tuple[float, float, int]],
+    *,
+    title: str,
+    y_label: str = "right (%)",
+    width: int = 210,
+) -> str:
+    """Draw stated probabilities (%) against what happened (%), with the number of cases as area."""
+    left, top = 46, 8
+    end = width - 16
+    height = top + end - left
+    x, y = Scale(0, 100, left, end), Scale(0, 100, height, top)
+    parts = _x_axis(x, top, height, "probability (%)") + _y_axis(y, left, end, y_label)
+    parts.append(_segment(left, height, end, top, _DASHED))
+    most = max((count for *_, count in points), default=1)
+    about = []
+    for stated, true, count in points:
+        radius = 2 + 6 * math.sqrt(count / most)
+        parts.append(_circle(x(stated), y(true), radius, f'fill="{FIRST}" fill-opacity=".7"'))
+        about.append(f"probability {stated:.0f}, right {true:.0f} ({count} cases)")
+    return _picture(parts, width, height + _AXIS, title, "; ".join(about))
+
+
+def draw_costs(
+    costs: Mapping[str, float], texts: Sequence[str], x_label: str, *, title: str, width: int = 640
+) -> str:
+    """Draw one bar per name on an axis of powers of ten."""
+    height = 24
+    left, end = _room(costs), width - _room(texts)
+    bottom = height * len(costs) + 8
+    logs = [math.log10(cost) for cost in costs.values() if cost > 0 and _drawable(cost)]
+    low = math.floor(min(logs, default=0))
+    x = Scale(low, max(math.ceil(max(logs, default=0)), low + 1), left, end)
+    ticks = [(power, f"{10.0**power:,.6g}") for power in range(low, int(x.high) + 1)]
+    parts = _x_grid(x, ticks, 4, bottom, x_label)
+    for number, ((name, cost), text) in enumerate(zip(costs.items(), texts, strict=True)):
+        middle = 4 + height * (number + 0.5)
+        parts.append(_text(0, middle + 4, name))
+        parts.append(_text(width, middle + 4, text, 'text-anchor="end"'))
+        if cost > 0 and _drawable(cost):
+            length = max(x(math.log10(cost)) - left, 1)
+            frame = f'x="{left:.1f}" y="{middle - 5:.1f}" width="{length:.1f}" height="10"'
+            parts.append(f'<rect {frame} rx="2" fill="{FIRST}"/>')
+    about = "; ".join(f"{name} {text}" for name, text in zip(costs, texts, strict=True))
+    return _picture(parts, width, bottom + _AXIS, title, about)
+
+
+def series_color(place: int) -> str:
+    """Return the color of the ``place``-th row."""
+    return SERIES[place % len(SERIES)]
+
+
+def series_mark(place: int, x: float, y: float) -> str:
+    """Return the mark of the ``place``-th row, so that colors alone need not tell rows apart."""
+    shape = _SHAPES[place % len(_SHAPES)].format(x=f"{x:.1f}", y=f"{y:.1f}")
+    return f'<path d="{shape}" fill="{series_color(place)}"/>'
+
+
+def series_key(place: int) -> str:
+    """Return a line with its mark, for a legend."""
+    line = _segment(0, 6, 26, 6, f'stroke="{series_color(place)}" stroke-width="2"')
+    return (
+        '<svg width="26" height="12" viewBox="0 0 26 12" aria-hidden="true">'
+        f"{line}{series_mark(place, 13, 6)}</svg>"
     )
+
+
+# Rows and curves
+
+
+def _ends(row: Estimate, bounds: tuple[float, float], line: float) -> tuple[float, ...]:
+    """Return all that an axis must reach."""
+    low = max(row.mean - row.spread, bounds[0])
+    high = min(row.mean + row.spread, bounds[1])
+    return row.mean, low, high, *row.interval, row.mark, line
 
 
 def _estimate(row: Estimate, x: Scale, y: float) -> list[str]:
     parts = []
-    if drawable(row.mark):
+    if _drawable(row.mark):
         corners = f"M{x(row.mark):.1f} {y - 6:.1f}l6 6l-6 6l-6 -6z"
         parts.append(f'<path d="{corners}" fill="none" stroke="{SECOND}" stroke-width="1.8"/>')
-    if not drawable(row.mean):
+    if not _drawable(row.mean):
         return parts
-    paint = f'stroke="{FIRST if row.main else "currentColor"}"'
-    low, high = row.interval
-    if drawable(low) and drawable(high):
-        parts.append(segment(x(low), y, x(high), y, f'{paint} stroke-width="1.5"'))
-        parts += [
-            segment(x(end), y - 5, x(end), y + 5, f'{paint} stroke-width="1.5"')
-            for end in (low, high)
-        ]
-    if drawable(row.spread):
-        ends = (max(row.mean - row.spread, x.low), min(row.mean + row.spread, x.high))
-        parts.append(
-            segment(x(ends[0]), y, x(ends[1]), y, f'{paint} stroke-width="8" stroke-opacity=".45"')
-        )
     color = FIRST if row.main else "currentColor"
-    return [*parts, f'<circle cx="{x(row.mean):.1f}" cy="{y:.1f}" r="4.5" fill="{color}"/>']
+    low, high = row.interval
+    if _drawable(low) and _drawable(high):
+        thin = f'stroke="{color}" stroke-width="1.5"'
+        parts.append(_segment(x(low), y, x(high), y, thin))
+        parts += [_segment(x(end), y - 5, x(end), y + 5, thin) for end in (low, high)]
+    if _drawable(row.spread):
+        thick = f'stroke="{color}" stroke-width="8" stroke-opacity=".45"'
+        start, end = max(row.mean - row.spread, x.low), min(row.mean + row.spread, x.high)
+        parts.append(_segment(x(start), y, x(end), y, thick))
+    return [*parts, _circle(x(row.mean), y, 4.5, f'fill="{color}"')]
 
 
 def _strip(row: Strip, x: Scale, y: float, height: float) -> list[str]:
-    parts = [text_at(0, y + 4, row.name, ""), f'<g fill="{FIRST}" fill-opacity=".65">']
+    parts = [_text(0, y + 4, row.name), f'<g fill="{FIRST}" fill-opacity=".65">']
     levels = max(1, int((height / 2 - _DOT) / _SHIFT))
     met: dict[int, int] = {}
     for value, title in zip(row.values, row.titles, strict=True):
-        if not drawable(value):
+        if not _drawable(value):
             continue
+        # Dots that fall together go up and down in turns, and begin again when the row is full.
         spot = round(x(value) / (2 * _DOT))
         met[spot] = met.get(spot, -1) + 1
         step = met[spot] % (2 * levels + 1)
         shift = _SHIFT * ((step + 1) // 2) * (1 if step % 2 else -1)
-        hover = f"><title>{escape(title)}</title></circle>" if title else "/>"
-        parts.append(f'<circle cx="{x(value):.1f}" cy="{y + shift:.1f}" r="{_DOT}"{hover}')
+        parts.append(_circle(x(value), y + shift, _DOT, title=title))
     parts.append("</g>")
-    if drawable(row.mean):
-        half = min(height / 2 - 2, 14)
-        parts.append(
-            segment(
-                x(row.mean),
-                y - half,
-                x(row.mean),
-                y + half,
-                'stroke="currentColor" stroke-width="2.5"',
-            )
-        )
+    return parts + _mean_bar(x, row.mean, y, min(height / 2 - 2, 14), 2.5)
+
+
+def _swarm(row: Swarm, x: Scale, y: float, height: float) -> list[str]:
+    """Return the dots as one path: a column of dots wherever values fall together."""
+    columns: dict[int, list[float]] = {}
+    for value in row.values:
+        if _drawable(value):
+            columns.setdefault(round(x(value) / _SMALL_DOT), []).append(x(value))
+    dots = []
+    for column in columns.values():
+        step = min(2 * _SMALL_DOT, (height - 6) / len(column))
+        start = y - step * (len(column) - 1) / 2
+        for number, place in enumerate(column):
+            dots.append(f"M{place:.1f} {start + step * number:.1f}h0")
+    parts = _mean_bar(x, row.mean, y, 13, 1.6)
+    if dots:
+        color, opacity = (FIRST, ".8") if row.main else ("currentColor", ".55")
+        stroke = f'stroke="{color}" stroke-width="{2 * _SMALL_DOT}" stroke-linecap="round"'
+        path = f'<path d="{"".join(dots)}" fill="none" {stroke} stroke-opacity="{opacity}"/>'
+        parts.append(path)
     return parts
+
+
+def _mean_bar(x: Scale, mean: float, y: float, half: float, width: float) -> list[str]:
+    if not _drawable(mean):
+        return []
+    paint = f'stroke="currentColor" stroke-width="{width}"'
+    return [_segment(x(mean), y - half, x(mean), y + half, paint)]
+
+
+def _through_all_rows(x: Scale, line: float, bottom: float) -> list[str]:
+    return [_segment(x(line), 4, x(line), bottom, _DASHED)] if _drawable(line) else []
 
 
 def _band(x_values: Sequence[float], curve: Band, x: Scale, y: Scale, color: str) -> list[str]:
     rows = [
         row
         for row in zip(x_values, curve.middle, curve.low, curve.high, strict=True)
-        if all(map(drawable, row))
+        if all(map(_drawable, row))
     ]
     if not rows:
         return []
-    upper = [f"{x(place):.1f},{y(high):.1f}" for place, _, _, high in rows]
-    lower = [f"{x(place):.1f},{y(low):.1f}" for place, _, low, _ in reversed(rows)]
-    middle = [f"{x(place):.1f},{y(value):.1f}" for place, value, _, _ in rows]
-    parts = [
-        f'<polyline points="{" ".join(middle)}" fill="none" stroke="{color}" stroke-width="2"/>'
-    ]
-    if upper != lower[::-1]:
-        parts.insert(
-            0, f'<polygon points="{" ".join(upper + lower)}" fill="{color}" fill-opacity=".18"/>'
-        )
+    upper = [(x(place), y(high)) for place, _, _, high in rows]
+    lower = [(x(place), y(low)) for place, _, low, _ in rows]
+    middle = [(x(place), y(value)) for place, value, _, _ in rows]
+    parts = [f'<polyline points="{_path(middle)}" fill="none" stroke="{color}" stroke-width="2"/>']
+    if _path(upper) != _path(lower):
+        area = _path(upper + lower[::-1])
+        parts.insert(0, f'<polygon points="{area}" fill="{color}" fill-opacity=".18"/>')
     if len(rows) == 1:
-        parts.append(
-            f'<circle cx="{x(rows[0][0]):.1f}" cy="{y(rows[0][1]):.1f}" r="{_DOT}" fill="{color}"/>'
-        )
+        parts.append(_circle(*middle[0], _DOT, f'fill="{color}"'))
     return parts
+
+
+def _curve(curve: Series, x: Scale, y: Scale) -> list[str]:
+    points = [(x(place), y(value)) for place, value in _drawable_points(curve.x, curve.y)]
+    if not points:
+        return []
+    line = f'<polyline points="{_path(points)}" fill="none" stroke="{series_color(curve.place)}"'
+    if curve.dashed:
+        return [f'{line} stroke-width="1.4" stroke-dasharray="4 3" stroke-opacity=".8"/>']
+    # Marks of different rows stand at different places, so that none covers another.
+    step = max(1, len(points) // _MARKS)
+    first = min(len(points) - 1, (curve.place * 7) % step)
+    marks = [series_mark(curve.place, *point) for point in points[first::step]]
+    return [f'{line} stroke-width="2"/>', *marks]
+
+
+def _roof(curves: Sequence[Series]) -> float:
+    """Return the highest value to be seen: of what comes after the first tenth, and a bit more."""
+    every = [value for curve in curves for value in curve.y if _drawable(value)]
+    if not every:
+        return math.inf
+    later = [
+        value for curve in curves for value in curve.y[len(curve.y) // 10 :] if _drawable(value)
+    ]
+    roof = max(later) + 0.25 * (max(later) - min(every))
+    return roof if roof > max(later) else math.inf
+
+
+# Axes
+
+
+@dataclass(frozen=True)
+class Scale:
+    """An axis: the values at its ends and where they lie."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    @classmethod
+    def over(
+        cls, values: Any, start: float, end: float, bounds: tuple[float, float] = _UNBOUNDED
+    ) -> Scale:
+        """Return an axis with some air around all finite values, within ``bounds``."""
+        finite = np.asarray(values, dtype=float)
+        finite = finite[np.abs(finite) <= _LARGEST]
+        low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
+        size = max(abs(low), abs(high))
+        air = 0.06 * (high - low)
+        if size < 1 / _LARGEST:
+            air = 0.5
+        elif air < 1e-9 * size:  # all values are equal, but for rounding
+            air = 0.1 * size
+        low, high = max(low - air, min(bounds[0], low)), min(high + air, max(bounds[1], high))
+        return cls.exact([low, high], start, end)
+
+    @classmethod
+    def exact(cls, values: Sequence[float], start: float, end: float) -> Scale:
+        """Return an axis that begins and ends at the least and the greatest value."""
+        low, high = (min(values), max(values)) if len(values) else (0.0, 1.0)
+        return cls(low, high, start, end) if low < high else cls(low - 0.5, high + 0.5, start, end)
+
+    def __call__(self, value: float) -> float:
+        return self.start + (self.end - self.start) * (value - self.low) / (self.high - self.low)
+
+    def ticks(self, whole: bool = False) -> list[tuple[float, str]]:
+        """Return the places and texts of round numbers, as many as there is room for."""
+        room = abs(self.end - self.start)
+        most = max(3, min(5, int(room / _LEAST_GAP)), int(room / _TICK_GAP))
+        rough = max((self.high - self.low) / most, 1 if whole else 0)
+        power = 10.0 ** math.floor(math.log10(rough))
+        step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough * 0.999)
+        decimals = max(0, -math.floor(math.log10(step) + 1e-9))
+        size = max(abs(self.low), abs(self.high))
+        digits = max(1, math.ceil(math.log10(size / step)) + 1)
+        form = f".{digits}g" if size >= 1e6 or decimals > 5 else f".{decimals}f"
+        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
+        values = [number * step for number in range(first, last + 1)]
+        return [(value, format(value, form).replace("-", "−")) for value in values]
+
+
+def _x_axis(scale: Scale, top: float, bottom: float, label: str, whole: bool = False) -> list[str]:
+    return _x_grid(scale, scale.ticks(whole), top, bottom, label)
+
+
+def _x_grid(
+    scale: Scale, ticks: Iterable[tuple[float, str]], top: float, bottom: float, label: str
+) -> list[str]:
+    """Return upright lines, with their numbers and the name of the axis below."""
+    parts = []
+    paint = f'text-anchor="middle" {_SOFT}'
+    for value, text in ticks:
+        parts.append(_segment(scale(value), top, scale(value), bottom, _GRID))
+        parts.append(_text(scale(value), bottom + 16, text, paint))
+    return [*parts, _text((scale.start + scale.end) / 2, bottom + 33, label, paint)]
+
+
+def _y_axis(scale: Scale, left: float, right: float, label: str) -> list[str]:
+    """Return level lines, with their numbers and the name of the axis to their left."""
+    parts = []
+    for value, text in scale.ticks():
+        parts.append(_segment(left, scale(value), right, scale(value), _GRID))
+        parts.append(_text(left - 7, scale(value) + 4, text, f'text-anchor="end" {_SOFT}'))
+    middle = (scale.start + scale.end) / 2
+    turned = f'text-anchor="middle" {_SOFT} transform="rotate(-90 12 {middle:.0f})"'
+    return [*parts, _text(12, middle, label, turned)]
+
+
+# Elements
+
+
+def _drawable(value: float) -> bool:
+    """Return whether a value has a place on an axis."""
+    return abs(value) <= _LARGEST
+
+
+def _drawable_points(x: Sequence[float], y: Sequence[float]) -> list[tuple[float, float]]:
+    return [point for point in zip(x, y, strict=True) if all(map(_drawable, point))]
+
+
+def _room(texts: Iterable[str]) -> float:
+    """Return the width that the longest of some texts takes, with a margin."""
+    return _CHARACTER * max(map(len, texts)) + 14
+
+
+def _path(points: Iterable[tuple[float, float]]) -> str:
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+
+
+def _segment(x1: float, y1: float, x2: float, y2: float, paint: str) -> str:
+    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" {paint}/>'
+
+
+def _circle(x: float, y: float, radius: float, paint: str = "", title: str = "") -> str:
+    circle = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" {paint}'.rstrip()
+    return f"{circle}><title>{escape(title)}</title></circle>" if title else f"{circle}/>"
+
+
+def _text(x: float, y: float, text: str, paint: str = "") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" {paint}>{escape(text)}</text>'
+
+
+def _picture(parts: Sequence[str], width: float, height: float, title: str, about: str = "") -> str:
+    """Return the whole picture; ``title`` names it, ``about`` says what can be seen in it."""
+    size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
+    font = 'font-family="system-ui,sans-serif" font-size="12" fill="currentColor"'
+    name = f'role="img" aria-label="{escape(title)}"'
+    description = f"<desc>{escape(about)}</desc>\n" if about else ""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} {font} {name}>\n'
+        f"<title>{escape(title)}</title>\n{description}" + "\n".join(parts) + "\n</svg>"
+    )

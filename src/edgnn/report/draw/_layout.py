@@ -15,9 +15,9 @@ _ROOM = 0.75
 
 
 def layout(graph: Graphs) -> _Array:
-    """Place the nodes of one graph in the plane, neighbors about one unit apart; the same graph gets the same picture.
+    """Place the nodes of one graph in the plane, neighbors about one unit apart.
 
-    Stress majorization on shortest-path distances, started from their principal directions;
+    The same graph gets the same picture.     Stress majorization on shortest-path distances, started from their principal directions;
     components are laid side by side. The edges of a node with many neighbors are longer, and hold
     to their length, so that its neighbors stand around it in a circle.
 
@@ -51,7 +51,10 @@ def layout(graph: Graphs) -> _Array:
 
 
 def _majorized(distance: _Array, length: _Array) -> _Array:
-    """Place nodes at these distances as well as the plane allows; ``length`` is that of an edge, 0 where there is none."""
+    """Place nodes at these distances as well as the plane allows.
+
+    ``length`` is that of an edge, 0 where there is none.
+    """
     size = len(distance)
     if size == 1:
         return np.zeros((1, 2))
@@ -69,7 +72,7 @@ def _majorized(distance: _Array, length: _Array) -> _Array:
 
 
 def _principal(distance: _Array) -> _Array:
-    """Return the plane picture of classical scaling; a small spiral keeps nodes at equal distances apart."""
+    """Return the plane picture of classical scaling; a small spiral keeps equal nodes apart."""
     size = len(distance)
     centering = np.eye(size) - 1 / size
     values, vectors = np.linalg.eigh(-centering @ distance**2 @ centering / 2)

@@ -57,31 +57,28 @@ def panel(
     fills, titles : sequence of str
         Color and hover text of every node.
     """
-    points = (
-        (place - place.min(axis=0)) * edge_length(graph) + MARGIN
-        if len(place)
-        else np.zeros((0, 2))
-    )
-    width, height = (
-        (points.max(axis=0) + MARGIN).tolist() if len(points) else (2 * MARGIN, 2 * MARGIN)
-    )
+    if not len(place):
+        return "", 2 * MARGIN, 2 * MARGIN
+    points = (place - place.min(axis=0)) * edge_length(graph) + MARGIN
+    width, height = (points.max(axis=0) + MARGIN).tolist()
     parts = []
     for line in lines(graph):
-        drawn, mark = curve(line, points), ' marker-end="url(#arrow)"' * line.arrow
-        parts.append(
-            f'<path d="{drawn.path}" class="edge"{mark}/>' + _edge_label(drawn.spot, line.label)
-        )
-    named = graph.node_vocabulary.constant and graph.node_names is not None
-    texts = (
-        graph.node_names.tolist() if named and graph.node_names is not None else graph.node_labels
-    )
+        drawn, mark = curve(line, points), ' marker-end="url(#arrow)"' if line.arrow else ""
+        parts.append(f'<path d="{drawn.path}" class="edge"{mark}/>{_edge_label(drawn.spot, line)}')
+    texts = graph.node_labels
+    if graph.node_vocabulary.constant and graph.node_names is not None:
+        texts = graph.node_names.tolist()
     for (x, y), color, label, title in zip(points.tolist(), fills, texts, titles, strict=True):
-        text = escape(cut(short_iri("" if label is None else str(label)), 14))
-        parts.append(
-            f'<g><title>{escape(title)}</title><circle cx="{x:.1f}" cy="{y:.1f}" r="{RADIUS}" fill="{color}" class="node"/>'
-            f'<text x="{x:.1f}" y="{y + (0 if len(text) <= 3 else RADIUS + 9):.1f}" dy=".35em" class="label">{text}</text></g>'
-        )
+        text = _short(label)
+        below = 0 if len(text) <= 3 else RADIUS + 9
+        circle = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{RADIUS}" fill="{color}" class="node"/>'
+        name = f'<text x="{x:.1f}" y="{y + below:.1f}" dy=".35em" class="label">{text}</text>'
+        parts.append(f"<g><title>{escape(title)}</title>{circle}{name}</g>")
     return "\n".join(parts), width, height
+
+
+def _short(label: Any) -> str:
+    return "" if label is None else escape(cut(short_iri(str(label)), 14))
 
 
 @dataclass(frozen=True)
@@ -113,7 +110,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Curve:
-    """Where a line goes: the path, the spot of its label, its tip, and the point it comes from there."""
+    """Where a line goes: its path, the spot of its label, its tip, and the point before that."""
 
     path: str
     spot: _Array
@@ -122,7 +119,7 @@ class Curve:
 
 
 def lines(graph: Graphs) -> list[Line]:
-    """Return the lines between each pair of nodes: one plain line where each has its reverse, else bent arrows."""
+    """Return the lines between each pair of nodes: plain where each has its reverse, else arrows."""
     between: dict[tuple[int, int], list[tuple[int, int, int, Any]]] = defaultdict(list)
     ends = zip(
         graph.edge_source.tolist(), graph.edge_target.tolist(), graph.edge_labels, strict=True
@@ -195,14 +192,8 @@ def _loop(center: _Array, turn: float, gap: float) -> Curve:
 
 def edge_length(graph: Graphs) -> float:
     """Return the length of an edge that leaves room for its label."""
-    longest = max(
-        (
-            len(cut(short_iri(str(value)), 14))
-            for value in graph.edge_vocabulary
-            if value is not None
-        ),
-        default=0,
-    )
+    labels = [value for value in graph.edge_vocabulary if value is not None]
+    longest = max((len(cut(short_iri(str(value)), 14)) for value in labels), default=0)
     return max(SCALE, 2 * RADIUS + 14 + CHARACTER * longest)
 
 
@@ -211,9 +202,9 @@ def _toward(start: _Array, end: _Array) -> _Array:
     return step
 
 
-def _edge_label(spot: _Array, label: Any) -> str:
-    if label is None:
+def _edge_label(spot: _Array, line: Line) -> str:
+    if line.label is None:
         return ""
-    text = str(label)
-    short = escape(cut(short_iri(text), 14))
-    return f'<text x="{spot[0]:.1f}" y="{spot[1]:.1f}" dy=".35em" class="edge-label">{short}<title>{escape(text)}</title></text>'
+    place = f'x="{spot[0]:.1f}" y="{spot[1]:.1f}" dy=".35em" class="edge-label"'
+    title = f"<title>{escape(str(line.label))}</title>"
+    return f"<text {place}>{_short(line.label)}{title}</text>"

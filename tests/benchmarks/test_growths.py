@@ -1,7 +1,7 @@
 import re
 import xml.etree.ElementTree as ET
 
-from edgnn.report.draw import draw_growths
+from benchmarks._growths import draw_growths
 
 CHARTS = {
     "edges": {"ours": [(1e4, 1e-4), (1e6, 1e-2)], "peer <b>": [(1e4, 5e-3), (1e6, 0.5)]},

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 
-from edgnn.report.draw._panels import series_color, series_mark
+from edgnn.report.draw import series_color, series_mark
 
 _WIDTH, _HEIGHT, _PER_ROW = 300, 190, 3
 _LEFT, _RIGHT, _TOP, _BOTTOM = 62, 18, 34, 34

@@ -1,11 +1,3 @@
-"""What a page does beyond being read: sort its tables, hide curves, choose what to compare with. Without it, all is shown."""
-
-from __future__ import annotations
-
-import base64
-import hashlib
-
-SCRIPT = """
 'use strict';
 (() => {
 const all = (selector, root) => [...(root || document).querySelectorAll(selector)];
@@ -82,7 +74,3 @@ addEventListener('beforeprint', () => {
 });
 addEventListener('afterprint', () => opened.forEach((part) => { part.open = false; }));
 })();
-"""
-
-#: What the page's policy must name so that a browser runs the script, and no other.
-SCRIPT_HASH = f"sha256-{base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()}"

@@ -13,7 +13,7 @@ import numpy as np
 from edgnn._optional import optional
 from edgnn._words import short
 from edgnn.errors import FormatError
-from edgnn.io._decimal_commas import first_decimal_comma, write_points
+from edgnn.io._separated import decimal_comma_advice, first_decimal_comma
 from edgnn.io._table_files import Table
 
 _Array = np.ndarray[Any, Any]
@@ -201,9 +201,7 @@ class Targets(Column):
             texts[:] = column.to_pylist()
             comma = first_decimal_comma(texts)
             if comma is not None:
-                rule = (
-                    f"the target {self.name!r} is {short(texts[comma])}{write_points(texts[comma])}"
-                )
+                rule = f"the target {self.name!r} is {short(texts[comma])}{decimal_comma_advice(texts[comma])}"
                 raise self.table.error(rule, comma)
             return texts, np.array([text is not None for text in texts], bool)
         raise self._wrong_type(kind, "a number or text")

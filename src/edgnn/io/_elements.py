@@ -17,8 +17,8 @@ from edgnn._files import Path_
 from edgnn._words import short
 from edgnn.errors import FormatError
 from edgnn.graphs import Graphs, Nodes, OnUnknown, Vocabulary, recode
-from edgnn.io._decimal_commas import first_decimal_comma, write_points
 from edgnn.io._labeled import Labeled
+from edgnn.io._separated import decimal_comma_advice, first_decimal_comma
 
 _Array = np.ndarray[Any, Any]
 #: Stands where an attribute is not there, or holds something that cannot be compared.
@@ -188,7 +188,7 @@ class Elements:
             node, value = names[self._target_owner[comma]], self._targets[comma]
             raise FormatError(
                 self._path,
-                f"the target {self._target!r} of node {short(node)} is {short(value)}{write_points(value)}",
+                f"the target {self._target!r} of node {short(node)} is {short(value)}{decimal_comma_advice(value)}",
             )
         return Labeled(
             graphs,

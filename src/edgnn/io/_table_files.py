@@ -11,18 +11,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from edgnn._files import Path_, open_binary, unpack_limit
+from edgnn._files import Path_, open_binary, too_large, unpack_limit
 from edgnn._optional import optional
 from edgnn._words import one_line, short
-from edgnn.errors import FormatError, GraphError
+from edgnn.errors import FormatError
+from edgnn.io._separated import delimiter_of
 
 PARQUET = (".parquet", ".pq")
-TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
+TEXT = (".csv", ".tsv", ".txt")
 
 _BLOCKS = (2**18, 2**24)  # bytes read at a time, and where a row is longer than that
 _LONGEST_HEADER = 2**20
 _ROWS = 2**16
-_DELIMITERS = (",", "\t", ";", "|", " ")
 _END = b"\x00end"
 _RAGGED = re.compile(r"Row #(\d+): Expected \d+ columns, got (\d+)(.*)", re.DOTALL)
 
@@ -32,9 +32,10 @@ def open_table(path: Path_, delimiter: str | None = None, max_bytes: int | None 
     path = Path(path)
     if path.name.lower().endswith(PARQUET):
         return ParquetTable(path, max_bytes)
-    if path.name.lower().endswith(TEXT):
+    if path.name.lower().removesuffix(".gz").endswith(TEXT):
         return TextTable(path, delimiter, max_bytes)
-    raise FormatError(path, f"a table is told by its ending, one of {', '.join((*TEXT, *PARQUET))}")
+    endings = ", ".join((*TEXT, *(f"{ending}.gz" for ending in TEXT), *PARQUET))
+    raise FormatError(path, f"the name of a table ends in one of {endings}")
 
 
 class Table(ABC):
@@ -107,12 +108,7 @@ class ParquetTable(Table):
 
     def _check_size(self, unpacked: int) -> None:
         if unpacked > self._limit:
-            raise FormatError(
-                self.path,
-                f"it unpacks to more than {self._limit:,} bytes, as a decompression bomb would",
-                kind="size",
-                advice="; if you trust it, raise the limit with max_bytes=",
-            )
+            raise too_large(self.path, self._limit)
 
 
 class TextTable(Table):
@@ -124,11 +120,7 @@ class TextTable(Table):
         self.path, self._max_bytes = path, max_bytes
         with open_binary(path, max_bytes) as stream:
             header = self._header(stream)
-        self._delimiter = delimiter or _delimiter(path, header)
-        if len(self._delimiter) != 1 or self._delimiter in '"\r\n' or ord(self._delimiter) > 127:
-            raise GraphError(
-                f"delimiter={delimiter!r}: choose one ASCII character that is no quotation mark or line end"
-            )
+        self._delimiter = delimiter_of(header, path, delimiter)
         try:
             self.names = next(csv.reader([header], delimiter=self._delimiter, strict=True), [])
         except csv.Error as error:
@@ -309,12 +301,6 @@ def _decoding(path: Path) -> Iterator[None]:
             path,
             f"the Parquet data is damaged, cut off or of an unknown kind ({_first_line(str(error))})",
         ) from None
-
-
-def _delimiter(path: Path, header: str) -> str:
-    if path.name.lower().endswith((".tsv", ".tsv.gz")):
-        return "\t"
-    return next((delimiter for delimiter in _DELIMITERS if delimiter in header), ",")
 
 
 def _first_line(message: str) -> str:

@@ -126,8 +126,10 @@ class Elements:
         self._targets: list[Any] = []
         self._target_owner = array("q")
 
-    def add_node(self, name: Hashable, attributes: Mapping[str, Any], line: int) -> None:
-        """Add the node ``name``."""
+    def add_node(
+        self, name: Hashable, attributes: Mapping[str, Any], line: int | None = None
+    ) -> None:
+        """Add the node ``name``; ``line`` says where it stands, if the file has lines."""
         number = self._numbered(name, line)
         if self._listed[number]:
             raise FormatError(
@@ -146,7 +148,7 @@ class Elements:
         source: Hashable,
         target: Hashable,
         attributes: Mapping[str, Any],
-        line: int,
+        line: int | None = None,
         directed: bool | None = None,
     ) -> None:
         """Add an edge; ``directed=None`` leaves its direction to :meth:`labeled`."""
@@ -202,10 +204,10 @@ class Elements:
         self._number.clear()
         return np.take(names, np.array(self._order))
 
-    def _numbered(self, name: Hashable, line: int) -> int:
+    def _numbered(self, name: Hashable, line: int | None) -> int:
         number = self._number.setdefault(name, len(self._listed))
         if number == len(self._listed):
-            self._first_line.append(line)
+            self._first_line.append(line or 0)
             self._listed.append(0)
         return number
 
@@ -218,7 +220,7 @@ class Elements:
             number = self._ends[int(np.argmin(ends))]
             name = next(islice(self._number, number, None))
             rule = f"the edge names the node {short(name)}, which is not among the nodes; edges name nodes by their ids"
-            raise FormatError(self._path, rule, self._first_line[number])
+            raise FormatError(self._path, rule, self._first_line[number] or None)
         source, target = ends[::2], ends[1::2]
         flag = np.array(self._directed)
         both = (source != target) & ((flag == 0) | ((flag < 0) & (not directed)))
@@ -238,16 +240,16 @@ class _Column:
         self._code: dict[Hashable, int] = {}
         self._codes = array("q")
         self._size = 0
-        self._unlabeled: tuple[Any, int] | None = None
+        self._unlabeled: tuple[Any, int | None] | None = None
         self._rows = array("d")
         self._width = (
             -1
             if wanted.features is None or isinstance(wanted.features, str)
             else len(wanted.features)
         )
-        self._featureless: tuple[Any, int] | None = None
+        self._featureless: tuple[Any, int | None] | None = None
 
-    def add(self, attributes: Mapping[str, Any], owner: Any, line: int) -> None:
+    def add(self, attributes: Mapping[str, Any], owner: Any, line: int | None) -> None:
         """Take the next element's attributes."""
         if self._wanted.label is not None:
             self._add_label(attributes.get(self._wanted.label, NO_VALUE), owner, line)
@@ -271,7 +273,7 @@ class _Column:
             return None
         return torch.from_numpy(np.array(self._rows).reshape(self._size, self._width)[chosen])
 
-    def _add_label(self, value: Any, owner: Any, line: int) -> None:
+    def _add_label(self, value: Any, owner: Any, line: int | None) -> None:
         if value is NO_VALUE:
             self._unlabeled = self._unlabeled or (owner, line)
         else:
@@ -285,7 +287,7 @@ class _Column:
             owner, line = self._unlabeled
             raise FormatError(self._path, no_label(self._what, owner, self._wanted.label), line)
 
-    def _add_features(self, attributes: Mapping[str, Any], owner: Any, line: int) -> None:
+    def _add_features(self, attributes: Mapping[str, Any], owner: Any, line: int | None) -> None:
         names = self._wanted.features
         assert names is not None
         lacking = [
@@ -314,7 +316,7 @@ class _Column:
                 line,
             )
 
-    def _add_row(self, row: Any, owner: Any, line: int) -> None:
+    def _add_row(self, row: Any, owner: Any, line: int | None) -> None:
         values = row if isinstance(row, list) else [row]
         if self._width < 0:
             self._width = len(values)

@@ -102,7 +102,8 @@ class Keys(Column):
                 f"the column {short(self.name)} is empty; {self.what} is needed in every row", row
             )
         return self.table.error(
-            f"the column {short(self.name)} is empty here, but not everywhere; label all rows, or none "
+            f"the column {short(self.name)} is empty here, but not everywhere; label all rows, "
+            "or none "
             '("" in quotation marks is a label, the empty text)',
             row,
         )
@@ -181,7 +182,10 @@ class Targets(Column):
         self._parts.append(array)
 
     def values(self) -> tuple[_Array, _Array]:
-        """Return the targets and which of them are there; a missing number is NaN, missing text is ``None``."""
+        """Return the targets and which of them are there.
+
+        A missing number is NaN, missing text is ``None``.
+        """
         pa, types = _arrow(), _arrow("pyarrow.types")
         column = pa.chunked_array(self._parts, type=None if self._parts else pa.float64())
         if not self.table.typed:
@@ -201,14 +205,17 @@ class Targets(Column):
             texts[:] = column.to_pylist()
             comma = first_decimal_comma(texts)
             if comma is not None:
-                rule = f"the target {self.name!r} is {short(texts[comma])}{decimal_comma_advice(texts[comma])}"
+                rule = (
+                    f"the target {self.name!r} is "
+                    f"{short(texts[comma])}{decimal_comma_advice(texts[comma])}"
+                )
                 raise self.table.error(rule, comma)
             return texts, np.array([text is not None for text in texts], bool)
         raise self._wrong_type(kind, "a number or text")
 
 
 def number(columns: Sequence[Keys]) -> tuple[list[_Array], Any]:
-    """Give the values of all ``columns`` numbers, together; return each column's numbers, and the values as an Arrow array.
+    """Number the values of all ``columns`` together; return each column's numbers, and the values.
 
     Where one part holds text and another whole numbers, all are compared as text: of plainly
     written numbers, nothing is lost by that. Missing values have the number 0. The columns' parts
@@ -239,7 +246,7 @@ def number(columns: Sequence[Keys]) -> tuple[list[_Array], Any]:
 
 
 def encoded(values: Any) -> Any:
-    """Give values numbers by first appearance, in memory that goes back to the system once it is free."""
+    """Number values by first appearance, in memory that goes back to the system once free."""
     return _arrow("pyarrow.compute").dictionary_encode(
         values, memory_pool=_arrow().system_memory_pool()
     )

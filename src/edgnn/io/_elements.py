@@ -37,8 +37,11 @@ DEFAULT_LABEL = "label"
 
 
 def absent_label(what: str, name: str) -> str:
-    """Return what to say when no element at all has the label attribute that was asked for by name."""
-    return f"no {what} has the attribute {name!r}, which {what}_label asks for; pass {what}_label=None for no labels"
+    """Say that no element at all has the label attribute that was asked for by name."""
+    return (
+        f"no {what} has the attribute {name!r}, which {what}_label asks for; "
+        f"pass {what}_label=None for no labels"
+    )
 
 
 def no_feature(what: str, owner: Any, name: str) -> str:
@@ -54,7 +57,10 @@ def coded_labels(
     unknown: OnUnknown,
     what: str,
 ) -> tuple[Tensor, Vocabulary]:
-    """Return label numbers and their vocabulary, of ``codes`` into ``values`` (``None``: no labels), or as ``like`` has them."""
+    """Return label numbers and their vocabulary, or as ``like`` has them.
+
+    ``codes`` point into ``values``; ``None`` is for no labels.
+    """
     ids = torch.zeros(size, dtype=torch.int64) if codes is None else torch.from_numpy(codes)
     own = Vocabulary([None] if codes is None else values)
     if like is None:
@@ -65,7 +71,10 @@ def coded_labels(
 
 
 def target_array(values: Sequence[Any]) -> _Array:
-    """Make an array of targets: whole numbers, numbers or truth values where all are of that kind, else objects."""
+    """Make an array of targets.
+
+    Whole numbers, numbers or truth values where all are of that kind, else objects.
+    """
     kinds = {type(value) for value in values}
     if kinds == {bool} or (kinds == {int} and all(-(2**63) <= value < 2**63 for value in values)):
         return np.array(values)
@@ -160,7 +169,7 @@ class Elements:
     def labeled(
         self, directed: bool, name: Any, like: Graphs | None, unknown: OnUnknown
     ) -> Labeled:
-        """Make the graph, once; an undirected edge becomes two, one each way, a self-loop stays one."""
+        """Make the graph, once; an undirected edge becomes two, a self-loop stays one."""
         source, target, copies = self._edges(directed)
         node_label, node_vocabulary = self._node.labels(slice(None), like, unknown)
         edge_label, edge_vocabulary = self._edge.labels(copies, like, unknown)
@@ -190,7 +199,8 @@ class Elements:
             node, value = names[self._target_owner[comma]], self._targets[comma]
             raise FormatError(
                 self._path,
-                f"the target {self._target!r} of node {short(node)} is {short(value)}{decimal_comma_advice(value)}",
+                f"the target {self._target!r} of node {short(node)} is "
+                f"{short(value)}{decimal_comma_advice(value)}",
             )
         return Labeled(
             graphs,
@@ -199,7 +209,7 @@ class Elements:
         )
 
     def _names(self) -> _Array:
-        """Return the nodes' names, and forget their numbers, which take more room than the names."""
+        """Return the nodes' names, and forget their numbers, which take more memory."""
         names: _Array = np.fromiter(self._number, object, len(self._number))
         self._number.clear()
         return np.take(names, np.array(self._order))
@@ -219,7 +229,10 @@ class Elements:
         if len(ends) and ends.min() < 0:
             number = self._ends[int(np.argmin(ends))]
             name = next(islice(self._number, number, None))
-            rule = f"the edge names the node {short(name)}, which is not among the nodes; edges name nodes by their ids"
+            rule = (
+                f"the edge names the node {short(name)}, which is not among the nodes; "
+                "edges name nodes by their ids"
+            )
             raise FormatError(self._path, rule, self._first_line[number] or None)
         source, target = ends[::2], ends[1::2]
         flag = np.array(self._directed)
@@ -279,7 +292,10 @@ class _Column:
         else:
             label = hashable(value)
             if label is NO_VALUE or label != label:
-                rule = f"the label of {self._what} {short(owner)} is {short(value)}; a label is text, a number or a list of them"
+                rule = (
+                    f"the label of {self._what} {short(owner)} is {short(value)}; a label is text, "
+                    "a number or a list of them"
+                )
                 raise FormatError(self._path, rule, line)
             self._codes.append(self._code.setdefault(label, len(self._code)))
         if self._unlabeled is not None and len(self._codes):
@@ -311,7 +327,8 @@ class _Column:
             owner, line = self._featureless
             raise FormatError(
                 self._path,
-                f"{self._what} {short(owner)} has no features, but others have; give all of them some, "
+                f"{self._what} {short(owner)} has no features, but others have; "
+                "give all of them some, "
                 f"or pass {self._what}_features=() to ignore them",
                 line,
             )
@@ -322,22 +339,37 @@ class _Column:
             self._width = len(values)
         rule = None
         if len(values) != self._width:
-            rule = f"{self._what} {short(owner)} has {len(values)} features, but others have {self._width}"
+            rule = (
+                f"{self._what} {short(owner)} has {len(values)} features, "
+                f"but others have {self._width}"
+            )
         elif not all(isinstance(value, int | float) for value in values):
-            rule = f"the features of {self._what} {short(owner)} are {short(row)}; features are numbers"
+            rule = (
+                f"the features of {self._what} {short(owner)} are {short(row)}; "
+                "features are numbers"
+            )
         else:
             try:
                 self._rows.extend(values)
             except OverflowError:
-                rule = f"the features of {self._what} {short(owner)} hold a number beyond what floating point can hold"
+                rule = (
+                    f"the features of {self._what} {short(owner)} hold a number beyond what "
+                    "floating point can hold"
+                )
             if rule is None and not all(map(isfinite, values)):
-                rule = f"the features of {self._what} {short(owner)} are {short(row)}; features must be finite"
+                rule = (
+                    f"the features of {self._what} {short(owner)} are {short(row)}; "
+                    "features must be finite"
+                )
         if rule is not None:
             raise FormatError(self._path, rule, line)
 
 
 def hashable(value: Any, depth: int = 64) -> Any:
-    """Return ``value`` with lists turned into tuples; :data:`NO_VALUE` where it holds an object or too deep lists."""
+    """Return ``value`` with lists turned into tuples.
+
+    :data:`NO_VALUE` where it holds an object or too deep lists.
+    """
     if isinstance(value, list):
         parts = tuple(hashable(part, depth - 1) for part in value) if depth else (NO_VALUE,)
         return NO_VALUE if NO_VALUE in parts else parts

@@ -106,7 +106,8 @@ class Format:
     path_options : tuple of str
         Options of the reader that name other files.
     columns : callable, optional
-        ``columns(path, options)`` returns a list of :class:`ColumnUse`, for formats that are tables.
+        Of formats that are tables: ``columns(path, options)`` returns a list of
+        :class:`ColumnUse`.
     """
 
     name: str

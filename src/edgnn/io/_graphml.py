@@ -81,7 +81,8 @@ def write_graphml(graphs: Graphs, path: Path_) -> None:
     """
     if len(graphs) != 1:
         raise GraphError(
-            f"GraphML holds a single graph here, not {len(graphs)}: write them one by one, or as tables"
+            f"GraphML holds a single graph here, not {len(graphs)}: write them one by one, "
+            "or as tables"
         )
     with atomic_maybe_gzip(path) as stream:
         _write(graphs, stream)
@@ -158,8 +159,10 @@ class _Receiver:
             if not matching and (name, option) != ("label", "label"):
                 raise FormatError(
                     self._path,
-                    f"no key declares the {domain} attribute {name!r}, which {domain}_{option} asks for; "
-                    f"declared are {preview(sorted(set(own.values())), 20) or 'none'}{suggestion(name, own.values())}",
+                    f"no key declares the {domain} attribute {name!r}, "
+                    f"which {domain}_{option} asks for; "
+                    f"declared are {preview(sorted(set(own.values())), 20) or 'none'}"
+                    f"{suggestion(name, own.values())}",
                 )
             for key in matching:
                 self._names[domain].setdefault(key, []).append(name)
@@ -175,7 +178,8 @@ def _write(graphs: Graphs, stream: BinaryIO) -> None:
         else f' id="{_attribute(str(graphs.graph_names[0]), "the graph name")}"'
     )
     stream.write(
-        b'<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
+        b'<?xml version="1.0" encoding="UTF-8"?>\n<graphml '
+        b'xmlns="http://graphml.graphdrawing.org/xmlns">\n'
     )
     for domain, vocabulary, features in (
         ("node", graphs.node_vocabulary, graphs.node_features),
@@ -208,7 +212,9 @@ def _key_texts(domain: str, vocabulary: Vocabulary, features: Tensor | None) -> 
         kind = _label_type(vocabulary, domain)
         yield f'<key id="{domain}_label" for="{domain}" attr.name="label" attr.type="{kind}"/>\n'
     for place in range(0 if features is None else features.shape[1]):
-        yield f'<key id="{domain}_feature_{place}" for="{domain}" attr.name="feature_{place}" attr.type="double"/>\n'
+        name = f"feature_{place}"
+        key = f'<key id="{domain}_{name}" for="{domain}" attr.name="{name}" attr.type="double"/>'
+        yield f"{key}\n"
 
 
 def _label_type(vocabulary: Vocabulary, domain: str) -> str:
@@ -216,7 +222,8 @@ def _label_type(vocabulary: Vocabulary, domain: str) -> str:
     if len(kinds) > 1 or not kinds <= set(_TYPES):
         found = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise GraphError(
-            f"the {domain} labels are of type {found}; GraphML holds labels of one type, text, numbers or truth values: "
+            f"the {domain} labels are of type {found}; GraphML holds labels of one type, text, "
+            "numbers or truth values: "
             "rename them with .renamed()"
         )
     too_long = [
@@ -224,7 +231,8 @@ def _label_type(vocabulary: Vocabulary, domain: str) -> str:
     ]
     if too_long:
         raise GraphError(
-            f"the {domain} label {too_long[0]} does not fit into 64 bits, as GraphML asks; rename it to text"
+            f"the {domain} label {too_long[0]} does not fit into 64 bits, as GraphML asks; "
+            "rename it to text"
         )
     return _TYPES[kinds.pop()] if kinds else "string"
 
@@ -257,7 +265,8 @@ def _name_texts(names: Sequence[Any]) -> list[str]:
         text = _attribute(str(name), f"the name of node {number}")
         if text in owner:
             raise GraphError(
-                f"the names {names[owner[text]]!r} and {name!r} of nodes {owner[text]} and {number} are the same text; rename one"
+                f"the names {names[owner[text]]!r} and {name!r} of nodes {owner[text]} and "
+                f"{number} are the same text; rename one"
             )
         owner[text] = number
     return list(owner)

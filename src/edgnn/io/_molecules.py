@@ -121,7 +121,8 @@ def from_mols(
     for position, mol in enumerate(_items(mols, library.Mol, "RDKit molecules")):
         if not isinstance(mol, library.Mol):
             raise GraphError(
-                f"molecule {position} is a {type(mol).__name__}, not an RDKit molecule; drop it or parse it again"
+                f"molecule {position} is a {type(mol).__name__}, not an RDKit molecule; "
+                "drop it or parse it again"
             )
         collector.add(mol, f"molecule {position}")
         titles.append(mol.GetProp("_Name").strip() if mol.HasProp("_Name") else "")

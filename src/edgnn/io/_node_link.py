@@ -85,7 +85,8 @@ def read_node_link(
 def write_node_link(graphs: Graphs, path: Path_) -> None:
     """Write a single graph as node-link JSON, which ``networkx.node_link_graph`` reads too.
 
-    The file is compressed if its name ends in ``.gz``. Labels go into ``"label"``, features into ``"features"``, the graph's name into ``"graph"``.
+    The file is compressed if its name ends in ``.gz``. Labels go into ``"label"``, features into
+    ``"features"``, the graph's name into ``"graph"``.
     Tuples become lists, which the reader turns back; labels and names that JSON cannot hold are an
     error.
     """
@@ -106,7 +107,8 @@ def _parsed(data: bytes, path: Path_) -> dict[str, Any]:
         line = data.count(b"\n", 0, error.start) + 1
         raise FormatError(path, "the text is not UTF-8; convert it first", line) from None
     except json.JSONDecodeError as error:
-        reason = f"{error.msg[0].lower()}{error.msg[1:]}".removesuffix(" at").removesuffix(" starting")
+        reason = error.msg.removesuffix(" at").removesuffix(" starting")
+        reason = f"{reason[0].lower()}{reason[1:]}"
         raise FormatError(path, f"this is not JSON: {reason}", error.lineno) from None
     except RecursionError:
         raise FormatError(path, "lists and objects are nested too deep") from None

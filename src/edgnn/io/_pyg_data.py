@@ -48,7 +48,8 @@ class Reader:
             raise GraphError(f"{self.matrix}={meaning!r}: choose 'features', 'one-hot' or 'ignore'")
         if label is not None and meaning == "one-hot":
             raise GraphError(
-                f"both {what}_label={label!r} and {self.matrix}='one-hot' name the labels; choose one of them"
+                f"both {what}_label={label!r} and {self.matrix}='one-hot' name the labels; "
+                "choose one of them"
             )
 
     def read(self, store: Any, count: int, where: str) -> Elements:
@@ -76,7 +77,8 @@ class Reader:
             )
         if rows.dim() not in (1, 2) or len(rows) != count:
             raise GraphError(
-                f"{where}: {self.matrix} has the shape {tuple(rows.shape)}; expected a row for each of {count} {self.what}s"
+                f"{where}: {self.matrix} has the shape {tuple(rows.shape)}; "
+                f"expected a row for each of {count} {self.what}s"
             )
         return check.features(rows.detach().as_subclass(Tensor), self.what, rows.device)
 
@@ -86,7 +88,8 @@ class Reader:
             row = rows[int(wrong[0])].tolist()
             shown = ", ".join(f"{value:g}" for value in row[:8]) + (", …" if len(row) > 8 else "")
             raise GraphError(
-                f"{where}: {self.what} {int(wrong[0])} has the row [{shown}] in {self.matrix}, which is not one-hot; "
+                f"{where}: {self.what} {int(wrong[0])} has the row [{shown}] in {self.matrix}, "
+                "which is not one-hot; "
                 f"pass {self.matrix}='features' to keep the numbers as they are"
             )
         return (
@@ -111,7 +114,8 @@ class Reader:
             )
         if ids.numel() != count or ids.shape not in ((count,), (count, 1)):
             raise GraphError(
-                f"{where}: {name} has the shape {tuple(ids.shape)}; expected one number for each of {count} {self.what}s"
+                f"{where}: {name} has the shape {tuple(ids.shape)}; "
+                f"expected one number for each of {count} {self.what}s"
             )
         ids = ids.reshape(-1).to(torch.int64)
         noted = store["label_values"] if self.label is None and "label_values" in store else {}
@@ -123,7 +127,8 @@ class Reader:
         ):
             wrong = int(((ids < 0) | (ids >= len(values))).nonzero()[0])
             raise GraphError(
-                f"{where}: {self.what} {wrong} has the label number {int(ids[wrong])}, but label_values lists {len(values)}"
+                f"{where}: {self.what} {wrong} has the label number {int(ids[wrong])}, "
+                f"but label_values lists {len(values)}"
             )
         return ids, values
 
@@ -138,7 +143,8 @@ def hetero_part_of(data: Any, where: str, node: Reader, edge: Reader) -> Part:
     for reader in (node, edge):
         if reader.label is not None or reader.meaning == "one-hot":
             raise GraphError(
-                f"{where} is a HeteroData, whose labels are its types: leave out {reader.what}_label, "
+                f"{where} is a HeteroData, whose labels are its types: "
+                f"leave out {reader.what}_label, "
                 f"and pass {reader.matrix}='features' or 'ignore'"
             )
     sizes = {
@@ -151,7 +157,8 @@ def hetero_part_of(data: Any, where: str, node: Reader, edge: Reader) -> Part:
         for end in (source, target):
             if end not in sizes:
                 raise GraphError(
-                    f"{where}: the edge type {kind} joins {end!r} nodes, but there is no such node type"
+                    f"{where}: the edge type {kind} joins {end!r} nodes, "
+                    "but there is no such node type"
                 )
         pairs = _ends(data[kind], f"{where}, edge type {kind}", sizes[source], sizes[target])
         ends.append(pairs + torch.tensor([[first[source]], [first[target]]], device=pairs.device))
@@ -205,7 +212,8 @@ def _ends(store: Any, where: str, sources: int, targets: int) -> Tensor:
         if len(row) and not (int(row.min()) >= 0 and int(row.max()) < count):
             wrong = int(((row < 0) | (row >= count)).nonzero()[0])
             raise GraphError(
-                f"{where}: edge {wrong} {verb} node {int(row[wrong])}, but there are {count} nodes, numbered from 0"
+                f"{where}: edge {wrong} {verb} node {int(row[wrong])}, "
+                f"but there are {count} nodes, numbered from 0"
             )
     return ends
 
@@ -221,7 +229,8 @@ def merged(
         ), Vocabulary([None])
     if lacking:
         raise GraphError(
-            f"item {lacking[0]} has no {reader.what} labels, but others have; give all of them {reader.what}_type, or none"
+            f"item {lacking[0]} has no {reader.what} labels, but others have; "
+            f"give all of them {reader.what}_type, or none"
         )
     ids = [element.ids.to(device) for element in elements if element.ids is not None]
     notes = [element.values for element in elements if element.values is not None]
@@ -231,7 +240,8 @@ def merged(
     if len(notes) < len(elements):
         bare = next(position for position, element in enumerate(elements) if element.values is None)
         raise GraphError(
-            f"item {bare} has no label_values for its {reader.what}s, but others have; give them to all or none"
+            f"item {bare} has no label_values for its {reader.what}s, but others have; "
+            "give them to all or none"
         )
     known: dict[Hashable, int] = {}
     last, table = None, torch.zeros(0, dtype=torch.int64)
@@ -261,12 +271,14 @@ def stacked(
     if len(present) < len(parts):
         bare = next(name for rows, name in zip(parts, names, strict=True) if rows is None)
         raise GraphError(
-            f"{bare} has no {reader.matrix}, but other {what} have; give it to all of them, or {way_out}"
+            f"{bare} has no {reader.matrix}, but other {what} have; give it to all of them, "
+            f"or {way_out}"
         )
     width = present[0][0].shape[1]
     for rows, name in present:
         if rows.shape[1] != width:
             raise GraphError(
-                f"{name} has {rows.shape[1]} columns in {reader.matrix}, but {present[0][1]} has {width}; {way_out}"
+                f"{name} has {rows.shape[1]} columns in {reader.matrix}, "
+                f"but {present[0][1]} has {width}; {way_out}"
             )
     return torch.cat([rows for rows, _ in present])

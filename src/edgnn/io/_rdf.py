@@ -1,4 +1,4 @@
-"""RDF to one labeled graph and back: terms become nodes, triples become edges, predicates become edge labels."""
+"""RDF to one labeled graph and back: terms are nodes, triples edges, predicates edge labels."""
 
 from __future__ import annotations
 
@@ -142,7 +142,8 @@ def write_rdf(graphs: Graphs, path: Path_) -> None:
     file = Path(path).name.lower()
     if not file.endswith((".nt", ".nt.gz")):
         raise GraphError(
-            f"write_rdf writes N-Triples: the name must end in .nt or .nt.gz, and {Path(path).name!r} does not"
+            "write_rdf writes N-Triples: the name must end in .nt or .nt.gz, "
+            f"and {Path(path).name!r} does not"
         )
     if len(graphs) != 1:
         raise GraphError(
@@ -214,7 +215,7 @@ def _names(texts: list[str]) -> Names:
 
 
 def _meant(name: str, known: list[str]) -> str:
-    """Return the way out for a predicate that is not there, such as one with a prefix: the whole IRI that it may stand for."""
+    """Return advice for a predicate that is not there: the whole IRI that it may stand for."""
     tail = re.split("[:/#]", name)[-1]
     same = [iri for iri in known if tail and re.split("[:/#]", iri)[-1] == tail]
     close = same[0] if same else closest(name, known)
@@ -260,7 +261,8 @@ def _distinct(terms: list[str], values: Any, what: str) -> list[str]:
     for number, term in enumerate(terms):
         if first.setdefault(term, number) != number:
             raise GraphError(
-                f"the {what} {values[first[term]]!r} and {values[number]!r} would both be written as {term}"
+                f"the {what} {values[first[term]]!r} and {values[number]!r} would both be written "
+                f"as {term}"
             )
     return terms
 
@@ -269,7 +271,8 @@ def _check_expressible(ends: _Array, labels: _Array, nodes: list[str], predicate
     lonely = np.flatnonzero(np.bincount(ends.reshape(-1), minlength=len(nodes)) == 0)
     if len(lonely):
         raise GraphError(
-            f"node {lonely[0]}, {nodes[lonely[0]]}, has no edges; RDF knows a node only by its triples"
+            f"node {lonely[0]}, {nodes[lonely[0]]}, has no edges; "
+            "RDF knows a node only by its triples"
         )
     if not len(ends):
         raise GraphError("the graph has no edges, so there are no triples to write")
@@ -285,5 +288,6 @@ def _check_expressible(ends: _Array, labels: _Array, nodes: list[str], predicate
     wrong = np.flatnonzero(object_only[ends[:, 0]])
     if len(wrong):
         raise GraphError(
-            f"edge {wrong[0]} starts at {nodes[ends[wrong[0], 0]]}; in RDF only an IRI or a blank node can do that"
+            f"edge {wrong[0]} starts at {nodes[ends[wrong[0], 0]]}; "
+            "in RDF only an IRI or a blank node can do that"
         )

@@ -39,7 +39,7 @@ def open_table(path: Path_, delimiter: str | None = None, max_bytes: int | None 
 
 
 class Table(ABC):
-    """A table file: its column names, its columns in batches, and errors that name the place in the file."""
+    """A table file: its column names, its columns in batches, and errors that name the line."""
 
     path: Path
     names: list[str]
@@ -51,7 +51,7 @@ class Table(ABC):
 
     @abstractmethod
     def line(self, row: int) -> int | None:
-        """Return the line (in Parquet the record) of a row, both counted from the start of the file; rows count from 0."""
+        """Return the line (in Parquet the record) of a row, which counts from 0."""
 
     def error(self, rule: str, row: int) -> FormatError:
         """Make the error of one row."""
@@ -112,7 +112,10 @@ class ParquetTable(Table):
 
 
 class TextTable(Table):
-    """A text file whose first line names the columns: CSV with quotation marks, of any one-character delimiter."""
+    """A text file whose first line names the columns.
+
+    CSV with quotation marks, of any one-character delimiter.
+    """
 
     typed = False
 
@@ -132,7 +135,10 @@ class TextTable(Table):
         self._check_names()
 
     def batches(self, columns: Sequence[str]) -> Generator[Any]:
-        """Yield record batches of the chosen columns, as text; an empty cell without quotation marks is null."""
+        """Yield record batches of the chosen columns, as text.
+
+        An empty cell without quotation marks is null.
+        """
         done = 0
         for block in _BLOCKS:
             seen = 0
@@ -182,7 +188,10 @@ class TextTable(Table):
                 raise self._explained(str(error)) from None
 
     def line(self, row: int) -> int | None:
-        """Return the line a row starts on, by going through the file once more; -1 is the header."""
+        """Return the line a row starts on, by going through the file once more.
+
+        -1 is the header.
+        """
         if row < 0:
             return 1
         with open_binary(self.path, self._max_bytes) as stream:
@@ -208,7 +217,8 @@ class TextTable(Table):
         if len(line) > _LONGEST_HEADER:
             raise FormatError(
                 self.path,
-                f"the first line is longer than {_LONGEST_HEADER:,} bytes; it must name the columns",
+                f"the first line is longer than {_LONGEST_HEADER:,} bytes; "
+                "it must name the columns",
                 1,
             )
         try:
@@ -225,7 +235,10 @@ class TextTable(Table):
         return b"\n" + self._delimiter.encode().join([_END] * len(self.names)) + b"\n"
 
     def _without_end(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """Take off the row that was put behind the file; where it is not, an open quotation mark has swallowed it."""
+        """Take off the row that was put behind the file.
+
+        Where it is not, an open quotation mark has swallowed it.
+        """
         row, last = 0, None
         for batch in batches:
             if last is not None:
@@ -299,7 +312,8 @@ def _decoding(path: Path) -> Iterator[None]:
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, OverflowError) as error:
         raise FormatError(
             path,
-            f"the Parquet data is damaged, cut off or of an unknown kind ({_first_line(str(error))})",
+            "the Parquet data is damaged, "
+            f"cut off or of an unknown kind ({_first_line(str(error))})",
         ) from None
 
 

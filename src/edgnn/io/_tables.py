@@ -1,4 +1,4 @@
-"""Graphs from tables: an edge table, and beside it, where there is one, a node table and a graph table."""
+"""Graphs from tables of edges, nodes and graphs, of which only the first is needed."""
 
 from __future__ import annotations
 
@@ -238,7 +238,8 @@ def table_paths(
         if len(files) > 1:
             raise FormatError(
                 path,
-                f"{' and '.join(file.name for file in files)} are both here; keep one table of {stem}",
+                f"{' and '.join(file.name for file in files)} are both here; "
+                f"keep one table of {stem}",
             )
     if not found["edges"]:
         raise FormatError(
@@ -313,13 +314,15 @@ def _graph_targets(collection: TableColumns) -> _Array | None:
         if values.dtype == object and not present.all():
             row = int(np.argmin(present))
             raise collection.table.error(
-                f"the column {short(column.name)} is empty; a target that is text is needed everywhere",
+                f"the column {short(column.name)} is empty; "
+                "a target that is text is needed everywhere",
                 row,
             )
         if values.dtype == object and len(collection.targets) > 1:
             raise FormatError(
                 collection.table.path,
-                f"the column {short(column.name)} holds text; several targets together must be numbers",
+                f"the column {short(column.name)} holds text; "
+                "several targets together must be numbers",
             )
         arrays.append(values)
     return None if not arrays else arrays[0] if len(arrays) == 1 else np.column_stack(arrays)

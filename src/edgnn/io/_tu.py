@@ -1,4 +1,4 @@
-"""The text format of the TU Dortmund collection: a folder or zip of ``NAME_A.txt`` and its companions."""
+"""The text format of the TU Dortmund collection: a folder or zip of ``NAME_A.txt`` etc."""
 
 from __future__ import annotations
 
@@ -89,7 +89,8 @@ def write_tu(
         raise GraphError(f"there is no node to write in {graphs!r}; the TU format needs one")
     if targets is None and (int(graphs.sizes[-1]) == 0 or len(graphs) > graphs.num_nodes):
         raise GraphError(
-            "the last graph has no nodes, or there are more graphs than nodes: the TU format can only express that through "
+            "the last graph has no nodes, or there are more graphs than nodes: "
+            "the TU format can only express that through "
             "targets; give them"
         )
     edges = torch.stack([graphs.edge_source, graphs.edge_target], 1) + 1
@@ -236,7 +237,7 @@ def _targets(files: _Files, target: str | None) -> _Array | None:
 def _node_order(
     files: _Files, graph: _Array, graphs: int | None
 ) -> tuple[_Array, _Array | slice, _Array | None]:
-    """Return node offsets of the graphs, the order that groups nodes by graph, and each node's new number (None: unchanged)."""
+    """Return node offsets, the order that groups nodes by graph, and the nodes' new numbers."""
     if len(graph) and graph.min() < 1:
         line = int(np.flatnonzero(graph < 1)[0]) + 1
         raise FormatError(
@@ -285,7 +286,8 @@ def _edge_ends(files: _Files, edges: _Array, graph: _Array, number: _Array | Non
         first, second = edges[line]
         raise FormatError(
             files.path("A"),
-            f"the edge joins node {first} of graph {graph[first - 1]} to node {second} of graph {graph[second - 1]}; "
+            f"the edge joins node {first} of graph {graph[first - 1]} to node {second} of graph "
+            f"{graph[second - 1]}; "
             "an edge stays within one graph",
             line + 1,
         )
@@ -317,7 +319,10 @@ def _per_line(files: _Files, part: str, kind: str, lines: int, master: str) -> _
 
 
 def _label_values(columns: _Array) -> _Array:
-    """Return one label per line: its number, or where it has several the tuple of them, one object for equal lines."""
+    """Return one label per line.
+
+    Its number, or where it has several the tuple of them, one object for equal lines.
+    """
     if columns.shape[1] == 1:
         return columns[:, 0]
     rows = np.zeros(len(columns), np.int64)
@@ -335,7 +340,7 @@ def _filled(features: Tensor | None) -> Tensor | None:
 
 
 def _integers(ids: Tensor, values: list[Any]) -> tuple[_Array, list[Any]]:
-    """Return labels as integers and, where the values are no integers themselves, the list that explains them."""
+    """Return labels as integers and, where values are not integers, the list of them."""
     if all(type(value) is int and -(2**63) <= value < 2**63 for value in values):
         return np.array(values, dtype=np.int64)[ids.cpu().numpy()], []
     return ids.cpu().numpy(), values

@@ -139,8 +139,8 @@ def ensure(
 def manifest(folder: Path) -> dict[str, Any] | None:
     """Return what was noted when the folder was downloaded.
 
-    ``downloaded`` is the date, ``files`` the url, sha256 and size of each file. ``None`` where there
-    is no such note, or it is damaged.
+    ``downloaded`` is the date, ``files`` the url, sha256 and size of each file. ``None`` where
+    there is no such note, or it is damaged.
     """
     try:
         note: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))

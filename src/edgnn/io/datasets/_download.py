@@ -99,7 +99,10 @@ def download(
 
 
 def _retrieve(url: str, destination: Path, sha256: str | None, downloader: _Downloader) -> None:
-    """Have pooch fetch and hash the file; a cut, or a resumed file that is wrong, is tried again."""
+    """Have pooch fetch and hash the file.
+
+    A cut, or a resumed file that is wrong, is tried again.
+    """
     pooch = optional("pooch", "downloading data sets")
     pooch.get_logger().setLevel("WARNING")  # else it reports every download on stderr
     hashed = None if sha256 is None else f"sha256:{sha256.lower()}"

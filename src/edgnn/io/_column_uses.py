@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from inspect import Parameter, signature
@@ -81,15 +81,18 @@ def _with_defaults(reader: Any, options: Mapping[str, Any]) -> dict[str, Any]:
 
 def _use(rows: TableColumns, of: str) -> ColumnUse:
     used = {column.name for column in rows.columns}
-    unused = [name for name in rows.table.names if name and name not in used]
+    unused = tuple(name for name in rows.table.names if name and name not in used)
     label = None if rows.label is None else rows.label.name
     features = tuple(column.name for column in rows.features)
-    first = _first_cells(rows.table, unused) if unused and of != "graph" else {}
-    numbers = [name for name, cells in first.items() if cells and all(map(_is_number, cells))]
-    words = [name for name, cells in first.items() if name not in numbers and _repeats_words(cells)]
-    return ColumnUse(
-        rows.table.path, of, label, features, tuple(unused), tuple(numbers), tuple(words)
-    )
+    numbers: list[str] = []
+    words: list[str] = []
+    if unused and of != "graph":
+        for name, cells in _first_cells(rows.table, unused).items():
+            if cells and all(map(_is_number, cells)):
+                numbers.append(name)
+            elif _repeats_words(cells):
+                words.append(name)
+    return ColumnUse(rows.table.path, of, label, features, unused, tuple(numbers), tuple(words))
 
 
 def _is_number(cell: Any) -> bool:
@@ -101,7 +104,7 @@ def _repeats_words(cells: list[Any]) -> bool:
     return None not in cells and len(set(cells)) < len(cells)
 
 
-def _first_cells(table: Table, names: list[str]) -> dict[str, list[Any]]:
+def _first_cells(table: Table, names: Sequence[str]) -> dict[str, list[Any]]:
     with closing(table.batches(names)) as batches:
         batch = next(batches, None)
     if batch is None:

@@ -190,28 +190,23 @@ class Targets(Column):
         column = pa.chunked_array(self._parts, type=None if self._parts else pa.float64())
         if not self.table.typed:
             column = _numbers_of_text(column)
-        kind = column.type
-        if (
-            types.is_floating(kind)
-            or types.is_null(kind)
-            or (types.is_integer(kind) and column.null_count)
-        ):
+        kind, has_gaps = column.type, bool(column.null_count)
+        is_whole = types.is_integer(kind) or types.is_boolean(kind)
+        if is_whole and not has_gaps:
+            return column.to_numpy(), np.ones(len(column), bool)
+        if types.is_floating(kind) or types.is_null(kind) or types.is_integer(kind):
             numbers = column.cast(pa.float64(), safe=False).to_numpy()
             return numbers, ~np.isnan(numbers)
-        if types.is_integer(kind) or (types.is_boolean(kind) and not column.null_count):
-            return column.to_numpy(), np.ones(len(column), bool)
-        if _is_text(kind) or types.is_boolean(kind):
-            texts = np.empty(len(column), object)
-            texts[:] = column.to_pylist()
-            comma = first_decimal_comma(texts)
-            if comma is not None:
-                rule = (
-                    f"the target {self.name!r} is "
-                    f"{short(texts[comma])}{decimal_comma_advice(texts[comma])}"
-                )
-                raise self.table.error(rule, comma)
-            return texts, np.array([text is not None for text in texts], bool)
-        raise self._wrong_type(kind, "a number or text")
+        if not (_is_text(kind) or types.is_boolean(kind)):
+            raise self._wrong_type(kind, "a number or text")
+        texts = np.empty(len(column), object)
+        texts[:] = column.to_pylist()
+        comma = first_decimal_comma(texts)
+        if comma is not None:
+            text = texts[comma]
+            rule = f"the target {self.name!r} is {short(text)}{decimal_comma_advice(text)}"
+            raise self.table.error(rule, comma)
+        return texts, ~column.is_null().to_numpy().astype(bool)
 
 
 def number(columns: Sequence[Keys]) -> tuple[list[_Array], Any]:
@@ -238,10 +233,11 @@ def number(columns: Sequence[Keys]) -> tuple[list[_Array], Any]:
     del chunks
     codes, values = [], None
     for count in counts:
-        own = list(islice(unified, count))
-        values = own[0].dictionary if own else values
-        arrays = [part.indices.fill_null(0).to_numpy() for part in own]
-        codes.append(np.concatenate(arrays) if arrays else np.zeros(0, np.int32))
+        arrays = [np.zeros(0, np.int32)]
+        for part in islice(unified, count):
+            values = part.dictionary
+            arrays.append(part.indices.fill_null(0).to_numpy())
+        codes.append(np.concatenate(arrays))
     return codes, values
 
 

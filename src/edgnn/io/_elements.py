@@ -17,8 +17,8 @@ from edgnn._files import Path_
 from edgnn._words import short
 from edgnn.errors import FormatError
 from edgnn.graphs import Graphs, Nodes, OnUnknown, Vocabulary, recode
-from edgnn.io._labeled import Labeled
-from edgnn.io._separated import decimal_comma_advice, first_decimal_comma
+from edgnn.io._labeled import Labeled, target_array
+from edgnn.io._separated import as_list, decimal_comma_advice, first_decimal_comma
 
 _Array = np.ndarray[Any, Any]
 #: Stands where an attribute is not there, or holds something that cannot be compared.
@@ -68,24 +68,6 @@ def coded_labels(
     return recode(
         ids, own, like.node_vocabulary if what == "node" else like.edge_vocabulary, unknown, what
     )
-
-
-def target_array(values: Sequence[Any]) -> _Array:
-    """Make an array of targets.
-
-    Whole numbers, numbers or truth values where all are of that kind, else objects.
-    """
-    kinds = {type(value) for value in values}
-    if kinds == {bool} or (kinds == {int} and all(-(2**63) <= value < 2**63 for value in values)):
-        return np.array(values)
-    if kinds and kinds <= {int, float}:
-        try:
-            return np.array(values, np.float64)
-        except OverflowError:
-            pass
-    made = np.empty(len(values), object)
-    made[:] = values
-    return made
 
 
 @dataclass(frozen=True)
@@ -304,25 +286,16 @@ class _Column:
             raise FormatError(self._path, no_label(self._what, owner, self._wanted.label), line)
 
     def _add_features(self, attributes: Mapping[str, Any], owner: Any, line: int | None) -> None:
-        names = self._wanted.features
-        assert names is not None
-        lacking = [
-            name
-            for name in ([names] if isinstance(names, str) else names)
-            if name not in attributes
-        ]
+        names = as_list(self._wanted.features)
+        lacking = [name for name in names if name not in attributes]
         if lacking and not self._wanted.all_or_none:
             raise FormatError(self._path, no_feature(self._what, owner, lacking[0]), line)
         if lacking:
             self._featureless = self._featureless or (owner, line)
+        elif isinstance(self._wanted.features, str):
+            self._add_row(attributes[names[0]], owner, line)
         else:
-            self._add_row(
-                attributes[names]
-                if isinstance(names, str)
-                else [attributes[name] for name in names],
-                owner,
-                line,
-            )
+            self._add_row([attributes[name] for name in names], owner, line)
         if self._featureless is not None and len(self._rows):
             owner, line = self._featureless
             raise FormatError(

@@ -18,6 +18,7 @@ from edgnn.io._elements import Attributes, Elements
 from edgnn.io._graphml_parser import GraphmlParser, Key
 from edgnn.io._labeled import Labeled
 from edgnn.io._pieces import rows, write_joined
+from edgnn.io._separated import as_list
 
 _XML_CANNOT_HOLD = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _IN_ATTRIBUTES = {"\t": "&#9;", "\n": "&#10;", "\r": "&#13;", '"': "&quot;"}
@@ -133,40 +134,35 @@ class _Receiver:
         return {name: value for key, value in values.items() for name in self._names[domain][key]}
 
     def _wanted(self, keys: dict[str, Key], domain: str) -> Attributes:
-        own = {
-            key: declared.name
-            for key, declared in keys.items()
-            if declared.domain in ("all", domain)
-        }
+        """Return the attributes to take of nodes or edges, and note the keys that hold them."""
+        declared = {key: one.name for key, one in keys.items() if one.domain in ("all", domain)}
         label, given = self._labels[domain], self._features[domain]
         target = self._target if domain == "node" else None
-        numbered = takewhile(
-            {*own, *own.values()}.__contains__, (f"feature_{place}" for place in count())
-        )
-        features = (
-            list(numbered) if given is None else [given] if isinstance(given, str) else list(given)
-        )
+        features = as_list(given)
+        if given is None:
+            known = {*declared, *declared.values()}
+            features = list(takewhile(known.__contains__, (f"feature_{n}" for n in count())))
+        asked = {label: "label", target: "target"} | dict.fromkeys(features, "features")
         self._names[domain] = {}
-        asked = [
-            (label, "label"),
-            (target, "target"),
-            *((feature, "features") for feature in features),
-        ]
-        for name, option in {name: option for name, option in asked if name is not None}.items():
-            matching = [key for key in own if own[key] == name] or [
-                key for key in own if key == name
-            ]
-            if not matching and (name, option) != ("label", "label"):
-                raise FormatError(
-                    self._path,
-                    f"no key declares the {domain} attribute {name!r}, "
-                    f"which {domain}_{option} asks for; "
-                    f"declared are {preview(sorted(set(own.values())), 20) or 'none'}"
-                    f"{suggestion(name, own.values())}",
-                )
-            for key in matching:
-                self._names[domain].setdefault(key, []).append(name)
+        for name, option in asked.items():
+            if name is not None:
+                for key in self._keys_of(name, option, domain, declared):
+                    self._names[domain].setdefault(key, []).append(name)
         return Attributes(label, features or None, all_or_none=given is None, target=target)
+
+    def _keys_of(self, name: str, option: str, domain: str, declared: dict[str, str]) -> list[str]:
+        """Return the keys of an attribute: by its name, or else by the id of the key."""
+        keys = [key for key in declared if declared[key] == name]
+        if not keys and name in declared:
+            keys = [name]
+        if not keys and (name, option) != ("label", "label"):
+            names = sorted(set(declared.values()))
+            raise FormatError(
+                self._path,
+                f"no key declares the {domain} attribute {name!r}, which {domain}_{option} asks "
+                f"for; declared are {preview(names, 20) or 'none'}{suggestion(name, names)}",
+            )
+        return keys
 
 
 def _write(graphs: Graphs, stream: BinaryIO) -> None:

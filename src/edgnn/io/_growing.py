@@ -258,9 +258,10 @@ class Names:
 
         ``checked`` where they are known to be unique within graphs.
         """
-        if (names is None and size and self._file is not None) or (
-            names is not None and start and self._file is None
-        ):
+        had_names = self._file is not None
+        lacks_names = names is None and size > 0 and had_names
+        adds_names = names is not None and start > 0 and not had_names
+        if lacks_names or adds_names:
             has = "no name" if names is None else "a name"
             raise GraphError(
                 f"{self._what} {start} has {has}, unlike those before: "

@@ -297,17 +297,19 @@ def refuse_deep_terms(data: bytes, path: Path_, line: int) -> None:
 
 def _other_spellings(texts: list[str], ox: Any) -> dict[str, str] | None:
     """Return the canonical form of terms spelled otherwise; None if one may not be a term."""
-    others = [text for text in texts if text[0] != "<" or "\\" in text]
+    plain_iris = []
+    others = []
+    for text in texts:
+        is_plain = text[0] == "<" and "\\" not in text
+        (plain_iris if is_plain else others).append(text)
     if not all(map(_BLANK_OR_LITERAL_OR_IRI.fullmatch, others)):
         return None
     try:
         # An IRI without escapes is its own canonical form, so these need no look at the result, and
         # four fit into one quad.
-        iris = iter([text for text in texts if text[0] == "<" and "\\" not in text] + 3 * ["<x:x>"])
-        for _ in ox.parse(
-            _document(map(" ".join, zip(iris, iris, iris, iris, strict=False))),
-            format=ox.RdfFormat.N_QUADS,
-        ):
+        iris = iter(plain_iris + 3 * ["<x:x>"])
+        quads = _document(map(" ".join, zip(iris, iris, iris, iris, strict=False)))
+        for _ in ox.parse(quads, format=ox.RdfFormat.N_QUADS):
             pass
         lines = _document(f"<x:x> <x:x> {text}" for text in others)
         proper = [str(quad.object) for quad in ox.parse(lines, format=ox.RdfFormat.N_TRIPLES)]

@@ -49,12 +49,10 @@ def from_pyg(
     """
     node, edge = Reader("node", node_label, x), Reader("edge", edge_label, edge_attr)
     hetero = _pyg().HeteroData
-    parts = [
-        (hetero_part_of if isinstance(item, hetero) else part_of)(
-            item, f"item {position}", node, edge
-        )
-        for position, item in enumerate(_items(data))
-    ]
+    parts = []
+    for position, item in enumerate(_items(data)):
+        read = hetero_part_of if isinstance(item, hetero) else part_of
+        parts.append(read(item, f"item {position}", node, edge))
     if not parts:
         return Graphs.from_edges([], sizes=[], like=like, unknown=unknown)
     if len({part.ends.device for part in parts}) > 1:

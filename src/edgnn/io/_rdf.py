@@ -80,33 +80,19 @@ def read_rdf(
     like, unknown
         Number labels as other graphs do; see :meth:`Graphs.from_edges`.
     """
-    for name, value, choices in (
-        ("literals", literals, ("keep", "drop", "merge")),
-        ("missing_predicates", missing_predicates, ("error", "ignore")),
-        ("node_labels", node_labels, ("none", "kind", "term")),
-    ):
-        if value not in choices:
-            raise GraphError(f"{name}={value!r}: choose one of {', '.join(map(repr, choices))}")
+    _check_choice("literals", literals, ("keep", "drop", "merge"))
+    _check_choice("missing_predicates", missing_predicates, ("error", "ignore"))
+    _check_choice("node_labels", node_labels, ("none", "kind", "term"))
     syntax = format_of(path, format)
     ox = _parser(syntax, base_iri)
-    if base_iri is not None:
-        try:
-            ox.NamedNode(base_iri)
-        except ValueError as error:
-            raise GraphError(f"base_iri={base_iri!r}: {error}") from None
     document = Document(path, syntax, base_iri, max_bytes, ox)
     triples = document.triples()
     if not len(triples):
         raise FormatError(path, "there are no triples in it")
-    if dropped := [drop_predicates] if isinstance(drop_predicates, str) else list(drop_predicates):
-        known = [bare(text) for text in triples.predicates] if missing_predicates == "error" else []
-        missing = triples.drop_predicates([re.sub("^<(.*)>$", r"\1", str(iri)) for iri in dropped])
-        if missing and missing_predicates == "error":
-            meant = _meant(missing[0], known)
-            raise FormatError(
-                path,
-                f"drop_predicates names {missing[0]!r}, but no triple has that predicate{meant}",
-            )
+    one = isinstance(drop_predicates, str)
+    dropped = [drop_predicates] if one else list(drop_predicates)
+    if dropped:
+        _drop_predicates(triples, dropped, path, may_be_missing=missing_predicates == "ignore")
     if literals == "drop":
         triples.drop_literals()
     elif literals == "merge":
@@ -119,14 +105,37 @@ def read_rdf(
     return Labeled(_graph(triples, node_labels, like, unknown))
 
 
+def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise GraphError(f"{name}={value!r}: choose one of {', '.join(map(repr, choices))}")
+
+
+def _drop_predicates(
+    triples: Any, dropped: list[Any], path: Path_, *, may_be_missing: bool
+) -> None:
+    """Drop all triples of some predicates; one that no triple has is an error."""
+    known = [] if may_be_missing else [bare(text) for text in triples.predicates]
+    missing = triples.drop_predicates([re.sub("^<(.*)>$", r"\1", str(iri)) for iri in dropped])
+    if missing and not may_be_missing:
+        meant = _meant(missing[0], known)
+        rule = f"drop_predicates names {missing[0]!r}, but no triple has that predicate{meant}"
+        raise FormatError(path, rule)
+
+
 def _parser(syntax: str, base_iri: str | None) -> Any:
     """Return pyoxigraph; ``None`` where it is not installed and the file may be read without."""
     try:
-        return optional("pyoxigraph", "read_rdf")
+        ox = optional("pyoxigraph", "read_rdf")
     except MissingDependencyError:
         if syntax != "N_TRIPLES" or base_iri is not None:
             raise
         return None
+    if base_iri is not None:
+        try:
+            ox.NamedNode(base_iri)
+        except ValueError as error:
+            raise GraphError(f"base_iri={base_iri!r}: {error}") from None
+    return ox
 
 
 def write_rdf(graphs: Graphs, path: Path_) -> None:

@@ -146,13 +146,9 @@ def _mass_number(atom: Any) -> int:
 
 
 def _stereo(bond: Any) -> str:
-    return (
-        _cip(bond)
-        if bond.HasProp("_CIPCode")
-        else "any"
-        if str(bond.GetStereo()) == "STEREOANY"
-        else "none"
-    )
+    if str(bond.GetStereo()) == "STEREOANY" and not bond.HasProp("_CIPCode"):
+        return "any"
+    return _cip(bond)
 
 
 def _cip(element: Any) -> str:
@@ -237,12 +233,10 @@ def _with_cdk_aromaticity(mol: Any) -> Any:
     plain, mol = _kekulized(mol), chem().Mol(mol)
     double = chem().BondType.DOUBLE
     bonds = _bonds(mol)
-    outward = {
-        end
-        for bond in bonds
-        if bond.GetBondType() == double
-        for end in (bond.GetBeginAtomIdx(), bond.GetEndAtomIdx())
-    }
+    outward: set[int] = set()
+    for bond in bonds:
+        if bond.GetBondType() == double:
+            outward |= {bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()}
     rings, kept = mol.GetRingInfo(), set()
     for atoms, ring in zip(rings.AtomRings(), rings.BondRings(), strict=True):
         if outward.isdisjoint(atoms) and all(bonds[bond].GetIsAromatic() for bond in ring):

@@ -90,8 +90,7 @@ def write_tu(
     if targets is None and (int(graphs.sizes[-1]) == 0 or len(graphs) > graphs.num_nodes):
         raise GraphError(
             "the last graph has no nodes, or there are more graphs than nodes: "
-            "the TU format can only express that through "
-            "targets; give them"
+            "the TU format can only express that through targets; give them"
         )
     edges = torch.stack([graphs.edge_source, graphs.edge_target], 1) + 1
     node_ids, node_legend = _integers(graphs.node_label, list(graphs.node_vocabulary))
@@ -99,21 +98,10 @@ def write_tu(
     columns: dict[str, Any] = {"A": edges, "graph_indicator": graphs.graph_of_node + 1}
     columns["node_labels"] = None if graphs.node_vocabulary.constant else node_ids
     columns["edge_labels"] = None if graphs.edge_vocabulary.constant else edge_ids
-    columns |= {
-        "node_attributes": _filled(graphs.node_features),
-        "edge_attributes": _filled(graphs.edge_features),
-    }
+    columns["node_attributes"] = _filled(graphs.node_features)
+    columns["edge_attributes"] = _filled(graphs.edge_features)
     if targets is not None:
-        values = np.asarray(targets)
-        if (
-            values.dtype.kind not in "iuf"
-            or values.ndim not in (1, 2)
-            or len(values) != len(graphs)
-        ):
-            raise GraphError(
-                f"TU targets are one number (or row of numbers) per graph: {len(graphs)} of them"
-            )
-        columns["graph_attributes" if values.dtype.kind == "f" else "graph_labels"] = values
+        columns |= _target_column(np.asarray(targets), len(graphs))
     with atomic_folder(folder) as unfinished:
         for key, column in columns.items():
             if column is not None:
@@ -124,6 +112,13 @@ def write_tu(
         (unfinished / "README.txt").write_text(
             f"{name}: {graphs!r}\n{legend}", "utf-8", "backslashreplace"
         )
+
+
+def _target_column(values: _Array, size: int) -> dict[str, _Array]:
+    """Return the file that holds targets: labels where they are integers, else attributes."""
+    if values.dtype.kind not in "iuf" or values.ndim not in (1, 2) or len(values) != size:
+        raise GraphError(f"TU targets are one number (or row of numbers) per graph: {size} of them")
+    return {"graph_attributes" if values.dtype.kind == "f" else "graph_labels": values}
 
 
 class _Files:

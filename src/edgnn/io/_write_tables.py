@@ -156,19 +156,24 @@ def _array(values: Sequence[Any] | np.ndarray[Any, Any], what: str, *, label: bo
     if isinstance(values, np.ndarray):
         return pa.array(values)
     values = [value.item() if isinstance(value, np.generic) else value for value in values]
-    kinds = {type(value) for value in values}
-    whole = kinds == {int} and all(-(2**63) <= value < 2**63 for value in values)
-    if not (whole or kinds == {str} or (label and kinds in ({float}, {bool}))):
+    if not _is_uniform(values, label):
         values = _texts(values, what)
+    is_text = bool(values) and isinstance(values[0], str)
     try:
-        return pa.array(
-            values, pa.large_string() if values and isinstance(values[0], str) else None
-        )
+        return pa.array(values, pa.large_string() if is_text else None)
     except UnicodeError:
         wrong = next(value for value in values if not _encodes(value))
         raise GraphError(
             f"the {what} {wrong!r} is no valid text: it holds half a surrogate pair"
         ) from None
+
+
+def _is_uniform(values: Sequence[Any], label: bool) -> bool:
+    """Return whether values are of one type that a column can have."""
+    kinds = {type(value) for value in values}
+    if kinds == {int}:
+        return all(-(2**63) <= value < 2**63 for value in values)
+    return kinds == {str} or (label and kinds in ({float}, {bool}))
 
 
 def _check_distinct(names: list[Any]) -> None:

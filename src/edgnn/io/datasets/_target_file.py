@@ -150,13 +150,7 @@ class _NameTable:
     def targets(self, target: Sequence[str]) -> _Array:
         """Return the columns of targets, one or one row per row of the table."""
         header = self.header if self._has_header else self._numbered_columns(target)
-        others = [name for column, name in enumerate(header) if column != self.key]
-        if not target and len(others) != 1:
-            choice = "There is none beside the names; add one"
-            if others:
-                choice = f"Name one of {preview(others, 20)}"
-            raise FormatError(self._path, f"which column holds the targets? {choice}")
-        wanted = list(target) or others
+        wanted = list(target) or [self._only_other_column(header)]
         columns = TargetColumns(self._path, wanted if len(wanted) > 1 else wanted[0], self._level)
         places = [column_of(header, name, self._path) for name in wanted]
         for line, row in self.rows:
@@ -164,6 +158,15 @@ class _NameTable:
         values = columns.targets()
         assert values is not None
         return values
+
+    def _only_other_column(self, header: list[str]) -> str:
+        others = [name for column, name in enumerate(header) if column != self.key]
+        if len(others) == 1:
+            return others[0]
+        choice = "There is none beside the names; add one"
+        if others:
+            choice = f"Name one of {preview(others, 20)}"
+        raise FormatError(self._path, f"which column holds the targets? {choice}")
 
     def check_unique(self, index: _Array) -> None:
         """Raise where two rows name the same node or graph."""
@@ -247,13 +250,20 @@ def _advice(name: str, names: Collection[str]) -> str:
     if not iris or _term_kind(name) != "iri" or has_known_scheme:
         hint = "; correct the name or remove the row (IRIs stand in full, with or without <>)"
         return suggestion(name, alike) or hint
-    last = re.split("[:/#]", name)[-1]
-    ends = (f"/{last}", f"#{last}", f":{last}")
-    meant = next((iri for iri in iris if last and iri.endswith(ends)), None)
-    meant = meant or closest(name, iris)
     prefix = ", not a prefix" if colon else ""
+    meant = _whole_iri(name, iris)
     question = "" if meant is None else f"; did you mean {meant!r}?"
     return f"; give the whole IRI{prefix}{question}"
+
+
+def _whole_iri(name: str, iris: Sequence[str]) -> str | None:
+    """Return the IRI that ends as a short name does, or else one like it."""
+    last = re.split("[:/#]", name)[-1]
+    if last:
+        for iri in iris:
+            if iri.endswith((f"/{last}", f"#{last}", f":{last}")):
+                return iri
+    return closest(name, iris)
 
 
 def _term_kind(name: str) -> str:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from edgnn.errors import FormatError, GraphError, UnknownLabelError
 from edgnn.graphs import UNKNOWN, Graphs
-from edgnn.io import from_networkx, read_node_link, to_networkx, write_node_link
+from edgnn.io import from_networkx, read_node_link, write_node_link
 from strategies import contents, graphs
 
 TWO = '"nodes": [{"id": "a"}, {"id": "b"}]'
@@ -106,7 +106,9 @@ def test_nodes_without_ids_are_named_by_position(put):
             wrong(put(f'{{"nodes": {nodes}, {links}}}'))
             == f"g.json: node {number}, counted from 0, has no 'id'; give it to all nodes"
         )
-    assert "has no 'key'; give it to all nodes" in wrong(put(f'{{"nodes": [{{}}], {links}}}'), node_id="key")
+    assert "has no 'key'; give it to all nodes" in wrong(
+        put(f'{{"nodes": [{{}}], {links}}}'), node_id="key"
+    )
 
 
 def test_attribute_names_are_options(put):
@@ -289,10 +291,7 @@ def test_explicit_features_and_targets_must_be_there(put):
 
 def test_long_numbers_and_deep_nesting_are_refused(put):
     assert "a value cannot be read: Exceeds the limit" in wrong(put(f'{{"a": 1{"0" * 5000}}}'))
-    assert (
-        wrong(put('{"a":\n' + "[" * 200_000))
-        == "g.json: lists and objects are nested too deep"
-    )
+    assert wrong(put('{"a":\n' + "[" * 200_000)) == "g.json: lists and objects are nested too deep"
     deep = "[" * 65 + "1" + "]" * 65
     assert "it must be text, a number or a list of them" in wrong(
         put(f'{{"nodes": [{{"id": {deep}}}], "edges": []}}')

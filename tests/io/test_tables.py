@@ -156,7 +156,9 @@ def test_a_named_column_that_is_not_there_is_an_error_that_lists_the_columns(tmp
             in wrong(tmp_path, **{option: "kind"})
         )
     for option in ("graph", "graph_target"):
-        assert "graphs.csv, line 1: there is no column 'kind'" in wrong(tmp_path, **{option: "kind"})
+        assert "graphs.csv, line 1: there is no column 'kind'" in wrong(
+            tmp_path, **{option: "kind"}
+        )
 
 
 def test_labels_and_graphs_can_be_ignored(tmp_path):

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from edgnn.io.datasets import Dataset
 
 
-
 def convert(
     source: SourceArgument,
     out: Annotated[

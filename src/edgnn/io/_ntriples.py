@@ -297,8 +297,8 @@ def refuse_deep_terms(data: bytes, path: Path_, line: int) -> None:
 
 def _other_spellings(texts: list[str], ox: Any) -> dict[str, str] | None:
     """Return the canonical form of terms spelled otherwise; None if one may not be a term."""
-    plain_iris = []
-    others = []
+    plain_iris: list[str] = []
+    others: list[str] = []
     for text in texts:
         is_plain = text[0] == "<" and "\\" not in text
         (plain_iris if is_plain else others).append(text)

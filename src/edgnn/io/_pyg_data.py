@@ -208,9 +208,9 @@ def _ends(store: Any, where: str, sources: int, targets: int) -> Tensor:
     ends = ends.detach().as_subclass(Tensor).to(torch.int64)
     for side, verb, count in ((0, "starts at", sources), (1, "points to", targets)):
         row = ends[side]
-        wrong = ((row < 0) | (row >= count)).nonzero()
-        if len(wrong):
-            edge = int(wrong[0])
+        outside = (row < 0) | (row >= count)
+        if len(row) and bool(outside.any()):
+            edge = int(outside.nonzero()[0])
             raise GraphError(
                 f"{where}: edge {edge} {verb} node {int(row[edge])}, "
                 f"but there are {count} nodes, numbered from 0"

@@ -24,7 +24,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from edgnn.errors import ChecksumError, DatasetError, FetchError, FormatError
-from edgnn.io.datasets import Part, cache_root, ensure, manifest
+from edgnn.io.datasets import (
+    DATASETS,
+    Entry,
+    Part,
+    cache_root,
+    ensure,
+    load_dataset,
+    manifest,
+)
 from edgnn.io.datasets._cache import MANIFEST, recorded, unpack, verify
 
 FILES = {
@@ -565,3 +573,21 @@ def test_declared_size_is_the_most_a_member_can_unpack_to(tmp_path):
     with pytest.raises(FormatError):
         unpack(tmp_path / "a.zip", "a.zip", tmp_path / "into", "TOY_")
     assert all(path.stat().st_size <= 100 for path in (tmp_path / "into").iterdir())
+
+
+def test_a_data_set_of_another_package_is_loaded_by_name(server, monkeypatch, tmp_path):
+    monkeypatch.setenv("EDGNN_CACHE", str(tmp_path))
+    monkeypatch.delenv("EDGNN_DATA", raising=False)
+    own = Entry(
+        name="TOY",
+        kind="tu",
+        folder="TUDataset/TOY",
+        parts=tuple(toy(server.add("/TOY.zip", toy_zip()))),
+        sha256=hashes(FILES),
+        description="two nodes",
+    )
+    monkeypatch.setattr(DATASETS, "_entries", {**DATASETS, own.name: own})
+    data = load_dataset("toy")
+    assert (data.graphs.num_nodes, data.description, data.task) == (2, "two nodes", None)
+    assert load_dataset("TOY", download=False).source.startswith("cache: ")
+    assert len(server.requests) == 1

@@ -82,26 +82,20 @@ def _with_defaults(reader: Any, options: Mapping[str, Any]) -> dict[str, Any]:
 def _use(rows: TableColumns, of: str) -> ColumnUse:
     used = {column.name for column in rows.columns}
     unused = tuple(name for name in rows.table.names if name and name not in used)
-    label = None if rows.label is None else rows.label.name
     features = tuple(column.name for column in rows.features)
-    numbers: list[str] = []
-    words: list[str] = []
-    if unused and of != "graph":
-        for name, cells in _first_cells(rows.table, unused).items():
-            if cells and all(map(_is_number, cells)):
-                numbers.append(name)
-            elif _repeats_words(cells):
-                words.append(name)
-    return ColumnUse(rows.table.path, of, label, features, unused, tuple(numbers), tuple(words))
+    first = _first_cells(rows.table, unused) if unused and of != "graph" else {}
+    numbers = tuple(name for name, cells in first.items() if _are_numbers(cells))
+    words = tuple(name for name, cells in first.items() if _are_repeated_words(cells))
+    return ColumnUse(rows.table.path, of, rows.label_name, features, unused, numbers, words)
 
 
-def _is_number(cell: Any) -> bool:
-    number = number_in(cell)
-    return number is not None and not isnan(number)
+def _are_numbers(cells: list[Any]) -> bool:
+    numbers = [number_in(cell) for cell in cells]
+    return bool(numbers) and not any(number is None or isnan(number) for number in numbers)
 
 
-def _repeats_words(cells: list[Any]) -> bool:
-    return None not in cells and len(set(cells)) < len(cells)
+def _are_repeated_words(cells: list[Any]) -> bool:
+    return not _are_numbers(cells) and None not in cells and len(set(cells)) < len(cells)
 
 
 def _first_cells(table: Table, names: Sequence[str]) -> dict[str, list[Any]]:

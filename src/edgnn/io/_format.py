@@ -133,7 +133,7 @@ class Format:
         return () if self.write is None else tuple(_option_types(self.write))
 
     @property
-    def is_written_by_name(self) -> Collection[str]:
+    def written_suffixes(self) -> Collection[str]:
         """Endings of names that :func:`edgnn.io.write` gives this format."""
         if self.write is None:
             return ()

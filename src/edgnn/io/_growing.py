@@ -258,17 +258,12 @@ class Names:
 
         ``checked`` where they are known to be unique within graphs.
         """
-        had_names = self._file is not None
-        lacks_names = names is None and size > 0 and had_names
-        adds_names = names is not None and start > 0 and not had_names
-        if lacks_names or adds_names:
-            has = "no name" if names is None else "a name"
-            raise GraphError(
-                f"{self._what} {start} has {has}, unlike those before: "
-                f"all {self._what}s have names or none"
-            )
         if names is None:
+            if size and self._file is not None:
+                raise self._unlike_before(start, "no name")
             return
+        if start and self._file is None:
+            raise self._unlike_before(start, "a name")
         values = graph_check.names(names, self._what)
         assert values is not None
         if self._what == "node" and not checked:
@@ -276,6 +271,12 @@ class Names:
         if self._file is None:
             self._file = ValuesFile(self._path, f"{self._what} name")
         self._file.append(values)
+
+    def _unlike_before(self, start: int, has: str) -> GraphError:
+        return GraphError(
+            f"{self._what} {start} has {has}, unlike those before: "
+            f"all {self._what}s have names or none"
+        )
 
     def _check_new(self, values: Array, start: int) -> None:
         for place, name in enumerate(values):

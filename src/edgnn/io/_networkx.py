@@ -65,8 +65,6 @@ def from_networkx(
             edge_owner.append((source, target))
         names.extend(graph.nodes)
         node_data.extend(graph.nodes[node] for node in graph.nodes)
-    graph_names = [graph.graph.get("name") for graph in items]
-    all_named = bool(items) and not any(name in (None, "") for name in graph_names)
     return Graphs.from_edges(
         torch.tensor(numbers, dtype=torch.int64).reshape(-1, 2),
         sizes=[len(graph) for graph in items],
@@ -75,10 +73,17 @@ def from_networkx(
         node_features=_feature_rows(node_data, node_features, names, "node"),
         edge_features=_feature_rows(edge_data, edge_features, edge_owner, "edge"),
         node_names=names,
-        graph_names=graph_names if all_named else None,
+        graph_names=_graph_names(items),
         like=like,
         unknown=unknown,
     )
+
+
+def _graph_names(items: Sequence[Any]) -> list[Any] | None:
+    """Return the names of the graphs, where all have one."""
+    names = [graph.graph.get("name") for graph in items]
+    has_gap = any(name is None or name == "" for name in names)
+    return None if has_gap or not names else names
 
 
 def _directed_edges(graph: Any) -> Iterator[tuple[Any, Any, dict[str, Any]]]:

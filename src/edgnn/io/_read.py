@@ -213,7 +213,7 @@ def format_to_write(path: Path_, format: str | None = None) -> str:
         return _format_named(format, writable).name
     suffix = suffix_of(path)
     for name in reversed(writable):
-        if suffix in FORMATS[name].is_written_by_name:
+        if suffix in FORMATS[name].written_suffixes:
             return name
     choices = ", ".join(map(repr, writable))
     raise GraphError(

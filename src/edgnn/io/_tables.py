@@ -161,6 +161,11 @@ class TableColumns:
         keys = [column for column in (self.label, self.graph) if column is not None]
         return [*self.ids, *keys, *self.features, *self.targets]
 
+    @property
+    def label_name(self) -> str | None:
+        """The column of labels, where there is one."""
+        return None if self.label is None else self.label.name
+
     def add_id(self, option: str, what: str) -> None:
         """Choose a column of ids."""
         name = self._existing(self._options[option], option)

@@ -243,17 +243,21 @@ def _advice(name: str, names: Collection[str]) -> str:
 
     Only names of the same kind are suggested: nobody means a blank node or a literal by an IRI.
     """
-    alike = [known for known in names if _term_kind(known) == _term_kind(name)]
+    kind = _term_kind(name)
+    alike = [known for known in names if _term_kind(known) == kind]
     iris = [known for known in alike if "://" in known]
-    scheme, colon, _ = name.partition(":")
-    has_known_scheme = colon and any(known.startswith(f"{scheme}:") for known in alike)
-    if not iris or _term_kind(name) != "iri" or has_known_scheme:
+    if kind != "iri" or not iris or _has_known_scheme(name, alike):
         hint = "; correct the name or remove the row (IRIs stand in full, with or without <>)"
         return suggestion(name, alike) or hint
-    prefix = ", not a prefix" if colon else ""
+    prefix = ", not a prefix" if ":" in name else ""
     meant = _whole_iri(name, iris)
     question = "" if meant is None else f"; did you mean {meant!r}?"
     return f"; give the whole IRI{prefix}{question}"
+
+
+def _has_known_scheme(name: str, names: Sequence[str]) -> bool:
+    scheme, colon, _ = name.partition(":")
+    return bool(colon) and any(known.startswith(f"{scheme}:") for known in names)
 
 
 def _whole_iri(name: str, iris: Sequence[str]) -> str | None:

@@ -1,4 +1,4 @@
-"""Files as bytes: plain or compressed, bounded in size, read in whole lines, written all or nothing."""
+"""Files as bytes: plain or gzip, bounded in size, read in whole lines, written all or nothing."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import io
 import lzma
 import os
 import shutil
+import stat
 import tempfile
 import zipfile
 import zlib
@@ -44,13 +45,16 @@ class Readable(Protocol):
 
 
 class Guarded(io.RawIOBase):
-    """A readable stream that turns decoding errors into :class:`FormatError` and stops at a size limit."""
+    """A readable stream that raises decoding errors as FormatError and stops at a size limit."""
 
     def __init__(
         self, stream: Readable, path: Path_, limit: int | None, also_close: Readable | None = None
     ) -> None:
         super().__init__()
-        self._stream, self._path, self._limit, self._seen = stream, path, limit, 0
+        self._stream = stream
+        self._path = path
+        self._limit = limit
+        self._seen = 0
         self._also_close = also_close
 
     def readable(self) -> bool:
@@ -71,12 +75,7 @@ class Guarded(io.RawIOBase):
             ) from None
         self._seen += len(data)
         if self._limit is not None and self._seen > self._limit:
-            raise FormatError(
-                self._path,
-                f"it unpacks to more than {self._limit:,} bytes, as a decompression bomb would",
-                kind="size",
-                advice="; if you trust it, raise the limit with max_bytes=",
-            )
+            raise too_large(self._path, self._limit)
         view[: len(data)] = data
         return len(data)
 
@@ -86,6 +85,16 @@ class Guarded(io.RawIOBase):
         if self._also_close is not None:
             self._also_close.close()
         super().close()
+
+
+def too_large(path: Path_, limit: int) -> FormatError:
+    """Return the error of a file that unpacks to more than ``limit`` bytes."""
+    return FormatError(
+        path,
+        f"it unpacks to more than {limit:,} bytes, as a decompression bomb would",
+        kind="size",
+        advice="; if you trust it, raise the limit with max_bytes=",
+    )
 
 
 def unpack_limit(packed: int, max_bytes: int | None) -> int:
@@ -112,31 +121,30 @@ def open_zip(path: Path_) -> zipfile.ZipFile:
         return zipfile.ZipFile(path)
     except OSError:
         raise
-    except (
-        Exception
-    ) as error:  # zipfile lets struct, value and decoding errors of damaged archives through
+    except Exception as error:  # zipfile lets struct and value errors of damaged archives through
         raise FormatError(path, f"this is not a readable zip archive ({one_line(error)})") from None
 
 
 def zip_members(archive: zipfile.ZipFile, path: Path_) -> dict[str, zipfile.ZipInfo]:
-    """Return the files of an archive by name, after checking that none of them leaves its folder."""
+    """Return the files of an archive by name, after a check that none of them leaves its folder."""
     members = {}
     for info in archive.infolist():
         name = PurePosixPath(info.filename.replace("\\", "/"))
-        is_link = (info.external_attr >> 16) & 0o170000 == 0o120000
-        if (
-            name.is_absolute()
-            or ".." in name.parts
-            or is_link
-            or any(":" in part for part in name.parts[:1])
-        ):
+        if _leaves_its_folder(info, name):
             raise FormatError(
                 path,
-                f"the archive holds {info.filename!r}, which would land outside its folder; it was not unpacked",
+                f"the archive holds {info.filename!r}, which would land outside its folder; "
+                "it was not unpacked",
             )
         if name.parts and not info.filename.endswith("/"):
             members[str(name)] = info
     return members
+
+
+def _leaves_its_folder(info: zipfile.ZipInfo, name: PurePosixPath) -> bool:
+    mode = info.external_attr >> 16
+    has_drive = bool(name.parts) and ":" in name.parts[0]
+    return name.is_absolute() or ".." in name.parts or stat.S_ISLNK(mode) or has_drive
 
 
 def open_member(
@@ -148,9 +156,7 @@ def open_member(
         raise FormatError(inside, "it is encrypted; unpack it yourself first")
     try:
         stream = archive.open(info)
-    except (
-        Exception
-    ) as error:  # zipfile lets struct, value and decoding errors of damaged archives through
+    except Exception as error:  # as above
         raise FormatError(inside, f"the archive is damaged ({one_line(error)})") from None
     packed = min(info.compress_size, archive.start_dir)
     return io.BufferedReader(Guarded(stream, inside, unpack_limit(packed, max_bytes)), _CHUNK)
@@ -159,7 +165,7 @@ def open_member(
 def line_chunks(
     stream: IO[bytes], path: Path_, longest: int = _LONGEST_LINE
 ) -> Iterator[tuple[int, bytes]]:
-    """Yield pieces of about a megabyte that end at line ends, each with the number of its first line."""
+    """Yield pieces of about a megabyte that end at line ends, with the number of the first line."""
     line, rest = 1, b""
     while block := stream.read(_CHUNK):
         end = block.rfind(b"\n") + 1
@@ -192,7 +198,7 @@ def atomic_file(path: Path_) -> Iterator[BinaryIO]:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        Path(temporary).chmod(0o666 & ~_umask())
+        Path(temporary).chmod(0o666 & ~_UMASK)
         Path(temporary).replace(path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
@@ -219,7 +225,7 @@ def atomic_folder(path: Path_) -> Iterator[Path]:
     temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
     try:
         yield temporary
-        temporary.chmod(0o777 & ~_umask())
+        temporary.chmod(0o777 & ~_UMASK)
         try:
             temporary.replace(path)
         except OSError:
@@ -232,7 +238,7 @@ def atomic_folder(path: Path_) -> Iterator[Path]:
 
 @contextmanager
 def naming(path: Path_) -> Iterator[None]:
-    """Name the place where a write fails, which the system does not do for a full disk."""
+    """Name the file where a write fails, which the system does not do for a full disk."""
     try:
         yield
     except OSError as error:
@@ -248,10 +254,14 @@ def _check_free(path: Path) -> None:
         )
 
 
-def _umask() -> int:
+def _read_umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+# read once at import: the system only tells it by setting it, which other threads would notice
+_UMASK = _read_umask()
 
 
 @contextmanager

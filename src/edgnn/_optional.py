@@ -13,11 +13,14 @@ _EXTRA_OF = {
     "gensim": "rdf2vec",
     "grakel": "kernels",
     "networkx": "networkx",
+    "pooch": "data",
     "pyarrow": "tables",
     "pyoxigraph": "rdf",
     "python_multipart": "serve",
     "rdkit": "molecules",
+    "requests": "data",
     "torch_geometric": "pyg",
+    "urllib3": "data",
     "uvicorn": "serve",
 }
 

@@ -83,7 +83,7 @@ def test_doctor_finds_the_core_at_work(command):
 
 @pytest.mark.slow
 def test_a_synthetic_task_takes_the_place_of_mutag(examined, monkeypatch):
-    monkeypatch.setattr("edgnn.io.datasets._locate.find_spec", lambda name: None)
+    monkeypatch.setattr("edgnn.io.datasets._registry.find_spec", lambda name: None)
     monkeypatch.delenv("EDGNN_DATA", raising=False)
     monkeypatch.setenv("EDGNN_CACHE", "/nonexistent")
     findings = examined()

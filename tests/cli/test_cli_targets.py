@@ -179,7 +179,7 @@ def test_a_mistyped_target_column_is_a_plain_question(command, tmp_path):
     data.write_text(data.read_text().replace(";y", ";active"))
     ended = command("train", data, "-t", "activ", "--out", tmp_path / "run")
     assert ended.err.endswith(
-        "there is no column 'activ'; the header line has 'smiles', 'active'; did you mean 'active'?\n"
+        "there is no column 'activ'; the columns are 'smiles', 'active'; did you mean 'active'?\n"
     )
     ended = command("train", data, "-t", "active", "-o", "smiles=smile", "--out", tmp_path / "run")
     assert ended.err.endswith("let its name end in .smi; did you mean 'smiles'?\n")
@@ -188,7 +188,7 @@ def test_a_mistyped_target_column_is_a_plain_question(command, tmp_path):
 def test_a_column_of_nodes_by_another_word_is_suggested(command, people, tmp_path):
     ended = command("train", people, "-o", "node=id", "-t", "group", "--out", tmp_path / "run")
     assert (
-        "nodes.csv: there is no column 'id'; the columns are 'node', 'label', 'group'" in ended.err
+        "nodes.csv, line 1: there is no column 'id'; the columns are 'node', 'label', 'group'" in ended.err
     )
     assert ended.err.endswith("did you mean 'node'?\n")
 

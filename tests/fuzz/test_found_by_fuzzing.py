@@ -166,10 +166,10 @@ def test_a_signed_cell_with_a_field_of_another_type_is_left_out_and_named(tmp_pa
     ],
 )
 def test_a_run_that_says_nonsense_about_its_data_still_predicts(source):
-    from edgnn.io.datasets._origin import is_origin
+    from edgnn.io.datasets import origin_of
 
-    assert not is_origin(source)
-    assert is_origin({"name": "x.csv", "options": {}, "format": "tables"})
+    assert origin_of({"source": source}) is None
+    assert origin_of({"source": {"name": "x.csv", "options": {}, "format": "tables"}}) is not None
 
 
 def test_a_run_that_says_nonsense_about_its_data_is_not_resumed(tmp_path):

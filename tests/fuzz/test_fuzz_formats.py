@@ -144,7 +144,8 @@ def test_a_damaged_structure_is_opened_or_told_when_verified(tmp_path, options):
 
 
 def test_a_damaged_table_of_targets_is_read_or_told():
-    from edgnn.io.datasets._target_file import named_nodes, with_target_file
+    from edgnn.io.datasets import named_nodes
+    from edgnn.io.datasets._target_file import targets_of_file
 
     table = b"node,kind\nn0,good\nn1,bad\nn2,good\nn5,bad\n"
     data = edgnn.Dataset("small", samples.small_graphs())
@@ -153,8 +154,8 @@ def test_a_damaged_table_of_targets_is_read_or_told():
         with TemporaryDirectory() as folder:
             path = Path(folder) / "targets.csv"
             path.write_bytes(mutated(table, source))
-            check_told(lambda: with_target_file(data, path, level="node"))
-            check_told(lambda: with_target_file(data, path, ("kind",), level="node"))
+            check_told(lambda: targets_of_file(data.graphs, path, level="node"))
+            check_told(lambda: targets_of_file(data.graphs, path, ("kind",), level="node"))
             check_told(lambda: named_nodes(data.graphs, path))
 
     explore(check, 50, SHARE, seed=6)

@@ -24,9 +24,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from edgnn.errors import ChecksumError, DatasetError, FetchError, FormatError
-from edgnn.io.datasets._cache import Part, cache_root, ensure, manifest, recorded
-from edgnn.io.datasets._checksums import MANIFEST, verify
-from edgnn.io.datasets._unpack import unpack
+from edgnn.io.datasets import (
+    DATASETS,
+    Entry,
+    Part,
+    cache_root,
+    ensure,
+    load_dataset,
+    manifest,
+)
+from edgnn.io.datasets._cache import MANIFEST, recorded, unpack, verify
 
 FILES = {
     "TOY_A.txt": b"1, 2\n2, 1\n" * 5_000,
@@ -349,12 +356,13 @@ def test_failure_of_a_later_part_leaves_no_folder(server, root):
 
 def test_cut_download_is_resumed_by_the_next_call(server, root):
     body = toy_zip(FILES | {"TOY_noise.txt": random.Random(0).randbytes(50_000)})
-    url = server.add("/TOY.zip", body, cuts=[20_000, 10_000])
-    with pytest.raises(FetchError, match="cut after 30,000"):
+    url = server.add("/TOY.zip", body, cuts=[16_384, 16_384, 0])
+    with pytest.raises(FetchError, match="cut after 32,768"):
         fetch(root, url)
     assert not (root / "TUDataset" / "TOY").exists()
     folder = fetch(root, url)
-    assert server.ranges_of("/TOY.zip") == [None, "bytes=20000-", "bytes=30000-"]
+    rest = "bytes=32768-"
+    assert server.ranges_of("/TOY.zip") == [None, "bytes=16384-", rest, rest]
     assert beside(folder) == ["TOY"]
 
 
@@ -370,13 +378,13 @@ def run(): _cache.ensure("TUDataset/TOY", parts, checksums=None, root=Path(sys.a
 def test_kill_in_the_middle_of_unpacking_leaves_no_broken_folder(server, root):
     url = server.add("/TOY.zip", toy_zip())
     code = SCRIPT + (
-        "from edgnn.io.datasets import _unpack\n"
-        "real, seen = _unpack.open_member, []\n"
+        ""
+        "real, seen = _cache.open_member, []\n"
         "def deadly(*args):\n"
         "    seen.append(args)\n"
         "    if len(seen) == 2: os.kill(os.getpid(), signal.SIGKILL)\n"
         "    return real(*args)\n"
-        "_unpack.open_member = deadly\n"
+        "_cache.open_member = deadly\n"
         "run()\n"
     )
     done = subprocess.run([sys.executable, "-c", code, url, str(root)], check=False, timeout=120)
@@ -388,7 +396,7 @@ def test_kill_in_the_middle_of_unpacking_leaves_no_broken_folder(server, root):
     ]
     assert contents(fetch(root, url)) == FILES
     assert beside(folder) == ["TOY"]
-    assert server.ranges_of("/TOY.zip") == [None, f"bytes={len(toy_zip())}-"]
+    assert server.ranges_of("/TOY.zip") == [None]
 
 
 def test_two_processes_at_once_download_once(server, root):
@@ -565,3 +573,21 @@ def test_declared_size_is_the_most_a_member_can_unpack_to(tmp_path):
     with pytest.raises(FormatError):
         unpack(tmp_path / "a.zip", "a.zip", tmp_path / "into", "TOY_")
     assert all(path.stat().st_size <= 100 for path in (tmp_path / "into").iterdir())
+
+
+def test_a_data_set_of_another_package_is_loaded_by_name(server, monkeypatch, tmp_path):
+    monkeypatch.setenv("EDGNN_CACHE", str(tmp_path))
+    monkeypatch.delenv("EDGNN_DATA", raising=False)
+    own = Entry(
+        name="TOY",
+        kind="tu",
+        folder="TUDataset/TOY",
+        parts=tuple(toy(server.add("/TOY.zip", toy_zip()))),
+        sha256=hashes(FILES),
+        description="two nodes",
+    )
+    monkeypatch.setattr(DATASETS, "_entries", {**DATASETS, own.name: own})
+    data = load_dataset("toy")
+    assert (data.graphs.num_nodes, data.description, data.task) == (2, "two nodes", None)
+    assert load_dataset("TOY", download=False).source.startswith("cache: ")
+    assert len(server.requests) == 1

@@ -5,7 +5,7 @@ import pytest
 
 from edgnn.errors import FormatError
 from edgnn.io import read_labeled, read_smiles_table
-from edgnn.io._decimal_commas import first_decimal_comma
+from edgnn.io._separated import first_decimal_comma
 
 
 @pytest.mark.parametrize(

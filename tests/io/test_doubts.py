@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 import edgnn
-from edgnn.io.datasets import Dataset
-from edgnn.io.datasets._doubts import doubts
+from edgnn.io.datasets import Dataset, doubts
 
 
 def labeled(names):

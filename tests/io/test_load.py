@@ -9,9 +9,15 @@ import pytest
 
 import edgnn
 from edgnn.errors import ChecksumError, DatasetError, FetchError
-from edgnn.io.datasets import class_counts, find, locate, statistics, summary
-from edgnn.io.datasets._dataset import encode_classes
-from edgnn.io.datasets._statistics import stored_both_ways
+from edgnn.io.datasets import (
+    class_counts,
+    encode_targets,
+    find,
+    locate,
+    statistics,
+    stored_both_ways,
+    summary,
+)
 
 PUBLISHED = {  # ../shared/data/README.md, computed there from the files
     "MUTAG": (188, (63, 125), 3371, 7442, 17.93, 19.79, 7, 4),
@@ -153,7 +159,7 @@ def test_offline_and_absent_names_what_to_do(offline):
 
 
 def test_a_failed_download_of_mutag_names_the_package_that_carries_it(offline, monkeypatch):
-    monkeypatch.setattr("edgnn.io.datasets._locate._in_grakel", lambda entry: None)
+    monkeypatch.setattr("edgnn.io.datasets._registry._in_grakel", lambda entry: None)
     with pytest.raises(
         FetchError, match=r"EDGNN_DATA.*; MUTAG also comes with: pip install 'edgnn\[kernels\]'"
     ):
@@ -204,7 +210,7 @@ def test_a_path_is_read_as_a_data_set(tmp_path):
     graphs = edgnn.Graphs.from_edges([(0, 1), (2, 3)], sizes=[2, 2], node_labels=list("abab"))
     edgnn.write(graphs, tmp_path / "mine", format="tu", targets=np.array([5, 3]))
     data = edgnn.load_dataset(tmp_path / "mine")
-    assert data.task == "classification"
+    assert data.task == "classes"
     assert data.targets.tolist() == [1, 0]
     assert data.class_names == ("3", "5")
 
@@ -213,7 +219,7 @@ def test_real_valued_targets_make_a_regression(tmp_path):
     graphs = edgnn.Graphs.from_edges([(0, 1), (2, 3)], sizes=[2, 2])
     edgnn.write(graphs, tmp_path / "mine", format="tu", targets=np.array([0.5, np.nan]))
     data = edgnn.load_dataset(tmp_path / "mine")
-    assert data.task == "regression"
+    assert data.task == "values"
     assert np.isnan(data.targets[1])
     assert data.class_names == ()
 
@@ -233,7 +239,7 @@ def test_a_long_class_name_does_not_widen_the_others():
     values = np.array(["b"] * 1000 + ["a" * 10_000], dtype=object)
     tracemalloc.start()
     try:
-        numbers, names = encode_classes(values)
+        numbers, names, _ = encode_targets(values)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -246,7 +252,7 @@ def test_missing_whole_number_targets_are_warned_of(tmp_path):
     (tmp_path / "edges.csv").write_text("graph,source,target\n1,a,b\n2,a,b\n3,a,b\n")
     (tmp_path / "graphs.csv").write_text("graph,target\n1,0\n2,1\n3,\n")
     with pytest.warns(UserWarning, match="1 of 3 targets are missing"):
-        assert edgnn.load_dataset(tmp_path).task == "regression"
+        assert edgnn.load_dataset(tmp_path).task == "values"
 
 
 @pytest.fixture
@@ -283,14 +289,14 @@ def test_options_of_the_reader_stand_beside_a_table_of_targets(people):
     [
         (
             {"target_file": "who.tsv", "target": 3},
-            "target=3: name the column of targets in target_file",
+            "target=3: name the column of targets",
         ),
         ({"target_file": "who.tsv", "target": [3]}, r"target=\[3\]: name the column"),
         (
             {"target_file": "who.tsv", "level": "nodes"},
-            "level='nodes': the rows of a table of targets name a 'graph' or a 'node'",
+            "level='nodes': targets belong to a 'graph' or a 'node'",
         ),
-        ({"level": "node"}, "level='node' .* name the table with target_file="),
+        ({"target_column": "group"}, "'rdf', which has no target columns; .* target_file="),
     ],
 )
 def test_wrong_words_about_a_table_of_targets_are_told(people, options, said):

@@ -14,10 +14,16 @@ from rdkit import Chem, rdBase
 
 from edgnn.errors import FormatError, GraphError, UnknownLabelError
 from edgnn.graphs import UNKNOWN, Graphs
-from edgnn.io._molecule_files import records
-from edgnn.io._molecules import from_mols, from_sdf, from_smiles, read_sdf, read_smiles_table
-from edgnn.io._networkx import to_networkx
-from edgnn.io._tu import read_tu
+from edgnn.io import (
+    from_mols,
+    from_sdf,
+    from_smiles,
+    read_sdf,
+    read_smiles_table,
+    read_tu,
+    to_networkx,
+)
+from edgnn.io._molecule_files import sd_records
 
 NITROBENZENE = "c1ccccc1[N+](=O)[O-]"
 CAFFEINE = "Cn1c(=O)c2c(ncn2C)n(C)c1=O"
@@ -519,7 +525,7 @@ def test_molecules_are_called_as_a_column_says(header, options, names, tmp_path)
 
 def test_a_missing_column_of_names_is_an_error(tmp_path):
     with pytest.raises(
-        FormatError, match="there is no column 'code'; the header line has 'smiles', 'id'"
+        FormatError, match="there is no column 'code'; the columns are 'smiles', 'id'"
     ):
         read_smiles_table(_sdf(tmp_path, "smiles,id\nC,a\n", name="a.csv"), id="code")
 
@@ -532,7 +538,7 @@ def test_names_of_smi_lines_are_their_second_fields(tmp_path):
 def test_a_missing_column_of_smiles_names_the_way_out(tmp_path):
     with pytest.raises(
         FormatError,
-        match=r"the header line has 'mol', 'y'; choose .* \(-o smiles=NAME in a command\)",
+        match=r"the columns are 'mol', 'y'; choose .* \(-o smiles=NAME in a command\)",
     ):
         read_smiles_table(_sdf(tmp_path, "mol,y\nC,1\n", name="a.csv"))
 
@@ -567,7 +573,7 @@ def test_table_targets_keep_their_kind(tmp_path):
 def test_smiles_column_can_be_named(tmp_path):
     path = _sdf(tmp_path, "a|b\nC|O\n", name="a.txt")
     assert read_smiles_table(path, smiles="B", delimiter="|").graphs.node_labels == ["O"]
-    with pytest.raises(GraphError, match="a delimiter is one character"):
+    with pytest.raises(GraphError, match="a delimiter is one ASCII character"):
         read_smiles_table(path, delimiter="||")
 
 
@@ -582,7 +588,7 @@ def test_case_decides_between_columns_of_one_name(tmp_path):
     ("content", "line", "rule"),
     [
         (b"", None, "the table is empty"),
-        (b"a,b\nC,1\n", 1, "there is no column 'smiles'; the header line has 'a', 'b'"),
+        (b"a,b\nC,1\n", 1, "there is no column 'smiles'; the columns are 'a', 'b'"),
         (b"smiles,y\nC,1\nC\n", 3, "the row has 1 cells, but the header has 2"),
         (b"smiles,y\nC,1\nCX,1\n", 3, r"SMILES 'CX': .*around position 2"),
         (b"smiles,y\nC,1\n,1\n", 3, "SMILES '': the SMILES is empty"),
@@ -808,7 +814,7 @@ def test_a_record_of_many_short_lines_is_held_as_one_text():
     data = b"ab\n" * 100_000
     tracemalloc.start()
     try:
-        ((line, record),) = records(BytesIO(data), "x.sdf")
+        ((line, record),) = sd_records(BytesIO(data), "x.sdf")
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

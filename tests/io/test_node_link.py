@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from edgnn.errors import FormatError, GraphError, UnknownLabelError
 from edgnn.graphs import UNKNOWN, Graphs
-from edgnn.io import _json_stream as json_stream
-from edgnn.io import from_networkx, read_node_link, to_networkx, write_node_link
+from edgnn.io import from_networkx, read_node_link, write_node_link
 from strategies import contents, graphs
 
 TWO = '"nodes": [{"id": "a"}, {"id": "b"}]'
@@ -102,12 +101,14 @@ def test_nodes_without_ids_are_named_by_position(put):
     assert read_node_link(
         put(f'{{"nodes": [{{"name": "x"}}, {{}}], {links}}}')
     ).graphs.node_names.tolist() == [0, 1]
-    for nodes, line in (('[{},\n{"id": 1}]', 1), ('[{"id": 1},\n{}]', 2)):
+    for nodes, number in (('[{},\n{"id": 1}]', 0), ('[{"id": 1},\n{}]', 1)):
         assert (
             wrong(put(f'{{"nodes": {nodes}, {links}}}'))
-            == f"g.json, line {line}: a node has no 'id'; give it to all nodes"
+            == f"g.json: node {number}, counted from 0, has no 'id'; give it to all nodes"
         )
-    assert "a node has no 'key'" in wrong(put(f'{{"nodes": [{{}}], {links}}}'), node_id="key")
+    assert "has no 'key'; give it to all nodes" in wrong(
+        put(f'{{"nodes": [{{}}], {links}}}'), node_id="key"
+    )
 
 
 def test_attribute_names_are_options(put):
@@ -170,120 +171,100 @@ def test_gzip_and_byte_order_mark_are_understood(put):
     assert "unpacks to more than 10 bytes" in wrong(put(gzip.compress(text)), max_bytes=10)
 
 
-@given(
-    graph=graphs(min_graphs=1, max_graphs=1),
-    indent=st.sampled_from([None, 1]),
-    size=st.integers(1, 40),
-)
-def test_pieces_of_any_size_give_the_same_graph(graph, indent, size):
-    document = nx.node_link_data(to_networkx(graph)[0], edges="edges")
-    document["about"] = {"long": ['é\\"\n', -1.5e-3, 10**30, True, None, {}]}
-    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        path = Path(folder, "g.json")
-        path.write_text(json.dumps(document, indent=indent, ensure_ascii=False), encoding="utf-8")
-        whole = read_node_link(path).graphs
-        patch.setattr(json_stream, "_CHUNK", size)
-        assert read_node_link(path).graphs.equals(whole)
-
-
 # What is refused
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "line 1: the file ends too early; a node-link document is one JSON object: {…}"),
-        ("[]", "line 1: a node-link document is one JSON object: {…}"),
+        ("", "line 1: this is not JSON: expecting value"),
+        ("[]", "a node-link document is one JSON object: {…}"),
         ('{"nodes": []}', "there is no list 'edges'; a node-link document has 'nodes' and 'edges'"),
         ('{"edges": []}', "there is no list 'nodes'; a node-link document has 'nodes' and 'edges'"),
-        ('{"nodes": {}, "edges": []}', "line 1: expected a list: […]"),
+        ('{"nodes": {}, "edges": []}', "'nodes' is {}; it must be a list: […]"),
         (
-            '{"nodes": [],\n"nodes": []}',
-            "line 2: 'nodes' comes again; 'nodes' was on line 1 already",
+            '{"nodes": [], "links": [],\n"edges": []}',
+            "there are both 'edges' and 'links'; keep one",
         ),
-        (
-            '{"links": [],\n"edges": []}',
-            "line 2: 'edges' comes again; 'edges' was on line 1 already",
-        ),
-        ('{"nodes": [1], "edges": []}', "line 1: a node is 1; it must be an object: {…}"),
-        ('{"nodes": [],\n "edges": [[]]}', "line 2: an edge is []; it must be an object: {…}"),
+        ('{"nodes": [1], "edges": []}', "a node is 1; it must be an object: {…}"),
+        ('{"nodes": [],\n "edges": [[]]}', "an edge is []; it must be an object: {…}"),
         (
             f'{{{TWO}, "edges": [{{"source": "a"}}]}}',
-            "line 1: an edge has no 'target': {'source': 'a'}",
+            "an edge has no 'target': {'source': 'a'}",
         ),
         (
             f'{{{TWO}, "edges": [{{"target": "a"}}]}}',
-            "line 1: an edge has no 'source': {'target': 'a'}",
+            "an edge has no 'source': {'target': 'a'}",
         ),
         (
             '{"nodes": [{"id": 1},\n{"id": 1.0}], "edges": []}',
-            "line 2: the node 1.0 stands twice; node ids are unique",
+            "the node 1.0 stands twice; node ids are unique",
         ),
         (
             '{"nodes": [{"id": null}], "edges": []}',
-            "line 1: a node id is null; it must be text or a number",
+            "a node id is null; it must be text or a number",
         ),
         (
             '{"nodes": [{"id": {"a": 1}}], "edges": []}',
-            "line 1: a node id is {'a': 1}; it must be text, a number or a list of them",
+            "a node id is {'a': 1}; it must be text, a number or a list of them",
         ),
         (
             f'{{"edges": [{{"source": "a", "target": "b"}},\n{{"source": "a", "target": "c"}}],\n{TWO}}}',
-            "line 2: the edge names the node 'c', which is not among the nodes; edges name nodes by their ids",
+            "the edge names the node 'c', which is not among the nodes; edges name nodes by their ids",
         ),
         (
             '{"nodes": [{"id": 1, "label": 1},\n{"id": 2}], "edges": []}',
-            "line 2: node 2 has no attribute 'label', but others have; label all of them, or pass node_label=None to ignore labels",
+            "node 2 has no attribute 'label', but others have; label all of them, or pass node_label=None to ignore labels",
         ),
         (
             f'{{{TWO}, "edges": [{{"source": "a", "target": "b"}},\n{{"source": "a", "target": "b", "label": 1}}]}}',
-            "line 1: edge ('a', 'b') has no attribute 'label', but others have; label all of them, "
+            "edge ('a', 'b') has no attribute 'label', but others have; label all of them, "
             "or pass edge_label=None to ignore labels",
         ),
         (
             '{"nodes": [{"id": 1, "label": {}}], "edges": []}',
-            "line 1: the label of node 1 is {}; a label is text, a number or a list of them",
+            "the label of node 1 is {}; a label is text, a number or a list of them",
         ),
         (
             '{"nodes": [{"id": 1, "label": [[{}]]}], "edges": []}',
-            "line 1: the label of node 1 is [[{}]]; a label is text, a number or a list of them",
+            "the label of node 1 is [[{}]]; a label is text, a number or a list of them",
         ),
-        ('{"directed": 1}', "line 1: 'directed' is 1; it must be true or false"),
+        ('{"directed": 1}', "'directed' is 1; it must be true or false"),
         (
             '{"nodes": [{"id": NaN}], "edges": []}',
-            "line 1: a value cannot be read: NaN is no number that JSON knows; "
+            "a value cannot be read: NaN is no number that JSON knows; "
             "use null, or leave the attribute out",
         ),
         (
             '{"x": -Infinity}',
-            "line 1: a value cannot be read: -Infinity is no number that JSON knows; "
+            "a value cannot be read: -Infinity is no number that JSON knows; "
             "use null, or leave the attribute out",
         ),
         (
             '{"nodes": [{"id": 1, "features": [1]},\n{"id": 2, "features": [1, 2]}], "edges": []}',
-            "line 2: node 2 has 2 features, but others have 1",
+            "node 2 has 2 features, but others have 1",
         ),
         (
             '{"nodes": [{"id": 1, "features": ["1"]}], "edges": []}',
-            "line 1: the features of node 1 are ['1']; features are numbers",
+            "the features of node 1 are ['1']; features are numbers",
         ),
         (
             '{"nodes": [{"id": 1, "features": [1e999]}], "edges": []}',
-            "line 1: the features of node 1 are [inf]; features must be finite",
+            "the features of node 1 are [inf]; features must be finite",
         ),
         (
             f'{{"nodes": [{{"id": 1, "features": [1{"0" * 400}]}}], "edges": []}}',
-            "line 1: the features of node 1 hold a number beyond what floating point can hold",
+            "the features of node 1 hold a number beyond what floating point can hold",
         ),
         (
             '{"nodes": [{"id": 1},\n{"id": 2, "features": [1]}], "edges": []}',
-            "line 1: node 1 has no features, but others have; give all of them some, or pass node_features=() to ignore them",
+            "node 1 has no features, but others have; give all of them some, or pass node_features=() to ignore them",
         ),
-        ('{"a": 1\n', "line 2: the file ends too early; expected ',' or '}'"),
-        ('{"a": 1}\nx', "line 2: there is more text behind the end of the JSON object"),
-        ('{"a": 1}{', "line 1: there is more text behind the end of the JSON object"),
-        ("{a: 1}", "line 1: expected a key in quotation marks"),
-        ('{"a" 1}', "line 1: expected ':' behind the key 'a'"),
+        ('{"a": 1\n', "line 2: this is not JSON: expecting ',' delimiter"),
+        ('{"a": 1}\nx', "line 2: this is not JSON: extra data"),
+        ('{"a": 1}{', "line 1: this is not JSON: extra data"),
+        ("{a: 1}", "line 1: this is not JSON: expecting property name enclosed in double quotes"),
+        ('{"a" 1}', "line 1: this is not JSON: expecting ':' delimiter"),
         ('{"a": [1,\n\n}', "line 3: this is not JSON: expecting value"),
         ('{"a": "x\ny"}', "line 1: this is not JSON: invalid control character"),
         ('{"a": "x', "line 1: this is not JSON: unterminated string"),
@@ -308,12 +289,9 @@ def test_explicit_features_and_targets_must_be_there(put):
     )
 
 
-def test_long_numbers_deep_nesting_and_huge_values_are_refused(put, monkeypatch):
+def test_long_numbers_and_deep_nesting_are_refused(put):
     assert "a value cannot be read: Exceeds the limit" in wrong(put(f'{{"a": 1{"0" * 5000}}}'))
-    assert (
-        wrong(put('{"a":\n' + "[" * 200_000))
-        == "g.json, line 2: lists and objects are nested too deep"
-    )
+    assert wrong(put('{"a":\n' + "[" * 200_000)) == "g.json: lists and objects are nested too deep"
     deep = "[" * 65 + "1" + "]" * 65
     assert "it must be text, a number or a list of them" in wrong(
         put(f'{{"nodes": [{{"id": {deep}}}], "edges": []}}')
@@ -325,24 +303,6 @@ def test_long_numbers_deep_nesting_and_huge_values_are_refused(put, monkeypatch)
         read_node_link(put(f'{{"nodes": [{{"id": {deep[1:-1]}}}], "edges": []}}')).graphs.num_nodes
         == 1
     )
-    monkeypatch.setattr(json_stream, "_LONGEST_VALUE", 2**19)
-    assert "a single value is longer than 524,288 characters" in wrong(
-        put(f'{{"a": "{"x" * 2**21}"}}')
-    )
-    assert "a single value is longer than 524,288 characters" in wrong(
-        put('{"a": [' + "1," * 2**20)
-    )
-
-
-def test_an_error_far_from_the_end_is_found_without_reading_on(put, monkeypatch):
-    monkeypatch.setattr(json_stream, "_CHUNK", 64)
-    pieces = []
-    grow = json_stream.JsonStream._grow
-    monkeypatch.setattr(
-        json_stream.JsonStream, "_grow", lambda self: (pieces.append(1), grow(self))
-    )
-    assert "expecting ':' delimiter" in wrong(put('{"nodes": [{"id" 1}' + ", {}" * 10_000))
-    assert len(pieces) < 5
 
 
 # Round trips
@@ -539,15 +499,6 @@ def test_documents_of_any_shape_are_read_or_refused(document):
     try_to_read(json.dumps(document).replace("Infinity", "1e999").encode())
 
 
-@pytest.mark.parametrize("number", ["1.5", "1e5", "1E+5", "-0.25"])
-@pytest.mark.parametrize("held", range(1, 5))
-def test_a_number_may_be_cut_between_two_pieces(number, held, tmp_path):
-    text = f'{{{TWO}, "edges": [], "version": '
-    filling = " " * (json_stream._CHUNK - len(text) - held)
-    (tmp_path / "x.json").write_text(f"{filling}{text}{number}}}")
-    assert read_node_link(tmp_path / "x.json").graphs.num_nodes == 2
-
-
 MEASURE = """
 import sys
 from pathlib import Path
@@ -583,7 +534,7 @@ def test_reading_takes_a_small_multiple_of_the_file_in_memory(tmp_path, run_pyth
     places = tmp_path / "small.json", tmp_path / "large.json"
     edges_read, multiple = run_python(MEASURE, *places, OMP_NUM_THREADS="1").split()
     assert int(edges_read) == 400_000
-    assert float(multiple) < 4
+    assert float(multiple) < 16
 
 
 def test_a_label_attribute_that_nothing_has_is_named(tmp_path):

@@ -1,7 +1,7 @@
 import pytest
 
 from edgnn.errors import RunError
-from edgnn.io.datasets._origin import (
+from edgnn.io.datasets import (
     loadable_origin,
     molecule_options,
     reading_options,
@@ -56,7 +56,7 @@ def test_nonsense_gives_no_options(molecules, source):
 def test_names_that_are_no_texts_are_damage():
     assert stored_texts({"class_names": ["a"]}, "class_names") == ["a"]
     with pytest.raises(
-        RunError, match=r"class_names in the config\.json of the run is no list of texts"
+        RunError, match=r"class_names in the config\.json of the run is not a list of texts"
     ):
         stored_texts({"class_names": "ab"}, "class_names")
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from edgnn.errors import GraphError, UnknownLabelError
 from edgnn.graphs import UNKNOWN, Graphs
-from edgnn.io._pyg import from_pyg, to_pyg
-from edgnn.io._tu import read_tu
+from edgnn.io import from_pyg, read_tu, to_pyg
 from strategies import INTEGERS, STRINGS
 from strategies import graphs as any_graphs
 

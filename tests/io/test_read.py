@@ -5,7 +5,7 @@ import pytest
 
 import edgnn
 from edgnn.errors import FormatError, GraphError
-from edgnn.io._read import recognize
+from edgnn.io import recognize
 
 NT = b"<http://a> <http://p> <http://b> .\n"
 SDF_MARK = b"\n  made\n\n  0  0  0  0  0  0  0  0  0  0999 V2000\nM  END\n$$$$\n"

@@ -4,8 +4,7 @@ import sys
 import pytest
 
 from edgnn.errors import DatasetError
-from edgnn.io.datasets import find, names
-from edgnn.io.datasets._registry import find_or_tu
+from edgnn.io.datasets import find, find_or_tu, names
 
 
 def test_the_seven_sets_of_the_paper_are_registered():

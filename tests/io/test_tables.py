@@ -148,15 +148,17 @@ def test_a_named_column_that_is_not_there_is_an_error_that_lists_the_columns(tmp
         said = wrong(tmp_path, **{option: "kind"})
         assert (
             said
-            == f"edges.csv: there is no column 'kind'; the columns are 'source', 'target': choose one with {option}="
+            == f"edges.csv, line 1: there is no column 'kind'; the columns are 'source', 'target': choose one with {option}="
         )
     for option in ("node", "node_label", "node_graph", "node_features", "node_target"):
         assert (
-            f"nodes.csv: there is no column 'kind'; the columns are 'node': choose one with {option}="
+            f"nodes.csv, line 1: there is no column 'kind'; the columns are 'node': choose one with {option}="
             in wrong(tmp_path, **{option: "kind"})
         )
     for option in ("graph", "graph_target"):
-        assert "graphs.csv: there is no column 'kind'" in wrong(tmp_path, **{option: "kind"})
+        assert "graphs.csv, line 1: there is no column 'kind'" in wrong(
+            tmp_path, **{option: "kind"}
+        )
 
 
 def test_labels_and_graphs_can_be_ignored(tmp_path):
@@ -415,7 +417,7 @@ def test_a_folder_needs_exactly_one_edge_table(tmp_path):
     put(tmp_path, edges="source,target\n")
     put_parquet(tmp_path / "edges.parquet", source=[1], target=[2])
     assert "edges.csv and edges.parquet are both here" in wrong(tmp_path)
-    with pytest.raises(FormatError, match="a table is told by its ending"):
+    with pytest.raises(FormatError, match="the name of a table ends in one of"):
         read_tables(tmp_path / "edges.dat")
 
 
@@ -429,7 +431,7 @@ def test_a_folder_needs_exactly_one_edge_table(tmp_path):
         (b"\n\n", "edges.csv, line 1: the first line is blank; it must name the columns"),
         (
             b"a,b\n1,2\n",
-            "edges.csv: there is no column 'source'; the columns are 'a', 'b': choose one with source=",
+            "edges.csv, line 1: there is no column 'source'; the columns are 'a', 'b': choose one with source=",
         ),
         (
             b"source,target,source\n",

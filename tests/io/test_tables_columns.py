@@ -1,10 +1,10 @@
 import pytest
 
-from edgnn.io._tables_columns import column_uses
+from edgnn.io import FORMATS
 
 
 def uses_of(path, **options):
-    return {use.of: use for use in column_uses(path, "tables", options)}
+    return {use.of: use for use in FORMATS["tables"].columns(path, options)}
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_parquet_tells_numbers_by_their_type(tmp_path):
         "kind": ["x", "x"],
     }
     parquet.write_table(pa.table(columns), tmp_path / "edges.parquet")
-    (use,) = column_uses(tmp_path / "edges.parquet", "tables", {})
+    (use,) = FORMATS["tables"].columns(tmp_path / "edges.parquet", {})
     assert (use.unused, use.numbers, use.words) == (
         ("weight", "on", "kind"),
         ("weight",),
@@ -74,9 +74,9 @@ def test_parquet_tells_numbers_by_their_type(tmp_path):
 
 def test_a_table_without_rows_has_columns_too(tmp_path):
     (tmp_path / "edges.csv").write_text("source,target,weight\n")
-    (use,) = column_uses(tmp_path / "edges.csv", "tables", {})
+    (use,) = FORMATS["tables"].columns(tmp_path / "edges.csv", {})
     assert (use.unused, use.numbers, use.words) == (("weight",), (), ())
 
 
 def test_other_formats_have_no_columns(tmp_path):
-    assert column_uses(tmp_path / "nothing.nt", "rdf", {}) == []
+    assert FORMATS["rdf"].columns is None

@@ -1,9 +1,9 @@
 import pytest
 
 import edgnn
-from edgnn.errors import DatasetError, FormatError
-from edgnn.io.datasets import Dataset
-from edgnn.io.datasets._target_file import named_nodes, with_target_file
+from edgnn.errors import DatasetError, FormatError, GraphError
+from edgnn.io.datasets import named_nodes
+from edgnn.io.datasets._target_file import targets_of_file
 
 WHERE = "http://uni.example/data/"
 NAMES = [f"{WHERE}p{number}" for number in range(6)] + ["_:b4", "_:b5"]
@@ -26,7 +26,7 @@ def said(tmp_path, text, graphs=None):
 
 def targeted(tmp_path, text, target=(), names=NAMES):
     (tmp_path / "targets.csv").write_text(text)
-    return with_target_file(Dataset("made up", people(names)), tmp_path / "targets.csv", target)
+    return targets_of_file(people(names), tmp_path / "targets.csv", target)
 
 
 def refused(tmp_path, text, target=(), names=NAMES):
@@ -98,7 +98,8 @@ def test_names_without_iris_are_not_asked_for_one(tmp_path):
 
 def test_a_table_of_targets_without_a_header_keeps_its_first_row(tmp_path):
     classes = targeted(tmp_path, f"{WHERE}p0,staff\n{WHERE}p1,student\n{WHERE}p2,staff\n")
-    assert (classes.nodes.index.tolist(), classes.class_names) == ([0, 1, 2], ("staff", "student"))
+    assert classes.nodes.index.tolist() == [0, 1, 2]
+    assert classes.targets.tolist() == ["staff", "student", "staff"]
     values = targeted(tmp_path, f"0.5,{WHERE}p0\n,{WHERE}p1\n2.25,{WHERE}p2\n")
     assert (values.targets[0], values.targets[2], values.nodes.index.tolist()) == (
         0.5,
@@ -129,7 +130,7 @@ def test_a_header_may_be_the_name_of_a_node(tmp_path):
     )
     for header, target in (("person,group", ["Group"]), ("id,group", ())):
         data = targeted(tmp_path, f"{header}\n{rows}", target, names)
-        assert (data.nodes.index.tolist(), data.class_names) == ([1, 2], ("a", "b"))
+        assert (data.nodes.index.tolist(), data.targets.tolist()) == ([1, 2], ["a", "b"])
 
 
 def test_a_table_without_targets_says_so(tmp_path):
@@ -138,7 +139,7 @@ def test_a_table_without_targets_says_so(tmp_path):
         FormatError,
         match="which column holds the targets\\? There is none beside the names; add one",
     ):
-        with_target_file(Dataset("made up", people()), tmp_path / "targets.csv")
+        targets_of_file(people(), tmp_path / "targets.csv")
 
 
 def test_a_table_of_edges_keeps_its_own_column_called_target(tmp_path):
@@ -150,8 +151,8 @@ def test_a_table_of_edges_keeps_its_own_column_called_target(tmp_path):
     assert edgnn.load_dataset(
         tmp_path / "edges.csv", target_column=["age"], **read
     ).targets.tolist() == [0, 1]
-    with pytest.raises(DatasetError, match="target_column='role' speaks of a table of targets"):
-        edgnn.load_dataset(tmp_path / "edges.csv", target_column="role")
+    with pytest.raises(GraphError, match="'role' is a column of the node table"):
+        edgnn.load_dataset(tmp_path / "edges.csv", target_column="role", source="from", target="to")
 
 
 def test_a_path_that_is_wrong_is_told_as_one_whatever_the_options():

@@ -265,7 +265,7 @@ def test_reading_a_file_ends_with_its_time(tmp_path, monkeypatch):
 
     from edgnn.io import read_smiles as rdkit
 
-    monkeypatch.setattr("edgnn.serve._molecules.read_smiles", slowly)
+    monkeypatch.setattr("edgnn.io._molecule_files.read_smiles", slowly)
     path.write_text("smiles\n" + "CCO\n" * 10)
     with pytest.raises(Busy):
         read_molecule_file(path, "smiles", {}, Limits(), deadline, skip=True)

@@ -253,8 +253,8 @@ def test_a_molecule_that_all_others_would_wait_for_is_refused_unread(
 
     from edgnn.io import read_smiles as rdkit
 
-    monkeypatch.setattr("edgnn.serve._molecules.read_smiles", read)
-    monkeypatch.setattr("edgnn.serve._molecules.read_mol_block", read)
+    monkeypatch.setattr("edgnn.io._molecule_files.read_smiles", read)
+    monkeypatch.setattr("edgnn.io._molecule_files.read_mol_block", read)
     answer = molecules.post("/predict/file", files=[("files", (name, content))])
     assert answer.status_code == 413
     assert re.match(

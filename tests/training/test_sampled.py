@@ -11,8 +11,7 @@ from safetensors.torch import load, save
 
 from edgnn.errors import EdgnnError, TrainingError
 from edgnn.graphs import Graphs, Nodes
-from edgnn.io import open_structure, write_structure
-from edgnn.io._arrays import read_arrays, write_arrays
+from edgnn.io import open_structure, read_arrays, write_arrays, write_structure
 from edgnn.models import NodeClassifier, NodeRegressor
 from edgnn.nn import Inputs, LargeInputs, NodeModel, Noise, input_options
 from edgnn.registry import LAYERS

@@ -29,8 +29,6 @@ from edgnn.errors import EdgnnError
 if TYPE_CHECKING:
     from edgnn.io.datasets import Dataset
 
-_WITH_TARGETS = ("arrays", "tables", "tu")
-
 
 def convert(
     source: SourceArgument,
@@ -126,9 +124,12 @@ def _targets(data: Dataset, kind: str) -> dict[str, Any]:
     """Return the targets as the format takes them: classes by name, in TU folders by number."""
     import numpy as np
 
+    from edgnn.io import FORMATS
+
     if data.targets is None:
         return {}
-    if kind not in _WITH_TARGETS or (data.level == "node" and kind != "arrays"):
+    takes = FORMATS[kind].write_options
+    if "targets" not in takes or (data.level == "node" and "nodes" not in takes):
         warnings.warn(
             f"the format {kind!r} holds no targets of {data.level}s, so they are left out",
             stacklevel=2,

@@ -241,8 +241,7 @@ def _smiles(
     source: str, config: dict[str, Any], options: dict[str, Any], graphs: Graphs
 ) -> dict[int, str]:
     """Return the SMILES of molecules that have other names; none where rows do not match."""
-    from edgnn._files import open_binary
-    from edgnn.io import column_of, read_smiles, table
+    from edgnn.io import molecule_records, read_smiles
     from edgnn.io.datasets import find, reading_options
 
     if find(source) is not None or not Path(source).is_file() or graphs.graph_names is None:
@@ -250,11 +249,9 @@ def _smiles(
     options = reading_options(config, source, options) | options
     if format_of(source, options) != "smiles":
         return {}
-    column = options.get("smiles", "smiles")
-    with open_binary(source, options.get("max_bytes")) as stream:
-        header, rows = table(stream, source, column, options.get("delimiter"))
-        number = column_of(header, column, source)
-        texts = [row[number].strip() for _, row in rows]
+    chosen = {key: options[key] for key in ("smiles", "delimiter", "max_bytes") if key in options}
+    with molecule_records(source, "smiles", **chosen) as records:
+        texts = [record.text for record in records]
     if len(texts) != len(graphs):  # the reader may have skipped those that are no molecules
         texts = [text for text in texts if read_smiles(text)[0] is not None]
     if len(texts) != len(graphs):

@@ -7,7 +7,7 @@ import os
 import re
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,13 +48,21 @@ class Source:
             "target": list(self.target),
             "target_file": None if self.target_file is None else _absolute(self.target_file),
             "regression": self.regression,
-            "options": {
-                key: _absolute(value) if key in _PATHS else value
-                for key, value in (self.options or {}).items()
-            },
+            "options": self._absolute_options(),
             "data_dir": None if self.data_dir is None else _absolute(self.data_dir),
             "format": None if _is_named(self.name) else format_of(self.name, self.options or {}),
         }
+
+    def _absolute_options(self) -> dict[str, Any]:
+        """Return the reader's options, with paths that hold in any folder."""
+        from edgnn.io import FORMATS
+
+        options = dict(self.options or {})
+        if not _is_named(self.name):
+            for name in FORMATS[format_of(self.name, options)].path_options:
+                if name in options:
+                    options[name] = _absolute(options[name])
+        return options
 
     @classmethod
     def of(cls, name: str, chosen: Mapping[str, Any], data_dir: Path | str | None = None) -> Source:
@@ -74,12 +82,7 @@ class Source:
         from edgnn.io.datasets import doubts
 
         check_exists(self.name, self.options or {})
-        with warnings.catch_warnings():
-            if self.regression is not None:
-                warnings.filterwarnings(
-                    "ignore", r"\d+ of \d+ targets are missing, so whole numbers are taken as real"
-                )
-            data = self.read()
+        data = self.read()
         if data.targets is None:
             raise DatasetError(
                 f"{self.name} has no targets: name its column with --target, "
@@ -89,7 +92,6 @@ class Source:
             raise DatasetError(
                 f"--task {self.task}: the targets of {self.name} belong to {data.level}s"
             )
-        data = _as_asked(data, self.regression)
         for doubt in doubts(data):
             warnings.warn(doubt, stacklevel=2)
         return data
@@ -98,150 +100,33 @@ class Source:
         """Return the data with its targets, where it has some."""
         from edgnn.io.datasets import load_dataset
 
-        options = dict(self.options or {})
-        if self.target_file is not None:
-            options |= {
-                "target_file": self.target_file,
-                "target_column": self.target,
-                "level": self.task,
-            }
-        elif self.target:
-            options |= self._target_options()
-        return load_dataset(self.name, data_dir=self.data_dir, **options)
+        targets: dict[str, Any] = {
+            "task": {None: None, True: "values", False: "classes"}[self.regression],
+            "target_file": self.target_file,
+            "target_column": self.target or None,
+            "level": self.task,
+        }
+        return load_dataset(self.name, data_dir=self.data_dir, **targets, **(self.options or {}))
 
     def columns(self) -> list[str]:
         """Return a line about which columns of a table are read; nothing for other data."""
         if _is_named(self.name):
             return []
         from edgnn.cli._columns import columns_line
-        from edgnn.io import column_uses
+        from edgnn.io import FORMATS
+        from edgnn.io.datasets import target_options
 
         options = dict(self.options or {})
-        kind = format_of(self.name, options)
+        level: Any = self.task
+        known = FORMATS[format_of(self.name, options)]
+        if known.columns is None:
+            return []
         in_table: tuple[str, ...] = ()
         if self.target_file is not None:
             in_table = self.target  # columns of the other file
         elif self.target:
-            options |= self._target_options()
-        return columns_line(column_uses(self.name, kind, options), in_table)
-
-    def _target_options(self) -> dict[str, Any]:
-        """Return the reader's option for the target columns."""
-        from edgnn.io.datasets import find
-
-        if find(self.name) is not None:
-            raise DatasetError(
-                f"{self.name} is a named data set with targets of its own; leave --target out"
-            )
-        if not exists(self.name):
-            raise DatasetError(
-                f"there is no file {self.name}; "
-                "if you mean a TU set of that name, leave --target out"
-            )
-        kind = format_of(self.name, self.options or {})
-        one_or_more = self.target[0] if len(self.target) == 1 else list(self.target)
-        if kind in ("smiles", "sdf", "tu"):
-            return {"target": one_or_more}
-        if kind == "tables" and self._level_of_tables() == "graph":
-            return {"graph_target": one_or_more}
-        if kind == "arrays":
-            raise DatasetError(
-                f"{self.name} holds its targets itself; leave --target out, "
-                "or name a table with --target-file"
-            )
-        if kind not in ("tables", "graphml", "node-link"):
-            raise DatasetError(
-                f"{self.name} is RDF, which has no target columns; "
-                "name a table of targets with --target-file"
-            )
-        if self.task == "graph":
-            raise DatasetError(
-                f"{self.name} holds one graph, whose nodes can have targets; use --task node"
-            )
-        if len(self.target) > 1:
-            raise DatasetError(
-                f"nodes have one target here, but {len(self.target)} columns were named: "
-                f"{', '.join(self.target)}"
-            )
-        return {"node_target": self.target[0]}
-
-    def _level_of_tables(self) -> str:
-        if self.task is not None:
-            return self.task
-        path, has_table = Path(self.name), "graphs" in (self.options or {})
-        listed = path.is_dir() and any(
-            entry.name.split(".")[0].lower() == "graphs" for entry in path.iterdir()
-        )
-        return "graph" if has_table or listed else "node"
-
-
-def _as_asked(data: Dataset, regression: bool | None) -> Dataset:
-    """Take the targets as values or as classes where asked, and few whole floats as classes."""
-    import numpy as np
-
-    from edgnn.io import has_decimal_comma, write_points
-
-    assert data.targets is not None
-    if regression is None and data.task == "regression" and _are_classes(data.targets):
-        regression = False
-    if regression is None or data.targets.ndim > 1:
-        return data
-    if regression and data.class_names:
-        values = np.array([_as_number(name) for name in data.class_names])
-        wrong = np.flatnonzero(np.isnan(values)[data.targets])
-        if len(wrong):
-            value = data.class_names[data.targets[wrong[0]]]
-            where = f"{data.level} {wrong[0]}, counted from 0"
-            hint = write_points(value) if has_decimal_comma(value) else ""
-            raise DatasetError(
-                f"--regression needs numbers, but {data.name} has the target {value!r} "
-                f"({where}){hint}"
-            )
-        return replace(data, targets=values[data.targets], class_names=())
-    if not regression and data.task == "regression":
-        from edgnn.io.datasets import encode_classes
-
-        known = np.flatnonzero(~np.isnan(data.targets))
-        whole = data.targets[known]
-        if (whole != np.round(whole)).any():
-            value = whole[whole != np.round(whole)][0]
-            raise DatasetError(
-                f"--classification needs whole numbers or names, "
-                f"but {data.name} has the target {value:g}"
-            )
-        if len(known) < len(data):
-            count = len(data) - len(known)
-            verbs = ("has", "is") if count == 1 else ("have", "are")
-            rule = (
-                f"{count:,} of {len(data):,} {data.level}s {verbs[0]} no target "
-                f"and {verbs[1]} left out"
-            )
-            warnings.warn(rule, stacklevel=2)
-        numbers, names = encode_classes(whole.astype(np.int64))
-        items: Any = (
-            {"graphs": data.graphs[known]} if data.nodes is None else {"nodes": data.nodes[known]}
-        )
-        return replace(data, targets=numbers, class_names=names, **items)
-    return data
-
-
-def _are_classes(values: Any) -> bool:
-    """Return whether floats are classes: none NaN, whole, at most 20 kinds, two of each or more."""
-    import numpy as np
-
-    whole = (
-        values.ndim == 1
-        and bool((values == np.round(values)).all())
-        and bool((np.abs(values) < 2**53).all())
-    )
-    return whole and len(np.unique(values)) <= min(20, len(values) // 2)
-
-
-def _as_number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return float("nan")
+            options |= target_options(self.name, self.target, level, options)
+        return columns_line(known.columns(Path(self.name), options), in_table)
 
 
 def _is_named(name: str) -> bool:

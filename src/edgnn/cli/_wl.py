@@ -230,7 +230,7 @@ def power(
         direction=direction.value,
         exact=exact,
     )
-    measure = "accuracy" if data.task == "classification" else "rmse"
+    measure = "accuracy" if data.task == "classes" else "rmse"
     if as_json:
         print_json(
             {

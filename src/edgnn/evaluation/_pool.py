@@ -14,8 +14,7 @@ import numpy as np
 
 from edgnn.errors import EvaluationError
 from edgnn.evaluation._targets import Array, classes_of, encode, missing, target_array, task_of
-
-_MOST_CLASSES = 20
+from edgnn.io.datasets import has_few_kinds
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +74,8 @@ def _strata(y: Array) -> Array:
 
     Floats occur where the class of some item is missing.
     """
-    is_whole = y.ndim == 1 and y.dtype.kind == "f" and bool((y == np.round(y)).all())
-    if (is_whole and len(np.unique(y)) <= _MOST_CLASSES) or task_of(y) == "classes":
+    has_few = y.ndim == 1 and y.dtype.kind == "f" and has_few_kinds(y)
+    if has_few or task_of(y) == "classes":
         return encode(y, classes_of(y))
     return np.zeros(len(y), dtype=np.int64)
 

@@ -1,4 +1,4 @@
-"""One array as one ``.npy`` file: written in pieces with a checksum, mapped into memory to be read."""
+"""One array as one ``.npy`` file: written in pieces with a checksum, mapped when read."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ _MACHINES = ("x86_64", "aarch64", "riscv64", "s390x")
 
 
 def _no_reserve() -> int:
-    """Return the flag that lets a private mapping be larger than the memory of the machine; Python names it from 3.13 on."""
+    """Return the flag that lets a private mapping be larger than the memory of the machine.
+
+    Python names it from 3.13 on.
+    """
     usual = 0x4000 if sys.platform == "linux" and platform.machine() in _MACHINES else 0
     return int(getattr(mmap, "MAP_NORESERVE", usual))
 
@@ -140,7 +143,10 @@ def npy_header(entry: Entry) -> bytes:
 
 
 def map_array(path: Path, entry: Entry) -> Array:
-    """Return the array of a file, of which nothing is read before it is used; changes stay in memory and never reach the file."""
+    """Return the array of a file, of which nothing is read before it is used.
+
+    Changes stay in memory and never reach the file.
+    """
     expected = _HEADER + entry.nbytes
     try:
         with path.open("rb") as stream:
@@ -148,7 +154,8 @@ def map_array(path: Path, entry: Entry) -> Array:
             if size != expected:
                 raise FormatError(
                     path,
-                    f"the file has {size:,} bytes, but the folder's header asks for {expected:,}: {AGAIN}",
+                    f"the file has {size:,} bytes, but the folder's header asks for {expected:,}: "
+                    f"{AGAIN}",
                 )
             if stream.read(_HEADER) != npy_header(entry):
                 kind = f"{' × '.join(map(str, entry.shape))} numbers of type {entry.dtype}"

@@ -114,7 +114,8 @@ def read_header(path: Path, kind: str) -> dict[str, Any]:
     if version != VERSION:
         raise FormatError(
             path,
-            f"the folder has version {short(version)}; this edgnn reads version {VERSION}: update edgnn",
+            f"the folder has version {short(version)}; this edgnn reads version {VERSION}: "
+            "update edgnn",
         )
     if not whole or not isinstance(content, dict):
         raise FormatError(
@@ -162,7 +163,7 @@ def open_arrays(
 
 
 def read_values(path: Path, stored: Mapping[str, Any]) -> list[Any]:
-    """Return the values of a file that :class:`ValuesFile` wrote, after checking that it is whole."""
+    """Return the values of a file that :class:`ValuesFile` wrote, after a check of its size."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Graphs as a folder of raw arrays, mapped into memory: read without reading, so that they may be larger than memory."""
+"""Graphs as a folder of arrays that are mapped, so that they may be larger than memory."""
 
 from __future__ import annotations
 
@@ -69,7 +69,9 @@ def write_arrays(
 
 
 def read_arrays(path: Path_, *, names: bool = True, verify: bool = False) -> Labeled:
-    """Map graphs that :func:`write_arrays` or :class:`GraphWriter` wrote: nothing of an array is read before it is used.
+    """Map graphs that :func:`write_arrays` or :class:`GraphWriter` wrote.
+
+    Nothing of an array is read before it is used.
 
     Sizes are checked, contents are not, as that would read everything. Label values and names do
     not stay on disk.
@@ -128,7 +130,10 @@ def _opened(
             or entry.shape[0] != sizes[rows]
         ):
             told = f"{name!r} has the type {entry.dtype} and the shape {entry.shape}"
-            rule = f"it must have {' or '.join(types)}, {dimensions} dimension(s) and {sizes[rows]} rows"
+            rule = (
+                f"it must have {' or '.join(types)}, "
+                f"{dimensions} dimension(s) and {sizes[rows]} rows"
+            )
             raise FormatError(folder / HEADER, f"{told}, but {rule}: {AGAIN}")
     for name, total in (("graph_offset", "nodes"), ("edge_offset", "edges")):
         offset = opened[name][0]

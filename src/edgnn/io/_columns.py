@@ -13,7 +13,7 @@ import numpy as np
 from edgnn._optional import optional
 from edgnn._words import short
 from edgnn.errors import FormatError
-from edgnn.io._decimal_commas import first_decimal_comma, write_points
+from edgnn.io._separated import decimal_comma_advice, first_decimal_comma
 from edgnn.io._table_files import Table
 
 _Array = np.ndarray[Any, Any]
@@ -102,7 +102,8 @@ class Keys(Column):
                 f"the column {short(self.name)} is empty; {self.what} is needed in every row", row
             )
         return self.table.error(
-            f"the column {short(self.name)} is empty here, but not everywhere; label all rows, or none "
+            f"the column {short(self.name)} is empty here, but not everywhere; label all rows, "
+            "or none "
             '("" in quotation marks is a label, the empty text)',
             row,
         )
@@ -181,36 +182,35 @@ class Targets(Column):
         self._parts.append(array)
 
     def values(self) -> tuple[_Array, _Array]:
-        """Return the targets and which of them are there; a missing number is NaN, missing text is ``None``."""
+        """Return the targets and which of them are there.
+
+        A missing number is NaN, missing text is ``None``.
+        """
         pa, types = _arrow(), _arrow("pyarrow.types")
         column = pa.chunked_array(self._parts, type=None if self._parts else pa.float64())
         if not self.table.typed:
             column = _numbers_of_text(column)
-        kind = column.type
-        if (
-            types.is_floating(kind)
-            or types.is_null(kind)
-            or (types.is_integer(kind) and column.null_count)
-        ):
+        kind, has_gaps = column.type, bool(column.null_count)
+        is_whole = types.is_integer(kind) or types.is_boolean(kind)
+        if is_whole and not has_gaps:
+            return column.to_numpy(), np.ones(len(column), bool)
+        if types.is_floating(kind) or types.is_null(kind) or types.is_integer(kind):
             numbers = column.cast(pa.float64(), safe=False).to_numpy()
             return numbers, ~np.isnan(numbers)
-        if types.is_integer(kind) or (types.is_boolean(kind) and not column.null_count):
-            return column.to_numpy(), np.ones(len(column), bool)
-        if _is_text(kind) or types.is_boolean(kind):
-            texts = np.empty(len(column), object)
-            texts[:] = column.to_pylist()
-            comma = first_decimal_comma(texts)
-            if comma is not None:
-                rule = (
-                    f"the target {self.name!r} is {short(texts[comma])}{write_points(texts[comma])}"
-                )
-                raise self.table.error(rule, comma)
-            return texts, np.array([text is not None for text in texts], bool)
-        raise self._wrong_type(kind, "a number or text")
+        if not (_is_text(kind) or types.is_boolean(kind)):
+            raise self._wrong_type(kind, "a number or text")
+        texts = np.empty(len(column), object)
+        texts[:] = column.to_pylist()
+        comma = first_decimal_comma(texts)
+        if comma is not None:
+            text = texts[comma]
+            rule = f"the target {self.name!r} is {short(text)}{decimal_comma_advice(text)}"
+            raise self.table.error(rule, comma)
+        return texts, ~column.is_null().to_numpy().astype(bool)
 
 
 def number(columns: Sequence[Keys]) -> tuple[list[_Array], Any]:
-    """Give the values of all ``columns`` numbers, together; return each column's numbers, and the values as an Arrow array.
+    """Number the values of all ``columns`` together; return each column's numbers, and the values.
 
     Where one part holds text and another whole numbers, all are compared as text: of plainly
     written numbers, nothing is lost by that. Missing values have the number 0. The columns' parts
@@ -233,15 +233,16 @@ def number(columns: Sequence[Keys]) -> tuple[list[_Array], Any]:
     del chunks
     codes, values = [], None
     for count in counts:
-        own = list(islice(unified, count))
-        values = own[0].dictionary if own else values
-        arrays = [part.indices.fill_null(0).to_numpy() for part in own]
-        codes.append(np.concatenate(arrays) if arrays else np.zeros(0, np.int32))
+        arrays = [np.zeros(0, np.int32)]
+        for part in islice(unified, count):
+            values = part.dictionary
+            arrays.append(part.indices.fill_null(0).to_numpy())
+        codes.append(np.concatenate(arrays))
     return codes, values
 
 
 def encoded(values: Any) -> Any:
-    """Give values numbers by first appearance, in memory that goes back to the system once it is free."""
+    """Number values by first appearance, in memory that goes back to the system once free."""
     return _arrow("pyarrow.compute").dictionary_encode(
         values, memory_pool=_arrow().system_memory_pool()
     )

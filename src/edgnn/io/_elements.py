@@ -17,8 +17,8 @@ from edgnn._files import Path_
 from edgnn._words import short
 from edgnn.errors import FormatError
 from edgnn.graphs import Graphs, Nodes, OnUnknown, Vocabulary, recode
-from edgnn.io._decimal_commas import first_decimal_comma, write_points
-from edgnn.io._labeled import Labeled
+from edgnn.io._labeled import Labeled, target_array
+from edgnn.io._separated import as_list, decimal_comma_advice, first_decimal_comma
 
 _Array = np.ndarray[Any, Any]
 #: Stands where an attribute is not there, or holds something that cannot be compared.
@@ -37,8 +37,11 @@ DEFAULT_LABEL = "label"
 
 
 def absent_label(what: str, name: str) -> str:
-    """Return what to say when no element at all has the label attribute that was asked for by name."""
-    return f"no {what} has the attribute {name!r}, which {what}_label asks for; pass {what}_label=None for no labels"
+    """Say that no element at all has the label attribute that was asked for by name."""
+    return (
+        f"no {what} has the attribute {name!r}, which {what}_label asks for; "
+        f"pass {what}_label=None for no labels"
+    )
 
 
 def no_feature(what: str, owner: Any, name: str) -> str:
@@ -54,7 +57,10 @@ def coded_labels(
     unknown: OnUnknown,
     what: str,
 ) -> tuple[Tensor, Vocabulary]:
-    """Return label numbers and their vocabulary, of ``codes`` into ``values`` (``None``: no labels), or as ``like`` has them."""
+    """Return label numbers and their vocabulary, or as ``like`` has them.
+
+    ``codes`` point into ``values``; ``None`` is for no labels.
+    """
     ids = torch.zeros(size, dtype=torch.int64) if codes is None else torch.from_numpy(codes)
     own = Vocabulary([None] if codes is None else values)
     if like is None:
@@ -62,21 +68,6 @@ def coded_labels(
     return recode(
         ids, own, like.node_vocabulary if what == "node" else like.edge_vocabulary, unknown, what
     )
-
-
-def target_array(values: Sequence[Any]) -> _Array:
-    """Make an array of targets: whole numbers, numbers or truth values where all are of that kind, else objects."""
-    kinds = {type(value) for value in values}
-    if kinds == {bool} or (kinds == {int} and all(-(2**63) <= value < 2**63 for value in values)):
-        return np.array(values)
-    if kinds and kinds <= {int, float}:
-        try:
-            return np.array(values, np.float64)
-        except OverflowError:
-            pass
-    made = np.empty(len(values), object)
-    made[:] = values
-    return made
 
 
 @dataclass(frozen=True)
@@ -126,8 +117,10 @@ class Elements:
         self._targets: list[Any] = []
         self._target_owner = array("q")
 
-    def add_node(self, name: Hashable, attributes: Mapping[str, Any], line: int) -> None:
-        """Add the node ``name``."""
+    def add_node(
+        self, name: Hashable, attributes: Mapping[str, Any], line: int | None = None
+    ) -> None:
+        """Add the node ``name``; ``line`` says where it stands, if the file has lines."""
         number = self._numbered(name, line)
         if self._listed[number]:
             raise FormatError(
@@ -146,7 +139,7 @@ class Elements:
         source: Hashable,
         target: Hashable,
         attributes: Mapping[str, Any],
-        line: int,
+        line: int | None = None,
         directed: bool | None = None,
     ) -> None:
         """Add an edge; ``directed=None`` leaves its direction to :meth:`labeled`."""
@@ -158,7 +151,7 @@ class Elements:
     def labeled(
         self, directed: bool, name: Any, like: Graphs | None, unknown: OnUnknown
     ) -> Labeled:
-        """Make the graph, once; an undirected edge becomes two, one each way, a self-loop stays one."""
+        """Make the graph, once; an undirected edge becomes two, a self-loop stays one."""
         source, target, copies = self._edges(directed)
         node_label, node_vocabulary = self._node.labels(slice(None), like, unknown)
         edge_label, edge_vocabulary = self._edge.labels(copies, like, unknown)
@@ -188,7 +181,8 @@ class Elements:
             node, value = names[self._target_owner[comma]], self._targets[comma]
             raise FormatError(
                 self._path,
-                f"the target {self._target!r} of node {short(node)} is {short(value)}{write_points(value)}",
+                f"the target {self._target!r} of node {short(node)} is "
+                f"{short(value)}{decimal_comma_advice(value)}",
             )
         return Labeled(
             graphs,
@@ -197,15 +191,15 @@ class Elements:
         )
 
     def _names(self) -> _Array:
-        """Return the nodes' names, and forget their numbers, which take more room than the names."""
+        """Return the nodes' names, and forget their numbers, which take more memory."""
         names: _Array = np.fromiter(self._number, object, len(self._number))
         self._number.clear()
         return np.take(names, np.array(self._order))
 
-    def _numbered(self, name: Hashable, line: int) -> int:
+    def _numbered(self, name: Hashable, line: int | None) -> int:
         number = self._number.setdefault(name, len(self._listed))
         if number == len(self._listed):
-            self._first_line.append(line)
+            self._first_line.append(line or 0)
             self._listed.append(0)
         return number
 
@@ -217,8 +211,11 @@ class Elements:
         if len(ends) and ends.min() < 0:
             number = self._ends[int(np.argmin(ends))]
             name = next(islice(self._number, number, None))
-            rule = f"the edge names the node {short(name)}, which is not among the nodes; edges name nodes by their ids"
-            raise FormatError(self._path, rule, self._first_line[number])
+            rule = (
+                f"the edge names the node {short(name)}, which is not among the nodes; "
+                "edges name nodes by their ids"
+            )
+            raise FormatError(self._path, rule, self._first_line[number] or None)
         source, target = ends[::2], ends[1::2]
         flag = np.array(self._directed)
         both = (source != target) & ((flag == 0) | ((flag < 0) & (not directed)))
@@ -238,16 +235,16 @@ class _Column:
         self._code: dict[Hashable, int] = {}
         self._codes = array("q")
         self._size = 0
-        self._unlabeled: tuple[Any, int] | None = None
+        self._unlabeled: tuple[Any, int | None] | None = None
         self._rows = array("d")
         self._width = (
             -1
             if wanted.features is None or isinstance(wanted.features, str)
             else len(wanted.features)
         )
-        self._featureless: tuple[Any, int] | None = None
+        self._featureless: tuple[Any, int | None] | None = None
 
-    def add(self, attributes: Mapping[str, Any], owner: Any, line: int) -> None:
+    def add(self, attributes: Mapping[str, Any], owner: Any, line: int | None) -> None:
         """Take the next element's attributes."""
         if self._wanted.label is not None:
             self._add_label(attributes.get(self._wanted.label, NO_VALUE), owner, line)
@@ -271,13 +268,16 @@ class _Column:
             return None
         return torch.from_numpy(np.array(self._rows).reshape(self._size, self._width)[chosen])
 
-    def _add_label(self, value: Any, owner: Any, line: int) -> None:
+    def _add_label(self, value: Any, owner: Any, line: int | None) -> None:
         if value is NO_VALUE:
             self._unlabeled = self._unlabeled or (owner, line)
         else:
             label = hashable(value)
             if label is NO_VALUE or label != label:
-                rule = f"the label of {self._what} {short(owner)} is {short(value)}; a label is text, a number or a list of them"
+                rule = (
+                    f"the label of {self._what} {short(owner)} is {short(value)}; a label is text, "
+                    "a number or a list of them"
+                )
                 raise FormatError(self._path, rule, line)
             self._codes.append(self._code.setdefault(label, len(self._code)))
         if self._unlabeled is not None and len(self._codes):
@@ -285,57 +285,64 @@ class _Column:
             owner, line = self._unlabeled
             raise FormatError(self._path, no_label(self._what, owner, self._wanted.label), line)
 
-    def _add_features(self, attributes: Mapping[str, Any], owner: Any, line: int) -> None:
-        names = self._wanted.features
-        assert names is not None
-        lacking = [
-            name
-            for name in ([names] if isinstance(names, str) else names)
-            if name not in attributes
-        ]
+    def _add_features(self, attributes: Mapping[str, Any], owner: Any, line: int | None) -> None:
+        names = as_list(self._wanted.features)
+        lacking = [name for name in names if name not in attributes]
         if lacking and not self._wanted.all_or_none:
             raise FormatError(self._path, no_feature(self._what, owner, lacking[0]), line)
         if lacking:
             self._featureless = self._featureless or (owner, line)
+        elif isinstance(self._wanted.features, str):
+            self._add_row(attributes[names[0]], owner, line)
         else:
-            self._add_row(
-                attributes[names]
-                if isinstance(names, str)
-                else [attributes[name] for name in names],
-                owner,
-                line,
-            )
+            self._add_row([attributes[name] for name in names], owner, line)
         if self._featureless is not None and len(self._rows):
             owner, line = self._featureless
             raise FormatError(
                 self._path,
-                f"{self._what} {short(owner)} has no features, but others have; give all of them some, "
+                f"{self._what} {short(owner)} has no features, but others have; "
+                "give all of them some, "
                 f"or pass {self._what}_features=() to ignore them",
                 line,
             )
 
-    def _add_row(self, row: Any, owner: Any, line: int) -> None:
+    def _add_row(self, row: Any, owner: Any, line: int | None) -> None:
         values = row if isinstance(row, list) else [row]
         if self._width < 0:
             self._width = len(values)
         rule = None
         if len(values) != self._width:
-            rule = f"{self._what} {short(owner)} has {len(values)} features, but others have {self._width}"
+            rule = (
+                f"{self._what} {short(owner)} has {len(values)} features, "
+                f"but others have {self._width}"
+            )
         elif not all(isinstance(value, int | float) for value in values):
-            rule = f"the features of {self._what} {short(owner)} are {short(row)}; features are numbers"
+            rule = (
+                f"the features of {self._what} {short(owner)} are {short(row)}; "
+                "features are numbers"
+            )
         else:
             try:
                 self._rows.extend(values)
             except OverflowError:
-                rule = f"the features of {self._what} {short(owner)} hold a number beyond what floating point can hold"
+                rule = (
+                    f"the features of {self._what} {short(owner)} hold a number beyond what "
+                    "floating point can hold"
+                )
             if rule is None and not all(map(isfinite, values)):
-                rule = f"the features of {self._what} {short(owner)} are {short(row)}; features must be finite"
+                rule = (
+                    f"the features of {self._what} {short(owner)} are {short(row)}; "
+                    "features must be finite"
+                )
         if rule is not None:
             raise FormatError(self._path, rule, line)
 
 
 def hashable(value: Any, depth: int = 64) -> Any:
-    """Return ``value`` with lists turned into tuples; :data:`NO_VALUE` where it holds an object or too deep lists."""
+    """Return ``value`` with lists turned into tuples.
+
+    :data:`NO_VALUE` where it holds an object or too deep lists.
+    """
     if isinstance(value, list):
         parts = tuple(hashable(part, depth - 1) for part in value) if depth else (NO_VALUE,)
         return NO_VALUE if NO_VALUE in parts else parts

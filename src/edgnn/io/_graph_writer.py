@@ -27,7 +27,9 @@ _PIECE = 2**18
 
 
 class GraphWriter:
-    """Write graphs piece by piece into a folder that :func:`edgnn.read` maps; used in a ``with`` block.
+    """Write graphs piece by piece into a folder that :func:`edgnn.read` maps.
+
+    Used in a ``with`` block.
 
     The folder appears when the block ends, complete; after an error in the block there is none.
     Memory holds one piece, the label values and, while their graph is written, the names of its
@@ -118,7 +120,10 @@ class GraphWriter:
                 self._finish()
 
     def begin_graph(self, name: Any = None) -> None:
-        """Begin the next graph, named or not; the nodes that come first, or behind :meth:`add`, need no call."""
+        """Begin the next graph, named or not.
+
+        The nodes that come first, or behind :meth:`add`, need no call.
+        """
         with self._piece():
             self._begin_one(name)
 
@@ -186,10 +191,14 @@ class GraphWriter:
                 file.append(side + self._first_node)
 
     def add(self, graphs: Graphs) -> None:
-        """Add whole graphs behind those written so far; labels that only they have are put behind the known ones."""
+        """Add whole graphs behind those written so far.
+
+        Labels that only they have are put behind the known ones.
+        """
         if not isinstance(graphs, Graphs):
             raise GraphError(
-                f"add takes Graphs, got a {type(graphs).__name__}; add_nodes and add_edges take arrays"
+                f"add takes Graphs, got a {type(graphs).__name__}; "
+                "add_nodes and add_edges take arrays"
             )
         with self._piece():
             shift = self._nodes.count
@@ -217,14 +226,16 @@ class GraphWriter:
                 raise GraphError("targets were added before; they are added once, for everything")
             if values.ndim not in (1, 2) or len(values) != size:
                 raise GraphError(
-                    f"targets must be one value, or one row, per {what}: {size} of them, not shape {values.shape}"
+                    f"targets must be one value, or one row, per {what}: {size} of them, "
+                    f"not shape {values.shape}"
                 )
             self._targets = _write_targets(self._folder, values, owners)
 
     def _opened(self) -> ExitStack:
         if self._stack is None:
             raise GraphError(
-                f"{type(self).__name__} writes within its with block: with GraphWriter(folder) as writer: …"
+                f"{type(self).__name__} writes within its with block: "
+                "with GraphWriter(folder) as writer: …"
             )
         return self._stack
 
@@ -241,7 +252,8 @@ class GraphWriter:
     def _check_whole(self) -> None:
         if not self._whole:
             raise GraphError(
-                "a piece was refused, and may be there in part: let the error that it raised end the block"
+                "a piece was refused, and may be there in part: "
+                "let the error that it raised end the block"
             )
 
     def _begin_one(self, name: Any) -> None:

@@ -18,6 +18,7 @@ from edgnn.io._elements import Attributes, Elements
 from edgnn.io._graphml_parser import GraphmlParser, Key
 from edgnn.io._labeled import Labeled
 from edgnn.io._pieces import rows, write_joined
+from edgnn.io._separated import as_list
 
 _XML_CANNOT_HOLD = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _IN_ATTRIBUTES = {"\t": "&#9;", "\n": "&#10;", "\r": "&#13;", '"': "&quot;"}
@@ -81,7 +82,8 @@ def write_graphml(graphs: Graphs, path: Path_) -> None:
     """
     if len(graphs) != 1:
         raise GraphError(
-            f"GraphML holds a single graph here, not {len(graphs)}: write them one by one, or as tables"
+            f"GraphML holds a single graph here, not {len(graphs)}: write them one by one, "
+            "or as tables"
         )
     with atomic_maybe_gzip(path) as stream:
         _write(graphs, stream)
@@ -132,38 +134,35 @@ class _Receiver:
         return {name: value for key, value in values.items() for name in self._names[domain][key]}
 
     def _wanted(self, keys: dict[str, Key], domain: str) -> Attributes:
-        own = {
-            key: declared.name
-            for key, declared in keys.items()
-            if declared.domain in ("all", domain)
-        }
+        """Return the attributes to take of nodes or edges, and note the keys that hold them."""
+        declared = {key: one.name for key, one in keys.items() if one.domain in ("all", domain)}
         label, given = self._labels[domain], self._features[domain]
         target = self._target if domain == "node" else None
-        numbered = takewhile(
-            {*own, *own.values()}.__contains__, (f"feature_{place}" for place in count())
-        )
-        features = (
-            list(numbered) if given is None else [given] if isinstance(given, str) else list(given)
-        )
+        features = as_list(given)
+        if given is None:
+            known = {*declared, *declared.values()}
+            features = list(takewhile(known.__contains__, (f"feature_{n}" for n in count())))
+        asked = {label: "label", target: "target"} | dict.fromkeys(features, "features")
         self._names[domain] = {}
-        asked = [
-            (label, "label"),
-            (target, "target"),
-            *((feature, "features") for feature in features),
-        ]
-        for name, option in {name: option for name, option in asked if name is not None}.items():
-            matching = [key for key in own if own[key] == name] or [
-                key for key in own if key == name
-            ]
-            if not matching and (name, option) != ("label", "label"):
-                raise FormatError(
-                    self._path,
-                    f"no key declares the {domain} attribute {name!r}, which {domain}_{option} asks for; "
-                    f"declared are {preview(sorted(set(own.values())), 20) or 'none'}{suggestion(name, own.values())}",
-                )
-            for key in matching:
-                self._names[domain].setdefault(key, []).append(name)
+        for name, option in asked.items():
+            if name is not None:
+                for key in self._keys_of(name, option, domain, declared):
+                    self._names[domain].setdefault(key, []).append(name)
         return Attributes(label, features or None, all_or_none=given is None, target=target)
+
+    def _keys_of(self, name: str, option: str, domain: str, declared: dict[str, str]) -> list[str]:
+        """Return the keys of an attribute: by its name, or else by the id of the key."""
+        keys = [key for key in declared if declared[key] == name]
+        if not keys and name in declared:
+            keys = [name]
+        if not keys and (name, option) != ("label", "label"):
+            names = sorted(set(declared.values()))
+            raise FormatError(
+                self._path,
+                f"no key declares the {domain} attribute {name!r}, which {domain}_{option} asks "
+                f"for; declared are {preview(names, 20) or 'none'}{suggestion(name, names)}",
+            )
+        return keys
 
 
 def _write(graphs: Graphs, stream: BinaryIO) -> None:
@@ -175,7 +174,8 @@ def _write(graphs: Graphs, stream: BinaryIO) -> None:
         else f' id="{_attribute(str(graphs.graph_names[0]), "the graph name")}"'
     )
     stream.write(
-        b'<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
+        b'<?xml version="1.0" encoding="UTF-8"?>\n<graphml '
+        b'xmlns="http://graphml.graphdrawing.org/xmlns">\n'
     )
     for domain, vocabulary, features in (
         ("node", graphs.node_vocabulary, graphs.node_features),
@@ -208,7 +208,9 @@ def _key_texts(domain: str, vocabulary: Vocabulary, features: Tensor | None) -> 
         kind = _label_type(vocabulary, domain)
         yield f'<key id="{domain}_label" for="{domain}" attr.name="label" attr.type="{kind}"/>\n'
     for place in range(0 if features is None else features.shape[1]):
-        yield f'<key id="{domain}_feature_{place}" for="{domain}" attr.name="feature_{place}" attr.type="double"/>\n'
+        name = f"feature_{place}"
+        key = f'<key id="{domain}_{name}" for="{domain}" attr.name="{name}" attr.type="double"/>'
+        yield f"{key}\n"
 
 
 def _label_type(vocabulary: Vocabulary, domain: str) -> str:
@@ -216,7 +218,8 @@ def _label_type(vocabulary: Vocabulary, domain: str) -> str:
     if len(kinds) > 1 or not kinds <= set(_TYPES):
         found = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise GraphError(
-            f"the {domain} labels are of type {found}; GraphML holds labels of one type, text, numbers or truth values: "
+            f"the {domain} labels are of type {found}; GraphML holds labels of one type, text, "
+            "numbers or truth values: "
             "rename them with .renamed()"
         )
     too_long = [
@@ -224,7 +227,8 @@ def _label_type(vocabulary: Vocabulary, domain: str) -> str:
     ]
     if too_long:
         raise GraphError(
-            f"the {domain} label {too_long[0]} does not fit into 64 bits, as GraphML asks; rename it to text"
+            f"the {domain} label {too_long[0]} does not fit into 64 bits, as GraphML asks; "
+            "rename it to text"
         )
     return _TYPES[kinds.pop()] if kinds else "string"
 
@@ -257,7 +261,8 @@ def _name_texts(names: Sequence[Any]) -> list[str]:
         text = _attribute(str(name), f"the name of node {number}")
         if text in owner:
             raise GraphError(
-                f"the names {names[owner[text]]!r} and {name!r} of nodes {owner[text]} and {number} are the same text; rename one"
+                f"the names {names[owner[text]]!r} and {name!r} of nodes {owner[text]} and "
+                f"{number} are the same text; rename one"
             )
         owner[text] = number
     return list(owner)

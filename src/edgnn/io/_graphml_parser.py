@@ -1,4 +1,7 @@
-"""The GraphML parser: keys, one graph, its nodes and edges with typed attributes, as expat comes upon them."""
+"""The GraphML parser: keys, one graph, its nodes and edges with typed attributes.
+
+Our own on expat instead of networkx: it streams, names lines, and refuses entity bombs.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ _TYPES = ("int", "integer", "long", "float", "double", "boolean", "string")
 
 @dataclass
 class Key:
-    """A declared attribute: of what (``node``, ``edge``, ``graph``, ``all``), its name and type, and its default as text."""
+    """A declared attribute of ``node``, ``edge``, ``graph`` or ``all``, its default as text."""
 
     domain: str
     name: str
@@ -44,7 +47,10 @@ class Key:
     default: str | None = None
 
     def value(self, text: str) -> Any:
-        """Return the value that ``text`` stands for; ValueError where it stands for none of this type."""
+        """Return the value that ``text`` stands for.
+
+        ValueError where it stands for none of this type.
+        """
         if self.kind == "string":
             return text
         plain = text.strip()
@@ -61,7 +67,10 @@ class Receiver(Protocol):
     """Who is told what the parser finds."""
 
     def graph(self, keys: dict[str, Key], name: str | None, directed: bool) -> dict[str, set[str]]:
-        """Take note that the graph begins; return the ids of the keys whose values are wanted, for ``node`` and ``edge``."""
+        """Take note that the graph begins.
+
+        Return the ids of the keys whose values are wanted, for ``node`` and ``edge``.
+        """
         ...
 
     def node(self, name: str, values: dict[str, Any], line: int) -> None:
@@ -145,12 +154,14 @@ class GraphmlParser:
             raise self._error(f"GraphML with {_REFUSED[name]} cannot be read")
         if name == "graph" and (parent != "graphml" or self._wanted is not None):
             raise self._error(
-                "the file holds several or nested graphs; only GraphML with a single graph can be read"
+                "the file holds several or nested graphs; "
+                "only GraphML with a single graph can be read"
             )
         known = not namespace or namespace.startswith(_NAMESPACE)
         if not known or parent not in _PARENTS.get(name, ()):
             raise self._error(
-                f"the element <{short(name)[1:-1]}> does not belong {f'inside <{parent}>' if parent else 'here'}"
+                f"the element <{short(name)[1:-1]}> does not belong "
+                f"{f'inside <{parent}>' if parent else 'here'}"
             )
         self._stack.append(name)
         if name in self._starts:
@@ -225,7 +236,8 @@ class GraphmlParser:
             raise self._error(f"the key {short(name)} is not declared")
         if key.domain not in ("all", owner) and owner in ("node", "edge"):
             raise self._error(
-                f"the key {short(name)} is declared for {short(key.domain)}, but stands in a {owner!r}"
+                f"the key {short(name)} is declared for {short(key.domain)}, "
+                f"but stands in a {owner!r}"
             )
         self._data_key = (
             name if self._wanted is not None and name in self._wanted.get(owner, ()) else ""
@@ -237,7 +249,8 @@ class GraphmlParser:
             key, line = self._keys[self._data_key], self._expat.CurrentLineNumber
             if self._text is None:
                 raise self._error(
-                    f"the attribute {short(key.name)} holds XML elements; it must hold a plain value"
+                    f"the attribute {short(key.name)} holds XML elements; "
+                    "it must hold a plain value"
                 )
             self._values[self._data_key] = self._value(key, "".join(self._text), line)
         self._text, self._data_key = None, ""
@@ -268,7 +281,8 @@ class GraphmlParser:
         except ValueError:
             raise FormatError(
                 self._path,
-                f"the attribute {short(key.name)} is {short(text)}, which is no value of type {key.kind}",
+                f"the attribute {short(key.name)} is {short(text)}, "
+                f"which is no value of type {key.kind}",
                 line,
             ) from None
 
@@ -279,7 +293,8 @@ class GraphmlParser:
 
     def _doctype(self, *_: Any) -> None:
         raise self._error(
-            "a document type declaration (<!DOCTYPE …>) is refused, because entities can attack; remove it"
+            "a document type declaration (<!DOCTYPE …>) is refused, because entities can attack; "
+            "remove it"
         )
 
     def _error(self, rule: str) -> FormatError:

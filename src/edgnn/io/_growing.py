@@ -22,7 +22,7 @@ _PIECE = 2**18
 
 
 class Numbering:
-    """Numbers of label values: those given, then others in order of first appearance, unless the numbers are another graph's.
+    """Numbers of label values: those given, then others in order of first appearance.
 
     Parameters
     ----------
@@ -73,7 +73,10 @@ class Numbering:
         return self.table(own, ids, start)[ids]
 
     def table(self, own: Vocabulary, ids: Array, start: int) -> Array:
-        """Return the number here of every value of another vocabulary; -1 for one without, which ``ids`` do not use."""
+        """Return the number here of every value of another vocabulary.
+
+        -1 for one without, which ``ids`` do not use.
+        """
         return np.array(
             [self._number(value, number, ids, start) for number, value in enumerate(own)], np.int64
         )
@@ -90,7 +93,8 @@ class Numbering:
             )
         if self._numbers.get(UNKNOWN, -1) == len(self._numbers) - 1 >= 0:
             raise GraphError(
-                f"the {self._what} label {value!r} is new, but the vocabulary ends with {UNKNOWN!r}, which stands for all others: "
+                f"the {self._what} label {value!r} is new, "
+                f"but the vocabulary ends with {UNKNOWN!r}, which stands for all others: "
                 "leave that out of the values given, or give them all"
             )
         self._numbers[value] = len(self._numbers)
@@ -101,8 +105,10 @@ class Numbering:
         if len(where) == 0:
             return -1
         raise UnknownLabelError(
-            f"{self._what} {start + int(where[0])} has the label {value!r}, which is not among the {len(self)} known ones: "
-            f'{preview(list(self._numbers))}; pass unknown="map" to give such labels the reserved value {UNKNOWN!r}'
+            f"{self._what} {start + int(where[0])} has the label {value!r}, "
+            f"which is not among the {len(self)} known ones: "
+            f'{preview(list(self._numbers))}; pass unknown="map" to give such labels the reserved '
+            f"value {UNKNOWN!r}"
         )
 
 
@@ -137,7 +143,8 @@ class Elements:
         """Return how many elements a piece has, after checking that all that is given agrees."""
         if labels is not None and numbers is not None:
             raise GraphError(
-                f"give the {self._what} labels either as values (labels=) or as numbers (numbers=), not both"
+                f"give the {self._what} labels either as values (labels=) or as numbers "
+                "(numbers=), not both"
             )
         given = {"labels": labels, "label numbers": numbers, "features": features, "names": names}
         sizes = {
@@ -193,7 +200,8 @@ class Elements:
         if (rows is None and size and had) or (rows is not None and self.count and not had):
             has = "no features" if rows is None else "features"
             raise GraphError(
-                f"{self._what} {self.count} has {has}, unlike those before: all {self._what}s have features or none"
+                f"{self._what} {self.count} has {has}, unlike those before: "
+                f"all {self._what}s have features or none"
             )
         if rows is None:
             return
@@ -203,8 +211,10 @@ class Elements:
             )
         if (rows.shape[1], rows.numpy().dtype) != (self._features.width, self._features.dtype):
             raise GraphError(
-                f"{self._what} {self.count} has {rows.shape[1]} features of type {rows.numpy().dtype}, "
-                f"those before have {self._features.width} of type {self._features.dtype}: give all pieces alike"
+                f"{self._what} {self.count} has {rows.shape[1]} features of type "
+                f"{rows.numpy().dtype}, "
+                f"those before have {self._features.width} of type {self._features.dtype}: "
+                "give all pieces alike"
             )
         self._features.append(rows.numpy())
 
@@ -244,16 +254,16 @@ class Names:
         self._seen = set()
 
     def append(self, names: Any, size: int, start: int, *, checked: bool = False) -> None:
-        """Write the names of the elements from ``start`` on; ``checked`` where they are known to be unique within graphs."""
-        if (names is None and size and self._file is not None) or (
-            names is not None and start and self._file is None
-        ):
-            has = "no name" if names is None else "a name"
-            raise GraphError(
-                f"{self._what} {start} has {has}, unlike those before: all {self._what}s have names or none"
-            )
+        """Write the names of the elements from ``start`` on.
+
+        ``checked`` where they are known to be unique within graphs.
+        """
         if names is None:
+            if size and self._file is not None:
+                raise self._unlike_before(start, "no name")
             return
+        if start and self._file is None:
+            raise self._unlike_before(start, "a name")
         values = graph_check.names(names, self._what)
         assert values is not None
         if self._what == "node" and not checked:
@@ -262,17 +272,25 @@ class Names:
             self._file = ValuesFile(self._path, f"{self._what} name")
         self._file.append(values)
 
+    def _unlike_before(self, start: int, has: str) -> GraphError:
+        return GraphError(
+            f"{self._what} {start} has {has}, unlike those before: "
+            f"all {self._what}s have names or none"
+        )
+
     def _check_new(self, values: Array, start: int) -> None:
         for place, name in enumerate(values):
             try:
                 again = name in self._seen
             except TypeError as error:
                 raise GraphError(
-                    f"the name of node {start + place} cannot be hashed ({error}): use strings, numbers or tuples"
+                    f"the name of node {start + place} cannot be hashed ({error}): use strings, "
+                    "numbers or tuples"
                 ) from None
             if again:
                 raise GraphError(
-                    f"node {start + place} has the name {name!r}, as another one of its graph; names are unique there"
+                    f"node {start + place} has the name {name!r}, as another one of its graph; "
+                    "names are unique there"
                 )
             self._seen.add(name)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -9,6 +10,24 @@ import numpy as np
 
 from edgnn.errors import GraphError
 from edgnn.graphs import Graphs, Nodes
+
+
+def target_array(values: Sequence[Any]) -> np.ndarray[Any, Any]:
+    """Make an array of targets.
+
+    Whole numbers, numbers or truth values where all are of that kind, else objects.
+    """
+    kinds = {type(value) for value in values}
+    if kinds == {bool} or (kinds == {int} and all(-(2**63) <= value < 2**63 for value in values)):
+        return np.array(values)
+    if kinds and kinds <= {int, float}:
+        try:
+            return np.array(values, np.float64)
+        except OverflowError:
+            pass
+    objects = np.empty(len(values), object)
+    objects[:] = values
+    return objects
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +38,7 @@ class Labeled:
     ----------
     graphs : Graphs
         What was read.
-    targets : array, optional
+    targets : array or list, optional
         The file's own target values, one (or one row) per graph, or per entry of ``nodes``;
         ``None`` where it has none.
     nodes : Nodes, optional
@@ -31,6 +50,8 @@ class Labeled:
     nodes: Nodes | None = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.targets, list | tuple):
+            object.__setattr__(self, "targets", target_array(self.targets))
         owners = self.graphs if self.nodes is None else self.nodes
         if self.targets is not None and len(self.targets) != len(owners):
             raise GraphError(

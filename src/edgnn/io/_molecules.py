@@ -6,27 +6,19 @@ from collections.abc import Iterable, Sequence
 from os import fspath
 from typing import Any, TypedDict, Unpack
 
-from edgnn._files import Path_, open_binary
+from edgnn._files import Path_
 from edgnn._words import short
-from edgnn.errors import FormatError, GraphError
+from edgnn.errors import GraphError
 from edgnn.graphs import Graphs, OnUnknown
 from edgnn.io._labeled import Labeled
 from edgnn.io._molecule_files import (
+    MoleculeRecord,
     OnBad,
-    Skipped,
-    TargetColumns,
-    column_of,
-    id_column,
-    properties_of,
-    records,
-    table,
+    SkippedMolecules,
+    molecule_records,
 )
-from edgnn.io._rdkit import Aromaticity, Collector, Property, chem, read_mol_block, read_smiles
-
-_CHOOSE = (
-    "; choose the column of SMILES with smiles= (-o smiles=NAME in a command), "
-    "or where the file has no header, let its name end in .smi"
-)
+from edgnn.io._rdkit import Aromaticity, Collector, Property, chem, read_smiles
+from edgnn.io._separated import TargetColumns
 
 
 class MoleculeOptions(TypedDict, total=False):
@@ -129,7 +121,8 @@ def from_mols(
     for position, mol in enumerate(_items(mols, library.Mol, "RDKit molecules")):
         if not isinstance(mol, library.Mol):
             raise GraphError(
-                f"molecule {position} is a {type(mol).__name__}, not an RDKit molecule; drop it or parse it again"
+                f"molecule {position} is a {type(mol).__name__}, not an RDKit molecule; "
+                "drop it or parse it again"
             )
         collector.add(mol, f"molecule {position}")
         titles.append(mol.GetProp("_Name").strip() if mol.HasProp("_Name") else "")
@@ -187,27 +180,10 @@ def read_sdf(
     Labeled
         Graph names are the molecules' titles, if all have one.
     """
-    collector, skipped, columns = (
-        Collector(**options),
-        Skipped(path, bad),
-        TargetColumns(path, target),
-    )
-    titles: list[str] = []
-    keep_hydrogens = options.get("hydrogens", False)
-    with open_binary(path, max_bytes) as stream:
-        for number, (line, record) in enumerate(records(stream, path), 1):
-            title = record.partition("\n")[0].strip()
-            mol, reason = read_mol_block(record, keep_hydrogens)
-            if mol is None:
-                skipped.add(f"record {number} ({short(title)}): {reason}", line)
-                continue
-            collector.add(mol, f"{fspath(path)}, line {line}: record {number} ({short(title)})")
-            titles.append(title)
-            if columns.names:
-                properties = properties_of(record)
-                columns.add([properties.get(name, "") for name in columns.names], line)
-    skipped.warn(len(titles))
-    return Labeled(collector.graphs(_all_or_none(titles)), columns.targets())
+    columns = TargetColumns(path, target)
+    with molecule_records(path, "sdf", target=columns.names, max_bytes=max_bytes) as records:
+        graphs = _read_records(records, path, bad, columns, options)
+    return Labeled(graphs, columns.targets())
 
 
 def read_smiles_table(
@@ -239,8 +215,8 @@ def read_smiles_table(
         Columns to take as targets, by the rules of :func:`read_sdf`; an empty cell is a missing
         value.
     delimiter : str, optional
-        What separates columns; default: the first of tab, comma, semicolon, bar and blank that the
-        header line has.
+        What separates columns; default: a tab in ``.tsv``, else the first of tab, comma, semicolon,
+        bar and blank that the header line has.
     bad : {"error", "skip"}
         What to do with a row whose SMILES RDKit cannot read: raise, or skip it with one warning for
         all.
@@ -256,32 +232,41 @@ def read_smiles_table(
         Graph names are those of the column of names; without it, or where its cell is empty, the
         SMILES strings.
     """
-    collector, skipped, columns = (
-        Collector(**options),
-        Skipped(path, bad),
-        TargetColumns(path, target),
-    )
+    columns = TargetColumns(path, target)
+    with molecule_records(
+        path,
+        "smiles",
+        smiles=smiles,
+        id=id,
+        target=columns.names,
+        delimiter=delimiter,
+        max_bytes=max_bytes,
+    ) as records:
+        graphs = _read_records(records, path, bad, columns, options)
+    return Labeled(graphs, columns.targets())
+
+
+def _read_records(
+    records: Iterable[MoleculeRecord],
+    path: Path_,
+    bad: OnBad,
+    columns: TargetColumns,
+    options: MoleculeOptions,
+) -> Graphs:
+    """Return the molecules as graphs, by name where all have one; hand their targets on."""
+    collector = Collector(**options)
+    skipped = SkippedMolecules(path, bad)
     names: list[str] = []
-    with open_binary(path, max_bytes) as stream:
-        header, rows = table(stream, path, smiles, delimiter)
-        place = column_of(header, smiles, path, _CHOOSE)
-        wanted = [column_of(header, name, path) for name in columns.names]
-        named = id_column(header, id, [place, *wanted], path)
-        for line, row in rows:
-            if len(row) != len(header):
-                raise FormatError(
-                    path, f"the row has {len(row)} cells, but the header has {len(header)}", line
-                )
-            text = row[place].strip()
-            mol, reason = read_smiles(text)
-            if mol is None:
-                skipped.add(f"SMILES {short(text)}: {reason}", line)
-                continue
-            collector.add(mol, f"{fspath(path)}, line {line}: SMILES {short(text)}")
-            names.append((row[named].strip() if named is not None else "") or text)
-            columns.add([row[column].strip() for column in wanted], line)
+    for record in records:
+        mol, reason = record.read(options.get("hydrogens", False))
+        if mol is None:
+            skipped.add(record, reason)
+            continue
+        collector.add(mol, f"{fspath(path)}, line {record.line}: {record.where}")
+        names.append(record.name)
+        columns.add(record.targets, record.line)
     skipped.warn(len(names))
-    return Labeled(collector.graphs(names), columns.targets())
+    return collector.graphs(_all_or_none(names))
 
 
 def _items(values: Any, single: type, what: str) -> Iterable[Any]:

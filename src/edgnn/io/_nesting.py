@@ -1,4 +1,7 @@
-"""How deep brackets nest in Turtle and its kin: the parser keeps hundreds of bytes for each, so a file of brackets is a bomb."""
+"""How deep brackets nest in Turtle and its kin.
+
+The parser keeps hundreds of bytes for each, so that a file of brackets is a bomb.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +23,15 @@ _SKIPPED = (
     rb"#[^\r\n]*+",
     rb"\\.",
 )
-_LEAF = rb"""[\[({][^\[\](){}"'<#\\]*+[\])}]"""  # what nests nothing is skipped in one go: most files hold nothing else
+# what nests nothing is skipped in one go: most files hold nothing else
+_LEAF = rb"""[\[({][^\[\](){}"'<#\\]*+[\])}]"""
 # Python before 3.11.5 goes on behind a turn of ++ or *+ that failed halfway, so that nothing within
 # one may begin and then fail
 _TOKEN = re.compile(b"|".join(_SKIPPED) + rb"|" + _LEAF + rb"|([\[({])|([\])}])", re.DOTALL)
 
 
 def unclosed(block: bytes) -> tuple[int, int]:
-    """Return how many brackets a piece of text opens, and how many more than it closes, wherever they stand."""
+    """Return how many brackets a piece of text opens, and how many more than it closes."""
     opened = sum(map(block.count, (b"(", b"[", b"{")))
     return opened, opened - sum(map(block.count, (b")", b"]", b"}")))
 

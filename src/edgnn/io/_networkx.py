@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -50,8 +50,7 @@ def from_networkx(
     if not isinstance(graphs, nx.Graph | Iterable):
         raise GraphError(f"a {type(graphs).__name__} is neither a networkx graph nor several")
     items = [graphs] if isinstance(graphs, nx.Graph) else list(graphs)
-    edges: list[tuple[int, int]] = []
-    sizes: list[int] = []
+    numbers: list[tuple[int, int]] = []
     names: list[Any] = []
     edge_owner: list[tuple[Any, Any]] = []
     node_data: list[dict[str, Any]] = []
@@ -60,31 +59,39 @@ def from_networkx(
         if not isinstance(graph, nx.Graph):
             raise GraphError(f"item {position} is a {type(graph).__name__}, not a networkx graph")
         number = {node: len(names) + place for place, node in enumerate(graph.nodes)}
-        for source, target, data in graph.edges(data=True):
-            edges.append((number[source], number[target]))
+        for source, target, data in _directed_edges(graph):
+            numbers.append((number[source], number[target]))
             edge_data.append(data)
             edge_owner.append((source, target))
-            if not graph.is_directed() and source != target:
-                edges.append((number[target], number[source]))
-                edge_data.append(data)
-                edge_owner.append((target, source))
-        sizes.append(len(graph))
         names.extend(graph.nodes)
         node_data.extend(graph.nodes[node] for node in graph.nodes)
-    graph_names = [graph.graph.get("name", "") for graph in items]
-    all_named = bool(items) and all(name is not None and name != "" for name in graph_names)
     return Graphs.from_edges(
-        torch.tensor(edges, dtype=torch.int64).reshape(-1, 2),
-        sizes=sizes,
+        torch.tensor(numbers, dtype=torch.int64).reshape(-1, 2),
+        sizes=[len(graph) for graph in items],
         node_labels=_attribute(node_data, node_label, names, "node"),
         edge_labels=_attribute(edge_data, edge_label, edge_owner, "edge"),
         node_features=_feature_rows(node_data, node_features, names, "node"),
         edge_features=_feature_rows(edge_data, edge_features, edge_owner, "edge"),
         node_names=names,
-        graph_names=graph_names if all_named else None,
+        graph_names=_graph_names(items),
         like=like,
         unknown=unknown,
     )
+
+
+def _graph_names(items: Sequence[Any]) -> list[Any] | None:
+    """Return the names of the graphs, where all have one."""
+    names = [graph.graph.get("name") for graph in items]
+    has_gap = any(name is None or name == "" for name in names)
+    return None if has_gap or not names else names
+
+
+def _directed_edges(graph: Any) -> Iterator[tuple[Any, Any, dict[str, Any]]]:
+    """Yield the edges of a graph; of an undirected one, each in both directions."""
+    for source, target, data in graph.edges(data=True):
+        yield source, target, data
+        if not graph.is_directed() and source != target:
+            yield target, source, data
 
 
 def to_networkx(

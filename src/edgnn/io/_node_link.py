@@ -1,4 +1,4 @@
-"""Node-link JSON, the form that networkx and D3 share: one graph as a list of nodes and a list of edges."""
+"""Node-link JSON of networkx and D3: one graph as a list of nodes and a list of edges."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from edgnn._words import short
 from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import Graphs, OnUnknown, Vocabulary
 from edgnn.io._elements import NO_VALUE, Attributes, Elements, hashable
-from edgnn.io._json_stream import JsonStream
 from edgnn.io._labeled import Labeled
 from edgnn.io._pieces import rows, write_joined
 
@@ -40,8 +39,7 @@ def read_node_link(
 
     The document is ``{"nodes": […], "edges": […]}``, or with the older ``"links"``; ``"directed"``
     says whether edges have a direction. As in networkx they have none where it is absent: every
-    edge becomes two, one each way (a self-loop stays one). Nothing but a short piece of the file is
-    held as text.
+    edge becomes two, one each way (a self-loop stays one).
 
     Parameters
     ----------
@@ -72,128 +70,111 @@ def read_node_link(
         path, _wanted(node_label, node_features, node_target), _wanted(edge_label, edge_features)
     )
     with open_binary(path, max_bytes) as stream:
-        document = _Document(JsonStream(stream, path), path, elements, node_id, (source, target))
-        directed, name = document.read()
-    return elements.labeled(directed, name, like, unknown)
+        document = _parsed(stream.read(), path)
+    directed = document.get("directed", False)
+    if not isinstance(directed, bool):
+        rule = f"'directed' is {short(directed)}; it must be true or false"
+        raise FormatError(path, rule)
+    _add_nodes(_list(document, "nodes", path), node_id, elements, path)
+    _add_edges(_list(document, "edges", path), (source, target), elements, path)
+    about = document.get("graph")
+    name = about.get("name") if isinstance(about, dict) else None
+    return elements.labeled(directed, _hashable(name, "the graph's name", path), like, unknown)
 
 
 def write_node_link(graphs: Graphs, path: Path_) -> None:
-    """Write a single graph as node-link JSON, which ``networkx.node_link_graph`` reads too; compressed if the name ends in ``.gz``.
+    """Write a single graph as node-link JSON, which ``networkx.node_link_graph`` reads too.
 
-    Labels go into ``"label"``, features into ``"features"``, the graph's name into ``"graph"``.
+    The file is compressed if its name ends in ``.gz``. Labels go into ``"label"``, features into
+    ``"features"``, the graph's name into ``"graph"``.
     Tuples become lists, which the reader turns back; labels and names that JSON cannot hold are an
     error.
     """
     if len(graphs) != 1:
         raise GraphError(
-            f"node-link JSON holds a single graph, not {len(graphs)}: write them one by one, or as tables"
+            f"node-link JSON holds a single graph, not {len(graphs)}: "
+            "write them one by one, or as tables"
         )
     with atomic_maybe_gzip(path) as stream:
         _write(graphs, stream)
 
 
-class _Document:
-    """Goes through one document and hands its nodes and edges on."""
+def _parsed(data: bytes, path: Path_) -> dict[str, Any]:
+    """Return a document, which must be one JSON object."""
+    try:
+        document = json.loads(data.decode("utf-8-sig"), parse_constant=_refuse_constant)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise FormatError(path, "the text is not UTF-8; convert it first", line) from None
+    except json.JSONDecodeError as error:
+        reason = error.msg.removesuffix(" at").removesuffix(" starting")
+        reason = f"{reason[0].lower()}{reason[1:]}"
+        raise FormatError(path, f"this is not JSON: {reason}", error.lineno) from None
+    except RecursionError:
+        raise FormatError(path, "lists and objects are nested too deep") from None
+    except ValueError as error:
+        raise FormatError(path, f"a value cannot be read: {error}") from None
+    if not isinstance(document, dict):
+        raise FormatError(path, "a node-link document is one JSON object: {…}")
+    return document
 
-    def __init__(
-        self,
-        stream: JsonStream,
-        path: Path_,
-        elements: Elements,
-        node_id: str,
-        ends: tuple[str, str],
-    ) -> None:
-        self._stream, self._path, self._elements = stream, path, elements
-        self._node_id, self._ends = node_id, ends
-        self._unnamed: int | None = None
 
-    def read(self) -> tuple[bool, Any]:
-        """Return whether edges are directed, and the graph's name."""
-        seen: dict[str, int] = {}
-        directed, name = False, None
-        for key in self._stream.members():
-            line = self._stream.line
-            kind = "edges" if key in _EDGES else key
-            if kind in seen:
-                raise FormatError(
-                    self._path,
-                    f"{key!r} comes again; {kind!r} was on line {seen[kind]} already",
-                    line,
-                )
-            seen[kind] = line
-            if key == "nodes":
-                self._read_nodes()
-            elif kind == "edges":
-                self._read_edges()
-            else:
-                value = self._stream.value()
-                if key == "directed":
-                    directed = self._flag(value, line)
-                elif key == "graph" and isinstance(value, dict):
-                    name = self._hashable(value.get("name"), "the graph's name", line)
-        for kind in ("nodes", "edges"):
-            if kind not in seen:
-                raise FormatError(
-                    self._path,
-                    f"there is no list {kind!r}; a node-link document has 'nodes' and 'edges'",
-                )
-        return directed, name
+def _refuse_constant(word: str) -> Any:
+    raise ValueError(f"{word} is no number that JSON knows; use null, or leave the attribute out")
 
-    def _read_nodes(self) -> None:
-        for position, (line, node) in enumerate(self._stream.elements()):
-            self._elements.add_node(self._name(node, position, line), node, line)
 
-    def _read_edges(self) -> None:
-        first, second = self._ends
-        for line, edge in self._stream.elements():
-            if not isinstance(edge, dict):
-                raise FormatError(
-                    self._path, f"an edge is {short(edge)}; it must be an object: {{…}}", line
-                )
-            if first not in edge or second not in edge:
-                lacking = second if first in edge else first
-                raise FormatError(self._path, f"an edge has no {lacking!r}: {short(edge)}", line)
-            ends = self._node(edge[first], line), self._node(edge[second], line)
-            self._elements.add_edge(*ends, edge, line)
+def _list(document: dict[str, Any], key: str, path: Path_) -> list[Any]:
+    """Return the list of nodes or of edges, which older documents call links."""
+    keys = _EDGES if key == "edges" else (key,)
+    present = [one for one in keys if one in document]
+    if not present:
+        rule = f"there is no list {key!r}; a node-link document has 'nodes' and 'edges'"
+        raise FormatError(path, rule)
+    if len(present) > 1:
+        raise FormatError(path, f"there are both {' and '.join(map(repr, present))}; keep one")
+    elements = document[present[0]]
+    if not isinstance(elements, list):
+        raise FormatError(path, f"{present[0]!r} is {short(elements)}; it must be a list: […]")
+    return elements
 
-    def _name(self, node: Any, position: int, line: int) -> Hashable:
+
+def _add_nodes(nodes: list[Any], node_id: str, elements: Elements, path: Path_) -> None:
+    have_names = any(isinstance(node, dict) and node_id in node for node in nodes)
+    for position, node in enumerate(nodes):
         if not isinstance(node, dict):
-            raise FormatError(
-                self._path, f"a node is {short(node)}; it must be an object: {{…}}", line
-            )
-        if self._node_id in node:
-            if self._unnamed is None:
-                return self._node(node[self._node_id], line)
-            line = self._unnamed
-        elif self._node_id == "id" and (position == 0 or self._unnamed is not None):
-            self._unnamed = line if self._unnamed is None else self._unnamed
-            return position
-        raise FormatError(
-            self._path, f"a node has no {self._node_id!r}; give it to all nodes", line
-        )
+            raise FormatError(path, f"a node is {short(node)}; it must be an object: {{…}}")
+        name: Hashable = position
+        if have_names or node_id != "id":
+            if node_id not in node:
+                rule = f"node {position}, counted from 0, has no {node_id!r}; give it to all nodes"
+                raise FormatError(path, rule)
+            name = _node(node[node_id], path)
+        elements.add_node(name, node)
 
-    def _node(self, value: Any, line: int) -> Hashable:
-        name = self._hashable(value, "a node id", line)
-        if name is None:
-            raise FormatError(self._path, "a node id is null; it must be text or a number", line)
-        return name
 
-    def _hashable(self, value: Any, what: str, line: int) -> Hashable:
-        made: Hashable = hashable(value)
-        if made is NO_VALUE:
-            raise FormatError(
-                self._path,
-                f"{what} is {short(value)}; it must be text, a number or a list of them",
-                line,
-            )
-        return made
+def _add_edges(edges: list[Any], ends: tuple[str, str], elements: Elements, path: Path_) -> None:
+    for edge in edges:
+        if not isinstance(edge, dict):
+            raise FormatError(path, f"an edge is {short(edge)}; it must be an object: {{…}}")
+        for end in ends:
+            if end not in edge:
+                raise FormatError(path, f"an edge has no {end!r}: {short(edge)}")
+        source, target = (_node(edge[end], path) for end in ends)
+        elements.add_edge(source, target, edge)
 
-    def _flag(self, value: Any, line: int) -> bool:
-        if not isinstance(value, bool):
-            raise FormatError(
-                self._path, f"'directed' is {short(value)}; it must be true or false", line
-            )
-        return value
+
+def _node(value: Any, path: Path_) -> Hashable:
+    if value is None:
+        raise FormatError(path, "a node id is null; it must be text or a number")
+    return _hashable(value, "a node id", path)
+
+
+def _hashable(value: Any, what: str, path: Path_) -> Hashable:
+    made: Hashable = hashable(value)
+    if made is NO_VALUE:
+        rule = f"{what} is {short(value)}; it must be text, a number or a list of them"
+        raise FormatError(path, rule)
+    return made
 
 
 def _wanted(
@@ -208,9 +189,9 @@ def _write(graphs: Graphs, stream: BinaryIO) -> None:
     given = range(graphs.num_nodes) if graphs.node_names is None else graphs.node_names.tolist()
     names = [_text(name, f"the name of node {number}") for number, name in enumerate(given)]
     about = {} if graphs.graph_names is None else {"name": graphs.graph_names[0]}
-    stream.write(
-        f'{{"directed": true, "multigraph": true, "graph": {_text(about, "the name of the graph")},\n"nodes": [\n'.encode()
-    )
+    graph = _text(about, "the name of the graph")
+    head = f'{{"directed": true, "multigraph": true, "graph": {graph},\n"nodes": [\n'
+    stream.write(head.encode())
     nodes = zip(
         names,
         _attributes(graphs.node_label, graphs.node_vocabulary, graphs.node_features, "node"),
@@ -252,7 +233,8 @@ def _text(value: Any, what: str) -> str:
         text = json.dumps(value, allow_nan=False, default=_plain)
     except (TypeError, ValueError, RecursionError) as error:
         raise GraphError(
-            f"{what} cannot be written as JSON ({error}); rename it to text, a number or a tuple of them"
+            f"{what} cannot be written as JSON ({error}); "
+            "rename it to text, a number or a tuple of them"
         ) from None
     if value is None and what.startswith("the name"):
         raise GraphError(

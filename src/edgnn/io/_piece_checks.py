@@ -1,4 +1,4 @@
-"""The rules of a packed labeled digraph, checked a piece at a time; each broken one is an error that names the element."""
+"""The rules of a packed labeled digraph, checked a piece at a time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ _PIECE = 2**22
 
 
 def whole_number(value: Any, least: int, rule: str) -> int:
-    """Return users' whole number, of any kind, as Python's own; one that is none, or below ``least``, breaks the ``rule``."""
+    """Return users' whole number, of any kind, as Python's own.
+
+    One that is none, or below ``least``, breaks the ``rule``.
+    """
     try:
         number = least - 1 if isinstance(value, bool) else operator.index(value)
     except TypeError:
@@ -36,23 +39,25 @@ def length(values: Any, what: str) -> int:
 
 
 def label_numbers(numbers: Array, size: int, start: int, what: str) -> None:
-    """Check the label numbers of the elements from ``start`` on against a vocabulary of ``size`` values."""
+    """Check label numbers of elements from ``start`` on against a vocabulary of ``size`` values."""
     if len(numbers) and (numbers.min() < 0 or numbers.max() >= size):
         place = int(np.flatnonzero((numbers < 0) | (numbers >= size))[0])
         raise GraphError(
-            f"{what} {start + place} has the label number {numbers[place]}, but the vocabulary has {size}"
+            f"{what} {start + place} has the label number {numbers[place]}, "
+            f"but the vocabulary has {size}"
         )
 
 
 def ends(source: Array, target: Array, low: Array | int, high: Array | int, start: int) -> None:
-    """Check that the edges from ``start`` on join nodes from ``low`` to ``high``, bounds of their graph."""
+    """Check that edges from ``start`` on join nodes from ``low`` to ``high``."""
     for side, verb in ((source, "starts at"), (target, "points to")):
         outside = np.flatnonzero((side < low) | (side >= high))
         if len(outside):
             place = int(outside[0])
             first, last = (int(np.broadcast_to(bound, side.shape)[place]) for bound in (low, high))
             raise GraphError(
-                f"edge {start + place} {verb} node {side[place]}, but its graph has the nodes from {first} to {last - 1}"
+                f"edge {start + place} {verb} node {side[place]}, "
+                f"but its graph has the nodes from {first} to {last - 1}"
                 if first < last
                 else f"edge {start + place} {verb} node {side[place]}, but its graph has no nodes"
             )
@@ -61,7 +66,10 @@ def ends(source: Array, target: Array, low: Array | int, high: Array | int, star
 def ends_within(
     source: Array, target: Array, start: int, offset: Array, edge_offset: Array
 ) -> None:
-    """Check that the edges from ``start`` on stay within their graphs; ``edge_offset`` is looked at where there are several."""
+    """Check that the edges from ``start`` on stay within their graphs.
+
+    ``edge_offset`` is looked at where there are several.
+    """
     low, high = offset[0], offset[-1]
     if len(offset) > 2:
         graph = (
@@ -79,7 +87,8 @@ def finite(features: Array, start: int, what: str) -> None:
         if not np.isfinite(piece).all():
             row, column = (int(place) for place in np.argwhere(~np.isfinite(piece))[0])
             raise GraphError(
-                f"feature {column} of {what} {start + first + row} is {piece[row, column]}; features must be finite: "
+                f"feature {column} of {what} {start + first + row} is {piece[row, column]}; "
+                "features must be finite: "
                 "fill in or drop missing values first"
             )
 

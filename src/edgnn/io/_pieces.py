@@ -12,7 +12,7 @@ _PIECE = 2**14
 
 
 def rows(array: Tensor) -> Iterator[Any]:
-    """Yield the rows of ``array`` as Python numbers (or lists of them), without turning all of it into objects at once."""
+    """Yield the rows of ``array`` as Python numbers or lists, a piece at a time."""
     return (
         row
         for start in range(0, len(array), _PIECE)

@@ -1,4 +1,7 @@
-"""RDF terms of the plain kind, read without a parser: what nearly every file of N-Triples holds, and nothing doubtful."""
+"""RDF terms of the plain kind, read without a parser.
+
+Machines that have the core alone, without pyoxigraph, must read the paper's RDF files.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,10 @@ import re
 # a simple language
 _LETTERS = r"[A-Za-z0-9._~!$&'()*+,;=:@/\u00A0-\uD7FF\uF900-\uFDCF\uFDF0-\uFFEF-]++|%[0-9A-Fa-f]{2}"
 _PLACE = r"//[A-Za-z0-9._~-]*(?::[0-9]*)?(?=[/?#>])|(?!//)"
-_IRI = rf"<[A-Za-z][A-Za-z0-9+.-]*:(?:{_PLACE})(?:{_LETTERS})*+(?:\?(?:{_LETTERS}|\?)*+)?(?:#(?:{_LETTERS}|\?)*+)?>"
+_IRI = (
+    rf"<[A-Za-z][A-Za-z0-9+.-]*:(?:{_PLACE})(?:{_LETTERS})*+"
+    rf"(?:\?(?:{_LETTERS}|\?)*+)?(?:#(?:{_LETTERS}|\?)*+)?>"
+)
 _NODE = re.compile(rf"{_IRI}|_:[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
 _LITERAL = re.compile(
     rf'"([^"\\\r\n]*+(?:\\.[^"\\\r\n]*+)*+)"(@[A-Za-z]{{2,3}}(?:-[A-Za-z]{{2}})?|\^\^{_IRI})?'
@@ -26,7 +32,10 @@ _WRITTEN = {means: f"\\{short}" for short, means in _MEANS.items() if short != "
 
 
 def plain_spellings(texts: list[str]) -> dict[str, str] | None:
-    """Return the canonical form, that of pyoxigraph, of the terms spelled otherwise; ``None`` if one is not of the plain kind."""
+    """Return the canonical form, that of pyoxigraph, of the terms spelled otherwise.
+
+    ``None`` if one is not of the plain kind.
+    """
     canonical: dict[str, str] = {}
     for text in texts:
         if text[0] != '"':

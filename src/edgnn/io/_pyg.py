@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -13,7 +13,7 @@ from torch import Tensor
 from edgnn._optional import optional
 from edgnn.errors import GraphError
 from edgnn.graphs import Graphs, OnUnknown, recode
-from edgnn.io._pyg_data import Matrix, Reader, hetero_part_of, merged, part_of, stacked
+from edgnn.io._pyg_data import Elements, Matrix, Reader, hetero_part_of, merged, part_of, stacked
 
 
 def from_pyg(
@@ -49,41 +49,43 @@ def from_pyg(
     """
     node, edge = Reader("node", node_label, x), Reader("edge", edge_label, edge_attr)
     hetero = _pyg().HeteroData
-    parts = [
-        (hetero_part_of if isinstance(item, hetero) else part_of)(
-            item, f"item {position}", node, edge
-        )
-        for position, item in enumerate(_items(data))
-    ]
+    parts = []
+    for position, item in enumerate(_items(data)):
+        read = hetero_part_of if isinstance(item, hetero) else part_of
+        parts.append(read(item, f"item {position}", node, edge))
     if not parts:
         return Graphs.from_edges([], sizes=[], like=like, unknown=unknown)
     if len({part.ends.device for part in parts}) > 1:
         raise GraphError("the data are on different devices: move them to one with .to(device)")
     first = list(accumulate((part.node.count for part in parts), initial=0))
     ends = torch.cat([part.ends + shift for part, shift in zip(parts, first, strict=False)], 1)
-    labels, features = [], []
-    for reader, elements in (
-        (node, [part.node for part in parts]),
-        (edge, [part.edge for part in parts]),
-    ):
-        ids, vocabulary = merged(elements, reader, ends.device)
-        if like is not None:
-            known = like.node_vocabulary if reader is node else like.edge_vocabulary
-            ids, vocabulary = recode(ids, vocabulary, known, unknown, reader.what)
-        labels.append((ids, vocabulary))
-        names = [f"item {position}" for position in range(len(parts))]
-        features.append(stacked([element.features for element in elements], names, reader, "data"))
+    nodes = [part.node for part in parts]
+    edges = [part.edge for part in parts]
+    node_ids, node_vocabulary = merged(nodes, node, ends.device)
+    edge_ids, edge_vocabulary = merged(edges, edge, ends.device)
+    if like is not None:
+        node_ids, node_vocabulary = recode(
+            node_ids, node_vocabulary, like.node_vocabulary, unknown, "node"
+        )
+        edge_ids, edge_vocabulary = recode(
+            edge_ids, edge_vocabulary, like.edge_vocabulary, unknown, "edge"
+        )
     return Graphs(
-        node_label=labels[0][0],
+        node_label=node_ids,
         edge_source=ends[0].contiguous(),
         edge_target=ends[1].contiguous(),
-        edge_label=labels[1][0],
+        edge_label=edge_ids,
         graph_offset=torch.tensor(first, device=ends.device),
-        node_vocabulary=labels[0][1],
-        edge_vocabulary=labels[1][1],
-        node_features=features[0],
-        edge_features=features[1],
+        node_vocabulary=node_vocabulary,
+        edge_vocabulary=edge_vocabulary,
+        node_features=_features(nodes, node),
+        edge_features=_features(edges, edge),
     )
+
+
+def _features(elements: Sequence[Elements], reader: Reader) -> Tensor | None:
+    names = [f"item {position}" for position in range(len(elements))]
+    return stacked([element.features for element in elements], names, reader, "data")
 
 
 def to_pyg(graphs: Graphs, *, one_hot: bool = False) -> list[Any]:

@@ -48,7 +48,8 @@ class Reader:
             raise GraphError(f"{self.matrix}={meaning!r}: choose 'features', 'one-hot' or 'ignore'")
         if label is not None and meaning == "one-hot":
             raise GraphError(
-                f"both {what}_label={label!r} and {self.matrix}='one-hot' name the labels; choose one of them"
+                f"both {what}_label={label!r} and {self.matrix}='one-hot' name the labels; "
+                "choose one of them"
             )
 
     def read(self, store: Any, count: int, where: str) -> Elements:
@@ -76,7 +77,8 @@ class Reader:
             )
         if rows.dim() not in (1, 2) or len(rows) != count:
             raise GraphError(
-                f"{where}: {self.matrix} has the shape {tuple(rows.shape)}; expected a row for each of {count} {self.what}s"
+                f"{where}: {self.matrix} has the shape {tuple(rows.shape)}; "
+                f"expected a row for each of {count} {self.what}s"
             )
         return check.features(rows.detach().as_subclass(Tensor), self.what, rows.device)
 
@@ -86,7 +88,8 @@ class Reader:
             row = rows[int(wrong[0])].tolist()
             shown = ", ".join(f"{value:g}" for value in row[:8]) + (", …" if len(row) > 8 else "")
             raise GraphError(
-                f"{where}: {self.what} {int(wrong[0])} has the row [{shown}] in {self.matrix}, which is not one-hot; "
+                f"{where}: {self.what} {int(wrong[0])} has the row [{shown}] in {self.matrix}, "
+                "which is not one-hot; "
                 f"pass {self.matrix}='features' to keep the numbers as they are"
             )
         return (
@@ -103,29 +106,31 @@ class Reader:
                     f"{where} has no attribute {name!r}, which {self.what}_label asks for"
                 )
             return None, None
-        ids = store[name]
+        ids = self._checked_numbers(store[name], f"{where}: {name}", count)
+        noted = store["label_values"] if self.label is None and "label_values" in store else {}
+        values = noted.get(self.what) if isinstance(noted, dict) else None
+        if values is not None:
+            wrong = ((ids < 0) | (ids >= len(values))).nonzero()
+            if len(wrong):
+                first = int(wrong[0])
+                raise GraphError(
+                    f"{where}: {self.what} {first} has the label number {int(ids[first])}, "
+                    f"but label_values lists {len(values)}"
+                )
+        return ids, values
+
+    def _checked_numbers(self, ids: Any, where: str, count: int) -> Tensor:
         if not isinstance(ids, Tensor) or ids.dtype not in _INTEGERS:
             kind = ids.dtype if isinstance(ids, Tensor) else type(ids).__name__
             raise GraphError(
-                f"{where}: {name} holds {kind}; labels must be whole numbers, one per {self.what}"
+                f"{where} holds {kind}; labels must be whole numbers, one per {self.what}"
             )
         if ids.numel() != count or ids.shape not in ((count,), (count, 1)):
             raise GraphError(
-                f"{where}: {name} has the shape {tuple(ids.shape)}; expected one number for each of {count} {self.what}s"
+                f"{where} has the shape {tuple(ids.shape)}; "
+                f"expected one number for each of {count} {self.what}s"
             )
-        ids = ids.reshape(-1).to(torch.int64)
-        noted = store["label_values"] if self.label is None and "label_values" in store else {}
-        values = noted.get(self.what) if isinstance(noted, dict) else None
-        if (
-            values is not None
-            and len(ids)
-            and not (int(ids.min()) >= 0 and int(ids.max()) < len(values))
-        ):
-            wrong = int(((ids < 0) | (ids >= len(values))).nonzero()[0])
-            raise GraphError(
-                f"{where}: {self.what} {wrong} has the label number {int(ids[wrong])}, but label_values lists {len(values)}"
-            )
-        return ids, values
+        return ids.reshape(-1).to(torch.int64)
 
 
 def part_of(data: Any, where: str, node: Reader, edge: Reader) -> Part:
@@ -138,7 +143,8 @@ def hetero_part_of(data: Any, where: str, node: Reader, edge: Reader) -> Part:
     for reader in (node, edge):
         if reader.label is not None or reader.meaning == "one-hot":
             raise GraphError(
-                f"{where} is a HeteroData, whose labels are its types: leave out {reader.what}_label, "
+                f"{where} is a HeteroData, whose labels are its types: "
+                f"leave out {reader.what}_label, "
                 f"and pass {reader.matrix}='features' or 'ignore'"
             )
     sizes = {
@@ -151,7 +157,8 @@ def hetero_part_of(data: Any, where: str, node: Reader, edge: Reader) -> Part:
         for end in (source, target):
             if end not in sizes:
                 raise GraphError(
-                    f"{where}: the edge type {kind} joins {end!r} nodes, but there is no such node type"
+                    f"{where}: the edge type {kind} joins {end!r} nodes, "
+                    "but there is no such node type"
                 )
         pairs = _ends(data[kind], f"{where}, edge type {kind}", sizes[source], sizes[target])
         ends.append(pairs + torch.tensor([[first[source]], [first[target]]], device=pairs.device))
@@ -190,22 +197,23 @@ def _ends(store: Any, where: str, sources: int, targets: int) -> Tensor:
                 f"{where} keeps its edges in a sparse matrix; convert them to edge_index first"
             )
         return torch.zeros(2, 0, dtype=torch.int64, device=getattr(store.get("x"), "device", "cpu"))
-    if not isinstance(ends, Tensor) or ends.dim() != 2 or len(ends) != 2:
-        shape = (
-            f"shape {tuple(ends.shape)}"
-            if isinstance(ends, Tensor)
-            else f"type {type(ends).__name__}"
-        )
-        raise GraphError(f"{where}: edge_index must be a tensor of shape (2, E), got {shape}")
+    if not isinstance(ends, Tensor):
+        kind = type(ends).__name__
+        raise GraphError(f"{where}: edge_index must be a tensor of shape (2, E), got type {kind}")
+    if ends.dim() != 2 or len(ends) != 2:
+        shape = tuple(ends.shape)
+        raise GraphError(f"{where}: edge_index must be a tensor of shape (2, E), got shape {shape}")
     if ends.dtype not in _INTEGERS[:-1] and ends.numel():
         raise GraphError(f"{where}: edge_index must hold whole node numbers, got {ends.dtype}")
     ends = ends.detach().as_subclass(Tensor).to(torch.int64)
     for side, verb, count in ((0, "starts at", sources), (1, "points to", targets)):
         row = ends[side]
-        if len(row) and not (int(row.min()) >= 0 and int(row.max()) < count):
-            wrong = int(((row < 0) | (row >= count)).nonzero()[0])
+        outside = (row < 0) | (row >= count)
+        if len(row) and bool(outside.any()):
+            edge = int(outside.nonzero()[0])
             raise GraphError(
-                f"{where}: edge {wrong} {verb} node {int(row[wrong])}, but there are {count} nodes, numbered from 0"
+                f"{where}: edge {edge} {verb} node {int(row[edge])}, "
+                f"but there are {count} nodes, numbered from 0"
             )
     return ends
 
@@ -214,35 +222,43 @@ def merged(
     elements: Sequence[Elements], reader: Reader, device: torch.device
 ) -> tuple[Tensor, Vocabulary]:
     """Join the labels of all items into one numbering."""
-    lacking = [position for position, element in enumerate(elements) if element.ids is None]
-    if len(lacking) == len(elements):
-        return torch.zeros(
-            sum(element.count for element in elements), dtype=torch.int64, device=device
-        ), Vocabulary([None])
-    if lacking:
-        raise GraphError(
-            f"item {lacking[0]} has no {reader.what} labels, but others have; give all of them {reader.what}_type, or none"
-        )
     ids = [element.ids.to(device) for element in elements if element.ids is not None]
-    notes = [element.values for element in elements if element.values is not None]
-    if not notes:
+    if not ids:
+        total = sum(element.count for element in elements)
+        return torch.zeros(total, dtype=torch.int64, device=device), Vocabulary([None])
+    if len(ids) < len(elements):
+        bare = [element.ids is None for element in elements].index(True)
+        raise GraphError(
+            f"item {bare} has no {reader.what} labels, but others have; "
+            f"give all of them {reader.what}_type, or none"
+        )
+    listed = [element.values for element in elements if element.values is not None]
+    if not listed:
         numbers, vocabulary = factorize(torch.cat(ids), reader.what)
         return numbers.to(device), vocabulary
-    if len(notes) < len(elements):
-        bare = next(position for position, element in enumerate(elements) if element.values is None)
+    if len(listed) < len(elements):
+        bare = [element.values is None for element in elements].index(True)
         raise GraphError(
-            f"item {bare} has no label_values for its {reader.what}s, but others have; give them to all or none"
+            f"item {bare} has no label_values for its {reader.what}s, but others have; "
+            "give them to all or none"
         )
+    return _renumbered(ids, listed, device)
+
+
+def _renumbered(
+    ids: list[Tensor], listed: Sequence[Sequence[Any]], device: torch.device
+) -> tuple[Tensor, Vocabulary]:
+    """Number labels of items that each have their own list of values."""
     known: dict[Hashable, int] = {}
-    last, table = None, torch.zeros(0, dtype=torch.int64)
-    for position, values in enumerate(notes):
-        if values is not last and values != last:
+    last: Sequence[Any] | None = None
+    table = torch.zeros(0, dtype=torch.int64)
+    for position, values in enumerate(listed):
+        if values is not last and values != last:  # most items share one list
             own = Vocabulary(map(_hashable, values))
-            last, table = (
-                values,
-                torch.tensor([known.setdefault(value, len(known)) for value in own], device=device),
-            )
-        ids[position] = table[ids[position]] if len(table) else ids[position]
+            numbers = [known.setdefault(value, len(known)) for value in own]
+            last, table = values, torch.tensor(numbers, device=device)
+        if len(table):
+            ids[position] = table[ids[position]]
     return torch.cat(ids), Vocabulary(known)
 
 
@@ -261,12 +277,14 @@ def stacked(
     if len(present) < len(parts):
         bare = next(name for rows, name in zip(parts, names, strict=True) if rows is None)
         raise GraphError(
-            f"{bare} has no {reader.matrix}, but other {what} have; give it to all of them, or {way_out}"
+            f"{bare} has no {reader.matrix}, but other {what} have; give it to all of them, "
+            f"or {way_out}"
         )
     width = present[0][0].shape[1]
     for rows, name in present:
         if rows.shape[1] != width:
             raise GraphError(
-                f"{name} has {rows.shape[1]} columns in {reader.matrix}, but {present[0][1]} has {width}; {way_out}"
+                f"{name} has {rows.shape[1]} columns in {reader.matrix}, "
+                f"but {present[0][1]} has {width}; {way_out}"
             )
     return torch.cat([rows for rows, _ in present])

@@ -1,4 +1,4 @@
-"""RDF to one labeled graph and back: terms become nodes, triples become edges, predicates become edge labels."""
+"""RDF to one labeled graph and back: terms are nodes, triples edges, predicates edge labels."""
 
 from __future__ import annotations
 
@@ -80,33 +80,19 @@ def read_rdf(
     like, unknown
         Number labels as other graphs do; see :meth:`Graphs.from_edges`.
     """
-    for name, value, choices in (
-        ("literals", literals, ("keep", "drop", "merge")),
-        ("missing_predicates", missing_predicates, ("error", "ignore")),
-        ("node_labels", node_labels, ("none", "kind", "term")),
-    ):
-        if value not in choices:
-            raise GraphError(f"{name}={value!r}: choose one of {', '.join(map(repr, choices))}")
+    _check_choice("literals", literals, ("keep", "drop", "merge"))
+    _check_choice("missing_predicates", missing_predicates, ("error", "ignore"))
+    _check_choice("node_labels", node_labels, ("none", "kind", "term"))
     syntax = format_of(path, format)
     ox = _parser(syntax, base_iri)
-    if base_iri is not None:
-        try:
-            ox.NamedNode(base_iri)
-        except ValueError as error:
-            raise GraphError(f"base_iri={base_iri!r}: {error}") from None
     document = Document(path, syntax, base_iri, max_bytes, ox)
     triples = document.triples()
     if not len(triples):
         raise FormatError(path, "there are no triples in it")
-    if dropped := [drop_predicates] if isinstance(drop_predicates, str) else list(drop_predicates):
-        known = [bare(text) for text in triples.predicates] if missing_predicates == "error" else []
-        missing = triples.drop_predicates([re.sub("^<(.*)>$", r"\1", str(iri)) for iri in dropped])
-        if missing and missing_predicates == "error":
-            meant = _meant(missing[0], known)
-            raise FormatError(
-                path,
-                f"drop_predicates names {missing[0]!r}, but no triple has that predicate{meant}",
-            )
+    one = isinstance(drop_predicates, str)
+    dropped = [drop_predicates] if one else list(drop_predicates)
+    if dropped:
+        _drop_predicates(triples, dropped, path, may_be_missing=missing_predicates == "ignore")
     if literals == "drop":
         triples.drop_literals()
     elif literals == "merge":
@@ -119,14 +105,37 @@ def read_rdf(
     return Labeled(_graph(triples, node_labels, like, unknown))
 
 
+def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise GraphError(f"{name}={value!r}: choose one of {', '.join(map(repr, choices))}")
+
+
+def _drop_predicates(
+    triples: Any, dropped: list[Any], path: Path_, *, may_be_missing: bool
+) -> None:
+    """Drop all triples of some predicates; one that no triple has is an error."""
+    known = [] if may_be_missing else [bare(text) for text in triples.predicates]
+    missing = triples.drop_predicates([re.sub("^<(.*)>$", r"\1", str(iri)) for iri in dropped])
+    if missing and not may_be_missing:
+        meant = _meant(missing[0], known)
+        rule = f"drop_predicates names {missing[0]!r}, but no triple has that predicate{meant}"
+        raise FormatError(path, rule)
+
+
 def _parser(syntax: str, base_iri: str | None) -> Any:
     """Return pyoxigraph; ``None`` where it is not installed and the file may be read without."""
     try:
-        return optional("pyoxigraph", "read_rdf")
+        ox = optional("pyoxigraph", "read_rdf")
     except MissingDependencyError:
         if syntax != "N_TRIPLES" or base_iri is not None:
             raise
         return None
+    if base_iri is not None:
+        try:
+            ox.NamedNode(base_iri)
+        except ValueError as error:
+            raise GraphError(f"base_iri={base_iri!r}: {error}") from None
+    return ox
 
 
 def write_rdf(graphs: Graphs, path: Path_) -> None:
@@ -142,7 +151,8 @@ def write_rdf(graphs: Graphs, path: Path_) -> None:
     file = Path(path).name.lower()
     if not file.endswith((".nt", ".nt.gz")):
         raise GraphError(
-            f"write_rdf writes N-Triples: the name must end in .nt or .nt.gz, and {Path(path).name!r} does not"
+            "write_rdf writes N-Triples: the name must end in .nt or .nt.gz, "
+            f"and {Path(path).name!r} does not"
         )
     if len(graphs) != 1:
         raise GraphError(
@@ -214,7 +224,7 @@ def _names(texts: list[str]) -> Names:
 
 
 def _meant(name: str, known: list[str]) -> str:
-    """Return the way out for a predicate that is not there, such as one with a prefix: the whole IRI that it may stand for."""
+    """Return advice for a predicate that is not there: the whole IRI that it may stand for."""
     tail = re.split("[:/#]", name)[-1]
     same = [iri for iri in known if tail and re.split("[:/#]", iri)[-1] == tail]
     close = same[0] if same else closest(name, known)
@@ -260,7 +270,8 @@ def _distinct(terms: list[str], values: Any, what: str) -> list[str]:
     for number, term in enumerate(terms):
         if first.setdefault(term, number) != number:
             raise GraphError(
-                f"the {what} {values[first[term]]!r} and {values[number]!r} would both be written as {term}"
+                f"the {what} {values[first[term]]!r} and {values[number]!r} would both be written "
+                f"as {term}"
             )
     return terms
 
@@ -269,7 +280,8 @@ def _check_expressible(ends: _Array, labels: _Array, nodes: list[str], predicate
     lonely = np.flatnonzero(np.bincount(ends.reshape(-1), minlength=len(nodes)) == 0)
     if len(lonely):
         raise GraphError(
-            f"node {lonely[0]}, {nodes[lonely[0]]}, has no edges; RDF knows a node only by its triples"
+            f"node {lonely[0]}, {nodes[lonely[0]]}, has no edges; "
+            "RDF knows a node only by its triples"
         )
     if not len(ends):
         raise GraphError("the graph has no edges, so there are no triples to write")
@@ -285,5 +297,6 @@ def _check_expressible(ends: _Array, labels: _Array, nodes: list[str], predicate
     wrong = np.flatnonzero(object_only[ends[:, 0]])
     if len(wrong):
         raise GraphError(
-            f"edge {wrong[0]} starts at {nodes[ends[wrong[0], 0]]}; in RDF only an IRI or a blank node can do that"
+            f"edge {wrong[0]} starts at {nodes[ends[wrong[0], 0]]}; "
+            "in RDF only an IRI or a blank node can do that"
         )

@@ -1,4 +1,4 @@
-"""An RDF file as triples: which syntax it has, how pyoxigraph reads it, and what is refused before it does."""
+"""An RDF file as triples: its syntax, how pyoxigraph reads it, what is refused before."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ _MOST_ATTRIBUTES = 1000
 
 
 def format_of(path: Path_, chosen: str | None) -> str:
-    """Return pyoxigraph's name of the syntax: the chosen one, or what the name or else the content tells."""
+    """Return pyoxigraph's name of the syntax.
+
+    The chosen one, or what the name or else the content tells.
+    """
     key = (
         Path(path).name.lower().removesuffix(".gz").rpartition(".")[2] if chosen is None else chosen
     )
@@ -68,7 +71,7 @@ def _format_of_content(path: Path_) -> str | None:
 
 
 def syntax_of(start: bytes) -> str | None:
-    """Return pyoxigraph's name of the syntax that the first bytes of a file show, or None if they show none."""
+    """Return pyoxigraph's name of the syntax that the first bytes of a file show, or None."""
     text = start.removeprefix(_BYTE_ORDER_MARK).lstrip()
     if re.match(rb"(<\?xml|<!DOCTYPE|<!--).*<(\w+:)?RDF\b|<(\w+:)?RDF\b", text, re.S):
         return "RDF_XML"
@@ -124,7 +127,8 @@ class Document:
                 if not builder.add_lines(chunk, None):
                     optional(
                         "pyoxigraph",
-                        f"{self.path}, line {_not_plain(chunk, line)}, which is no plain N-Triples,",
+                        f"{self.path}, line {_not_plain(chunk, line)}, "
+                        "which is no plain N-Triples,",
                     )
         return builder.build()
 
@@ -141,7 +145,8 @@ class Document:
                 if self.format not in _BY_LINE and (held > limit or handled > _REPEATS * limit):
                     raise FormatError(
                         self.path,
-                        f"its short forms of IRIs stand for more than {limit:,} bytes, as an expansion bomb's would",
+                        f"its short forms of IRIs stand for more than {limit:,} bytes, "
+                        "as an expansion bomb's would",
                         kind="size",
                         advice="; if you trust it, raise the limit with max_bytes=",
                     )
@@ -172,7 +177,10 @@ class Document:
         raise FormatError(self.path, reason, line + error.lineno - (2 if at_break else 1)) from None
 
     def _failing_line(self) -> int:
-        """Parse once more, handing out line by line: the last one taken is where the parser stopped."""
+        """Parse once more, handing out line by line.
+
+        The last one taken is where the parser stopped.
+        """
         with self.open() as stream:
             lines = _LineByLine(stream)
             with suppress(SyntaxError, MemoryError):
@@ -181,7 +189,7 @@ class Document:
             return lines.line
 
     def _check_terms(self) -> None:
-        """Refuse triple terms nested so deep that the parser would run out of stack, and brackets that take its memory."""
+        """Refuse triple terms and brackets nested so deep that the parser would fail."""
         with self.open() as stream:
             opened, end, depth, deepest = 0, b"", 0, 0
             while block := stream.read(_BLOCK):
@@ -197,7 +205,7 @@ class Document:
                 refuse_deep_brackets(stream.read(), self.path)
 
     def _check_xml(self) -> None:
-        """Refuse XML that is not well-formed or cut off, which the parser lets pass, or that would keep it busy for ever."""
+        """Refuse XML that is cut off, not well-formed, or would keep the parser busy for ever."""
         parser = expat.ParserCreate("UTF-8")
         parser.ordered_attributes = True
         depth = 0
@@ -237,7 +245,7 @@ class Document:
 
 
 def _not_plain(chunk: bytes, line: int) -> int:
-    """Return the number of the first line that is not of the plain kind, where the chunk begins at ``line``."""
+    """Return the number of the first line that is not plain; the chunk begins at ``line``."""
     for number, text in enumerate(chunk.split(b"\n"), line):
         if not text.strip() or text.endswith(b"\r\r") or not TripleBuilder().add_lines(text, None):
             return number
@@ -260,7 +268,7 @@ def _add_some(quads: Iterator[Any], builder: TripleBuilder, texts: Texts) -> int
 
 
 class Texts:
-    """N-Triples texts of terms, with ``count_blanks`` so that blank nodes, which the parser may label at random, are counted."""
+    """N-Triples texts of terms; ``count_blanks`` numbers blank nodes that have random labels."""
 
     def __init__(self, ox: Any, count_blanks: bool) -> None:
         self._blank, self._triple = ox.BlankNode if count_blanks else (), ox.Triple

@@ -125,12 +125,15 @@ class _Labels:
                 self._shared[value] = shared = value
                 if self._known is not None and value not in self._known:
                     raise UnknownLabelError(
-                        f"{where}: {self._what} {position} has the label {value!r}, which is not among the {len(self._known)} "
-                        f'known ones: {preview(self._known)}; pass unknown="map" to give such labels a reserved value'
+                        f"{where}: {self._what} {position} has the label {value!r}, "
+                        f"which is not among the {len(self._known)} "
+                        f"known ones: {preview(self._known)}; "
+                        'pass unknown="map" to give such labels a reserved value'
                     ) from None
             except TypeError:
                 raise GraphError(
-                    f"{where}: the label of {self._what} {position} is a {type(value).__name__}, which cannot be hashed: "
+                    f"{where}: the label of {self._what} {position} is a {type(value).__name__}, "
+                    "which cannot be hashed: "
                     "use a string, a number or a tuple"
                 ) from None
             self.values.extend((shared,) * copies)
@@ -143,13 +146,9 @@ def _mass_number(atom: Any) -> int:
 
 
 def _stereo(bond: Any) -> str:
-    return (
-        _cip(bond)
-        if bond.HasProp("_CIPCode")
-        else "any"
-        if str(bond.GetStereo()) == "STEREOANY"
-        else "none"
-    )
+    if str(bond.GetStereo()) == "STEREOANY" and not bond.HasProp("_CIPCode"):
+        return "any"
+    return _cip(bond)
 
 
 def _cip(element: Any) -> str:
@@ -190,7 +189,8 @@ def _reader(
     for name in names:
         if name not in table:
             raise GraphError(
-                f"{what}_label={name!r}: choose among {', '.join(table)}; a function of the {what}; or None"
+                f"{what}_label={name!r}: choose among {', '.join(table)}; "
+                f"a function of the {what}; or None"
                 f"{suggestion(name, table)}"
             )
     if isinstance(label, str):
@@ -226,16 +226,17 @@ def _kekulized(mol: Any) -> Any:
 
 
 def _with_cdk_aromaticity(mol: Any) -> Any:
-    """Keep aromatic only the rings that are so by themselves: all bonds aromatic, no double bond out of the ring."""
+    """Keep aromatic only the rings that are so by themselves.
+
+    All bonds aromatic, no double bond out of the ring.
+    """
     plain, mol = _kekulized(mol), chem().Mol(mol)
     double = chem().BondType.DOUBLE
     bonds = _bonds(mol)
-    outward = {
-        end
-        for bond in bonds
-        if bond.GetBondType() == double
-        for end in (bond.GetBeginAtomIdx(), bond.GetEndAtomIdx())
-    }
+    outward: set[int] = set()
+    for bond in bonds:
+        if bond.GetBondType() == double:
+            outward |= {bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()}
     rings, kept = mol.GetRingInfo(), set()
     for atoms, ring in zip(rings.AtomRings(), rings.BondRings(), strict=True):
         if outward.isdisjoint(atoms) and all(bonds[bond].GetIsAromatic() for bond in ring):
@@ -265,7 +266,8 @@ def read_smiles(text: str) -> tuple[Any, str]:
     if "\n" in text.strip():
         return (
             None,
-            "it has a newline in the middle, where RDKit would end reading; give each molecule a string of its own",
+            "it has a newline in the middle, where RDKit would end reading; "
+            "give each molecule a string of its own",
         )
     return _quietly(chem().MolFromSmiles, text, "RDKit cannot read it as SMILES")
 
@@ -299,7 +301,8 @@ def _quietly(parse: Callable[[str], Any], text: str, complaint: str) -> tuple[An
     try:
         said = getattr(log, "messages", "") or said
     except UnicodeDecodeError:
-        said = "it holds characters that have no place there"  # RDKit cuts its quotation in the middle of one of them
+        # RDKit cuts what it quotes in the middle of a character
+        said = "it holds characters that do not belong there"
     reason = _reason(said)
     return None, f"{complaint}: {reason}" if reason else complaint
 

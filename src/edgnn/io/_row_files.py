@@ -1,4 +1,4 @@
-"""Matrices written row after row from sorted (row, column) numbers: sparse ones, and dense counts."""
+"""Matrices written row after row from sorted (row, column) numbers, sparse and dense."""
 
 from __future__ import annotations
 
@@ -133,7 +133,8 @@ def check_exact(counts: Array, dtype: Any) -> None:
     """Raise where a count is beyond what its type holds exactly."""
     if dtype == np.float32 and len(counts) and counts.max() >= _EXACT_FLOAT32:
         raise GraphError(
-            f"a node has {int(counts.max()):,} or more edges of one label, beyond what float32 counts exactly: "
+            f"a node has {int(counts.max()):,} or more edges of one label, "
+            "beyond what float32 counts exactly: "
             "build the structure with dtype=torch.float64"
         )
 

@@ -1,4 +1,4 @@
-"""Any number of whole numbers in sorted order, in bounded memory: sorted runs on disk, merged a range of values at a time."""
+"""Any number of whole numbers sorted in bounded memory: runs on disk that are merged."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from edgnn.io._array_files import Array
 
 
 class SortedRuns:
-    """Sorts what is added, with at most ``run`` numbers in memory; used in a ``with`` block, whose end removes the file.
+    """Sorts what is added, with at most ``run`` numbers in memory.
+
+    Used in a ``with`` block, whose end removes the file.
 
     Parameters
     ----------
@@ -60,7 +62,7 @@ class SortedRuns:
                 self._flush()
 
     def merged(self) -> Iterator[tuple[Array, Array | None]]:
-        """Yield the different numbers in rising order, in pieces, with their counts (``None`` where only one of each was kept)."""
+        """Yield the different numbers in rising order, in pieces, with their counts if kept."""
         self._flush()
         self._buffer = np.empty(0, np.int64)
         self._stream.flush()
@@ -95,7 +97,7 @@ class SortedRuns:
         self._held = 0
 
     def _splits(self, runs: list[Array]) -> Array:
-        """Return first values of ranges, each of which holds less than ``run`` numbers or a single one.
+        """Return first values of ranges that hold less than ``run`` numbers, or a single one.
 
         With every ``stride``-th number of every run as a sample, a range with s samples holds less
         than (s + runs) · stride numbers. Every so many samples begin a range; a number that would
@@ -108,7 +110,7 @@ class SortedRuns:
 
 
 def _counted(numbers: Array, distinct: bool) -> tuple[Array, Array | None]:
-    """Return each of the sorted numbers once, with its count unless only ``distinct`` ones are wanted."""
+    """Return each sorted number once, with its count unless only ``distinct`` are wanted."""
     if len(numbers) == 0:
         return numbers, None if distinct else numbers
     new = np.empty(len(numbers), bool)

@@ -1,4 +1,4 @@
-"""A Structure on disk: built from mapped graphs in bounded memory, and mapped to be multiplied with."""
+"""A Structure on disk: built from mapped graphs in bounded memory, and mapped itself."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ def write_structure(
     dtype: torch.dtype = torch.float32,
     memory: int = 2**30,
 ) -> None:
-    """Derive the structure of ``graphs`` on disk, in bounded memory; :func:`open_structure` maps it.
+    """Build the structure of ``graphs`` on disk, in bounded memory.
+
+    :func:`open_structure` maps it.
 
     It holds what :meth:`Structure.of` would, bit by bit: pairs (row, column) are sorted in runs
     that fit into memory, which are then merged. While that goes on, the folder holds up to 16 bytes
@@ -74,7 +76,9 @@ def write_structure(
 
 
 def open_structure(folder: Path_, *, verify: bool = False) -> Structure:
-    """Map a structure that :func:`write_structure` wrote: nothing of an array is read before it is used.
+    """Map a structure that :func:`write_structure` wrote.
+
+    Nothing of an array is read before it is used.
 
     Parameters
     ----------
@@ -168,7 +172,8 @@ def _check_options(
             raise GraphError(f"{name}={value!r}: choose {' or '.join(map(repr, allowed))}")
     if graphs.device.type != "cpu":
         raise GraphError(
-            f"the graphs are on {graphs.device}; a structure is built on disk from graphs on the CPU: .to('cpu')"
+            f"the graphs are on {graphs.device}; a structure is built on disk from graphs on the "
+            "CPU: .to('cpu')"
         )
     if graphs.num_nodes >= 2**31:
         raise GraphError(

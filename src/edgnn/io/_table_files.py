@@ -11,18 +11,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from edgnn._files import Path_, open_binary, unpack_limit
+from edgnn._files import Path_, open_binary, too_large, unpack_limit
 from edgnn._optional import optional
 from edgnn._words import one_line, short
-from edgnn.errors import FormatError, GraphError
+from edgnn.errors import FormatError
+from edgnn.io._separated import delimiter_of
 
 PARQUET = (".parquet", ".pq")
-TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
+TEXT = (".csv", ".tsv", ".txt")
 
 _BLOCKS = (2**18, 2**24)  # bytes read at a time, and where a row is longer than that
 _LONGEST_HEADER = 2**20
 _ROWS = 2**16
-_DELIMITERS = (",", "\t", ";", "|", " ")
 _END = b"\x00end"
 _RAGGED = re.compile(r"Row #(\d+): Expected \d+ columns, got (\d+)(.*)", re.DOTALL)
 
@@ -32,13 +32,14 @@ def open_table(path: Path_, delimiter: str | None = None, max_bytes: int | None 
     path = Path(path)
     if path.name.lower().endswith(PARQUET):
         return ParquetTable(path, max_bytes)
-    if path.name.lower().endswith(TEXT):
+    if path.name.lower().removesuffix(".gz").endswith(TEXT):
         return TextTable(path, delimiter, max_bytes)
-    raise FormatError(path, f"a table is told by its ending, one of {', '.join((*TEXT, *PARQUET))}")
+    endings = ", ".join((*TEXT, *(f"{ending}.gz" for ending in TEXT), *PARQUET))
+    raise FormatError(path, f"the name of a table ends in one of {endings}")
 
 
 class Table(ABC):
-    """A table file: its column names, its columns in batches, and errors that name the place in the file."""
+    """A table file: its column names, its columns in batches, and errors that name the line."""
 
     path: Path
     names: list[str]
@@ -50,7 +51,7 @@ class Table(ABC):
 
     @abstractmethod
     def line(self, row: int) -> int | None:
-        """Return the line (in Parquet the record) of a row, both counted from the start of the file; rows count from 0."""
+        """Return the line (in Parquet the record) of a row, which counts from 0."""
 
     def error(self, rule: str, row: int) -> FormatError:
         """Make the error of one row."""
@@ -107,16 +108,14 @@ class ParquetTable(Table):
 
     def _check_size(self, unpacked: int) -> None:
         if unpacked > self._limit:
-            raise FormatError(
-                self.path,
-                f"it unpacks to more than {self._limit:,} bytes, as a decompression bomb would",
-                kind="size",
-                advice="; if you trust it, raise the limit with max_bytes=",
-            )
+            raise too_large(self.path, self._limit)
 
 
 class TextTable(Table):
-    """A text file whose first line names the columns: CSV with quotation marks, of any one-character delimiter."""
+    """A text file whose first line names the columns.
+
+    CSV with quotation marks, of any one-character delimiter.
+    """
 
     typed = False
 
@@ -124,11 +123,7 @@ class TextTable(Table):
         self.path, self._max_bytes = path, max_bytes
         with open_binary(path, max_bytes) as stream:
             header = self._header(stream)
-        self._delimiter = delimiter or _delimiter(path, header)
-        if len(self._delimiter) != 1 or self._delimiter in '"\r\n' or ord(self._delimiter) > 127:
-            raise GraphError(
-                f"delimiter={delimiter!r}: choose one ASCII character that is no quotation mark or line end"
-            )
+        self._delimiter = delimiter_of(header, path, delimiter)
         try:
             self.names = next(csv.reader([header], delimiter=self._delimiter, strict=True), [])
         except csv.Error as error:
@@ -140,7 +135,10 @@ class TextTable(Table):
         self._check_names()
 
     def batches(self, columns: Sequence[str]) -> Generator[Any]:
-        """Yield record batches of the chosen columns, as text; an empty cell without quotation marks is null."""
+        """Yield record batches of the chosen columns, as text.
+
+        An empty cell without quotation marks is null.
+        """
         done = 0
         for block in _BLOCKS:
             seen = 0
@@ -190,7 +188,10 @@ class TextTable(Table):
                 raise self._explained(str(error)) from None
 
     def line(self, row: int) -> int | None:
-        """Return the line a row starts on, by going through the file once more; -1 is the header."""
+        """Return the line a row starts on, by going through the file once more.
+
+        -1 is the header.
+        """
         if row < 0:
             return 1
         with open_binary(self.path, self._max_bytes) as stream:
@@ -216,7 +217,8 @@ class TextTable(Table):
         if len(line) > _LONGEST_HEADER:
             raise FormatError(
                 self.path,
-                f"the first line is longer than {_LONGEST_HEADER:,} bytes; it must name the columns",
+                f"the first line is longer than {_LONGEST_HEADER:,} bytes; "
+                "it must name the columns",
                 1,
             )
         try:
@@ -233,7 +235,10 @@ class TextTable(Table):
         return b"\n" + self._delimiter.encode().join([_END] * len(self.names)) + b"\n"
 
     def _without_end(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """Take off the row that was put behind the file; where it is not, an open quotation mark has swallowed it."""
+        """Take off the row that was put behind the file.
+
+        Where it is not, an open quotation mark has swallowed it.
+        """
         row, last = 0, None
         for batch in batches:
             if last is not None:
@@ -307,14 +312,9 @@ def _decoding(path: Path) -> Iterator[None]:
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, OverflowError) as error:
         raise FormatError(
             path,
-            f"the Parquet data is damaged, cut off or of an unknown kind ({_first_line(str(error))})",
+            "the Parquet data is damaged, "
+            f"cut off or of an unknown kind ({_first_line(str(error))})",
         ) from None
-
-
-def _delimiter(path: Path, header: str) -> str:
-    if path.name.lower().endswith((".tsv", ".tsv.gz")):
-        return "\t"
-    return next((delimiter for delimiter in _DELIMITERS if delimiter in header), ",")
 
 
 def _first_line(message: str) -> str:

@@ -17,7 +17,10 @@ _Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Placed:
-    """Nodes and edges by number, grouped by graph; an order is ``None`` where the rows already stand in it."""
+    """Nodes and edges by number, grouped by graph.
+
+    An order is ``None`` where the rows already stand in it.
+    """
 
     source: _Array
     target: _Array
@@ -48,7 +51,7 @@ class Listed:
 def place(
     source: Keys, target: Keys, edge_graph: Keys | None, nodes: Listed | None, graphs: Listed | None
 ) -> Placed:
-    """Give nodes and graphs their numbers, from the edge table's columns and what a node and a graph table list."""
+    """Number nodes and graphs, by the edge table and what a node and a graph table list."""
     node_graph = None if nodes is None else nodes.graph
     _check_graph_columns(source, edge_graph, nodes, graphs)
     graph_numbers, graph_ids = _graphs(graphs, node_graph, edge_graph)
@@ -146,13 +149,15 @@ def _check_graph_columns(
     if nodes is not None and nodes.graph is None and edge_graph is not None:
         raise FormatError(
             nodes.ids.table.path,
-            f"the edge table has graphs in its column {edge_graph.name!r}, but this one has no such column; "
+            f"the edge table has graphs in its column {edge_graph.name!r}, "
+            "but this one has no such column; "
             "name it with node_graph=, or pass edge_graph=None",
         )
     if graphs is not None and edge_graph is None and (nodes is None or nodes.graph is None):
         raise FormatError(
             source.table.path,
-            f"{graphs.ids.table.path.name} lists graphs, but no column says which graph an edge is in; name it with edge_graph=",
+            f"{graphs.ids.table.path.name} lists graphs, "
+            "but no column says which graph an edge is in; name it with edge_graph=",
         )
 
 
@@ -163,7 +168,8 @@ def _check_listed(numbers: _Array, listed: Listed, ids: Any, id_of_row: _Array) 
         row = int(again[0])
         within = "" if listed.graph is None else " in one graph"
         raise listed.ids.table.error(
-            f"the id {short(ids[int(id_of_row[row])].as_py())} stands twice{within}; ids are unique",
+            f"the id {short(ids[int(id_of_row[row])].as_py())} stands twice{within}; "
+            "ids are unique",
             row,
         )
 

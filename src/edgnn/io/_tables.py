@@ -1,8 +1,8 @@
-"""Graphs from tables: an edge table, and beside it, where there is one, a node table and a graph table."""
+"""Graphs from tables of edges, nodes and graphs, of which only the first is needed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
@@ -12,26 +12,21 @@ import torch
 from torch import Tensor
 
 from edgnn._files import Path_
-from edgnn._words import preview, short, suggestion
+from edgnn._words import short
 from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import Graphs, Nodes, OnUnknown, Vocabulary
 from edgnn.io._columns import Column, Keys, Numbers, Targets, number, read_columns
 from edgnn.io._elements import coded_labels
 from edgnn.io._labeled import Labeled
-from edgnn.io._table_files import PARQUET, TEXT, Table, open_table
+from edgnn.io._separated import as_list, column_of
+from edgnn.io._table_files import PARQUET, TEXT, open_table
 from edgnn.io._table_nodes import Listed, Placed, place
 from edgnn.io._write_tables import write_tables
+from edgnn.registry import Level
 
 __all__ = ["read_tables", "write_tables"]
 
 _Array = np.ndarray[Any, Any]
-#: Words that are used for the same column.
-_ALIKE = (
-    ("node", "id", "name", "node_id", "entity"),
-    ("graph", "id", "name", "graph_id"),
-    ("source", "from", "src", "subject"),
-    ("target", "to", "dst", "object"),
-)
 
 
 def read_tables(
@@ -98,136 +93,142 @@ def read_tables(
         column ``target``, the default takes ``target_0``, ``target_1``, …. With ``node_target``,
         graphs' targets are left out.
     delimiter : str, optional
-        What separates the values of a text file; default: a tab in ``.tsv``, else the first of ``,
-        tab ; | space`` that the first line has.
+        What separates the values of a text file; default: a tab in ``.tsv``, else the first of tab,
+        comma, semicolon, bar and blank that the first line has.
     like, unknown
         Number labels as other graphs do; see :meth:`Graphs.from_edges`.
     max_bytes : int, optional
         How much a compressed file may unpack to; default: 100 times its size, or 64 MiB if that is
         more.
     """
-    edge_path, node_path, graph_path = table_paths(Path(path), nodes, graphs)
-    edges = Rows(open_table(edge_path, delimiter, max_bytes))
-    ends = (
-        edges.ids(source, "source", "the source of an edge"),
-        edges.ids(target, "target", "the target of an edge"),
-    )
-    edges.labels(edge_label, "edge_label")
-    edges.graphs(edge_graph, "edge_graph")
-    edges.features(edge_features, "edge_features")
-    listed = collection = None
-    if node_path is not None:
-        listed = Rows(open_table(node_path, delimiter, max_bytes))
-        listed.ids(node, "node", "a node id")
-        listed.labels(node_label, "node_label")
-        listed.graphs(node_graph, "node_graph")
-        listed.features(node_features, "node_features")
-        listed.targets(node_target, "node_target")
-    elif node_target is not None:
-        raise GraphError(
-            f"node_target={node_target!r} is a column of the node table, but there is no node table"
-        )
-    if graph_path is not None:
-        collection = Rows(open_table(graph_path, delimiter, max_bytes))
-        collection.ids(graph, "graph", "a graph id")
-        collection.targets(graph_target, "graph_target")
+    # locals() here are the options of this function, as of_tables in _column_uses has them
+    edges, listed, collection = chosen_columns(Path(path), locals())
     for rows in (collection, listed, edges):
         if rows is not None:
             read_columns(rows.table, rows.columns)
-    placed = place(*ends, edges.graph, _listed(listed), _listed(collection))
+    placed = place(edges.ids[0], edges.ids[1], edges.graph, _listed(listed), _listed(collection))
     made = _graphs(placed, edges, listed, like, unknown)
-    if listed is not None and listed.target:
-        values, present = listed.target[0].values()
+    if listed is not None and listed.targets:
+        values, present = listed.targets[0].values()
         labeled = np.flatnonzero(present)
-        return Labeled(
-            made, values[labeled], Nodes(made, torch.from_numpy(placed.node_of(labeled)))
-        )
+        owners = Nodes(made, torch.from_numpy(placed.node_of(labeled)))
+        return Labeled(made, values[labeled], owners)
     return Labeled(made, None if collection is None else _graph_targets(collection))
 
 
-class Rows:
-    """The columns that are wanted of one table."""
+def chosen_columns(
+    path: Path, options: Mapping[str, Any]
+) -> tuple[TableColumns, TableColumns | None, TableColumns | None]:
+    """Return the columns that options of :func:`read_tables` choose, of edges, nodes and graphs."""
+    edge_path, node_path, graph_path = table_paths(path, options["nodes"], options["graphs"])
+    if node_path is None and options["node_target"] is not None:
+        raise GraphError(
+            f"node_target={options['node_target']!r} is a column of the node table, "
+            "but there is no node table"
+        )
+    edges = TableColumns(edge_path, options)
+    edges.add_id("source", "the source of an edge")
+    edges.add_id("target", "the target of an edge")
+    edges.add_element("edge")
+    nodes = graphs = None
+    if node_path is not None:
+        nodes = TableColumns(node_path, options)
+        nodes.add_id("node", "a node id")
+        nodes.add_element("node")
+        nodes.add_targets("node_target")
+    if graph_path is not None:
+        graphs = TableColumns(graph_path, options)
+        graphs.add_id("graph", "a graph id")
+        graphs.add_targets("graph_target")
+    return edges, nodes, graphs
 
-    def __init__(self, table: Table) -> None:
-        self.table = table
-        self.columns: list[Column] = []
-        self.id: list[Keys] = []
+
+class TableColumns:
+    """The columns that are read of one table, chosen by the options of :func:`read_tables`."""
+
+    def __init__(self, path: Path, options: Mapping[str, Any]) -> None:
+        self.table = open_table(path, options["delimiter"], options["max_bytes"])
+        self._options = options
+        self.ids: list[Keys] = []
         self.label: Keys | None = None
         self.graph: Keys | None = None
-        self.feature: list[Numbers] = []
-        self.target: list[Targets] = []
+        self.features: list[Numbers] = []
+        self.targets: list[Targets] = []
 
-    def ids(self, name: str, option: str, what: str) -> Keys:
-        column = Keys(self.table, self._existing(name, option), what)
-        self.id.append(column)
-        self.columns.append(column)
-        return column
+    @property
+    def columns(self) -> list[Column]:
+        """All columns that are read."""
+        keys = [column for column in (self.label, self.graph) if column is not None]
+        return [*self.ids, *keys, *self.features, *self.targets]
 
-    def labels(self, name: str | None, option: str) -> None:
-        if name is not None and self._present(name, option, default="label"):
-            self.label = Keys(self.table, name, "a label", label=True)
-            self.columns.append(self.label)
+    @property
+    def label_name(self) -> str | None:
+        """The column of labels, where there is one."""
+        return None if self.label is None else self.label.name
 
-    def graphs(self, name: str | None, option: str) -> None:
-        if name is not None and self._present(name, option, default="graph"):
-            self.graph = Keys(self.table, name, "a graph id")
-            self.columns.append(self.graph)
+    def add_id(self, option: str, what: str) -> None:
+        """Choose a column of ids."""
+        name = self._existing(self._options[option], option)
+        self.ids.append(Keys(self.table, name, what))
 
-    def features(self, names: str | Sequence[str] | None, option: str) -> None:
-        wanted = (
-            self._numbered("feature")
-            if names is None
-            else [names]
-            if isinstance(names, str)
-            else names
-        )
-        self.feature = [
-            Numbers(self.table, self._existing(name, option), "a feature") for name in wanted
+    def add_element(self, what: str) -> None:
+        """Choose the labels, the graph and the features of edges or nodes."""
+        label = self._optional(f"{what}_label", default="label")
+        if label is not None:
+            self.label = Keys(self.table, label, "a label", label=True)
+        graph = self._optional(f"{what}_graph", default="graph")
+        if graph is not None:
+            self.graph = Keys(self.table, graph, "a graph id")
+        option = f"{what}_features"
+        names = self._options[option]
+        chosen = self._numbered("feature") if names is None else as_list(names)
+        self.features = [
+            Numbers(self.table, self._existing(name, option), "a feature") for name in chosen
         ]
-        self.columns.extend(self.feature)
 
-    def targets(self, names: str | Sequence[str] | None, option: str) -> None:
-        wanted = [] if names is None else [names] if isinstance(names, str) else list(names)
-        if wanted == ["target"] and option == "graph_target" and "target" not in self.table.names:
-            wanted = self._numbered("target")
-        self.target = [
-            Targets(self.table, self._existing(name, option), "a target") for name in wanted
+    def add_targets(self, option: str) -> None:
+        """Choose the columns of targets."""
+        chosen = as_list(self._options[option])
+        is_default = option == "graph_target" and chosen == ["target"]
+        if is_default and "target" not in self.table.names:
+            chosen = self._numbered("target")
+        self.targets = [
+            Targets(self.table, self._existing(name, option), "a target") for name in chosen
         ]
-        self.columns.extend(self.target)
 
     def feature_matrix(self) -> Tensor | None:
-        if not self.feature:
+        """Return the features as a matrix, where there are any."""
+        if not self.features:
             return None
-        return torch.from_numpy(np.column_stack([column.values() for column in self.feature]))
+        return torch.from_numpy(np.column_stack([column.values() for column in self.features]))
 
     def _numbered(self, stem: str) -> list[str]:
-        return list(
-            takewhile(self.table.names.__contains__, (f"{stem}_{place}" for place in count()))
-        )
+        names = (f"{stem}_{number}" for number in count())
+        return list(takewhile(self.table.names.__contains__, names))
 
-    def _present(self, name: str, option: str, default: str) -> bool:
-        return name in self.table.names or (name != default and bool(self._existing(name, option)))
+    def _optional(self, option: str, default: str) -> str | None:
+        """Return the column of an option; ``None`` where it is the default and not there."""
+        name = self._options[option]
+        if name is None or (name == default and name not in self.table.names):
+            return None
+        return self._existing(name, option)
 
     def _existing(self, name: str, option: str) -> str:
-        if name not in self.table.names:
-            meant = suggestion(name, self.table.names) or _other_word(name, self.table.names)
-            columns = preview(self.table.names, 20)
-            raise FormatError(
-                self.table.path,
-                f"there is no column {name!r}; the columns are {columns}: choose one with {option}={meant}",
-            )
-        return name
+        names = self.table.names
+        if name in names:
+            return name
+        return names[column_of(names, name, self.table.path, f": choose one with {option}=")]
 
 
-def _other_word(name: str, columns: Sequence[str]) -> str:
-    """Return the question for a column that is called by another word for the same."""
-    alike = {word for words in _ALIKE if name.casefold() in words for word in words}
-    meant = next((column for column in columns if column.casefold() in alike), None)
-    return "" if meant is None else f"; did you mean {meant!r}?"
+def target_level(path: Path, options: Mapping[str, Any]) -> Level:
+    """Return what targets of tables belong to: graphs where there is a table of them."""
+    if "graphs" in options:
+        return "graph"
+    return "graph" if path.is_dir() and table_paths(path, None, None)[2] else "node"
 
 
-def _listed(rows: Rows | None) -> Listed | None:
-    return None if rows is None else Listed(rows.id[0], rows.graph)
+def _listed(rows: TableColumns | None) -> Listed | None:
+    return None if rows is None else Listed(rows.ids[0], rows.graph)
 
 
 def table_paths(
@@ -242,7 +243,8 @@ def table_paths(
         if len(files) > 1:
             raise FormatError(
                 path,
-                f"{' and '.join(file.name for file in files)} are both here; keep one table of {stem}",
+                f"{' and '.join(file.name for file in files)} are both here; "
+                f"keep one table of {stem}",
             )
     if not found["edges"]:
         raise FormatError(
@@ -257,7 +259,7 @@ def table_paths(
 
 
 def _tables_named(folder: Path, stem: str) -> Iterator[Path]:
-    names = {f"{stem}{ending}" for ending in (*TEXT, *PARQUET)}
+    names = {f"{stem}{ending}" for ending in (*TEXT, *(f"{one}.gz" for one in TEXT), *PARQUET)}
     return (
         entry
         for entry in sorted(folder.iterdir())
@@ -266,7 +268,11 @@ def _tables_named(folder: Path, stem: str) -> Iterator[Path]:
 
 
 def _graphs(
-    placed: Placed, edges: Rows, listed: Rows | None, like: Graphs | None, unknown: OnUnknown
+    placed: Placed,
+    edges: TableColumns,
+    listed: TableColumns | None,
+    like: Graphs | None,
+    unknown: OnUnknown,
 ) -> Graphs:
     node_label, node_vocabulary = _labels(
         None if listed is None else listed.label, placed.size, like, unknown, "node"
@@ -306,20 +312,22 @@ def _labels(
     return coded_labels(codes.astype(np.int64), values.to_pylist(), size, like, unknown, what)
 
 
-def _graph_targets(collection: Rows) -> _Array | None:
+def _graph_targets(collection: TableColumns) -> _Array | None:
     arrays = []
-    for column in collection.target:
+    for column in collection.targets:
         values, present = column.values()
         if values.dtype == object and not present.all():
             row = int(np.argmin(present))
             raise collection.table.error(
-                f"the column {short(column.name)} is empty; a target that is text is needed everywhere",
+                f"the column {short(column.name)} is empty; "
+                "a target that is text is needed everywhere",
                 row,
             )
-        if values.dtype == object and len(collection.target) > 1:
+        if values.dtype == object and len(collection.targets) > 1:
             raise FormatError(
                 collection.table.path,
-                f"the column {short(column.name)} holds text; several targets together must be numbers",
+                f"the column {short(column.name)} holds text; "
+                "several targets together must be numbers",
             )
         arrays.append(values)
     return None if not arrays else arrays[0] if len(arrays) == 1 else np.column_stack(arrays)

@@ -1,4 +1,4 @@
-"""The text format of the TU Dortmund collection: a folder or zip of ``NAME_A.txt`` and its companions."""
+"""The text format of the TU Dortmund collection: a folder or zip of ``NAME_A.txt`` etc."""
 
 from __future__ import annotations
 
@@ -89,8 +89,8 @@ def write_tu(
         raise GraphError(f"there is no node to write in {graphs!r}; the TU format needs one")
     if targets is None and (int(graphs.sizes[-1]) == 0 or len(graphs) > graphs.num_nodes):
         raise GraphError(
-            "the last graph has no nodes, or there are more graphs than nodes: the TU format can only express that through "
-            "targets; give them"
+            "the last graph has no nodes, or there are more graphs than nodes: "
+            "the TU format can only express that through targets; give them"
         )
     edges = torch.stack([graphs.edge_source, graphs.edge_target], 1) + 1
     node_ids, node_legend = _integers(graphs.node_label, list(graphs.node_vocabulary))
@@ -98,21 +98,10 @@ def write_tu(
     columns: dict[str, Any] = {"A": edges, "graph_indicator": graphs.graph_of_node + 1}
     columns["node_labels"] = None if graphs.node_vocabulary.constant else node_ids
     columns["edge_labels"] = None if graphs.edge_vocabulary.constant else edge_ids
-    columns |= {
-        "node_attributes": _filled(graphs.node_features),
-        "edge_attributes": _filled(graphs.edge_features),
-    }
+    columns["node_attributes"] = _filled(graphs.node_features)
+    columns["edge_attributes"] = _filled(graphs.edge_features)
     if targets is not None:
-        values = np.asarray(targets)
-        if (
-            values.dtype.kind not in "iuf"
-            or values.ndim not in (1, 2)
-            or len(values) != len(graphs)
-        ):
-            raise GraphError(
-                f"TU targets are one number (or row of numbers) per graph: {len(graphs)} of them"
-            )
-        columns["graph_attributes" if values.dtype.kind == "f" else "graph_labels"] = values
+        columns |= _target_column(np.asarray(targets), len(graphs))
     with atomic_folder(folder) as unfinished:
         for key, column in columns.items():
             if column is not None:
@@ -123,6 +112,13 @@ def write_tu(
         (unfinished / "README.txt").write_text(
             f"{name}: {graphs!r}\n{legend}", "utf-8", "backslashreplace"
         )
+
+
+def _target_column(values: _Array, size: int) -> dict[str, _Array]:
+    """Return the file that holds targets: labels where they are integers, else attributes."""
+    if values.dtype.kind not in "iuf" or values.ndim not in (1, 2) or len(values) != size:
+        raise GraphError(f"TU targets are one number (or row of numbers) per graph: {size} of them")
+    return {"graph_attributes" if values.dtype.kind == "f" else "graph_labels": values}
 
 
 class _Files:
@@ -236,7 +232,7 @@ def _targets(files: _Files, target: str | None) -> _Array | None:
 def _node_order(
     files: _Files, graph: _Array, graphs: int | None
 ) -> tuple[_Array, _Array | slice, _Array | None]:
-    """Return node offsets of the graphs, the order that groups nodes by graph, and each node's new number (None: unchanged)."""
+    """Return node offsets, the order that groups nodes by graph, and the nodes' new numbers."""
     if len(graph) and graph.min() < 1:
         line = int(np.flatnonzero(graph < 1)[0]) + 1
         raise FormatError(
@@ -285,7 +281,8 @@ def _edge_ends(files: _Files, edges: _Array, graph: _Array, number: _Array | Non
         first, second = edges[line]
         raise FormatError(
             files.path("A"),
-            f"the edge joins node {first} of graph {graph[first - 1]} to node {second} of graph {graph[second - 1]}; "
+            f"the edge joins node {first} of graph {graph[first - 1]} to node {second} of graph "
+            f"{graph[second - 1]}; "
             "an edge stays within one graph",
             line + 1,
         )
@@ -317,7 +314,10 @@ def _per_line(files: _Files, part: str, kind: str, lines: int, master: str) -> _
 
 
 def _label_values(columns: _Array) -> _Array:
-    """Return one label per line: its number, or where it has several the tuple of them, one object for equal lines."""
+    """Return one label per line.
+
+    Its number, or where it has several the tuple of them, one object for equal lines.
+    """
     if columns.shape[1] == 1:
         return columns[:, 0]
     rows = np.zeros(len(columns), np.int64)
@@ -335,7 +335,7 @@ def _filled(features: Tensor | None) -> Tensor | None:
 
 
 def _integers(ids: Tensor, values: list[Any]) -> tuple[_Array, list[Any]]:
-    """Return labels as integers and, where the values are no integers themselves, the list that explains them."""
+    """Return labels as integers and, where values are not integers, the list of them."""
     if all(type(value) is int and -(2**63) <= value < 2**63 for value in values):
         return np.array(values, dtype=np.int64)[ids.cpu().numpy()], []
     return ids.cpu().numpy(), values

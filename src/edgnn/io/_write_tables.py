@@ -60,7 +60,7 @@ def write_tables(
 def _columns(
     graphs: Graphs, kind: str, targets: Any
 ) -> tuple[dict[str, _Slice], dict[str, _Slice], dict[str, _Slice]]:
-    """Return the columns of the three tables, each as a function that gives its rows from one to another."""
+    """Return the columns of the three tables, each as a function of the rows to give."""
     local = (
         np.arange(graphs.num_nodes)
         - graphs.graph_offset[:-1].repeat_interleave(graphs.sizes).numpy()
@@ -123,7 +123,8 @@ def _target_columns(targets: Any, size: int) -> dict[str, _Slice]:
     values = targets.cpu().numpy() if isinstance(targets, Tensor) else np.asarray(targets)
     if values.ndim not in (1, 2) or len(values) != size:
         raise GraphError(
-            f"targets must be one value, or one row, per graph: {size} of them, not shape {values.shape}"
+            f"targets must be one value, or one row, per graph: {size} of them, "
+            f"not shape {values.shape}"
         )
     columns = (
         {"target": values}
@@ -147,19 +148,19 @@ def _target_array(values: list[Any]) -> Any:
 
 
 def _array(values: Sequence[Any] | np.ndarray[Any, Any], what: str, *, label: bool = False) -> Any:
-    """Make an Arrow array of whole numbers or of text (of labels also of numbers, of truth values); mixed values become text."""
+    """Make an Arrow array of whole numbers or of text (of labels also of numbers, of truth values).
+
+    Mixed values become text.
+    """
     pa = _arrow()
     if isinstance(values, np.ndarray):
         return pa.array(values)
     values = [value.item() if isinstance(value, np.generic) else value for value in values]
-    kinds = {type(value) for value in values}
-    whole = kinds == {int} and all(-(2**63) <= value < 2**63 for value in values)
-    if not (whole or kinds == {str} or (label and kinds in ({float}, {bool}))):
+    if not _is_uniform(values, label):
         values = _texts(values, what)
+    is_text = bool(values) and isinstance(values[0], str)
     try:
-        return pa.array(
-            values, pa.large_string() if values and isinstance(values[0], str) else None
-        )
+        return pa.array(values, pa.large_string() if is_text else None)
     except UnicodeError:
         wrong = next(value for value in values if not _encodes(value))
         raise GraphError(
@@ -167,12 +168,21 @@ def _array(values: Sequence[Any] | np.ndarray[Any, Any], what: str, *, label: bo
         ) from None
 
 
+def _is_uniform(values: Sequence[Any], label: bool) -> bool:
+    """Return whether values are of one type that a column can have."""
+    kinds = {type(value) for value in values}
+    if kinds == {int}:
+        return all(-(2**63) <= value < 2**63 for value in values)
+    return kinds == {str} or (label and kinds in ({float}, {bool}))
+
+
 def _check_distinct(names: list[Any]) -> None:
     seen: set[Any] = set()
     for name in names:
         if name in seen:
             raise GraphError(
-                f"the graph name {name!r} stands twice, but tables tell graphs by their names; rename one"
+                f"the graph name {name!r} stands twice, but tables tell graphs by their names; "
+                "rename one"
             )
         seen.add(name)
 
@@ -183,7 +193,8 @@ def _texts(values: Sequence[Any], what: str) -> list[str]:
     for text, value in zip(texts, values, strict=True):
         if owner.setdefault(text, value) != value:
             raise GraphError(
-                f"the {what}s {owner[text]!r} and {value!r} would both be written as {text!r}; rename one"
+                f"the {what}s {owner[text]!r} and {value!r} would both be written as {text!r}; "
+                "rename one"
             )
     return texts
 

@@ -33,6 +33,8 @@ _ADVICE = {
     ".zip (a TU set)",
     "size": "; unpack it, or send it in parts",
     "columns": ": rename those of edges, or that of molecules",
+    "column": "; call the column so, or where a file of SMILES has no header, let its name end in "
+    ".smi",
     "tu": "; of other data, choose the files themselves",
     "labels": "; write labels as the training data has them",
 }

@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
-from edgnn._files import open_binary
 from edgnn._words import short
 from edgnn.errors import EdgnnError, FormatError, GraphError
 from edgnn.graphs import Graphs
-from edgnn.io import (
-    Collector,
-    MoleculeOptions,
-    column_of,
-    fitting,
-    id_column,
-    read_mol_block,
-    read_sdf,
-    read_smiles,
-    read_smiles_table,
-    records,
-    table,
-)
+from edgnn.io import FORMATS, Collector, MoleculeOptions, MoleculeRecord, molecule_records
 from edgnn.io.datasets import molecule_options
 from edgnn.serve._limits import LONGEST_SMILES, Deadline, Limits, TooLarge
 
@@ -32,10 +19,6 @@ if TYPE_CHECKING:
 
 #: RDKit takes the square of a ring's size, and lets no other thread run meanwhile.
 _LONGEST = {"smiles": LONGEST_SMILES, "sdf": 40 * LONGEST_SMILES}
-_READERS = {"smiles": read_smiles_table, "sdf": read_sdf}
-_RENAME = (
-    "; call the column of SMILES so, or where the file has no header, let its name end in .smi"
-)
 
 
 @dataclass(frozen=True)
@@ -60,23 +43,6 @@ class Skipped:
     name: str | int
 
 
-@dataclass(frozen=True)
-class _Record:
-    """A molecule as text: the line it begins at, what errors call it, what tables call it."""
-
-    line: int
-    where: str
-    name: str
-    text: str
-    is_smiles: bool = True
-
-    def read(self, keep_hydrogens: bool) -> tuple[Any, str]:
-        """Return RDKit's molecule, or ``None`` and the reason why it cannot be read."""
-        if self.is_smiles:
-            return read_smiles(self.text)
-        return read_mol_block(self.text, keep_hydrogens)
-
-
 def read_smiles_list(
     served: Served, texts: Sequence[str], limits: Limits, deadline: Deadline, *, skip: bool
 ) -> tuple[Graphs, list[Skipped]]:
@@ -84,7 +50,7 @@ def read_smiles_list(
     served.check_level("graph", "smiles")
     limits.check_items(len(texts), "molecules")
     entries = (
-        _Record(number, f"SMILES {number} ({short(text)})", text, text)
+        MoleculeRecord(number, f"SMILES {number} ({short(text)})", text, text)
         for number, text in enumerate(texts)
     )
     molecules = _Molecules("smiles", molecule_options(served.config), limits, deadline)
@@ -117,10 +83,10 @@ def read_molecule_file(
     skip : bool
         Whether to skip what cannot be read.
     """
-    fitted = fitting(kind, _READERS[kind], options)
-    with open_binary(path, limits.unpacked) as stream:
-        entries = _sdf_records(stream, path) if kind == "sdf" else _rows(stream, path, fitted)
-        return _Molecules(kind, fitted, limits, deadline).read(entries, path, skip=skip)
+    fitted = FORMATS[kind].check_read_options(options)
+    chosen = {name: fitted[name] for name in ("smiles", "id", "delimiter") if name in fitted}
+    with molecule_records(path, kind, max_bytes=limits.unpacked, **chosen) as records:
+        return _Molecules(kind, fitted, limits, deadline).read(records, path, skip=skip)
 
 
 class _Molecules:
@@ -141,7 +107,7 @@ class _Molecules:
         self._edges = 0
 
     def read(
-        self, records: Iterable[_Record], path: Path | None, *, skip: bool
+        self, records: Iterable[MoleculeRecord], path: Path | None, *, skip: bool
     ) -> tuple[Graphs, list[Skipped]]:
         """Return graphs and skipped molecules; one that may not be skipped is an error."""
         names: dict[int, str] = {}
@@ -162,7 +128,7 @@ class _Molecules:
             raise _none_readable(skipped)
         return self._collector.graphs(self._graph_names(names, skipped)), skipped
 
-    def _add(self, record: _Record) -> None:
+    def _add(self, record: MoleculeRecord) -> None:
         longest = _LONGEST[self._kind]
         if len(record.text) > longest:
             raise TooLarge(
@@ -175,7 +141,7 @@ class _Molecules:
         self._nodes += mol.GetNumAtoms()
         self._edges += 2 * mol.GetNumBonds()
 
-    def _skipped(self, number: int, record: _Record, reason: str) -> Skipped:
+    def _skipped(self, number: int, record: MoleculeRecord, reason: str) -> Skipped:
         given = record.text if record.is_smiles else record.name or record.where
         name = record.name[:LONGEST_SMILES] or number
         return Skipped(number, given[:LONGEST_SMILES], reason, name)
@@ -187,29 +153,9 @@ class _Molecules:
         return list(names) if skipped else None
 
 
-def _sdf_records(stream: BinaryIO, path: Path) -> Iterator[_Record]:
-    for number, (line, text) in enumerate(records(stream, path), 1):
-        title = text.partition("\n")[0].strip()
-        where = f"record {number} ({short(title)})" if title else f"record {number}"
-        yield _Record(line, where, title, text, is_smiles=False)
-
-
-def _rows(stream: BinaryIO, path: Path, options: Mapping[str, Any]) -> Iterator[_Record]:
-    smiles = options.get("smiles", "smiles")
-    header, rows = table(stream, path, smiles, options.get("delimiter"))
-    column = column_of(header, smiles, path, _RENAME)
-    name_column = id_column(header, options.get("id"), [column], path)
-    for line, row in rows:
-        if len(row) != len(header):
-            raise FormatError(
-                path, f"the row has {len(row)} cells, but the header has {len(header)}", line
-            )
-        text = row[column].strip()
-        name = "" if name_column is None else row[name_column].strip()
-        yield _Record(line, f"SMILES {short(text)}", name or text, text)
-
-
-def _refusal(path: Path | None, record: _Record, reason: str, error: EdgnnError) -> EdgnnError:
+def _refusal(
+    path: Path | None, record: MoleculeRecord, reason: str, error: EdgnnError
+) -> EdgnnError:
     """Return the error that one molecule of a list or of a file is."""
     if path is None:
         return GraphError(f"{record.where}: {reason}")

@@ -26,7 +26,6 @@ from edgnn.io.datasets import (
 from edgnn.report.draw import node_texts
 
 _MOST_EDGES = 500_000
-_NODE_TARGETS = ("tables", "graphml", "node-link")
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,8 +187,8 @@ def _load_origin(origin: Mapping[str, Any], level: str, data_dir: Path_ | None) 
             "target_column": target,
             "level": origin.get("task"),
         }
-    elif level == "node" and origin.get("format") in _NODE_TARGETS and len(target) == 1:
-        options["node_target"] = target[0]
+    elif level == "node" and target:
+        options |= {"target_column": target, "level": "node"}
     where = origin.get("data_dir") if data_dir is None else data_dir
     return load_dataset(name, data_dir=where, download=False, **options)
 

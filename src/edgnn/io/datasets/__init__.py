@@ -1,10 +1,8 @@
 """Named data: found, fetched, verified, cached; with targets, published splits and provenance."""
 
-from edgnn.io.datasets._cache import cache_root
-from edgnn.io.datasets._dataset import Dataset, encode_classes
-from edgnn.io.datasets._doubts import doubts
-from edgnn.io.datasets._load import load_dataset
-from edgnn.io.datasets._locate import Location, locate
+from edgnn.io.datasets._cache import Part, cache_root, ensure, manifest
+from edgnn.io.datasets._dataset import Dataset
+from edgnn.io.datasets._load import load_dataset, target_options
 from edgnn.io.datasets._origin import (
     loadable_origin,
     molecule_options,
@@ -12,7 +10,16 @@ from edgnn.io.datasets._origin import (
     reading_options,
     stored_texts,
 )
-from edgnn.io.datasets._registry import Entry, find, find_or_tu, is_name, names
+from edgnn.io.datasets._registry import (
+    DATASETS,
+    Entry,
+    Location,
+    find,
+    find_or_tu,
+    is_name,
+    locate,
+    names,
+)
 from edgnn.io.datasets._statistics import (
     Statistic,
     class_counts,
@@ -22,23 +29,30 @@ from edgnn.io.datasets._statistics import (
     summary,
 )
 from edgnn.io.datasets._target_file import named_nodes, node_numbers
+from edgnn.io.datasets._targets import are_classes, doubts, encode_targets, has_few_kinds, task_of
 
 __all__ = [
+    "DATASETS",
     "Dataset",
     "Entry",
     "Location",
+    "Part",
     "Statistic",
+    "are_classes",
     "cache_root",
     "class_counts",
     "doubts",
-    "encode_classes",
+    "encode_targets",
+    "ensure",
     "find",
     "find_or_tu",
+    "has_few_kinds",
     "is_name",
     "label_counts",
     "load_dataset",
     "loadable_origin",
     "locate",
+    "manifest",
     "molecule_options",
     "named_nodes",
     "names",
@@ -49,4 +63,6 @@ __all__ = [
     "stored_both_ways",
     "stored_texts",
     "summary",
+    "target_options",
+    "task_of",
 ]

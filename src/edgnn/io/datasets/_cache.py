@@ -1,29 +1,34 @@
-"""The user's cache of data sets: complete folders, verified on every use, fetched once however many ask."""
+"""The user's cache of data sets: complete folders, verified on every use, fetched once."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
 import sys
+import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
-from edgnn.errors import ChecksumError, DatasetError
-from edgnn.io.datasets._checksums import MANIFEST, sha256_of, verify
-from edgnn.io.datasets._fetch import WAY_OUT, download
-from edgnn.io.datasets._unpack import unpack
+from edgnn._files import open_member, open_zip, unpack_limit, zip_members
+from edgnn._words import one_line
+from edgnn.errors import ChecksumError, DatasetError, FormatError
+from edgnn.io.datasets._download import OFFLINE_ADVICE, download
+
+#: The note in a downloaded folder: where its files came from and what their hashes are.
+MANIFEST = ".edgnn.json"
 
 _CHUNK = 2**20
 
 
 @dataclass(frozen=True)
 class Part:
-    """One download of a data set: a file kept as it is, or a zip archive whose members are unpacked side by side.
+    """One download of a data set: a file, or a zip archive whose members are unpacked.
 
     Parameters
     ----------
@@ -49,7 +54,7 @@ class Part:
 
 
 def cache_root() -> Path:
-    """Return the cache folder: ``$EDGNN_CACHE``, else ``edgnn`` within the user's cache folder. It need not exist."""
+    """Return the cache folder: ``$EDGNN_CACHE``, else ``edgnn`` in the user's cache folder."""
     if own := os.environ.get("EDGNN_CACHE"):
         return Path(own).expanduser()
     shared = os.environ.get("XDG_CACHE_HOME", "")
@@ -76,7 +81,7 @@ def ensure(
     on_first: Callable[[str], None] | None = None,
     lock_timeout: float = 3600.0,
 ) -> Path:
-    """Return the complete, verified folder of a data set, downloading it where it is missing or damaged.
+    """Return the complete, verified folder of a data set; download it if missing or damaged.
 
     Parameters
     ----------
@@ -105,68 +110,90 @@ def ensure(
     damage = None
     try:
         with _usable(root):
-            if _complete(target, checksums):
+            if _is_complete(target, checksums):
                 return target
     except ChecksumError as error:
         damage = error
     try:
         with _usable(root), _locked(root, folder, lock_timeout):
-            if _complete(target, checksums, damaged=False):
-                return target
+            with suppress(ChecksumError):
+                if _is_complete(target, checksums):  # another process has fetched it meanwhile
+                    return target
             expected = checksums or recorded(target)
             _fetch(target, parts, expected, timeout, progress)
     except DatasetError as error:
         if damage is None:
             raise
         raise ChecksumError(
-            f"{damage}; fetching it anew failed, too: {error}; delete the folder {target} to start over"
+            f"{damage}; fetching it anew failed, too: {error}; "
+            f"delete the folder {target} to start over"
         ) from error
     if expected is None and on_first is not None:
         on_first(
-            f"no checksums are published for {folder}: the SHA-256 of its files was recorded in {target / MANIFEST} "
-            "and will be checked from now on"
+            f"no checksums are published for {folder}: the SHA-256 of its files was recorded in "
+            f"{target / MANIFEST} and will be checked from now on"
         )
     return target
 
 
 def manifest(folder: Path) -> dict[str, Any] | None:
-    """Return what was noted when the folder was downloaded: ``downloaded`` (date) and ``files`` (url, sha256, size of each).
+    """Return what was noted when the folder was downloaded.
 
-    None where there is no such note, or it is damaged.
+    ``downloaded`` is the date, ``files`` the url, sha256 and size of each file. ``None`` where
+    there is no such note, or it is damaged.
     """
     try:
-        found = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        whole = found["files"] and all(
-            isinstance(entry["sha256"], str) for entry in found["files"].values()
-        )
+        note: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        hashes = [entry["sha256"] for entry in note["files"].values()]
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
-    return found if whole else None
+    is_whole = hashes and all(isinstance(sha256, str) for sha256 in hashes)
+    return note if is_whole else None
 
 
 def recorded(folder: Path) -> dict[str, str] | None:
     """Return the SHA-256 of every file as noted when the folder was downloaded, or None."""
-    found = manifest(folder)
-    return (
-        None if found is None else {name: entry["sha256"] for name, entry in found["files"].items()}
-    )
+    note = manifest(folder)
+    if note is None:
+        return None
+    return {name: entry["sha256"] for name, entry in note["files"].items()}
 
 
-def _complete(target: Path, checksums: Mapping[str, str] | None, *, damaged: bool = True) -> bool:
-    """Return whether the folder is there and right; if it is there and wrong, raise, or say no where ``damaged=False``."""
+def verify(folder: Path, checksums: Mapping[str, str]) -> None:
+    """Raise :class:`ChecksumError` at the first file that is missing or whose SHA-256 differs."""
+    for name, expected in checksums.items():
+        _verify_file(folder / name, expected, str(folder / name))
+
+
+def _verify_file(path: Path, expected: str, name: str) -> None:
+    if not path.is_file():
+        raise ChecksumError(f"{name} is missing (its SHA-256 should be {expected[:12]})")
+    try:
+        sha256 = _sha256_of(path)
+    except OSError as error:
+        raise ChecksumError(f"{name} cannot be read ({error.strerror})") from error
+    if sha256 != expected.lower():
+        raise ChecksumError(
+            f"{name} is not the published file: its SHA-256 is {sha256[:12]}, "
+            f"but should be {expected[:12]}"
+        )
+
+
+def _sha256_of(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _is_complete(target: Path, checksums: Mapping[str, str] | None) -> bool:
+    """Return whether the folder is there; raise :class:`ChecksumError` if it is, but damaged."""
     if not target.exists():
         return False
-    try:
-        expected = checksums or recorded(target)
-        if expected is None:
-            raise ChecksumError(
-                f"{target / MANIFEST} is missing or damaged, so the files cannot be checked"
-            )
-        verify(target, expected)
-    except ChecksumError:
-        if damaged:
-            raise
-        return False
+    expected = checksums or recorded(target)
+    if expected is None:
+        raise ChecksumError(
+            f"{target / MANIFEST} is missing or damaged, so the files cannot be checked"
+        )
+    verify(target, expected)
     return True
 
 
@@ -177,7 +204,7 @@ def _fetch(
     timeout: float,
     progress: bool | None,
 ) -> None:
-    """Download and unpack all parts beside the target, then put them in its place in one step."""
+    """Download and unpack all parts beside the target, then rename them into place at once."""
     partial = target.with_name(f".{target.name}.partial")
     files = partial / "files"
     _remove(files)
@@ -185,9 +212,9 @@ def _fetch(
     try:
         sources: dict[str, str] = {}
         for number, part in enumerate(parts):
-            sources |= _fetch_part(
-                part, partial / f"download-{number}", files, expected, timeout, progress
-            )
+            place = partial / f"download-{number}"
+            names, url = _fetch_part(part, place, files, expected, timeout, progress)
+            sources |= dict.fromkeys(names, url)
         if expected is not None:
             verify(files, expected)
         _write_manifest(files, sources)
@@ -213,46 +240,117 @@ def _fetch_part(
     expected: Mapping[str, str] | None,
     timeout: float,
     progress: bool | None,
-) -> dict[str, str]:
-    """Download one part and put what it holds under ``files``; return the mirror each file came from, by name."""
+) -> tuple[list[str], str]:
+    """Download one part and put what it holds under ``files``; return the names, and the mirror."""
     unpacked = place.with_name("unpacked")
-    source = ""
 
-    def accept(path: Path, url: str) -> None:
-        nonlocal source
-        source = url
-        if part.archive:
-            _remove(unpacked)
-            unpacked.mkdir()
-            unpack(path, part.file, unpacked, part.keep, expected)
+    def unpack_here(path: Path) -> None:
+        _remove(unpacked)
+        unpacked.mkdir()
+        unpack(path, part.file, unpacked, part.keep, expected)
 
-    sha256 = None if expected is None or part.archive else expected.get(part.file)
-    download(
+    url = download(
         part.urls,
         place,
-        sha256=sha256,
+        sha256=None if expected is None or part.archive else expected.get(part.file),
         timeout=timeout,
         progress=progress,
-        description=part.file,
-        accept=accept,
+        title=part.file,
+        check=unpack_here if part.archive else None,
     )
     if not part.archive:
         (files / part.file).parent.mkdir(parents=True, exist_ok=True)
         place.replace(files / part.file)
-        return {part.file: source}
+        return [part.file], url
     names = sorted(path.name for path in unpacked.iterdir())
     for name in names:
         (unpacked / name).replace(files / name)
     _remove(unpacked)
     place.unlink()
-    return dict.fromkeys(names, source)
+    return names, url
+
+
+def unpack(
+    path: Path, name: str, into: Path, keep: str = "", expected: Mapping[str, str] | None = None
+) -> None:
+    """Unpack members of a zip archive side by side, and verify them where hashes are expected.
+
+    Our own, because an archive from the network must not unpack to more than is reasonable, nor to
+    anything but plain files.
+
+    Parameters
+    ----------
+    path : Path
+        The archive.
+    name : str
+        What errors call it.
+    into : Path
+        An empty folder.
+    keep : str
+        Take members whose name starts with this, which lie in one folder, and any ``README`` beside
+        them.
+    expected : mapping of str to str, optional
+        SHA-256 by name; members without one are left out, and those that ``keep`` would take must
+        be there.
+    """
+    try:
+        archive = open_zip(path)
+    except FormatError as error:
+        raise FormatError(name, error.rule) from None
+    with archive:
+        chosen = _choose_members(zip_members(archive, name), name, keep)
+        if expected is not None:
+            chosen = {key: info for key, info in chosen.items() if key in expected}
+        size = sum(info.file_size for info in chosen.values())
+        limit = unpack_limit(path.stat().st_size, None)
+        if size > limit:
+            raise FormatError(
+                name,
+                f"it unpacks to {size:,} bytes where {limit:,} are the most to expect, "
+                "as a decompression bomb would",
+                kind="size",
+            )
+        for key, info in chosen.items():
+            with open_member(archive, info, name, limit) as stream, (into / key).open("xb") as copy:
+                shutil.copyfileobj(stream, copy, _CHUNK)
+                copy.flush()
+                os.fsync(copy.fileno())
+    for key, sha256 in (expected or {}).items():
+        if key.startswith((keep, "README")):
+            _verify_file(into / key, sha256, f"{name}/{key}")
+
+
+def _choose_members(
+    members: Mapping[str, zipfile.ZipInfo], name: str, keep: str
+) -> dict[str, zipfile.ZipInfo]:
+    """Return the wanted members by their bare name."""
+    paths = {PurePosixPath(member): info for member, info in members.items()}
+    folders = {path.parent for path in paths if path.name.startswith(keep)}
+    if len(folders) != 1:
+        where = f"in {len(folders)} folders; they must lie in one" if folders else "nowhere"
+        raise FormatError(name, f"the archive holds files named {keep}… {where}")
+    folder = folders.pop()
+    chosen = {
+        path.name: info
+        for path, info in paths.items()
+        if path.parent == folder
+        and path.name.startswith((keep, "README"))
+        and path.name != MANIFEST
+    }
+    for info in chosen.values():
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise FormatError(
+                f"{name}/{one_line(info.filename)}",
+                "it is not compressed by deflate, as every zip of data sets is",
+            )
+    return chosen
 
 
 def _write_manifest(files: Path, sources: Mapping[str, str]) -> None:
-    entries = {
-        name: {"url": url, "sha256": sha256_of(files / name), "size": (files / name).stat().st_size}
-        for name, url in sorted(sources.items())
-    }
+    entries = {}
+    for name, url in sorted(sources.items()):
+        path = files / name
+        entries[name] = {"url": url, "sha256": _sha256_of(path), "size": path.stat().st_size}
     note = {"downloaded": datetime.now(UTC).isoformat(timespec="seconds"), "files": entries}
     (files / MANIFEST).write_text(json.dumps(note, indent=2) + "\n", encoding="utf-8")
 
@@ -269,8 +367,8 @@ def _locked(root: Path, folder: str, timeout: float) -> Iterator[None]:
         lock.acquire(timeout=timeout)
     except Timeout:
         raise DatasetError(
-            f"another process has been fetching {folder} for more than {timeout:g} s (it holds {path}); "
-            "wait for it or end it, then try again"
+            f"another process has been fetching {folder} for more than {timeout:g} s "
+            f"(it holds {path}); wait for it or end it, then try again"
         ) from None
     try:
         yield
@@ -289,7 +387,7 @@ def _usable(root: Path) -> Iterator[None]:
         where = f" ({error.filename})" if error.filename else ""
         raise DatasetError(
             f"cannot use the cache {root}: {error.strerror or error}{where}; "
-            f"choose another folder with EDGNN_CACHE, or, {WAY_OUT}"
+            f"choose another folder with EDGNN_CACHE, or, {OFFLINE_ADVICE}"
         ) from error
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from edgnn.errors import DatasetError
 from edgnn.graphs import Graphs, Nodes
+from edgnn.io.datasets._targets import task_of
+from edgnn.registry import Level, Task
 
 _Array = np.ndarray[Any, Any]
-Task = Literal["classification", "regression"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -30,7 +30,7 @@ class Dataset:
         Class numbers (int64) or real values, one or one row per graph or node; ``None`` where the
         source has none.
     class_names : tuple of str
-        What the class numbers mean; empty for regression.
+        What the class numbers mean; empty for labels and values.
     nodes : Nodes, optional
         The labeled nodes that ``targets`` belong to; ``None`` when they belong to graphs.
     split : mapping, optional
@@ -64,79 +64,34 @@ class Dataset:
     paper_note: str = ""
 
     def __post_init__(self) -> None:
-        items = len(self.graphs if self.nodes is None else self.nodes)
-        if self.targets is not None and len(self.targets) != items:
+        if self.targets is not None and len(self.targets) != len(self):
             raise DatasetError(
-                f"{self.name}: {len(self.targets)} targets were given for {items} {self.level}s"
+                f"{self.name}: {len(self.targets)} targets were given for {len(self)} {self.level}s"
             )
 
     @property
-    def level(self) -> Literal["graph", "node"]:
+    def items(self) -> Graphs | Nodes:
+        """What targets belong to: the graphs, or the labeled nodes."""
+        return self.graphs if self.nodes is None else self.nodes
+
+    @property
+    def level(self) -> Level:
         """Whether targets belong to graphs or to nodes."""
         return "graph" if self.nodes is None else "node"
 
     @property
     def task(self) -> Task | None:
-        """What kind of target there is to learn."""
-        if self.targets is None:
-            return None
-        return "classification" if self.targets.dtype.kind in "iu" else "regression"
+        """What targets are: classes, several labels per item, or values; ``None`` without any."""
+        return None if self.targets is None else task_of(self.targets)
 
     def __len__(self) -> int:
-        return len(self.graphs if self.nodes is None else self.nodes)
+        return len(self.items)
 
     def __repr__(self) -> str:
         classes = f", {len(self.class_names)} classes" if self.class_names else ""
-        items = "" if self.nodes is None else f", {len(self.nodes):,} labeled nodes"
-        split = (
-            ""
-            if self.split is None
-            else " (" + ", ".join(f"{len(ids)} {part}" for part, ids in self.split.items()) + ")"
-        )
-        return f"Dataset({self.name!r}{classes}{items}{split}, {self.graphs!r})"
-
-
-def encode_classes(
-    values: _Array, class_names: Mapping[str, str] | None = None
-) -> tuple[_Array, tuple[str, ...]]:
-    """Number target values as classes in sorted order; real-valued ones are left as they are.
-
-    Parameters
-    ----------
-    values : array
-        Raw targets of a file: integers or strings are classes, floats are real values.
-    class_names : mapping, optional
-        Readable names of the raw values, written as text.
-    """
-    if values.dtype.kind == "f":
-        _warn_of_missing_classes(values)
-    if values.dtype.kind == "f" or values.ndim > 1:
-        return values, ()
-    known = class_names or {}
-    if (
-        values.dtype.kind == "O"
-    ):  # as an array of str_, every value would take the room of the longest one
-        texts = list(map(str, values))
-        place = {text: number for number, text in enumerate(sorted(set(texts)))}
-        return np.array([place[text] for text in texts], np.int64), tuple(
-            known.get(text, text) for text in place
-        )
-    raw, numbers = np.unique(values, return_inverse=True)
-    return numbers.astype(np.int64), tuple(known.get(str(value), str(value)) for value in raw)
-
-
-def _warn_of_missing_classes(values: _Array) -> None:
-    missing = np.isnan(values)
-    known = values[~missing]
-    if (
-        values.ndim == 1
-        and missing.any()
-        and len(known)
-        and (known == np.round(known)).all()
-        and len(np.unique(known)) <= 20
-    ):
-        warnings.warn(
-            f"{int(missing.sum())} of {len(values)} targets are missing, so whole numbers are taken as real values to regress on; "
-            "if they are classes, drop the items without a target first (--classification in a command does that)",
-            stacklevel=4,
-        )
+        nodes = "" if self.nodes is None else f", {len(self.nodes):,} labeled nodes"
+        split = ""
+        if self.split is not None:
+            sizes = ", ".join(f"{len(ids)} {subset}" for subset, ids in self.split.items())
+            split = f" ({sizes})"
+        return f"Dataset({self.name!r}{classes}{nodes}{split}, {self.graphs!r})"

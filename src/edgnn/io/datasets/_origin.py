@@ -1,4 +1,4 @@
-"""What a run folder says of the data it was trained on: how its files were read, and so how new ones are."""
+"""What a run folder says about the data it was trained on, and so how new files are read."""
 
 from __future__ import annotations
 
@@ -8,48 +8,37 @@ from typing import Any
 
 from edgnn._files import Path_
 from edgnn.errors import RunError
-from edgnn.io import recognize
-from edgnn.io._molecule_files import has_column
 from edgnn.io._molecules import MoleculeOptions
+from edgnn.io._read import FORMATS, recognize
+from edgnn.io._separated import has_column, read_header
 from edgnn.io.datasets._registry import find
-
-#: Options of readers that say what to learn, by format: "target" is a column of values, but of
-#: tables that of the edges' ends.
-_OF_TARGETS = {
-    **dict.fromkeys(("smiles", "sdf", "tu"), ("target",)),
-    "tables": ("graph_target", "node_target"),
-    **dict.fromkeys(("graphml", "node-link"), ("node_target",)),
-}
-_OF_PLACES = ("nodes", "graphs")
-_MOLECULES = ("smiles", "sdf")
-
-
-def is_origin(stored: Any) -> bool:
-    """Return whether a run says in the usual way what it was trained on."""
-    known = (
-        isinstance(stored, dict)
-        and isinstance(stored.get("name"), str)
-        and isinstance(stored.get("options"), dict)
-    )
-    return known and "\0" not in stored["name"] and isinstance(stored.get("format"), str | None)
 
 
 def origin_of(config: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return what a run was trained on; ``None`` where it does not say, or says nonsense."""
     stored: Any = config.get("source")
-    return stored if is_origin(stored) else None
+    if not isinstance(stored, dict) or not isinstance(stored.get("options"), dict):
+        return None
+    name = stored.get("name")
+    if not isinstance(name, str) or "\0" in name:
+        return None
+    return stored if isinstance(stored.get("format"), str | None) else None
 
 
 def loadable_origin(config: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return what a run was trained on where all is said that loading it again takes; ``None`` otherwise."""
+    """Return what a run was trained on where that is enough to load it again; else ``None``."""
     origin = origin_of(config)
-    if origin is None or not all(
-        isinstance(origin.get(name), str | None) for name in ("task", "target_file", "data_dir")
-    ):
+    if origin is None:
         return None
-    target, regression = origin.get("target", []), origin.get("regression")
-    listed = isinstance(target, list) and all(isinstance(column, str) for column in target)
-    return origin if listed and isinstance(regression, bool | None) else None
+    texts = (origin.get(name) for name in ("task", "target_file", "data_dir"))
+    target = origin.get("target", [])
+    is_loadable = (
+        all(isinstance(text, str | None) for text in texts)
+        and isinstance(target, list)
+        and all(isinstance(column, str) for column in target)
+        and isinstance(origin.get("regression"), bool | None)
+    )
+    return origin if is_loadable else None
 
 
 def stored_texts(config: Mapping[str, Any], field: str) -> list[str]:
@@ -57,13 +46,13 @@ def stored_texts(config: Mapping[str, Any], field: str) -> list[str]:
     stored = config.get(field, [])
     if not isinstance(stored, list) or not all(isinstance(name, str) for name in stored):
         raise RunError(
-            f"{field} in the config.json of the run is no list of texts; the file is damaged"
+            f"{field} in the config.json of the run is not a list of texts; the file is damaged"
         )
     return stored
 
 
 def reading_options(
-    config: Mapping[str, Any], source: Path_, told: Mapping[str, Any] | None = None
+    config: Mapping[str, Any], source: Path_, given: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
     """Return the reader's options of the training that hold for a new file.
 
@@ -73,7 +62,7 @@ def reading_options(
         Of the run.
     source : path
         The new file or folder.
-    told : mapping, optional
+    given : mapping, optional
         Options that were given for it, which may say its format.
 
     Returns
@@ -82,43 +71,52 @@ def reading_options(
         All options of how to read, where it has the format of the training; of other molecules,
         what their labels are.
     """
-    origin, told = origin_of(config), told or {}
+    origin, given = origin_of(config), given or {}
     if origin is None:
         return {}
-    before, options = Path(origin["name"]), origin["options"]
-    kind = origin.get("format") or (
-        _format_of(before, options) if before.is_file() or before.is_dir() else None
-    )
-    forced = (
-        "format" in options
-        and "format" not in told
-        and before.suffix.lower() == Path(source).suffix.lower()
-    )
     molecular = molecule_options(config)
-    if kind is None and not molecular:
+    trained = _format_of_training(origin)
+    if trained is None and not molecular:
         return {}
-    hints = {name: value for name, value in options.items() if name != "format"} | dict(told)
-    new = kind if forced else _format_of(source, hints)
-    if kind is None or new != kind:
-        return molecular if new in _MOLECULES else {}
-    left = _OF_TARGETS.get(kind, ())
-    if before.resolve() != Path(source).resolve():
-        left = (*left, *_OF_PLACES)
-    return _tolerant(
-        {name: value for name, value in options.items() if name not in left}, source, told
-    )
+    new = _format_of_new(origin, source, given, trained)
+    if new != trained:
+        return molecular if _is_molecular(new) else {}
+    known = FORMATS.get(new)
+    ignored = set() if known is None else set(known.target_options.values())
+    if known is not None and Path(origin["name"]).resolve() != Path(source).resolve():
+        ignored |= set(known.path_options)
+    options = {name: value for name, value in origin["options"].items() if name not in ignored}
+    return _tolerant(options, source, given)
 
 
-def _tolerant(options: dict[str, Any], source: Path_, told: Mapping[str, Any]) -> dict[str, Any]:
+def _format_of_training(origin: Mapping[str, Any]) -> str | None:
+    """Return the format of the data of the training; ``None`` where it is not known any more."""
+    if origin.get("format"):
+        return str(origin["format"])
+    path = Path(origin["name"])
+    return _format_of(path, origin["options"]) if path.is_file() or path.is_dir() else None
+
+
+def _format_of_new(
+    origin: Mapping[str, Any], source: Path_, given: Mapping[str, Any], trained: str | None
+) -> str:
+    """Return the format of a new file; one that the training was told holds for the same suffix."""
+    options = origin["options"]
+    has_suffix = Path(origin["name"]).suffix.lower() == Path(source).suffix.lower()
+    if trained is not None and "format" in options and "format" not in given and has_suffix:
+        return trained
+    hints = {name: value for name, value in options.items() if name != "format"} | dict(given)
+    return _format_of(source, hints)
+
+
+def _tolerant(options: dict[str, Any], source: Path_, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return options of the training such that a new file may lack what it need not have."""
-    if "drop_predicates" in options and "drop_predicates" not in told:
+    if "drop_predicates" in options and "drop_predicates" not in given:
         options.setdefault("missing_predicates", "ignore")
-    if (
-        "id" in options
-        and "id" not in told
-        and not has_column(source, options["id"], options.get("delimiter"))
-    ):
-        del options["id"]
+    if "id" in options and "id" not in given:
+        header = read_header(source, options.get("delimiter"))
+        if not has_column(header, str(options["id"])):
+            del options["id"]
     return options
 
 
@@ -127,14 +125,18 @@ def molecule_options(config: Mapping[str, Any]) -> dict[str, Any]:
     origin = origin_of(config)
     if origin is None:
         return {}
-    if origin.get("format") in _MOLECULES:
-        return {
-            name: value
-            for name, value in origin["options"].items()
-            if name in MoleculeOptions.__annotations__
-        }
+    if _is_molecular(origin.get("format")):
+        shared = MoleculeOptions.__annotations__
+        return {name: value for name, value in origin["options"].items() if name in shared}
     entry = find(origin["name"])
-    return {"aromaticity": "cdk"} if entry is not None and entry.name.startswith("PTC") else {}
+    is_ptc = entry is not None and entry.name.startswith("PTC")
+    return {"aromaticity": "cdk"} if is_ptc else {}
+
+
+def _is_molecular(name: str | None) -> bool:
+    """Return whether a format takes the options of molecules."""
+    known = None if name is None else FORMATS.get(name)
+    return known is not None and set(MoleculeOptions.__annotations__) <= set(known.read_options)
 
 
 def _format_of(source: Path_, options: Mapping[str, Any]) -> str:

@@ -1,18 +1,23 @@
-"""The registry: what is known about each named data set before it is loaded."""
+"""Named data sets: what is known about each before it is loaded, and where its files are."""
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Literal
 
 from edgnn._words import closest
 from edgnn.errors import DatasetError, MissingDependencyError
-from edgnn.io.datasets._cache import Part
+from edgnn.io._rdkit import read_smiles
+from edgnn.io.datasets._cache import Part, cache_root
+from edgnn.registry import Registry
 
 
 @dataclass(frozen=True)
@@ -57,21 +62,21 @@ class Entry:
 
 def names() -> tuple[str, ...]:
     """Return the names of the registered data sets."""
-    return tuple(_entries())
+    return tuple(DATASETS)
 
 
 def find(name: str) -> Entry | None:
     """Return the registered set of that name; case, ``-`` and ``_`` do not matter."""
-    return {_key(entry.name): entry for entry in _entries().values()}.get(_key(name))
+    return {_key(entry.name): entry for entry in DATASETS.values()}.get(_key(name))
 
 
-def suggestion(name: str) -> str | None:
+def similar_name(name: str) -> str | None:
     """Return the registered name that a mistyped one is close to."""
-    return closest(name, _entries(), cutoff=0.8)  # strict, as any name could be that of a TU set
+    return closest(name, DATASETS, cutoff=0.8)  # strict, as any name could be that of a TU set
 
 
 def is_name(name: str) -> bool:
-    """Return whether a word could be the name of a TU set: those have letters and digits, with ``-`` and ``_`` in between."""
+    """Return whether a word could name a TU set: letters, digits, ``-`` and ``_`` in between."""
     return re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,62}[A-Za-z0-9]", name) is not None
 
 
@@ -82,7 +87,8 @@ def find_or_tu(name: str) -> Entry:
         return entry
     if not is_name(name):
         raise DatasetError(
-            f"{name!r} is neither a data set's name nor an existing file; `edgnn datasets` lists the names{smiles_hint(name)}"
+            f"{name!r} is neither a data set's name nor an existing file; "
+            f"`edgnn datasets` lists the names{smiles_hint(name)}"
         )
     return Entry(
         name=name,
@@ -90,22 +96,23 @@ def find_or_tu(name: str) -> Entry:
         folder=f"TUDataset/{name}",
         parts=(_tu_part(name),),
         description="a set of the TU Dortmund collection",
-        citation="Morris, Kriege, Bause, Kersting, Mutzel, Neumann: TUDataset: a collection of benchmark datasets for "
-        "learning with graphs. ICML GRL+ workshop 2020.",
+        citation="Morris, Kriege, Bause, Kersting, Mutzel, Neumann: TUDataset: a collection of "
+        "benchmark datasets for learning with graphs. ICML GRL+ workshop 2020.",
     )
 
 
 def smiles_hint(name: str) -> str:
-    """Return where molecules belong, for a word that is a SMILES of more than two atoms; nothing for others, or without RDKit."""
-    from edgnn.io._rdkit import read_smiles
-
+    """Return advice for a word that is a SMILES of more than two atoms; else nothing."""
     try:
         mol, _ = read_smiles(name)
     except MissingDependencyError:
         return ""
     if mol is None or mol.GetNumAtoms() <= 2:
         return ""
-    return f"; if {name!r} is a SMILES, put it into a file, in a column smiles with a column of targets beside it"
+    return (
+        f"; if {name!r} is a SMILES, put it into a file, "
+        "in a column smiles with a column of targets beside it"
+    )
 
 
 def _key(name: str) -> str:
@@ -117,11 +124,6 @@ def _document() -> dict[str, Any]:
     return tomllib.loads(
         files("edgnn.io.datasets").joinpath("registry.toml").read_text(encoding="utf-8")
     )
-
-
-@cache
-def _entries() -> dict[str, Entry]:
-    return {name: _entry(name, dict(fields)) for name, fields in _document()["sets"].items()}
 
 
 def _entry(name: str, fields: dict[str, Any]) -> Entry:
@@ -142,3 +144,59 @@ def _tu_part(name: str) -> Part:
 def _rdf_part(folder: str, file: str) -> Part:
     mirrors = _document()["mirrors"]["rdf_graph" if file.endswith(".nt.gz") else "rdf_split"]
     return Part(urls=tuple(url.format(folder=folder, file=file) for url in mirrors), file=file)
+
+
+#: The named data sets; another package adds its own here, or by entry points ``edgnn.datasets``.
+DATASETS: Registry[Entry] = Registry(
+    "data set",
+    "edgnn.datasets",
+    [_entry(name, dict(fields)) for name, fields in _document()["sets"].items()],
+    DatasetError,
+)
+
+
+Place = Literal["data folder", "EDGNN_DATA", "cache", "installed package", "network"]
+
+
+@dataclass(frozen=True)
+class Location:
+    """Where a data set would come from; ``path`` is ``None`` for the network."""
+
+    place: Place
+    path: Path | None
+
+
+def locate(entry: Entry, data_dir: str | os.PathLike[str] | None = None) -> Location:
+    """Return the first place that has the files of ``entry``, without reading or fetching them."""
+    if data_dir is not None and not Path(data_dir).is_dir():
+        raise DatasetError(f"the data folder {os.fspath(data_dir)!r} does not exist")
+    for place, root in _roots(data_dir):
+        if _complete(root / entry.folder, entry):
+            return Location(place, root / entry.folder)
+    carried = _in_grakel(entry)
+    if carried is not None:
+        return Location("installed package", carried)
+    return Location("network", None)
+
+
+def _roots(data_dir: str | os.PathLike[str] | None) -> list[tuple[Place, Path]]:
+    roots: list[tuple[Place, Path]] = []
+    if data_dir is not None:
+        roots.append(("data folder", Path(data_dir)))
+    if os.environ.get("EDGNN_DATA"):
+        roots.append(("EDGNN_DATA", Path(os.environ["EDGNN_DATA"])))
+    return [*roots, ("cache", cache_root())]
+
+
+def _complete(folder: Path, entry: Entry) -> bool:
+    wanted = list(entry.sha256) or [f"{entry.name}_A.txt"]
+    return all((folder / file).is_file() for file in wanted)
+
+
+def _in_grakel(entry: Entry) -> Path | None:
+    """Return the folder of a TU set inside GraKeL, which ships MUTAG; it is not imported."""
+    spec = find_spec("grakel") if entry.kind == "tu" else None
+    if spec is None or spec.origin is None:
+        return None
+    folder = Path(spec.origin).parent / "tests" / "data" / entry.name
+    return folder if _complete(folder, entry) else None

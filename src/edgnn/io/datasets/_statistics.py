@@ -33,7 +33,7 @@ class Statistic:
 
 
 def statistics(data: Dataset) -> list[Statistic]:
-    """Return what the paper tabulates of ``data`` (appendix, dataset statistics), and a little more.
+    """Return what the paper's appendix tabulates of ``data``, and a little more.
 
     An average number of edges counts a bond that is stored both ways once, as the paper does.
     """
@@ -92,7 +92,10 @@ def class_counts(data: Dataset) -> dict[str, int]:
 
 
 def label_counts(graphs: Graphs, of: Literal["node", "edge"]) -> list[tuple[Any, int]]:
-    """Return the labels of the nodes or edges with how often each occurs, most frequent first; nothing where there are none."""
+    """Return the labels of the nodes or edges with how often each occurs, most frequent first.
+
+    Nothing where there are none.
+    """
     labels, vocabulary = (getattr(graphs, f"{of}_{what}") for what in ("label", "vocabulary"))
     if vocabulary.constant:
         return []

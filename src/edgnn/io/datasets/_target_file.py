@@ -1,55 +1,51 @@
-"""Targets from a table of their own: names of nodes or graphs in one column, targets in others."""
+"""Tables that name nodes or graphs: with targets in other columns, or as a plain list."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import replace
-from os import fspath
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
 from edgnn._files import Path_, open_binary
-from edgnn._words import closest, preview, short, suggestion
+from edgnn._words import closest, counted, preview, short, suggestion
 from edgnn.errors import DatasetError, FormatError
 from edgnn.graphs import Graphs, Nodes
-from edgnn.io._molecule_files import TargetColumns, column_of, is_number, table
-from edgnn.io.datasets._dataset import Dataset, encode_classes
+from edgnn.io._labeled import Labeled
+from edgnn.io._separated import Row, TargetColumns, column_of, has_column, number_in, read_rows
+from edgnn.registry import Level
 
 _Array = np.ndarray[Any, Any]
-_Rows = list[tuple[int, list[str]]]
 
-#: What a first line without a name may hold: it says what the lines below it are.
-_HEADERS = {
-    f"{word}{end}"
-    for word in (
-        "node",
-        "name",
-        "id",
-        "iri",
-        "uri",
-        "url",
-        "entity",
-        "item",
-        "subject",
-        "resource",
-        "vertex",
-        "graph",
-    )
-    for end in ("", "s", "_id", "_name")
-} | {"entities", "vertices"}
+_STEMS = [
+    "node",
+    "name",
+    "id",
+    "iri",
+    "uri",
+    "url",
+    "entity",
+    "item",
+    "subject",
+    "resource",
+    "vertex",
+    "graph",
+]
+#: Words that a first line may hold that is a header.
+_HEADER_WORDS = {f"{stem}{end}" for stem in _STEMS for end in ("", "s", "_id", "_name")}
+_HEADER_WORDS |= {"entities", "vertices"}
 
 
-def with_target_file(
-    data: Dataset, path: Path_, target: Sequence[str] = (), *, level: str | None = None
-) -> Dataset:
-    """Return a data set with the targets that a table gives to its nodes, or to its graphs.
+def targets_of_file(
+    graphs: Graphs, path: Path_, target: Sequence[str] = (), *, level: Level | None = None
+) -> Labeled:
+    """Return graphs with the targets that a table gives to its nodes, or to the graphs.
 
     Parameters
     ----------
-    data : Dataset
+    graphs : Graphs
         Whose graphs or nodes have names, or are counted from 0.
     path : path
         A table (CSV or TSV, plain or gzip) with a header, which a table of two columns, names and
@@ -60,42 +56,19 @@ def with_target_file(
     level : {"graph", "node"}, optional
         What the rows name; default: nodes of a single graph, else graphs.
     """
-    level = level or ("node" if len(data.graphs) == 1 else "graph")
-    header, rows = _read(path)
-    names = node_numbers(data.graphs) if level == "node" else _graph_numbers(data.graphs)
-    headed = _names_columns(header, rows, names, target)
-    if not headed:
-        rows = [(1, header), *rows]
-    key = _key_column(path, header, rows, names, level)
-    if not headed:
-        header = _numbered(path, rows, key, target, level)
-    others = [name for column, name in enumerate(header) if column != key]
-    if not target and len(others) != 1:
-        raise FormatError(path, f"which column holds the targets? {_choice(others)}")
-    wanted = list(target) or others
-    columns = TargetColumns(path, wanted[0] if len(wanted) == 1 else wanted, level)
-    places = [column_of(header, name, path) for name in wanted]
-    for line, row in rows:
-        columns.add([row[place].strip() for place in places], line)
-    values = columns.targets()
-    assert values is not None
-    index = np.array([names[_bare(row[key])] for _, row in rows], dtype=np.int64)
-    _check_once(path, index, rows, key)
-    targets, class_names = encode_classes(values)
+    level = level or ("node" if len(graphs) == 1 else "graph")
+    names = node_numbers(graphs) if level == "node" else _graph_numbers(graphs)
+    table = _NameTable(path, level, names, target)
+    values = table.targets(target)
+    index = table.index
+    table.check_unique(index)
     if level == "node":
-        return replace(
-            data,
-            nodes=Nodes(data.graphs, torch.from_numpy(index)),
-            targets=targets,
-            class_names=class_names,
-        )
-    return replace(
-        data, graphs=data.graphs[index], nodes=None, targets=targets, class_names=class_names
-    )
+        return Labeled(graphs, values, Nodes(graphs, torch.from_numpy(index)))
+    return Labeled(graphs[index], values)
 
 
 def named_nodes(graphs: Graphs, path: Path_) -> Nodes:
-    """Return the nodes that a file names: one per line, or one per row in the first column of a table that holds only names.
+    """Return the nodes that a file names: one per line, or in the first column of a table of names.
 
     The first line of a list is passed over where it is a word such as ``node``, ``name``, ``id`` or
     ``iri``, that of a table where it names no node.
@@ -104,167 +77,207 @@ def named_nodes(graphs: Graphs, path: Path_) -> Nodes:
     with open_binary(path) as stream:
         lines = enumerate(stream.read().decode("utf-8-sig", "replace").splitlines(), 1)
     rows = [(number, [line]) for number, line in lines if line.strip()]
-    if any(_bare(row[0]) in names for _, row in rows):
-        first, header = rows.pop(0)
-    else:
-        header, rows = _read(path)
-        first = 1
-    if not _names_columns(header, rows, names):
-        rows = [(first, header), *rows]
-    key = _key_column(path, header, rows, names, "node")
-    return Nodes(
-        graphs, torch.tensor([names[_bare(row[key])] for _, row in rows], dtype=torch.int64)
-    )
+    is_list = any(_bare(row[0]) in names for _, row in rows)
+    table = _NameTable(path, "node", names, rows=rows if is_list else None)
+    return Nodes(graphs, torch.from_numpy(table.index))
 
 
 def node_numbers(graphs: Graphs) -> dict[str, int]:
     """Return the number of each node by its name as text; by its number where nodes have none."""
-    if graphs.node_names is None:
-        return {str(number): number for number in range(graphs.num_nodes)}
-    numbers = {str(name): number for number, name in enumerate(graphs.node_names.tolist())}
-    if len(numbers) < graphs.num_nodes:
-        raise DatasetError(
-            f"the names of the {graphs.num_nodes:,} nodes are not unique, so nodes cannot be found by name"
-        )
-    return numbers
+    names = range(graphs.num_nodes) if graphs.node_names is None else graphs.node_names.tolist()
+    return _numbers_by_name(names, "node")
 
 
 def _graph_numbers(graphs: Graphs) -> dict[str, int]:
     names = range(len(graphs)) if graphs.graph_names is None else graphs.graph_names.tolist()
+    return _numbers_by_name(names, "graph")
+
+
+def _numbers_by_name(names: Collection[Any], level: Level) -> dict[str, int]:
     numbers = {str(name): number for number, name in enumerate(names)}
-    if len(numbers) < len(graphs):
+    if len(numbers) < len(names):
         raise DatasetError(
-            f"the names of the {len(graphs):,} graphs are not unique, so graphs cannot be found by name"
+            f"the names of the {len(names):,} {level}s are not unique, "
+            f"so {level}s cannot be found by name"
         )
     return numbers
 
 
-def _read(path: Path_) -> tuple[list[str], _Rows]:
-    with open_binary(path) as stream:
-        delimiter = "\t" if fspath(path).lower().removesuffix(".gz").endswith(".tsv") else None
-        header, lines = table(stream, path, "", delimiter)
-        rows = list(lines)
-    for line, row in rows:
-        if len(row) != len(header):
-            raise FormatError(
-                path, f"the row has {len(row)} cells, the first line {len(header)}", line
-            )
-    return header, rows
+class _NameTable:
+    """A table in which one column names nodes or graphs.
 
+    Parameters
+    ----------
+    path : path
+        The table.
+    level : {"graph", "node"}
+        What its rows name.
+    names : mapping
+        The number of each node or graph by name.
+    target : sequence of str
+        The columns of targets that were asked for.
+    rows : list, optional
+        All rows, the first line among them; default: read from ``path``.
+    """
 
-def _names_columns(
-    header: list[str], rows: _Rows, names: dict[str, int], target: Sequence[str] = ()
-) -> bool:
-    """Return whether the first line is a header: it has the columns that are asked for, or no name where other lines have one."""
-    folded = [cell.strip().casefold() for cell in header]
-    if target and all(name.strip().casefold() in folded for name in target):
-        return True
-    key = min(
-        range(len(header)),
-        key=lambda column: sum(_bare(row[column]) not in names for _, row in rows),
-    )
-    cell = _bare(header[key])
-    if "://" in cell:
-        return False
-    if len(header) == 1:
-        return cell not in names and folded[key] in _HEADERS
-    return cell not in names or folded[key] in _HEADERS
+    def __init__(
+        self,
+        path: Path_,
+        level: Level,
+        names: Mapping[str, int],
+        target: Sequence[str] = (),
+        rows: list[Row] | None = None,
+    ) -> None:
+        self._path = path
+        self._level = level
+        self._names = names
+        if rows is None:
+            with open_binary(path) as stream:
+                header, below = read_rows(stream, path)
+                rows = [(1, header), *below]
+        (_, self.header), self.rows = rows[0], rows[1:]
+        self._has_header = self._first_line_is_header(target)
+        if not self._has_header:
+            self.rows = rows
+        self.key = self._key_column()
 
+    @property
+    def index(self) -> _Array:
+        """The number of the node or graph that each row names."""
+        numbers = [self._names[_bare(row[self.key])] for _, row in self.rows]
+        return np.array(numbers, dtype=np.int64)
 
-def _numbered(path: Path_, rows: _Rows, key: int, target: Sequence[str], level: str) -> list[str]:
-    """Return names for the columns of a table without a header: of names, and of targets of which the first is like the others."""
-    first = rows[0][1]
-    rule = f"the first line names the {level} {short(first[key].strip())}, not the columns; put a header above it, such as {level},"
-    if target:
-        raise FormatError(path, f"there is no column {target[0]!r}: {rule}{target[0]}", 1)
-    if len(first) > 2 or (
-        len(first) == 2 and not _alike([row[1 - key].strip() for _, row in rows])
-    ):
-        raise FormatError(
-            path, f"{rule}target, or if it is one, say which of its columns holds the targets", 1
+    def targets(self, target: Sequence[str]) -> _Array:
+        """Return the columns of targets, one or one row per row of the table."""
+        header = self.header if self._has_header else self._numbered_columns(target)
+        wanted = list(target) or [self._only_other_column(header)]
+        columns = TargetColumns(self._path, wanted if len(wanted) > 1 else wanted[0], self._level)
+        places = [column_of(header, name, self._path) for name in wanted]
+        for line, row in self.rows:
+            columns.add([row[place].strip() for place in places], line)
+        values = columns.targets()
+        assert values is not None
+        return values
+
+    def _only_other_column(self, header: list[str]) -> str:
+        others = [name for column, name in enumerate(header) if column != self.key]
+        if len(others) == 1:
+            return others[0]
+        choice = "There is none beside the names; add one"
+        if others:
+            choice = f"Name one of {preview(others, 20)}"
+        raise FormatError(self._path, f"which column holds the targets? {choice}")
+
+    def check_unique(self, index: _Array) -> None:
+        """Raise where two rows name the same node or graph."""
+        first = np.unique(index, return_index=True)[1]
+        if len(first) < len(index):
+            line, row = self.rows[int(np.setdiff1d(np.arange(len(index)), first)[0])]
+            raise FormatError(self._path, f"{short(row[self.key].strip())} is named twice", line)
+
+    def _first_line_is_header(self, target: Sequence[str]) -> bool:
+        """Return whether the first line names columns.
+
+        It does where it has the columns that are asked for, or where its cell in the column of
+        names is not a name, as far as that can be told.
+        """
+        if target and all(has_column(self.header, name) for name in target):
+            return True
+        unknown = [len(self._unknown_rows(column)) for column in range(len(self.header))]
+        cell = _bare(self.header[unknown.index(min(unknown))])
+        is_word = cell.casefold() in _HEADER_WORDS
+        if "://" in cell:
+            return False
+        if len(self.header) == 1:
+            return is_word and cell not in self._names
+        return is_word or cell not in self._names
+
+    def _unknown_rows(self, column: int) -> list[int]:
+        return [
+            position
+            for position, (_, row) in enumerate(self.rows)
+            if _bare(row[column]) not in self._names
+        ]
+
+    def _key_column(self) -> int:
+        """Return the first column that names only nodes (graphs); raise where there is none."""
+        if not self.rows:
+            only = short(",".join(self.header))
+            rule = f"no {self._level} of the data is named in it, there is only the line {only}"
+            raise FormatError(self._path, rule, 1)
+        unknown = [self._unknown_rows(column) for column in range(len(self.header))]
+        best = min(range(len(unknown)), key=lambda column: len(unknown[column]))
+        if not unknown[best]:
+            return best
+        line, row = self.rows[unknown[best][0]]
+        names = counted(len(self.rows), "name")
+        rule = (
+            f"{short(row[best].strip())} is no {self._level} of the data; "
+            f"unknown are {len(unknown[best]):,} of the {names} in column {best + 1}"
         )
-    return [f"column {place + 1}" for place in range(len(first))]
+        raise FormatError(self._path, f"{rule}{_advice(_bare(row[best]), self._names)}", line)
 
-
-def _alike(values: list[str]) -> bool:
-    return values[0] in values[1:] or all(is_number(value) for value in values if value)
-
-
-def _choice(others: list[str]) -> str:
-    return (
-        f"Name one of {preview(others, 20)}"
-        if others
-        else "There is none beside the names; add one"
-    )
-
-
-def _key_column(
-    path: Path_, header: list[str], rows: _Rows, names: dict[str, int], level: str
-) -> int:
-    """Return the first column that names only nodes (graphs); where there is none, raise with what the best one lacks."""
-    if not rows:
-        raise FormatError(
-            path,
-            f"no {level} of the data is named in it, there is only the line {short(','.join(header))}",
-            1,
+    def _numbered_columns(self, target: Sequence[str]) -> list[str]:
+        """Return names for the columns of a table without a header: names, perhaps targets."""
+        first = self.rows[0][1]
+        level = self._level
+        rule = (
+            f"the first line names the {level} {short(first[self.key].strip())}, not the columns; "
+            f"put a header above it, such as {level},"
         )
-    unknown = [
-        [place for place, (_, row) in enumerate(rows) if _bare(row[column]) not in names]
-        for column in range(len(header))
-    ]
-    best = min(range(len(header)), key=lambda column: len(unknown[column]))
-    if unknown[best]:
-        line, row = rows[unknown[best][0]]
-        count = f"{len(unknown[best]):,} of the {len(rows):,} name{'s' * (len(rows) != 1)} in column {best + 1}"
-        rule = f"{short(row[best].strip())} is no {level} of the data; unknown are {count}"
-        raise FormatError(path, f"{rule}{_way_out(_bare(row[best]), names)}", line)
-    return best
+        if target:
+            raise FormatError(self._path, f"there is no column {target[0]!r}: {rule}{target[0]}", 1)
+        if len(first) > 2 or (len(first) == 2 and not self._first_target_is_like_others()):
+            advice = "target, or if it is one, say which of its columns holds the targets"
+            raise FormatError(self._path, f"{rule}{advice}", 1)
+        return [f"column {place + 1}" for place in range(len(first))]
+
+    def _first_target_is_like_others(self) -> bool:
+        values = [row[1 - self.key].strip() for _, row in self.rows]
+        is_repeated = values[0] in values[1:]
+        return is_repeated or all(number_in(value) is not None for value in values if value)
 
 
-def _way_out(name: str, names: dict[str, int]) -> str:
-    """Return what to do about an unknown name; nobody means a blank node or a literal by a name that is none."""
-    alike = [known for known in names if _kind(known) == _kind(name)]
+def _advice(name: str, names: Collection[str]) -> str:
+    """Return how to fix an unknown name.
+
+    Only names of the same kind are suggested: nobody means a blank node or a literal by an IRI.
+    """
+    kind = _term_kind(name)
+    alike = [known for known in names if _term_kind(known) == kind]
     iris = [known for known in alike if "://" in known]
+    if kind != "iri" or not iris or _has_known_scheme(name, alike):
+        hint = "; correct the name or remove the row (IRIs stand in full, with or without <>)"
+        return suggestion(name, alike) or hint
+    prefix = ", not a prefix" if ":" in name else ""
+    meant = _whole_iri(name, iris)
+    question = "" if meant is None else f"; did you mean {meant!r}?"
+    return f"; give the whole IRI{prefix}{question}"
+
+
+def _has_known_scheme(name: str, names: Sequence[str]) -> bool:
     scheme, colon, _ = name.partition(":")
-    if (
-        not iris
-        or _kind(name)
-        or (colon and any(known.startswith(f"{scheme}:") for known in alike))
-    ):
-        return (
-            suggestion(name, alike)
-            or "; correct the name or remove the row (IRIs stand in full, with or without <>)"
-        )
-    tail = _tail(name)
-    close = next(
-        (iri for iri in iris if tail and iri.endswith(tail) and _tail(iri) == tail), None
-    ) or closest(name, iris)
-    return f"; give the whole IRI{', not a prefix' * bool(colon)}" + (
-        "" if close is None else f"; did you mean {close!r}?"
-    )
+    return bool(colon) and any(known.startswith(f"{scheme}:") for known in names)
 
 
-def _kind(name: str) -> str:
-    return "blank" if name.startswith("_:") else "literal" if name.startswith('"') else ""
+def _whole_iri(name: str, iris: Sequence[str]) -> str | None:
+    """Return the IRI that ends as a short name does, or else one like it."""
+    last = re.split("[:/#]", name)[-1]
+    if last:
+        for iri in iris:
+            if iri.endswith((f"/{last}", f"#{last}", f":{last}")):
+                return iri
+    return closest(name, iris)
 
 
-def _tail(iri: str) -> str:
-    return re.split("[:/#]", iri)[-1]
+def _term_kind(name: str) -> str:
+    if name.startswith("_:"):
+        return "blank"
+    return "literal" if name.startswith('"') else "iri"
 
 
 def _bare(cell: str) -> str:
     """Return the name in a cell: an IRI may stand in brackets."""
     cell = cell.strip()
-    return (
-        cell[1:-1]
-        if cell.startswith("<") and cell.endswith(">") and not cell.startswith("<<")
-        else cell
-    )
-
-
-def _check_once(path: Path_, index: _Array, rows: _Rows, key: int) -> None:
-    first = np.unique(index, return_index=True)[1]
-    if len(first) < len(index):
-        again = int(np.setdiff1d(np.arange(len(index)), first)[0])
-        line, row = rows[again]
-        raise FormatError(path, f"{short(row[key].strip())} is named twice", line)
+    is_bracketed = cell.startswith("<") and cell.endswith(">") and not cell.startswith("<<")
+    return cell[1:-1] if is_bracketed else cell

@@ -1,0 +1,343 @@
+"""Separated text, such as CSV: one rule for delimiters, columns by name, cells that are numbers.
+
+Rows come from Python's ``csv`` module; tables of edges, which may be long, are read by pyarrow
+(``_table_files.py``) with the delimiter and the columns found here.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from os import fspath
+from typing import IO, Any
+
+import numpy as np
+
+from edgnn._files import Path_, line_chunks, open_binary
+from edgnn._words import preview, short, suggestion
+from edgnn.errors import FormatError, GraphError
+
+Array = np.ndarray[Any, Any]
+Row = tuple[int, list[str]]
+
+#: Numbers are classes rather than values while there are at most so many different ones.
+FEW_KINDS = 20
+
+_DELIMITERS = "\t,;| "
+_QUOTED = re.compile(r'"[^"]*"')
+_ID_COLUMNS = ("id", "name")
+_SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods")
+_COMMA_NUMBER = re.compile(r"[-+]?([0-9]{1,3}(\.[0-9]{3})+|[0-9]*),[0-9]+([eE][-+]?[0-9]+)?")
+#: Other words that people use for the columns of tables.
+_SYNONYMS = (
+    ("node", "id", "name", "node_id", "entity"),
+    ("graph", "id", "name", "graph_id"),
+    ("source", "from", "src", "subject"),
+    ("target", "to", "dst", "object"),
+)
+
+
+def delimiter_of(header: str, path: Path_ = "", chosen: str | None = None) -> str:
+    """Return what separates the cells of a table.
+
+    Parameters
+    ----------
+    header : str
+        Its first line.
+    path : path
+        Its name: a ``.tsv`` file is separated by tabs.
+    chosen : str, optional
+        What the user asks for. Otherwise it is the first of tab, comma, semicolon, bar and blank
+        that the first line has outside of quotation marks.
+    """
+    if chosen is not None:
+        if len(chosen) != 1 or chosen in '"\r\n' or not chosen.isascii():
+            raise GraphError(
+                f"delimiter={chosen!r}: a delimiter is one ASCII character, such as ',' or a tab, "
+                "and no quotation mark or line end"
+            )
+        return chosen
+    if fspath(path).lower().removesuffix(".gz").endswith(".tsv"):
+        return "\t"
+    bare = _QUOTED.sub("", header.strip())
+    return next((mark for mark in _DELIMITERS if mark in bare), ",")
+
+
+def read_rows(
+    stream: IO[bytes], path: Path_, delimiter: str | None = None
+) -> tuple[list[str], Iterator[Row]]:
+    """Return the column names of a table, and its rows with the number of the line of each.
+
+    Blank lines are left out. A row that has not as many cells as the header is an error.
+    """
+    return split_lines(numbered_lines(stream, path), path, delimiter)
+
+
+def split_lines(
+    lines: Iterator[tuple[int, str]], path: Path_, delimiter: str | None
+) -> tuple[list[str], Iterator[Row]]:
+    """Return the column names and the rows that are written on lines."""
+    _, first = next(lines, (1, ""))
+    mark = delimiter_of(first, path, delimiter)
+    rows = _rows(chain([first], (text for _, text in lines)), path, mark)
+    _, header = next(rows, (1, []))
+    if not header:
+        raise FormatError(path, "the table is empty; its first line must name the columns")
+    return header, _even_rows(rows, len(header), path)
+
+
+def read_header(path: Path_, delimiter: str | None = None) -> list[str]:
+    """Return the column names of a table."""
+    with open_binary(path) as stream:
+        return read_rows(stream, path, delimiter)[0]
+
+
+def numbered_lines(stream: IO[bytes], path: Path_) -> Iterator[tuple[int, str]]:
+    """Yield the numbered lines of a UTF-8 text, line ends kept, a byte order mark removed."""
+    for first, chunk in line_chunks(stream, path):
+        for number, raw in enumerate(io.BytesIO(chunk), first):
+            try:
+                text = raw.decode()
+            except UnicodeDecodeError as error:
+                byte = raw[error.start]
+                rule = f"byte 0x{byte:02x} is not UTF-8; convert the file to UTF-8 first"
+                raise FormatError(path, rule, number) from None
+            yield number, text.removeprefix("\ufeff") if number == 1 else text
+
+
+def _rows(lines: Iterable[str], path: Path_, delimiter: str) -> Iterator[Row]:
+    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=delimiter == " ", strict=True)
+    while True:
+        line = reader.line_num + 1
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            raise FormatError(path, f"the row cannot be split into cells: {error}", line) from None
+        if row is None:
+            return
+        if any(cell.strip() for cell in row):
+            yield line, row
+
+
+def _even_rows(rows: Iterable[Row], width: int, path: Path_) -> Iterator[Row]:
+    for line, row in rows:
+        if len(row) != width:
+            rule = f"the row has {len(row)} cells, but the header has {width}"
+            raise FormatError(path, rule, line)
+        yield line, row
+
+
+def refuse_spreadsheet(path: Path_) -> None:
+    """Raise where the name is that of a workbook, which is not text."""
+    if fspath(path).lower().endswith(_SPREADSHEETS):
+        raise FormatError(path, "a spreadsheet is not read; save it as CSV")
+
+
+def column_of(header: Sequence[str], name: str, path: Path_, hint: str = "") -> int:
+    """Return the position of a column: its name as it is, or else in upper or lower case.
+
+    Parameters
+    ----------
+    header : sequence of str
+        The column names.
+    name : str
+        The one to look for.
+    path : path
+        The table, for errors.
+    hint : str
+        What else could help, for the error that there is no such column.
+    """
+    names = [cell.strip() for cell in header]
+    wanted = name.strip()
+    positions = [column for column, cell in enumerate(names) if cell == wanted]
+    if not positions:
+        folded = wanted.casefold()
+        positions = [column for column, cell in enumerate(names) if cell.casefold() == folded]
+    if len(positions) == 1:
+        return positions[0]
+    if positions:
+        rule = f"{len(positions)} columns are called {name!r}; rename all but one"
+        raise FormatError(path, rule, 1)
+    meant = suggestion(name, names) or _synonym(name, names)
+    rule = f"there is no column {name!r}; the columns are {preview(names, 20)}"
+    raise FormatError(path, rule, 1, kind="column", advice=f"{hint}{meant}")
+
+
+def has_column(header: Sequence[str], name: str) -> bool:
+    """Return whether there is a column of that name; upper and lower case do not matter."""
+    return name.strip().casefold() in [cell.strip().casefold() for cell in header]
+
+
+def id_column(
+    header: Sequence[str], name: str | None, others: Sequence[int], path: Path_
+) -> int | None:
+    """Return the column of names: the chosen one, or else one called ``id`` or ``name``.
+
+    ``others`` are columns that are used for something else.
+    """
+    if name is not None:
+        return column_of(header, name, path)
+    folded = [cell.strip().casefold() for cell in header]
+    for word in _ID_COLUMNS:
+        for column, cell in enumerate(folded):
+            if cell == word and column not in others:
+                return column
+    return None
+
+
+def _synonym(name: str, columns: Sequence[str]) -> str:
+    """Return the question for a column that is called by another word for the same."""
+    words = {word for words in _SYNONYMS if name.casefold() in words for word in words}
+    meant = next((column for column in columns if column.casefold() in words), None)
+    return "" if meant is None else f"; did you mean {meant!r}?"
+
+
+def number_in(cell: Any) -> float | None:
+    """Return the number that a cell holds; ``None`` where it is not one.
+
+    Python's own extras, such as ``1_000`` and digits of other scripts, are not numbers.
+    """
+    if isinstance(cell, bool) or (isinstance(cell, str) and ("_" in cell or not cell.isascii())):
+        return None
+    try:
+        return float(cell)
+    except (TypeError, ValueError):
+        return None
+
+
+def has_decimal_comma(text: str) -> bool:
+    """Return whether a text is a number with a decimal comma."""
+    return _COMMA_NUMBER.fullmatch(text.strip()) is not None
+
+
+def decimal_comma_advice(text: str) -> str:
+    """Return the end of an error about a number with a decimal comma: what it is, how to fix it."""
+    number = text.strip().replace(".", "").replace(",", ".")
+    return (
+        f", a number with a decimal comma; write the numbers of the column with points, as {number}"
+    )
+
+
+def first_decimal_comma(values: Iterable[Any], *, names: bool = True) -> int | None:
+    """Return the position of the first decimal comma of a column that holds only numbers.
+
+    Parameters
+    ----------
+    values : iterable
+        The column; an empty text or ``None`` is a missing value.
+    names : bool
+        Whether few different values, each of which comes twice on average, may be names, such as
+        those of classes.
+    """
+    first = None
+    count = 0
+    different = set()
+    for position, value in enumerate(values):
+        if value is None or value == "":
+            continue
+        if not isinstance(value, str):
+            return None
+        if has_decimal_comma(value):
+            first = position if first is None else first
+        elif number_in(value) is None:
+            return None
+        different.add(value)
+        count += 1
+    if names and len(different) <= min(FEW_KINDS, count // 2):
+        return None
+    return first
+
+
+class TargetColumns:
+    """Text columns that become targets of molecules, or of whatever ``item`` says."""
+
+    def __init__(
+        self, path: Path_, target: str | Sequence[str] | None, item: str = "molecule"
+    ) -> None:
+        self._path = path
+        self._item = item
+        self._single = isinstance(target, str)
+        self.names = as_list(target)
+        self._values: list[list[str]] = [[] for _ in self.names]
+        self._lines = array("q")
+
+    def add(self, cells: Sequence[str], line: int) -> None:
+        """Take the cells of the next item."""
+        for values, cell in zip(self._values, cells, strict=True):
+            values.append(cell)
+        self._lines.append(line)
+
+    def targets(self) -> Array | None:
+        """Return whole numbers, numbers or texts, one or one row per item."""
+        if not self.names:
+            return None
+        columns = [
+            self._column(name, values)
+            for name, values in zip(self.names, self._values, strict=True)
+        ]
+        if self._single:
+            return columns[0]
+        kinds = ["text" if column.dtype == object else "numbers" for column in columns]
+        if len(set(kinds)) > 1:
+            named = (f"{name!r} ({kind})" for name, kind in zip(self.names, kinds, strict=True))
+            raise FormatError(
+                self._path,
+                "targets of one kind make one array, but these differ: "
+                f"{', '.join(named)}; read them apart",
+            )
+        return np.column_stack(columns)
+
+    def _column(self, name: str, values: list[str]) -> Array:
+        if values and not any(values):
+            rule = f"no {self._item} has a value for {name!r}; check the name"
+            raise FormatError(self._path, rule)
+        numbers = _numbers(values)
+        if numbers is not None:
+            return numbers
+        comma = first_decimal_comma(values, names="" not in values)
+        if comma is not None:
+            advice = decimal_comma_advice(values[comma])
+            rule = f"the target {name!r} is {short(values[comma])}{advice}"
+            raise FormatError(self._path, rule, self._lines[comma])
+        if "" in values:
+            rule = (
+                f"the text target {name!r} has no value here; "
+                f"fill it in or drop the {self._item}{self._why_text(values)}"
+            )
+            raise FormatError(self._path, rule, self._lines[values.index("")])
+        # objects, because an array of str_ gives every cell the size of the longest one
+        texts = np.empty(len(values), object)
+        texts[:] = values
+        return texts
+
+    def _why_text(self, values: list[str]) -> str:
+        """Return which cell keeps a column from being numbers, where some cells are numbers."""
+        texts = [
+            position for position, value in enumerate(values) if value and number_in(value) is None
+        ]
+        if not texts or len(texts) + values.count("") == len(values):
+            return ""
+        cell, line = values[texts[0]], self._lines[texts[0]]
+        return f". Without {short(cell)} in line {line} it would be one of numbers"
+
+
+def _numbers(values: Sequence[str]) -> Array | None:
+    """Return whole numbers, or numbers with NaN for empty cells; ``None`` where a cell is text."""
+    numbers = [float("nan") if value == "" else number_in(value) for value in values]
+    if None in numbers:
+        return None
+    try:
+        return np.array([int(value) for value in values], dtype=np.int64)
+    except (ValueError, OverflowError):
+        return np.array(numbers, dtype=np.float64)
+
+
+def as_list(names: str | Sequence[str] | None) -> list[str]:
+    """Return one name, several or none as a list."""
+    if names is None:
+        return []
+    return [names] if isinstance(names, str) else list(names)

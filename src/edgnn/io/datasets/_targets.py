@@ -1,0 +1,203 @@
+"""What targets mean: classes, several labels, or values. The one rule for files and commands."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from edgnn._words import preview
+from edgnn.errors import DatasetError
+from edgnn.io._separated import FEW_KINDS, decimal_comma_advice, has_decimal_comma, number_in
+from edgnn.registry import Level, Task
+
+if TYPE_CHECKING:
+    from edgnn.io.datasets._dataset import Dataset
+
+Array = np.ndarray[Any, Any]
+
+_LARGEST_EXACT = 2**53  # whole numbers beyond it are not all float64
+_MISSING_WORDS = frozenset(
+    ("", "-", "?", "na", "n/a", "nan", "nil", "none", "null", "missing", "unknown")
+)
+
+
+def has_few_kinds(values: Array) -> bool:
+    """Return whether numbers are whole and at most 20 different ones, as those of classes are."""
+    is_whole = bool((values == np.round(values)).all())
+    return is_whole and len(np.unique(values)) <= FEW_KINDS
+
+
+def are_classes(values: Array) -> bool:
+    """Return whether a column of targets is classes when nobody says what it is.
+
+    Whole numbers and texts are. Numbers with a point (``1.0``) are where none is missing, all are
+    whole, and there are at most 20 different ones, each of which comes twice on average.
+    """
+    if values.dtype.kind != "f":
+        return True
+    if not has_few_kinds(values) or (np.abs(values) >= _LARGEST_EXACT).any():
+        return False
+    return len(np.unique(values)) <= len(values) // 2
+
+
+def task_of(targets: Array) -> Task:
+    """Return what encoded targets are: of several columns, labels where they hold only 0 and 1."""
+    if targets.ndim == 1:
+        return "classes" if targets.dtype.kind in "biu" else "values"
+    known = targets[~np.isnan(targets)] if targets.dtype.kind == "f" else targets
+    return "labels" if np.isin(known, (0, 1)).all() else "values"
+
+
+def encode_targets(
+    values: Array,
+    *,
+    task: str | None = None,
+    class_names: Mapping[str, str] | None = None,
+    name: str = "the data",
+    level: Level = "graph",
+) -> tuple[Array, tuple[str, ...], Array]:
+    """Return a file's targets as class numbers or as real values.
+
+    Parameters
+    ----------
+    values : array
+        Targets as the file has them; several columns are returned as they are.
+    task : {"classes", "values"}, optional
+        What they are; default: what :func:`are_classes` says.
+    class_names : mapping, optional
+        Readable names of the values, which are written as text.
+    name, level
+        What errors call the data, and what the targets belong to.
+
+    Returns
+    -------
+    targets : array
+        Class numbers (int64) in the order of the sorted values, or real values.
+    class_names : tuple of str
+        Empty for values.
+    kept : array of int
+        Positions of the items that have a target; without ``task="classes"``, all.
+    """
+    if task not in (None, "classes", "values"):
+        raise DatasetError(f"task={task!r}: choose 'classes' or 'values'")
+    everything = np.arange(len(values))
+    if values.ndim > 1:
+        return values, (), everything
+    if task == "values":
+        return _as_values(values, name, level), (), everything
+    if task is None and not are_classes(values):
+        _warn_of_missing_classes(values)
+        return values, (), everything
+    kept = everything
+    if values.dtype.kind == "f":
+        kept = _with_target(values, name, level)
+        values = values[kept].astype(np.int64)
+    numbers, names = _numbered(values)
+    known = class_names or {}
+    return numbers, tuple(known.get(text, text) for text in names), kept
+
+
+def _numbered(values: Array) -> tuple[Array, list[str]]:
+    """Number values by their sorted order; return the numbers, and the values as text."""
+    if values.dtype.kind != "O":
+        distinct, numbers = np.unique(values, return_inverse=True)
+        return numbers.astype(np.int64), [str(value) for value in distinct]
+    # not np.unique: as an array of str_, every value would take the size of the longest one
+    texts = [str(value) for value in values]
+    names = sorted(set(texts))
+    number = {text: position for position, text in enumerate(names)}
+    return np.array([number[text] for text in texts], np.int64), names
+
+
+def _as_values(values: Array, name: str, level: Level) -> Array:
+    if values.dtype.kind in "fiu":
+        return values.astype(np.float64)
+    numbers = [number_in(value) for value in values.tolist()]
+    for position, number in enumerate(numbers):
+        if number is None or np.isnan(number):
+            value = str(values[position])
+            advice = decimal_comma_advice(value) if has_decimal_comma(value) else ""
+            raise DatasetError(
+                f"values must be numbers, but {name} has the target {value!r} "
+                f"({level} {position}, counted from 0){advice}"
+            )
+    return np.array(numbers, np.float64)
+
+
+def _with_target(values: Array, name: str, level: Level) -> Array:
+    """Return the positions of the items with a class; a number that is not whole is an error."""
+    kept = np.flatnonzero(~np.isnan(values))
+    known = values[kept]
+    wrong = known[(known != np.round(known)) | (np.abs(known) >= _LARGEST_EXACT)]
+    if len(wrong):
+        raise DatasetError(
+            f"classes must be whole numbers below 2**53, or names, but {name} has the target "
+            f"{wrong[0]:g}"
+        )
+    missing = len(values) - len(kept)
+    if missing:
+        verbs = "has no target and is" if missing == 1 else "have no target and are"
+        warnings.warn(f"{missing:,} of {len(values):,} {level}s {verbs} left out", stacklevel=4)
+    return kept
+
+
+def _warn_of_missing_classes(values: Array) -> None:
+    missing = np.isnan(values)
+    known = values[~missing]
+    if missing.any() and len(known) and has_few_kinds(known):
+        warnings.warn(
+            f"{int(missing.sum())} of {len(values)} targets are missing, so whole numbers are "
+            "taken as real values to regress on; if they are classes, pass task='classes' "
+            "(--classification in a command), which leaves out the items without a target",
+            stacklevel=5,
+        )
+
+
+def doubts(data: Dataset) -> list[str]:
+    """Return what speaks against the classes of a data set, a line each.
+
+    Doubtful are numbers that were read as classes, words for missing values, and classes of a
+    single item.
+    """
+    class_names = data.class_names
+    if data.targets is None or not class_names:
+        return []
+    lines = []
+    absent = [name for name in class_names if name.strip().casefold() in _MISSING_WORDS]
+    if absent:
+        lines.append(
+            f"{preview(absent)} is taken for a class like any other; "
+            "where it means that nothing is known, leave the cell empty"
+        )
+    numbers = [name for name in class_names if _reads_as_number(name)]
+    if len(numbers) > max(FEW_KINDS, len(class_names) // 2):
+        lines.append(_mostly_numbers(class_names, numbers, absent))
+        return lines
+    counts = np.bincount(data.targets, minlength=len(class_names))
+    alone = [name for name, count in zip(class_names, counts, strict=True) if count == 1]
+    if alone:
+        lines.append(
+            f"only one {data.level} has the class {preview(alone)}: "
+            "it can be learned or tested, not both"
+        )
+    return lines
+
+
+def _mostly_numbers(names: tuple[str, ...], numbers: list[str], absent: list[str]) -> str:
+    words = [name for name in names if name not in numbers and name not in absent]
+    cause = f", because of {preview(words or absent)}" if words or absent else ""
+    comma = next(filter(has_decimal_comma, numbers), None)
+    advice = "--regression learns numbers as values"
+    if comma is not None:
+        advice = f"{comma!r} is{decimal_comma_advice(comma)[1:]}"
+    return (
+        f"the targets are taken for {len(names):,} classes{cause}, "
+        f"but most of them are numbers; {advice}"
+    )
+
+
+def _reads_as_number(name: str) -> bool:
+    return number_in(name) is not None or has_decimal_comma(name)

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 import edgnn
 from edgnn.errors import RunError
-from edgnn.training import _run_files
-from edgnn.training._run_folder import CHECKPOINT, FORMAT, RunFolder
+from edgnn.training import CHECKPOINT, RunFolder, _run_files
 
+FORMAT = 1
 CONFIG = {"model": {"layers": 2, "hidden": 64}, "seeds": [0, 1], "note": "größer"}
 
 

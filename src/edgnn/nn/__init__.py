@@ -3,16 +3,7 @@
 from edgnn.nn._activation import ACTIVATIONS
 from edgnn.nn._batch_norm import BatchNorm
 from edgnn.nn._conv import Conv, SummedStates
-from edgnn.nn._edges import (
-    COUNTED_LABELS,
-    Edges,
-    ListedEdges,
-    OneHot,
-    add_rows,
-    degrees_of,
-    either_times,
-    known,
-)
+from edgnn.nn._edges import COUNTED_LABELS, Edges, ListedEdges, OneHot
 from edgnn.nn._gine_conv import GINEConv
 from edgnn.nn._gnn_conv import EdGNNConv, GNNConv
 from edgnn.nn._inputs import Inputs, Matrix, from_scipy, with_neighbors
@@ -49,13 +40,9 @@ __all__ = [
     "OneHot",
     "RelationalConv",
     "SummedStates",
-    "add_rows",
-    "degrees_of",
-    "either_times",
     "from_scipy",
     "input_bytes",
     "input_options",
-    "known",
     "readout",
     "with_neighbors",
 ]

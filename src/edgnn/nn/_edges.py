@@ -33,6 +33,11 @@ class OneHot(NamedTuple):
     labels: int
     features: Tensor | None = None
 
+    @classmethod
+    def of(cls, label: Tensor, labels: int, features: Tensor | None = None) -> OneHot:
+        """Return the rows of label numbers, of which those not below ``labels`` are unknown."""
+        return cls(_known(label, labels), labels, features)
+
     @property
     def width(self) -> int:
         """Number of columns."""
@@ -109,7 +114,7 @@ class Edges:
     ) -> None:
         self.nodes = nodes
         self._source, self._target, self._features = source, target, features
-        self._label, self._labels = known(label, labels), labels
+        self._label, self._labels = _known(label, labels), labels
         self._direction, self._once, self._dtype = direction, once, dtype
         self._both = direction == "both"
         self._sides = (target, source) if self._both else (target,)
@@ -120,6 +125,15 @@ class Edges:
         return pairs_of(
             self._source, self._target, self.nodes, self._direction, self._once, self._dtype
         )
+
+    def degrees(self, direction: Literal["in", "out", "both"]) -> Tensor:
+        """Return the in-, out- or total degree of every node."""
+        source, target = self._source, self._target
+        if direction == "out":
+            source, target = target, source
+        counted: Literal["both", "in"] = "both" if direction == "both" else "in"
+        pairs = pairs_of(source, target, self.nodes, counted, self._once, torch.int64)
+        return pairs.weight.new_zeros(self.nodes).index_add(0, pairs.row, pairs.weight)
 
     def neighbor_sum(self, x: Tensor) -> Tensor:
         """Return the sum of the states of each node's neighbors: (M, N, d) → (M, N, d)."""
@@ -278,7 +292,7 @@ def with_zero_row(weight: Tensor) -> Tensor:
     return torch.cat([weight, weight.new_zeros(weight.shape[0], 1, weight.shape[2])], dim=1)
 
 
-def known(label: Tensor, labels: int) -> Tensor:
+def _known(label: Tensor, labels: int) -> Tensor:
     """Return label numbers with ``labels`` in the place of all that are not below it."""
     return torch.where((label >= 0) & (label < labels), label, labels)
 
@@ -310,17 +324,6 @@ def pairs_of(
     before = torch.cat([key.new_full((1,), -1), key])
     weight = (before[1:] != before[:-1]).to(dtype)
     return Pairs(row.index_select(0, order), column.index_select(0, order), weight)
-
-
-def degrees_of(
-    source: Tensor, target: Tensor, nodes: int, direction: Literal["in", "out", "both"], once: bool
-) -> Tensor:
-    """Return the in-, out- or total degree of every node."""
-    if direction == "out":
-        source, target = target, source
-    counted: Literal["both", "in"] = "both" if direction == "both" else "in"
-    pairs = pairs_of(source, target, nodes, counted, once, torch.int64)
-    return pairs.weight.new_zeros(nodes).index_add(0, pairs.row, pairs.weight)
 
 
 def _counts(node: Tensor, label: Tensor, labels: int, nodes: int, dtype: torch.dtype) -> Tensor:

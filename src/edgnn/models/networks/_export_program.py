@@ -10,18 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from edgnn.nn import (
-    COUNTED_LABELS,
-    Edges,
-    GraphModel,
-    Model,
-    NodeModel,
-    OneHot,
-    add_rows,
-    degrees_of,
-    either_times,
-    known,
-)
+from edgnn.nn import COUNTED_LABELS, Edges, GraphModel, Model, NodeModel, OneHot
 
 if TYPE_CHECKING:
     from edgnn.models.networks._base import Estimator
@@ -56,19 +45,14 @@ class Program(nn.Module):
         self.task, self.flat = encoding.task, encoding.flat
         self.temperature = float(getattr(estimator, "temperature_", 1.0))
 
-    def input(
-        self, node_label: Tensor, source: Tensor, target: Tensor, node_features: Tensor | None
-    ) -> State:
+    def input(self, node_label: Tensor, edges: Edges, node_features: Tensor | None) -> State:
         """Return the states before the first layer."""
         if self.degree is not None:
             assert self.degree_label is not None
-            degree = degrees_of(
-                source, target, node_label.shape[0], self.degree, self.edge_options["once"]
-            )
-            node_label = self.degree_label.index_select(
-                0, degree.clamp(max=self.degree_label.shape[0] - 1)
-            )
-        x = OneHot(known(node_label, self.labels), self.labels, node_features)
+            largest = self.degree_label.shape[0] - 1
+            degree = edges.degrees(self.degree).clamp(max=largest)
+            node_label = self.degree_label.index_select(0, degree)
+        x = OneHot.of(node_label, self.labels, node_features)
         if self.model.embedding is not None:
             return x.times(self.model.embedding)
         return x if self.cells or self.labels > COUNTED_LABELS else x.dense(self.dtype)
@@ -89,7 +73,7 @@ class Program(nn.Module):
         edges = Edges(
             edge_source, edge_target, edge_label, edge_features, nodes, **self.edge_options
         )
-        states = [self.input(node_label, edge_source, edge_target, node_features)]
+        states = [self.input(node_label, edges, node_features)]
         for layer in self.model.convs:
             states.append(layer.plain_forward(states[-1], edges))
         return states
@@ -143,17 +127,16 @@ class GraphProgram(Program):
         """
         if isinstance(state, OneHot):
             return self.pooled(state.times(weight), owner, graph_offset)
-        return either_times(self.pooled(state, owner, graph_offset), weight)
+        pooled = self.pooled(state, owner, graph_offset)
+        return torch.bmm(pooled.expand(weight.shape[0], -1, -1), weight)
 
     def pooled(self, x: Tensor, owner: Tensor, graph_offset: Tensor) -> Tensor:
         """Return the readout: (M, N, d) → (M, G, d); zeros for a graph without nodes."""
-        count = graph_offset.shape[0] - 1
+        empty = x.new_zeros(x.shape[0], graph_offset.shape[0] - 1, x.shape[2])
         if self.model.readout == "max":
-            place = owner.view(1, -1, 1).expand(x.shape)
-            return x.new_zeros(x.shape[0], count, x.shape[2]).scatter_reduce(
-                1, place, x, "amax", include_self=False
-            )
-        total = add_rows(x, owner, count)
+            owners = owner.view(1, -1, 1).expand(x.shape)
+            return empty.scatter_reduce(1, owners, x, "amax", include_self=False)
+        total = empty.index_add(1, owner, x)
         if self.model.readout == "sum":
             return total
         sizes = (graph_offset[1:] - graph_offset[:-1]).clamp(min=1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
@@ -21,6 +22,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.ext import autosummary
+from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
 import edgnn
@@ -215,6 +217,52 @@ def enclosing(target: str, objects: Mapping[str, Any]) -> str | None:
     return target or None
 
 
+class FullNames(SphinxPostTransform):
+    """Write names that several packages export in full: a name means what it does in the code of the page's package."""
+
+    default_priority = 5  # before Sphinx resolves references
+
+    def run(self, **kwargs: Any) -> None:
+        """Change the targets of references."""
+        package = page_package(self.env.docname)
+        for node in self.document.findall(addnodes.pending_xref):
+            if node.get("refdomain") == "py" and len(exporters(node["reftarget"])) > 1:
+                node["reftarget"] = meant(node["reftarget"], package)
+
+
+def meant(name: str, package: str) -> str:
+    """Return the full name of what ``name`` stands for in the modules of a package."""
+    if package not in DOCUMENTED:
+        return name
+    own = import_module(package)
+    modules = [
+        own,
+        *(sys.modules[key] for key in sorted(sys.modules) if key.startswith(f"{package}.")),
+    ]
+    values = [getattr(module, name) for module in modules if hasattr(module, name)]
+    for exporter, value in exporters(name):
+        if values and value is values[0]:
+            return f"{home(exporter, name, value)}.{name}"
+    # Perhaps it is imported for type checkers only.
+    statement = re.compile(rf"from (edgnn[\w.]*) import (\([^)]*|[^(\n]*)\b{re.escape(name)}\b")
+    for module in modules:
+        found = statement.search(inspect.getsource(module))
+        if found and found[1] in DOCUMENTED:
+            return f"{found[1]}.{name}"
+    return name
+
+
+def page_package(page: str) -> str:
+    """Return the package that a page of the reference is about."""
+    return page.replace("api/", "edgnn.", 1)
+
+
+def member(target: str, page: str, objects: Mapping[str, Any]) -> str | None:
+    """Return the member of this name of the only class on a page that has one."""
+    package = page_package(page)
+    return only(name for name in objects if re.fullmatch(rf"{package}\.\w+\.{target}", name))
+
+
 def resolve(
     app: Sphinx, env: BuildEnvironment, node: addnodes.pending_xref, text: nodes.TextElement
 ) -> nodes.reference | None:
@@ -225,7 +273,8 @@ def resolve(
     if node["reftype"] == "mod":
         name = enclosing(target, domain.objects)
     elif node["reftype"] in ("attr", "meth") and "." not in target:
-        return None  # of the class it stands in, or of none
+        # Of a class that its summary in a table stands outside of; others Sphinx has found.
+        name = member(target, node["refdoc"], domain.objects)
     else:
         name = documented(target, domain.objects) or owner_of(target, domain.objects)
     if name is None:
@@ -265,6 +314,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     autosummary.WELL_KNOWN_ABBREVIATIONS += ("Eq.",)  # which do not end a sentence
     app.add_directive("package", Package)
     app.add_directive("short-names", ShortNames)
+    app.add_post_transform(FullNames)
     app.connect("missing-reference", resolve)
     app.connect("autodoc-process-signature", readable)
     app.connect("autodoc-process-docstring", keep, priority=400)

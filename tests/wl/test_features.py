@@ -164,3 +164,18 @@ def test_a_value_on_the_border_of_two_bins_is_in_the_upper_one():
     graphs = Graphs.from_edges([], node_features=[[0.0], [1.0], [2.0]])
     bins = wl.Discretizer(bins=2).fit_transform(graphs)
     assert [label[1] for label in bins.node_labels] == [0, 1, 1]
+
+
+ENTRIES = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3)))
+
+
+@given(ENTRIES, st.none() | st.sets(st.integers(0, 6)))
+def test_color_counts_are_those_of_a_loop(entries, known):
+    colors = np.array([color for color, _ in entries], dtype=np.int64)
+    owner = np.array([item for _, item in entries], dtype=np.int64)
+    columns = sorted(set(colors.tolist()) if known is None else known)
+    chosen = None if known is None else np.array(columns, dtype=np.int64)
+    counts = wl.color_counts(colors, owner, 4, chosen).toarray()
+    expected = [[entries.count((color, item)) for color in columns] for item in range(4)]
+    assert counts.shape == (4, len(columns))
+    assert counts.tolist() == expected

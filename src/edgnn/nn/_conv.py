@@ -70,7 +70,7 @@ States = Tensor | SummedStates
 class Conv(nn.Module, ABC):
     """A layer: sizes, bias, activation, batch norm, dropout, and the facts that others ask for.
 
-    A subclass implements :meth:`_sum`, and :meth:`plain_sum` to be exported. Its facts are class
+    A subclass implements ``_sum``, and :meth:`plain_sum` to be exported. Its facts are class
     attributes; no other code knows layers by name.
 
     Attributes

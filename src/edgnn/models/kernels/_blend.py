@@ -92,7 +92,7 @@ class BlendGraphClassifier(SplitClassifier):
     Examples
     --------
     >>> import edgnn
-    >>> from edgnn.models.kernels import BlendGraphClassifier
+    >>> from edgnn.models import BlendGraphClassifier
     >>> data = edgnn.load_dataset("MUTAG")
     >>> model = BlendGraphClassifier(trees=50, random_state=0)
     >>> model = model.fit(data.graphs[:150], data.targets[:150])

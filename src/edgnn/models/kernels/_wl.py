@@ -90,7 +90,7 @@ class WLClassifier(RidgeClassifier):
     Examples
     --------
     >>> import edgnn
-    >>> from edgnn.models.rivals import WLClassifier
+    >>> from edgnn.models import WLClassifier
     >>> data = edgnn.load_dataset("MUTAG")
     >>> rival = WLClassifier(ring_sizes=True).fit(data.graphs[:150], data.targets[:150])
     >>> rival.chosen_["kernel"]

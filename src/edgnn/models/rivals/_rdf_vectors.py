@@ -74,7 +74,7 @@ class RDF2Vec(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Examples
     --------
     >>> from edgnn import Graphs
-    >>> from edgnn.models.rivals import RDF2Vec
+    >>> from edgnn.models import RDF2Vec
     >>> graph = Graphs.from_edges([(0, 1), (1, 2)], edge_labels=["knows", "knows"])
     >>> RDF2Vec(dimensions=8, random_state=0).fit_transform(graph.nodes).shape
     (3, 8)

@@ -48,17 +48,17 @@ def check_known(model: Model, items: Items) -> None:
     if coder.node_features or coder.edge_features or not graphs.num_nodes:
         return
     nodes, edges = model._seen.unseen(coder.encode(graphs))
-    if len(edges) < graphs.num_edges:
-        return
     labeled = coder.degree_labels is None and not coder.node_vocabulary.constant
     by_edges = not labeled and graphs.num_edges > 0 and model._reads_edge_labels
-    if len(nodes) < graphs.num_nodes and not by_edges:
+    knows_a_node = len(nodes) < graphs.num_nodes and not by_edges
+    if knows_a_node or len(edges) < graphs.num_edges:
         return
     elements = counted(graphs.num_edges, "edge")
     if not by_edges:
         elements = f"{counted(graphs.num_nodes, 'node')} and {elements}"
-    labels = graphs.node_vocabulary if labeled else graphs.edge_vocabulary
-    learned = coder.node_vocabulary if labeled else coder.edge_vocabulary
+    labels, learned = graphs.edge_vocabulary, coder.edge_vocabulary
+    if labeled:
+        labels, learned = graphs.node_vocabulary, coder.node_vocabulary
     raise UnknownLabelError(
         f"the model has learned none of the labels of these {elements}: "
         f"they are {preview(list(labels)) or 'none'}, "

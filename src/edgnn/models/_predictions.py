@@ -10,7 +10,7 @@ import numpy as np
 
 from edgnn._words import counted, preview
 from edgnn.errors import RunError, UnknownLabelError
-from edgnn.graphs import Nodes
+from edgnn.graphs import Graphs, Nodes
 from edgnn.models._items import Items, graphs_of
 
 if TYPE_CHECKING:
@@ -47,11 +47,9 @@ def check_known(model: Model, items: Items) -> None:
     graphs, coder = graphs_of(items), model._coder
     if coder.node_features or coder.edge_features or not graphs.num_nodes:
         return
-    nodes, edges = model._seen.unseen(coder.encode(graphs))
     labeled = coder.degree_labels is None and not coder.node_vocabulary.constant
     by_edges = not labeled and graphs.num_edges > 0 and model._reads_edge_labels
-    knows_a_node = len(nodes) < graphs.num_nodes and not by_edges
-    if knows_a_node or len(edges) < graphs.num_edges:
+    if _knows_some(model, graphs, nodes=not by_edges):
         return
     elements = counted(graphs.num_edges, "edge")
     if not by_edges:
@@ -67,6 +65,13 @@ def check_known(model: Model, items: Items) -> None:
         advice="; read the data as that of the training was read (-o), "
         "or train on data with these labels",
     )
+
+
+def _knows_some(model: Model, graphs: Graphs, *, nodes: bool) -> bool:
+    """Return whether the model has learned the label of any edge or, if these count, any node."""
+    new_nodes, new_edges = model._seen.unseen(model._coder.encode(graphs))
+    knows_nodes = nodes and len(new_nodes) < graphs.num_nodes
+    return knows_nodes or len(new_edges) < graphs.num_edges
 
 
 def prediction_table(

@@ -272,6 +272,7 @@ class BlendGraphClassifier(SplitClassifier):
         self._items = self.ridge_._items
         self.forest_ = unpack_fields(Forest, {}, tensors, "forest.")
         self.chosen_ = facts["chosen"]
+        self.forest_.check(self.chosen_["colors"])
 
 
 def _readable(table: csr_array) -> Any:

@@ -256,6 +256,8 @@ class KernelClassifier(SolvedClassifier):
         super().set_state(facts, tensors)
         self._as_fitted = type(self)(**decode_parameters(facts["fitted_with"], new_model))
         self._items = unpack_items(tensors)
+        if len(self._items) != len(self._codes):
+            raise ValueError(f"{len(self._items)} training items have {len(self._codes)} classes")
 
 
 class RidgeClassifier(KernelClassifier):

@@ -74,7 +74,7 @@ def main() -> None:
     with torch.no_grad():
         answers = model(**{name: value.to(device) for name, value in inputs.items()}).cpu()
     for item, answer in zip(items, answers.tolist(), strict=True):
-        sys.stdout.write(json.dumps(item | told(answer, about), ensure_ascii=False) + "\n")
+        sys.stdout.write(json.dumps(item | described(answer, about), ensure_ascii=False) + "\n")
 
 
 def load(about: dict[str, Any], device: str | None = None) -> tuple[Any, str]:
@@ -292,7 +292,7 @@ def plain(label: Any) -> Any:
     return json.dumps(label, sort_keys=True) if isinstance(label, dict) else label
 
 
-def told(answer: Any, about: dict[str, Any]) -> dict[str, Any]:
+def described(answer: Any, about: dict[str, Any]) -> dict[str, Any]:
     """Return what the model says about one item."""
     names = about["names"]
     if about["task"] == "classes":

@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from edgnn.errors import EstimatorError
 from edgnn.graphs import Graphs, Nodes
-from edgnn.models._errors import NotFitted
 from edgnn.models._items import collect
+from edgnn.models._model import NotFitted
 from edgnn.models._seeds import root_seed
 from edgnn.models.kernels._checks import Array, flag, is_whole
 from edgnn.models.rivals._rdf_relabel import relabeled

@@ -619,7 +619,7 @@ def test_program_for_cuda(tmp_path):
 
 
 def test_several_labels_are_predicted_by_their_names():
-    from edgnn.models.networks._export_predict import told
+    from edgnn.models.networks._export_predict import described
 
     about = {"task": "labels", "names": ["soluble", "toxic", "odd"]}
-    assert told([0.9, 0.5, 0.51], about)["prediction"] == ["soluble", "odd"]
+    assert described([0.9, 0.5, 0.51], about)["prediction"] == ["soluble", "odd"]

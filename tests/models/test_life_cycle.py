@@ -13,9 +13,14 @@ import edgnn
 from edgnn.errors import EstimatorError, RunError
 from edgnn.evaluation import kfold
 from edgnn.models import (
+    BlendGraphClassifier,
     ClassifierModel,
+    GraphClassifier,
     Model,
     RDF2VecClassifier,
+    RidgeGraphClassifier,
+    SubgraphMatchingClassifier,
+    WLClassifier,
     estimator_of,
     load_model,
     make_model,
@@ -24,6 +29,7 @@ from edgnn.models import (
     train_run,
 )
 from edgnn.registry import MODELS, ModelEntry
+from edgnn.training import RunFolder
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::edgnn.models.UnknownLabelWarning"),
@@ -230,6 +236,65 @@ def test_models_of_graphs_and_nodes_know_what_they_were_fitted_on(data, tmp_path
     make_model("wl-subtree", level="node").fit(X, y).save(tmp_path / "run")
     with pytest.raises(EstimatorError, match=r"X holds graphs, but this .* was fitted on nodes"):
         load_model(tmp_path / "run").predict(data["graph"])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RidgeGraphClassifier(["wl"], schemes=["joint", "node"], depth=np.int64(2)),
+        WLClassifier("select", solver="svm", depth=(0, 2), random_state=1),
+        SubgraphMatchingClassifier(np.array([1, 2]), C=np.logspace(-1, 1, 3), random_state=0),
+        BlendGraphClassifier(RidgeGraphClassifier("wl", depth=2), trees=5, random_state=0),
+        GraphClassifier(
+            max_epochs=1,
+            hidden=4,
+            class_weight={"no": 2.0},
+            random_state=np.random.RandomState(3),
+        ),
+    ],
+)
+def test_parameters_of_all_kinds_come_back(data, tmp_path, model):
+    X, y = items_and_targets(data, "graph", "classes")
+    model.fit(X, y).save(tmp_path / "run")
+    loaded = load_model(tmp_path / "run")
+    assert np.array_equal(loaded.predict(X), model.predict(X))
+    again = clone(loaded).fit(X, y)
+    assert np.array_equal(again.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("name", ["ridge", "csm", "wl-subtree", "blend", "majority"])
+def test_a_model_of_one_class_comes_back(data, tmp_path, name):
+    of(name, "graph", "classes").fit(data["graph"][:5], ["only"] * 5).save(tmp_path / "run")
+    assert load_model(tmp_path / "run").predict(data["graph"][5:8]).tolist() == ["only"] * 3
+
+
+def test_a_model_with_parameters_that_no_file_can_hold_is_refused(data, tmp_path):
+    X, y = items_and_targets(data, "graph", "classes")
+    model = Largest(scale=2.0).fit(X, y)
+    model.scale = object()
+    with pytest.raises(RunError, match=r"the parameter scale=.* is a object, which a run folder"):
+        model.save(tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "tensor", "value"),
+    [
+        ("ridge", "solved.weight", torch.zeros(3, dtype=torch.float64)),
+        ("ridge", "codes", torch.zeros(3, dtype=torch.int64)),
+        ("csm", "solved.support", torch.full((1,), 1000)),
+        ("csm", "items.edge_source", torch.full((1,), 10**9)),
+        ("blend", "forest.left", torch.zeros(1, dtype=torch.int64)),
+        ("ridge", "items.texts", torch.zeros(4, dtype=torch.uint8)),
+    ],
+)
+def test_tensors_that_do_not_fit_are_one_clear_error(data, tmp_path, name, tensor, value):
+    X, y = items_and_targets(data, "graph", "classes")
+    of(name, "graph", "classes").fit(X, y).save(tmp_path / "run")
+    run = RunFolder.open(tmp_path / "run")
+    run.save_tensors("model.safetensors", run.load_tensors("model.safetensors") | {tensor: value})
+    with pytest.raises(RunError, match="cannot be loaded as a"):
+        load_model(tmp_path / "run")
 
 
 def test_parameters_and_names_are_suggested():

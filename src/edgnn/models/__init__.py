@@ -1,14 +1,13 @@
 """Every model, with one life cycle: networks, closed forms and the rivals of the paper's tables."""
 
 from edgnn.errors import EstimatorError
-from edgnn.models._coder import Coder, Seen
-from edgnn.models._errors import NotFitted, UnknownLabelWarning
+from edgnn.models._coder import Coder, Seen, UnknownLabelWarning
 from edgnn.models._familiarity import Familiarity, Refinement
 from edgnn.models._fingerprint import fingerprint
 from edgnn.models._items import Items, graphs_of, in_pieces
 from edgnn.models._majority import MajorityClassifier, MeanRegressor
 from edgnn.models._make import make_model, model_parts
-from edgnn.models._model import ClassifierModel, Model, RegressorModel, load_model
+from edgnn.models._model import ClassifierModel, Model, NotFitted, RegressorModel, load_model
 from edgnn.models._predictions import (
     Predictions,
     check_known,

@@ -15,7 +15,6 @@ from torch import Tensor
 from edgnn._words import counted, preview
 from edgnn.errors import EstimatorError, UnknownLabelError
 from edgnn.graphs import UNKNOWN, Direction, Graphs, Multiplicity, Nodes, Vocabulary, recode
-from edgnn.models._errors import UnknownLabelWarning
 from edgnn.models._items import Items, graphs_of
 
 _Array = np.ndarray[Any, Any]
@@ -24,6 +23,10 @@ _FEATURELESS = (
     "a featureless model knows only the nodes it was trained with; "
     'predict nodes of the same graph, or set node_labels="given"'
 )
+
+
+class UnknownLabelWarning(UserWarning):
+    """Labels that the fitted model has never seen count for nothing in its predictions."""
 
 
 @dataclass(frozen=True, eq=False)

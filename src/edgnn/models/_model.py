@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import torch
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score, r2_score
 from torch import Tensor
 
@@ -20,7 +21,6 @@ from edgnn.errors import EstimatorError, RunError
 from edgnn.graphs import Graphs, Nodes
 from edgnn.models._coder import Coder, Seen
 from edgnn.models._data import Data
-from edgnn.models._errors import NotFitted
 from edgnn.models._familiarity import Colors, Familiarity, Refinement
 from edgnn.models._items import Items, Level, graphs_of, read_items, with_graphs
 from edgnn.models._predictions import Predictions
@@ -49,6 +49,10 @@ _DAMAGE = (
     ArithmeticError,
     RuntimeError,
 )
+
+
+class NotFitted(EstimatorError, NotFittedError):  # type: ignore[misc]
+    """A model that was asked for results before it was fitted."""
 
 
 class Model(BaseEstimator, ABC):  # type: ignore[misc]

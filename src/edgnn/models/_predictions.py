@@ -10,7 +10,7 @@ import numpy as np
 
 from edgnn._words import counted, preview
 from edgnn.errors import RunError, UnknownLabelError
-from edgnn.graphs import Nodes
+from edgnn.graphs import Graphs, Nodes
 from edgnn.models._items import Items, graphs_of
 
 if TYPE_CHECKING:
@@ -47,18 +47,16 @@ def check_known(model: Model, items: Items) -> None:
     graphs, coder = graphs_of(items), model._coder
     if coder.node_features or coder.edge_features or not graphs.num_nodes:
         return
-    nodes, edges = model._seen.unseen(coder.encode(graphs))
-    if len(edges) < graphs.num_edges:
-        return
     labeled = coder.degree_labels is None and not coder.node_vocabulary.constant
     by_edges = not labeled and graphs.num_edges > 0 and model._reads_edge_labels
-    if len(nodes) < graphs.num_nodes and not by_edges:
+    if _knows_some(model, graphs, nodes=not by_edges):
         return
     elements = counted(graphs.num_edges, "edge")
     if not by_edges:
         elements = f"{counted(graphs.num_nodes, 'node')} and {elements}"
-    labels = graphs.node_vocabulary if labeled else graphs.edge_vocabulary
-    learned = coder.node_vocabulary if labeled else coder.edge_vocabulary
+    labels, learned = graphs.edge_vocabulary, coder.edge_vocabulary
+    if labeled:
+        labels, learned = graphs.node_vocabulary, coder.node_vocabulary
     raise UnknownLabelError(
         f"the model has learned none of the labels of these {elements}: "
         f"they are {preview(list(labels)) or 'none'}, "
@@ -67,6 +65,13 @@ def check_known(model: Model, items: Items) -> None:
         advice="; read the data as that of the training was read (-o), "
         "or train on data with these labels",
     )
+
+
+def _knows_some(model: Model, graphs: Graphs, *, nodes: bool) -> bool:
+    """Return whether the model has learned the label of any edge or, if these count, any node."""
+    new_nodes, new_edges = model._seen.unseen(model._coder.encode(graphs))
+    knows_nodes = nodes and len(new_nodes) < graphs.num_nodes
+    return knows_nodes or len(new_edges) < graphs.num_edges
 
 
 def prediction_table(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self, get_args
 
@@ -47,6 +47,7 @@ class _Colored:
     columns: tuple[Array, ...]
 
 
+@dataclass(eq=False, repr=False)
 class BlendGraphClassifier(SplitClassifier):
     r"""Mix the probabilities of :class:`RidgeGraphClassifier` with those of a random forest.
 
@@ -102,28 +103,14 @@ class BlendGraphClassifier(SplitClassifier):
 
     levels: ClassVar[tuple[Level, ...]] = ("graph",)
 
-    def __init__(
-        self,
-        ridge: RidgeGraphClassifier | None = None,
-        *,
-        share: float = 0.3,
-        trees: int = 500,
-        min_samples_leaf: int = 1,
-        rounds: int = 3,
-        schemes: Scheme | Sequence[Scheme] = ("node", "joint"),
-        ring_sizes: bool = True,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.ridge = ridge
-        self.share = share
-        self.trees = trees
-        self.min_samples_leaf = min_samples_leaf
-        self.rounds = rounds
-        self.schemes = schemes
-        self.ring_sizes = ring_sizes
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    ridge: RidgeGraphClassifier | None = None
+    _: KW_ONLY
+    share: float = 0.3
+    trees: int = 500
+    min_samples_leaf: int = 1
+    rounds: int = 3
+    schemes: Scheme | Sequence[Scheme] = ("node", "joint")
+    ring_sizes: bool = True
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from graphs and their classes.
@@ -285,6 +272,7 @@ class BlendGraphClassifier(SplitClassifier):
         self._items = self.ridge_._items
         self.forest_ = unpack_fields(Forest, {}, tensors, "forest.")
         self.chosen_ = facts["chosen"]
+        self.forest_.check(self.chosen_["colors"])
 
 
 def _readable(table: csr_array) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Self
 
@@ -24,10 +25,12 @@ from edgnn.models.kernels._ridge import FittedRidge, RidgeSolver, logits
 from edgnn.models.kernels._solvers import Fitted, Kernels, Solver, fitted_from, fitted_state
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SplitClassifier(ClassifierModel):
     """A classifier without epochs that learns from many splits and shares what it can."""
 
-    n_jobs: Any
+    n_jobs: int | None = None
+    random_state: Any = None
 
     def predict_splits(
         self, X: Any, y: Any, splits: Iterable[Any], *, on_split: OnSplit | None = None
@@ -174,8 +177,6 @@ class KernelClassifier(SolvedClassifier):
         What was chosen inside the training set.
     """
 
-    random_state: Any
-
     @abstractmethod
     def _represent(self, items: Items, reference: Any = None) -> Any:
         """Represent items.
@@ -255,6 +256,8 @@ class KernelClassifier(SolvedClassifier):
         super().set_state(facts, tensors)
         self._as_fitted = type(self)(**decode_parameters(facts["fitted_with"], new_model))
         self._items = unpack_items(tensors)
+        if len(self._items) != len(self._codes):
+            raise ValueError(f"{len(self._items)} training items have {len(self._codes)} classes")
 
 
 class RidgeClassifier(KernelClassifier):

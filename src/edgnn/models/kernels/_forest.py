@@ -51,6 +51,26 @@ class Forest:
             np.concatenate([tree.value[:, 0, :] for tree in trees]),
         )
 
+    def check(self, columns: int) -> None:
+        """Raise where the arrays make no trees on a table of so many columns.
+
+        Children stand behind their parents, so that every item arrives at a leaf.
+        """
+        own = np.arange(len(self.feature))
+        inside = all(
+            array.shape == own.shape and (array >= low).all() and array.max(initial=0) < high
+            for array, low, high in (
+                (self.feature, 0, max(columns, 1)),
+                (self.left, own, len(own)),
+                (self.right, own, len(own)),
+            )
+        )
+        leaves = (self.left == own) == (self.right == own)
+        sizes = {len(own), len(self.threshold), len(self.value)}
+        roots = len(self.roots) and 0 <= self.roots.min() <= self.roots.max() < len(own)
+        if not inside or not roots or not leaves.all() or len(sizes) > 1:
+            raise ValueError("the stored forest is damaged")
+
     def predict_proba(self, table: Any) -> Array:
         """Return the mean of the trees' class frequencies.
 

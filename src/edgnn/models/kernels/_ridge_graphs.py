@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -34,6 +35,7 @@ _DEEPEST = 1000
 _AT_ONCE = 256
 
 
+@dataclass(eq=False, repr=False)
 class RidgeGraphClassifier(RidgeClassifier):
     r"""Classify graphs in closed form: no epochs, nothing random. Try it first on small data.
 
@@ -93,28 +95,14 @@ class RidgeGraphClassifier(RidgeClassifier):
 
     levels: ClassVar[tuple[Level, ...]] = ("graph",)
 
-    def __init__(
-        self,
-        parts: Part | Sequence[Part] = ("wl", "network"),
-        *,
-        schemes: Scheme | Sequence[Scheme] = ("node", "separate", "joint"),
-        depth: int = 5,
-        layers: int = 3,
-        scale: float = 1.0,
-        width: float = 2.0,
-        ring_sizes: bool = True,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.parts = parts
-        self.schemes = schemes
-        self.depth = depth
-        self.layers = layers
-        self.scale = scale
-        self.width = width
-        self.ring_sizes = ring_sizes
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    parts: Part | Sequence[Part] = ("wl", "network")
+    _: KW_ONLY
+    schemes: Scheme | Sequence[Scheme] = ("node", "separate", "joint")
+    depth: int = 5
+    layers: int = 3
+    scale: float = 1.0
+    width: float = 2.0
+    ring_sizes: bool = True
 
     def _represent(self, items: Items, reference: Any = None) -> Graphs:
         graphs = graphs_of(items)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from itertools import product
 from typing import Any, ClassVar, Literal, get_args
 
@@ -41,6 +41,7 @@ class _Seen:
     hubs: frozenset[Any]
 
 
+@dataclass(eq=False, repr=False)
 class RidgeNodeClassifier(RidgeClassifier):
     r"""Classify nodes in closed form by what lies around them: no epochs, nothing random.
 
@@ -101,28 +102,14 @@ class RidgeNodeClassifier(RidgeClassifier):
 
     levels: ClassVar[tuple[Level, ...]] = ("node",)
 
-    def __init__(
-        self,
-        views: View | Sequence[View] = ("around", "walks"),
-        *,
-        schemes: Scheme | Sequence[Scheme] = ("node", "joint"),
-        rounds: int = 3,
-        depth: int = 3,
-        length: int = 3,
-        named: int = 10,
-        width: float = 2.0,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.views = views
-        self.schemes = schemes
-        self.rounds = rounds
-        self.depth = depth
-        self.length = length
-        self.named = named
-        self.width = width
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    views: View | Sequence[View] = ("around", "walks")
+    _: KW_ONLY
+    schemes: Scheme | Sequence[Scheme] = ("node", "joint")
+    rounds: int = 3
+    depth: int = 3
+    length: int = 3
+    named: int = 10
+    width: float = 2.0
 
     def _represent(self, items: Items, reference: _Seen | None = None) -> _Seen:
         assert isinstance(items, Nodes)

@@ -122,6 +122,13 @@ class FittedSVM:
         support = machine.support_.astype(np.int64)
         return cls(setting, chosen, classes, support, sign * weight, sign * machine.intercept_)
 
+    def is_of(self, count: int) -> bool:
+        """Return whether the arrays fit together, and to so many training items."""
+        pairs = self.classes * (self.classes - 1) // 2
+        shapes_fit = self.weight.shape == (len(self.support), pairs)
+        first, last = self.support.min(initial=0), self.support.max(initial=0)
+        return shapes_fit and len(self.intercept) == pairs and 0 <= first <= last < count
+
     def predict(self, K: Array) -> Array:
         """Return class numbers: those that win the most pairs, of equals the first."""
         found: Array = self._votes(self._decisions(K)).argmax(axis=1)
@@ -247,8 +254,16 @@ def fitted_state(fitted: Fitted, codes: Array) -> tuple[dict[str, Any], dict[str
 def fitted_from(facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> tuple[Fitted, Array]:
     """Return what :func:`fitted_state` stored."""
     stored = facts["solved"]
-    kind = _kinds()[stored["kind"]]
-    return unpack_fields(kind, stored, tensors, "solved."), tensors["codes"].numpy()
+    fitted = unpack_fields(_kinds()[stored["kind"]], stored, tensors, "solved.")
+    codes: Array = tensors["codes"].numpy()
+    count = len(codes)
+    if isinstance(fitted, FittedSVM):
+        fits = fitted.is_of(count)
+    else:
+        fits = isinstance(fitted, Constant) or len(fitted.weight) == count
+    if not fits:
+        raise ValueError(f"what was learned is not of the {count} training items")
+    return fitted, codes
 
 
 def _kinds() -> dict[str, type[Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -37,6 +38,7 @@ KernelChoice = Literal["average", "select", "linear", "rbf"]
 _DEEPEST = 1000
 
 
+@dataclass(eq=False, repr=False)
 class WLClassifier(RidgeClassifier):
     r"""Classify graphs or nodes by the Weisfeiler–Lehman colors they share.
 
@@ -99,26 +101,13 @@ class WLClassifier(RidgeClassifier):
 
     levels: ClassVar[tuple[Level, ...]] = ("graph", "node")
 
-    def __init__(
-        self,
-        kernel: KernelChoice = "average",
-        *,
-        scheme: Scheme | Sequence[Scheme] | None = None,
-        depth: int | Sequence[int] | None = None,
-        width: float = 2.0,
-        ring_sizes: bool = False,
-        solver: Literal["ridge", "svm"] = "ridge",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.scheme = scheme
-        self.depth = depth
-        self.width = width
-        self.ring_sizes = ring_sizes
-        self.solver = solver
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    kernel: KernelChoice = "average"
+    _: KW_ONLY
+    scheme: Scheme | Sequence[Scheme] | None = None
+    depth: int | Sequence[int] | None = None
+    width: float = 2.0
+    ring_sizes: bool = False
+    solver: Literal["ridge", "svm"] = "ridge"
 
     def _has_probabilities(self) -> bool:
         return self.solver == "ridge"

@@ -20,8 +20,8 @@ from edgnn._files import Path_, atomic_folder
 from edgnn._paths import LABELS, PROGRAM, check_new_export
 from edgnn.errors import ModelError
 from edgnn.graphs import Nodes
-from edgnn.models._errors import NotFitted
 from edgnn.models._items import Items, graphs_of
+from edgnn.models._model import NotFitted
 from edgnn.models.networks import _export_predict
 from edgnn.models.networks._export_check import (
     Checked,

@@ -74,7 +74,7 @@ def main() -> None:
     with torch.no_grad():
         answers = model(**{name: value.to(device) for name, value in inputs.items()}).cpu()
     for item, answer in zip(items, answers.tolist(), strict=True):
-        sys.stdout.write(json.dumps(item | told(answer, about), ensure_ascii=False) + "\n")
+        sys.stdout.write(json.dumps(item | described(answer, about), ensure_ascii=False) + "\n")
 
 
 def load(about: dict[str, Any], device: str | None = None) -> tuple[Any, str]:
@@ -184,18 +184,28 @@ def checked(graph: Any, place: int, about: dict[str, Any]) -> int:
         if key not in ("num_nodes", "id") and not isinstance(value, list):
             sys.exit(f"graph {place} has {cut(value)} for {key!r}: a list is needed")
     edges = graph.get("edges", [])
-    for edge in edges:
-        if (
-            not isinstance(edge, list)
-            or len(edge) != 2
-            or not all(type(end) is int and end >= 0 for end in edge)
-        ):
-            sys.exit(
-                f"graph {place} has the edge {cut(edge)}: "
-                "an edge is the numbers of two nodes, from 0 on"
-            )
+    if not all(map(is_edge, edges)):
+        wrong = next(edge for edge in edges if not is_edge(edge))
+        sys.exit(
+            f"graph {place} has the edge {cut(wrong)}: "
+            "an edge is the numbers of two nodes, from 0 on"
+        )
     size = count(graph, place)
-    for edge in edges:
+    check_numbers(graph, place, size)
+    for kind, length in (("node", size), ("edge", len(edges))):
+        check_rows(graph, place, kind, length, about)
+    return size
+
+
+def is_edge(value: Any) -> bool:
+    """Return whether a value is a pair of numbers of nodes."""
+    pair = isinstance(value, list) and len(value) == 2
+    return pair and all(type(end) is int and end >= 0 for end in value)
+
+
+def check_numbers(graph: dict[str, Any], place: int, size: int) -> None:
+    """End the script where a graph names a node that it does not have."""
+    for edge in graph.get("edges", []):
         if max(edge) >= size:
             sys.exit(
                 f"graph {place} has the edge {edge}, but its nodes are {size}, numbered from 0"
@@ -211,9 +221,6 @@ def checked(graph: Any, place: int, about: dict[str, Any]) -> int:
             f"graph {place} has {len(graph['node_ids'])} node_ids for its {size} nodes: "
             "each needs one"
         )
-    for kind, length in (("node", size), ("edge", len(edges))):
-        check_rows(graph, place, kind, length, about)
-    return size
 
 
 def check_rows(
@@ -285,7 +292,7 @@ def plain(label: Any) -> Any:
     return json.dumps(label, sort_keys=True) if isinstance(label, dict) else label
 
 
-def told(answer: Any, about: dict[str, Any]) -> dict[str, Any]:
+def described(answer: Any, about: dict[str, Any]) -> dict[str, Any]:
     """Return what the model says about one item."""
     names = about["names"]
     if about["task"] == "classes":

@@ -19,7 +19,7 @@ Rule = tuple[Callable[[Any], bool], str]
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SharedParameters:
-    """What all estimators can be told; :class:`~edgnn.GraphClassifier` explains each."""
+    """Parameters of all estimators; :class:`~edgnn.GraphClassifier` explains each."""
 
     layers: int = 2
     hidden: int = 64
@@ -54,7 +54,7 @@ class SharedParameters:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class GraphParameters(SharedParameters):
-    """What an estimator for whole graphs can be told besides, and its own defaults."""
+    """Further parameters of estimators for whole graphs, and their own defaults."""
 
     readout: str = "sum"
     include_input: bool = True
@@ -65,7 +65,7 @@ class GraphParameters(SharedParameters):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class NodeParameters(SharedParameters):
-    """What an estimator for nodes can be told besides, and its own defaults."""
+    """Further parameters of estimators for nodes, and their own defaults."""
 
     head: str = "linear"
     fanout: int | tuple[int | None, ...] | None = None
@@ -77,7 +77,7 @@ class NodeParameters(SharedParameters):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ClassifierParameters:
-    """What a classifier can be told besides."""
+    """Further parameters of classifiers."""
 
     class_weight: Any = None
     calibrate: bool = False

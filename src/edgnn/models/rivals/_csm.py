@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -35,6 +35,7 @@ class _Counted:
     numbering: Graphs
 
 
+@dataclass(eq=False, repr=False)
 class SubgraphMatchingClassifier(KernelClassifier):
     r"""The connected subgraph matching kernel (Kriege & Mutzel, ICML 2012), with an SVM.
 
@@ -80,28 +81,14 @@ class SubgraphMatchingClassifier(KernelClassifier):
 
     levels: ClassVar[tuple[Level, ...]] = ("graph",)
 
-    def __init__(
-        self,
-        k: int | Sequence[int] = (1, 2, 3),
-        *,
-        weights: Weights = "uniform",
-        connected: bool = True,
-        normalize: bool = True,
-        C: Sequence[float] = SVMSolver.C,
-        folds: int = SVMSolver.folds,
-        features: Features = "refuse",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.k = k
-        self.weights = weights
-        self.connected = connected
-        self.normalize = normalize
-        self.C = C
-        self.folds = folds
-        self.features = features
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    k: int | Sequence[int] = (1, 2, 3)
+    _: KW_ONLY
+    weights: Weights = "uniform"
+    connected: bool = True
+    normalize: bool = True
+    C: Sequence[float] = SVMSolver.C
+    folds: int = SVMSolver.folds
+    features: Features = "refuse"
 
     def _represent(self, items: Items, reference: Any = None) -> _Counted:
         graphs = labels_only(graphs_of(items), self.features)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
@@ -44,17 +44,39 @@ class PartCounts:
         )
         return cls(cells.tocsr(), kinds, group[first], weight[first])
 
-    def of(self, graphs: slice) -> PartCounts:
-        """Return the counts of some of the graphs."""
-        return PartCounts(self.counts[graphs], self.code, self.group, self.weight)
-
     def summed(
         self, other: PartCounts, groups: Sequence[int], weights: Array, normalize: bool
     ) -> list[Array]:
-        """Return ``running_kernels`` over groups of parts, each with its weight."""
-        products = (self.products(other, group) for group in groups)
-        squares = [np.array([side.squares(group) for group in groups]) for side in (self, other)]
-        return running_kernels(products, squares[0], squares[1], weights, normalize)
+        """Return the kernel of the first group, of the first two, and so on.
+
+        Parameters
+        ----------
+        other : PartCounts
+            What to compare with.
+        groups : sequence of int
+            Which groups of parts, in their order.
+        weights : array
+            One number per group.
+        normalize : bool
+            Whether to divide by the lengths, so that a graph has 1 with itself; one that has no
+            parts has 0 with all.
+
+        Shapes
+        ------
+        → one (G, G of other) per group
+        """
+        kernels: list[Array] = []
+        total: Any = 0.0
+        mine: Any = 0.0
+        theirs: Any = 0.0
+        for group, weight in zip(groups, weights, strict=True):
+            total = total + weight * self.products(other, group)
+            mine = mine + weight * self.squares(group)
+            theirs = theirs + weight * other.squares(group)
+            scale = np.outer(np.sqrt(mine), np.sqrt(theirs))
+            cosine = np.divide(total, scale, out=np.zeros_like(total), where=scale > 0)
+            kernels.append(cosine if normalize else total)
+        return kernels
 
     def products(self, other: PartCounts, group: int) -> Array:
         """Return the sum of weight · count · count over a group, for all pairs of graphs.
@@ -94,43 +116,6 @@ def occurrences(graph: Array, code: Array, group: int) -> tuple[Array, ...]:
     cells, count = np.unique(graph * max(len(kinds), 1) + kind, return_counts=True)
     graph, code = cells // max(len(kinds), 1), kinds[cells % max(len(kinds), 1)]
     return graph, code, np.full(len(cells), group), np.ones(len(cells), dtype=np.int64), count
-
-
-def running_kernels(
-    products: Iterable[Array], rows: Array, columns: Array, weights: Array, normalize: bool
-) -> list[Array]:
-    """Return the first product, the sum of the first two, and so on, each product times its weight.
-
-    Parameters
-    ----------
-    products : iterable of array
-        Values of all pairs.
-    rows, columns : array
-        Values of every item with itself, product by product.
-    weights : array
-        One number per product.
-    normalize : bool
-        Whether to divide by the lengths, so that an item has 1 with itself; one that has no parts
-        has 0 with all.
-
-    Shapes
-    ------
-    products S × (n, m), rows (S, n), columns (S, m), weights (S,) → S × (n, m)
-    """
-    kernels: list[Array] = []
-    total: Array = np.zeros((rows.shape[1], columns.shape[1]))
-    lengths = [
-        np.sqrt(np.cumsum(weights[:, None] * squares, axis=0)) for squares in (rows, columns)
-    ]
-    for step, product in enumerate(products):
-        total = total + weights[step] * product
-        scale = np.outer(lengths[0][step], lengths[1][step])
-        kernels.append(
-            np.divide(total, scale, out=np.zeros_like(total), where=scale > 0)
-            if normalize
-            else total
-        )
-    return kernels
 
 
 def labels_only(graphs: Graphs, features: Features) -> Graphs:

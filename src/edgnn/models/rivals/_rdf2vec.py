@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -30,6 +31,7 @@ from edgnn.models.rivals._rdf_vectors import RDF2Vec
 _OWN = ("C", "folds", "n_jobs", "random_state")
 
 
+@dataclass(eq=False, repr=False)
 class RDF2VecClassifier(SolvedClassifier):
     """RDF2Vec with a support vector machine (Ristoski & Paulheim 2016).
 
@@ -70,44 +72,22 @@ class RDF2VecClassifier(SolvedClassifier):
 
     levels: ClassVar[tuple[Level, ...]] = ("node",)
 
-    def __init__(
-        self,
-        depth: int = 4,
-        walks: int | None = 500,
-        *,
-        strategy: Literal["random", "wl"] = "random",
-        wl_rounds: int = 2,
-        inverse: bool = False,
-        distinct: bool = True,
-        dimensions: int = 200,
-        method: Literal["skip-gram", "cbow"] = "skip-gram",
-        window: int = 5,
-        negative: int = 5,
-        epochs: int = 5,
-        sample: float = 0.001,
-        starts: Starts = "alike",
-        C: Sequence[float] = SVMSolver.C,
-        folds: int = 5,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.depth = depth
-        self.walks = walks
-        self.strategy = strategy
-        self.wl_rounds = wl_rounds
-        self.inverse = inverse
-        self.distinct = distinct
-        self.dimensions = dimensions
-        self.method = method
-        self.window = window
-        self.negative = negative
-        self.epochs = epochs
-        self.sample = sample
-        self.starts = starts
-        self.C = C
-        self.folds = folds
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    depth: int = 4
+    walks: int | None = 500
+    _: KW_ONLY
+    strategy: Literal["random", "wl"] = "random"
+    wl_rounds: int = 2
+    inverse: bool = False
+    distinct: bool = True
+    dimensions: int = 200
+    method: Literal["skip-gram", "cbow"] = "skip-gram"
+    window: int = 5
+    negative: int = 5
+    epochs: int = 5
+    sample: float = 0.001
+    starts: Starts = "alike"
+    C: Sequence[float] = SVMSolver.C
+    folds: int = 5
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn vectors of nodes, then classes from the vectors of the nodes ``X``.

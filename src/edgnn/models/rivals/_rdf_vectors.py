@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -10,8 +11,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from edgnn.errors import EstimatorError
 from edgnn.graphs import Graphs, Nodes
-from edgnn.models._errors import NotFitted
 from edgnn.models._items import collect
+from edgnn.models._model import NotFitted
 from edgnn.models._seeds import root_seed
 from edgnn.models.kernels._checks import Array, flag, is_whole
 from edgnn.models.rivals._rdf_relabel import relabeled
@@ -26,6 +27,7 @@ class UnseenNodeWarning(UserWarning):
     """Nodes that no walk came across; their vectors are zero."""
 
 
+@dataclass(eq=False, repr=False)
 class RDF2Vec(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Vectors of nodes from walks over a labeled digraph (Ristoski & Paulheim 2016).
 
@@ -80,38 +82,21 @@ class RDF2Vec(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     (3, 8)
     """
 
-    def __init__(
-        self,
-        depth: int = 4,
-        walks: int | None = 500,
-        *,
-        strategy: Literal["random", "wl"] = "random",
-        wl_rounds: int = 2,
-        inverse: bool = False,
-        distinct: bool = True,
-        dimensions: int = 500,
-        method: Literal["skip-gram", "cbow"] = "skip-gram",
-        window: int = 5,
-        negative: int = 25,
-        epochs: int = 10,
-        sample: float = 0.001,
-        starts: Starts = "given",
-        random_state: Any = None,
-    ) -> None:
-        self.depth = depth
-        self.walks = walks
-        self.strategy = strategy
-        self.wl_rounds = wl_rounds
-        self.inverse = inverse
-        self.distinct = distinct
-        self.dimensions = dimensions
-        self.method = method
-        self.window = window
-        self.negative = negative
-        self.epochs = epochs
-        self.sample = sample
-        self.starts = starts
-        self.random_state = random_state
+    depth: int = 4
+    walks: int | None = 500
+    _: KW_ONLY
+    strategy: Literal["random", "wl"] = "random"
+    wl_rounds: int = 2
+    inverse: bool = False
+    distinct: bool = True
+    dimensions: int = 500
+    method: Literal["skip-gram", "cbow"] = "skip-gram"
+    window: int = 5
+    negative: int = 25
+    epochs: int = 10
+    sample: float = 0.001
+    starts: Starts = "given"
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> RDF2Vec:
         """Learn vectors of the nodes ``X`` and of all others that walks meet; ``y`` is ignored."""

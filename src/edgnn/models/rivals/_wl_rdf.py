@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from itertools import islice
 from typing import Any, ClassVar
 
@@ -23,6 +24,7 @@ _ROUND = 3000
 _TOGETHER = 64  # instances whose subgraphs are held at once
 
 
+@dataclass(eq=False, repr=False)
 class RDFWLClassifier(KernelClassifier):
     """The Weisfeiler–Lehman kernel for RDF (de Vries 2013; de Vries & de Rooij 2015), SVM.
 
@@ -63,24 +65,12 @@ class RDFWLClassifier(KernelClassifier):
 
     levels: ClassVar[tuple[Level, ...]] = ("node",)
 
-    def __init__(
-        self,
-        depths: Sequence[int] = (1, 2, 3),
-        rounds: Sequence[int] = (0, 2, 4, 6),
-        *,
-        inverse: bool = False,
-        C: Sequence[float] = SVMSolver.C,
-        folds: int = 5,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.depths = depths
-        self.rounds = rounds
-        self.inverse = inverse
-        self.C = C
-        self.folds = folds
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    depths: Sequence[int] = (1, 2, 3)
+    rounds: Sequence[int] = (0, 2, 4, 6)
+    _: KW_ONLY
+    inverse: bool = False
+    C: Sequence[float] = SVMSolver.C
+    folds: int = 5
 
     def _represent(self, items: Items, reference: Any = None) -> dict[int, PartCounts]:
         """Count labels for every depth and round; they are hashes, so any two can be compared."""

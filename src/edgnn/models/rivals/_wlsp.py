@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,6 +27,7 @@ class _Counted:
     coloring: Coloring
 
 
+@dataclass(eq=False, repr=False)
 class WLShortestPathClassifier(KernelClassifier):
     r"""The Weisfeiler–Lehman shortest-path kernel (Shervashidze et al., JMLR 2011), with an SVM.
 
@@ -65,24 +66,12 @@ class WLShortestPathClassifier(KernelClassifier):
 
     levels: ClassVar[tuple[Level, ...]] = ("graph",)
 
-    def __init__(
-        self,
-        depths: int | Sequence[int] = (0, 1, 2, 3, 4, 5),
-        *,
-        normalize: bool = True,
-        C: Sequence[float] = SVMSolver.C,
-        folds: int = SVMSolver.folds,
-        features: Features = "refuse",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.depths = depths
-        self.normalize = normalize
-        self.C = C
-        self.folds = folds
-        self.features = features
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    depths: int | Sequence[int] = (0, 1, 2, 3, 4, 5)
+    _: KW_ONLY
+    normalize: bool = True
+    C: Sequence[float] = SVMSolver.C
+    folds: int = SVMSolver.folds
+    features: Features = "refuse"
 
     def _represent(self, items: Items, reference: Any = None) -> _Counted:
         graphs = labels_only(graphs_of(items), self.features)

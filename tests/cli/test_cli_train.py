@@ -204,7 +204,7 @@ def test_flags_of_every_kind_reach_the_estimator(command, molecules, tmp_path):
         (["--task", "node"], "belong to graphs"),
         (["--device", "tpu"], "device='tpu': choose 'cpu'"),
         (["--resume", "--overwrite"], "choose one"),
-        (["--calibrate", "--validation", "none"], "calibrate=True needs a validation part"),
+        (["--calibrate", "--validation", "none"], "calibrate=True needs a validation set"),
     ],
 )
 def test_wrong_words_are_one_line_and_leave_no_folder(command, molecules, tmp_path, words, message):
@@ -447,7 +447,7 @@ def test_scores_have_three_decimals_and_say_of_which_class(command, molecules, t
         "--validation",
         "0.02",
     )
-    assert "On the 1 item of the validation part" in ended.out
+    assert "On the 1 item of the validation set" in ended.out
 
 
 def test_a_terminal_gets_a_bar_that_goes_away(command, molecules, tmp_path, monkeypatch):
@@ -513,3 +513,37 @@ def test_an_unknown_node_of_the_targets_names_the_way_out(command, tmp_path):
     assert "did you mean 'n:node2'?" in ended.err
     (tmp_path / "who.csv").write_text("who,group\n<n:node1>,a\nnothing alike,b\n")
     assert "; correct the name or remove the row" in command(*words).err
+
+
+@pytest.mark.parametrize("model", ["ridge", "wl-subtree", "majority", "csm"])
+def test_a_model_without_epochs_is_trained_and_predicts(command, molecules, tmp_path, model):
+    run = tmp_path / "run"
+    words = ("--model", model, "--test", "0.25", "--seed", 1)
+    ended = command("train", molecules, "--out", run, *words)
+    assert (ended.code, ended.err) == (0, "")
+    assert "On the 10 items of the test set:" in ended.out
+    kept = rows_of(run)
+    predicted = command("predict", run, molecules)
+    assert (predicted.code, predicted.err) == (0, "")
+    again = {row["id"]: row for row in csv.DictReader(predicted.out.splitlines())}
+    assert [again[row["id"]]["prediction"] for row in kept] == [row["prediction"] for row in kept]
+    assert "is finished" in command("train", "--out", run, "--resume").out
+    other = command("train", "--out", run, "--resume", "--model", "edgnn")
+    assert (other.code, f"has model={model!r}, not 'edgnn'" in other.err) == (2, True)
+
+
+def test_a_model_without_epochs_starts_again_where_it_was_interrupted(
+    command, molecules, tmp_path, monkeypatch
+):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    words = ("--model", "ridge", "--test", "0.25")
+    with monkeypatch.context() as patched:
+        patched.setattr("edgnn.models.RidgeGraphClassifier.fit", interrupted)
+        ended = command("train", molecules, "--out", tmp_path / "run", *words)
+    resume = f"edgnn train --out {tmp_path / 'run'} --resume"
+    assert (ended.code, ended.err) == (130, f"edgnn: interrupted; go on with: {resume}\n")
+    assert command("train", "--out", tmp_path / "run", "--resume", "--quiet").code == 0
+    assert command("train", molecules, "--out", tmp_path / "whole", *words, "-q").code == 0
+    assert rows_of(tmp_path / "run") == rows_of(tmp_path / "whole")

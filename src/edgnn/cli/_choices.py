@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from edgnn._words import similar, suggestion
+from edgnn.cli._complete import names
 from edgnn.cli._options import parse_value
 from edgnn.errors import EdgnnError
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from edgnn.studies import Recipe
 
 _DEFAULT_VALIDATION = 0.1
+#: Models that are edGNN with another layer, so that its settings are theirs.
+_VARIANTS = ("gnn", "joint")
 
 
 def read_config(path: Path, options: Iterable[str]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -51,8 +54,8 @@ def parameter_names() -> set[str]:
         for tasks in model.classes.values()
         for target in tasks.values()
     }
-    names = {name for target in targets for name in load_target(target)._get_param_names()}
-    return names - set(NOT_PARAMETERS)
+    every = {name for target in targets for name in load_target(target)._get_param_names()}
+    return every - set(NOT_PARAMETERS)
 
 
 def recipe_of(row: str | None, data: Dataset) -> Recipe | None:
@@ -60,6 +63,26 @@ def recipe_of(row: str | None, data: Dataset) -> Recipe | None:
     from edgnn.studies import recipe
 
     return None if row is None else recipe(row, data.level, data.name)
+
+
+def settings_row(options: dict[str, Any]) -> str | None:
+    """Return the stored settings that were asked for, else those that have the model's name."""
+    model = str(options.get("model", "")).lower()
+    if "settings" not in options and model in names("settings"):
+        return model
+    return options.get("settings")
+
+
+def model_name(options: dict[str, Any], row: Recipe | None) -> str:
+    """Return the model that was asked for, else that of the settings."""
+    of_settings = "edgnn" if row is None else row.model
+    model = str(options.get("model") or of_settings).lower()
+    if row is not None and row.model != ("edgnn" if model in _VARIANTS else model):
+        raise EdgnnError(
+            f"the settings {row.row!r} are those of {row.model}, not of {model}: "
+            "leave out one of the two"
+        )
+    return model
 
 
 def validation_of(flag: Any, row: Recipe | None) -> float | str | None:

@@ -114,7 +114,7 @@ def _convert_for(
     trained = open_trained(run, "cpu")
     data = load_new(source, trained.config, options, data_dir)
     items = select_items(data, trained.level, None)
-    write_inputs(trained.estimator, items, out)
+    write_inputs(trained.model, items, out)
     count = counted(len(items), trained.level)
     document = {"written": str(out), "format": "predict.py", "run": str(run)}
     return document, f"{out}: {count} for predict.py of the model from {run}"

@@ -12,7 +12,13 @@ import typer
 
 from edgnn._paths import check_file_to_write
 from edgnn._words import counted
-from edgnn.cli._choices import make_estimator, recipe_of, validation_of
+from edgnn.cli._choices import (
+    make_estimator,
+    model_name,
+    recipe_of,
+    settings_row,
+    validation_of,
+)
 from edgnn.cli._complete import names, words
 from edgnn.cli._memory import MemoryOption, ceiling
 from edgnn.cli._options import Json, Quiet, SourceArgument, parse_value, print_json
@@ -28,9 +34,6 @@ if TYPE_CHECKING:
     from edgnn.io.datasets import Dataset
     from edgnn.studies import Published, Recipe
 
-#: Models that are edGNN with another layer, so that its settings are theirs.
-_VARIANTS = ("gnn", "joint")
-
 Protocol = Annotated[
     str | None,
     typer.Option(
@@ -38,15 +41,6 @@ Protocol = Annotated[
         autocompletion=words("protocol"),
         help="cv10x10 (or any cvKxR), holdout, split or scaffold; default: as the settings or data "
         "say.",
-    ),
-]
-Model = Annotated[
-    str | None,
-    typer.Option(
-        "--model",
-        metavar="NAME",
-        autocompletion=words("model"),
-        help=f"One of {', '.join(names('model'))}; default edgnn.",
     ),
 ]
 Metric = Annotated[
@@ -74,9 +68,7 @@ TestFraction = Annotated[
 ]
 
 
-@training_command(
-    "conv", protocol=Protocol, model=Model, metric=Metric, runs=Runs, test=TestFraction
-)
+@training_command("conv", protocol=Protocol, metric=Metric, runs=Runs, test=TestFraction)
 def evaluate(
     context: typer.Context,
     source: SourceArgument,
@@ -140,8 +132,8 @@ class _Plan:
             raise EdgnnError("conv is what --model chooses here: --model gnn, joint, rgcn or gin")
         source = Source.of(name, options, choices.data_dir)
         data = source.load()
-        row = recipe_of(_settings_row(options), data)
-        model = _model(options, row)
+        row = recipe_of(settings_row(options), data)
+        model = model_name(options, row)
         protocol = options.get("protocol")
         if protocol is None:
             protocol = default_protocol(data, None if row is None else row.protocol)
@@ -178,26 +170,6 @@ class _Plan:
         if outcome.stopped is not None:
             about["interrupted after epoch"] = outcome.stopped
         return about
-
-
-def _settings_row(options: dict[str, Any]) -> str | None:
-    """Return the stored settings that were asked for, else those that have the model's name."""
-    model = str(options.get("model", "")).lower()
-    if "settings" not in options and model in names("settings"):
-        return model
-    return options.get("settings")
-
-
-def _model(options: dict[str, Any], row: Recipe | None) -> str:
-    """Return the model that was asked for, else that of the settings."""
-    of_settings = "edgnn" if row is None else row.model
-    model = str(options.get("model") or of_settings).lower()
-    if row is not None and row.model != ("edgnn" if model in _VARIANTS else model):
-        raise EdgnnError(
-            f"the settings {row.row!r} are those of {row.model}, not of {model}: "
-            "leave out one of the two"
-        )
-    return model
 
 
 def _splits(

@@ -167,7 +167,7 @@ class _Subject:
 
         data = load_new(source, trained.config, options, data_dir)
         items = select_items(data, trained.level, nodes)
-        check_known(trained.estimator, items)
+        check_known(trained.model, items)
         smiles = {}
         if trained.level == "graph":
             smiles = _smiles(source, trained.config, options, data.graphs)
@@ -192,9 +192,9 @@ def _explain_all(
 ) -> list[Explained]:
     from edgnn.models import UnknownLabelWarning
 
-    estimator = subject.trained.estimator
-    chosen = None if target is None else _target(estimator, target, subject.target_names)
-    estimator.predict(subject.items[positions])  # warns of unknown labels, once for all items
+    model = subject.trained.model
+    chosen = None if target is None else _target(model, target, subject.target_names)
+    model.predict(subject.items[positions])  # warns of unknown labels, once for all items
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnknownLabelWarning)
         return [
@@ -208,18 +208,17 @@ def _explain_one(subject: _Subject, position: int, target: Any, counter: bool) -
     from edgnn.explain import counter_example, explain, fidelity
     from edgnn.report import Explained
 
-    estimator, item = subject.trained.estimator, subject.items[position]
-    explanation = explain(estimator, item, target=target)
-    task = estimator._encoding.task
-    searched = counter and task != "values"
+    model, item = subject.trained.model, subject.items[position]
+    explanation = explain(model, item, target=target)
+    searched = counter and model.task != "values"
     example = None
     if searched:
-        of = explanation.target if task == "labels" else None
-        example = counter_example(estimator, item, target=of)
+        of = explanation.target if model.task == "labels" else None
+        example = counter_example(model, item, target=of)
     return Explained(
         explanation,
         subject.name_of(position),
-        fidelity(estimator, explanation, take="label" if explanation.by_label else "element"),
+        fidelity(model, explanation, take="label" if explanation.by_label else "element"),
         example,
         searched,
         tuple(subject.target_names),
@@ -259,12 +258,11 @@ def _smiles(
     return {number: text for number, text in enumerate(texts) if text != graphs.graph_names[number]}
 
 
-def _target(estimator: Any, word: str, names: Sequence[str]) -> Any:
-    """Return the class, label or output that a word names, as the estimator calls it."""
-    encoding = estimator._encoding
-    values = list(range(encoding.outputs))
-    if encoding.task == "classes":
-        values = encoding.classes.tolist()
+def _target(model: Any, word: str, names: Sequence[str]) -> Any:
+    """Return the class, label or output that a word names, as the model calls it."""
+    values = list(range(model.encoding.outputs))
+    if model.task == "classes":
+        values = model.encoding.classes.tolist()
     named: dict[str, Any] = {}
     for value in values:
         is_number = isinstance(value, int) and 0 <= value < len(names)
@@ -273,7 +271,7 @@ def _target(estimator: Any, word: str, names: Sequence[str]) -> Any:
     for choices, name in ((named, word), (folded, word.casefold())):
         if name in choices:
             return choices[name]
-    kind = {"classes": "class", "labels": "label", "values": "target"}[encoding.task]
+    kind = {"classes": "class", "labels": "label", "values": "target"}[model.task]
     raise unknown_name(EdgnnError, kind, word, named)
 
 

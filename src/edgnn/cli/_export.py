@@ -40,7 +40,7 @@ def export(
 
     trained = open_trained(run, device)
     exported = write(
-        trained.estimator,
+        trained.model,
         out,
         overwrite=overwrite,
         class_names=trained.class_names,

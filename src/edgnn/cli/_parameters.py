@@ -106,6 +106,16 @@ SettingsRow = Annotated[
         help=f"Stored settings to start from: {', '.join(words('settings')(''))}.",
     ),
 ]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        metavar="NAME",
+        autocompletion=words("model"),
+        help=f"One of {', '.join(names('model'))}; default edgnn.",
+        rich_help_panel="Model",
+    ),
+]
 _ANY_OTHER = Annotated[
     list[str] | None,
     typer.Option(
@@ -122,6 +132,7 @@ _SHARED = {
     "target": TargetOption,
     "target_file": TargetFile,
     "regression": Regression,
+    "model": Model,
     "settings": SettingsRow,
     "validation": ValidationFraction,
     "seed": Seed,

@@ -97,31 +97,25 @@ def _columns(
     uncertainty: bool | None,
 ) -> Columns:
     """Return the table of predictions, column by column."""
-    from edgnn.models import (
-        check_known,
-        identities,
-        memory_errors,
-        prediction_columns,
-    )
+    from edgnn.models import check_known, memory_errors, prediction_table
 
-    estimator = trained.estimator
-    check_known(estimator, items)
+    model = trained.model
+    check_known(model, items)
     with memory_errors():
-        predictions = estimator.predictions(items)
+        predictions = model.predictions(items)
     if uncertainty and not predictions.uncertainty:
         raise EdgnnError(
             f"the run {run} is a single model, which has no spread: "
             "train with --members 5 to have an ensemble"
         )
-    if uncertainty is None:
-        uncertainty = len(estimator.best_epoch_) > 1
-    return identities(items) | prediction_columns(
-        estimator,
+    return prediction_table(
+        model,
+        items,
         predictions,
         class_names=trained.class_names,
         target_names=trained.target_names,
         probabilities=probabilities,
-        uncertainty=uncertainty,
+        uncertainty=model.num_members > 1 if uncertainty is None else uncertainty,
     )
 
 

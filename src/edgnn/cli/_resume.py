@@ -11,7 +11,7 @@ from edgnn.errors import EdgnnError, RunError
 
 if TYPE_CHECKING:
     from edgnn.io.datasets import Dataset
-    from edgnn.models import Estimator
+    from edgnn.models import Model
     from edgnn.training import RunFolder
 
 
@@ -25,6 +25,14 @@ def stored_choices(run: RunFolder) -> tuple[dict[str, Any], dict[str, Any]]:
     raise RunError(
         f"{run.path / 'config.json'} does not say what the run was trained on; the file is damaged"
     )
+
+
+def stored_seed(run: RunFolder, model: Model) -> int:
+    """Return the random seed of a run; older ones have it as a parameter of the model only."""
+    seed = run.config.get("seed", getattr(model, "random_state", 0))
+    if type(seed) is int:
+        return seed
+    raise RunError(f"{run.path / 'config.json'} has no usable random seed; the file is damaged")
 
 
 def test_set_of(flag: Any, data: Dataset) -> float | str | None:
@@ -41,7 +49,7 @@ def check_same(
     options: Mapping[str, Any],
     parameters: Mapping[str, Any],
     run: RunFolder,
-    estimator: Estimator,
+    model: Model,
     data: Dataset,
 ) -> None:
     """Raise where a flag, a file or settings differ from the run that is to be resumed."""
@@ -52,9 +60,9 @@ def check_same(
         del asked["max_epochs"]  # no epoch depends on how many there are
     if "class_weight" in asked:
         asked["class_weight"] = class_weight_of(asked["class_weight"], data.class_names)
-    stored = estimator.get_params(deep=False) | {"seed": estimator.random_state} | parts
-    if "seed" in options:
-        asked["seed"] = options["seed"]
+    stored = model.get_params(deep=False) | parts
+    stored |= {"seed": stored_seed(run, model), "model": run.config.get("model", "edgnn")}
+    asked |= {name: options[name] for name in ("seed", "model") if name in options}
     if "test" in options:
         asked["test"] = test_set_of(options["test"], data)
     if "validation" in options or row is not None:

@@ -13,7 +13,7 @@ from edgnn.cli._options import console
 if TYPE_CHECKING:
     from edgnn.evaluation import Evaluation, Metric, Summary
     from edgnn.io.datasets import Dataset
-    from edgnn.models import Answer, Estimator
+    from edgnn.models import Answer
     from edgnn.studies import Published
     from edgnn.training import RunFolder
 
@@ -80,14 +80,12 @@ def _summary_of(name: str) -> str:
     return name
 
 
-def print_training(
-    run: RunFolder, estimator: Estimator, answer: Answer, evaluation: Evaluation
-) -> None:
+def print_training(run: RunFolder, model: Any, answer: Answer, evaluation: Evaluation) -> None:
     """Print what a training came to."""
     from rich.markup import escape
 
     screen = console(wide=True)
-    screen.print(f"{_training_line(estimator, answer)}\n")
+    screen.print(f"{_training_line(model, answer)}\n")
     items = counted(len(answer.items), "item")
     screen.print(f"On the {items} of the {_EVALUATED_ON[answer.part]}:")
     table = result_table("", "this model", BASELINE[evaluation.task])
@@ -104,15 +102,19 @@ def print_training(
     screen.print(f"\nKept in {escape(str(run.path))}; predict with: [bold]{command}[/]")
 
 
-def _training_line(estimator: Estimator, answer: Answer) -> str:
+def _training_line(model: Any, answer: Answer) -> str:
     """Return how many items were trained on, and which epoch was kept."""
-    parts = f"trained on {len(answer.train):,}, validated on {len(answer.valid):,}"
+    parts = f"trained on {len(answer.train):,}"
+    if model.trains_by_epochs:
+        parts += f", validated on {len(answer.valid):,}"
     if answer.lacking:
         verb = "has" if answer.lacking == 1 else "have"
         parts += f"; {answer.lacking:,} {verb} no target"
-    best = sorted(set(estimator.best_epoch_))
+    if not model.trains_by_epochs:
+        return parts
+    best = sorted(set(model.best_epoch_))
     epochs = str(best[0]) if len(best) == 1 else f"{best[0]}–{best[-1]}"
-    history = estimator.history_
+    history = model.history_
     seconds = duration(sum(row["seconds"] for row in history))
     return f"{parts}; kept epoch {epochs} of {len(history)}, {seconds}"
 

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from edgnn._paths import CONFIG, check_new_run
-from edgnn.cli._choices import make_estimator, recipe_of, validation_of
+from edgnn.cli._choices import (
+    make_estimator,
+    model_name,
+    recipe_of,
+    settings_row,
+    validation_of,
+)
 from edgnn.cli._complete import sources
 from edgnn.cli._memory import MemoryOption, ceiling
 from edgnn.cli._options import Json, print_json
@@ -18,7 +24,7 @@ from edgnn.cli._parameters import Choices, training_command
 from edgnn.cli._process import softly_interrupted, use_few_threads, use_threads_of
 from edgnn.cli._progress import Progress
 from edgnn.cli._ranks import Lead, agree, joined, launch, received, restarted
-from edgnn.cli._resume import check_same, stored_choices, test_set_of
+from edgnn.cli._resume import check_same, stored_choices, stored_seed, test_set_of
 from edgnn.cli._show import introduction, print_training
 from edgnn.cli._source import Source, check_files
 from edgnn.errors import EdgnnError, RunError
@@ -26,7 +32,6 @@ from edgnn.errors import EdgnnError, RunError
 if TYPE_CHECKING:
     from edgnn.evaluation import Split
     from edgnn.io.datasets import Dataset
-    from edgnn.models import Estimator
     from edgnn.training import Group, RunFolder
 
 TestSet = Annotated[
@@ -137,24 +142,25 @@ def _start(request: _Request, lead: Lead, name: str, overwrite: bool) -> None:
     options = request.options
     source = Source.of(name, options, request.choices.data_dir)
     data = source.load()
-    row = recipe_of(options.get("settings"), data)
-    if row is not None and row.model != "edgnn":
-        raise EdgnnError(
-            f"the settings {row.row!r} are those of a rival: "
-            f"edgnn evaluate --settings {row.row} takes them"
-        )
+    row = recipe_of(settings_row(options), data)
+    name = model_name(options, row)
     parts = {
         "test": test_set_of(options.get("test"), data),
         "validation": validation_of(options.get("validation"), row),
     }
     seed = options.get("seed", 0)
     parameters = ({} if row is None else row.estimator) | request.parameters
-    estimator = make_estimator(data, parameters, validation=parts["validation"], seed=seed)
+    model = make_estimator(data, parameters, model=name, validation=parts["validation"], seed=seed)
+    if model.trains_by_epochs:
+        use_few_threads(model, data)
+    elif lead.group is not None:
+        raise EdgnnError(f"{name} is trained by one process: start edgnn without torchrun")
     split = _split(data, parts, seed)
-    use_few_threads(estimator, data)
     about = {
         "command": request.command,
-        "settings": options.get("settings"),
+        "model": name,
+        "settings": None if row is None else row.row,
+        "seed": seed,
         "source": source.stored(),
         "parts": parts,
         "level": data.level,
@@ -166,7 +172,7 @@ def _start(request: _Request, lead: Lead, name: str, overwrite: bool) -> None:
         about |= {"ranks": lead.group.size, "launch": launch()}
     run = start_run(
         request.out,
-        estimator,
+        model,
         items_of(data),
         data.targets,
         split,
@@ -175,7 +181,7 @@ def _start(request: _Request, lead: Lead, name: str, overwrite: bool) -> None:
         overwrite=overwrite,
     )
     lead.send(run, source.stored())
-    _train(request, run, estimator, source, data, split, lead.group)
+    _train(request, run, model, source, data, split, lead.group)
 
 
 def _resume(request: _Request, lead: Lead, name: str | None) -> None:
@@ -184,7 +190,7 @@ def _resume(request: _Request, lead: Lead, name: str | None) -> None:
     from edgnn.training import RunFolder
 
     run = RunFolder.open(request.out)
-    estimator = estimator_of(run)
+    model = estimator_of(run)
     origin, parts = stored_choices(run)
     chosen = dict(origin)
     if name is not None:
@@ -194,19 +200,21 @@ def _resume(request: _Request, lead: Lead, name: str | None) -> None:
     )
     data = source.load()
     check_data(run, items_of(data), data.targets)
-    check_same(request.options, request.parameters, run, estimator, data)
+    check_same(request.options, request.parameters, run, model, data)
     if "max_epochs" in request.parameters:
-        change_epochs(run, estimator, request.parameters["max_epochs"])
+        change_epochs(run, model, request.parameters["max_epochs"])
     if finished(run):
         _finish(request, run)
         return
     use_threads_of(run)
-    epoch = checkpoint_epoch(run)
-    verb = "ending" if epoch >= estimator.max_epochs else "resuming"
-    first_line = f"{verb} {run.path} after epoch {epoch}"
+    first_line = f"starting {run.path} again"
+    if model.trains_by_epochs:
+        epoch = checkpoint_epoch(run)
+        verb = "ending" if epoch >= model.max_epochs else "resuming"
+        first_line = f"{verb} {run.path} after epoch {epoch}"
     lead.send(run, source.stored())
-    split = _split(data, parts, int(estimator.random_state))
-    _train(request, run, estimator, source, data, split, lead.group, first_line)
+    split = _split(data, parts, stored_seed(run, model))
+    _train(request, run, model, source, data, split, lead.group, first_line)
 
 
 def _follow(request: _Request, group: Group) -> None:
@@ -215,7 +223,7 @@ def _follow(request: _Request, group: Group) -> None:
     from edgnn.studies import items_of
 
     run, source = received(group)
-    estimator = estimator_of(run)
+    model = estimator_of(run)
     try:
         data = Source.of(
             source["name"], source, request.choices.data_dir or source["data_dir"]
@@ -225,14 +233,14 @@ def _follow(request: _Request, group: Group) -> None:
         agree(group, error)
         raise
     agree(group)
-    split = _split(data, run.config["parts"], int(estimator.random_state))
-    train_run(run, estimator, items_of(data), data.targets, split, group=group)
+    split = _split(data, run.config["parts"], stored_seed(run, model))
+    train_run(run, model, items_of(data), data.targets, split, group=group)
 
 
 def _train(
     request: _Request,
     run: RunFolder,
-    estimator: Estimator,
+    model: Any,
     source: Source,
     data: Dataset,
     split: Split | None,
@@ -242,7 +250,9 @@ def _train(
     from edgnn.models import train_run
     from edgnn.studies import finish_run, items_of
 
-    progress = Progress(estimator.max_epochs, quiet=request.quiet)
+    by_epochs = model.trains_by_epochs
+    epochs = model.max_epochs if by_epochs else 1
+    progress = Progress(epochs, quiet=request.quiet or not by_epochs)
 
     def on_epoch(epoch: Any) -> None:
         progress.epoch(epoch)
@@ -255,11 +265,12 @@ def _train(
             if first_line and not request.quiet:
                 typer.echo(first_line, err=True)
             if not request.quiet and not request.as_json:
-                introduction(data, estimator, *source.columns())
-            with softly_interrupted(patient=group is not None) as interrupt, progress:
+                introduction(data, model, *source.columns())
+            soft = softly_interrupted(when=by_epochs, patient=group is not None)
+            with soft as interrupt, progress:
                 answer = train_run(
                     run,
-                    estimator,
+                    model,
                     items_of(data),
                     data.targets,
                     split,
@@ -267,14 +278,14 @@ def _train(
                     group=group,
                 )
             assert answer is not None
-            evaluation = finish_run(run, estimator, data, answer)
+            evaluation = finish_run(run, model, data, answer)
     except KeyboardInterrupt:
         _print_interrupted(run, group)
         raise typer.Exit(130) from None
     if request.as_json:
         _print_json(run)
     elif not request.quiet:
-        print_training(run, estimator, answer, evaluation)
+        print_training(run, model, answer, evaluation)
 
 
 def _print_interrupted(run: RunFolder, group: Group | None) -> None:

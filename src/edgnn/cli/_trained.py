@@ -23,13 +23,13 @@ _SHOWN_NAMES, _LONGEST_NUMBER, _MOST_EDITS = 3, 40, 2
 class Trained:
     """The model of a run folder, with what the folder says about its training."""
 
-    estimator: Any
+    model: Any
     config: dict[str, Any]
 
     @property
     def level(self) -> str:
         """What it predicts for: ``"graph"`` or ``"node"``."""
-        return str(self.estimator._level)
+        return str(self.model.level)
 
     @property
     def class_names(self) -> Sequence[str]:
@@ -47,16 +47,21 @@ class Trained:
 
 
 def open_trained(run: Path, device: str, **parameters: Any) -> Trained:
-    """Load the model of a run folder; parameters in the place of stored ones, unless ``None``."""
+    """Load the model of a run folder; ``parameters`` that are not ``None`` replace stored ones."""
     from edgnn.models import device_of, load_model
     from edgnn.training import RunFolder
 
     changed = {name: value for name, value in parameters.items() if value is not None}
     config = RunFolder.open(run).config
-    estimator = load_model(run, device=device, **changed)
-    estimator._checked_parameters()
+    stored = config.get("parameters")
+    if isinstance(stored, dict) and "device" in stored:
+        changed["device"] = device
+    elif device != "cpu":
+        raise EdgnnError(f"the model in {run} runs on the CPU: leave --device {device} out")
+    model = load_model(run, **changed)
+    model.check_parameters()
     device_of(device)
-    return Trained(estimator, config)
+    return Trained(model, config)
 
 
 def load_new(

@@ -39,9 +39,12 @@ def evaluate_predictions(
     split = Split(np.arange(len(learned)), np.arange(len(learned), len(y)))
     classes = classes_of(y) if task == "classes" else ()
     names = [class_names[value] if class_names else str(value) for value in classes]
+    metrics = [metric for metric in METRICS.values() if task in metric.tasks]
+    if answer.get("probability") is None:
+        metrics = [metric for metric in metrics if metric.needs != "probabilities"]
     return Evaluation(
         task=task,
-        metrics=tuple(name for name, metric in METRICS.items() if task in metric.tasks),
+        metrics=tuple(metric.name for metric in metrics),
         splits=(split,),
         truth=encode(y, classes) if task == "classes" else y.astype(np.float64),
         outcomes=(outcome_of(answer, split, task, y.shape[1:], classes),),

@@ -54,18 +54,23 @@ def called(names: Sequence[str], place: int) -> str:
 
 
 def _columns(run: RunFolder, model: Model, data: Dataset, answer: Answer) -> dict[str, list[Any]]:
-    from edgnn.models import Predictions, prediction_table
+    from edgnn.models import Predictions, identities, prediction_table
 
     assert data.targets is not None
-    return prediction_table(
+    items = items_of(data)
+    columns = prediction_table(
         model,
-        items_of(data)[answer.items],
+        items[answer.items],
         Predictions(answer.values["prediction"], answer.values["probability"]),
         part=answer.part,
         targets=data.targets[answer.items],
         class_names=data.class_names,
         target_names=run.config.get("target_names", ()),
     )
+    # items without names are called by their numbers among all, not among those of the test set
+    for name, values in identities(items).items():
+        columns[name] = [values[position] for position in answer.items.tolist()]
+    return columns
 
 
 def _metrics(

@@ -212,9 +212,10 @@ def _checked_guess(
         raise EvaluationError(
             f"{_GIVEN[needs]} have the shape {guess.shape}, but {expected} is needed"
         )
-    strange = guess[~np.isin(guess, (0, 1))]
-    if task == "labels" and needs == "labels" and len(strange):
-        raise EvaluationError(f"predicted labels must be 0 or 1, got {strange[0]}")
+    if task == "labels" and needs == "labels":
+        strange = guess[~np.isin(guess, (0, 1))]
+        if len(strange):
+            raise EvaluationError(f"predicted labels must be 0 or 1, got {strange[0]}")
     return guess
 
 

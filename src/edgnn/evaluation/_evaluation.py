@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -241,6 +241,15 @@ class Evaluation:
         repeats = len({split.repeat for split in self.splits})
         parts = [f"{row['metric']} {row['mean']} ± {row['spread']}" for row in self.table()]
         return f"Evaluation({', '.join(parts)}; {len(self.splits)} splits in {repeats} repeats)"
+
+    def of_repeats(self, repeats: Collection[int]) -> Evaluation:
+        """Return the evaluation of some of the repeats."""
+        kept = [number for number, split in enumerate(self.splits) if split.repeat in repeats]
+        return replace(
+            self,
+            splits=tuple(self.splits[number] for number in kept),
+            outcomes=tuple(self.outcomes[number] for number in kept),
+        )
 
     @staticmethod
     def joined(parts: Sequence[Evaluation]) -> Evaluation:

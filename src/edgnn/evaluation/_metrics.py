@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -171,6 +171,31 @@ def measure(
 
     See :func:`score`.
     """
+    guess = _checked_guess(metric, task, truth, prediction, probability, classes)
+    if metric.kind != "column":
+        from edgnn.evaluation._scorers import measure_scorer
+
+        return measure_scorer(metric, task, truth, prediction, probability, classes)
+    if task != "classes":
+        columns, size = _each_column(truth, guess), 2
+    elif metric.needs == "probabilities":
+        columns, size = _each_class(truth, guess), 2
+    else:
+        known = truth >= 0
+        columns, size = [(truth[known], guess[known])], len(classes)
+    scores = [_score_or_nan(metric, *column, size) for column in columns]
+    return known_mean(np.array(scores, dtype=float))
+
+
+def _checked_guess(
+    metric: Metric,
+    task: Task,
+    truth: Array,
+    prediction: Array | None,
+    probability: Array | None,
+    classes: tuple[Any, ...],
+) -> Array:
+    """Return what the metric scores, predictions or probabilities, after checking its shape."""
     if task not in metric.tasks:
         fitting = ", ".join(name for name, other in METRICS.items() if task in other.tasks)
         raise EvaluationError(
@@ -180,46 +205,39 @@ def measure(
     guess = probability if needs == "probabilities" else prediction
     if guess is None:
         raise EvaluationError(f"{metric.name} needs {_GIVEN[needs]}, and none were given")
-    of_classes = task == "classes" and needs == "probabilities"
-    expected = (len(truth), len(classes)) if of_classes else truth.shape
+    expected = truth.shape
+    if task == "classes" and needs == "probabilities":
+        expected = (len(truth), len(classes))
     if guess.shape != expected:
         raise EvaluationError(
             f"{_GIVEN[needs]} have the shape {guess.shape}, but {expected} is needed"
         )
-    if task == "labels" and needs == "labels" and not np.isin(guess, (0, 1)).all():
-        raise EvaluationError(
-            f"predicted labels must be 0 or 1, got {guess[~np.isin(guess, (0, 1))][0]}"
-        )
-    if metric.kind != "column":
-        from edgnn.evaluation._scorers import measure_scorer
-
-        return measure_scorer(metric, task, truth, prediction, probability, classes)
-    if of_classes:
-        columns = _each_class(truth, guess, len(classes))
-    else:
-        columns = _each_column(truth, guess, task)
-    size = len(classes) if task == "classes" and not of_classes else 2
-    scores = [_score_or_nan(metric, *column, size) for column in columns]
-    return known_mean(np.array(scores, dtype=float))
+    if task == "labels" and needs == "labels":
+        strange = guess[~np.isin(guess, (0, 1))]
+        if len(strange):
+            raise EvaluationError(f"predicted labels must be 0 or 1, got {strange[0]}")
+    return guess
 
 
-def _each_column(truth: Array, guess: Array, task: Task) -> Iterator[tuple[Array, Array]]:
-    """Yield the items of each column that have a target."""
-    width = 1 if truth.ndim == 1 else truth.shape[1]
-    for column in range(width):
-        one = truth.reshape(len(truth), -1)[:, column]
-        other = guess.reshape(len(guess), -1)[:, column]
-        known = one >= 0 if task == "classes" else ~np.isnan(one)
-        yield one[known], other[known]
+_Columns = list[tuple[Array, Array]]
 
 
-def _each_class(
-    truth: Array, probability: Array, num_classes: int
-) -> Iterator[tuple[Array, Array]]:
-    """Yield each class against the rest; of two classes only the second."""
+def _each_column(truth: Array, guess: Array) -> _Columns:
+    """Return the items of each column that have a target."""
+    truths, guesses = truth.reshape(len(truth), -1), guess.reshape(len(guess), -1)
+    known = ~np.isnan(truths)
+    numbers = range(truths.shape[1])
+    return [
+        (truths[known[:, number], number], guesses[known[:, number], number]) for number in numbers
+    ]
+
+
+def _each_class(truth: Array, probability: Array) -> _Columns:
+    """Return each class against the rest; of two classes only the second."""
     known = truth >= 0
-    for number in [1] if num_classes == 2 else range(num_classes):
-        yield truth[known] == number, probability[known, number]
+    width = probability.shape[1]
+    numbers = [1] if width == 2 else range(width)
+    return [(truth[known] == number, probability[known, number]) for number in numbers]
 
 
 def _score_or_nan(metric: Metric, truth: Array, guess: Array, num_classes: int) -> float:

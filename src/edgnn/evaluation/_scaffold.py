@@ -54,24 +54,28 @@ def scaffold(
     tested = fraction_count(test, len(items), "test")
     count = fraction_count(validation, len(items), "validation")
     room = [len(items) - tested - count, count, tested]
-    parts: list[list[Array]] = [[], [], []]
-    for members in _largest_first(group[items]):
-        place = next((place for place in range(3) if len(members) <= room[place]), 0)
-        parts[place].append(items[members])
-        room[place] -= len(members)
-    if not parts[0] or not parts[2]:
+    train, valid, test_part = _filled(_largest_first(group[items]), room)
+    if not len(train) or not len(test_part):
         raise EvaluationError(
             f"{len(items)} molecules with {len(np.unique(group[items]))} scaffolds cannot fill "
             f"a training and a test part of {tested}; "
             "ask for another fraction, or use holdout or kfold"
         )
-    train, valid, test_part = (np.sort(np.concatenate(part)) if part else None for part in parts)
-    assert train is not None
-    assert test_part is not None
+    chosen_by = items[valid] if len(valid) else None
     return [
-        Split(train, test_part, valid, repeat, 0, member_seed(base, 0))
+        Split(items[train], items[test_part], chosen_by, repeat, 0, member_seed(base, 0))
         for repeat, base in bases(repeats, seed)
     ]
+
+
+def _filled(groups: list[Array], room: list[int]) -> list[Array]:
+    """Give each group to the first part that has room for it, else to the first of all."""
+    parts: list[list[Array]] = [[np.empty(0, dtype=np.int64)] for _ in room]
+    for members in groups:
+        number = next((part for part, free in enumerate(room) if len(members) <= free), 0)
+        parts[number].append(members)
+        room[number] -= len(members)
+    return [np.sort(np.concatenate(part)) for part in parts]
 
 
 def scaffold_groups(molecules: Graphs | Sequence[str]) -> Array:

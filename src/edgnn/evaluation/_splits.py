@@ -176,11 +176,10 @@ def published(
     repeats, seed : int
         Repeat ``r`` has the seed of ``seed + r``.
     """
-    for part in ("train", "test"):
-        if part not in split:
-            raise EvaluationError(
-                f"the split has no {part!r} part, only {', '.join(map(repr, split)) or 'nothing'}"
-            )
+    missing = {"train", "test"} - set(split)
+    if missing:
+        there = ", ".join(map(repr, split)) or "nothing"
+        raise EvaluationError(f"the split has no {max(missing)!r} part, only {there}")
     if isinstance(validation, str) and validation != "first-fifth":
         raise EvaluationError(
             f"validation={validation!r}: choose 'first-fifth', a fraction of all items, or None"
@@ -197,17 +196,22 @@ def published(
     train, test = (part[np.isin(part, pool.items)] for part in (train, test))
     splits = []
     for repeat, base in bases(repeats, seed):
+        member = member_seed(base, 0)
         if validation == "first-fifth":
             valid = train[: len(train) // 5]
         else:
             count = fraction_count(validation, len(train) + len(test), "validation")
-            rng = np.random.default_rng([member_seed(base, 0), 1])
-            places = np.searchsorted(pool.items, train)
-            valid = pool.items[pool.draw(places, count, rng, "validation")]
+            valid = _drawn_from(pool, train, count, member)
         rest = train[~np.isin(train, valid)]
-        chosen_by = valid if len(valid) else None
-        splits.append(Split(rest, test, chosen_by, repeat, 0, member_seed(base, 0)))
+        splits.append(Split(rest, test, valid if len(valid) else None, repeat, 0, member))
     return splits
+
+
+def _drawn_from(pool: Pool, train: Array, count: int, seed: int) -> Array:
+    """Return so many of the training items, drawn for validation."""
+    rng = np.random.default_rng([seed, 1])
+    places = np.searchsorted(pool.items, train)
+    return pool.items[pool.draw(places, count, rng, "validation")]
 
 
 def _split(pool: Pool, tested: Array, count: int, base: int, repeat: int, fold: int) -> Split:

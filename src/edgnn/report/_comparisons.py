@@ -92,7 +92,7 @@ def common_runs(one: Evaluation, two: Evaluation) -> tuple[Evaluation, Evaluatio
     runs = [{split.repeat for split in evaluation.splits} for evaluation in (one, two)]
     both = runs[0] & runs[1]
     kept = [
-        evaluation if own == both else _only(evaluation, both)
+        evaluation if own == both else evaluation.of_repeats(both)
         for evaluation, own in zip((one, two), runs, strict=True)
     ]
     return kept[0], kept[1], len(both)
@@ -303,15 +303,6 @@ def _corrected(pairs: list[Pair]) -> list[Pair]:
         [math.nan if pair.comparison is None else pair.comparison.p_value for pair in pairs]
     )
     return [replace(pair, corrected=value) for pair, value in zip(pairs, values, strict=True)]
-
-
-def _only(evaluation: Evaluation, repeats: set[int]) -> Evaluation:
-    kept = [place for place, split in enumerate(evaluation.splits) if split.repeat in repeats]
-    return replace(
-        evaluation,
-        splits=tuple(evaluation.splits[place] for place in kept),
-        outcomes=tuple(evaluation.outcomes[place] for place in kept),
-    )
 
 
 def _runs(pairs: dict[str, list[Pair]]) -> str:

@@ -145,13 +145,11 @@ def compute_together(tasks: Sequence[Task]) -> list[CellResult]:
         peak = memory.read()
     now = datetime.now(UTC).isoformat(timespec="seconds")
     results: list[CellResult] = []
-    end = 0
     for task, run in zip(tasks, runs, strict=True):
         settings = settings_of(task, data, estimator_of(task, data))
-        begin, end = end, end + len(run)
         result = CellResult(
             cell=task.cell,
-            evaluation=_of_run(evaluation, begin, end, task.seed),
+            evaluation=_of_run(evaluation, task),
             seconds=seconds / len(tasks),
             memory=peak,
             history=[] if results else history,
@@ -164,18 +162,13 @@ def compute_together(tasks: Sequence[Task]) -> list[CellResult]:
     return results
 
 
-def _of_run(evaluation: Evaluation, begin: int, end: int, seed: int) -> Evaluation:
-    """Return the evaluation of some of the splits."""
+def _of_run(evaluation: Evaluation, task: Task) -> Evaluation:
+    """Return the evaluation of the task's run, with the seed of that run."""
     parameters = evaluation.settings["parameters"]
     if "random_state" in parameters:
-        parameters = parameters | {"random_state": seed}
+        parameters = parameters | {"random_state": task.seed}
     settings = {**evaluation.settings, "parameters": parameters}
-    return replace(
-        evaluation,
-        splits=evaluation.splits[begin:end],
-        outcomes=evaluation.outcomes[begin:end],
-        settings=settings,
-    )
+    return replace(evaluation.of_repeats([task.cell.run]), settings=settings)
 
 
 def splits_of(task: Task, data: Dataset) -> list[Split]:

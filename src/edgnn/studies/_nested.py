@@ -65,19 +65,15 @@ class Nested:
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters that all share, and under ``"candidates"`` the others."""
-        given = {
-            name: candidate.get_params(deep=deep) for name, candidate in self.candidates.items()
-        }
-        first = next(iter(given.values()))
+        own = {name: candidate.get_params(deep) for name, candidate in self.candidates.items()}
         shared = {
             key: value
-            for key, value in first.items()
-            if all(_same(own.get(key), value) for own in given.values())
+            for key, value in next(iter(own.values())).items()
+            if all(_same(parameters.get(key), value) for parameters in own.values())
         }
-        own = {
-            name: {key: value for key, value in parameters.items() if key not in shared}
-            for name, parameters in given.items()
-        }
+        for parameters in own.values():
+            for key in shared:
+                del parameters[key]
         return shared | {"candidates": own}
 
     def __sklearn_tags__(self) -> Any:

@@ -16,6 +16,16 @@ from edgnn.studies._write_tables import lines, ordered, write_files
 #: The table that recipes are developed in.
 DEVELOPED = "develop"
 
+_SEARCH_TITLES = [
+    "data set",
+    "row",
+    "candidate",
+    "chosen",
+    "validation loss",
+    "training accuracy",
+    "accuracy",
+    "runs",
+]
 _SEARCH_LEGEND = """\
 Chosen: in how many splits the candidate had the lowest validation loss, which alone decides.
 Validation loss, training accuracy and accuracy (percent) are means over all splits; the accuracy
@@ -96,19 +106,23 @@ def write_search(study: Study, summary: TableSummary) -> dict[str, Any] | None:
     name = f"search-{summary.table.name}"
     title = f"{summary.table.title}: the search over layers and width"
     document = {"format": 1, "table": name, "title": title, "entries": entries}
-    shown = {
-        "data set": [entry["dataset"] for entry in entries],
-        "row": [entry["title"] for entry in entries],
-        "candidate": [entry["candidate"] for entry in entries],
-        "chosen": [str(entry["chosen"]) for entry in entries],
-        "validation loss": [f"{entry['valid_loss']:.4f}" for entry in entries],
-        "training accuracy": [f"{entry['training_accuracy']:.1f}" for entry in entries],
-        "accuracy": [f"{entry['accuracy']:.1f}" for entry in entries],
-        "runs": [str(entry["runs"]) for entry in entries],
-    }
-    rows = [list(row) for row in zip(*shown.values(), strict=True)]
-    text = "\n".join([f"# {title}\n", lines(list(shown), rows), _SEARCH_LEGEND])
+    text = "\n".join(
+        [f"# {title}\n", lines(_SEARCH_TITLES, list(map(_search_row, entries))), _SEARCH_LEGEND]
+    )
     return write_files(study, name, text, _columns(entries, tuple(entries[0])), document)
+
+
+def _search_row(entry: dict[str, Any]) -> list[str]:
+    return [
+        entry["dataset"],
+        entry["title"],
+        entry["candidate"],
+        str(entry["chosen"]),
+        f"{entry['valid_loss']:.4f}",
+        f"{entry['training_accuracy']:.1f}",
+        f"{entry['accuracy']:.1f}",
+        str(entry["runs"]),
+    ]
 
 
 def _candidate(entry: Entry, candidate: dict[str, Any]) -> dict[str, Any]:
@@ -158,27 +172,27 @@ def rankings(summary: TableSummary) -> list[dict[str, Any]]:
     runs), the best first, and which are ``chosen``: the best of all, and the best whose weights are
     trained by message passing alone.
     """
-    ranked = []
-    for level, protocol in summary.table.protocol.items():
-        entries = {
-            key: entry
-            for key, entry in summary.entries.items()
-            if entry.settings["protocol"] == protocol
-        }
-        with_entries = {dataset for _, dataset in entries}
-        datasets = [name for name in summary.datasets if name in with_entries]
-        rows = [_ranked_row(row, datasets, entries) for row in summary.rows]
-        complete = [row for row in rows if row is not None]
-        if not datasets or not complete:
-            continue
-        complete.sort(key=lambda row: -row["mean"])
-        trained = {row.id for row in summary.rows if row.trained}
-        chosen = {
-            "any": complete[0]["row"],
-            "trained": next((row["row"] for row in complete if row["row"] in trained), None),
-        }
-        ranked.append({"level": level, "datasets": datasets, "rows": complete, "chosen": chosen})
-    return ranked
+    levels = summary.table.protocol
+    ranked = [_ranking(summary, level, protocol) for level, protocol in levels.items()]
+    return [ranking for ranking in ranked if ranking["rows"]]
+
+
+def _ranking(summary: TableSummary, level: str, protocol: str) -> dict[str, Any]:
+    """Return the ranking of the rows that have cells of a protocol on all its data sets."""
+    entries = {
+        key: entry
+        for key, entry in summary.entries.items()
+        if entry.settings["protocol"] == protocol
+    }
+    with_entries = {dataset for _, dataset in entries}
+    datasets = [name for name in summary.datasets if name in with_entries]
+    candidates = [_ranked_row(row, datasets, entries) for row in summary.rows]
+    rows = [row for row in candidates if row is not None]
+    rows.sort(key=lambda row: -row["mean"])
+    best = [row["row"] for row in rows]
+    trained = [row for row in best if summary.table.row(row).trained]
+    chosen = {"any": best[0] if best else None, "trained": trained[0] if trained else None}
+    return {"level": level, "datasets": datasets, "rows": rows, "chosen": chosen}
 
 
 def _ranked_row(

@@ -221,12 +221,7 @@ def _best(table: Table, row: Row, base: Entry) -> Entry:
     means = base.evaluation[base.evaluation.metrics[0]].repeat_means
     repeats = list(dict.fromkeys(split.repeat for split in base.evaluation.splits))
     best = repeats[int(np.argmax(np.nan_to_num(means, nan=-np.inf)))]
-    kept = [place for place, split in enumerate(base.evaluation.splits) if split.repeat == best]
-    evaluation = replace(
-        base.evaluation,
-        splits=tuple(base.evaluation.splits[place] for place in kept),
-        outcomes=tuple(base.evaluation.outcomes[place] for place in kept),
-    )
+    evaluation = base.evaluation.of_repeats([best])
     return replace(
         base,
         row=row,

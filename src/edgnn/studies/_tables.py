@@ -107,9 +107,18 @@ class Table:
             StudyError, "row", name, [row.id for row in self.rows], f" in the table {self.name}"
         )
 
-    def rows_of(self, level: str) -> list[Row]:
-        """Return the rows for graphs or for nodes."""
-        return [row for row in self.rows if row.level in (None, level)]
+    def narrow(self, rows: set[str], datasets: set[str]) -> Table:
+        """Return the table with some of its rows and data sets."""
+        return replace(
+            self,
+            rows=tuple(row for row in self.rows if row.id in rows),
+            datasets=tuple(name for name in self.datasets if name in datasets),
+        )
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has no cells, nor statistics of data sets."""
+        return not self.datasets or not (self.rows or self.statistics)
 
 
 def find_table(name: str) -> Table:
@@ -151,12 +160,8 @@ def select(
     where = f" in the {noun} {', '.join(table.name for table in tables)}"
     wanted_datasets = _wanted_datasets(tables, datasets, where)
     wanted_rows = _wanted_rows(tables, models, where)
-    selected = []
-    for table in tables:
-        rows = tuple(row for row in table.rows if row.id in wanted_rows)
-        columns = tuple(name for name in table.datasets if name in wanted_datasets)
-        if columns and (rows or table.statistics):
-            selected.append(replace(table, rows=rows, datasets=columns))
+    narrowed = [table.narrow(wanted_rows, wanted_datasets) for table in tables]
+    selected = [table for table in narrowed if not table.is_empty]
     if not selected:
         raise StudyError(f"there is nothing{where} that has these models and data sets together")
     return tuple(selected)

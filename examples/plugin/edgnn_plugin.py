@@ -1,5 +1,7 @@
 """A layer, a model, a format and a metric that edgnn does not have, each in one place."""
 
+from pathlib import Path
+
 import numpy as np
 import torch
 from sklearn.metrics import matthews_corrcoef
@@ -71,7 +73,7 @@ NEAREST_SIZE = ModelEntry(
 def read_arrows(path, *, target: bool = True):
     """Read lines such as ``active: C-single>O O-single>C``: one graph each, with its class."""
     graphs, targets = [], []
-    with open(path, encoding="utf-8") as lines:
+    with Path(path).open(encoding="utf-8") as lines:
         for line in lines:
             name, _, arrows = line.partition(":")
             targets.append(name.strip())

@@ -71,4 +71,7 @@ def test_target_columns_of_arrays_are_refused(command, molecules, tmp_path):
     command("convert", molecules, tmp_path / "m.graphs")
     ended = command("train", tmp_path / "m.graphs", "--target", "active", "--out", tmp_path / "run")
     assert ended.code == 2
-    assert "m.graphs has the format 'arrays', which has no target columns; leave target out" in ended.err
+    assert (
+        "m.graphs has the format 'arrays', which has no target columns; leave target out"
+        in ended.err
+    )

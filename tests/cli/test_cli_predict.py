@@ -327,7 +327,9 @@ def test_a_file_that_cannot_be_finished_is_not_begun(
 @pytest.mark.parametrize("word", ["CCO", "CCOc1ccccc1", "C/C=C/C", "[Na+].[Cl-]", "C" * 300])
 def test_a_molecule_is_never_asked_for_in_the_network(command, run, verb, word, monkeypatch):
     asked = []
-    monkeypatch.setattr("edgnn.io.datasets._cache.download", lambda urls, *_, **how: asked.append(urls))
+    monkeypatch.setattr(
+        "edgnn.io.datasets._cache.download", lambda urls, *_, **how: asked.append(urls)
+    )
     ended = command(verb, run, word)
     assert (ended.code, ended.out, asked) == (2, "", [])
     assert (

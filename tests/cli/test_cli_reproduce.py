@@ -236,7 +236,9 @@ def test_a_row_that_fails_is_told_once_and_the_others_are_written(command, small
     words = ("--runs", 3, "--out", tmp_path / "out", "--quiet", "--jobs", 1)
     ended = command("reproduce", "graphs", "--models", "broken,majority", *words)
     assert (ended.code, ended.err.count("\n")) == (2, 1)
-    assert ended.err.startswith("edgnn: broken on MUTAG (3 cells) failed: rdf2vec learns about nodes")
+    assert ended.err.startswith(
+        "edgnn: broken on MUTAG (3 cells) failed: rdf2vec learns about nodes"
+    )
     assert "majority  66.5 ± " in ended.out
 
 

@@ -188,7 +188,8 @@ def test_a_mistyped_target_column_is_a_plain_question(command, tmp_path):
 def test_a_column_of_nodes_by_another_word_is_suggested(command, people, tmp_path):
     ended = command("train", people, "-o", "node=id", "-t", "group", "--out", tmp_path / "run")
     assert (
-        "nodes.csv, line 1: there is no column 'id'; the columns are 'node', 'label', 'group'" in ended.err
+        "nodes.csv, line 1: there is no column 'id'; the columns are 'node', 'label', 'group'"
+        in ended.err
     )
     assert ended.err.endswith("did you mean 'node'?\n")
 

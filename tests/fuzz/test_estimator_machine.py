@@ -17,8 +17,9 @@ import edgnn
 from edgnn.errors import EdgnnError
 from edgnn.models import load_model
 from fuzz.mutations import CAMPAIGN, check_line, no_longer_than, no_waiting_for_the_disk
+from mutag import load_mutag
 
-DATA = edgnn.load_dataset("MUTAG")
+DATA = load_mutag()
 GRAPHS, TARGETS = DATA.graphs[:12], DATA.targets[:12]
 GOOD = {
     "layers": [1, 2],

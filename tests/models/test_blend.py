@@ -20,9 +20,10 @@ from edgnn.models import BlendGraphClassifier, RidgeGraphClassifier
 from edgnn.models.kernels import _blend
 from edgnn.models.kernels._count_kernels import NodeColors
 from edgnn.wl import WLVectorizer, refine
+from mutag import load_mutag
 from strategies import graphs
 
-DATA = edgnn.load_dataset("MUTAG")
+DATA = load_mutag()
 GRAPHS, CLASSES = DATA.graphs[:60], np.array(["no", "yes"])[DATA.targets[:60]]
 NEW = DATA.graphs[60:80]
 SIZES = np.array(["small", "middle", "large"])[np.digitize(GRAPHS.sizes.numpy(), [15, 19])]

@@ -4,8 +4,9 @@ import torch
 import edgnn
 from edgnn.models import is_small
 from edgnn.models.networks import _pipeline
+from mutag import load_mutag
 
-DATA = edgnn.load_dataset("MUTAG")
+DATA = load_mutag()
 
 
 @pytest.fixture

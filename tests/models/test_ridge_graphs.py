@@ -13,8 +13,9 @@ from edgnn.errors import EstimatorError
 from edgnn.evaluation import evaluate, kfold
 from edgnn.models import RidgeGraphClassifier, WLClassifier
 from edgnn.models.kernels import _network
+from mutag import load_mutag
 
-DATA = edgnn.load_dataset("MUTAG")
+DATA = load_mutag()
 GRAPHS, CLASSES = DATA.graphs[:60], np.array(["no", "yes"])[DATA.targets[:60]]
 NEW = DATA.graphs[60:90]
 SIZES = np.array(["small", "middle", "large"])[np.digitize(GRAPHS.sizes.numpy(), [15, 19])]

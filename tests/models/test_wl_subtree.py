@@ -16,10 +16,11 @@ from edgnn import Graphs
 from edgnn.errors import EstimatorError
 from edgnn.evaluation import Split, evaluate, holdout, kfold
 from edgnn.models import WLClassifier
+from mutag import load_mutag
 from strategies import graphs as random_graphs
 from wl_reference import reference
 
-MUTAG = edgnn.load_dataset("MUTAG")
+MUTAG = load_mutag()
 Y = np.asarray(MUTAG.targets)
 FEW = np.arange(0, 188, 3)
 VARIANTS = [

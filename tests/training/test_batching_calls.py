@@ -6,11 +6,12 @@ import sys
 import pytest
 import torch
 
-from edgnn import Graphs, Structure, load_dataset
+from edgnn import Graphs, Structure
 from edgnn.nn import Inputs
 from edgnn.training._blocks import Blocks
+from mutag import load_mutag
 
-MOLECULES = load_dataset("MUTAG").graphs
+MOLECULES = load_mutag().graphs
 
 
 def repeated(count):

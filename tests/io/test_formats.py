@@ -75,6 +75,18 @@ def test_options_of_a_registered_format_are_those_of_its_functions(chain, file, 
         edgnn.write(edgnn.read(file), tmp_path / "b.chain", labels="x")
 
 
+def test_annotations_that_cannot_be_resolved_are_not_checked(monkeypatch, file):
+    def read(path, *, labels: "Unknown" = "abc") -> Labeled:  # noqa: F821
+        return read_chain(path)
+
+    len(FORMATS)
+    own = Format("chain", "chains", read, suffixes=(".chain",))
+    monkeypatch.setattr(FORMATS, "_entries", {**FORMATS, "chain": own})
+    assert edgnn.read(file, labels=3).sizes.tolist() == [3, 2] * 4
+    with pytest.raises(GraphError, match="has no option 'label'"):
+        edgnn.read(file, label=3)
+
+
 def test_a_format_without_a_writer_is_not_written(monkeypatch, file):
     len(FORMATS)
     only_read = Format("chain", "chains", read_chain, suffixes=(".chain",))

@@ -192,7 +192,7 @@ def suffix_of(path: Path_) -> str:
 def _option_types(function: Callable[..., Any]) -> dict[str, tuple[Any, ...]]:
     """Return the options of a reader or writer with the types that each takes."""
     plain = function.func if isinstance(function, partial) else function
-    hints = get_type_hints(plain)
+    hints = _hints(plain)
     options: dict[str, tuple[Any, ...]] = {}
     for name, parameter in signature(plain).parameters.items():
         if parameter.kind is Parameter.KEYWORD_ONLY and name != "format":
@@ -203,9 +203,17 @@ def _option_types(function: Callable[..., Any]) -> dict[str, tuple[Any, ...]]:
     return options
 
 
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return the annotations of a function; none where they name what only type checkers import."""
+    try:
+        return get_type_hints(function)
+    except (NameError, TypeError):
+        return {}
+
+
 def _takes_any_option(function: Callable[..., Any]) -> bool:
     plain = function.func if isinstance(function, partial) else function
-    hints = get_type_hints(plain)
+    hints = _hints(plain)
     return any(
         parameter.kind is Parameter.VAR_KEYWORD and not _unpacked(hints.get(name))
         for name, parameter in signature(plain).parameters.items()

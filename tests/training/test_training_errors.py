@@ -46,7 +46,8 @@ def test_features_too_large_to_multiply_are_a_training_error():
     config = {"node_labels": 1, "edge_labels": 1, "node_features": 1}
     targets = Targets.classes(np.array([0, 1]), 2)
     with pytest.raises(
-        TrainingError, match=r"member 0 \(seed 0, .* is NaN or infinite in epoch 1: .* scale the features"
+        TrainingError,
+        match=r"member 0 \(seed 0, .* is NaN or infinite in epoch 1: .* scale the features",
     ):
         train("graph", config, Inputs.of(graphs), targets, [Member([0, 1])], Settings(max_epochs=2))
 

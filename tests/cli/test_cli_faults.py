@@ -220,7 +220,7 @@ def test_a_loss_that_is_no_number_is_one_line(command, molecules, tmp_path):
     words = ("--members", 1, "--learning-rate", "1e38", "--no-batch-norm")
     ended = command("train", molecules, "--out", tmp_path / "run", *QUICK, *words)
     assert (ended.code, ended.err.count("\n")) == (2, 1)
-    assert "is no number in epoch 1: lower learning_rate" in ended.err
+    assert "is NaN or infinite in epoch 1: lower learning_rate" in ended.err
     assert RunFolder.open(tmp_path / "run").history() == []
 
 

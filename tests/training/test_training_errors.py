@@ -14,7 +14,7 @@ from training_reference import graph_task, node_task, weights_of
 SHORT = Settings(max_epochs=3, learning_rate=0.01)
 
 
-LOST = r"the loss of member {} \(seed 8, learning rate 1e\+20\) is no number in epoch 1"
+LOST = r"the loss of member {} \(seed 8, learning rate 1e\+20\) is NaN or infinite in epoch 1"
 
 
 def test_a_loss_that_is_no_number_names_member_epoch_and_ways_out():
@@ -46,7 +46,8 @@ def test_features_too_large_to_multiply_are_a_training_error():
     config = {"node_labels": 1, "edge_labels": 1, "node_features": 1}
     targets = Targets.classes(np.array([0, 1]), 2)
     with pytest.raises(
-        TrainingError, match=r"member 0 \(seed 0, .* is no number in epoch 1: .* scale the features"
+        TrainingError,
+        match=r"member 0 \(seed 0, .* is NaN or infinite in epoch 1: .* scale the features",
     ):
         train("graph", config, Inputs.of(graphs), targets, [Member([0, 1])], Settings(max_epochs=2))
 
@@ -66,7 +67,7 @@ def test_a_member_that_loses_its_way_keeps_its_best_weights_and_the_others_go_on
         return epoch(self, number)
 
     monkeypatch.setattr(Fleet, "epoch", poisoned)
-    warning = r"the loss of member 1 \(seed 2, learning rate 0.001\) is no number in epoch 3; it keeps the weights of epoch 2"
+    warning = r"the loss of member 1 \(seed 2, learning rate 0.001\) is NaN or infinite in epoch 3; it keeps the weights of epoch 2"
     with pytest.warns(RuntimeWarning, match=warning) as caught:
         trained = train(kind, config, inputs, targets, members, settings)
     assert caught[0].filename == __file__

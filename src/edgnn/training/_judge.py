@@ -74,7 +74,7 @@ class Verdict:
     best_epoch : array of int
         Whose weights each member keeps.
     stopped, lost : array of bool
-        Who is not trained any further, and who of them because a loss is no number.
+        Who is not trained any further, and who of them because a loss is NaN or infinite.
     """
 
     def __init__(self, found: Tensor) -> None:

@@ -169,7 +169,7 @@ class Run:
         rate = self.settings.learning_rate if member.learning_rate is None else member.learning_rate
         what = (
             f"the loss of member {position} (seed {member.seed}, learning rate {rate:g}) "
-            f"is no number in epoch {number}"
+            f"is NaN or infinite in epoch {number}"
         )
         self.stopped[position] = True
         if self.stopped.all() and not self.best_epoch.any():

@@ -534,7 +534,7 @@ def test_script_names_what_it_answers_for():
 
 
 def test_a_featureless_model_is_given_the_names_of_its_nodes(tmp_path):
-    from edgnn.models.networks._export_inputs import write_inputs
+    from edgnn.models import write_inputs
 
     graphs = Graphs.from_edges([(0, 1), (1, 2), (2, 0), (0, 2)], num_nodes=3)._with(
         node_names=np.array(["a", "b", "c"], object)

@@ -16,7 +16,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from torch import Tensor
 
 from edgnn._files import Path_
-from edgnn._words import one_line
+from edgnn._words import one_line, short
 from edgnn.errors import EstimatorError, RunError
 from edgnn.graphs import Graphs, Nodes
 from edgnn.models._coder import Coder, Seen
@@ -25,6 +25,8 @@ from edgnn.models._familiarity import Colors, Familiarity, Refinement
 from edgnn.models._items import Items, Level, graphs_of, read_items, with_graphs
 from edgnn.models._predictions import Predictions
 from edgnn.models._state import (
+    coder_facts,
+    coder_from,
     decode_parameters,
     encode_parameters,
     encoding_facts,
@@ -32,13 +34,12 @@ from edgnn.models._state import (
 )
 from edgnn.models._targets import Encoding, Task, read_classes, read_values, read_weight
 from edgnn.registry import LAYERS, MODELS, load_target
-from edgnn.training import MODEL, RunFolder, decode_vocabulary, encode_vocabulary
+from edgnn.training import MODEL, RunFolder
 from edgnn.wl import Coloring, refine
 
 _Array = np.ndarray[Any, Any]
 
 _SEEN = ("seen.nodes", "seen.edges")
-_CODER = ("node_features", "edge_features", "degree_labels", "multiplicity")
 #: What damaged or foreign files make constructors and arithmetic raise.
 _DAMAGE = (
     KeyError,
@@ -298,7 +299,7 @@ class Model(BaseEstimator, ABC):  # type: ignore[misc]
         run = RunFolder.open(path)
         name = run.config.get("estimator")
         if name != class_name(cls):
-            held = "no estimator" if name is None else f"a {name}"
+            held = "no estimator" if name is None else f"a {one_line(name, 60)}"
             raise RunError(f"{run.path} holds {held}, not a {cls.__name__}")
         model: Self = _restored(cls, run, parameters)
         return model
@@ -416,7 +417,7 @@ def load_model(path: Path_, **parameters: Any) -> Model:
     name = run.config.get("estimator")
     kind = find_class(name)
     if kind is None:
-        held = "no estimator" if name is None else repr(name)
+        held = "no estimator" if name is None else short(name)
         raise RunError(f"{run.path} holds {held}; known are {', '.join(_classes())}")
     model: Model = _restored(kind, run, parameters)
     return model
@@ -426,7 +427,7 @@ def new_model(name: str, parameters: Mapping[str, Any]) -> Model:
     """Return a model that is not fitted, from what a run folder says of it."""
     kind = find_class(name)
     if kind is None:
-        raise ValueError(f"there is no model of the class {name!r}")
+        raise ValueError(f"there is no model of the class {short(name)}")
     return kind(**decode_parameters(parameters, new_model))
 
 
@@ -471,13 +472,9 @@ def _classes() -> dict[str, str]:
 def _stored(model: Model) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """Return everything that is known once a model is fitted, as JSON and tensors."""
     facts, tensors = model.get_state()
-    coder = model._coder
     common = {
         "level": model._level,
-        "node_labels": encode_vocabulary(coder.node_vocabulary),
-        "edge_labels": encode_vocabulary(coder.edge_vocabulary),
-        **{name: getattr(coder, name) for name in _CODER},
-        "identity": coder.identity,
+        **coder_facts(model._coder),
         **encoding_facts(model._encoding),
     }
     labels = dict(zip(_SEEN, (model._seen.nodes, model._seen.edges), strict=True))
@@ -529,17 +526,12 @@ def _check_layer(run: RunFolder, facts: Any) -> None:
 def _fill(model: Model, facts: dict[str, Any], tensors: dict[str, Tensor]) -> None:
     """Set what :func:`_stored` returned."""
     attributes = model.__dict__  # cached properties are set here, so that nothing computes them
-    attributes["_coder"] = Coder(
-        node_vocabulary=decode_vocabulary(facts["node_labels"]),
-        edge_vocabulary=decode_vocabulary(facts["edge_labels"]),
-        **{name: facts[name] for name in _CODER},
-        identity=facts.get("identity", False),
-    )
+    attributes["_coder"] = coder_from(facts)
     attributes["_seen"] = Seen(*(tensors.pop(name).to(torch.bool) for name in _SEEN))
     attributes["_colors"] = Colors.taken_from(tensors)
     if not hasattr(model, "_level"):  # a model of graphs and nodes
         if facts["level"] not in model.levels:
-            raise ValueError(f"{facts['level']!r} is no level of this model")
+            raise ValueError(f"{short(facts['level'])} is no level of this model")
         model._level = facts["level"]
     model._set_encoding(encoding_from(facts))
     model.set_state(facts, tensors)

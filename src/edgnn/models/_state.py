@@ -14,6 +14,7 @@ from torch import Tensor
 from edgnn._words import short
 from edgnn.errors import RunError
 from edgnn.graphs import Graphs, Nodes
+from edgnn.models._coder import Coder
 from edgnn.models._items import Items, graphs_of
 from edgnn.models._targets import Encoding
 from edgnn.nn import LayerKind
@@ -172,7 +173,41 @@ def to_tensor(array: Any) -> Tensor:
     return torch.from_numpy(np.array(array, order="C"))
 
 
-# Targets
+# Labels and targets
+
+
+def coder_facts(coder: Coder) -> dict[str, Any]:
+    """Return how labels are numbered, as JSON."""
+    return {
+        "node_labels": encode_vocabulary(coder.node_vocabulary),
+        "edge_labels": encode_vocabulary(coder.edge_vocabulary),
+        "node_features": coder.node_features,
+        "edge_features": coder.edge_features,
+        "degree_labels": coder.degree_labels,
+        "multiplicity": coder.multiplicity,
+        "identity": coder.identity,
+    }
+
+
+def coder_from(facts: Mapping[str, Any]) -> Coder:
+    """Return the coder that :func:`coder_facts` stored."""
+    widths = facts["node_features"], facts["edge_features"]
+    if not all(type(width) is int for width in widths):
+        raise ValueError(f"{short(widths)} are no numbers of features")
+    for name, choices in (
+        ("degree_labels", (None, "in", "out", "both")),
+        ("multiplicity", ("once", "per-edge")),
+    ):
+        if facts[name] not in choices:
+            raise ValueError(f"{name} is {short(facts[name])}, which is none of {choices}")
+    return Coder(
+        decode_vocabulary(facts["node_labels"]),
+        decode_vocabulary(facts["edge_labels"]),
+        *widths,
+        facts["degree_labels"],
+        facts["multiplicity"],
+        bool(facts.get("identity", False)),
+    )
 
 
 def encoding_facts(encoding: Encoding) -> dict[str, Any]:
@@ -188,9 +223,13 @@ def encoding_facts(encoding: Encoding) -> dict[str, Any]:
 
 def encoding_from(facts: Mapping[str, Any]) -> Encoding:
     """Return the encoding that :func:`encoding_facts` stored."""
-    classes = _objects(facts["classes"])
+    classes, task, outputs = _objects(facts["classes"]), facts["task"], facts["outputs"]
+    if task not in ("classes", "labels", "values") or type(outputs) is not int:
+        raise ValueError(f"{short(task)} with {short(outputs)} outputs is no kind of targets")
+    if len(classes) != (0 if task == "values" else outputs):
+        raise ValueError(f"there are {len(classes)} classes for {outputs} outputs")
     kind = _class_type(facts["class_type"], classes)
-    return Encoding(facts["task"], classes.astype(kind), facts["flat"], facts["outputs"])
+    return Encoding(task, classes.astype(kind), bool(facts["flat"]), outputs)
 
 
 def _objects(stored: list[Any]) -> _Array:

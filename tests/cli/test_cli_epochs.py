@@ -104,7 +104,7 @@ def test_a_run_without_a_model_tells_both_ways_to_one(command, interrupted, mole
     way = f"edgnn train --resume --out {interrupted}"
     assert ended.code == 2
     assert (
-        f"go on with it ({way}), or end it now, with the best epoch so far ({way} --max-epochs 1)"
+        f"resume it ({way}), or end it now, with the best epoch so far ({way} --max-epochs 1)"
         in ended.err
     )
     assert (
@@ -118,7 +118,7 @@ def test_a_finished_run_cannot_go_on_without_its_checkpoint(command, trained):
     before = files_of(run)
     ended = command("train", "--resume", "--out", run, "--max-epochs", 5)
     assert (ended.code, ended.err.count("\n")) == (2, 1)
-    assert "has done its 3 epochs, and what it would go on from is removed at the end" in ended.err
+    assert "has done its 3 epochs, and its checkpoint is removed at the end" in ended.err
     assert "start another run with max_epochs=5" in ended.err
     for number in (2, 3):
         ended = command("train", "--resume", "--out", run, "--max-epochs", number)

@@ -261,7 +261,7 @@ def test_real_values_are_judged_by_their_own_metrics(command, smiles):
         ]
     )
     ended = command("evaluate", smiles, *words, "--model", "csm")
-    assert (ended.code, "csm classifies, but the targets of" in ended.err) == (2, True)
+    assert (ended.code, "csm learns classes, but the targets are values" in ended.err) == (2, True)
 
 
 def test_the_published_split_is_the_default_where_there_is_one(command, data_dir):
@@ -291,10 +291,10 @@ def test_the_published_split_is_the_default_where_there_is_one(command, data_dir
         (["--protocol", "cv50x1"], "50 folds need at least 50 items"),
         (
             ["--model", "xyz"],
-            "there is no model 'xyz'; choose edgnn, gnn, joint, ridge, blend, majority, csm",
+            "there is no model 'xyz'; choose one of edgnn, gnn, joint, ridge, blend, majority, csm",
         ),
         (["--model", "wl-subtre"], "there is no model 'wl-subtre'; did you mean 'wl-subtree'?"),
-        (["--model", "rdf2vec"], "rdf2vec classifies nodes, but the targets are those of graphs"),
+        (["--model", "rdf2vec"], "rdf2vec learns about nodes, but the targets are those of graphs"),
         (["--model", "gin", "--set", "conv=gnn"], "conv is what --model chooses here"),
         (
             ["--model", "gnn", "--settings", "rgcn"],

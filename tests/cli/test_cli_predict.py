@@ -103,7 +103,7 @@ def test_labels_never_seen_are_counted_in_one_warning(command, ensemble, tmp_pat
     ended = command("predict", ensemble, tmp_path / "new.csv")
     assert (ended.code, len(rows_of(ended.out)), ended.err.count("\n")) == (0, 3, 1)
     assert ended.err.startswith(
-        "edgnn: warning: the training part did not contain the labels of 2 nodes, in 2 of 3 graphs ('Xe', 'Br')"
+        "edgnn: warning: the training set did not contain the labels of 2 nodes, in 2 of 3 graphs ('Xe', 'Br')"
     )
     ended = command("predict", ensemble, tmp_path / "new.csv", "--unknown", "error")
     assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
@@ -332,9 +332,10 @@ def test_a_molecule_is_never_asked_for_in_the_network(command, run, verb, word, 
     )
     ended = command(verb, run, word)
     assert (ended.code, ended.out, asked) == (2, "", [])
+    shown = word if len(word) <= 80 else f"{word[:80]}…"
     assert (
         ended.err
-        == f"edgnn: there is no file or data set '{word[:80]}…'; for molecules, write a file with a column smiles\n"
+        == f"edgnn: there is no file or data set {shown!r}; for molecules, write a file with a column smiles\n"
     )
 
 

@@ -108,7 +108,7 @@ def make_estimator(
     seed: int,
 ) -> Any:
     """Return the estimator of a model for a data set."""
-    from edgnn.studies import _estimators
+    from edgnn import studies
 
     if "random_state" in parameters:
         raise EdgnnError("random_state follows from --seed")
@@ -119,7 +119,7 @@ def make_estimator(
     chosen = dict(parameters)
     if "class_weight" in chosen:
         chosen["class_weight"] = class_weight_of(chosen["class_weight"], data.class_names)
-    return _estimators.make_estimator(data, chosen, model=model, validation=validation, seed=seed)
+    return studies.make_estimator(data, chosen, model=model, validation=validation, seed=seed)
 
 
 def class_weight_of(weights: Any, class_names: Sequence[str]) -> Any:

@@ -1,7 +1,7 @@
 """The paper's tables as data, and what fills them in: settings, cells, workers, study folders."""
 
 from edgnn.studies._cells import Task
-from edgnn.studies._estimators import NOT_PARAMETERS
+from edgnn.studies._estimators import NOT_PARAMETERS, make_estimator
 from edgnn.studies._nested import Nested, search_table
 from edgnn.studies._other_tables import statistics_rows
 from edgnn.studies._plan import Plan, Request
@@ -52,6 +52,7 @@ __all__ = [
     "finish_run",
     "is_of_paper",
     "items_of",
+    "make_estimator",
     "ours",
     "paper_row",
     "published_accuracy",

@@ -274,6 +274,7 @@ def test_the_nested_protocol_writes_its_search(command, small, tmp_path, monkeyp
         (["nodes", "--device", "abacus"], "device='abacus': choose 'cpu'"),
         (["graphs", "--out", "nowhere/out"], "there is no folder nowhere"),
         (["graphs", "--out", "file.txt"], "file.txt is a file"),
+        (["graphs", "--scheduler", "tcp://x:1"], "--scheduler is the address of a Dask cluster"),
     ],
 )
 def test_mistakes_are_one_line_before_any_work(command, words, message, tmp_path, monkeypatch):

@@ -315,7 +315,7 @@ def test_a_cell_that_kills_dask_workers_fails_alone(small, study):
 def test_a_scheduler_at_an_address_computes_the_cells(small, study):
     from distributed import LocalCluster
 
-    options = {"threads_per_worker": 1, "dashboard_address": None, "host": "127.0.0.1"}
+    options = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "host": "127.0.0.1"}
     request = Request((kept(small, "majority", "wl-subtree"),), runs=2, backend="dask")
     with LocalCluster(n_workers=2, **options) as cluster:
         request = replace(request, scheduler=cluster.scheduler_address)

@@ -208,7 +208,6 @@ def _run(plan: _Plan, quiet: bool) -> _Outcome:
     """Train and evaluate the models of all splits."""
     from edgnn.evaluation import evaluate
     from edgnn.models import memory_errors
-    from edgnn.studies import items_of
 
     estimator, splits = plan.estimator, plan.splits
     epochs = getattr(estimator, "max_epochs", None)
@@ -237,7 +236,7 @@ def _run(plan: _Plan, quiet: bool) -> _Outcome:
     with softly_interrupted(when=epochs is not None) as interrupt, progress, memory_errors():
         evaluation = evaluate(
             estimator,
-            items_of(plan.data),
+            plan.data.items,
             plan.data.targets,
             splits,
             metrics=plan.options.get("metric"),

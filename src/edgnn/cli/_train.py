@@ -137,7 +137,6 @@ def _lead(
 
 def _start(request: _Request, lead: Lead, name: str, overwrite: bool) -> None:
     from edgnn.models import start_run
-    from edgnn.studies import items_of, task_of_dataset
 
     options = request.options
     source = Source.of(name, options, request.choices.data_dir)
@@ -164,7 +163,7 @@ def _start(request: _Request, lead: Lead, name: str, overwrite: bool) -> None:
         "source": source.stored(),
         "parts": parts,
         "level": data.level,
-        "task": task_of_dataset(data),
+        "task": data.task,
         "class_names": list(data.class_names),
         "target_names": list(source.target),
     }
@@ -173,7 +172,7 @@ def _start(request: _Request, lead: Lead, name: str, overwrite: bool) -> None:
     run = start_run(
         request.out,
         model,
-        items_of(data),
+        data.items,
         data.targets,
         split,
         about=about,
@@ -186,7 +185,6 @@ def _start(request: _Request, lead: Lead, name: str, overwrite: bool) -> None:
 
 def _resume(request: _Request, lead: Lead, name: str | None) -> None:
     from edgnn.models import change_epochs, check_data, checkpoint_epoch, estimator_of, finished
-    from edgnn.studies import items_of
     from edgnn.training import RunFolder
 
     run = RunFolder.open(request.out)
@@ -199,7 +197,7 @@ def _resume(request: _Request, lead: Lead, name: str | None) -> None:
         name or origin["name"], chosen, request.choices.data_dir or origin.get("data_dir")
     )
     data = source.load()
-    check_data(run, items_of(data), data.targets)
+    check_data(run, data.items, data.targets)
     check_same(request.options, request.parameters, run, model, data)
     if "max_epochs" in request.parameters:
         change_epochs(run, model, request.parameters["max_epochs"])
@@ -220,7 +218,6 @@ def _resume(request: _Request, lead: Lead, name: str | None) -> None:
 def _follow(request: _Request, group: Group) -> None:
     """Train what rank 0 trains, as one of the other ranks."""
     from edgnn.models import check_data, estimator_of, train_run
-    from edgnn.studies import items_of
 
     run, source = received(group)
     model = estimator_of(run)
@@ -228,13 +225,13 @@ def _follow(request: _Request, group: Group) -> None:
         data = Source.of(
             source["name"], source, request.choices.data_dir or source["data_dir"]
         ).load()
-        check_data(run, items_of(data), data.targets)
+        check_data(run, data.items, data.targets)
     except (EdgnnError, OSError) as error:
         agree(group, error)
         raise
     agree(group)
     split = _split(data, run.config["parts"], stored_seed(run, model))
-    train_run(run, model, items_of(data), data.targets, split, group=group)
+    train_run(run, model, data.items, data.targets, split, group=group)
 
 
 def _train(
@@ -248,7 +245,7 @@ def _train(
     first_line: str = "",
 ) -> None:
     from edgnn.models import train_run
-    from edgnn.studies import finish_run, items_of
+    from edgnn.studies import finish_run
 
     by_epochs = model.trains_by_epochs
     epochs = model.max_epochs if by_epochs else 1
@@ -271,7 +268,7 @@ def _train(
                 answer = train_run(
                     run,
                     model,
-                    items_of(data),
+                    data.items,
                     data.targets,
                     split,
                     on_epoch=on_epoch,

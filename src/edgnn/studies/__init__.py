@@ -7,7 +7,7 @@ from edgnn.studies._other_tables import statistics_rows
 from edgnn.studies._plan import Plan, Request
 from edgnn.studies._reproduce import Reproduction, failure_lines, reproduce
 from edgnn.studies._runner import Expected
-from edgnn.studies._runs import called, finish_run, items_of, task_of_dataset
+from edgnn.studies._runs import called, finish_run
 from edgnn.studies._settings import (
     Published,
     Recipe,
@@ -51,7 +51,6 @@ __all__ = [
     "find_table",
     "finish_run",
     "is_of_paper",
-    "items_of",
     "make_estimator",
     "ours",
     "paper_row",
@@ -64,5 +63,4 @@ __all__ = [
     "select",
     "statistics_rows",
     "summarize",
-    "task_of_dataset",
 ]

@@ -21,7 +21,6 @@ from edgnn.graphs import Nodes
 from edgnn.io.datasets import Dataset, load_dataset
 from edgnn.studies._estimators import estimator_parts
 from edgnn.studies._nested import Nested
-from edgnn.studies._runs import items_of
 from edgnn.studies._settings import Recipe, recipe, search_grid
 from edgnn.studies._study import Cell, CellResult
 from edgnn.studies._tables import Row, Table
@@ -263,7 +262,7 @@ def _evaluated(
     with memory_errors():
         return evaluate(
             estimator,
-            items_of(data),
+            data.items,
             data.targets,
             splits,
             metrics=metrics,
@@ -303,7 +302,7 @@ def _ceiling(data: Dataset, splits: Sequence[Split], evaluation: Evaluation) -> 
 def _content(data: Dataset) -> str:
     from edgnn.models import fingerprint
 
-    return fingerprint(items_of(data), data.targets)
+    return fingerprint(data.items, data.targets)
 
 
 def _short(loss: float) -> float:

@@ -7,7 +7,6 @@ from typing import Any
 
 from edgnn.errors import EstimatorError
 from edgnn.io.datasets import Dataset
-from edgnn.studies._runs import task_of_dataset
 
 #: Parameters that follow from elsewhere.
 NOT_PARAMETERS = ("random_state", "validation", "verbose", "warm_start")
@@ -62,7 +61,8 @@ def estimator_parts(
     for name in NOT_PARAMETERS:
         if name in parameters:
             raise EstimatorError(f"{name} is no parameter to choose: it follows from elsewhere")
-    kind, chosen = model_parts(model, data.level, task_of_dataset(data), **parameters)
+    assert data.task is not None
+    kind, chosen = model_parts(model, data.level, data.task, **parameters)
     every = kind._get_param_names()
     if "validation" in every and not isinstance(validation, str):
         chosen["validation"] = validation

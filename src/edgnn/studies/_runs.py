@@ -1,12 +1,11 @@
-"""The end of a training: what its model says of the part it is judged on, and how good that is, into the run folder."""
+"""The end of a training: predictions and metrics of the test set, into the run folder."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from edgnn.evaluation import Evaluation, Task, evaluate_predictions, target_array, task_of
-from edgnn.graphs import Graphs, Nodes
+from edgnn.evaluation import Evaluation, evaluate_predictions, target_array
 from edgnn.io.datasets import Dataset
 from edgnn.training import CHECKPOINT, METRICS, PREDICTIONS, RunFolder
 
@@ -14,18 +13,8 @@ if TYPE_CHECKING:
     from edgnn.models import Answer, Model
 
 
-def items_of(data: Dataset) -> Graphs | Nodes:
-    """Return what the targets belong to."""
-    return data.graphs if data.nodes is None else data.nodes
-
-
-def task_of_dataset(data: Dataset) -> Task:
-    """Return what the targets are: one class per item, several labels, or values."""
-    return task_of(target_array(data.targets))
-
-
 def finish_run(run: RunFolder, model: Model, data: Dataset, answer: Answer) -> Evaluation:
-    """Write ``predictions.csv`` and ``metrics.json`` of a trained model; with them the run is finished.
+    """Write ``predictions.csv`` and ``metrics.json`` of a trained model: the run is finished.
 
     Parameters
     ----------
@@ -38,9 +27,10 @@ def finish_run(run: RunFolder, model: Model, data: Dataset, answer: Answer) -> E
     answer : Answer
         What ``train_run`` returned.
     """
+    assert data.task is not None
     y = target_array(data.targets)
     evaluation = evaluate_predictions(
-        task_of_dataset(data), y[answer.known], y[answer.items], answer.values, data.class_names
+        data.task, y[answer.known], y[answer.items], answer.values, data.class_names
     )
     run.write_rows(PREDICTIONS, _columns(run, model, data, answer))
     run.write_json(METRICS, _metrics(model, answer, evaluation, run.config.get("target_names", ())))
@@ -57,7 +47,7 @@ def _columns(run: RunFolder, model: Model, data: Dataset, answer: Answer) -> dic
     from edgnn.models import Predictions, identities, prediction_table
 
     assert data.targets is not None
-    items = items_of(data)
+    items = data.items
     columns = prediction_table(
         model,
         items[answer.items],

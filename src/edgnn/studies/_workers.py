@@ -6,6 +6,7 @@ here because it does not hear of a Dask worker that was killed, and would wait f
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import threading
@@ -146,9 +147,10 @@ class ClusterWorkers:
                     host="127.0.0.1",
                     n_workers=count,
                     threads_per_worker=1,
-                    dashboard_address=None,
+                    dashboard_address="127.0.0.1:0",  # any free port, not the usual one
                     scheduler_kwargs={"dashboard": False},
                     memory_limit=0,  # as for other processes, the system decides
+                    silence_logs=logging.ERROR,
                 )
             try:
                 self._client = distributed.Client(

@@ -145,7 +145,7 @@ def environments_of(summaries: Sequence[TableSummary]) -> list[tuple[list[Entry]
 
 
 def environment_view(summaries: Sequence[TableSummary]) -> list[tuple[str, Any]]:
-    """Return the machines and versions; of several, with a title that says which cells they made."""
+    """Return the machines and versions; of several, titles say which cells they made."""
     found = environments_of(summaries)
     views = []
     for entries, environment in found:

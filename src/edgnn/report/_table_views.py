@@ -1,4 +1,4 @@
-"""The views of one table of models: pictures per data set, costs, and all numbers as plain values."""
+"""The views of one table of models: pictures per data set, costs, and all numbers."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from edgnn.report._comparisons import (
 )
 from edgnn.report._errors import ReportError
 from edgnn.report._evaluation_file import EvaluationFile, read_evaluation_file
-from edgnn.report._method import BASELINE, methods, shape_of
+from edgnn.report._method import BASELINE, method_facts, shape_of
 from edgnn.report._numbers import (
     between,
     capital,
@@ -176,7 +176,7 @@ def comparison_page(models: Compared, path: Path_ | None = None) -> Path:
         scores=score_figure(summary),
         cards=cards(summary) if evaluation.task == "classes" else [],
         chosen=chosen_view(summary),
-        methods=methods(evaluation, evaluation[models.metric.name]),
+        methods=method_facts(evaluation, evaluation[models.metric.name]),
         sources=[
             (entry.row.title, str(file), entry.settings.get("command"))
             for entry, file in zip(models.entries, models.files, strict=True)

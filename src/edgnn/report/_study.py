@@ -9,10 +9,10 @@ from typing import Any
 
 from edgnn._files import Path_
 from edgnn._words import counted, duration
-from edgnn.report._comparisons import compared, comparison_view
 from edgnn.report._errors import ReportError
 from edgnn.report._numbers import capital
 from edgnn.report._page import write_page
+from edgnn.report._paired import compared, comparison_view
 from edgnn.report._predictions import cards, chosen_view
 from edgnn.report._results import (
     best_rows,

@@ -241,10 +241,10 @@ def _label_effects(
 
 def _without_label(subject: Subject, kind: str, elements: _Array) -> list[Changes]:
     """Return two changes: elements lose their label, and elements are taken out."""
-    if kind == "node":
-        unknown, removable = subject.unknown_node, elements[elements != subject.node]
-    else:
-        unknown, removable = subject.unknown_edge, elements
+    unknown = subject.unknown_node if kind == "node" else subject.unknown_edge
+    removable = elements
+    if kind == "node" and subject.node is not None:
+        removable = elements[elements != subject.node]
     labels = (elements * 0, elements, elements * 0 + unknown)
     return [
         Changes.of(1, **{f"{kind}_labels": labels}),

@@ -6,8 +6,8 @@ from PIL import Image
 
 import edgnn
 from edgnn import Graphs
-from edgnn.explain import counter_example, explain, fidelity
-from edgnn.report import Explained, write_explanations
+from edgnn.explain import Explained, counter_example, explain, fidelity
+from edgnn.report import write_explanations
 
 pytest.importorskip("rdkit")
 

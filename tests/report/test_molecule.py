@@ -9,7 +9,8 @@ import pytest
 import edgnn
 from edgnn import Graphs
 from edgnn.errors import GraphError
-from edgnn.report.draw import AGAINST, FOR, draw_molecule, is_molecule
+from edgnn.explain import is_molecule
+from edgnn.report.draw import AGAINST, FOR, draw_molecule
 
 pytest.importorskip("rdkit")
 

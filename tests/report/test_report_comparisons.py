@@ -4,7 +4,7 @@ from dataclasses import replace
 from hypothesis import strategies as st
 
 from edgnn.evaluation import Evaluation
-from edgnn.report._comparisons import common_runs, compared, comparison_view, pair_values
+from edgnn.report._paired import common_runs, compared, comparison_view, pair_values
 from edgnn.studies import Entry, TableSummary, find_table
 from study_pages import made_evaluation
 

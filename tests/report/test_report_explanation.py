@@ -444,7 +444,8 @@ def test_numbers_of_links_without_labels_are_not_said_to_be_of_labels(tmp_path):
     assert told["link"].startswith("node")
     page = write_explanations(tmp_path / "a.html", [item]).read_text(encoding="utf-8")
     assert "What each label and edge is worth" in page
-    assert "when the label of this node is hidden from the model, or this edge taken out" in page
+    caption = "when the label of this node is hidden from the model, or this edge taken out"
+    assert caption in " ".join(page.split())
     labeled = graph.with_edge_labels(["s", "d", "s"])
     model = edgnn.GraphClassifier(**QUICK, validation=None).fit(
         Graphs.concat([labeled, labeled.reverse()]), ["x", "y"]

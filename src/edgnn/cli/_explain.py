@@ -39,8 +39,8 @@ from edgnn.cli._trained import (
 from edgnn.errors import EdgnnError
 
 if TYPE_CHECKING:
+    from edgnn.explain import Explained
     from edgnn.graphs import Graphs
-    from edgnn.report import Explained
 
 _PAGE = "explanation.html"
 _SCORES = ("score", "removal", "label", "gradient")
@@ -205,8 +205,7 @@ def _explain_all(
 
 def _explain_one(subject: _Subject, position: int, target: Any, counter: bool) -> Explained:
     """Explain one item, with its fidelity and a counter-example."""
-    from edgnn.explain import counter_example, explain, fidelity
-    from edgnn.report import Explained
+    from edgnn.explain import Explained, counter_example, explain, fidelity
 
     model, item = subject.trained.model, subject.items[position]
     explanation = explain(model, item, target=target)
@@ -322,7 +321,7 @@ def print_explanations(explained: list[Explained], page: Path, items: int, level
 
 def _print_one(screen: Any, item: Explained, *, first: bool) -> None:
     """Print an explanation; what its numbers mean is said with the first only."""
-    from edgnn.report import counter_text, fidelity_text
+    from edgnn.explain import counter_text, fidelity_text
 
     screen.print(f"{_prediction(item)}\n")
     table = _reasons(item)

@@ -1,4 +1,4 @@
-"""Explanations of one prediction: leave-one-out, integrated gradients, fidelity, counter-examples."""
+"""Explanations of a prediction: leave-one-out, gradients, fidelity, counter-examples."""
 
 from edgnn.explain._counter_example import Change, CounterExample, counter_example
 from edgnn.explain._explain import explain

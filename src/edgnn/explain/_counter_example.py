@@ -112,9 +112,10 @@ def counter_example(
     """Find the smallest change of labels or links that changes the prediction.
 
     A change gives one node another label, gives one link (an edge, or an edge and its reverse)
-    another label, or takes one link out; new labels are those that the training set of a network
-    contained, or of another model those of the graph's vocabulary. All single changes are tried, then all pairs while ``most`` allows it; beyond, sets grow from the
-    most promising smaller ones. What is found is verified by predicting the changed graph alone.
+    another label, or takes one link out. New labels are those of the training set; of models that
+    do not know it, those of the graph's vocabulary. All single changes are tried, then all pairs
+    while ``most`` allows it; beyond, sets grow from the most promising smaller ones. What is found
+    is verified by predicting the changed graph alone.
 
     Parameters
     ----------

@@ -62,8 +62,8 @@ def explain(
     --------
     >>> import edgnn
     >>> data = edgnn.load_dataset("MUTAG")
-    >>> classifier = edgnn.GraphClassifier(max_epochs=5, random_state=0).fit(data.graphs, data.targets)
-    >>> explanation = edgnn.explain.explain(classifier, data.graphs[0])
+    >>> model = edgnn.RidgeGraphClassifier().fit(data.graphs[:100], data.targets[:100])
+    >>> explanation = edgnn.explain.explain(model, data.graphs[0])
     >>> explanation.node_removal.shape
     (17,)
     """
@@ -226,23 +226,30 @@ def _label_effects(
         return ()
     changes = []
     for kind, _, elements in occurrences:
-        unknown = subject.unknown_node if kind == "node" else subject.unknown_edge
-        labels = (elements * 0, elements, elements * 0 + unknown)
-        changes.append(Changes.of(1, **{f"{kind}_labels": labels}))
-        removable = elements
-        if kind == "node" and subject.node is not None:
-            removable = elements[elements != subject.node]
-        changes.append(Changes.of(1, **{f"{kind}s_out": (removable * 0, removable)}))
+        changes += _without_label(subject, kind, elements)
     drops = value - subject.scores(Changes.joined(changes), memory).value(target)
     effects = []
     for (kind, label, elements), (contribution, removal) in zip(
         occurrences, drops.reshape(-1, 2).tolist(), strict=True
     ):
         if kind == "node" and subject.node in elements.tolist():
-            removal = float("nan")
+            removal = float("nan")  # the explained node itself stays
         vocabulary = subject.node_vocabulary if kind == "node" else subject.edge_vocabulary
         effects.append(LabelEffect(kind, vocabulary[label], len(elements), contribution, removal))
     return tuple(sorted(effects, key=lambda effect: -abs(effect.contribution)))
+
+
+def _without_label(subject: Subject, kind: str, elements: _Array) -> list[Changes]:
+    """Return two changes: elements lose their label, and elements are taken out."""
+    unknown = subject.unknown_node if kind == "node" else subject.unknown_edge
+    removable = elements
+    if kind == "node" and subject.node is not None:
+        removable = elements[elements != subject.node]
+    labels = (elements * 0, elements, elements * 0 + unknown)
+    return [
+        Changes.of(1, **{f"{kind}_labels": labels}),
+        Changes.of(1, **{f"{kind}s_out": (removable * 0, removable)}),
+    ]
 
 
 def _occurrences(

@@ -138,7 +138,7 @@ class Explained:
 
     @property
     def others(self) -> str:
-        """Of a regressor with several targets: which one is explained, and how to choose another."""
+        """Of a regressor with several targets: which is explained, and how to choose another."""
         count = np.size(self.explanation.prediction)
         if self.explanation.probability is not None or count < 2:
             return ""

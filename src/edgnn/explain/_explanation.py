@@ -188,17 +188,17 @@ class Explanation:
 
     @property
     def by_label(self) -> bool:
-        """Whether nodes and links are best compared by their labels: nodes have some, so that the shape of the graph can stay."""
+        """Whether elements are best compared by their labels, so that the graph keeps its shape."""
         return self.node_label_kind == "label" and not bool(np.isnan(self.node_label_removal).all())
 
     @property
     def links_by_label(self) -> bool:
-        """Whether links are compared by their labels: nodes are, and links have labels that the model reads."""
+        """Whether links too have labels that the model reads, and are compared by them."""
         return self.by_label and not bool(np.isnan(self.link_label_removal).all())
 
     @property
     def node_score(self) -> _Array:
-        """What drawings shade nodes by: what their labels are worth, or where they have none, the nodes; zero if not known.
+        """What drawings shade nodes by: the worth of their labels, or of the nodes; 0 if unknown.
 
         Without a node the graph has another shape, mostly one that no training graph had; without a
         label it keeps its own.
@@ -210,7 +210,7 @@ class Explanation:
 
     @property
     def link_score(self) -> _Array:
-        """What links are compared by: what their labels are worth, or the links themselves, as :attr:`node_score` does."""
+        """What links are compared by: the worth of their labels, or of the links; 0 if unknown."""
         return np.nan_to_num(
             self.link_label_removal if self.links_by_label else self.link_removal, nan=0.0
         )
@@ -248,15 +248,14 @@ class Explanation:
             kinds = ("node", "link") if self.node is None else ("node", "link", "edge label")
         single: list[tuple[str, tuple[int, ...], float]] = []
         if "node" in kinds:
-            for node, amount in enumerate(self.node_score.tolist()):
-                single.append(("node", (node,), amount))
+            scores = enumerate(self.node_score.tolist())
+            single += [("node", (node,), amount) for node, amount in scores]
         if "link" in kinds:
-            for edges, amount in zip(self.link_edges, self.link_score.tolist(), strict=True):
-                single.append(("link", tuple(edges.tolist()), amount))
-        single = sorted((entry for entry in single if entry[2]), key=lambda entry: -abs(entry[2]))
+            pairs = zip(self.link_edges, self.link_score.tolist(), strict=True)
+            single += [("link", tuple(edges.tolist()), amount) for edges, amount in pairs]
         found = [
             Reason(kind, elements, self._words(kind, elements), amount)
-            for kind, elements, amount in single[:n]
+            for kind, elements, amount in _largest(single, n)
         ]
         found += [
             self._label_reason(effect) for effect in self.labels if f"{effect.kind} label" in kinds
@@ -302,6 +301,14 @@ class Explanation:
         values["reasons"] = [vars(reason) for reason in self.reasons()]
         found: dict[str, Any] = plain(values)
         return found
+
+
+def _largest(
+    single: list[tuple[str, tuple[int, ...], float]], n: int
+) -> list[tuple[str, tuple[int, ...], float]]:
+    """Return the largest amounts by size, without zeros."""
+    order = sorted(single, key=lambda entry: -abs(entry[2]))[:n]
+    return [entry for entry in order if entry[2]]
 
 
 def _having(graph: Graphs, effect: LabelEffect) -> tuple[int, ...]:

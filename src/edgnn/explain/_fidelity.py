@@ -1,4 +1,4 @@
-"""Fidelity: whether a prediction rests on what its explanation puts first more than on anything else."""
+"""Fidelity: whether a prediction rests most on what its explanation puts first."""
 
 from __future__ import annotations
 

@@ -190,23 +190,23 @@ def _steps(subject: Subject) -> Iterator[Step]:
         [min(distance[source[edges[0]]], distance[target[edges[0]]]) for edges in links],
         dtype=np.int64,
     )
-    node_labels, edge_labels = [], []
-    if subject.node_label_kind == "label" and subject.has_node_labels:
-        node_labels = subject.label_choices("node")
-    if subject.has_edge_labels:
-        edge_labels = subject.label_choices("edge")
+    nodes_by_label = subject.node_label_kind == "label" and subject.has_node_labels
+    node_labels = subject.label_choices("node") if nodes_by_label else []
+    edge_labels = subject.label_choices("edge") if subject.has_edge_labels else []
     for far in range(int(distance.max()) + 1):
         near = [links[link] for link in np.flatnonzero(away == far).tolist()]
-        for edges in near:
-            yield Step("link out", edges, -1)
+        yield from (Step("link out", edges, -1) for edges in near)
         for node in np.flatnonzero(distance == far).tolist():
-            for label in node_labels:
-                if label != subject.node_label[node]:
-                    yield Step("node label", (node,), label)
+            yield from _relabelings("node label", (node,), node_labels, subject.node_label)
         for edges in near:
-            for label in edge_labels:
-                if label != subject.edge_label[edges[0]]:
-                    yield Step("link label", edges, label)
+            yield from _relabelings("link label", edges, edge_labels, subject.edge_label)
+
+
+def _relabelings(
+    kind: str, elements: tuple[int, ...], labels: list[int], current: _Array
+) -> Iterator[Step]:
+    own = current[elements[0]]
+    return (Step(kind, elements, label) for label in labels if label != own)
 
 
 def _as_changes(sets: Sequence[tuple[Step, ...]]) -> Changes:

@@ -1,8 +1,6 @@
 """One self-contained HTML page per study, evaluation, comparison, run or explanation."""
 
-from edgnn.explain import Explained, counter_text, fidelity_text
 from edgnn.report._comparison import Compared, compare_files, comparison_page
-from edgnn.report._comparisons import Pair, how_judged
 from edgnn.report._errors import ReportError
 from edgnn.report._evaluation import write_evaluation_report
 from edgnn.report._explanation import values_of, write_explanations
@@ -10,6 +8,7 @@ from edgnn.report._explanation_picture import draw_counter_example, draw_explana
 from edgnn.report._method import shape_of
 from edgnn.report._numbers import p_text
 from edgnn.report._page import STYLE, read_report
+from edgnn.report._paired import Pair, how_judged
 from edgnn.report._run import write_run_report
 from edgnn.report._sources import write_report
 from edgnn.report._study import study_page, write_study_report
@@ -17,15 +16,12 @@ from edgnn.report._study import study_page, write_study_report
 __all__ = [
     "STYLE",
     "Compared",
-    "Explained",
     "Pair",
     "ReportError",
     "compare_files",
     "comparison_page",
-    "counter_text",
     "draw_counter_example",
     "draw_explanation",
-    "fidelity_text",
     "how_judged",
     "p_text",
     "read_report",

@@ -12,17 +12,9 @@ from edgnn._files import Path_
 from edgnn._json import plain
 from edgnn._words import counted, duration, preview
 from edgnn.evaluation import Evaluation, Metric, Summary, difference_of
-from edgnn.report._comparisons import (
-    Pair,
-    compared,
-    comparison_values,
-    comparison_view,
-    how_judged,
-    measured,
-)
 from edgnn.report._errors import ReportError
 from edgnn.report._evaluation_file import EvaluationFile, read_evaluation_file
-from edgnn.report._method import BASELINE, methods, shape_of
+from edgnn.report._method import BASELINE, method_facts, shape_of
 from edgnn.report._numbers import (
     between,
     capital,
@@ -33,6 +25,14 @@ from edgnn.report._numbers import (
     plus_minus,
 )
 from edgnn.report._page import write_page
+from edgnn.report._paired import (
+    Pair,
+    compared,
+    comparison_values,
+    comparison_view,
+    how_judged,
+    measured,
+)
 from edgnn.report._predictions import cards, chosen_view
 from edgnn.report._study_words import dates_of, environment_view, environments_of, flat
 from edgnn.report._table_views import estimate_figure, score_figure, table_values
@@ -176,7 +176,7 @@ def comparison_page(models: Compared, path: Path_ | None = None) -> Path:
         scores=score_figure(summary),
         cards=cards(summary) if evaluation.task == "classes" else [],
         chosen=chosen_view(summary),
-        methods=methods(evaluation, evaluation[models.metric.name]),
+        methods=method_facts(evaluation, evaluation[models.metric.name]),
         sources=[
             (entry.row.title, str(file), entry.settings.get("command"))
             for entry, file in zip(models.entries, models.files, strict=True)

@@ -51,14 +51,7 @@ def curves_of(history: Iterable[Mapping[str, Any]] | None, most: int = _MOST) ->
     Rows of the same epoch, as several fleets leave them, count together. Of more than ``most``
     epochs, so many are kept.
     """
-    losses: dict[int, dict[str, list[float]]] = {}
-    for place, row in enumerate(history or ()):
-        epoch = row.get("epoch") if isinstance(row, Mapping) else None
-        if not isinstance(epoch, int | np.integer):
-            raise ReportError(f"row {place} of the history has no whole number 'epoch'")
-        known = losses.setdefault(int(epoch), {name: [] for name in _SERIES})
-        for name in _SERIES:
-            known[name] += _numbers(row.get(name), int(epoch), name)
+    losses = _losses(history or ())
     epochs = sorted(losses)
     if len(epochs) > most:
         kept = np.linspace(0, len(epochs) - 1, most).round().astype(int)
@@ -69,6 +62,19 @@ def curves_of(history: Iterable[Mapping[str, Any]] | None, most: int = _MOST) ->
         return None
     models = max(len(losses[epoch][name]) for epoch in epochs for name in bands)
     return Curves(epochs, bands, models)
+
+
+def _losses(history: Iterable[Mapping[str, Any]]) -> dict[int, dict[str, list[float]]]:
+    """Return the losses of all models by epoch and series."""
+    losses: dict[int, dict[str, list[float]]] = {}
+    for place, row in enumerate(history):
+        epoch = row.get("epoch") if isinstance(row, Mapping) else None
+        if not isinstance(epoch, int | np.integer):
+            raise ReportError(f"row {place} of the history has no whole number 'epoch'")
+        known = losses.setdefault(int(epoch), {name: [] for name in _SERIES})
+        for name in _SERIES:
+            known[name] += _numbers(row.get(name), int(epoch), name)
+    return losses
 
 
 def curve_figure(curves: Curves | None) -> Figure | None:

@@ -18,7 +18,7 @@ from edgnn.report._curves import curve_figure, curves_of
 from edgnn.report._errors import ReportError
 from edgnn.report._method import (
     BASELINE,
-    methods,
+    method_facts,
     shape_of,
     split_sizes,
     steps_to_repeat,
@@ -105,7 +105,7 @@ def write_evaluation_report(
         calibration=calibration_view(evaluation),
         curves=curve_figure(curves),
         choices=choices(evaluation),
-        methods=methods(evaluation, summary),
+        methods=method_facts(evaluation, summary),
         steps=steps_to_repeat(
             evaluation, settings.get("command"), Path(path).name, values["complete"]
         ),

@@ -140,6 +140,7 @@ def _item_view(item: Explained) -> _View:
         "unit": item.unit,
         "without": item.without,
         "measure": item.measure,
+        "target": item.target,
         **_relations(item),
         "labels": _labels(item),
         "fidelity": _fidelity(item),
@@ -229,41 +230,16 @@ def _pictures(item: Explained) -> _View:
         drawn.append(draw_explanation(item, by="gradient", title="Integrated gradients"))
     return {
         "pictures": drawn,
-        "side_by_side": _side_by_side(item),
-        "caption": _caption(item, len(drawn) > 1),
+        "side_by_side": "panels" if drawn_as_molecule(item) else "panels few",
+        "node": node,
+        "link": link,
+        "by_label": explanation.by_label,
+        "labels_of_nodes_alone": item.labels_of_nodes_alone,
+        "regression": explanation.probability is None,
+        "gained": signed(explanation.value - explanation.baseline),
+        "links_beyond": explanation.links_beyond,
+        "complete": explanation.complete,
     }
-
-
-def _side_by_side(item: Explained) -> str:
-    return "panels" if drawn_as_molecule(item) else "panels few"
-
-
-def _caption(item: Explained, both: bool) -> str:
-    explanation = item.explanation
-    node, link = item.kind("node"), item.kind("edge")
-    if explanation.probability is None:
-        sentences = [f"Red raises the {item.measure}, blue (dashed) lowers it."]
-    else:
-        sentences = [f"Red speaks for {item.target}, blue (dashed) against it."]
-    if item.labels_of_nodes_alone:
-        taken = f"the label of this {node} is hidden from the model, or this {link} taken out"
-    elif explanation.by_label:
-        taken = f"this {node} or {link} stays, but its label is hidden from the model"
-    else:
-        taken = f"this {node} or {link} is taken out"
-    first = "First: by" if both else "By"
-    sentences.append(f"{first} how much the {item.measure} falls when {taken}.")
-    if both:
-        total = signed(explanation.value - explanation.baseline)
-        sentences.append(
-            "Second: integrated gradients divide what all labels together add to the "
-            f"{item.measure} ({total}) among the parts."
-        )
-    if explanation.links_beyond:
-        sentences.append("Links further away count for degrees as well; they were not tried.")
-    elif not explanation.complete:
-        sentences.append("Not every part was tried: there are too many.")
-    return " ".join(sentences)
 
 
 def _reasons(item: Explained) -> list[tuple[str, Bar]]:

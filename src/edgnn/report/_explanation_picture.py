@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from typing import Any, Literal, get_args
 
 import numpy as np
+import torch
 
 from edgnn.errors import EstimatorError
 from edgnn.explain import CounterExample, Explained, Explanation
@@ -24,7 +25,7 @@ def draw_explanation(
     title: str | None = None,
     largest: int = 24,
 ) -> str:
-    """Draw what a prediction rests on as SVG: a molecule as chemists draw it (with RDKit), any other graph with arrows.
+    """Draw an explanation as SVG: a molecule as chemists draw it (with RDKit), others with arrows.
 
     Parameters
     ----------
@@ -73,88 +74,77 @@ def scores(explanation: Explanation, by: str) -> tuple[_Array, _Array | None]:
 
 
 def _named(graph: Graphs, item: Explained) -> Graphs:
-    """Return a graph without names with the numbers that its nodes have in the whole graph for names."""
+    """Return a graph whose nodes have names, by default their numbers in the whole graph."""
     if graph.node_names is not None:
         return graph
     return graph._with(node_names=np.array(item.texts, dtype=object))
 
 
 def drawn_as_molecule(item: Explained) -> bool:
-    """Return whether the item is a molecule that can be drawn as one: not too large, and RDKit is there."""
-    return (
-        item.molecule
-        and item.explanation.graph.num_nodes <= _LARGEST_MOLECULE
-        and find_spec("rdkit") is not None
-    )
+    """Return whether the item is a molecule, not too large, and RDKit is there to draw it."""
+    small = item.explanation.graph.num_nodes <= _LARGEST_MOLECULE
+    return item.molecule and small and find_spec("rdkit") is not None
 
 
-def draw_counter_example(item: Explained, found: CounterExample) -> tuple[str, str]:
+def draw_counter_example(item: Explained, example: CounterExample) -> tuple[str, str]:
     """Return the pictures before and after, changed parts outlined, at the same places in both."""
-    nodes = [
-        node for change in found.changes if change.kind == "node label" for node in change.elements
-    ]
-    edges = [
-        edge for change in found.changes if change.kind != "node label" for edge in change.elements
-    ]
-    out = sorted(
-        edge for change in found.changes if change.kind == "link out" for edge in change.elements
+    changed: dict[str, list[int]] = {"node label": [], "link label": [], "link out": []}
+    for change in example.changes:
+        changed[change.kind] += change.elements
+    nodes, out = changed["node label"], sorted(changed["link out"])
+    # Edges behind those that are taken out have lower numbers afterwards.
+    relabeled = changed["link label"]
+    after = [edge - int(np.searchsorted(out, edge)) for edge in relabeled]
+    marked = (relabeled + out, after)
+    titles = (
+        f"before: {item.prediction_text(example.before)}",
+        f"after: {item.prediction_text(example.prediction)}",
     )
-    after = [edge - int(np.searchsorted(out, edge)) for edge in edges if edge not in out]
-    names = (
-        f"before: {item.prediction_text(found.before)}",
-        f"after: {item.prediction_text(found.prediction)}",
-    )
-    if drawn_as_molecule(item):
-        return (
-            draw_molecule(found.original, title=names[0], marked_nodes=nodes, marked_edges=edges),
-            draw_molecule(
-                found.graph,
-                title=names[1],
-                marked_nodes=nodes,
-                marked_edges=after,
-                like=found.original,
-            ),
+    if not drawn_as_molecule(item):
+        return _cut_out(item, example, titles, nodes, marked)
+    first, second = (
+        draw_molecule(
+            graph, title=title, marked_nodes=nodes, marked_edges=edges, like=example.original
         )
-    return _cut_out(item, found, names, nodes, edges, after)
+        for graph, title, edges in zip(
+            (example.original, example.graph), titles, marked, strict=True
+        )
+    )
+    return first, second
 
 
 def _cut_out(
     item: Explained,
-    found: CounterExample,
-    names: tuple[str, str],
+    example: CounterExample,
+    titles: tuple[str, str],
     nodes: list[int],
-    edges: list[int],
-    after: list[int],
+    marked: tuple[list[int], list[int]],
 ) -> tuple[str, str]:
     """Return both pictures of the part around what was changed."""
-    before, told = _named(found.original, item), item.explanation
-    strength = strengths(before, told.node_score, told.edge_score)
-    ends = [int(end[edge]) for edge in edges for end in (before.edge_source, before.edge_target)]
+    before, explanation = _named(example.original, item), item.explanation
+    strength = strengths(before, explanation.node_score, explanation.edge_score)
+    ends = torch.cat([before.edge_source[marked[0]], before.edge_target[marked[0]]]).tolist()
     strength[[*nodes, *ends]] = np.inf
-    chosen = sorted(
-        {*strongest_part(before, strength, found.node, _LARGEST_CHANGED), *nodes, *ends}
-    )
-    texts = [item.texts[node] for node in chosen]
+    strongest = strongest_part(before, strength, example.node, _LARGEST_CHANGED)
+    chosen = sorted({*strongest, *nodes, *ends})
     place = {old: new for new, old in enumerate(chosen)}
     pictures = []
-    for graph, title, marked in (
-        (before, names[0], edges),
-        (_named(found.graph, item), names[1], after),
-    ):
-        kept = np.isin(graph.edge_source.cpu().numpy(), chosen) & np.isin(
-            graph.edge_target.cpu().numpy(), chosen
-        )
-        position = np.cumsum(kept) - 1
+    graphs = (before, _named(example.graph, item))
+    for graph, title, edges in zip(graphs, titles, marked, strict=True):
+        ends_kept = [
+            np.isin(end.cpu().numpy(), chosen) for end in (graph.edge_source, graph.edge_target)
+        ]
+        position = np.cumsum(ends_kept[0] & ends_kept[1]) - 1
         pictures.append(
             draw_attribution(
                 graph.induced(chosen),
                 None,
                 None,
-                node=None if found.node is None else place[found.node],
+                node=None if example.node is None else place[example.node],
                 title=title,
-                names=texts,
+                names=[item.texts[node] for node in chosen],
                 marked_nodes=[place[node] for node in nodes],
-                marked_edges=[int(position[edge]) for edge in marked],
+                marked_edges=position[edges].tolist(),
                 like=before.induced(chosen),
             )
         )

@@ -19,11 +19,6 @@ BASELINE = {
     "labels": "most frequent labels",
     "values": "mean of the targets",
 }
-_ANSWER = {
-    "classes": "always answers with the most frequent class of the items it may see.",
-    "labels": "gives every label its most frequent value.",
-    "values": "always answers with the mean of the targets it may see.",
-}
 _FEW_SEEDS = 10
 
 
@@ -74,27 +69,19 @@ def verdict(summary: Summary, paper: tuple[float, float] | None, baseline: str) 
     return f"The 95 % confidence interval goes from {limits}{where}."
 
 
-def methods(evaluation: Evaluation, summary: Summary) -> list[tuple[str, str]]:
-    """Return how the numbers follow from the predictions, by what they are called."""
+def method_facts(evaluation: Evaluation, summary: Summary) -> dict[str, Any]:
+    """Return what a page needs to say how the numbers follow from the predictions."""
     repeats = len(summary.repeat_means)
     scores = counted(int((~np.isnan(summary.scores)).sum()), "score")
-    units = f"means of the {repeats} repeats" if repeats > 1 else f"{scores} of the splits"
-    return [
-        (
-            "Mean",
-            f"{metric_name(summary.metric.name)}, averaged over the folds of each repeat, "
-            "then over the repeats.",
-        ),
-        (
-            "Spread (±), least and greatest",
-            f"standard deviation and limits of the {units}.",
-        ),
-        ("95 % confidence interval", _interval(evaluation, summary, scores)),
-        (
-            BASELINE[evaluation.task].capitalize(),
-            f"what a model scores that ignores its input and {_ANSWER[evaluation.task]}",
-        ),
-    ]
+    return {
+        "metric": metric_name(summary.metric.name),
+        "scores": scores,
+        "units": f"means of the {repeats} repeats" if repeats > 1 else f"{scores} of the splits",
+        "interval_kind": summary.interval_kind,
+        "test_items": f"{len(evaluation.splits[0].test):,}",
+        "baseline": BASELINE[evaluation.task].capitalize(),
+        "task": evaluation.task,
+    }
 
 
 def steps_to_repeat(
@@ -134,23 +121,3 @@ def _side(value: float, low: float, high: float) -> str:
     if value < low:
         return "lies above"
     return "lies below" if value > high else "contains"
-
-
-def _interval(evaluation: Evaluation, summary: Summary, scores: str) -> str:
-    if summary.interval_kind == "test-set":
-        return (
-            f"all splits share one test part of {len(evaluation.splits[0].test):,} items. It is "
-            "Wilson’s interval of a share among so many items, widened by the t interval over the "
-            "seeds (the distances from the mean are squared and added)."
-        )
-    if summary.interval_kind == "seeds":
-        return (
-            "t interval over the seeds. All splits share one test part, so it does not cover that "
-            "other test items might give another result."
-        )
-    return (
-        f"mean ± t · √((1/n + items tested / items seen) · s²) over the n = {scores} of all "
-        "splits, with variance s² and n − 1 degrees of freedom. This is the corrected resampled t "
-        "of Nadeau and Bengio (Machine Learning 52, 2003): the training parts of folds and repeats "
-        "overlap, so the plain standard error s/√n would be too small."
-    )

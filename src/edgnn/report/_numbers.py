@@ -84,7 +84,7 @@ def signed(points: float) -> str:
 
 
 def gap(difference: float, percent: bool) -> str:
-    """Return a difference of two scores with its sign, in points of percent or with three digits."""
+    """Return a difference of two scores with its sign, in points or with three digits."""
     if percent or not math.isfinite(difference):
         return signed(100 * difference)
     return f"{difference:+.3g}".replace("-", "−") if difference else "0"

@@ -47,26 +47,19 @@ def own_entries(summaries: Sequence[TableSummary]) -> list[Entry]:
 
 def result_table(summary: TableSummary) -> Sortable:
     """Return the table as the paper has it: rows by data sets, with the paper's figures below."""
-    best = {}
-    for dataset in summary.datasets:
-        means = [
-            summary_of(entry).mean
-            for entry in computed_entries(summary)
-            if entry.dataset == dataset
-        ]
-        best[dataset] = max(means, default=math.nan)
+    best: dict[str, float] = {}
+    for entry in computed_entries(summary):
+        mean = summary_of(entry).mean
+        best[entry.dataset] = max(mean, best.get(entry.dataset, mean))
+    cells = {key: _result_cell(entry, best) for key, entry in summary.entries.items()}
     rows = []
     for row in summary.rows:
-        entries = [summary.entries.get((row.id, dataset)) for dataset in summary.datasets]
-        cells = [
-            MISSING if entry is None else _result_cell(entry, best[entry.dataset])
-            for entry in entries
-        ]
-        rows.append([Cell(row.title), *cells])
+        own = [cells.get((row.id, dataset), MISSING) for dataset in summary.datasets]
+        rows.append([Cell(row.title), *own])
     if all(row.model != "majority" for row in summary.rows):
         majority = [majority_of(summary, dataset) for dataset in summary.datasets]
-        cells = [Cell(number(value, True), value, spread="") for value in majority]
-        rows.append([Cell("majority"), *cells])
+        own = [Cell(number(value, True), value, spread="") for value in majority]
+        rows.append([Cell("majority"), *own])
     caption = "Accuracy in percent, mean ± spread of the runs"
     if any(entry.paper for entry in summary.entries.values()):
         caption += ", with the paper’s figure below"
@@ -160,7 +153,7 @@ def _inside(entry: Entry) -> bool:
     return entry.paper is not None and 100 * low <= entry.paper.mean <= 100 * high
 
 
-def _result_cell(entry: Entry, best: float) -> Cell:
+def _result_cell(entry: Entry, best: dict[str, float]) -> Cell:
     summary, paper = summary_of(entry), entry.paper
     return Cell(
         number(summary.mean, summary.metric.percent),
@@ -168,7 +161,7 @@ def _result_cell(entry: Entry, best: float) -> Cell:
         note="" if paper is None else f"paper {paper.mean:.1f}",
         spread=_spread(entry),
         note_spread=None if paper is None else _paper_spread(paper),
-        best=summary.mean == best and entry.row.best_of is None,
+        best=entry.row.best_of is None and summary.mean == best[entry.dataset],
     )
 
 

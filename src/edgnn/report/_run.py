@@ -223,11 +223,7 @@ def _stored_predictions(run: RunFolder) -> dict[str, Any] | None:
 
     Where the table says which items were for testing, only those count.
     """
-    rows = [
-        row
-        for row in _rows((run.path / PREDICTIONS).read_bytes().decode())
-        if row.get("target") and row.get("prediction")
-    ]
+    rows = _rows((run.path / PREDICTIONS).read_bytes().decode())
     if not rows:
         return None
     note = f"{len(rows):,} items of {PREDICTIONS}."
@@ -254,14 +250,13 @@ def _confusion(true: list[str], predicted: list[str], names: list[str]) -> _Arra
     return counts
 
 
-def _rows(text: str) -> list[dict[str, str]]:
+def _rows(text: str) -> list[dict[str, Any]]:
+    """Return the rows of a table that have both a target and a prediction."""
     try:
-        return [
-            {str(name): value or "" for name, value in row.items() if isinstance(value, str | None)}
-            for row in csv.DictReader(io.StringIO(text, newline=""))
-        ]
+        rows = list(csv.DictReader(io.StringIO(text, newline="")))
     except csv.Error as error:
         raise ReportError(f"it is no table ({error})") from None
+    return [row for row in rows if row.get("target") and row.get("prediction")]
 
 
 def _is_regression(config: Mapping[str, Any]) -> bool:

@@ -9,10 +9,10 @@ from typing import Any
 
 from edgnn._files import Path_
 from edgnn._words import counted, duration
-from edgnn.report._comparisons import compared, comparison_view
 from edgnn.report._errors import ReportError
 from edgnn.report._numbers import capital
 from edgnn.report._page import write_page
+from edgnn.report._paired import compared, comparison_view
 from edgnn.report._predictions import cards, chosen_view
 from edgnn.report._results import (
     best_rows,
@@ -24,7 +24,6 @@ from edgnn.report._results import (
     whole_table,
 )
 from edgnn.report._study_words import (
-    METHODS,
     call_notes,
     environment_view,
     environments_of,
@@ -131,7 +130,6 @@ def study_page(
         headline=_headline(summaries),
         tables=views,
         data_sets=sets,
-        methods=METHODS,
         calls=call_notes(calls),
         settings=_settings(summaries),
         environments=environment_view(summaries),
@@ -141,13 +139,15 @@ def study_page(
 def _summaries(study: Study, lost: list[str]) -> list[TableSummary]:
     """Return the tables that have cells; a nested one only if it has cells of its own."""
     nested = {cell.table for cell in study.cells() if cell.protocol == "nested"}
-    names = [name for name in TABLES if not find_table(name).statistics]
-    found = [summarize(study, find_table(name), "paper", lost.append) for name in names]
-    again: list[str] = []
-    again_names = [name for name in TABLES if name in nested]
-    found += [summarize(study, find_table(name), "nested", again.append) for name in again_names]
-    lost += [reason for reason in again if reason not in lost]
-    return [summary for summary in found if summary.entries]
+    reasons: list[str] = []
+    summaries = []
+    for protocol in ("paper", "nested"):
+        for name in TABLES:
+            wanted = name in nested if protocol == "nested" else not find_table(name).statistics
+            if wanted:
+                summaries.append(summarize(study, find_table(name), protocol, reasons.append))
+    lost += dict.fromkeys(reasons)
+    return [summary for summary in summaries if summary.entries]
 
 
 def _title(summaries: Sequence[TableSummary], data_sets: Sequence[Mapping[str, Any]]) -> str:

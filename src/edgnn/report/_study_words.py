@@ -15,53 +15,6 @@ if TYPE_CHECKING:
 
 _MOST_NAMED = 6
 
-#: How the numbers of a study follow from its predictions.
-METHODS = [
-    ("Mean", "accuracy, averaged over the folds of each run, then over the runs."),
-    (
-        "Spread (±)",
-        "standard deviation of the means of the runs, as the paper’s; of the folds, where there is "
-        "one run.",
-    ),
-    (
-        "95 % confidence interval",
-        "over all folds of all runs, mean ± t · √((1/n + items tested / items seen) · s²), the "
-        "corrected resampled t of Nadeau and Bengio (Machine Learning 52, 2003): training parts "
-        "overlap, so s/√n would be too small. On one published test set: Wilson’s interval for "
-        "its size, widened by the t interval over the seeds.",
-    ),
-    (
-        "Comparisons",
-        "of two models over the runs that both have, split by split, by the same corrected test; "
-        "p values after Holm’s correction, so that the chance of even one false alarm among the "
-        "comparisons with one model in a table is 5 %.",
-    ),
-    (
-        "Best run",
-        "the greatest mean of a run. Whoever picks it by its test accuracy estimates nothing with "
-        "it; the paper’s “max” row is of this kind.",
-    ),
-    (
-        "Majority",
-        "what a model scores that always answers with the most frequent class of the items it may "
-        "see.",
-    ),
-    (
-        "Training",
-        "share of the items a model has learned from that it classifies correctly, mean over all "
-        "models.",
-    ),
-    (
-        "WL ceiling",
-        "the best training accuracy that any model bounded by color refinement with edge labels "
-        "(Eq. 2) can have: items that it cannot tell apart get the most frequent of their classes.",
-    ),
-    (
-        "Memory",
-        "the most that the process held while it computed a run, libraries and data included.",
-    ),
-]
-
 
 def lead_of(summaries: Sequence[TableSummary], calls: Sequence[Mapping[str, Any]]) -> str:
     """Return what was computed, when, and how long it took."""
@@ -145,7 +98,7 @@ def environments_of(summaries: Sequence[TableSummary]) -> list[tuple[list[Entry]
 
 
 def environment_view(summaries: Sequence[TableSummary]) -> list[tuple[str, Any]]:
-    """Return the machines and versions; of several, with a title that says which cells they made."""
+    """Return the machines and versions; of several, titles say which cells they made."""
     found = environments_of(summaries)
     views = []
     for entries, environment in found:

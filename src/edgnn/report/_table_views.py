@@ -1,4 +1,4 @@
-"""The views of one table of models: pictures per data set, costs, and all numbers as plain values."""
+"""The views of one table of models: pictures per data set, costs, and all numbers."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from edgnn._json import plain
 from edgnn._words import duration
-from edgnn.report._comparisons import Pair, measured, pair_values
 from edgnn.report._curves import Curves, curves_of
 from edgnn.report._method import BASELINE
 from edgnn.report._numbers import capital, metric_name, number, size
+from edgnn.report._paired import Pair, measured, pair_values
 from edgnn.report._predictions import search_rows
 from edgnn.report._results import (
     computed_entries,

@@ -11,15 +11,14 @@ import torch
 
 from edgnn._words import short_iri
 from edgnn.errors import GraphError
+from edgnn.explain import is_molecule, node_texts
 from edgnn.graphs import Graphs, Nodes
 from edgnn.report.draw import (
     MARGIN,
     clean,
     edge_length,
     fill,
-    is_molecule,
     layout,
-    node_texts,
     panel,
     skeleton,
 )

@@ -13,10 +13,10 @@ from typing import Any
 
 from edgnn._files import Path_
 from edgnn.errors import EdgnnError, GraphError, RunError
+from edgnn.explain import is_molecule
 from edgnn.graphs import Graphs, Nodes, encode_value
 from edgnn.io.datasets import origin_of, stored_texts
 from edgnn.models import check_known, load_model
-from edgnn.report.draw import is_molecule
 from edgnn.serve._answers import Answers, answers_of
 from edgnn.serve._limits import Limits
 from edgnn.serve._source import Catalog, catalog_of, load_source

@@ -14,6 +14,7 @@ from edgnn._files import Path_
 from edgnn._paths import exists
 from edgnn._words import short_iri
 from edgnn.errors import EdgnnError, GraphError
+from edgnn.explain import node_texts
 from edgnn.graphs import Graphs, Nodes
 from edgnn.io.datasets import (
     Dataset,
@@ -23,7 +24,6 @@ from edgnn.io.datasets import (
     origin_of,
     reading_options,
 )
-from edgnn.report.draw import node_texts
 
 _MOST_EDGES = 500_000
 

@@ -9,9 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgnn.errors import GraphError
-from edgnn.explain import CounterExample, Subject, copies_allowed, counter_example, explain
+from edgnn.explain import (
+    CounterExample,
+    Explained,
+    Subject,
+    copies_allowed,
+    counter_example,
+    explain,
+)
 from edgnn.graphs import Graphs, Nodes
-from edgnn.report import Explained, draw_counter_example, draw_explanation
+from edgnn.report import draw_counter_example, draw_explanation
 from edgnn.serve._answers import Answers, named
 from edgnn.serve._colors import color_rounds
 from edgnn.serve._inputs import (

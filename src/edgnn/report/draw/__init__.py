@@ -1,6 +1,5 @@
 """Graphs, molecules, colors, contributions and scores as pictures: data in, figure out."""
 
-from edgnn.explain import is_molecule, node_texts
 from edgnn.report.draw._attribution import draw_attribution
 from edgnn.report.draw._charts import (
     FIRST,
@@ -53,9 +52,7 @@ __all__ = [
     "draw_swarms",
     "edge_length",
     "fill",
-    "is_molecule",
     "layout",
-    "node_texts",
     "panel",
     "series_color",
     "series_key",

@@ -17,9 +17,10 @@ _ROOM = 0.75
 def layout(graph: Graphs) -> _Array:
     """Place the nodes of one graph in the plane, neighbors about one unit apart.
 
-    The same graph gets the same picture.     Stress majorization on shortest-path distances, started from their principal directions;
-    components are laid side by side. The edges of a node with many neighbors are longer, and hold
-    to their length, so that its neighbors stand around it in a circle.
+    The same graph gets the same picture: stress majorization on shortest-path distances, started
+    from their principal directions; components are laid side by side. The edges of a node with
+    many neighbors are longer, and hold to their length, so that its neighbors stand around it in a
+    circle.
 
     Shapes
     ------

@@ -119,7 +119,7 @@ class Curve:
 
 
 def lines(graph: Graphs) -> list[Line]:
-    """Return the lines between each pair of nodes: plain where each has its reverse, else arrows."""
+    """Return the lines between pairs of nodes: plain where each has its reverse, else arrows."""
     between: dict[tuple[int, int], list[tuple[int, int, int, Any]]] = defaultdict(list)
     ends = zip(
         graph.edge_source.tolist(), graph.edge_target.tolist(), graph.edge_labels, strict=True

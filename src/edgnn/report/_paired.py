@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 #: Differences whose corrected p value is below this exceed the noise.
 LEVEL = 0.05
 _REFERENCE = "edgnn"
+_SIDES = {
+    "above": "{0} {1} above {2}",
+    "below": "{0} {1} below {2}",
+    "within": "within the noise: {0}",
+    "untested": "without a p value: {0}",
+}
 
 
 @dataclass(frozen=True)
@@ -55,6 +61,13 @@ class Pair:
         if self.comparison is None or not self.corrected < LEVEL:
             return 0
         return 1 if self.comparison.difference > 0 else -1
+
+    @property
+    def side(self) -> str:
+        """Where the row lies: ``"above"`` or ``"below"`` the reference, or neither for sure."""
+        if math.isnan(self.corrected):
+            return "untested"
+        return {1: "above", -1: "below", 0: "within"}[self.beyond]
 
     @property
     def percent(self) -> bool:
@@ -156,29 +169,28 @@ def comparison_values(pair: Pair) -> dict[str, Any]:
 
 def _against(summary: TableSummary, reference: Row, pairs: list[Pair]) -> dict[str, Any]:
     """Return how all rows compare with one: in words, drawn, and as a table."""
-    by_place = {(pair.row.id, pair.dataset): pair for pair in pairs}
-    compared_rows = {pair.row.id for pair in pairs}
-    rows = [row for row in summary.rows if row.id in compared_rows]
-    of_set = {
-        dataset: [pair for pair in pairs if pair.dataset == dataset] for dataset in summary.datasets
-    }
-    sets = [dataset for dataset, found in of_set.items() if found]
-    reasons = [
-        f"{pair.row.title} on {pair.dataset}: {pair.reason}." for pair in pairs if pair.reason
+    cells = {(pair.row.id, pair.dataset): _cell(pair) for pair in pairs}
+    order = {row.id: place for place, row in enumerate(summary.rows)}
+    of_set: dict[str, list[Pair]] = {}
+    for pair in sorted(pairs, key=lambda pair: summary.datasets.index(pair.dataset)):
+        of_set.setdefault(pair.dataset, []).append(pair)
+    rows = {pair.row.id: pair.row for pair in sorted(pairs, key=lambda pair: order[pair.row.id])}
+    lines = [
+        [Cell(row.title), *(cells.get((row.id, dataset), MISSING) for dataset in of_set)]
+        for row in rows.values()
     ]
+    reasons = dict.fromkeys(
+        f"{pair.row.title} on {pair.dataset}: {pair.reason}." for pair in pairs if pair.reason
+    )
     metric = measured(summary)
     unit = "points" if metric.percent else metric_name(metric.name)
-    lines = [
-        [Cell(row.title), *(_cell(by_place.get((row.id, dataset))) for dataset in sets)]
-        for row in rows
-    ]
     caption = f"Difference to {reference.title} in {unit}; ▲ or ▼: beyond the noise"
     return {
         "name": reference.title,
-        "words": [(dataset, _words(of_set[dataset], reference)) for dataset in sets],
-        "figure": _difference_figure(rows, reference, of_set, unit, metric),
-        "table": Sortable(caption, ["model", *sets], lines),
-        "missing": " ".join(dict.fromkeys(reasons)),
+        "words": [(dataset, _words(found, reference)) for dataset, found in of_set.items()],
+        "figure": _difference_figure(list(rows.values()), reference, of_set, unit, metric),
+        "table": Sortable(caption, ["model", *of_set], lines),
+        "missing": " ".join(reasons),
     }
 
 
@@ -211,25 +223,21 @@ def _difference_figure(
 
 def _words(pairs: list[Pair], reference: Row) -> str:
     """Return which rows differ from the reference on a data set by more than the noise."""
-    compared = [pair for pair in pairs if pair.comparison is not None]
+    rows: dict[str, list[str]] = {side: [] for side in _SIDES}
+    for pair in pairs:
+        if pair.comparison is not None:
+            gap_ = f" ({pair.gap_text})" if pair.beyond else ""
+            rows[pair.side].append(f"{pair.row.title}{gap_}")
     texts = []
-    for side, word in ((1, "above"), (-1, "below")):
-        names = [f"{pair.row.title} ({pair.gap_text})" for pair in compared if pair.beyond == side]
+    for side, names in rows.items():
+        verb = "lies" if len(names) == 1 else "lie"
         if names:
-            verb = "lies" if len(names) == 1 else "lie"
-            texts.append(f"{', '.join(names)} {verb} {word} {reference.title}")
-    rest = [pair for pair in compared if not pair.beyond]
-    within = [pair.row.title for pair in rest if not math.isnan(pair.corrected)]
-    if within:
-        texts.append(f"within the noise: {', '.join(within)}")
-    untested = [pair.row.title for pair in rest if math.isnan(pair.corrected)]
-    if untested:
-        texts.append(f"without a p value: {', '.join(untested)}")
+            texts.append(_SIDES[side].format(", ".join(names), verb, reference.title))
     return f"{'; '.join(texts)}." if texts else "nothing can be compared."
 
 
-def _cell(pair: Pair | None) -> Cell:
-    if pair is None or pair.comparison is None:
+def _cell(pair: Pair) -> Cell:
+    if pair.comparison is None:
         return MISSING
     mark = {1: " ▲", -1: " ▼", 0: ""}[pair.beyond]
     note = "no interval" if pair.limits_text == "–" else pair.limits_text

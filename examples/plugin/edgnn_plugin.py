@@ -85,9 +85,13 @@ def _graph(arrows):
     triples = [arrow.replace(">", "-").split("-") for arrow in arrows]
     nodes = list(dict.fromkeys(node for source, _, end in triples for node in (source, end)))
     pairs = [(nodes.index(source), nodes.index(end)) for source, _, end in triples]
-    return Graphs.from_edges(pairs, node_labels=nodes, edge_labels=[label for _, label, _ in triples])
+    return Graphs.from_edges(
+        pairs, node_labels=nodes, edge_labels=[label for _, label, _ in triples]
+    )
 
 
-ARROWS = Format("arrows", "one graph per line, its arrows in words", read_arrows, suffixes=(".arrows",))
+ARROWS = Format(
+    "arrows", "one graph per line, its arrows in words", read_arrows, suffixes=(".arrows",)
+)
 
 MCC = Metric("mcc", matthews_corrcoef, higher_is_better=True)

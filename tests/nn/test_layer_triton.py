@@ -85,7 +85,9 @@ def test_cuda_layers_give_what_the_cpu_gives(kind, labels, in_dim, out_dim, dire
         gradients = torch.autograd.grad(result.square().sum(), [states, *conv.parameters()])
         found.append([part.cpu() for part in (result, *gradients)])
     for cpu, cuda in zip(*found, strict=True):
-        torch.testing.assert_close(cuda, cpu, rtol=1e-4, atol=1e-4 * float(cpu.detach().abs().max()))
+        torch.testing.assert_close(
+            cuda, cpu, rtol=1e-4, atol=1e-4 * float(cpu.detach().abs().max())
+        )
 
 
 @pytest.mark.gpu

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         training,
         wl,
     )
+    from edgnn.evaluation import train
     from edgnn.graphs import UNKNOWN, Graphs, Nodes, Structure, Vocabulary
     from edgnn.io import (
         Dataset,
@@ -73,6 +74,7 @@ _HOME = {
     "read_labeled": "io",
     "to_networkx": "io",
     "to_pyg": "io",
+    "train": "evaluation",
     "write": "io",
 }
 _PACKAGES = (
@@ -126,6 +128,7 @@ __all__ = [
     "theory",
     "to_networkx",
     "to_pyg",
+    "train",
     "training",
     "wl",
     "write",

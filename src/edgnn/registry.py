@@ -205,8 +205,11 @@ def load_target(target: str) -> Any:
     return getattr(import_module(module), attribute)
 
 
-def _network(name: str, summary: str, conv: str, kind: str = "") -> ModelEntry:
-    """Return the entry of a network: its classifiers learn classes and several labels."""
+def _network(name: str, summary: str, conv: str | None = None, kind: str = "") -> ModelEntry:
+    """Return the entry of a network: its classifiers learn classes and several labels.
+
+    Without ``conv`` any layer can be chosen for it.
+    """
     classes: dict[Level, dict[Task, str]] = {}
     titles: tuple[tuple[Level, str], ...] = (("graph", "Graph"), ("node", "Node"))
     for level, title in titles:
@@ -217,7 +220,7 @@ def _network(name: str, summary: str, conv: str, kind: str = "") -> ModelEntry:
         name,
         summary,
         classes,
-        {"conv": conv},
+        {} if conv is None else {"conv": conv},
         trains_by_epochs=True,
         probabilities=True,
         embeds=True,
@@ -252,7 +255,7 @@ MODELS: Registry[ModelEntry] = Registry(
     "model",
     "edgnn.models",
     [
-        _network("edgnn", "edGNN, the network of the paper", "edgnn"),
+        _network("edgnn", "edGNN, the network of the paper"),
         _network("gnn", "the network without edge labels (Eq. 3)", "gnn"),
         _network("joint", "a network with weights per edge label", "joint"),
         _classifier(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from edgnn.studies import Recipe
 
 _DEFAULT_VALIDATION = 0.1
+#: Parameters of models that options or the command itself decide.
+_FROM_ELSEWHERE = ("random_state", "validation", "verbose", "warm_start")
 #: Models that are edGNN with another layer, so that its settings are theirs.
 _VARIANTS = ("gnn", "joint")
 
@@ -46,7 +49,6 @@ def read_config(path: Path, options: Iterable[str]) -> tuple[dict[str, Any], dic
 def parameter_names() -> set[str]:
     """Return the names of all models' parameters that can be set from outside."""
     from edgnn.registry import MODELS, load_target
-    from edgnn.studies import NOT_PARAMETERS
 
     targets = {
         target
@@ -54,8 +56,8 @@ def parameter_names() -> set[str]:
         for tasks in model.classes.values()
         for target in tasks.values()
     }
-    every = {name for target in targets for name in load_target(target)._get_param_names()}
-    return every - set(NOT_PARAMETERS)
+    known = {name for target in targets for name in load_target(target)._get_param_names()}
+    return known - set(_FROM_ELSEWHERE)
 
 
 def recipe_of(row: str | None, data: Dataset) -> Recipe | None:
@@ -63,26 +65,6 @@ def recipe_of(row: str | None, data: Dataset) -> Recipe | None:
     from edgnn.studies import recipe
 
     return None if row is None else recipe(row, data.level, data.name)
-
-
-def settings_row(options: dict[str, Any]) -> str | None:
-    """Return the stored settings that were asked for, else those that have the model's name."""
-    model = str(options.get("model", "")).lower()
-    if "settings" not in options and model in names("settings"):
-        return model
-    return options.get("settings")
-
-
-def model_name(options: dict[str, Any], row: Recipe | None) -> str:
-    """Return the model that was asked for, else that of the settings."""
-    of_settings = "edgnn" if row is None else row.model
-    model = str(options.get("model") or of_settings).lower()
-    if row is not None and row.model != ("edgnn" if model in _VARIANTS else model):
-        raise EdgnnError(
-            f"the settings {row.row!r} are those of {row.model}, not of {model}: "
-            "leave out one of the two"
-        )
-    return model
 
 
 def validation_of(flag: Any, row: Recipe | None) -> float | str | None:
@@ -99,27 +81,87 @@ def validation_of(flag: Any, row: Recipe | None) -> float | str | None:
     )
 
 
-def make_estimator(
-    data: Dataset,
-    parameters: Mapping[str, Any],
-    *,
-    model: str = "edgnn",
-    validation: float | str | None,
-    seed: int,
-) -> Any:
-    """Return the estimator of a model for a data set."""
-    from edgnn import studies
+@dataclass(frozen=True)
+class Choice:
+    """A model that was chosen for a data set, not fitted yet.
 
+    Attributes
+    ----------
+    name : str
+        As the registry has it.
+    settings : Recipe, optional
+        The stored settings it starts from.
+    validation : float, str or None
+        The validation set.
+    seed : int
+        The random seed.
+    model : Model
+        With all its parameters.
+    """
+
+    name: str
+    settings: Recipe | None
+    validation: float | str | None
+    seed: int
+    model: Any
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any], parameters: Mapping[str, Any], data: Dataset) -> Choice:
+        """Choose by options and parameters of the model; later ones win over stored settings."""
+        from edgnn.evaluation import common_parameters
+        from edgnn.models import make_model
+
+        settings = recipe_of(_settings_row(options), data)
+        name = _model_name(options, settings)
+        validation = validation_of(options.get("validation"), settings)
+        seed = options.get("seed", 0)
+        _check_parameters(parameters, data)
+        chosen = ({} if settings is None else settings.estimator) | dict(parameters)
+        if "class_weight" in chosen:
+            chosen["class_weight"] = class_weight_of(chosen["class_weight"], data.class_names)
+        assert data.task is not None, "a training command loads data with targets"
+        model = make_model(
+            name,
+            level=data.level,
+            task=data.task,
+            common=common_parameters(validation, seed),
+            **chosen,
+        )
+        return cls(name, settings, validation, seed, model)
+
+
+def _settings_row(options: Mapping[str, Any]) -> str | None:
+    """Return the stored settings that were asked for, else those that have the model's name."""
+    model = str(options.get("model", "")).lower()
+    if "settings" not in options and model in names("settings"):
+        return model
+    return options.get("settings")
+
+
+def _model_name(options: Mapping[str, Any], settings: Recipe | None) -> str:
+    """Return the model that was asked for, else that of the settings."""
+    of_settings = "edgnn" if settings is None else settings.model
+    name = str(options.get("model") or of_settings).lower()
+    meant = "edgnn" if name in _VARIANTS else name
+    if settings is not None and settings.model != meant:
+        raise EdgnnError(
+            f"the settings {settings.row!r} are those of {settings.model}, not of {name}: "
+            "leave out one of the two"
+        )
+    return name
+
+
+def _check_parameters(parameters: Mapping[str, Any], data: Dataset) -> None:
+    """Raise for parameters that follow from elsewhere, or that such data has no use for."""
     if "random_state" in parameters:
         raise EdgnnError("random_state follows from --seed")
+    for name in _FROM_ELSEWHERE:
+        if name in parameters:
+            raise EdgnnError(f"{name} is no parameter to choose: it follows from elsewhere")
     if "fanout" in parameters and data.level == "graph":
         raise EdgnnError(
             "fanout says how many neighbors of a node are read, and these are graphs: leave it out"
         )
-    chosen = dict(parameters)
-    if "class_weight" in chosen:
-        chosen["class_weight"] = class_weight_of(chosen["class_weight"], data.class_names)
-    return studies.make_estimator(data, chosen, model=model, validation=validation, seed=seed)
 
 
 def class_weight_of(weights: Any, class_names: Sequence[str]) -> Any:

@@ -60,6 +60,11 @@ def _registered(registry: Registry[Any]) -> Iterable[str]:
         return list(registry)
 
 
+def model_lines() -> str:
+    """Return the models of the registry for a help text, with one line about each."""
+    return "\n\n".join(f"{name}: {MODELS[name].summary}." for name in _registered(MODELS))
+
+
 def words(option: str) -> Callable[[str], list[str]]:
     """Return what completes the value of an option."""
     return lambda incomplete: _starting(incomplete, names(option))

@@ -12,13 +12,7 @@ import typer
 
 from edgnn._paths import check_file_to_write
 from edgnn._words import counted
-from edgnn.cli._choices import (
-    make_estimator,
-    model_name,
-    recipe_of,
-    settings_row,
-    validation_of,
-)
+from edgnn.cli._choices import Choice, validation_of
 from edgnn.cli._complete import names, words
 from edgnn.cli._memory import MemoryOption, ceiling
 from edgnn.cli._options import Json, Quiet, SourceArgument, parse_value, print_json
@@ -32,7 +26,7 @@ from edgnn.errors import EdgnnError
 if TYPE_CHECKING:
     from edgnn.evaluation import Evaluation, Split
     from edgnn.io.datasets import Dataset
-    from edgnn.studies import Published, Recipe
+    from edgnn.studies import Published
 
 Protocol = Annotated[
     str | None,
@@ -89,7 +83,7 @@ def evaluate(
     with ceiling(memory, source):
         plan = _Plan.of(source, choices.with_config())
         if not as_json and not quiet:
-            introduction(plan.data, plan.estimator, *plan.source.columns(), plan.line)
+            introduction(plan.data, plan.choice.model, *plan.source.columns(), plan.line)
         outcome = _run(plan, quiet)
         about = plan.about(context.meta["command"], outcome)
         if out is not None:
@@ -117,9 +111,7 @@ class _Plan:
     source: Source
     data: Dataset
     options: dict[str, Any]
-    settings: str | None
-    model: str
-    estimator: Any
+    choice: Choice
     protocol: str
     splits: list[Split]
 
@@ -132,21 +124,18 @@ class _Plan:
             raise EdgnnError("conv is what --model chooses here: --model gnn, joint, rgcn or gin")
         source = Source.of(name, options, choices.data_dir)
         data = source.load()
-        row = recipe_of(settings_row(options), data)
-        model = model_name(options, row)
+        choice = Choice.of(options, parameters, data)
         protocol = options.get("protocol")
         if protocol is None:
-            protocol = default_protocol(data, None if row is None else row.protocol)
-        splits = _splits(data, protocol, options, row)
-        estimator = make_estimator(
-            data,
-            ({} if row is None else row.estimator) | parameters,
-            model=model,
-            validation=validation_of(options.get("validation"), row),
-            seed=options.get("seed", 0),
-        )
-        settings = None if row is None else row.row
-        return cls(source, data, options, settings, model, estimator, protocol, splits)
+            stored = choice.settings
+            protocol = default_protocol(data, None if stored is None else stored.protocol)
+        splits = _splits(data, protocol, options, choice)
+        return cls(source, data, options, choice, protocol, splits)
+
+    @property
+    def settings(self) -> str | None:
+        """The name of the stored settings."""
+        return None if self.choice.settings is None else self.choice.settings.row
 
     @property
     def line(self) -> str:
@@ -163,24 +152,22 @@ class _Plan:
             "command": command,
             "data": self.data.name,
             "protocol": self.protocol,
-            "model": self.model,
+            "model": self.choice.name,
             "settings": self.settings,
-            "seed": self.options.get("seed", 0),
+            "seed": self.choice.seed,
         }
         if outcome.stopped is not None:
             about["interrupted after epoch"] = outcome.stopped
         return about
 
 
-def _splits(
-    data: Dataset, protocol: str, options: dict[str, Any], row: Recipe | None
-) -> list[Split]:
+def _splits(data: Dataset, protocol: str, options: dict[str, Any], choice: Choice) -> list[Split]:
     from edgnn.evaluation import protocol_splits
 
     test = parse_value(options.get("test", 0.1))
     if not isinstance(test, float):
         raise EdgnnError(f"test={options['test']!r}: choose a fraction between 0 and 1")
-    validation = validation_of(options.get("validation"), row)
+    validation = choice.validation
     if isinstance(validation, str) and protocol != "split" and "validation" not in options:
         validation = validation_of(None, None)  # the settings' own is for the published split
     return protocol_splits(
@@ -189,7 +176,7 @@ def _splits(
         validation=validation,
         test=test,
         runs=options.get("runs"),
-        seed=options.get("seed", 0),
+        seed=choice.seed,
     )
 
 
@@ -209,15 +196,13 @@ def _run(plan: _Plan, quiet: bool) -> _Outcome:
     from edgnn.evaluation import evaluate
     from edgnn.models import memory_errors
 
-    estimator, splits = plan.estimator, plan.splits
-    epochs = getattr(estimator, "max_epochs", None)
-    if epochs is None:
-        progress = Progress(len(splits), "split", quiet=quiet)
-        if getattr(estimator, "backend", None) == "grakel" and not quiet:
-            estimator.set_params(verbose=1)  # its matrix takes minutes before the first split
+    model, splits = plan.choice.model, plan.splits
+    by_epochs = model.trains_by_epochs
+    if by_epochs:
+        progress = Progress(model.max_epochs, quiet=quiet)
+        use_few_threads(model, plan.data, len(splits))
     else:
-        progress = Progress(epochs, quiet=quiet)
-        use_few_threads(estimator, plan.data, len(splits))
+        progress = Progress(len(splits), "split", quiet=quiet)
     history: list[dict[str, Any]] = []
     stopped = None
 
@@ -233,9 +218,9 @@ def _run(plan: _Plan, quiet: bool) -> _Outcome:
         return interrupt.asked
 
     begin = time.perf_counter()
-    with softly_interrupted(when=epochs is not None) as interrupt, progress, memory_errors():
+    with softly_interrupted(when=by_epochs) as interrupt, progress, memory_errors():
         evaluation = evaluate(
-            estimator,
+            model,
             plan.data.items,
             plan.data.targets,
             splits,
@@ -251,7 +236,7 @@ def _paper(plan: _Plan, evaluation: Evaluation) -> Published | None:
     """Return the paper's figure, where it was found in the same way."""
     from edgnn.studies import is_of_paper, paper_row, published_accuracy
 
-    row = paper_row(plan.model)
+    row = paper_row(plan.choice.name)
     comparable = is_of_paper(plan.data, plan.protocol, plan.splits)
     if row is None or not comparable or evaluation.metrics[0] != "accuracy":
         return None

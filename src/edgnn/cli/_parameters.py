@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from edgnn.cli._choices import read_config
-from edgnn.cli._complete import names, words
+from edgnn.cli._complete import model_lines, names, words
 from edgnn.cli._options import (
     DataDir,
     Options,
@@ -80,6 +80,16 @@ _FLAGS: dict[str, tuple[tuple[str, str | None, str], ...]] = {
         ),
     ),
 }
+ModelName = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        metavar="NAME",
+        autocompletion=words("model"),
+        help=f"Default edgnn.\n\n{model_lines()}",
+        rich_help_panel="Model",
+    ),
+]
 Seed = Annotated[
     int | None, typer.Option("--seed", min=0, metavar="N", help="Random seed; default 0.")
 ]
@@ -106,16 +116,6 @@ SettingsRow = Annotated[
         help=f"Stored settings to start from: {', '.join(words('settings')(''))}.",
     ),
 ]
-Model = Annotated[
-    str | None,
-    typer.Option(
-        "--model",
-        metavar="NAME",
-        autocompletion=words("model"),
-        help=f"One of {', '.join(names('model'))}; default edgnn.",
-        rich_help_panel="Model",
-    ),
-]
 _ANY_OTHER = Annotated[
     list[str] | None,
     typer.Option(
@@ -132,7 +132,7 @@ _SHARED = {
     "target": TargetOption,
     "target_file": TargetFile,
     "regression": Regression,
-    "model": Model,
+    "model": ModelName,
     "settings": SettingsRow,
     "validation": ValidationFraction,
     "seed": Seed,

@@ -104,10 +104,10 @@ def _columns(
     with memory_errors():
         predictions = model.predictions(items)
     if uncertainty and not predictions.uncertainty:
-        raise EdgnnError(
-            f"the run {run} is a single model, which has no spread: "
-            "train with --members 5 to have an ensemble"
-        )
+        advice = "train with --members 5 to have an ensemble"
+        if not model.trains_by_epochs:
+            advice = "an ensemble is one of networks (edgnn train --members 5)"
+        raise EdgnnError(f"the run {run} is a single model, which has no spread: {advice}")
     return prediction_table(
         model,
         items,

@@ -20,7 +20,7 @@ from edgnn.errors import RunError
 
 if TYPE_CHECKING:
     from edgnn.io.datasets import Dataset
-    from edgnn.models import Estimator
+    from edgnn.models import Model
     from edgnn.training import RunFolder
 
 _MOST_THREADS = 4096
@@ -134,16 +134,18 @@ def _handled(number: signal.Signals, handler: Callable[[int, Any], None]) -> Ite
         signal.signal(number, before)
 
 
-def use_few_threads(estimator: Estimator, data: Dataset, ensembles: int = 1) -> None:
-    """Use one thread for small models: several would wait for each other longer than they work."""
+def use_few_threads(model: Model, data: Dataset, ensembles: int = 1) -> None:
+    """Use one thread for small networks: several would wait for each other longer than they work."""
+    if not model.trains_by_epochs:
+        return
     import torch
 
     from edgnn.models import is_small
 
     graphs = data.graphs
     items = len(graphs) if data.level == "graph" else graphs.num_nodes
-    width = estimator.hidden * estimator.members * ensembles
-    if is_small(graphs.num_nodes, items, estimator.batch_size, width):
+    width = model.hidden * model.members * ensembles
+    if is_small(graphs.num_nodes, items, model.batch_size, width):
         torch.set_num_threads(1)
 
 

@@ -15,30 +15,24 @@ if TYPE_CHECKING:
     from edgnn.training import RunFolder
 
 
-def stored_choices(run: RunFolder) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what a run says about its data and its parts."""
+def stored_origin(run: RunFolder) -> dict[str, Any]:
+    """Return what a run says about its data."""
     from edgnn.io.datasets import loadable_origin
 
-    origin, parts = loadable_origin(run.config), run.config.get("parts")
-    if origin is not None and isinstance(parts, dict) and {"test", "validation"} <= set(parts):
-        return origin, parts
+    origin = loadable_origin(run.config)
+    if origin is not None:
+        return origin
     raise RunError(
         f"{run.path / 'config.json'} does not say what the run was trained on; the file is damaged"
     )
 
 
-def stored_seed(run: RunFolder, model: Model) -> int:
-    """Return the random seed of a run; older ones have it as a parameter of the model only."""
-    seed = run.config.get("seed", getattr(model, "random_state", 0))
-    if type(seed) is int:
-        return seed
-    raise RunError(f"{run.path / 'config.json'} has no usable random seed; the file is damaged")
-
-
 def test_set_of(flag: Any, data: Dataset) -> float | str | None:
     """Return the test set of ``--test``: ``"published"``, a fraction of all items, or none."""
+    from edgnn.evaluation import find_test_set
+
     if flag is None:
-        return None if data.split is None else "published"
+        return find_test_set("auto", data)
     value: float | str | None = parse_value(flag)
     if not isinstance(value, float | None) and value != "published":
         raise EdgnnError(f"test={flag!r}: choose published, a fraction between 0 and 1, or none")
@@ -53,23 +47,29 @@ def check_same(
     data: Dataset,
 ) -> None:
     """Raise where a flag, a file or settings differ from the run that is to be resumed."""
-    parts = run.config["parts"]
+    from edgnn.evaluation import stored_sets
+
     row = recipe_of(options.get("settings"), data)
     asked = ({} if row is None else row.estimator) | dict(parameters)
     if "max_epochs" in parameters:
         del asked["max_epochs"]  # no epoch depends on how many there are
     if "class_weight" in asked:
         asked["class_weight"] = class_weight_of(asked["class_weight"], data.class_names)
-    stored = model.get_params(deep=False) | parts
-    stored |= {"seed": stored_seed(run, model), "model": run.config.get("model", "edgnn")}
-    asked |= {name: options[name] for name in ("seed", "model") if name in options}
+    # runs of edGNN did not say the name of their model
+    name = run.config.get("model", "edgnn")
+    stored = model.get_params(deep=False) | stored_sets(run) | {"model": name}
+    for option in ("model", "seed"):
+        if option in options:
+            asked[option] = options[option]
     if "test" in options:
         asked["test"] = test_set_of(options["test"], data)
     if "validation" in options or row is not None:
         asked["validation"] = validation_of(options.get("validation"), row)
-    for name, value in asked.items():
-        if name not in stored or stored[name] != value:
-            has = f"{name}={stored[name]!r}" if name in stored else f"no parameter {name!r}"
+    for parameter, value in asked.items():
+        if parameter not in stored or stored[parameter] != value:
+            has = f"no parameter {parameter!r}"
+            if parameter in stored:
+                has = f"{parameter}={stored[parameter]!r}"
             raise RunError(
                 f"the run in {run.path} has {has}, not {value!r}: "
                 "leave that out to resume it, or start another run"

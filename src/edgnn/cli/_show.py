@@ -13,7 +13,7 @@ from edgnn.cli._options import console
 if TYPE_CHECKING:
     from edgnn.evaluation import Evaluation, Metric, Summary
     from edgnn.io.datasets import Dataset
-    from edgnn.models import Answer
+    from edgnn.models import Answer, Model
     from edgnn.studies import Published
     from edgnn.training import RunFolder
 
@@ -80,7 +80,7 @@ def _summary_of(name: str) -> str:
     return name
 
 
-def print_training(run: RunFolder, model: Any, answer: Answer, evaluation: Evaluation) -> None:
+def print_training(run: RunFolder, model: Model, answer: Answer, evaluation: Evaluation) -> None:
     """Print what a training came to."""
     from rich.markup import escape
 
@@ -102,21 +102,19 @@ def print_training(run: RunFolder, model: Any, answer: Answer, evaluation: Evalu
     screen.print(f"\nKept in {escape(str(run.path))}; predict with: [bold]{command}[/]")
 
 
-def _training_line(model: Any, answer: Answer) -> str:
-    """Return how many items were trained on, and which epoch was kept."""
-    parts = f"trained on {len(answer.train):,}"
-    if model.trains_by_epochs:
-        parts += f", validated on {len(answer.valid):,}"
+def _training_line(model: Model, answer: Answer) -> str:
+    """Return how many items were trained on, for how long, and which epoch was kept."""
+    lacking = ""
     if answer.lacking:
         verb = "has" if answer.lacking == 1 else "have"
-        parts += f"; {answer.lacking:,} {verb} no target"
+        lacking = f"; {answer.lacking:,} {verb} no target"
+    seconds = duration(answer.seconds)
     if not model.trains_by_epochs:
-        return parts
+        return f"trained on {len(answer.train):,}{lacking}; fitted in {seconds}"
     best = sorted(set(model.best_epoch_))
     epochs = str(best[0]) if len(best) == 1 else f"{best[0]}–{best[-1]}"
-    history = model.history_
-    seconds = duration(sum(row["seconds"] for row in history))
-    return f"{parts}; kept epoch {epochs} of {len(history)}, {seconds}"
+    sets = f"trained on {len(answer.train):,}, validated on {len(answer.valid):,}{lacking}"
+    return f"{sets}; kept epoch {epochs} of {len(model.history_)}, {seconds}"
 
 
 def print_evaluation(
@@ -221,10 +219,12 @@ def _of_targets(
     """Return the first cell and the summary of each target, where there are several."""
     from rich.markup import escape
 
-    from edgnn.studies import called
+    from edgnn.evaluation import target_name
 
-    shown = enumerate(evaluation.by_target[:_MOST_TARGETS])
-    return [(f"  {escape(_short(called(names, place)))}", one[metric]) for place, one in shown]
+    rows = []
+    for number, one in enumerate(evaluation.by_target[:_MOST_TARGETS]):
+        rows.append((f"  {escape(_short(target_name(names, number)))}", one[metric]))
+    return rows
 
 
 def _short(name: str) -> str:

@@ -10,13 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from edgnn._paths import CONFIG, check_new_run
-from edgnn.cli._choices import (
-    make_estimator,
-    model_name,
-    recipe_of,
-    settings_row,
-    validation_of,
-)
+from edgnn.cli._choices import Choice
 from edgnn.cli._complete import sources
 from edgnn.cli._memory import MemoryOption, ceiling
 from edgnn.cli._options import Json, print_json
@@ -24,7 +18,7 @@ from edgnn.cli._parameters import Choices, training_command
 from edgnn.cli._process import softly_interrupted, use_few_threads, use_threads_of
 from edgnn.cli._progress import Progress
 from edgnn.cli._ranks import Lead, agree, joined, launch, received, restarted
-from edgnn.cli._resume import check_same, stored_choices, stored_seed, test_set_of
+from edgnn.cli._resume import check_same, stored_origin, test_set_of
 from edgnn.cli._show import introduction, print_training
 from edgnn.cli._source import Source, check_files
 from edgnn.errors import EdgnnError, RunError
@@ -32,6 +26,7 @@ from edgnn.errors import EdgnnError, RunError
 if TYPE_CHECKING:
     from edgnn.evaluation import Split
     from edgnn.io.datasets import Dataset
+    from edgnn.models import Model
     from edgnn.training import Group, RunFolder
 
 TestSet = Annotated[
@@ -77,8 +72,9 @@ def train(
     """Train a model and keep it in a run folder.
 
     It is evaluated on the published test set of the data, if there is one, else on the validation
-    set. Started by torchrun (torchrun --nproc-per-node 2 -m edgnn train ...), several processes
-    train it together.
+    set: it chooses the epoch of a network, and other models learn nothing from it. Started by
+    torchrun (torchrun --nproc-per-node 2 -m edgnn train ...), several processes train a network
+    together.
     """
     resumed = _stored_source(out) if resume and memory else None
     with ceiling(memory, source, resumed), joined() as group:
@@ -136,42 +132,33 @@ def _lead(
 
 
 def _start(request: _Request, lead: Lead, name: str, overwrite: bool) -> None:
-    from edgnn.models import start_run
+    from edgnn.evaluation import run_facts, split_for
+    from edgnn.models import check_ranks, start_run
 
     options = request.options
     source = Source.of(name, options, request.choices.data_dir)
     data = source.load()
-    row = recipe_of(settings_row(options), data)
-    name = model_name(options, row)
-    parts = {
+    choice = Choice.of(options, request.parameters, data)
+    sets = {
         "test": test_set_of(options.get("test"), data),
-        "validation": validation_of(options.get("validation"), row),
+        "validation": choice.validation,
+        "seed": choice.seed,
     }
-    seed = options.get("seed", 0)
-    parameters = ({} if row is None else row.estimator) | request.parameters
-    model = make_estimator(data, parameters, model=name, validation=parts["validation"], seed=seed)
-    if model.trains_by_epochs:
-        use_few_threads(model, data)
-    elif lead.group is not None:
-        raise EdgnnError(f"{name} is trained by one process: start edgnn without torchrun")
-    split = _split(data, parts, seed)
+    split = split_for(choice.model, data, sets)
+    use_few_threads(choice.model, data)
     about = {
         "command": request.command,
-        "model": name,
-        "settings": None if row is None else row.row,
-        "seed": seed,
+        "model": choice.name,
+        "settings": None if choice.settings is None else choice.settings.row,
         "source": source.stored(),
-        "parts": parts,
-        "level": data.level,
-        "task": data.task,
-        "class_names": list(data.class_names),
-        "target_names": list(source.target),
+        **run_facts(data, sets, source.target),
     }
     if lead.group is not None:
+        check_ranks(choice.model)
         about |= {"ranks": lead.group.size, "launch": launch()}
     run = start_run(
         request.out,
-        model,
+        choice.model,
         data.items,
         data.targets,
         split,
@@ -180,16 +167,17 @@ def _start(request: _Request, lead: Lead, name: str, overwrite: bool) -> None:
         overwrite=overwrite,
     )
     lead.send(run, source.stored())
-    _train(request, run, model, source, data, split, lead.group)
+    _train(request, run, choice.model, source, data, split, lead.group)
 
 
 def _resume(request: _Request, lead: Lead, name: str | None) -> None:
-    from edgnn.models import change_epochs, check_data, checkpoint_epoch, estimator_of, finished
+    from edgnn.evaluation import split_for, stored_sets
+    from edgnn.models import change_epochs, check_data, check_ranks, estimator_of, finished
     from edgnn.training import RunFolder
 
     run = RunFolder.open(request.out)
     model = estimator_of(run)
-    origin, parts = stored_choices(run)
+    origin, sets = stored_origin(run), stored_sets(run)
     chosen = dict(origin)
     if name is not None:
         chosen |= {key: value for key, value in request.options.items() if key in origin}
@@ -205,18 +193,27 @@ def _resume(request: _Request, lead: Lead, name: str | None) -> None:
         _finish(request, run)
         return
     use_threads_of(run)
-    first_line = f"starting {run.path} again"
-    if model.trains_by_epochs:
-        epoch = checkpoint_epoch(run)
-        verb = "ending" if epoch >= model.max_epochs else "resuming"
-        first_line = f"{verb} {run.path} after epoch {epoch}"
+    if lead.group is not None:
+        check_ranks(model)
     lead.send(run, source.stored())
-    split = _split(data, parts, stored_seed(run, model))
-    _train(request, run, model, source, data, split, lead.group, first_line)
+    split = split_for(model, data, sets)
+    _train(request, run, model, source, data, split, lead.group, _resuming(run, model))
+
+
+def _resuming(run: RunFolder, model: Model) -> str:
+    """Return in a line from where a training is resumed."""
+    from edgnn.models import checkpoint_epoch
+
+    if not model.trains_by_epochs:
+        return f"starting {run.path} again: a {type(model).__name__} has no epochs to resume after"
+    epoch = checkpoint_epoch(run)
+    verb = "ending" if epoch >= model.max_epochs else "resuming"
+    return f"{verb} {run.path} after epoch {epoch}"
 
 
 def _follow(request: _Request, group: Group) -> None:
     """Train what rank 0 trains, as one of the other ranks."""
+    from edgnn.evaluation import split_for, stored_sets
     from edgnn.models import check_data, estimator_of, train_run
 
     run, source = received(group)
@@ -230,26 +227,25 @@ def _follow(request: _Request, group: Group) -> None:
         agree(group, error)
         raise
     agree(group)
-    split = _split(data, run.config["parts"], stored_seed(run, model))
+    split = split_for(model, data, stored_sets(run))
     train_run(run, model, data.items, data.targets, split, group=group)
 
 
 def _train(
     request: _Request,
     run: RunFolder,
-    model: Any,
+    model: Model,
     source: Source,
     data: Dataset,
     split: Split | None,
     group: Group | None,
     first_line: str = "",
 ) -> None:
+    from edgnn.evaluation import finish_run
     from edgnn.models import train_run
-    from edgnn.studies import finish_run
 
     by_epochs = model.trains_by_epochs
-    epochs = model.max_epochs if by_epochs else 1
-    progress = Progress(epochs, quiet=request.quiet or not by_epochs)
+    progress = Progress(model.max_epochs if by_epochs else 1, quiet=request.quiet or not by_epochs)
 
     def on_epoch(epoch: Any) -> None:
         progress.epoch(epoch)
@@ -302,12 +298,6 @@ def _print_interrupted(run: RunFolder, group: Group | None) -> None:
         )
     else:
         typer.echo(f"edgnn: interrupted; go on with: {command}", err=True)
-
-
-def _split(data: Dataset, parts: dict[str, Any], seed: int) -> Split | None:
-    from edgnn.evaluation import training_split
-
-    return training_split(data, test=parts["test"], validation=parts["validation"], seed=seed)
 
 
 def _holds_run(out: Path) -> bool:

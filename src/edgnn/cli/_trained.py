@@ -56,7 +56,7 @@ def open_trained(run: Path, device: str, **parameters: Any) -> Trained:
     stored = config.get("parameters")
     if isinstance(stored, dict) and "device" in stored:
         changed["device"] = device
-    elif device != "cpu":
+    elif device not in ("cpu", "auto"):
         raise EdgnnError(f"the model in {run} runs on the CPU: leave --device {device} out")
     model = load_model(run, **changed)
     model.check_parameters()

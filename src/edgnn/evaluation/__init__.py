@@ -19,6 +19,17 @@ from edgnn.evaluation._splits import Split, holdout, kfold, published
 from edgnn.evaluation._statistics import Comparison, Summary, holm
 from edgnn.evaluation._stored import evaluation_of, is_number, stored_document, stored_evaluation
 from edgnn.evaluation._targets import Array, Task, encode, target_array, task_of
+from edgnn.evaluation._train import (
+    TrainedRun,
+    common_parameters,
+    find_test_set,
+    finish_run,
+    run_facts,
+    split_for,
+    stored_sets,
+    target_name,
+    train,
+)
 
 __all__ = [
     "METRICS",
@@ -33,6 +44,8 @@ __all__ = [
     "Split",
     "Summary",
     "Task",
+    "TrainedRun",
+    "common_parameters",
     "default_protocol",
     "difference_of",
     "encode",
@@ -40,6 +53,8 @@ __all__ = [
     "evaluate_predictions",
     "evaluation_of",
     "find_metric",
+    "find_test_set",
+    "finish_run",
     "holdout",
     "holm",
     "is_number",
@@ -47,14 +62,19 @@ __all__ = [
     "protocol_splits",
     "protocol_title",
     "published",
+    "run_facts",
     "run_splits",
     "scaffold",
     "scaffold_groups",
     "score",
+    "split_for",
     "stored_document",
     "stored_evaluation",
+    "stored_sets",
     "target_array",
+    "target_name",
     "task_of",
+    "train",
     "training_ceiling",
     "training_split",
 ]

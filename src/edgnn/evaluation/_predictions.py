@@ -21,7 +21,9 @@ def evaluate_predictions(
     answer: Mapping[str, Any],
     class_names: Sequence[str] = (),
 ) -> Evaluation:
-    """Return an evaluation by all metrics of one trained model on one test set.
+    """Return an evaluation of one trained model on one test set by all metrics that fit.
+
+    Without probabilities these are the metrics that need none.
 
     Parameters
     ----------

@@ -73,6 +73,11 @@ class AnySubject(Subject):
         if fitted and isinstance(estimator, Model):
             self.task = estimator.task
         check_fitted(estimator, fitted, self.classes, self.task)
+        if isinstance(estimator, Model) and estimator.transductive:
+            raise EstimatorError(
+                f"{type(estimator).__name__} cannot be explained: it knows nothing but the graph "
+                "it was fitted on, so no element of it can be left out"
+            )
         self.estimator, self.check = estimator, check
         self.item = estimator.read_items(item) if isinstance(estimator, Model) else _items(item)
         check_single(self.item)

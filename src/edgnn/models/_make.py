@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from edgnn._words import similar
 from edgnn.errors import EstimatorError
-from edgnn.models._model import Model
+from edgnn.models._model import Model, check_names
 from edgnn.registry import MODELS, Level, Task
 
 
 def model_parts(
-    name: str, level: Level, task: Task, **parameters: Any
+    name: str,
+    level: Level,
+    task: Task,
+    *,
+    common: Mapping[str, Any] | None = None,
+    **parameters: Any,
 ) -> tuple[type[Model], dict[str, Any]]:
     """Return the class of a model, and its parameters with those that the name stands for.
 
@@ -23,22 +28,32 @@ def model_parts(
         What the targets belong to.
     task : {"classes", "labels", "values"}
         What the targets are.
+    common : mapping, optional
+        Parameters for every model that has them, such as a random seed; other models do without.
     **parameters
-        What was chosen; one that the model does not have is an error.
+        What was chosen; one that the model does not have is an error, and so is one that the name
+        stands for with another value.
     """
     entry = MODELS.find(name)
     kind: Any = entry.find_class(level, task)
-    known = kind._get_param_names()
-    for parameter in parameters:
-        if parameter not in known:
+    check_names(kind, parameters)
+    for parameter, value in entry.parameters.items():
+        if parameters.get(parameter, value) != value:
             raise EstimatorError(
-                f"a {kind.__name__} has no parameter {parameter!r}{similar(parameter, known)}"
+                f"{parameter}={parameters[parameter]!r} is not the model {name!r}, which stands "
+                f"for {parameter}={value!r}; leave out one of the two"
             )
-    return kind, {**entry.parameters, **parameters}
+    shared = {key: value for key, value in (common or {}).items() if key in kind._get_param_names()}
+    return kind, {**shared, **entry.parameters, **parameters}
 
 
 def make_model(
-    name: str, *, level: Level = "graph", task: Task = "classes", **parameters: Any
+    name: str,
+    *,
+    level: Level = "graph",
+    task: Task = "classes",
+    common: Mapping[str, Any] | None = None,
+    **parameters: Any,
 ) -> Model:
     """Return a model by its name, ready to be fitted.
 
@@ -50,6 +65,8 @@ def make_model(
         What the targets belong to.
     task : {"classes", "labels", "values"}
         What the targets are: one class per item, several labels, or numbers.
+    common : mapping, optional
+        Parameters for every model that has them, such as ``{"random_state": 0}``.
     **parameters
         Parameters of the model; one that it does not have, or that makes no sense, is an error.
 
@@ -59,7 +76,7 @@ def make_model(
     >>> make_model("ridge", depth=3)
     RidgeGraphClassifier(depth=3)
     """
-    kind, chosen = model_parts(name, level, task, **parameters)
+    kind, chosen = model_parts(name, level, task, common=common, **parameters)
     model = kind(**chosen)
     model.check_parameters()
     return model

@@ -16,7 +16,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from torch import Tensor
 
 from edgnn._files import Path_
-from edgnn._words import one_line, short
+from edgnn._words import one_line, short, similar
 from edgnn.errors import EstimatorError, RunError
 from edgnn.graphs import Graphs, Nodes
 from edgnn.models._coder import Coder, Seen
@@ -78,6 +78,9 @@ class Model(BaseEstimator, ABC):  # type: ignore[misc]
         ``"classes"``, ``"labels"`` or ``"values"``: what targets it learns.
     trains_by_epochs : bool
         Whether training goes epoch by epoch, so that an interrupted one is resumed.
+    transductive : bool
+        Whether it predicts nothing but items of the very graph that it was fitted on, so that
+        leaving out elements cannot explain it.
 
     Examples
     --------
@@ -102,6 +105,7 @@ class Model(BaseEstimator, ABC):  # type: ignore[misc]
     levels: ClassVar[tuple[Level, ...]] = ("graph", "node")
     tasks: ClassVar[tuple[Task, ...]] = ("classes",)
     trains_by_epochs: ClassVar[bool] = False
+    transductive: ClassVar[bool] = False
     #: Which colors :meth:`familiarity` looks at.
     refinement: ClassVar[Refinement] = Refinement("joint", 3)
 
@@ -423,6 +427,16 @@ def load_model(path: Path_, **parameters: Any) -> Model:
     return model
 
 
+def check_names(kind: type[Model], parameters: Mapping[str, Any]) -> None:
+    """Raise where a class of models does not have a parameter."""
+    known = kind._get_param_names()
+    for name in parameters:
+        if name not in known:
+            raise EstimatorError(
+                f"a {kind.__name__} has no parameter {name!r}{similar(name, known)}"
+            )
+
+
 def new_model(name: str, parameters: Mapping[str, Any]) -> Model:
     """Return a model that is not fitted, from what a run folder says of it."""
     kind = find_class(name)
@@ -490,12 +504,14 @@ def _write(run: RunFolder, facts: dict[str, Any], tensors: dict[str, Tensor]) ->
 def _restored(kind: type[Any], run: RunFolder, changes: Mapping[str, Any]) -> Any:
     """Return the model that was written into a run, with some parameters changed."""
     config = run.config
+    check_names(kind, changes)
     if "fitted" not in config or not run.has(MODEL):
         resume = f"edgnn train --resume --out {quote(str(run.path))}"
+        advice = f"resume it ({resume})"
+        if kind.trains_by_epochs:
+            advice += f", or end it now, with the best epoch so far ({resume} --max-epochs 1)"
         raise RunError(
-            f"{run.path} holds a training that has not ended: there is no model to load; "
-            f"resume it ({resume}), or end it now, with the best epoch so far "
-            f"({resume} --max-epochs 1)"
+            f"{run.path} holds a training that has not ended: there is no model to load; {advice}"
         )
     _check_layer(run, config["fitted"])
     try:

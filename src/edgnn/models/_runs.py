@@ -51,6 +51,8 @@ class Answer:
         How many items of the data have no target.
     values : dict
         ``"prediction"``; ``"probability"`` and ``"classes"``, ``None`` where there are none.
+    seconds : float
+        How long the training took, all its interrupted pieces together.
     """
 
     part: str
@@ -60,6 +62,7 @@ class Answer:
     valid: _Array
     lacking: int
     values: dict[str, Any]
+    seconds: float
 
 
 def start_run(
@@ -215,6 +218,8 @@ def train_run(
         The ranks that train together, each of which makes this call. Rank 0 alone reads and writes
         the folder and calls ``on_epoch``; the others return ``None``.
     """
+    if group is not None:
+        check_ranks(model)
     with memory_errors():
         if isinstance(model, Estimator):
             answer = _train_by_epochs(run, model, X, y, split, on_epoch, group)
@@ -259,7 +264,9 @@ def _train_by_epochs(
     usable = pipeline.data.usable
     validated = part.valid[usable[part.valid]]
     lacking = int((~usable).sum())
-    return Answer(name, items, known, pipeline.learned_from(part), validated, lacking, values)
+    seconds = sum(row["seconds"] for row in estimator.history_)
+    learned = pipeline.learned_from(part)
+    return Answer(name, items, known, learned, validated, lacking, values, seconds)
 
 
 def _evaluated_on(split: Any, part: Part) -> tuple[str, _Array, _Array]:
@@ -280,7 +287,9 @@ def _fit_at_once(model: Model, X: Items, y: Any, split: Any) -> Answer:
         sets = [split.train] if split.valid is None else [split.train, split.valid]
         name, known = "test", np.unique(np.concatenate(sets))
         items = np.asarray(split.test)
+    begin = time.perf_counter()
     model.fit(data.items[known], data.y[known])
+    seconds = time.perf_counter() - begin
     found = model.predictions(data.items[items])
     values = {
         "prediction": found.prediction,
@@ -288,7 +297,8 @@ def _fit_at_once(model: Model, X: Items, y: Any, split: Any) -> Answer:
         "classes": model.encoding.classes if found.probability is not None else None,
     }
     learned = known[data.usable[known]]
-    return Answer(name, items, known, learned, known[:0], int((~data.usable).sum()), values)
+    lacking = int((~data.usable).sum())
+    return Answer(name, items, known, learned, known[:0], lacking, values, seconds)
 
 
 class _Keeper:
@@ -334,6 +344,15 @@ class _Keeper:
 
 
 # Checks before there is a folder
+
+
+def check_ranks(model: Model) -> None:
+    """Raise where several processes cannot train a model together."""
+    if not model.trains_by_epochs:
+        raise EstimatorError(
+            f"a {type(model).__name__} has no epochs, so one process fits it: start it without "
+            "torchrun"
+        )
 
 
 def _check(model: Model, X: Items, y: Any, split: Any, class_names: Sequence[str]) -> None:

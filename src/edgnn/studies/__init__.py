@@ -1,13 +1,11 @@
 """The paper's tables as data, and what fills them in: settings, cells, workers, study folders."""
 
 from edgnn.studies._cells import Task
-from edgnn.studies._estimators import NOT_PARAMETERS, make_estimator
 from edgnn.studies._nested import Nested, search_table
 from edgnn.studies._other_tables import statistics_rows
 from edgnn.studies._plan import Plan, Request
 from edgnn.studies._reproduce import Reproduction, failure_lines, reproduce
 from edgnn.studies._runner import Expected
-from edgnn.studies._runs import called, finish_run
 from edgnn.studies._settings import (
     Published,
     Recipe,
@@ -27,7 +25,6 @@ from edgnn.studies._write_tables import NOTABLE, ours
 
 __all__ = [
     "NOTABLE",
-    "NOT_PARAMETERS",
     "STUDY",
     "TABLES",
     "Cell",
@@ -46,12 +43,9 @@ __all__ = [
     "Table",
     "TableSummary",
     "Task",
-    "called",
     "failure_lines",
     "find_table",
-    "finish_run",
     "is_of_paper",
-    "make_estimator",
     "ours",
     "paper_row",
     "published_accuracy",

@@ -16,10 +16,17 @@ from typing import Any
 from edgnn._json import plain
 from edgnn._system import PeakMemory, one_thread
 from edgnn.errors import EdgnnError, StudyError
-from edgnn.evaluation import Evaluation, Split, evaluate, run_splits, training_ceiling
+from edgnn.evaluation import (
+    Evaluation,
+    Split,
+    common_parameters,
+    evaluate,
+    run_splits,
+    training_ceiling,
+)
 from edgnn.graphs import Nodes
 from edgnn.io.datasets import Dataset, load_dataset
-from edgnn.studies._estimators import estimator_parts
+from edgnn.models import fingerprint, memory_errors, model_parts
 from edgnn.studies._nested import Nested
 from edgnn.studies._settings import Recipe, recipe, search_grid
 from edgnn.studies._study import Cell, CellResult
@@ -183,16 +190,15 @@ def estimator_of(task: Task, data: Dataset) -> Any:
     stored = _recipe(task.row, data)
     parameters = ({} if stored is None else stored.estimator) | dict(task.row.estimator)
     assert task.row.model is not None
-    kind, chosen = estimator_parts(
-        data,
-        parameters,
-        model=task.row.model,
-        validation=_validation(task, data),
-        seed=task.seed,
-        jobs=task.jobs,
+    assert data.task is not None
+    common = common_parameters(_validation(task, data), task.seed)
+    kind, chosen = model_parts(
+        task.row.model,
+        data.level,
+        data.task,
+        common=common | {"n_jobs": task.jobs, "device": task.device},
+        **parameters,
     )
-    if "device" in kind._get_param_names():
-        chosen["device"] = task.device
     if not task.nested:
         estimator = kind(**chosen)
         estimator.check_parameters()
@@ -245,8 +251,6 @@ def _evaluated(
     splits: Sequence[Split],
     history: list[dict[str, Any]],
 ) -> Evaluation:
-    from edgnn.models import memory_errors
-
     def keep_losses(now: Any) -> None:
         if now.epoch is not None and not task.nested:
             losses = {
@@ -300,8 +304,6 @@ def _ceiling(data: Dataset, splits: Sequence[Split], evaluation: Evaluation) -> 
 
 
 def _content(data: Dataset) -> str:
-    from edgnn.models import fingerprint
-
     return fingerprint(data.items, data.targets)
 
 

@@ -30,7 +30,7 @@ from edgnn.models.networks._export_check import (
     inputs_for,
     random_items,
 )
-from edgnn.models.networks._export_inputs import plain_graph
+from edgnn.models.networks._export_inputs import check_network, plain_graph
 from edgnn.models.networks._export_program import program_of
 from edgnn.models.networks._fleet import device_of
 from edgnn.training import encode_value, encode_vocabulary
@@ -92,6 +92,7 @@ def export(
     target_names : sequence of str
         Names of several labels or values; default: their numbers.
     """
+    check_network(estimator)
     if not estimator.__sklearn_is_fitted__():
         raise NotFitted(
             f"this {type(estimator).__name__} is not fitted yet: call fit before export"

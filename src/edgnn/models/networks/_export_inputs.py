@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from edgnn._files import Path_, atomic_file
+from edgnn.errors import ModelError
 from edgnn.graphs import Graphs, Nodes
 from edgnn.models._items import Items, graphs_of
 from edgnn.models._predictions import check_known
@@ -16,6 +17,15 @@ from edgnn.training import encode_value
 
 if TYPE_CHECKING:
     from edgnn.models.networks._base import Estimator
+
+
+def check_network(model: Any) -> None:
+    """Raise where a model is no network, so that there is no program of it."""
+    if not hasattr(model, "export"):
+        raise ModelError(
+            f"a {type(model).__name__} cannot be exported: only trained networks become programs "
+            "of torch; predict with edgnn itself (edgnn predict, edgnn serve)"
+        )
 
 
 def write_inputs(estimator: Estimator, items: Items, path: Path_) -> None:
@@ -30,6 +40,7 @@ def write_inputs(estimator: Estimator, items: Items, path: Path_) -> None:
     path : path
         The file; it appears when all is written.
     """
+    check_network(estimator)
     estimator._coder.encode(graphs_of(items))
     check_known(estimator, items)
     with atomic_file(path) as stream:

@@ -71,6 +71,7 @@ class RDF2VecClassifier(SolvedClassifier):
     """
 
     levels: ClassVar[tuple[Level, ...]] = ("node",)
+    transductive: ClassVar[bool] = True
 
     depth: int = 4
     walks: int | None = 500

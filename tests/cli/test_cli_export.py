@@ -73,7 +73,7 @@ def test_what_cannot_be_exported_is_told_in_one_line(command, run, tmp_path):
         ((run, "--out", tmp_path / "model", "--device", "toaster"), "device='toaster': choose"),
         (
             (damaged(run, tmp_path / "a", 7), "--out", tmp_path / "model"),
-            "class_names in the config.json of the run is no list",
+            "class_names in the config.json of the run is not a list",
         ),
         (
             (damaged(run, tmp_path / "b", ["a"]), "--out", tmp_path / "model"),

@@ -284,7 +284,7 @@ def test_whole_numbers_with_gaps_can_be_taken_as_classes(command, smiles, tmp_pa
     ended = command(
         "train", smiles, "--out", tmp_path / "c", *QUICK, "--target", "value", "--classification"
     )
-    assert "--classification needs whole numbers or names" in ended.err
+    assert "classes must be whole numbers below 2**53, or names" in ended.err
 
 
 def test_whole_numbers_with_gaps_in_a_table_of_graphs_can_be_classes(command, tmp_path):

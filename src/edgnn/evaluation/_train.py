@@ -96,8 +96,8 @@ def train(
         published one if the data has one, else none.
     validation : float, "first-fifth" or None
         The fraction of all items that chooses the epoch of a network. A model without epochs has
-        nothing to choose and learns from these too; where there is no test set they are its test
-        set. ``None``: no validation set.
+        nothing to choose and learns from these too; where there is no test set, such a fraction
+        is its test set. ``None``: no validation set.
     seed : int
         Random seed of the split and of the model.
     target_names : sequence of str

@@ -120,7 +120,9 @@ class Served:
         title = str(source) if source is not None else str(self.config["source"].get("name", ""))
         catalog = catalog_of(data, self.level, _last_name(title))
         check_known(self.model, catalog.items)
-        if self.level == "node" and len(catalog) <= _MOST_READY:
+        # a network computes all nodes in one pass; other models compare each with all they learned
+        at_once = self.level == "node" and self.model.trains_by_epochs
+        if at_once and len(catalog) <= _MOST_READY:
             return replace(self, catalog=catalog, ready=answers_of(self.model, catalog.items))
         answers_of(self.model, catalog.items[:1])
         return replace(self, catalog=catalog)

@@ -135,7 +135,7 @@ def _handled(number: signal.Signals, handler: Callable[[int, Any], None]) -> Ite
 
 
 def use_few_threads(model: Model, data: Dataset, ensembles: int = 1) -> None:
-    """Use one thread for small networks: several would wait for each other longer than they work."""
+    """Use one thread for small networks: several would wait longer than they work."""
     if not model.trains_by_epochs:
         return
     import torch

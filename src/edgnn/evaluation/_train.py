@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from edgnn._files import Path_
 from edgnn.errors import DatasetError, RunError
@@ -15,21 +15,10 @@ from edgnn.evaluation._protocols import training_split
 from edgnn.evaluation._splits import Split
 from edgnn.evaluation._targets import target_array
 from edgnn.io.datasets import Dataset
-from edgnn.models import (
-    Answer,
-    Model,
-    Predictions,
-    check_data,
-    estimator_of,
-    finished,
-    identities,
-    load_model,
-    make_model,
-    prediction_table,
-    start_run,
-    train_run,
-)
 from edgnn.training import CHECKPOINT, CONFIG, METRICS, PREDICTIONS, RunFolder
+
+if TYPE_CHECKING:  # models take a while to import, and splits and metrics need none
+    from edgnn.models import Answer, Model
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +110,15 @@ def train(
     ...     trained.evaluated_on, trained.metrics["accuracy"] > 0.8
     ('test', True)
     """
+    from edgnn.models import (
+        check_data,
+        estimator_of,
+        finished,
+        load_model,
+        start_run,
+        train_run,
+    )
+
     if data.targets is None:
         raise DatasetError(f"{data.name} has no targets, so there is nothing to learn")
     folder = Path(out)
@@ -233,6 +231,8 @@ def finish_run(run: RunFolder, model: Model, data: Dataset, answer: Answer) -> E
     answer : Answer
         What :func:`edgnn.models.train_run` returned.
     """
+    from edgnn.models import Predictions, identities, prediction_table
+
     assert data.targets is not None
     assert data.task is not None
     y = target_array(data.targets)
@@ -267,6 +267,8 @@ def _unfitted(
     model: str | Model, data: Dataset, sets: Mapping[str, Any], parameters: Mapping[str, Any]
 ) -> Model:
     """Return the model to train; one that is given keeps its own parameters."""
+    from edgnn.models import make_model
+
     common = common_parameters(sets["validation"], sets["seed"])
     if isinstance(model, str):
         assert data.task is not None

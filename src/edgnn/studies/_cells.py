@@ -26,7 +26,6 @@ from edgnn.evaluation import (
 )
 from edgnn.graphs import Nodes
 from edgnn.io.datasets import Dataset, load_dataset
-from edgnn.models import fingerprint, memory_errors, model_parts
 from edgnn.studies._nested import Nested
 from edgnn.studies._settings import Recipe, recipe, search_grid
 from edgnn.studies._study import Cell, CellResult
@@ -187,6 +186,8 @@ def splits_of(task: Task, data: Dataset) -> list[Split]:
 
 def estimator_of(task: Task, data: Dataset) -> Any:
     """Return the estimator of the task; of the nested protocol, one that chooses its settings."""
+    from edgnn.models import model_parts
+
     stored = _recipe(task.row, data)
     parameters = ({} if stored is None else stored.estimator) | dict(task.row.estimator)
     assert task.row.model is not None
@@ -251,6 +252,8 @@ def _evaluated(
     splits: Sequence[Split],
     history: list[dict[str, Any]],
 ) -> Evaluation:
+    from edgnn.models import memory_errors
+
     def keep_losses(now: Any) -> None:
         if now.epoch is not None and not task.nested:
             losses = {
@@ -304,6 +307,8 @@ def _ceiling(data: Dataset, splits: Sequence[Split], evaluation: Evaluation) -> 
 
 
 def _content(data: Dataset) -> str:
+    from edgnn.models import fingerprint
+
     return fingerprint(data.items, data.targets)
 
 

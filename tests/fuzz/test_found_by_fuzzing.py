@@ -187,7 +187,7 @@ def test_a_run_that_says_nonsense_about_its_data_is_not_resumed(tmp_path):
 
 @pytest.mark.parametrize("threads", [10**9, 0, "2", None, 1.0])
 def test_a_run_with_a_strange_number_of_threads_is_told(tmp_path, threads):
-    from edgnn.cli._threads import use_threads_of
+    from edgnn.cli._process import use_threads_of
     from edgnn.errors import RunError
     from edgnn.training import RunFolder
 

@@ -104,11 +104,13 @@ def test_other_errors_and_no_ceiling_pass_as_they_are():
 def test_the_memory_of_a_device_is_not_what_the_ceiling_is_about():
     with pytest.raises(TrainingError, match="CUDA out of memory"), ceiling("100GiB"):
         raise TrainingError(
-            "out of memory: lower batch_size, hidden or members (CUDA out of memory. Tried to allocate 80 GiB)"
+            "out of memory: lower batch_size, hidden or members (CUDA out of memory. Tried to allocate 80 GiB)",
+            kind="memory",
         )
     with pytest.raises(EdgnnError, match="more than --memory 100GiB"), ceiling("100GiB"):
         raise TrainingError(
-            "out of memory: lower batch_size, hidden or members (can't allocate memory)"
+            "out of memory: lower batch_size, hidden or members (can't allocate memory)",
+            kind="memory",
         )
 
 

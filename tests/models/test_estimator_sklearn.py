@@ -41,10 +41,11 @@ class OnRows:
             self._of_rows(validate_data(self, X, dtype=np.float64)), y, validation, sample_weight
         )
 
-    def _collect(self, X):
-        if isinstance(X, Graphs | Nodes):
-            return X
-        return self._of_rows(validate_data(self, X, reset=False, dtype=np.float64))
+    def read_items(self, X):
+        self._check_fitted()
+        if not isinstance(X, Graphs | Nodes):
+            X = self._of_rows(validate_data(self, X, reset=False, dtype=np.float64))
+        return super().read_items(X)
 
     def _of_rows(self, X):
         if self._level == "graph":

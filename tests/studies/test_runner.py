@@ -220,10 +220,21 @@ class Killer(Notes):
 
     def tick(self):
         if ("done", "majority") in {(kind, cell.row) for kind, cell in self.seen} and self.times:
-            workers = workers_of(self.word)
+            # one that has just started would die before it gets the cell, and be no failure of it
+            workers = [pid for pid in workers_of(self.word) if age_of(pid) > 3]
             for pid in workers:
                 os.kill(pid, signal.SIGKILL)
             self.times -= bool(workers)
+
+
+def age_of(pid):
+    """Return how many seconds ago a process was started."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    uptime = float(Path("/proc/uptime").read_text().split()[0])
+    return uptime - int(fields[19]) / os.sysconf("SC_CLK_TCK")
 
 
 def workers_of(name):

@@ -227,7 +227,8 @@ class ListedEdges(NamedTuple):
             features = _both_sides(sources, pair, labels) if both else _rows(sources, pair)
             return [cls(source, target, relation_of_pair[pair], features)]
         (rows, pairs), nodes = spread.shape, gather.shape[1]
-        ends = spread.indptr[:: rows // blocks].tolist()
+        # numbered by rows, not sliced by a step, which would be zero for blocks without nodes
+        ends = spread.indptr[torch.arange(blocks + 1) * (rows // blocks)].tolist()
         listed = []
         for block, (start, stop) in enumerate(pairwise(ends)):
             of_block = slice(start, stop)

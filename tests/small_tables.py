@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from edgnn.studies import _tables
+import pytest
+
+from edgnn.studies import Table, _tables, find_table
 
 _ROWS: dict[str, Any] = {
     "majority": {"title": "majority", "model": "majority", "says": "the most frequent class"},
@@ -45,8 +47,14 @@ def stored() -> dict[str, Any]:
 _REAL = _tables._stored
 
 
+def use(patch: pytest.MonkeyPatch) -> Table:
+    """Put the small table in the place of the paper's, and return it."""
+    patch.setattr(_tables, "_stored", stored)
+    return find_table("graphs")
+
+
 if __name__ == "__main__":
     from edgnn.cli import run
 
-    _tables._stored = stored
+    use(pytest.MonkeyPatch())
     run()

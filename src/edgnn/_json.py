@@ -13,6 +13,7 @@ import numpy as np
 from edgnn.errors import RunError
 
 _NON_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+_NAMES = {str(value): name for name, value in _NON_FINITE.items()}
 _LIKE_NON_FINITE = re.compile(r"~*(NaN|-?Infinity)")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NEEDS_QUOTES = re.compile(r'[",\r\n]|^\s|\s$|^$')
@@ -50,18 +51,25 @@ def from_json(data: bytes) -> Any:
 def plain(value: Any) -> Any:
     """Return ``value`` in types of JSON: NaN becomes None, infinities and other objects text."""
     if isinstance(value, np.ndarray | np.generic):
-        kind = value.dtype.kind
-        is_plain = kind in "biu" or (kind == "f" and bool(np.isfinite(value).all()))
-        return value.tolist() if is_plain else plain(value.tolist())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else str(value)
-    if value is None or isinstance(value, bool | int | float | str):
+        return value.tolist() if _is_plain_array(value) else plain(value.tolist())
+    if isinstance(value, float):
+        if math.isnan(value):
+            return None
+        return value if math.isfinite(value) else str(value)
+    if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, Mapping):
         return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
         return [plain(entry) for entry in value]
     return re.sub(r" at 0x[0-9A-Fa-f]+", "", repr(value))  # an address differs from run to run
+
+
+def _is_plain_array(array: Any) -> bool:
+    """Return whether all entries are numbers of JSON, without looking at them one by one."""
+    if array.dtype.kind == "f":
+        return bool(np.isfinite(array).all())
+    return array.dtype.kind in "biu"
 
 
 def to_csv(columns: Mapping[str, Any]) -> bytes:
@@ -82,7 +90,7 @@ def to_csv(columns: Mapping[str, Any]) -> bytes:
     nothing = '""' if len(lists) == 1 else ""  # a line of nothing would be skipped by readers
     lines = []
     for row in [list(lists), *zip(*lists.values(), strict=True)]:
-        fields = [nothing if value is None else _field(value) for value in row]
+        fields = [_field(value, nothing) for value in row]
         lines.append(",".join(fields) + "\n")
     return "".join(lines).encode(errors="backslashreplace")
 
@@ -91,25 +99,29 @@ def _storable(value: Any, where: str) -> Any:
     """Return a value in types of JSON; ``where`` names the place of one that has none."""
     if hasattr(value, "tolist"):
         value = value.tolist()
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else repr(float(value)).replace("inf", "Infinity")
+    if isinstance(value, float):
+        return value if math.isfinite(value) else _NAMES[str(float(value))]
     if isinstance(value, str):
         return f"~{value}" if _LIKE_NON_FINITE.fullmatch(value) else value
-    if value is None or isinstance(value, bool | int | float):
+    if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, list | tuple):
         return [_storable(item, f"{where}[{index}]") for index, item in enumerate(value)]
     if isinstance(value, Mapping):
-        for key in value:
-            if not isinstance(key, str):
-                raise RunError(
-                    f"{where} has the key {key!r}; keys of JSON objects are text: use {str(key)!r}"
-                )
+        _check_keys(value, where)
         return {key: _storable(item, f"{where}[{key!r}]") for key, item in value.items()}
     raise RunError(
         f"{where} is a {type(value).__name__}, which JSON cannot store: use text, numbers, truth "
         "values, None, lists and dicts"
     )
+
+
+def _check_keys(value: Mapping[Any, Any], where: str) -> None:
+    for key in value:
+        if not isinstance(key, str):
+            raise RunError(
+                f"{where} has the key {key!r}; keys of JSON objects are text: use {str(key)!r}"
+            )
 
 
 def _restored(value: Any) -> Any:
@@ -138,7 +150,9 @@ def _column(name: Any, values: Any) -> list[Any]:
     return list(values)  # of numpy's own scalars: a float32 is written in its own few digits
 
 
-def _field(value: Any) -> str:
+def _field(value: Any, nothing: str) -> str:
+    if value is None:
+        return nothing
     if isinstance(value, bool | np.bool_):
         return "true" if value else "false"
     text = str(value)

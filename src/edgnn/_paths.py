@@ -55,11 +55,8 @@ def check_no_file(path: Path, folder: Path) -> None:
 
 def check_free(path: Path, overwrite: bool) -> None:
     """Refuse a folder that a new run must not be written into."""
-    content = sorted(
-        entry.name
-        for entry in path.iterdir()
-        if entry.name != LOCK and not UNFINISHED.fullmatch(entry.name)
-    )
+    names = sorted(entry.name for entry in path.iterdir())
+    content = [name for name in names if name != LOCK and not UNFINISHED.fullmatch(name)]
     if not content:
         return
     if not holds_run(path):
@@ -77,11 +74,13 @@ def check_free(path: Path, overwrite: bool) -> None:
 
 def holds_run(path: Path) -> bool:
     """Return whether a folder holds a run, of whatever format."""
+    if not (path / CONFIG).is_file():
+        return False
     try:
-        config = json.loads((path / CONFIG).read_bytes()) if (path / CONFIG).is_file() else None
+        config = json.loads((path / CONFIG).read_bytes())
     except (OSError, ValueError, RecursionError):
         return False
-    return isinstance(config, dict) and "format" in config and "edgnn" in config
+    return isinstance(config, dict) and {"format", "edgnn"} <= set(config)
 
 
 def check_new_export(path: Path, overwrite: bool) -> None:

@@ -13,17 +13,15 @@ from pathlib import Path
 import pytest
 
 import small_tables
-from edgnn.studies import Study, _tables
+from edgnn.errors import FetchError
+from edgnn.studies import Study, _cells, _study_files, _workers
 
 BASE = ("reproduce", "graphs", "--models", small_tables.GOOD)
 
 
 @pytest.fixture
 def small(monkeypatch):
-    monkeypatch.setattr(_tables, "_stored", small_tables.stored)
-    _tables._row.cache_clear()
-    yield
-    _tables._row.cache_clear()
+    small_tables.use(monkeypatch)
 
 
 def started(*words, **options):
@@ -199,9 +197,6 @@ def test_the_data_sets_are_tables_without_cells(command, data_dir, tmp_path):
 
 
 def test_data_that_is_not_to_be_had_is_told_and_the_rest_is_written(command, tmp_path, monkeypatch):
-    from edgnn.errors import FetchError
-    from edgnn.studies import _cells
-
     real = _cells.load_dataset
 
     def offline(name, **options):
@@ -243,8 +238,6 @@ def test_a_row_that_fails_is_told_once_and_the_others_are_written(command, small
 
 
 def test_the_nested_protocol_writes_its_search(command, small, tmp_path, monkeypatch):
-    from edgnn.studies import _cells
-
     monkeypatch.setattr(_cells, "search_grid", lambda level: [{"hidden": 4}, {"hidden": 6}])
     words = ("--runs", 1, "--out", tmp_path / "out", "--quiet", "--jobs", 1, "--protocol", "nested")
     ended = command("reproduce", "graphs", "--models", "edgnn,majority", *words)
@@ -295,8 +288,6 @@ def test_a_folder_is_worked_in_by_one_command(command, small, tmp_path):
 
 
 def test_a_full_disk_is_one_line(command, small, tmp_path, monkeypatch):
-    from edgnn.studies import _study_files
-
     real = _study_files.atomic_file
 
     def full(path):
@@ -319,8 +310,6 @@ def test_a_full_disk_is_one_line(command, small, tmp_path, monkeypatch):
 def test_ctrl_c_in_one_process_leaves_the_tables_of_what_is_done(
     command, small, tmp_path, monkeypatch
 ):
-    from edgnn.studies import _workers
-
     real, done = _workers.compute_together, []
 
     def pressed(tasks):

@@ -12,10 +12,9 @@ import torch
 
 import edgnn
 from edgnn.errors import EstimatorError
-from edgnn.explain import counter_example
+from edgnn.explain import Subject, counter_example
 from edgnn.explain._counter_example import _changed, _without
 from edgnn.explain._search import single_steps
-from edgnn.explain._subject import Subject
 from edgnn.graphs import Graphs
 
 

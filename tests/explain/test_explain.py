@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 import edgnn
 from edgnn.errors import EstimatorError
-from edgnn.explain import counter_example, explain
+from edgnn.explain import Subject, copies_allowed, counter_example, explain
 from edgnn.explain._links import links_of
-from edgnn.explain._subject import Subject, copies_allowed
 from edgnn.graphs import Graphs, Nodes
 from edgnn.models import RGCNNodeClassifier, UnknownLabelWarning
 from strategies import graphs

@@ -14,7 +14,7 @@ from edgnn.io._nesting import DEEPEST_BRACKET, refuse_deep_brackets
 from edgnn.report import write_report
 from fuzz import samples
 from fuzz.mutations import check_line
-from study_pages import made_evaluation, make_study
+from study_pages import change_cell, made_evaluation, make_study
 
 LONG = "x" * 70_000
 
@@ -144,13 +144,8 @@ def test_a_score_too_large_for_a_page_is_told(tmp_path):
     "field", ["seconds", "memory", "history", "settings", "environment", "ceiling"]
 )
 def test_a_signed_cell_with_a_field_of_another_type_is_left_out_and_named(tmp_path, field):
-    from edgnn.studies._study_files import read_signed, write_signed
-
     study = make_study(tmp_path / "study", {"majority": 0.6}, ("MUTAG",), runs=2, items=20, folds=3)
-    path = study.path / study.cells()[0].path
-    stored = read_signed(path)
-    del stored["sha256"]
-    write_signed(path, stored | {field: [[1]]})
+    change_cell(study.path / study.cells()[0].path, **{field: [[1]]})
     page = write_report(study.path).read_text()
     assert "its fields are of other types" in page
 

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgnn.graphs import CSR, UNKNOWN, Cells, Graphs, Relations, Structure, Vocabulary, _pairs
+from edgnn.graphs import CSR, UNKNOWN, Cells, Graphs, Relations, Structure, Vocabulary
 from nn_reference import edges_of
 from strategies import INTEGERS, STRINGS, graphs
 
@@ -329,10 +329,11 @@ def test_turned_relations_list_who_receives(collection, direction):
             for (relation, node), nodes in listed.items()
         }
     assert listed == reversed_by_hand(relations)
-    assert received(_pairs.turned(relations)) == reversed_by_hand(relations)
+    unmirrored = replace(relations, mirrored=False)
+    assert received(unmirrored.turned) == reversed_by_hand(relations)
     assert turned.spread.shape == (collection.num_nodes, turned.offset[-1])
-    listed = replace(relations, gather_t=relations.gather.T, spread_t=relations.spread.T)
-    assert_fits(_pairs.turned(listed), collection.num_nodes, collection.num_nodes)
+    listed = replace(unmirrored, gather_t=relations.gather.T, spread_t=relations.spread.T)
+    assert_fits(listed.turned, collection.num_nodes, collection.num_nodes)
 
 
 def assert_fits(relations: Relations, senders: int, receivers: int) -> None:
@@ -379,7 +380,7 @@ def received_in_blocks(relations: Relations) -> dict[tuple[int, int, int], list[
 @given(graphs(labels=LABELED, features=False, names=False), st.integers(2, 3))
 def test_members_blocks_are_turned_each_by_itself(collection, blocks):
     relations = Structure.of(collection, direction="in", relations="targets").relations
-    turned = _pairs.turned(in_blocks(relations, blocks))
+    turned = in_blocks(relations, blocks).turned
     assert_fits(turned, blocks * collection.num_nodes, blocks * collection.num_nodes)
     expected = reversed_by_hand(relations)
     assert received_in_blocks(turned) == {
@@ -392,7 +393,7 @@ def test_the_smallest_blocks_are_turned(edges):
     relations = Structure.of(
         Graphs.from_edges(edges), direction="in", relations="targets"
     ).relations
-    turned = _pairs.turned(in_blocks(relations, 2))
+    turned = in_blocks(relations, 2).turned
     source, target = edges[0]
     assert received_in_blocks(turned) == {(m, 0, source): [target] * len(edges) for m in range(2)}
 

@@ -10,6 +10,7 @@ import torch
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from dense_limits import dense_entries
 from edgnn.errors import GraphError
 from edgnn.graphs import CSR, Graphs, Halo, Structure, _structure
 from strategies import INTEGERS, STRINGS, graphs
@@ -143,9 +144,9 @@ def test_counts_are_dense_up_to_eight_entries_per_edge(nodes, labels, kind):
 def test_dense_and_sparse_counts_are_equal(collection):
     assume(collection.num_edges)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_structure, "DENSE_ENTRIES_PER_EDGE", 10**6)
+        dense_entries(patch, 10**6)
         filled = Structure.of(collection)
-        patch.setattr(_structure, "DENSE_ENTRIES_PER_EDGE", -1)
+        dense_entries(patch, -1)
         sparse = Structure.of(collection)
     assert isinstance(sparse.C_in, CSR)
     assert isinstance(filled.C_in, torch.Tensor)

@@ -19,7 +19,6 @@ import edgnn
 import strategies
 from edgnn.errors import FormatError, GraphError
 from edgnn.io import _array_files, _arrays, _graph_writer, _growing, _piece_checks
-from edgnn.io._array_files import Entry, map_array, npy_header
 
 VALUES = st.recursive(
     st.none()
@@ -160,9 +159,9 @@ def test_numpy_reads_the_arrays_too(tmp_path):
             np.load(tmp_path / "g.graphs" / f"{name}.npy", allow_pickle=False),
             getattr(graphs, name).numpy(),
         )
-    entry = Entry("<f4", (12, 3), 0)
+    entry = _array_files.Entry("<f4", (12, 3), 0)
     np.save(tmp_path / "own.npy", np.zeros((12, 3), np.float32))
-    assert (tmp_path / "own.npy").read_bytes()[:128] == npy_header(entry)
+    assert (tmp_path / "own.npy").read_bytes()[:128] == _array_files.npy_header(entry)
 
 
 def test_same_graphs_give_the_same_bytes(tmp_path):
@@ -220,14 +219,14 @@ def test_changes_of_a_mapped_array_do_not_reach_the_file(folder):
 )
 def test_an_array_may_be_larger_than_the_memory_of_the_machine(tmp_path):
     size = 2 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 8
-    entry = Entry("<i8", (size,), 0)
+    entry = _array_files.Entry("<i8", (size,), 0)
     try:
         with (tmp_path / "a.npy").open("wb") as stream:
-            stream.write(npy_header(entry))
+            stream.write(_array_files.npy_header(entry))
             stream.truncate(128 + 8 * size)
     except OSError as error:
         pytest.skip(f"this file system holds no such file ({error})")
-    array = torch.from_numpy(map_array(tmp_path / "a.npy", entry))
+    array = torch.from_numpy(_array_files.map_array(tmp_path / "a.npy", entry))
     assert (len(array), int(array[-1])) == (size, 0)
 
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from edgnn import _files
 from edgnn.errors import FormatError
 from edgnn.io import _numbers
-from edgnn.io._numbers import read_columns
 
 WHOLE = re.compile(rb"[+-]?[0-9]+")
 REAL = re.compile(
@@ -20,7 +19,7 @@ REAL = re.compile(
 
 
 def read(data, kind="int", columns=None):
-    return read_columns(io.BytesIO(data), "file.txt", kind, columns)
+    return _numbers.read_columns(io.BytesIO(data), "file.txt", kind, columns)
 
 
 def read_slowly(data, kind, columns):

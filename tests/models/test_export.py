@@ -18,6 +18,7 @@ from edgnn.errors import EstimatorError, ModelError
 from edgnn.graphs import Nodes, Vocabulary
 from edgnn.models import GINGraphClassifier, RGCNGraphClassifier, RGCNNodeClassifier
 from edgnn.models.networks import _export as exporting
+from edgnn.models.networks import _export_predict as script
 from edgnn.models.networks._export_check import check_program, expected_of, inputs_for, random_items
 from edgnn.models.networks._export_program import program_of
 from strategies import graphs as random_graphs
@@ -374,8 +375,6 @@ def test_nodes_in_a_process_that_has_only_torch(tmp_path):
 
 @pytest.mark.slow
 def test_script_packs_what_the_program_takes(exported):
-    from edgnn.models.networks import _export_predict as script
-
     classifier, folder = exported
     about = json.loads((folder / "labels.json").read_text())
     graphs, _ = molecules(features=True)
@@ -455,16 +454,12 @@ CO = {"node_labels": ["C", "O"], "edges": [[0, 1]], "edge_labels": ["single"]}
     ],
 )
 def test_script_tells_in_one_line_what_is_wrong_with_a_graph(graph, rule):
-    from edgnn.models.networks import _export_predict as script
-
     with pytest.raises(SystemExit, match=rule) as ended:
         script.pack([graph], ABOUT)
     assert "\n" not in str(ended.value)
 
 
 def test_script_takes_graphs_without_labels_where_the_model_has_none():
-    from edgnn.models.networks import _export_predict as script
-
     for about in (
         ABOUT | {"node_labels": [None]},
         ABOUT | {"node_labels": [1, 2], "degree_labels": "in"},
@@ -477,8 +472,6 @@ def test_script_takes_graphs_without_labels_where_the_model_has_none():
 
 
 def test_script_names_labels_that_the_model_does_not_know(capsys):
-    from edgnn.models.networks import _export_predict as script
-
     script.warn_of_strangers([CO | {"node_labels": ["c", ["N", 1]]}], ABOUT)
     assert (
         capsys.readouterr().err
@@ -507,8 +500,6 @@ def test_script_names_labels_that_the_model_does_not_know(capsys):
     ],
 )
 def test_script_tells_in_one_line_what_is_wrong_with_a_file(tmp_path, text, rule):
-    from edgnn.models.networks import _export_predict as script
-
     if text is not None:
         (tmp_path / "graphs.json").write_text(text)
     with pytest.raises(SystemExit, match=rule):
@@ -516,8 +507,6 @@ def test_script_tells_in_one_line_what_is_wrong_with_a_file(tmp_path, text, rule
 
 
 def test_script_names_what_it_answers_for():
-    from edgnn.models.networks import _export_predict as script
-
     graph = CO | {"id": "methanol", "node_ids": ["c1", "o1"]}
     assert script.pack([graph, CO], ABOUT | {"level": "graph"})[1] == [
         {"graph": 0, "id": "methanol"},
@@ -552,8 +541,6 @@ def test_a_featureless_model_is_given_the_names_of_its_nodes(tmp_path):
 
 @pytest.mark.slow
 def test_script_refuses_a_device_that_is_not_there(exported, monkeypatch):
-    from edgnn.models.networks import _export_predict as script
-
     monkeypatch.setattr(script, "HERE", exported[1])
     with pytest.raises(SystemExit, match="the device 'toaster' cannot be used here"):
         script.load({"device": "cpu"}, "toaster")
@@ -561,8 +548,6 @@ def test_script_refuses_a_device_that_is_not_there(exported, monkeypatch):
 
 @pytest.mark.slow
 def test_script_checks_itself_against_the_machine_of_the_export(exported, monkeypatch, capsys):
-    from edgnn.models.networks import _export_predict as script
-
     monkeypatch.setattr(script, "HERE", exported[1])
     monkeypatch.setattr("sys.argv", ["predict.py", "--check"])
     script.main()
@@ -619,7 +604,5 @@ def test_program_for_cuda(tmp_path):
 
 
 def test_several_labels_are_predicted_by_their_names():
-    from edgnn.models.networks._export_predict import described
-
     about = {"task": "labels", "names": ["soluble", "toxic", "odd"]}
-    assert described([0.9, 0.5, 0.51], about)["prediction"] == ["soluble", "odd"]
+    assert script.described([0.9, 0.5, 0.51], about)["prediction"] == ["soluble", "odd"]

@@ -12,7 +12,6 @@ from numpy.testing import assert_allclose
 import edgnn
 from edgnn.errors import EstimatorError
 from edgnn.models.kernels import _network
-from edgnn.models.kernels._network import readout_products
 from edgnn.wl import refine
 from strategies import graphs
 
@@ -83,24 +82,26 @@ def plain_products(collection, scheme, layers, scale):
 def test_products_are_those_of_the_recursion_over_all_pairs_of_nodes(
     collection, scheme, layers, scale
 ):
-    found = readout_products(refine(collection, layers, scheme), layers, scale)
+    found = _network.readout_products(refine(collection, layers, scheme), layers, scale)
     assert found.shape == (len(collection), len(collection))
     assert_allclose(found, plain_products(collection, scheme, layers, scale), rtol=1e-9, atol=1e-9)
 
 
 @given(graphs(features=False, names=False, min_graphs=1), SCHEMES)
 def test_graphs_alone_get_the_products_they_have_among_others(collection, scheme):
-    together = readout_products(refine(collection, 2, scheme), 2, 0.3)
+    together = _network.readout_products(refine(collection, 2, scheme), 2, 0.3)
     assert_allclose(
-        readout_products(refine(collection[-1:], 2, scheme), 2, 0.3), together[-1:, -1:], rtol=1e-9
+        _network.readout_products(refine(collection[-1:], 2, scheme), 2, 0.3),
+        together[-1:, -1:],
+        rtol=1e-9,
     )
 
 
 def test_more_rounds_than_layers_change_nothing():
     data = edgnn.load_dataset("MUTAG").graphs[:20]
     assert_allclose(
-        readout_products(refine(data, 5, "joint"), 2, 1.0),
-        readout_products(refine(data, 2, "joint"), 2, 1.0),
+        _network.readout_products(refine(data, 5, "joint"), 2, 1.0),
+        _network.readout_products(refine(data, 2, "joint"), 2, 1.0),
     )
 
 
@@ -140,19 +141,19 @@ def test_products_are_the_mean_over_wide_networks_of_random_weights():
 
     sample = np.array([readout_product() for _ in range(6)])
     error = sample.std(axis=0, ddof=1) / np.sqrt(len(sample))
-    exact = readout_products(refine(molecules, 2, "separate"), 2, scale)
+    exact = _network.readout_products(refine(molecules, 2, "separate"), 2, scale)
     assert (error < 0.01 * exact).all()
     assert (np.abs(sample.mean(axis=0) - exact) < 5 * error + 2e-3 * exact).all()
-    other = readout_products(refine(molecules, 2, "node"), 2, scale)
+    other = _network.readout_products(refine(molecules, 2, "node"), 2, scale)
     assert (np.abs(sample.mean(axis=0) - other) > 5 * error + 2e-3 * other).any()
 
 
 def test_more_colors_than_can_be_compared_are_refused_with_a_way_out(monkeypatch):
     coloring = refine(edgnn.load_dataset("MUTAG").graphs[:20], 2, "joint")
     monkeypatch.setattr(_network, "MOST_COLORS", coloring.num_colors(2) - 1)
-    readout_products(coloring, 1, 1.0)
+    _network.readout_products(coloring, 1, 1.0)
     with pytest.raises(
         EstimatorError,
         match=rf"the nodes have {coloring.num_colors(2)} colors after 2 rounds.*parts=\('wl',\)",
     ):
-        readout_products(coloring, 2, 1.0)
+        _network.readout_products(coloring, 2, 1.0)

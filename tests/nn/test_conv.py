@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.autograd import gradcheck
 
+from dense_limits import dense_entries, dense_labels
 from edgnn.errors import GraphError, ModelError
-from edgnn.graphs import CSR, Graphs, Structure, _structure, known_labels
+from edgnn.graphs import CSR, Graphs, Structure, known_labels
 from edgnn.nn import (
     ACTIVATIONS,
     EdGNNConv,
@@ -16,7 +17,6 @@ from edgnn.nn import (
     Noise,
     RelationalConv,
     SummedStates,
-    _inputs,
 )
 from nn_reference import eq3, eq4, node_inputs, normal, randomized, states
 from strategies import INTEGERS, STRINGS, graphs
@@ -84,7 +84,7 @@ def test_the_first_layer_reads_counted_inputs_as_it_would_read_their_states(
     x = node_inputs(collection)
     conv = edgnn(collection, x.shape[1], 4, **options)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_inputs, "DENSE_LABELS", -1 if sparse else 64)
+        dense_labels(patch, -1 if sparse else 64)
         read = Inputs.of(
             collection,
             direction=conv.direction,
@@ -105,7 +105,7 @@ def test_dense_and_sparse_counts_give_the_same_values_and_gradients(
     for entries in (10**6, -1):
         conv = edgnn(collection, 3, 2, edge_embedding=edge_embedding, **options)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(_structure, "DENSE_ENTRIES_PER_EDGE", entries)
+            dense_entries(patch, entries)
             structure = structure_of(collection, conv)
         result = conv(states(collection, 3), structure)
         result.sum().backward()
@@ -322,7 +322,7 @@ def test_a_layer_saves_nothing_of_the_size_of_edges_times_width():
 
 @pytest.mark.parametrize("entries", [10**6, -1])
 def test_bfloat16_layers_have_values_and_gradients(monkeypatch, entries):
-    monkeypatch.setattr(_structure, "DENSE_ENTRIES_PER_EDGE", entries)
+    dense_entries(monkeypatch, entries)
     exact = randomized(EdGNNConv(3, 4, 3, activation="tanh"))
     structure = structure_of(SMALL, exact)
     rough = EdGNNConv(3, 4, 3, activation="tanh").bfloat16()

@@ -7,8 +7,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dense_limits import dense_labels
 from edgnn.graphs import CSR, Graphs
-from edgnn.nn import Inputs, _inputs
+from edgnn.nn import Inputs
 from nn_reference import neighbors_of, node_inputs
 from strategies import INTEGERS, STRINGS, graphs
 
@@ -25,7 +26,7 @@ def dense(matrix):
 @given(ODD, st.sampled_from(OPTIONS), st.booleans())
 def test_everything_is_counted_as_by_hand_dense_or_sparse(collection, options, sparse):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_inputs, "DENSE_LABELS", -1 if sparse else 64)
+        dense_labels(patch, -1 if sparse else 64)
         read = Inputs.of(collection, dtype=torch.float64, **options)
     H0 = node_inputs(collection)
     zero = torch.zeros(1, H0.shape[1], dtype=torch.float64)
@@ -59,7 +60,7 @@ def test_one_hot_rows_are_sparse_above_64_labels(labels, sparse):
 
 @pytest.mark.parametrize("sparse", [False, True])
 def test_the_reserved_label_is_a_zero_row_beside_the_features(monkeypatch, sparse):
-    monkeypatch.setattr(_inputs, "DENSE_LABELS", -1 if sparse else 64)
+    dense_labels(monkeypatch, -1 if sparse else 64)
     known = Graphs.from_edges([(0, 1)], node_labels="ab")
     new = Graphs.from_edges(
         [(0, 1)], node_labels="zb", node_features=[[2.0], [3.0]], like=known, unknown="map"
@@ -72,7 +73,7 @@ def test_the_reserved_label_is_a_zero_row_beside_the_features(monkeypatch, spars
 
 @pytest.mark.parametrize("sparse", [False, True])
 def test_moving_changes_the_numbers_and_keeps_the_lists(monkeypatch, sparse):
-    monkeypatch.setattr(_inputs, "DENSE_LABELS", -1 if sparse else 64)
+    dense_labels(monkeypatch, -1 if sparse else 64)
     collection = Graphs.from_edges(
         [(0, 1), (2, 1)], sizes=[3, 0, 1], node_labels="abab", edge_labels="xy"
     )
@@ -111,7 +112,7 @@ def test_cells_are_counted_where_edges_are_listed_by_target_and_nodes_have_label
 @pytest.mark.gpu
 @pytest.mark.parametrize("sparse", [False, True])
 def test_cuda_inputs_agree_with_the_cpu(monkeypatch, sparse):
-    monkeypatch.setattr(_inputs, "DENSE_LABELS", -1 if sparse else 64)
+    dense_labels(monkeypatch, -1 if sparse else 64)
     generator = torch.Generator().manual_seed(0)
     collection = Graphs.from_edges(
         torch.randint(0, 50, (300, 2), generator=generator),

@@ -5,9 +5,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dense_limits import dense_labels
 from edgnn.errors import ModelError
 from edgnn.graphs import CSR, Graphs, Structure
-from edgnn.nn import Inputs, LargeInputs, NodeModel, _inputs, _large_inputs, input_bytes
+from edgnn.nn import Inputs, LargeInputs, NodeModel, _large_inputs, input_bytes
 from edgnn.training._tasks import NodeTask
 from strategies import STRINGS, graphs
 
@@ -30,8 +31,7 @@ def test_rows_are_those_of_everything_counted(collection, sparse, hub, data):
     count = collection.num_nodes
     nodes = torch.tensor(data.draw(st.lists(st.integers(0, count - 1))), dtype=torch.int64)
     with pytest.MonkeyPatch.context() as patch:
-        for module in (_inputs, _large_inputs):
-            patch.setattr(module, "DENSE_LABELS", -1 if sparse else 64)
+        dense_labels(patch, -1 if sparse else 64)
         patch.setattr(_large_inputs, "_HUB", hub)
         whole, large = (kind.of(collection, dtype=torch.float64) for kind in (Inputs, LargeInputs))
         assert isinstance(large.node_inputs(nodes), CSR if sparse else torch.Tensor)
@@ -60,7 +60,7 @@ def test_labels_of_graphs_with_training_nodes_are_seen(collection, some, data):
 def test_the_neighbors_of_a_hub_are_counted_once(monkeypatch, sparse):
     star = Graphs.from_edges([(0, leaf) for leaf in range(1, 9)], num_nodes=9)
     monkeypatch.setattr(_large_inputs, "_HUB", 4)
-    monkeypatch.setattr(_large_inputs, "DENSE_LABELS", -1 if sparse else 64)
+    dense_labels(monkeypatch, -1 if sparse else 64)
     inputs, counted, sums = LargeInputs.of(star), [], LargeInputs._sums
     monkeypatch.setattr(
         LargeInputs, "_sums", lambda self, lists: counted.append(lists.nnz) or sums(self, lists)

@@ -7,10 +7,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dense_limits import dense_labels
 from edgnn import load_dataset
 from edgnn.errors import GraphError, ModelError
 from edgnn.graphs import Graphs, Structure, known_labels
-from edgnn.nn import GraphModel, Inputs, NodeModel, Noise, _inputs
+from edgnn.nn import GraphModel, Inputs, NodeModel, Noise
 from edgnn.registry import LAYERS
 from nn_reference import eq3, eq4, node_inputs, normal, randomized, relational
 from strategies import INTEGERS, STRINGS, graphs
@@ -164,7 +165,7 @@ def test_inputs_counted_before_give_the_same_outputs_dense_or_sparse(
     model = model_of(GraphModel, collection, **options, **ways)
     needs = {"direction": options["direction"], "relations": True, "dtype": torch.float64}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_inputs, "DENSE_LABELS", -1 if sparse else 64)
+        dense_labels(patch, -1 if sparse else 64)
         read = Inputs.of(collection, **needs)
     if sparse and ways == {"readout": "max", "include_input": True} and model.embedding is None:
         with pytest.raises(ValueError, match="of so many one-hot labels is not offered"):
@@ -178,7 +179,7 @@ def test_inputs_counted_before_give_the_same_outputs_dense_or_sparse(
 def test_every_member_is_a_model_of_its_own(collection, options, kind, sparse):
     fleet = model_of(kind, collection, members=3, **options)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_inputs, "DENSE_LABELS", -1 if sparse else 64)
+        dense_labels(patch, -1 if sparse else 64)
         together, embedded = fleet(collection), fleet.embed(collection)
         items = len(collection) if kind is GraphModel else collection.num_nodes
         assert together.shape == (3, items, 2)
@@ -344,7 +345,7 @@ def test_dropout_of_a_member_does_not_depend_on_the_others():
 
 @pytest.mark.parametrize("sparse", [False, True])
 def test_input_dropout_drops_features_one_by_one(sparse, monkeypatch):
-    monkeypatch.setattr(_inputs, "DENSE_LABELS", 0 if sparse else 64)
+    dense_labels(monkeypatch, 0 if sparse else 64)
     collection = Graphs.from_edges([], sizes=[400], node_features=torch.ones(400, 2))
     model = NodeModel(
         1,

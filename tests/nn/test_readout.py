@@ -7,8 +7,9 @@ import torch
 from hypothesis import given
 from torch.autograd import gradcheck
 
+from dense_limits import dense_labels
 from edgnn.graphs import CSR, Graphs
-from edgnn.nn import Inputs, _inputs, readout
+from edgnn.nn import Inputs, readout
 from edgnn.nn._models import input_readout
 from nn_reference import node_inputs, normal, states
 from strategies import graphs
@@ -62,7 +63,7 @@ def test_gradients_are_those_of_finite_differences(kind):
 
 
 def test_sparse_inputs_are_read_out_by_sum_and_mean(monkeypatch):
-    monkeypatch.setattr(_inputs, "DENSE_LABELS", -1)
+    dense_labels(monkeypatch, -1)
     read = Inputs.of(SMALL, dtype=torch.float64)
     for kind in ("sum", "mean"):
         result = input_readout(read, kind)

@@ -6,9 +6,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from torch.autograd import gradcheck
 
+from dense_limits import dense_labels
 from edgnn.errors import GraphError
 from edgnn.graphs import Graphs, Structure, known_labels
-from edgnn.nn import Inputs, Noise, RelationalConv, SummedStates, _inputs
+from edgnn.nn import Inputs, Noise, RelationalConv, SummedStates
 from nn_reference import node_inputs, normal, randomized, relational, states
 from strategies import INTEGERS, STRINGS, graphs
 
@@ -51,7 +52,7 @@ def test_counted_inputs_are_read_as_their_states(collection, options, sparse):
     x = node_inputs(collection)
     conv = conv_of(collection, x.shape[1], **options)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_inputs, "DENSE_LABELS", -1 if sparse else 64)
+        dense_labels(patch, -1 if sparse else 64)
         read = Inputs.of(collection, direction=conv.direction, relations=True, dtype=torch.float64)
     known = SummedStates(read.H0, read.AH0, cells=read.cells)
     assert (read.cells is None) == (collection.node_features is not None)
@@ -75,7 +76,7 @@ def test_weights_for_some_cells_are_those_weights_with_zeros_for_all_others(
     assert torch.equal(full.W.flatten(0, 1)[keys], few.W)
     assert not full.W.flatten(0, 1)[1::2].any()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_inputs, "DENSE_LABELS", -1 if sparse else 64)
+        dense_labels(patch, -1 if sparse else 64)
         read = Inputs.of(
             collection,
             direction=few.direction,
@@ -112,7 +113,7 @@ def test_inputs_with_other_cells_are_refused():
 
 @pytest.mark.parametrize("cells", [False, True])
 def test_one_hot_inputs_are_dropped_as_their_states_are(monkeypatch, cells):
-    monkeypatch.setattr(_inputs, "DENSE_LABELS", -1)
+    dense_labels(monkeypatch, -1)
     labeled = SMALL.with_node_labels(range(6))
     read = Inputs.of(labeled, relations="targets", dtype=torch.float64)
     keys = read.cells.keys.tolist() if cells else None
@@ -251,7 +252,7 @@ def test_featureless_it_is_the_r_gcn_of_pyg_forward_and_backward(
     assume(kinds)
     collection = collection.with_node_labels(range(nodes))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_inputs, "DENSE_LABELS", 64 if kind == "dense" else -1)
+        dense_labels(patch, 64 if kind == "dense" else -1)
         read = Inputs.of(collection, direction=direction, relations="targets", dtype=torch.float64)
     cells = read.cells.keys.tolist() if kind == "cells" and bases is None else None
     ours = conv_of(
@@ -377,7 +378,7 @@ def test_other_ways_to_aggregate_are_refused():
 @pytest.mark.parametrize("kind", ["full", "cells", "bases", "dense"])
 @pytest.mark.parametrize("members", [None, 3])
 def test_one_hot_inputs_on_cuda_agree_with_the_cpu(monkeypatch, aggregate, kind, members):
-    monkeypatch.setattr(_inputs, "DENSE_LABELS", 10**6 if kind == "dense" else -1)
+    dense_labels(monkeypatch, 10**6 if kind == "dense" else -1)
     generator = torch.Generator().manual_seed(0)
     collection = Graphs.from_edges(
         torch.randint(0, 60, (400, 2), generator=generator),

@@ -14,7 +14,6 @@ from edgnn.graphs import CSR, Graphs, Structure
 from edgnn.nn import GINEConv, RelationalConv
 from edgnn.nn.ops import Sampler, neighbor_sum
 from edgnn.nn.ops import _sampling as module
-from edgnn.nn.ops._sampling import distinct, sampled
 from strategies import STRINGS, graphs
 
 ODD = graphs(
@@ -47,7 +46,7 @@ def random_structure(nodes=60, edges=900, **options):
 )
 def test_draws_are_different_numbers_below_the_size(sizes, count, key):
     sizes = np.array(sizes) + count - 1
-    drawn = distinct(mix(np.arange(len(sizes)) + key), sizes, count)
+    drawn = module.distinct(mix(np.arange(len(sizes)) + key), sizes, count)
     assert drawn.shape == (count, len(sizes))
     assert (drawn >= 0).all()
     assert (drawn < sizes).all()
@@ -57,7 +56,7 @@ def test_draws_are_different_numbers_below_the_size(sizes, count, key):
 @pytest.mark.parametrize(("size", "count"), [(5, 1), (5, 3), (6, 5), (4, 4)])
 def test_every_set_is_equally_likely(size, count):
     many = 40_000
-    drawn = np.sort(distinct(mix(np.arange(many)), np.full(many, size), count), axis=0)
+    drawn = np.sort(module.distinct(mix(np.arange(many)), np.full(many, size), count), axis=0)
     found = {tuple(column) for column in drawn.T.tolist()}
     sets = list(combinations(range(size), count))
     assert found == set(sets)
@@ -68,15 +67,15 @@ def test_every_set_is_equally_likely(size, count):
 
 def test_long_draws_are_those_of_short_ones(monkeypatch):
     keys, sizes = mix(np.arange(200)), np.random.default_rng(0).integers(40, 90, 200)
-    compared = distinct(keys, sizes, 40)
+    compared = module.distinct(keys, sizes, 40)
     monkeypatch.setattr(module, "_COMPARED", 100)
-    assert np.array_equal(distinct(keys, sizes, 40), compared)
+    assert np.array_equal(module.distinct(keys, sizes, 40), compared)
 
 
 def test_arrays_and_tensors_draw_the_same():
     keys, sizes = mix(np.arange(100)), np.random.default_rng(0).integers(7, 50, 100)
-    tensors = distinct(torch.from_numpy(keys), torch.from_numpy(sizes), 7)
-    assert np.array_equal(distinct(keys, sizes, 7), tensors.numpy())
+    tensors = module.distinct(torch.from_numpy(keys), torch.from_numpy(sizes), 7)
+    assert np.array_equal(module.distinct(keys, sizes, 7), tensors.numpy())
 
 
 @given(ODD, st.sampled_from([1, 2, 3, None]), st.integers(0, 99), st.data())
@@ -208,7 +207,7 @@ def test_a_hub_costs_what_is_drawn_from_it():
     neighbors = star(100_000).neighbors
     counted = Counted(neighbors.indices)
     rows = torch.tensor([0])
-    hop = sampled(CSR(neighbors.indptr, counted, None, neighbors.shape), rows, 10, 5)
+    hop = module.sampled(CSR(neighbors.indptr, counted, None, neighbors.shape), rows, 10, 5)
     assert (hop.nnz, counted.read) == (10, 10)
     assert hop.values.tolist() == [10_000.0] * 10
 

@@ -281,15 +281,13 @@ def test_tables_of_data_sets_are_shown(tmp_path, page_of):
 
 
 def test_a_study_of_data_sets_alone_has_a_page(tmp_path, page_of):
-    import edgnn
-    from edgnn.studies import find_table
-    from edgnn.studies._other_tables import write_statistics
+    from edgnn.studies import Request, reproduce, select
 
     study = Study.create(tmp_path / "study")
     study.add_call(
         {"command": "edgnn reproduce graph-datasets", "date": "2026-11-16T08:00:00+00:00"}
     )
-    write_statistics(study, find_table("graph-datasets"), [edgnn.load_dataset("MUTAG")])
+    reproduce(Request(select(["graph-datasets"], datasets=["MUTAG"])), study)
     page = page_of(write_study_report(study.path))
     assert "MUTAG 188 paper 188" in page.text
     assert "edgnn reproduce graph-datasets" in page.text

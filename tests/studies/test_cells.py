@@ -8,29 +8,17 @@ import torch
 import edgnn
 from edgnn.errors import StudyError
 from edgnn.evaluation import protocol_splits, run_splits
-from edgnn.studies import Cell, find_table, recipe
-from edgnn.studies._cells import (
-    Task,
-    compute,
-    compute_together,
-    estimator_of,
-    fingerprint_of,
-    settings_of,
-    splits_of,
-    transformed,
-)
+from edgnn.studies import Cell, Task, _cells, find_table, recipe
 
 _TWICE = """
 import json, sys
+import pytest, torch
 import small_tables
-from edgnn.studies import Cell, _tables, find_table
-from edgnn.studies._cells import Task, compute
-_tables._stored = small_tables.stored
-import torch
+from edgnn.studies import Cell, Task, _cells
 torch.set_num_threads(int(sys.argv[1]))
-one = find_table("graphs")
+one = small_tables.use(pytest.MonkeyPatch())
 for row in ("edgnn", "wl-subtree"):
-    found = compute(Task(Cell("graphs", "MUTAG", row, 1), one, one.row(row), jobs=int(sys.argv[1])))
+    found = _cells.compute(Task(Cell("graphs", "MUTAG", row, 1), one, one.row(row), jobs=int(sys.argv[1])))
     print(json.dumps([found.fingerprint, [one.probability.tolist() for one in found.evaluation.outcomes], found.history]))
 """
 
@@ -61,9 +49,9 @@ def test_the_splits_of_a_run_are_those_of_its_repeat():
     data = edgnn.load_dataset("MUTAG")
     all_runs = protocol_splits(data, "cv10", runs=10, validation=0.1)
     for run in (0, 7):
-        alone = splits_of(task(find_table("graphs"), "edgnn", run), data)
+        alone = _cells.splits_of(task(find_table("graphs"), "edgnn", run), data)
         assert all(map(same, alone, [split for split in all_runs if split.repeat == run]))
-    later = splits_of(task(replace(find_table("graphs"), seed=100), "edgnn", 2), data)
+    later = _cells.splits_of(task(replace(find_table("graphs"), seed=100), "edgnn", 2), data)
     assert all(
         map(
             same,
@@ -93,7 +81,7 @@ def test_rows_have_the_estimator_of_their_settings(data_dir):
         data = edgnn.load_dataset(name, data_dir=data_dir)
         paper, closest = (recipe(row, "node", name) for row in ("paper", "closest"))
         made = {
-            row: estimator_of(task(nodes, row, dataset=name), data)
+            row: _cells.estimator_of(task(nodes, row, dataset=name), data)
             for row in ("edgnn", "edgnn-emb", "edgnn-reg", "edgnn-text")
         }
         for row, own, stored in (
@@ -106,19 +94,19 @@ def test_rows_have_the_estimator_of_their_settings(data_dir):
                 key: getattr(made[row], key) for key in stored.estimator | own
             } == stored.estimator | own
         valid = [
-            len(splits_of(task(nodes, row, dataset=name), data)[0].valid)
+            len(_cells.splits_of(task(nodes, row, dataset=name), data)[0].valid)
             for row in ("edgnn", "edgnn-text")
         ]
         assert valid == {"AIFB": [35, 35], "MUTAG-RDF": [54, 68]}[name]
-        assert splits_of(task(nodes, "rgcn", dataset=name), data)[0].valid is None
-        repeated = splits_of(task(find_table("nodes-repeated"), "edgnn", dataset=name), data)
+        assert _cells.splits_of(task(nodes, "rgcn", dataset=name), data)[0].valid is None
+        repeated = _cells.splits_of(task(find_table("nodes-repeated"), "edgnn", dataset=name), data)
         assert len(repeated) == 5
         assert len(repeated[0].valid) == {"AIFB": 35, "MUTAG-RDF": 54}[name]
 
 
 def test_a_cell_says_all_that_is_known_of_it(small):
     threads = torch.get_num_threads()
-    found = compute(task(small, "edgnn", 1))
+    found = _cells.compute(task(small, "edgnn", 1))
     assert torch.get_num_threads() == threads
     assert found.evaluation.metrics == ("accuracy", "balanced_accuracy", "roc_auc")
     assert {split.repeat for split in found.evaluation.splits} == {1}
@@ -135,20 +123,18 @@ def test_a_cell_says_all_that_is_known_of_it(small):
     assert 0.9 < found.ceiling <= 1
     assert 0 < found.evaluation.training_accuracy <= found.ceiling
     assert found.environment["threads"] == 1
-    assert compute(task(small, "wl-subtree")).history == []
+    assert _cells.compute(task(small, "wl-subtree")).history == []
 
 
 def test_models_without_probabilities_have_no_roc_auc(small):
     csm = replace(small.row("majority"), id="csm", model="csm", estimator={"k": 2, "C": [1.0]})
-    found = compute(Task(Cell("graphs", "MUTAG", "csm", 0), small, csm))
+    found = _cells.compute(Task(Cell("graphs", "MUTAG", "csm", 0), small, csm))
     assert found.evaluation.metrics == ("accuracy", "balanced_accuracy")
 
 
 def test_a_nested_cell_keeps_every_candidate(small, monkeypatch):
-    from edgnn.studies import _cells
-
     monkeypatch.setattr(_cells, "search_grid", lambda level: [{"hidden": 4}, {"hidden": 6}])
-    found = compute(task(small, "edgnn", protocol="nested"))
+    found = _cells.compute(task(small, "edgnn", protocol="nested"))
     chosen = found.evaluation.outcomes[0].chosen
     assert set(chosen["candidates"]) == {"hidden=4", "hidden=6"}
     assert found.settings["parameters"]["candidates"] == {
@@ -166,7 +152,7 @@ def test_a_cell_predicts_the_same_in_any_process_with_any_number_of_threads(smal
     place = str(small_tables.__file__).rsplit("/", 1)[0]
     printed = run_python(_TWICE, 2, PYTHONPATH=place, PYTHONHASHSEED="2").splitlines()
     for line, row in zip(printed, ("edgnn", "wl-subtree"), strict=True):
-        found = compute(task(small, row, 1))
+        found = _cells.compute(task(small, row, 1))
         chances = [outcome.probability.tolist() for outcome in found.evaluation.outcomes]
         assert json.loads(line) == json.loads(
             json.dumps([found.fingerprint, chances, found.history])
@@ -178,7 +164,9 @@ def test_the_fingerprint_is_that_of_what_predictions_depend_on(small):
 
     def fingerprint(**changes):
         changed = replace(task(small, "edgnn"), **changes)
-        return fingerprint_of(settings_of(changed, data, estimator_of(changed, data)))
+        return _cells.fingerprint_of(
+            _cells.settings_of(changed, data, _cells.estimator_of(changed, data))
+        )
 
     row = small.row("edgnn")
     assert fingerprint() == fingerprint(jobs=7, data_dir="elsewhere")
@@ -195,8 +183,8 @@ def test_the_fingerprint_is_that_of_what_predictions_depend_on(small):
 
 
 def test_runs_trained_together_are_one_result_each(small):
-    alone = compute(task(small, "edgnn", 1))
-    first, second = compute_together(replace(task(small, "edgnn"), together=(0, 1)).each())
+    alone = _cells.compute(task(small, "edgnn", 1))
+    first, second = _cells.compute_together(replace(task(small, "edgnn"), together=(0, 1)).each())
     assert [first.cell.run, second.cell.run] == [0, 1]
     assert second.fingerprint == alone.fingerprint
     assert all(map(same, second.evaluation.splits, alone.evaluation.splits))
@@ -208,9 +196,9 @@ def test_runs_trained_together_are_one_result_each(small):
 
 
 def test_transforms_change_labels_or_directions():
-    rings, turned = (transformed("MUTAG", None, kind) for kind in ("ring-sizes", "turned"))
+    rings, turned = (_cells.transformed("MUTAG", None, kind) for kind in ("ring-sizes", "turned"))
     data = edgnn.load_dataset("MUTAG")
     assert ("C", 6) in rings.graphs.node_vocabulary
     assert turned.graphs.edge_source.tolist() == data.graphs.edge_target.tolist()
     with pytest.raises(StudyError, match="transform 'other'"):
-        transformed("MUTAG", None, "other")
+        _cells.transformed("MUTAG", None, "other")

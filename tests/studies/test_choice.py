@@ -47,7 +47,7 @@ def test_the_best_mean_over_all_data_sets_of_a_level_is_chosen(study):
 
 
 def test_the_choice_is_stored_in_three_formats_that_agree(study):
-    document = write_choice(study, summarize(study, find_table(DEVELOPED)))
+    (document,) = write_choice(study, summarize(study, find_table(DEVELOPED)))
     place = study.path / "tables"
     assert json.loads((place / "choice.json").read_text()) == document
     text = (place / "choice.md").read_text()
@@ -63,5 +63,5 @@ def test_the_choice_is_stored_in_three_formats_that_agree(study):
 
 def test_without_cells_nothing_is_chosen(tmp_path):
     study = Study.create(tmp_path / "study")
-    assert write_choice(study, summarize(study, find_table(DEVELOPED))) is None
+    assert write_choice(study, summarize(study, find_table(DEVELOPED))) == []
     assert not (study.path / "tables").exists()

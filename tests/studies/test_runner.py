@@ -18,11 +18,12 @@ from edgnn.studies import (
     Request,
     Study,
     Task,
+    _runner,
     _study_files,
+    _workers,
     failure_lines,
     reproduce,
 )
-from edgnn.studies._runner import next_task
 
 
 class Notes:
@@ -108,8 +109,6 @@ def test_a_row_that_fails_stops_nobody(small, study):
     ],
 )
 def test_what_goes_wrong_in_a_cell_is_told(small, study, monkeypatch, error, kind, message):
-    from edgnn.studies import _workers
-
     real = _workers.compute_together
 
     def compute(tasks):
@@ -162,15 +161,15 @@ def test_the_first_of_every_row_comes_first_and_then_the_longest(small):
     rows = ("majority", "edgnn", "wl-subtree")
     waiting = [task(row, run) for run in range(3) for row in rows]
     expected = Expected([])
-    first = [next_task(waiting, expected, ()).row.id for _ in range(1)]
+    first = [_runner.next_task(waiting, expected, ()).row.id for _ in range(1)]
     running = [task("majority", 0)]
     while len(first) < 3:
-        running.append(next_task(waiting, expected, running))
+        running.append(_runner.next_task(waiting, expected, running))
         first.append(running[-1].row.id)
     assert first == list(rows)
     for row, seconds in zip(rows, (1.0, 9.0, 5.0), strict=True):
         expected.add(task(row, 0), seconds)
-    assert [next_task(waiting, expected, ()).row.id for _ in range(6)] == ["edgnn"] * 2 + [
+    assert [_runner.next_task(waiting, expected, ()).row.id for _ in range(6)] == ["edgnn"] * 2 + [
         "wl-subtree"
     ] * 2 + ["majority"] * 2
 

@@ -8,6 +8,7 @@ from filelock import FileLock
 from edgnn.errors import FormatError, StudyError
 from edgnn.evaluation import Evaluation, Outcome, Split
 from edgnn.studies import Cell, CellResult, Study
+from study_pages import change_cell
 
 CELL = Cell("graphs", "MUTAG", "edgnn", 3)
 
@@ -92,19 +93,15 @@ def test_any_damage_is_noticed_and_the_file_named(study, damage):
 
 
 def test_a_cell_in_the_wrong_place_or_of_another_format_is_refused(study):
-    from edgnn.studies._study_files import read_signed, write_signed
-
     study.write(result())
     other = Cell("graphs", "MUTAG", "edgnn", 4)
     (study.path / other.path).write_bytes((study.path / CELL.path).read_bytes())
     with pytest.raises(FormatError, match="it is that of edgnn on MUTAG, run 3"):
         study.read(other)
-    document = read_signed(study.path / CELL.path)
-    del document["sha256"]
-    write_signed(study.path / CELL.path, document | {"format": 2})
+    change_cell(study.path / CELL.path, format=2)
     with pytest.raises(FormatError, match="upgrade edgnn"):
         study.read(CELL)
-    write_signed(study.path / CELL.path, document | {"evaluation": {"format": 1}})
+    change_cell(study.path / CELL.path, format=1, evaluation={"format": 1})
     with pytest.raises(FormatError, match="holds no cell of a study"):
         study.read(CELL)
     with pytest.raises(FormatError, match="cannot read"):

@@ -7,8 +7,18 @@ import pytest
 
 from edgnn.errors import FormatError
 from edgnn.evaluation import Evaluation, Outcome, Split
-from edgnn.studies import Cell, CellResult, Study, find_table, ours, select, summarize
-from edgnn.studies._other_tables import write_search, write_statistics
+from edgnn.studies import (
+    Cell,
+    CellResult,
+    Request,
+    Study,
+    find_table,
+    ours,
+    reproduce,
+    select,
+    summarize,
+)
+from edgnn.studies._other_tables import write_search
 from edgnn.studies._write_tables import markdown, marked, numbers, write_table
 
 TRUTH = np.array([0, 1] * 10)
@@ -164,8 +174,8 @@ def test_nested_rows_stand_beside_those_that_choose_anyhow(study):
     assert (paper.name, nested.name) == ("graphs", "graphs.nested")
     assert nested.entries["edgnn", "MUTAG"].evaluation.mean == pytest.approx(0.6)
     assert nested.entries["wl-subtree", "PTC_FM"].evaluation.mean == 1
-    assert write_search(study, replace(nested, entries={}, rows=())) is None
-    document = write_search(study, nested)
+    assert write_search(study, replace(nested, entries={}, rows=())) == []
+    (document,) = write_search(study, nested)
     assert [
         (entry["candidate"], entry["chosen"], entry["accuracy"], entry["valid_loss"])
         for entry in document["entries"]
@@ -220,10 +230,8 @@ def test_runs_of_other_settings_are_never_mixed_into_an_entry(study):
 
 
 def test_statistics_stand_beside_the_papers(study):
-    import edgnn
-
-    one = replace(find_table("graph-datasets"), datasets=("MUTAG",))
-    document = write_statistics(study, one, [edgnn.load_dataset("MUTAG")])
+    asked = Request(select(["graph-datasets"], datasets=["MUTAG"]))
+    (document,) = reproduce(asked, study).documents
     text = (study.path / "tables/graph-datasets.md").read_text()
     assert "| MUTAG | 188 (188) | 2 (2) | 17.9 (17.9) | 19.8 (19.8) | 7 (6*) | 4 (3*) |" in text
     assert "the public files have 7 and 4" in text

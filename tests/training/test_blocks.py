@@ -5,9 +5,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dense_limits import dense_entries, dense_labels
 from edgnn import load_dataset
-from edgnn.graphs import CSR, Graphs, _structure, known_labels
-from edgnn.nn import GraphModel, Inputs, _inputs
+from edgnn.graphs import CSR, Graphs, known_labels
+from edgnn.nn import GraphModel, Inputs
 from edgnn.registry import LAYERS
 from edgnn.training._blocks import Blocks
 from nn_reference import randomized
@@ -67,8 +68,8 @@ def assert_padded(block, expected):
 def test_a_members_block_is_what_its_graphs_alone_would_give(table, options, sparse):
     collection, index = table
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_inputs, "DENSE_LABELS", -1 if sparse else 64)
-        patch.setattr(_structure, "DENSE_ENTRIES_PER_EDGE", -1 if sparse else 10**6)
+        dense_labels(patch, -1 if sparse else 64)
+        dense_entries(patch, -1 if sparse else 10**6)
         whole = Inputs.of(collection, dtype=torch.float64, relations="targets", **options)
         batch = Blocks(whole).take(index)
         members = len(index)
@@ -181,8 +182,8 @@ def test_a_fleet_on_blocks_gives_what_its_members_give_alone(
         GraphModel(*labels, 2, members=len(index), include_input=include_input, **sizes, **options)
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_inputs, "DENSE_LABELS", -1 if sparse else 64)
-        patch.setattr(_structure, "DENSE_ENTRIES_PER_EDGE", -1 if sparse else 10**6)
+        dense_labels(patch, -1 if sparse else 64)
+        dense_entries(patch, -1 if sparse else 10**6)
         batch = Blocks(Inputs.of(collection, **needs)).take(index)
         for training in (False, True):
             singles = [member_of(fleet, member).train(training) for member in range(len(index))]
@@ -285,8 +286,8 @@ def test_empty_places_give_what_a_graph_without_nodes_gives():
 @pytest.mark.parametrize("conv", tuple(LAYERS))
 @pytest.mark.parametrize("sparse", [False, True])
 def test_cuda_blocks_agree_with_the_cpu(monkeypatch, conv, sparse):
-    monkeypatch.setattr(_inputs, "DENSE_LABELS", -1 if sparse else 64)
-    monkeypatch.setattr(_structure, "DENSE_ENTRIES_PER_EDGE", -1 if sparse else 10**6)
+    dense_labels(monkeypatch, -1 if sparse else 64)
+    dense_entries(monkeypatch, -1 if sparse else 10**6)
     inputs = Inputs.of(load_dataset("MUTAG").graphs, dtype=torch.float64, relations=True)
     index = torch.tensor([[1, 2, 3, -1], [100, -1, -1, -1], [7, 7, 80, 3]])
     fleet = randomized(GraphModel(7, 4, 2, hidden=5, conv=conv, batch_norm=True, members=3))

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from edgnn.graphs import _structure
-from edgnn.nn import _inputs
+from dense_limits import dense_entries, dense_labels
 from edgnn.registry import LAYERS
 from edgnn.training import Member, Settings, Targets, _tasks, train
 from training_reference import graph_task, node_task, plain_training, weights_of
@@ -89,8 +88,8 @@ def test_regression_members_are_scaled_on_their_own_training_part():
 
 
 def test_sparse_labels_and_counts_keep_members_apart(monkeypatch):
-    monkeypatch.setattr(_inputs, "DENSE_LABELS", -1)
-    monkeypatch.setattr(_structure, "DENSE_ENTRIES_PER_EDGE", -1)
+    dense_labels(monkeypatch, -1)
+    dense_entries(monkeypatch, -1)
     for conv in ("edgnn", "joint"):
         fleets_agree(
             "graph",

@@ -17,7 +17,6 @@ from edgnn.nn import Inputs, LargeInputs, NodeModel, Noise, input_options
 from edgnn.registry import LAYERS
 from edgnn.training import Member, Settings, Targets, outputs, train
 from edgnn.training import _sampled as module
-from edgnn.training._sampled import SampledTask
 from training_reference import node_task, weights_of
 
 FEW = Settings(max_epochs=3, batch_size=8, learning_rate=0.01, precision="float64", fanout=2)
@@ -148,12 +147,12 @@ def in_a_thread(monkeypatch):
 
 def test_preparing_ahead_changes_nothing(monkeypatch):
     config, inputs, targets = task_of(batch_norm=True)
-    runs, threads, prepare = [], [], SampledTask.prepare
+    runs, threads, prepare = [], [], module.SampledTask.prepare
     for ahead in (False, True):
         threads.append(set())
         monkeypatch.setattr(module, "_core_to_spare", lambda device, ahead=ahead: ahead)
         monkeypatch.setattr(
-            SampledTask,
+            module.SampledTask,
             "prepare",
             lambda *a, to=threads[-1]: to.add(threading.current_thread()) or prepare(*a),
         )
@@ -176,9 +175,11 @@ def test_a_thread_is_used_where_a_core_is_free(monkeypatch):
 
 @pytest.mark.usefixtures("in_a_thread")
 def test_steps_are_prepared_in_a_thread_that_ends_with_the_epoch(monkeypatch):
-    threads, prepare = set(), SampledTask.prepare
+    threads, prepare = set(), module.SampledTask.prepare
     monkeypatch.setattr(
-        SampledTask, "prepare", lambda *a: threads.add(threading.current_thread()) or prepare(*a)
+        module.SampledTask,
+        "prepare",
+        lambda *a: threads.add(threading.current_thread()) or prepare(*a),
     )
     config, inputs, targets = task_of()
     train("node", config, inputs, targets, MEMBERS, FEW)
@@ -191,16 +192,16 @@ def test_steps_are_prepared_in_a_thread_that_ends_with_the_epoch(monkeypatch):
 @pytest.mark.parametrize("members", [1, 7])
 def test_as_much_is_prepared_ahead_for_many_members_as_for_one(monkeypatch, members):
     config, inputs, targets = task_of()
-    ahead, prepared, batch, prepare = [], [], SampledTask._batch, SampledTask.prepare
+    ahead, prepared, batch, prepare = [], [], module.SampledTask._batch, module.SampledTask.prepare
 
     def taken(task, *arguments):
         found = batch(task, *arguments)
         ahead.append(len(task._ready))
         return found
 
-    monkeypatch.setattr(SampledTask, "_batch", taken)
+    monkeypatch.setattr(module.SampledTask, "_batch", taken)
     monkeypatch.setattr(
-        SampledTask,
+        module.SampledTask,
         "prepare",
         lambda *a: prepared.append(threading.current_thread()) or prepare(*a),
     )
@@ -220,7 +221,7 @@ def test_as_much_is_prepared_ahead_for_many_members_as_for_one(monkeypatch, memb
 @pytest.mark.usefixtures("in_a_thread")
 @pytest.mark.parametrize("error", [TrainingError("lost"), KeyboardInterrupt()])
 def test_an_error_in_the_thread_is_the_one_that_is_raised(monkeypatch, error):
-    calls, prepare = [], SampledTask.prepare
+    calls, prepare = [], module.SampledTask.prepare
 
     def fails(*arguments):
         calls.append(1)
@@ -228,7 +229,7 @@ def test_an_error_in_the_thread_is_the_one_that_is_raised(monkeypatch, error):
             raise error
         return prepare(*arguments)
 
-    monkeypatch.setattr(SampledTask, "prepare", fails)
+    monkeypatch.setattr(module.SampledTask, "prepare", fails)
     config, inputs, targets = task_of()
     with pytest.raises(type(error)):
         train("node", config, inputs, targets, MEMBERS[:1], FEW)
@@ -255,7 +256,7 @@ def test_a_member_without_items_in_a_step_is_left_as_it_is():
     config, inputs, _ = task_of(batch_norm=True)
     model, task = (
         NodeModel(**config, outputs=3, members=1),
-        SampledTask(inputs, torch.arange(40), 2),
+        module.SampledTask(inputs, torch.arange(40), 2),
     )
     before = {name: value.clone() for name, value in model.state_dict().items()}
     outputs = task.outputs(model.train(), torch.tensor([[-1, -1]]), Noise(torch.tensor([1]), 2, 3))
@@ -268,7 +269,7 @@ def test_a_member_without_items_in_a_step_is_left_as_it_is():
 def test_items_may_name_a_node_several_times_and_be_missing():
     config, inputs, _ = task_of()
     model = NodeModel(**config, outputs=3, members=1)
-    task = SampledTask(inputs, torch.tensor([7, 7, 3]))
+    task = module.SampledTask(inputs, torch.tensor([7, 7, 3]))
     outputs = task.outputs(model, torch.tensor([[2, 0, -1, 1]]), Noise(torch.tensor([1]), 2, 3))
     assert torch.equal(outputs[0, 1], outputs[0, 3])
     expected = model(inputs, Noise(torch.tensor([1]), 2, 3))[0, [3, 7]]
@@ -280,7 +281,7 @@ def test_what_an_item_gives_does_not_depend_on_the_rest_of_its_batch(conv):
     config, inputs, _ = task_of(conv, layers=3)
     model, task = (
         NodeModel(**config, outputs=3, members=1).double(),
-        SampledTask(inputs.to(dtype=torch.float64), torch.arange(40), 2),
+        module.SampledTask(inputs.to(dtype=torch.float64), torch.arange(40), 2),
     )
     together = task.outputs(model, torch.arange(12)[None], Noise(torch.tensor([1]), 2, 3))
     for part in (slice(0, None, 2), slice(1, None, 2), slice(7, 8)):

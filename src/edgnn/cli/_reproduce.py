@@ -283,11 +283,11 @@ def _print_statistics(screen: Any, document: dict[str, Any]) -> None:
 
     from edgnn.studies import statistics_rows
 
-    titles, rows = statistics_rows(document)
+    rows = statistics_rows(document)
     screen.print(f"[bold]{escape(document['title'])}[/]")
-    table = result_table(*titles)
+    table = result_table(*rows[0])
     for row in rows:
-        table.add_row(*map(escape, row))
+        table.add_row(*map(escape, row.values()))
     screen.print(table)
     for name, note in document["notes"].items():
         screen.print(f"* {escape(name)}: {escape(note)}")

@@ -36,16 +36,19 @@ def training_ceiling(
         Whether models learn from the training and validation part together, or have the latter
         choose the epoch only.
     """
-    targets = None if data.targets is None else target_array(data.targets)
-    if targets is None or task_of(targets) != "classes":
+    if data.targets is None or task_of(target_array(data.targets)) != "classes":
         raise DatasetError(
             f"{data.name} has no classes, one per {data.level}, so there is no accuracy to bound"
         )
-    parts = [split.known if part == "known" else split.train for split in splits]
-    if not parts:
-        raise DatasetError(f"{data.name}: no splits were given; give at least one")
+    targets = target_array(data.targets)
     colors = _colors(data)
-    return float(np.mean([ceiling(colors[items], targets[items]) for items in parts]))
+    ceilings = []
+    for split in splits:
+        items: Array = getattr(split, part)
+        ceilings.append(ceiling(colors[items], targets[items]))
+    if not ceilings:
+        raise DatasetError(f"{data.name}: no splits were given; give at least one")
+    return float(np.mean(ceilings))
 
 
 def _colors(data: Dataset) -> Array:

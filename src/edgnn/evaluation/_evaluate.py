@@ -18,8 +18,7 @@ from edgnn.evaluation._splits import Split
 from edgnn.evaluation._targets import (
     Array,
     Task,
-    classes_of,
-    encode,
+    coded_targets,
     missing,
     target_array,
     task_of,
@@ -117,10 +116,10 @@ def evaluate(
     is_fleet = hasattr(estimator, "predict_splits")
     _check_data(X, targets, parts, weight)
     _check_estimator(estimator, is_fleet, weight, chosen)
-    classes = classes_of(targets) if task == "classes" else ()
+    truth, classes = coded_targets(targets, task)
     names = _class_names(class_names, classes)
     if is_fleet:
-        shown = _without_gaps(targets, parts, classes) if task == "classes" else targets
+        shown = _without_gaps(targets, parts, classes) if classes else targets
         answers = _as_fleet(estimator, X, shown, parts, weight, on_progress)
     else:
         answers = _one_by_one(estimator, X, targets, parts, weight, n_jobs, on_progress)
@@ -133,7 +132,7 @@ def evaluate(
         task=task,
         metrics=tuple(metric.name for metric in chosen),
         splits=tuple(parts),
-        truth=encode(targets, classes) if task == "classes" else targets.astype(np.float64),
+        truth=truth,
         outcomes=tuple(outcomes),
         classes=classes,
         class_names=names,
@@ -258,19 +257,22 @@ def _split_list(splits: Any, y: Array) -> list[Split]:
 
 
 def _metrics(given: Any, task: Task) -> list[Metric]:
+    """Return the metrics that were asked for, each once, after checking what they are for."""
     if given is None:
         given = "rmse" if task == "values" else "accuracy"
-    several = isinstance(given, Iterable) and not isinstance(given, str)
-    chosen = [find_metric(metric) for metric in (given if several else [given])]
-    if not chosen:
-        raise EvaluationError("no metric was named; give at least one, such as 'accuracy'")
-    for metric in chosen:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        given = [given]
+    chosen: dict[str, Metric] = {}
+    for metric in map(find_metric, given):
         if task not in metric.tasks:
             raise EvaluationError(
                 f"{metric.name} is a metric for {' and '.join(metric.tasks)}, "
                 f"but the targets are {task}; choose another metric or estimator"
             )
-    return list({metric.name: metric for metric in chosen}.values())
+        chosen[metric.name] = metric
+    if not chosen:
+        raise EvaluationError("no metric was named; give at least one, such as 'accuracy'")
+    return list(chosen.values())
 
 
 def _check_data(X: Any, y: Array, splits: Sequence[Split], weight: Array | None) -> None:
@@ -298,8 +300,8 @@ def _check_estimator(
     """Check before training what the estimator must have."""
     name = type(estimator).__name__
     method = "predict_splits" if is_fleet else "fit"
-    for needed in () if is_fleet else ("get_params", "fit", "predict"):
-        if not hasattr(estimator, needed):
+    for needed in ("get_params", "fit", "predict"):
+        if not is_fleet and not hasattr(estimator, needed):
             raise EvaluationError(
                 f"{name} has no {needed}; give a scikit-learn estimator, or one with predict_splits"
             )
@@ -322,11 +324,10 @@ def _check_probabilities(estimator: Any, metrics: list[Metric], given: bool) -> 
 
 
 def _class_names(names: Sequence[str] | None, classes: tuple[Any, ...]) -> tuple[str, ...]:
-    if names is None or (not names and not classes):
+    if names is None:
         return tuple(map(str, classes))
-    by_number = all(isinstance(value, int) and 0 <= value < len(names) for value in classes)
-    if len(names) > len(classes) and by_number:
-        return tuple(str(names[value]) for value in classes)
+    if len(names) > len(classes) and set(classes) <= set(range(len(names))):
+        return tuple(str(names[int(number)]) for number in classes)
     if len(names) != len(classes):
         raise EvaluationError(
             f"{len(names)} class names were given for {len(classes)} classes: "
@@ -338,13 +339,10 @@ def _class_names(names: Sequence[str] | None, classes: tuple[Any, ...]) -> tuple
 def _settings(estimator: Any) -> dict[str, Any]:
     """Return what an evaluation keeps of its estimator."""
     parameters = estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
-    is_network = hasattr(estimator, "predict_splits") and _takes(
-        estimator, "on_epoch", "predict_splits"
-    )
     return {
         "estimator": type(estimator).__name__,
-        "parameters": {name: plain(value) for name, value in sorted(parameters.items())},
-        "fleet": is_network,
+        "parameters": plain(dict(sorted(parameters.items()))),
+        "fleet": _takes(estimator, "on_epoch", "predict_splits"),
     }
 
 
@@ -360,7 +358,9 @@ def _is_classifier(estimator: Any) -> bool | None:
 
 
 def _takes(estimator: Any, argument: str, method: str = "fit") -> bool:
-    return argument in inspect.signature(getattr(estimator, method)).parameters
+    """Return whether a method of the estimator has such an argument."""
+    function = getattr(estimator, method, None)
+    return function is not None and argument in inspect.signature(function).parameters
 
 
 def _take(X: Any, index: Array) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -130,10 +131,12 @@ class Evaluation:
     @property
     def training_accuracy(self) -> float | None:
         """Mean accuracy on the training items; ``None`` unless it is known of every split."""
-        known = [outcome.training_accuracy for outcome in self.outcomes]
-        if not known or None in known:
-            return None
-        return float(np.mean(known))  # type: ignore[arg-type]
+        known: list[float] = []
+        for outcome in self.outcomes:
+            if outcome.training_accuracy is None:
+                return None
+            known.append(outcome.training_accuracy)
+        return float(np.mean(known)) if known else None
 
     @cached_property
     def scores(self) -> dict[str, Array]:
@@ -145,19 +148,15 @@ class Evaluation:
         """The evaluation of each of several targets alone; empty where there is one target."""
         if self.truth.ndim < 2 or self.truth.shape[1] < 2:
             return ()
-        return tuple(
-            self._of_target(slice(column, column + 1)) for column in range(self.truth.shape[1])
-        )
+        return tuple(self._of_target([number]) for number in range(self.truth.shape[1]))
 
-    def _of_target(self, column: slice) -> Evaluation:
-        outcomes = (
-            replace(
-                outcome,
-                prediction=outcome.prediction[:, column],
-                probability=None if outcome.probability is None else outcome.probability[:, column],
-            )
-            for outcome in self.outcomes
-        )
+    def _of_target(self, column: list[int]) -> Evaluation:
+        outcomes = []
+        for outcome in self.outcomes:
+            prediction, probability = outcome.prediction[:, column], outcome.probability
+            if probability is not None:
+                probability = probability[:, column]
+            outcomes.append(replace(outcome, prediction=prediction, probability=probability))
         return replace(self, truth=self.truth[:, column], outcomes=tuple(outcomes))
 
     @cached_property
@@ -192,16 +191,14 @@ class Evaluation:
                 "evaluate both with one list of splits"
             )
         differences = self[name].scores - other[name].scores
-        if not self._one_test_part:
-            interval, kind = statistics.t_interval(differences, self._ratio), "corrected-t"
-            p_value = statistics.corrected_p_value(differences, self._ratio)
-        elif name == "accuracy" and self.task == "classes":
-            interval, p_value = statistics.single_test_comparison(
-                differences, self._right() - other._right()
-            )
-            kind = "test-set"
+        kind = self._interval_kind(name)
+        if kind == "test-set":
+            items = self._right() - other._right()
+            interval, p_value = statistics.single_test_comparison(differences, items)
         else:
-            interval, p_value, kind = statistics.t_interval(differences, 0), float("nan"), "seeds"
+            interval, p_value = statistics.t_test(differences, self._ratio)
+        if kind == "seeds":
+            p_value = float("nan")
         return Comparison(
             metric=name,
             difference=known_mean(differences),
@@ -244,12 +241,12 @@ class Evaluation:
 
     def of_repeats(self, repeats: Collection[int]) -> Evaluation:
         """Return the evaluation of some of the repeats."""
-        kept = [number for number, split in enumerate(self.splits) if split.repeat in repeats]
-        return replace(
-            self,
-            splits=tuple(self.splits[number] for number in kept),
-            outcomes=tuple(self.outcomes[number] for number in kept),
-        )
+        splits, outcomes = [], []
+        for split, outcome in zip(self.splits, self.outcomes, strict=True):
+            if split.repeat in repeats:
+                splits.append(split)
+                outcomes.append(outcome)
+        return replace(self, splits=tuple(splits), outcomes=tuple(outcomes))
 
     @staticmethod
     def joined(parts: Sequence[Evaluation]) -> Evaluation:
@@ -275,11 +272,9 @@ class Evaluation:
                     f"evaluation {number} has other targets than the first; "
                     "join evaluations of the same items"
                 )
-        return replace(
-            first,
-            splits=tuple(split for part in parts for split in part.splits),
-            outcomes=tuple(outcome for part in parts for outcome in part.outcomes),
-        )
+        splits = chain.from_iterable(part.splits for part in parts)
+        outcomes = chain.from_iterable(part.outcomes for part in parts)
+        return replace(first, splits=tuple(splits), outcomes=tuple(outcomes))
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as values that JSON can hold; :meth:`from_dict` reads them."""
@@ -309,12 +304,15 @@ class Evaluation:
         return load_evaluation(path)
 
     @cached_property
-    def _ratio(self) -> float:
-        return float(np.mean([len(split.test) / len(split.known) for split in self.splits]))
-
-    @cached_property
     def _one_test_part(self) -> bool:
         return all(equal_sets(self.splits[0].test, split.test) for split in self.splits[1:])
+
+    @cached_property
+    def _ratio(self) -> float:
+        """Test items per training item, by which intervals are widened; 0 for a single test set."""
+        if self._one_test_part:
+            return 0.0
+        return float(np.mean([len(split.test) / len(split.known) for split in self.splits]))
 
     @cached_property
     def _summaries(self) -> dict[str, Summary]:
@@ -338,17 +336,22 @@ class Evaluation:
 
     def _summary(self, name: str, majority: Array) -> Summary:
         metric, scores = self.metric(name), self.scores[name]
-        interval, kind = self._interval(metric, scores)
+        kind = self._interval_kind(metric.name)
+        if kind == "test-set":
+            size = int((self.truth[self.splits[0].test] >= 0).sum())
+            interval = statistics.single_test_interval(scores, size)
+        else:
+            interval, _ = statistics.t_test(scores, self._ratio)
         repeats = [split.repeat for split in self.splits]
         return summarize(metric, scores, majority, repeats, interval, kind)
 
-    def _interval(self, metric: Metric, scores: Array) -> tuple[tuple[float, float], str]:
+    def _interval_kind(self, metric: str) -> str:
+        """Return how intervals are found, as :class:`Summary` describes."""
         if not self._one_test_part:
-            return statistics.t_interval(scores, self._ratio), "corrected-t"
-        if metric.name == "accuracy" and self.task == "classes":
-            size = int((self.truth[self.splits[0].test] >= 0).sum())
-            return statistics.single_test_interval(scores, size), "test-set"
-        return statistics.t_interval(scores, 0), "seeds"
+            return "corrected-t"
+        if metric == "accuracy" and self.task == "classes":
+            return "test-set"
+        return "seeds"
 
     def _majority_outcome(self, split: Split) -> Outcome:
         """Return the predictions of a model that ignores the items: most frequent class, or mean.

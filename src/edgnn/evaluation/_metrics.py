@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -145,18 +146,20 @@ def score(
         What the targets are; default: follows from the metric and ``y_true``, where a column of
         floats is real values.
     """
-    wanted, truth = find_metric(metric), target_array(y_true)
+    wanted = find_metric(metric)
+    truth = target_array(y_true)
     if task is None:
         task = wanted.tasks[0] if len(wanted.tasks) == 1 else task_of(truth)
     guess = None if prediction is None else target_array(prediction)
-    if task == "classes":
-        if classes is None:
-            seen = [truth] if guess is None else [truth, guess]
-            classes = classes_of(np.concatenate([values.astype(object) for values in seen]))
-        truth = encode(truth, classes)
-        guess = None if guess is None else encode(guess, classes)
     chances = None if probability is None else np.asarray(probability, dtype=float)
-    return measure(wanted, task, truth, guess, chances, tuple(classes or ()))
+    if task != "classes":
+        return measure(wanted, task, truth, guess, chances, ())
+    seen = truth.astype(object)
+    if guess is not None:
+        seen = np.concatenate([seen, guess.astype(object)])
+    every = classes_of(seen) if classes is None else tuple(classes)
+    codes = None if guess is None else encode(guess, every)
+    return measure(wanted, task, encode(truth, every), codes, chances, every)
 
 
 def measure(
@@ -213,10 +216,14 @@ def _checked_guess(
             f"{_GIVEN[needs]} have the shape {guess.shape}, but {expected} is needed"
         )
     if task == "labels" and needs == "labels":
-        strange = guess[~np.isin(guess, (0, 1))]
-        if len(strange):
-            raise EvaluationError(f"predicted labels must be 0 or 1, got {strange[0]}")
+        _check_labels(guess)
     return guess
+
+
+def _check_labels(guess: Array) -> None:
+    strange = guess[~np.isin(guess, (0, 1))]
+    if len(strange):
+        raise EvaluationError(f"predicted labels must be 0 or 1, got {strange[0]}")
 
 
 _Columns = list[tuple[Array, Array]]
@@ -224,12 +231,12 @@ _Columns = list[tuple[Array, Array]]
 
 def _each_column(truth: Array, guess: Array) -> _Columns:
     """Return the items of each column that have a target."""
-    truths, guesses = truth.reshape(len(truth), -1), guess.reshape(len(guess), -1)
-    known = ~np.isnan(truths)
-    numbers = range(truths.shape[1])
-    return [
-        (truths[known[:, number], number], guesses[known[:, number], number]) for number in numbers
-    ]
+    columns: _Columns = []
+    shape = (len(truth), -1)
+    for targets, guesses in zip(truth.reshape(shape).T, guess.reshape(shape).T, strict=True):
+        known = ~np.isnan(targets)
+        columns.append((targets[known], guesses[known]))
+    return columns
 
 
 def _each_class(truth: Array, probability: Array) -> _Columns:
@@ -279,28 +286,19 @@ def _f1(truth: Array, guess: Array, num_classes: int) -> float:
     return float(each[1]) if num_classes == 2 else known_mean(each)
 
 
-def _pr_auc(truth: Array, guess: Array, num_classes: int) -> float:
-    from sklearn.metrics import average_precision_score
+def _by_sklearn(name: str, distinct: int, truth: Array, guess: Array, num_classes: int) -> float:
+    """Score by a function of scikit-learn; NaN where the targets have too few distinct values."""
+    from sklearn import metrics
 
-    return float(average_precision_score(truth, guess)) if len(np.unique(truth)) == 2 else _NAN
-
-
-def _rmse(truth: Array, guess: Array, num_classes: int) -> float:
-    from sklearn.metrics import root_mean_squared_error
-
-    return float(root_mean_squared_error(truth, guess))
+    if len(np.unique(truth)) < distinct:
+        return _NAN
+    return float(getattr(metrics, name)(truth, guess))
 
 
-def _mae(truth: Array, guess: Array, num_classes: int) -> float:
-    from sklearn.metrics import mean_absolute_error
-
-    return float(mean_absolute_error(truth, guess))
-
-
-def _r2(truth: Array, guess: Array, num_classes: int) -> float:
-    from sklearn.metrics import r2_score
-
-    return float(r2_score(truth, guess)) if len(np.unique(truth)) > 1 else _NAN
+_pr_auc = partial(_by_sklearn, "average_precision_score", 2)
+_rmse = partial(_by_sklearn, "root_mean_squared_error", 1)
+_mae = partial(_by_sklearn, "mean_absolute_error", 1)
+_r2 = partial(_by_sklearn, "r2_score", 2)
 
 
 _CLASSES: dict[str, Any] = {"tasks": ("classes", "labels"), "bounds": (0, 1), "kind": "column"}

@@ -74,8 +74,10 @@ def _strata(y: Array) -> Array:
 
     Floats occur where the class of some item is missing.
     """
-    has_few = y.ndim == 1 and y.dtype.kind == "f" and has_few_kinds(y)
-    if has_few or task_of(y) == "classes":
+    are_classes = task_of(y) == "classes"
+    if y.ndim == 1 and y.dtype.kind == "f":
+        are_classes = has_few_kinds(y)
+    if are_classes:
         return encode(y, classes_of(y))
     return np.zeros(len(y), dtype=np.int64)
 

@@ -11,13 +11,13 @@ from edgnn.errors import EvaluationError
 from edgnn.evaluation._evaluation import Evaluation, Outcome
 from edgnn.evaluation._metrics import METRICS
 from edgnn.evaluation._splits import Split
-from edgnn.evaluation._targets import Array, Task, classes_of, encode
+from edgnn.evaluation._targets import Array, Task, coded_targets, encode
 
 
 def evaluate_predictions(
     task: Task,
     learned: Array,
-    truth: Array,
+    tested: Array,
     answer: Mapping[str, Any],
     class_names: Sequence[str] = (),
 ) -> Evaluation:
@@ -29,7 +29,7 @@ def evaluate_predictions(
     ----------
     task : {"classes", "labels", "values"}
         What the targets are.
-    learned, truth : array
+    learned, tested : array
         Targets of the items the model was trained on (the majority is theirs), and of the test set.
     answer : mapping
         ``"prediction"``, ``"probability"`` and ``"classes"`` for the test set, as estimators give
@@ -37,21 +37,27 @@ def evaluate_predictions(
     class_names : sequence of str
         How to print the classes, by class number; default: as they are.
     """
-    y = np.concatenate([learned, truth])
+    y = np.concatenate([learned, tested])
     split = Split(np.arange(len(learned)), np.arange(len(learned), len(y)))
-    classes = classes_of(y) if task == "classes" else ()
-    names = [class_names[value] if class_names else str(value) for value in classes]
-    metrics = [metric for metric in METRICS.values() if task in metric.tasks]
-    if answer.get("probability") is None:
-        metrics = [metric for metric in metrics if metric.needs != "probabilities"]
+    truth, classes = coded_targets(y, task)
+    if class_names:
+        names = tuple(class_names[number] for number in classes)
+    else:
+        names = tuple(map(str, classes))
+    has_probabilities = answer.get("probability") is not None
+    metrics = []
+    for metric in METRICS.values():
+        can_be_scored = has_probabilities or metric.needs != "probabilities"
+        if task in metric.tasks and can_be_scored:
+            metrics.append(metric.name)
     return Evaluation(
         task=task,
-        metrics=tuple(metric.name for metric in metrics),
+        metrics=tuple(metrics),
         splits=(split,),
-        truth=encode(y, classes) if task == "classes" else y.astype(np.float64),
+        truth=truth,
         outcomes=(outcome_of(answer, split, task, y.shape[1:], classes),),
         classes=classes,
-        class_names=tuple(names),
+        class_names=names,
     )
 
 
@@ -104,8 +110,8 @@ def _chosen(answer: Mapping[str, Any]) -> Mapping[str, Any] | None:
     if "chosen" in answer:
         chosen: Mapping[str, Any] | None = answer["chosen"]
         return chosen
-    names = [name for name in ("best_epoch", "valid_loss") if answer.get(name) is not None]
-    return {name: answer[name] for name in names} or None
+    epoch = {name: answer.get(name) for name in ("best_epoch", "valid_loss")}
+    return {name: value for name, value in epoch.items() if value is not None} or None
 
 
 def _class_probabilities(

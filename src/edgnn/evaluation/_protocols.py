@@ -45,7 +45,7 @@ def default_protocol(data: Dataset, wanted: str | None = None) -> str:
         ``"split"`` where the set has a published one, else ``"cv10x10"`` for up to 2,000 items,
         else ``"holdout"``.
     """
-    if wanted is not None and (wanted != "split" or data.split is not None):
+    if wanted is not None and wanted != "split":
         return wanted
     if data.split is not None:
         return "split"
@@ -100,7 +100,7 @@ def protocol_splits(
     repeats = runs or _RUNS
     if protocol == "split":
         parts = _published(data)
-        return published(parts, y, validation=validation, repeats=repeats, seed=seed)  # type: ignore[arg-type]
+        return published(parts, y, validation=validation, repeats=repeats, seed=seed)
     fraction = _fraction(validation, protocol)
     if protocol == "holdout":
         return holdout(y, test, fraction, repeats, seed=seed)
@@ -140,16 +140,14 @@ def training_split(
     if test is None:
         _fraction(validation, "a training without a published split")
         return None
-    if not isinstance(test, str):
-        options: dict[str, Any] = {"test": test}
-        protocol = "holdout"
-    elif test == "published":
-        options, protocol = {}, "split"
-    else:
+    options: dict[str, Any] = {"validation": validation, "runs": 1, "seed": seed}
+    if test == "published":
+        return protocol_splits(data, "split", **options)[0]
+    if isinstance(test, str):
         raise DatasetError(
             f"test={test!r}: choose 'published', a fraction of all items such as 0.2, or none"
         )
-    return protocol_splits(data, protocol, validation=validation, runs=1, seed=seed, **options)[0]
+    return protocol_splits(data, "holdout", test=test, **options)[0]
 
 
 def protocol_title(protocol: str, splits: Sequence[Split]) -> str:
@@ -168,16 +166,13 @@ def _training_folds(
 ) -> list[Split]:
     """Return folds of the published training part; fractions are of that part."""
     known = np.asarray(_published(data)["train"])
-    splits = kfold(np.asarray(data.targets)[known], folds, repeats, seed=seed, validation=fraction)
-    return [
-        replace(
-            split,
-            train=known[split.train],
-            test=known[split.test],
-            valid=None if split.valid is None else known[split.valid],
-        )
-        for split in splits
-    ]
+    y = np.asarray(data.targets)[known]
+    splits = []
+    for split in kfold(y, folds, repeats, seed=seed, validation=fraction):
+        train, test = known[split.train], known[split.test]
+        valid = None if split.valid is None else known[split.valid]
+        splits.append(replace(split, train=train, test=test, valid=valid))
+    return splits
 
 
 def _published(data: Dataset) -> dict[str, Any]:

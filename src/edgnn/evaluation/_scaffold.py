@@ -70,12 +70,13 @@ def scaffold(
 
 def _filled(groups: list[Array], room: list[int]) -> list[Array]:
     """Give each group to the first part that has room for it, else to the first of all."""
-    parts: list[list[Array]] = [[np.empty(0, dtype=np.int64)] for _ in room]
+    parts: list[list[int]] = [[] for _ in room]
     for members in groups:
-        number = next((part for part, free in enumerate(room) if len(members) <= free), 0)
-        parts[number].append(members)
+        has_room = np.asarray(room) >= len(members)
+        number = int(np.argmax(has_room))  # 0 where none has
+        parts[number] += members.tolist()
         room[number] -= len(members)
-    return [np.sort(np.concatenate(part)) for part in parts]
+    return [np.array(sorted(part), dtype=np.int64) for part in parts]
 
 
 def scaffold_groups(molecules: Graphs | Sequence[str]) -> Array:
@@ -161,9 +162,13 @@ def _molecule(graph: Graphs) -> Any:
     mol = library.RWMol()
     for symbol in graph.node_labels:
         mol.AddAtom(library.Atom(symbol))
-    bonds = {tuple(sorted(ends[:2])): ends[2] for ends in _edges(graph)}
+    sources, targets = graph.edge_source.tolist(), graph.edge_target.tolist()
+    bonds: dict[tuple[int, int], str] = {}
+    for source, target, label in zip(sources, targets, graph.edge_labels, strict=True):
+        bonds[min(source, target), max(source, target)] = label
     for (begin, end), label in bonds.items():
-        mol.AddBond(begin, end, getattr(library.BondType, label.upper()))
+        if begin != end:
+            mol.AddBond(begin, end, getattr(library.BondType, label.upper()))
     for bond in mol.GetBonds():
         if bond.GetBondType() == library.BondType.AROMATIC:
             for part in (bond, bond.GetBeginAtom(), bond.GetEndAtom()):
@@ -171,10 +176,3 @@ def _molecule(graph: Graphs) -> Any:
     mol.UpdatePropertyCache(strict=False)
     library.FastFindRings(mol)
     return mol.GetMol()
-
-
-def _edges(graph: Graphs) -> list[tuple[int, int, str]]:
-    ends = zip(
-        graph.edge_source.tolist(), graph.edge_target.tolist(), graph.edge_labels, strict=True
-    )
-    return [edge for edge in ends if edge[0] != edge[1]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -157,7 +157,7 @@ def published(
     split: Mapping[str, Any],
     y: Any = None,
     *,
-    validation: Literal["first-fifth"] | float | None = "first-fifth",
+    validation: float | str | None = "first-fifth",
     repeats: int = 10,
     seed: int = 0,
 ) -> list[Split]:

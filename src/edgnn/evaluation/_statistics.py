@@ -12,6 +12,8 @@ from edgnn.evaluation._targets import Array, known_mean
 
 Interval = tuple[float, float]
 _NONE: Interval = (float("nan"), float("nan"))
+#: The quantile at the upper end of a 95 % interval.
+_UPPER = (1 + 0.95) / 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +39,7 @@ class Summary:
         95 % confidence interval of the mean.
     interval_kind : {"corrected-t", "test-set", "seeds"}
         How the interval was found. ``"corrected-t"``: Nadeau and Bengio's corrected resampled t,
-        over all folds of all repeats (``corrected_error`` in ``evaluation/_statistics.py``). Where
+        over all folds of all repeats (``t_test`` in ``evaluation/_statistics.py``). Where
         all splits have the same test part, accuracy has ``"test-set"``: Wilson's interval for the
         size of the test part, widened by the seeds' t interval; other metrics have ``"seeds"``: a t
         interval that covers the seeds only, not the choice of the test part.
@@ -156,49 +158,50 @@ def extremes(values: Array) -> Interval:
     return (float(known.min()), float(known.max())) if len(known) else _NONE
 
 
-def corrected_error(values: Array, ratio: float) -> float:
-    r"""Return the standard error of the mean of resampled scores.
+def t_test(values: Array, ratio: float) -> tuple[Interval, float]:
+    r"""Return the interval of the mean of resampled scores, and the p value of "it is 0".
 
-    It is :math:`\sqrt{(1/n + n_\text{test}/n_\text{train})\,s^2}`. The training parts of folds
-    and repeats overlap, so scores are not independent and :math:`s/\sqrt n` is too small; Nadeau
-    and Bengio (Inference for the generalization error, Machine Learning 52, 2003) correct it by
-    the ratio of test to training items.
+    The standard error is :math:`\sqrt{(1/n + n_\text{test}/n_\text{train})\,s^2}`. The training
+    parts of folds and repeats overlap, so scores are not independent and :math:`s/\sqrt n` is too
+    small; Nadeau and Bengio (Inference for the generalization error, Machine Learning 52, 2003)
+    correct it by the ratio of test to training items. ``ratio=0`` is the plain t-test.
     """
     known = values[~np.isnan(values)]
     if len(known) < 2:
-        return float("nan")
-    return float(np.sqrt((1 / len(known) + ratio) * known.var(ddof=1)))
+        return _NONE, float("nan")
+    error = float(np.sqrt((1 / len(known) + ratio) * known.var(ddof=1)))
+    return _two_sided(float(known.mean()), error, len(known) - 1)
 
 
-def t_interval(values: Array, ratio: float, confidence: float = 0.95) -> Interval:
-    """Return mean ± t · :func:`corrected_error`; ``ratio=0`` is the plain t interval."""
-    from scipy.special import stdtrit
+def _two_sided(mean: float, error: float, degrees: int) -> tuple[Interval, float]:
+    """Return interval and p value of a mean by Student's t with so many degrees of freedom."""
+    from scipy.special import stdtr, stdtrit
 
-    known = values[~np.isnan(values)]
-    if len(known) < 2:
-        return _NONE
-    half = float(stdtrit(len(known) - 1, (1 + confidence) / 2)) * corrected_error(known, ratio)
-    mean = float(known.mean())
-    return mean - half, mean + half
+    half = float(stdtrit(degrees, _UPPER)) * error
+    if error > 0:
+        p_value = 2 * float(stdtr(degrees, -abs(mean) / error))
+    else:
+        p_value = float(mean == 0)
+    return (mean - half, mean + half), p_value
 
 
-def wilson_interval(share: float, size: int, confidence: float = 0.95) -> Interval:
+def wilson_interval(fraction: float, size: int) -> Interval:
     """Return Wilson's interval of a fraction of correct answers among ``size`` items.
 
     SciPy's takes a whole number of correct answers; a mean over seeds is none.
     """
     from scipy.special import ndtri
 
-    if size == 0 or np.isnan(share):
+    if size == 0 or np.isnan(fraction):
         return _NONE
-    z = float(ndtri((1 + confidence) / 2))
-    center = (share + z * z / (2 * size)) / (1 + z * z / size)
-    root = float(np.sqrt(share * (1 - share) / size + z * z / (4 * size * size)))
+    z = float(ndtri(_UPPER))
+    center = (fraction + z * z / (2 * size)) / (1 + z * z / size)
+    root = float(np.sqrt(fraction * (1 - fraction) / size + z * z / (4 * size * size)))
     half = z / (1 + z * z / size) * root
     return center - half, center + half
 
 
-def single_test_interval(scores: Array, size: int, confidence: float = 0.95) -> Interval:
+def single_test_interval(scores: Array, size: int) -> Interval:
     """Return an interval of accuracy for several seeds on one test set of ``size`` items.
 
     Two things are uncertain: which items the test set happens to hold (Wilson's interval around the
@@ -206,15 +209,13 @@ def single_test_interval(scores: Array, size: int, confidence: float = 0.95) -> 
     distances of their limits from the mean are squared and added.
     """
     mean = known_mean(scores)
-    limits, seeds = wilson_interval(mean, size, confidence), t_interval(scores, 0, confidence)
-    half = 0.0 if np.isnan(seeds[0]) else seeds[1] - mean
-    low, high = (float(np.hypot(limit - mean, half)) for limit in limits)
+    _, high_of_seeds = t_test(scores, 0)[0]
+    half = 0.0 if np.isnan(high_of_seeds) else high_of_seeds - mean
+    low, high = (float(np.hypot(limit - mean, half)) for limit in wilson_interval(mean, size))
     return mean - low, mean + high
 
 
-def single_test_comparison(
-    seeds: Array, items: Array, confidence: float = 0.95
-) -> tuple[Interval, float]:
+def single_test_comparison(seeds: Array, items: Array) -> tuple[Interval, float]:
     """Return interval and two-sided p value of the mean difference of two models on one test set.
 
     As in :func:`single_test_interval`, which items the test set holds is as uncertain as which
@@ -226,30 +227,12 @@ def single_test_comparison(
     seeds, items : array
         Differences of each seed, over all items; and of each item, over all seeds.
     """
-    from scipy.special import stdtr, stdtrit
-
     if len(items) < 2:
         return _NONE, float("nan")
-    mean = float(items.mean())
-    parts = [items, seeds] if len(seeds) > 1 else [items]
-    error = float(np.sqrt(sum(part.var(ddof=1) / len(part) for part in parts)))
-    half = float(stdtrit(len(items) - 1, (1 + confidence) / 2)) * error
-    if error == 0:
-        return (mean, mean), 1.0 if mean == 0 else 0.0
-    return (mean - half, mean + half), 2 * float(stdtr(len(items) - 1, -abs(mean) / error))
-
-
-def corrected_p_value(differences: Array, ratio: float) -> float:
-    """Return the two-sided p value of Nadeau and Bengio's corrected resampled t-test."""
-    from scipy.special import stdtr
-
-    known = differences[~np.isnan(differences)]
-    if len(known) < 2:
-        return float("nan")
-    mean, error = abs(float(known.mean())), corrected_error(known, ratio)
-    if error == 0:
-        return 1.0 if mean == 0 else 0.0
-    return 2 * float(stdtr(len(known) - 1, -mean / error))
+    variance = items.var(ddof=1) / len(items)
+    if len(seeds) > 1:
+        variance += seeds.var(ddof=1) / len(seeds)
+    return _two_sided(float(items.mean()), float(np.sqrt(variance)), len(items) - 1)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -58,9 +58,11 @@ def stored_document(path: Path_) -> dict[str, Any]:
         document = json.loads(Path(path).read_bytes())
     except (ValueError, RecursionError):
         raise ValueError("is no JSON file") from None
-    if isinstance(document, dict) and {"task", "truth", "splits"} <= set(document):
+    if not isinstance(document, dict):
+        raise ValueError("is a JSON file without an evaluation")
+    if {"task", "truth", "splits"} <= set(document):
         document = {"evaluation": document}
-    if not isinstance(document, dict) or not isinstance(document.get("evaluation"), Mapping):
+    if not isinstance(document.get("evaluation"), Mapping):
         raise ValueError("is a JSON file without an evaluation")
     return document
 

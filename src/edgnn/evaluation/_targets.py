@@ -103,6 +103,17 @@ def encode(y: Array, classes: Sequence[Any], what: str = "item") -> Array:
     return codes
 
 
+def coded_targets(y: Array, task: Task) -> tuple[Array, tuple[Any, ...]]:
+    """Return targets as an evaluation keeps them, and their classes.
+
+    Classes become their positions in sorted order (−1: missing), other targets become floats.
+    """
+    if task != "classes":
+        return y.astype(np.float64), ()
+    classes = classes_of(y)
+    return encode(y, classes), classes
+
+
 def known_mean(values: Array) -> float:
     """Return the mean of all numbers that are not NaN, or NaN if there are none."""
     known = values[~np.isnan(values)]

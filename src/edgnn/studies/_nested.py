@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -136,45 +135,43 @@ def search_table(evaluation: Evaluation) -> list[dict[str, Any]]:
         )
     rows = []
     for name in choices[0]["candidates"]:
-        answers = [chosen["candidates"][name] for chosen in choices]
-        losses = [np.mean(answer["valid_loss"]) for answer in answers]
-        accuracies = [
-            _accuracy(evaluation, split, answer["prediction"])
-            for split, answer in zip(evaluation.splits, answers, strict=True)
-        ]
-        rows.append(
-            {
-                "candidate": name,
-                "chosen": sum(chosen["candidate"] == name for chosen in choices),
-                "valid_loss": float(np.mean(losses)),
-                "training_accuracy": float(
-                    np.mean([answer["training_accuracy"] for answer in answers])
-                ),
-                "accuracy": float(np.mean(accuracies)),
-            }
-        )
+        times, losses, trained, tested = 0, [], [], []
+        for split, chosen in zip(evaluation.splits, choices, strict=True):
+            answer = chosen["candidates"][name]
+            times += chosen["candidate"] == name
+            losses.append(np.mean(answer["valid_loss"]))
+            trained.append(answer["training_accuracy"])
+            tested.append(_accuracy(evaluation, split, answer["prediction"]))
+        row = {
+            "candidate": name,
+            "chosen": times,
+            "valid_loss": float(np.mean(losses)),
+            "training_accuracy": float(np.mean(trained)),
+            "accuracy": float(np.mean(tested)),
+        }
+        rows.append(row)
     return rows
 
 
 def _chosen(split: Any, answers: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the answer of the candidate with the lowest loss, and what the others had."""
+    losses: dict[str, float] = {}
+    candidates: dict[str, dict[str, Any]] = {}
     for name, answer in answers.items():
         if "valid_loss" not in answer:
             raise EvaluationError(
                 f"{split}: the candidate {name!r} has no validation loss to be chosen by; "
                 "give a validation part"
             )
-    losses = {name: float(np.mean(answer["valid_loss"])) for name, answer in answers.items()}
-    best = min(losses, key=lambda name: math.inf if math.isnan(losses[name]) else losses[name])
-    candidates = {}
-    for name, answer in answers.items():
+        losses[name] = float(np.nan_to_num(np.mean(answer["valid_loss"]), nan=np.inf))
         kept = {key: answer[key] for key in _KEPT if key in answer}
         candidates[name] = kept | {"prediction": np.asarray(answer["prediction"]).tolist()}
-    answer = answers[best]
+    best = min(losses, key=losses.__getitem__)
     chosen = {"candidate": best, "candidates": candidates}
     for key in ("best_epoch", "valid_loss"):
-        if key in answer:
-            chosen[key] = answer[key]
-    return {**answer, "chosen": chosen}
+        if key in answers[best]:
+            chosen[key] = answers[best][key]
+    return {**answers[best], "chosen": chosen}
 
 
 def _accuracy(evaluation: Evaluation, split: Split, prediction: Sequence[Any]) -> float:

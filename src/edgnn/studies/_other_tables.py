@@ -16,16 +16,6 @@ from edgnn.studies._write_tables import lines, ordered, write_files
 #: The table that recipes are developed in.
 DEVELOPED = "develop"
 
-_SEARCH_TITLES = [
-    "data set",
-    "row",
-    "candidate",
-    "chosen",
-    "validation loss",
-    "training accuracy",
-    "accuracy",
-    "runs",
-]
 _SEARCH_LEGEND = """\
 Chosen: in how many splits the candidate had the lowest validation loss, which alone decides.
 Validation loss, training accuracy and accuracy (percent) are means over all splits; the accuracy
@@ -63,28 +53,28 @@ def write_statistics(study: Study, table: Table, data: list[Dataset]) -> dict[st
     }
     notes = [f"- \\* {one.name}: {one.paper_note}." for one in data if one.paper_note]
     head = f"# {table.title}\n\n{table.says}.\n"
-    text = "\n".join([head, lines(*statistics_rows(document)), *notes]).rstrip() + "\n"
-    columns = _columns(entries, ("dataset", "statistic", "ours", "paper", "differs"))
-    return write_files(study, table.name, text, columns, document)
+    text = "\n".join([head, lines(statistics_rows(document)), *notes]).rstrip() + "\n"
+    rows = [dict(entry) for entry in entries]
+    for row in rows:
+        del row["title"]
+    return write_files(study, table.name, text, rows, document)
 
 
-def statistics_rows(document: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Return titles and texts of a table of data sets.
+def statistics_rows(document: dict[str, Any]) -> list[dict[str, str]]:
+    """Return the rows of a table of data sets as texts by title.
 
     The paper's number stands in brackets, with a star where it differs.
     """
-    entries = {(entry["dataset"], entry["title"]): entry for entry in document["entries"]}
-    titles = list(dict.fromkeys(title for _, title in entries))
-    rows = [
-        [dataset, *(_statistic(entries.get((dataset, title))) for title in titles)]
-        for dataset in document["datasets"]
-    ]
-    return ["ours (paper)", *titles], rows
+    rows = {name: {"ours (paper)": name} for name in document["datasets"]}
+    titles = dict.fromkeys(entry["title"] for entry in document["entries"])
+    for row in rows.values():
+        row |= dict.fromkeys(titles, "")
+    for entry in document["entries"]:
+        rows[entry["dataset"]][entry["title"]] = _statistic(entry)
+    return list(rows.values())
 
 
-def _statistic(entry: dict[str, Any] | None) -> str:
-    if entry is None:
-        return ""
+def _statistic(entry: dict[str, Any]) -> str:
     ours, paper = entry["ours"], entry["paper"]
     text = f"{ours:,.1f}" if isinstance(ours, float) else f"{ours:,}"
     if paper is None:
@@ -93,36 +83,33 @@ def _statistic(entry: dict[str, Any] | None) -> str:
     return f"{text} ({paper:,}{star})"
 
 
-def write_search(study: Study, summary: TableSummary) -> dict[str, Any] | None:
-    """Write the search of the nested protocol; return what the JSON file holds, if there is one."""
-    entries = [
-        _candidate(entry, candidate)
-        for entry in ordered(summary)
-        if entry.row.search
-        for candidate in search_table(entry.evaluation)
-    ]
+def write_search(study: Study, summary: TableSummary) -> list[dict[str, Any]]:
+    """Write the search of the nested protocol, if there is one; return what the JSON file holds."""
+    entries: list[dict[str, Any]] = []
+    for entry in ordered(summary):
+        if entry.row.search:
+            entries += [_candidate(entry, row) for row in search_table(entry.evaluation)]
     if not entries:
-        return None
+        return []
     name = f"search-{summary.table.name}"
     title = f"{summary.table.title}: the search over layers and width"
     document = {"format": 1, "table": name, "title": title, "entries": entries}
-    text = "\n".join(
-        [f"# {title}\n", lines(_SEARCH_TITLES, list(map(_search_row, entries))), _SEARCH_LEGEND]
-    )
-    return write_files(study, name, text, _columns(entries, tuple(entries[0])), document)
+    rows = [_search_row(entry) for entry in entries]
+    text = "\n".join([f"# {title}\n", lines(rows), _SEARCH_LEGEND])
+    return [write_files(study, name, text, entries, document)]
 
 
-def _search_row(entry: dict[str, Any]) -> list[str]:
-    return [
-        entry["dataset"],
-        entry["title"],
-        entry["candidate"],
-        str(entry["chosen"]),
-        f"{entry['valid_loss']:.4f}",
-        f"{entry['training_accuracy']:.1f}",
-        f"{entry['accuracy']:.1f}",
-        str(entry["runs"]),
-    ]
+def _search_row(entry: dict[str, Any]) -> dict[str, str]:
+    return {
+        "data set": entry["dataset"],
+        "row": entry["title"],
+        "candidate": entry["candidate"],
+        "chosen": str(entry["chosen"]),
+        "validation loss": f"{entry['valid_loss']:.4f}",
+        "training accuracy": f"{entry['training_accuracy']:.1f}",
+        "accuracy": f"{entry['accuracy']:.1f}",
+        "runs": str(entry["runs"]),
+    }
 
 
 def _candidate(entry: Entry, candidate: dict[str, Any]) -> dict[str, Any]:
@@ -140,29 +127,22 @@ def _candidate(entry: Entry, candidate: dict[str, Any]) -> dict[str, Any]:
     return head | candidate | rounded
 
 
-def write_choice(study: Study, summary: TableSummary) -> dict[str, Any] | None:
-    """Write the choice of recipes; return what the JSON file holds, if there is a choice."""
+def write_choice(study: Study, summary: TableSummary) -> list[dict[str, Any]]:
+    """Write the choice of recipes, if there is one; return what the JSON file holds."""
     ranked = rankings(summary)
     if not ranked:
-        return None
+        return []
     title = "The choice of recipes"
     document = {"format": 1, "table": "choice", "title": title, "rankings": ranked}
-    entries = [
-        {
-            "level": ranking["level"],
-            "row": row["row"],
-            "title": row["title"],
-            "dataset": dataset,
-            "accuracy": accuracy,
-            "mean": row["mean"],
-            "runs": row["runs"],
-        }
-        for ranking in ranked
-        for row in ranking["rows"]
-        for dataset, accuracy in row["accuracy"].items()
-    ]
+    entries = []
+    for ranking in ranked:
+        for row in ranking["rows"]:
+            head = {"level": ranking["level"], "row": row["row"], "title": row["title"]}
+            tail = {"mean": row["mean"], "runs": row["runs"]}
+            for dataset, accuracy in row["accuracy"].items():
+                entries.append(head | {"dataset": dataset, "accuracy": accuracy} | tail)
     text = "\n".join([f"# {title}\n", *map(_ranking_markdown, ranked), _CHOICE_LEGEND])
-    return write_files(study, "choice", text, _columns(entries, tuple(entries[0])), document)
+    return [write_files(study, "choice", text, entries, document)]
 
 
 def rankings(summary: TableSummary) -> list[dict[str, Any]]:
@@ -186,49 +166,38 @@ def _ranking(summary: TableSummary, level: str, protocol: str) -> dict[str, Any]
     }
     with_entries = {dataset for _, dataset in entries}
     datasets = [name for name in summary.datasets if name in with_entries]
-    candidates = [_ranked_row(row, datasets, entries) for row in summary.rows]
-    rows = [row for row in candidates if row is not None]
+    rows: list[dict[str, Any]] = []
+    for row in summary.rows:
+        own = {name: entries.get((row.id, name)) for name in datasets}
+        if own and None not in own.values():
+            rows.append(_ranked_row(row, own))
     rows.sort(key=lambda row: -row["mean"])
     best = [row["row"] for row in rows]
     trained = [row for row in best if summary.table.row(row).trained]
-    chosen = {"any": best[0] if best else None, "trained": trained[0] if trained else None}
+    chosen = {"any": next(iter(best), None), "trained": next(iter(trained), None)}
     return {"level": level, "datasets": datasets, "rows": rows, "chosen": chosen}
 
 
-def _ranked_row(
-    row: Row, datasets: list[str], entries: dict[tuple[str, str], Entry]
-) -> dict[str, Any] | None:
-    """Return a row of a ranking; ``None`` where it lacks a data set."""
-    own = {name: entries[row.id, name] for name in datasets if (row.id, name) in entries}
-    if not own or len(own) < len(datasets):
-        return None
-    accuracy = {name: 100 * entry.evaluation.mean for name, entry in own.items()}
+def _ranked_row(row: Row, entries: dict[str, Any]) -> dict[str, Any]:
+    accuracy = {name: 100 * entry.evaluation.mean for name, entry in entries.items()}
     return {
         "row": row.id,
         "title": row.title,
         "accuracy": accuracy,
         "mean": float(np.mean(list(accuracy.values()))),
-        "runs": min(entry.runs for entry in own.values()),
+        "runs": min(entry.runs for entry in entries.values()),
     }
 
 
 def _ranking_markdown(ranking: dict[str, Any]) -> str:
-    datasets, chosen = ranking["datasets"], ranking["chosen"]
-    rows = [
-        [
-            f"{row['title']} (`{row['row']}`)",
-            *(f"{row['accuracy'][name]:.1f}" for name in datasets),
-            f"{row['mean']:.2f}",
-            str(row["runs"]),
-        ]
-        for row in ranking["rows"]
-    ]
+    rows = []
+    for row in ranking["rows"]:
+        head = {"recipe": f"{row['title']} (`{row['row']}`)"}
+        accuracies = {name: f"{row['accuracy'][name]:.1f}" for name in ranking["datasets"]}
+        rows.append(head | accuracies | {"mean": f"{row['mean']:.2f}", "runs": str(row["runs"])})
+    chosen = ranking["chosen"]
     trained = ""
     if chosen["trained"] is not None:
         trained = f"; of the trained networks `{chosen['trained']}`"
     title = f"## {ranking['level'].capitalize()}s: `{chosen['any']}`{trained}\n"
-    return f"{title}\n{lines(['recipe', *datasets, 'mean', 'runs'], rows)}"
-
-
-def _columns(entries: list[dict[str, Any]], names: tuple[str, ...]) -> dict[str, list[Any]]:
-    return {name: [entry[name] for entry in entries] for name in names}
+    return f"{title}\n{lines(rows)}"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from edgnn._system import cores
 from edgnn.errors import EdgnnError, FormatError
+from edgnn.io.datasets import Dataset
 from edgnn.studies._cells import Task, device_of, estimator_of, fingerprint_of, loaded, settings_of
 from edgnn.studies._study import Cell, Protocol, Study
 from edgnn.studies._summaries import cell_protocol
@@ -81,80 +82,89 @@ def plan(request: Request, study: Study) -> Plan:
     are renamed and computed anew; those beyond the runs that were asked for are renamed only. So no
     table ever mixes settings.
     """
-    made = Plan()
-    set_aside: dict[str, list[Cell]] = {"damaged": [], "of other settings": []}
+    planner = _Planner(request, study)
     for table in request.tables:
-        for row, dataset in _pairs(request, table, made):
-            made.todo += _missing(request, study, table, row, dataset, made, set_aside)
-    made.notes += [_note(cells, state, study) for state, cells in set_aside.items() if cells]
-    order = [table.name for table in request.tables]
-    made.todo.sort(key=lambda task: (order.index(task.table.name), task.cell.run))
-    return made
+        for dataset in table.datasets:
+            planner.add(table, dataset)
+    return planner.finish()
 
 
-def _pairs(request: Request, table: Table, made: Plan) -> Iterable[tuple[Row, str]]:
-    """Yield rows and data sets that go together; data that cannot be had fails all its cells."""
-    rows = [row for row in table.rows if row.model is not None]
-    for dataset in table.datasets if rows else ():
+class _Planner:
+    """Sorts the cells of a request into those to compute, those that are done, and failures."""
+
+    def __init__(self, request: Request, study: Study) -> None:
+        self.request = request
+        self.study = study
+        self.plan = Plan()
+        self.set_aside: dict[str, list[Cell]] = {"damaged": [], "of other settings": []}
+
+    def add(self, table: Table, dataset: str) -> None:
+        """Plan the cells of a data set; where it cannot be loaded, all of them fail."""
+        rows = [row for row in table.rows if row.model is not None]
+        if not rows:
+            return
         try:
-            level = loaded(dataset, request.data_dir).level
+            data = loaded(dataset, self.request.data_dir)
         except (EdgnnError, OSError) as error:
             for row in rows:
-                made.failures += _failures(_wanted(request, table, row, dataset), error)
-            continue
+                self._fail(self._wanted(table, row, dataset), error)
+            return
         for row in rows:
-            if row.level in (None, level):
-                yield row, dataset
+            if row.level in (None, data.level):
+                self._add_row(table, row, data, dataset)
 
+    def finish(self) -> Plan:
+        """Return the plan, its cells in the order of tables and runs."""
+        for state, cells in self.set_aside.items():
+            if cells:
+                self.plan.notes.append(_note(cells, state, self.study))
+        order = [table.name for table in self.request.tables]
+        self.plan.todo.sort(key=lambda task: (order.index(task.table.name), task.cell.run))
+        return self.plan
 
-def _missing(
-    request: Request,
-    study: Study,
-    table: Table,
-    row: Row,
-    dataset: str,
-    made: Plan,
-    set_aside: dict[str, list[Cell]],
-) -> list[Task]:
-    """Return the runs of a row on a data set that are to be computed."""
-    wanted = _wanted(request, table, row, dataset)
-    try:
-        estimator = estimator_of(wanted[0], loaded(dataset, request.data_dir))
-    except EdgnnError as error:
-        made.failures += _failures(wanted, error)
-        return []
-    there = study.runs(table.name, dataset, row.id, cell_protocol(row, request.protocol))
-    others = [_task(request, table, row, cell) for cell in there if cell.run >= request.runs]
-    missing = []
-    for task in wanted + others:
-        state, seconds = _state(study, task)
+    def _add_row(self, table: Table, row: Row, data: Dataset, dataset: str) -> None:
+        wanted = self._wanted(table, row, dataset)
+        try:
+            estimator = estimator_of(wanted[0], data)
+        except EdgnnError as error:
+            self._fail(wanted, error)
+            return
+        protocol = cell_protocol(row, self.request.protocol)
+        stored = self.study.runs(table.name, dataset, row.id, protocol)
+        others = [self._task(table, row, cell) for cell in stored if cell.run >= self.request.runs]
+        missing = [task for task in wanted + others if not self._is_done(task)]
+        missing = [task for task in missing if task.cell.run < self.request.runs]
+        if missing and device_of(estimator) != "cpu":
+            # launching takes the time there, so all runs are one fleet
+            missing = [replace(missing[0], together=tuple(range(self.request.runs)))]
+        self.plan.todo += missing
+
+    def _is_done(self, task: Task) -> bool:
+        """Return whether a cell is there and counts; one that does not count is set aside."""
+        state, seconds = _state(self.study, task)
         if state == "done":
-            made.done.append((task, seconds))
-            continue
-        if state in set_aside:
-            set_aside[state].append(task.cell)
-            study.set_aside(task.cell)
-        if task.cell.run < request.runs:
-            missing.append(task)
-    if missing and device_of(estimator) != "cpu":
-        # launching takes the time there, so all runs are one fleet
-        return [replace(missing[0], together=tuple(range(request.runs)))]
-    return missing
+            self.plan.done.append((task, seconds))
+            return True
+        if state in self.set_aside:
+            self.set_aside[state].append(task.cell)
+            self.study.set_aside(task.cell)
+        return False
 
+    def _fail(self, tasks: list[Task], error: Exception) -> None:
+        self.plan.failures += [Report(task, None, str(error), "failed") for task in tasks]
 
-def _failures(tasks: list[Task], error: Exception) -> list[Report]:
-    return [Report(task, None, str(error), "failed") for task in tasks]
+    def _wanted(self, table: Table, row: Row, dataset: str) -> list[Task]:
+        protocol = cell_protocol(row, self.request.protocol)
+        tasks = []
+        for run in range(self.request.runs):
+            cell = Cell(table.name, dataset, row.id, run, protocol)
+            tasks.append(self._task(table, row, cell))
+        return tasks
 
-
-def _wanted(request: Request, table: Table, row: Row, dataset: str) -> list[Task]:
-    protocol = cell_protocol(row, request.protocol)
-    cells = [Cell(table.name, dataset, row.id, run, protocol) for run in range(request.runs)]
-    return [_task(request, table, row, cell) for cell in cells]
-
-
-def _task(request: Request, table: Table, row: Row, cell: Cell) -> Task:
-    jobs = 1 if request.backend == "dask" else max(1, cores() // request.jobs)
-    return Task(cell, table, row, request.device, request.data_dir, jobs)
+    def _task(self, table: Table, row: Row, cell: Cell) -> Task:
+        request = self.request
+        jobs = 1 if request.backend == "dask" else max(1, cores() // request.jobs)
+        return Task(cell, table, row, request.device, request.data_dir, jobs)
 
 
 def _state(study: Study, task: Task) -> tuple[str, float]:

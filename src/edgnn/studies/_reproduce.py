@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections import defaultdict
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +14,7 @@ from edgnn.studies._cells import Task, loaded
 from edgnn.studies._other_tables import DEVELOPED, write_choice, write_search, write_statistics
 from edgnn.studies._plan import Plan, Request, plan
 from edgnn.studies._runner import Expected, Watcher, run
-from edgnn.studies._study import Study
+from edgnn.studies._study import Cell, Study
 from edgnn.studies._summaries import TableSummary, summarize
 from edgnn.studies._tables import Table, find_table
 from edgnn.studies._workers import Report
@@ -63,9 +64,8 @@ class _Unwatched:
         """Do nothing."""
 
 
-@contextmanager
-def _unwatched(plan: Plan, expected: Expected) -> Iterator[Watcher]:
-    yield _Unwatched()
+def _unwatched(plan: Plan, expected: Expected) -> AbstractContextManager[Watcher]:
+    return nullcontext(_Unwatched())
 
 
 def reproduce(
@@ -110,10 +110,11 @@ def reproduce(
 
 def failure_lines(made: Reproduction) -> list[str]:
     """Return one line per distinct failure: which cells, and why."""
-    lines, failures = list(made.missing), made.plan.failures
-    for error in dict.fromkeys(report.error for report in failures):
-        tasks = [report.task for report in failures if report.error == error]
-        cells = [one.cell for task in tasks for one in task.each()]
+    lines = list(made.missing)
+    cells_of: dict[str, list[Cell]] = defaultdict(list)
+    for report in made.plan.failures:
+        cells_of[report.error] += [task.cell for task in report.task.each()]
+    for error, cells in cells_of.items():
         rows = ", ".join(dict.fromkeys(cell.row for cell in cells))
         datasets = ", ".join(dict.fromkeys(cell.dataset for cell in cells))
         count = f"{len(cells)} cells" if len(cells) > 1 else f"run {cells[0].run}"
@@ -141,9 +142,7 @@ def _write(
         return
     made.summaries.append((asked, summary))
     made.documents.append(write_table(study, summary))
-    others = []
     if asked.name == DEVELOPED:
-        others.append(write_choice(study, summary))
+        made.documents += write_choice(study, summary)
     if request.protocol == "nested":
-        others.append(write_search(study, summary))
-    made.documents += [document for document in others if document is not None]
+        made.documents += write_search(study, summary)

@@ -190,7 +190,7 @@ class _Queue:
     def finished(self, seconds: float) -> list[Report]:
         """Wait at most so long, and return the reports of cells that ended."""
         done, _ = wait(self._running, seconds, FIRST_COMPLETED)
-        reports = [self._report(future, self._running.pop(future)) for future in done]
+        reports = (self._report(future, self._running.pop(future)) for future in done)
         return [report for report in reports if report is not None]
 
     def _submit(self, task: Task) -> None:

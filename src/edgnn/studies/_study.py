@@ -174,10 +174,15 @@ class Study:
         folder = self.path / Cell(table, dataset, row, 0, protocol).path.parent
         if not folder.is_dir():
             return []
-        names = {entry.name for entry in folder.iterdir()}
-        numbers = sorted({int(found[1]) for found in map(_CELL_FILE.fullmatch, names) if found})
-        cells = [Cell(table, dataset, row, run, protocol) for run in numbers]
-        return [cell for cell in cells if cell.path.name in names]
+        cells = []
+        for entry in folder.iterdir():
+            file_name = _CELL_FILE.fullmatch(entry.name)
+            if file_name is None:
+                continue
+            cell = Cell(table, dataset, row, int(file_name[1]), protocol)
+            if cell.path.name == entry.name:  # not run-007.json
+                cells.append(cell)
+        return sorted(cells, key=lambda cell: cell.run)
 
     def has(self, cell: Cell) -> bool:
         """Return whether a cell is there."""

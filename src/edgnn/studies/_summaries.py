@@ -100,16 +100,9 @@ class TableSummary:
 
     def narrow(self, table: Table) -> TableSummary:
         """Return the summary with the rows and data sets of a table that was asked for."""
-        ids = {row.id for row in table.rows}
-        return _summary(
-            self.table,
-            self.protocol,
-            {
-                (row, dataset): entry
-                for (row, dataset), entry in self.entries.items()
-                if row in ids and dataset in table.datasets
-            },
-        )
+        asked = product([row.id for row in table.rows], table.datasets)
+        entries = {key: self.entries[key] for key in asked if key in self.entries}
+        return _summary(self.table, self.protocol, entries)
 
 
 def summarize(
@@ -197,8 +190,15 @@ def _shared(result: CellResult) -> dict[str, Any]:
 
 def _entry(table: Table, row: Row, dataset: str, results: list[CellResult]) -> Entry:
     evaluation = Evaluation.joined([result.evaluation for result in results])
-    memory = [result.memory for result in results if result.memory is not None]
-    ceilings = [result.ceiling for result in results if result.ceiling is not None]
+    history: list[dict[str, Any]] = []
+    memory: list[int] = []
+    ceilings: list[float] = []
+    for result in results:
+        history += result.history
+        if result.memory is not None:
+            memory.append(result.memory)
+        if result.ceiling is not None:
+            ceilings.append(result.ceiling)
     return Entry(
         row=row,
         dataset=dataset,
@@ -206,10 +206,10 @@ def _entry(table: Table, row: Row, dataset: str, results: list[CellResult]) -> E
         paper=_paper(table, row, dataset),
         runs=len(results),
         seconds=sum(result.seconds for result in results),
-        memory=max(memory) if memory else None,
+        memory=max(memory, default=None),
         training_accuracy=evaluation.training_accuracy,
         ceiling=float(np.mean(ceilings)) if ceilings else None,
-        history=[epoch for result in results for epoch in result.history],
+        history=history,
         settings=results[0].settings,
         environment=results[0].environment,
         devices=tuple(dict.fromkeys(_device(result) for result in results)),

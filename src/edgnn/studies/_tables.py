@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Any
 
 from edgnn._words import unknown_name
@@ -169,28 +168,33 @@ def select(
 
 def _wanted_datasets(tables: list[Table], names: Sequence[str], where: str) -> set[str]:
     known = {_key(name): name for table in tables for name in table.datasets}
+    if not names:
+        return set(known.values())
+    wanted = set()
     for name in names:
         if _key(name) not in known:
             raise unknown_name(StudyError, "data set", name, known.values(), where)
-    return {known[_key(name)] for name in names} or set(known.values())
+        wanted.add(known[_key(name)])
+    return wanted
 
 
 def _wanted_rows(tables: list[Table], ids: Sequence[str], where: str) -> set[str]:
     known = {row.id: row for table in tables for row in table.rows}
     if not ids or not known:
         return set(known)
+    wanted = set()
     for name in ids:
         if name not in known:
             raise unknown_name(StudyError, "model", name, known, where)
-    bases = {known[name].best_of for name in ids}
-    return set(ids) | {base for base in bases if base is not None}
+        wanted.add(name)
+        wanted.add(known[name].best_of or name)
+    return wanted
 
 
 def _key(name: str) -> str:
     return name.casefold().replace("-", "_")
 
 
-@cache
 def _row(name: str) -> Row:
     if name not in _stored()["rows"]:
         raise StudyError(f"tables.toml names the row {name!r}, but does not define it")

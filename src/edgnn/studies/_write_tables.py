@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+from collections import defaultdict
 from typing import Any
+
+import numpy as np
 
 from edgnn._json import plain, to_csv
 from edgnn.studies._study import Study
@@ -22,33 +25,19 @@ Majority: the most frequent class of each training part. Interval: 95 %, Nadeau 
 corrected resampled t over all folds; for a single test part Wilson's, widened by the runs.
 Ceiling: the best training accuracy of any model that Eq. 2 bounds.
 """
-_TITLES = [
-    "data set",
-    "row",
-    "paper",
-    "ours",
-    "difference",
-    "max run",
-    "majority",
-    "95 % interval",
-    "training accuracy",
-    "ceiling",
-    "runs",
-    "seconds",
-    "peak MiB",
-]
 
 
 def write_files(
     study: Study,
     name: str,
     markdown: str,
-    columns: dict[str, list[Any]],
+    rows: list[dict[str, Any]],
     document: dict[str, Any],
 ) -> dict[str, Any]:
     """Write ``tables/NAME.md``, ``.csv`` and ``.json``; return what the JSON file holds."""
     document = plain(document)
     text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    columns = {title: [row[title] for row in rows] for title in rows[0]}
     folder = study.path / "tables"
     write_bytes(folder / f"{name}.md", markdown.encode())
     write_bytes(folder / f"{name}.csv", to_csv(columns))
@@ -58,9 +47,9 @@ def write_files(
 
 def write_table(study: Study, summary: TableSummary) -> dict[str, Any]:
     """Write a table and the predictions of each data set; return what the JSON file holds."""
+    rows = [numbers(entry) | _cost(entry) for entry in ordered(summary)]
     document = table_document(study, summary)
-    columns = _columns(document["entries"])
-    written = write_files(study, summary.name, markdown(summary), columns, document)
+    written = write_files(study, summary.name, markdown(summary), rows, document)
     folder = study.path / "predictions" / summary.name
     for dataset in summary.datasets:
         write_bytes(folder / f"{dataset}.csv", to_csv(_predictions(summary, dataset)))
@@ -138,7 +127,7 @@ def markdown(summary: TableSummary) -> str:
         f"# {table.title}\n\n{table.says}{protocol}.\n",
         _compact(summary),
         "## In full\n",
-        lines(_TITLES, [_full_row(entry) for entry in ordered(summary)]),
+        lines([_full_row(entry) for entry in ordered(summary)]),
         _LEGEND,
         "## Rows\n",
         *(f"- **{row.title}** (`{row.id}`): {row.says}" for row in summary.rows),
@@ -170,20 +159,28 @@ def marked(entry: Entry) -> str:
     return f"▲ {text}" if points > 0 else f"▼ {text}"
 
 
-def lines(titles: list[str], rows: list[list[str]]) -> str:
-    """Return a Markdown table; all columns but the first are set flush right."""
-    cells = [[cell.replace("|", "\\|") for cell in row] for row in rows]
-    rule = ["---", *(["---:"] * (len(titles) - 1))]
-    return "\n".join("| " + " | ".join(row) + " |" for row in [titles, rule, *cells]) + "\n"
+def lines(rows: list[dict[str, str]]) -> str:
+    """Return rows, texts by title, as a Markdown table; all columns but the first flush right."""
+    titles = list(rows[0])
+    rule = ["---", *["---:"] * (len(titles) - 1)]
+    table = [titles, rule, *(list(row.values()) for row in rows)]
+    return "".join(map(_line, table))
+
+
+def _line(cells: list[str]) -> str:
+    escaped = [cell.replace("|", "\\|") for cell in cells]
+    return f"| {' | '.join(escaped)} |\n"
 
 
 def _compact(summary: TableSummary) -> str:
-    beside = " / paper" if any(entry.paper for entry in summary.entries.values()) else ""
+    has_paper = any(entry.paper for entry in summary.entries.values())
+    head = "ours / paper" if has_paper else "ours"
     rows = []
     for row in summary.rows:
-        cells = [_compact_cell(summary.entries.get((row.id, name))) for name in summary.datasets]
-        rows.append([row.title, *cells])
-    return lines([f"ours{beside}", *summary.datasets], rows)
+        cells = {name: summary.entries.get((row.id, name)) for name in summary.datasets}
+        shown = {name: _compact_cell(entry) for name, entry in cells.items()}
+        rows.append({head: row.title} | shown)
+    return lines(rows)
 
 
 def _compact_cell(entry: Entry | None) -> str:
@@ -192,23 +189,24 @@ def _compact_cell(entry: Entry | None) -> str:
     return ours(entry) if entry.paper is None else f"{ours(entry)} / {entry.paper}"
 
 
-def _full_row(entry: Entry) -> list[str]:
-    accuracy, (low, high) = entry.evaluation["accuracy"], _interval(entry)
-    return [
-        entry.dataset,
-        entry.row.title,
-        "" if entry.paper is None else str(entry.paper),
-        ours(entry),
-        marked(entry),
-        _shown(max(accuracy.repeat_means)),
-        _shown(accuracy.majority),
-        "" if math.isnan(low) else f"{_shown(low)} to {_shown(high)}",
-        _shown(entry.training_accuracy),
-        _shown(entry.ceiling),
-        str(entry.runs),
-        f"{entry.seconds:.1f}" if entry.seconds else "",
-        "" if entry.memory is None else f"{entry.memory / 2**20:.0f}",
-    ]
+def _full_row(entry: Entry) -> dict[str, str]:
+    accuracy = entry.evaluation["accuracy"]
+    low, high = _interval(entry)
+    return {
+        "data set": entry.dataset,
+        "row": entry.row.title,
+        "paper": str(entry.paper or ""),
+        "ours": ours(entry),
+        "difference": marked(entry),
+        "max run": _shown(max(accuracy.repeat_means)),
+        "majority": _shown(accuracy.majority),
+        "95 % interval": "" if math.isnan(low) else f"{_shown(low)} to {_shown(high)}",
+        "training accuracy": _shown(entry.training_accuracy),
+        "ceiling": _shown(entry.ceiling),
+        "runs": str(entry.runs),
+        "seconds": f"{entry.seconds:.1f}" if entry.seconds else "",
+        "peak MiB": "" if entry.memory is None else f"{entry.memory / 2**20:.0f}",
+    }
 
 
 def _interval(entry: Entry) -> tuple[float, float]:
@@ -218,25 +216,18 @@ def _interval(entry: Entry) -> tuple[float, float]:
     return entry.evaluation["accuracy"].interval
 
 
-def _columns(entries: list[dict[str, Any]]) -> dict[str, list[Any]]:
-    """Return the numbers of all entries as columns, what they cost last."""
-    names = [name for name in entries[0] if name not in ("cost", "run_means", "settings")]
-    columns = {name: [entry[name] for entry in entries] for name in names}
-    costs = [entry["cost"] for entry in entries]
-    return columns | {name: [cost[name] for cost in costs] for name in ("seconds", "memory")}
+def _cost(entry: Entry) -> dict[str, Any]:
+    return {"seconds": round(entry.seconds, 3), "memory": entry.memory}
 
 
 def _details(entry: Entry) -> dict[str, Any]:
     means = entry.evaluation["accuracy"].repeat_means
-    cost = {
-        "seconds": round(entry.seconds, 3),
-        "memory": entry.memory,
-        "devices": entry.devices,
-    }
+    settings = dict(entry.settings)
+    settings.pop("device", None)
     return {
         "run_means": [_percent(float(mean)) for mean in means],
-        "settings": {name: value for name, value in entry.settings.items() if name != "device"},
-        "cost": cost,
+        "settings": settings,
+        "cost": _cost(entry) | {"devices": entry.devices},
     }
 
 
@@ -245,35 +236,25 @@ def _predictions(summary: TableSummary, dataset: str) -> dict[str, list[Any]]:
 
     A row that is the best run of another has none of its own.
     """
-    entries = [
-        entry
-        for entry in ordered(summary)
-        if entry.dataset == dataset and entry.row.best_of is None
-    ]
-    classes = entries[0].evaluation.class_names
-    names = ["row", "run", "fold", "item", "truth", "prediction"]
-    columns: dict[str, list[Any]] = {
-        name: [] for name in [*names, *(f"p({name})" for name in classes)]
-    }
-    for entry in entries:
+    columns: dict[str, list[Any]] = defaultdict(list)
+    for entry in ordered(summary):
+        if entry.dataset != dataset or entry.row.best_of is not None:
+            continue
         evaluation = entry.evaluation
+        names = np.array(evaluation.class_names)
         for split, outcome in zip(evaluation.splits, evaluation.outcomes, strict=True):
             size = len(split.test)
-            if outcome.probability is None:
-                chances = [[None] * size] * len(classes)
-            else:
-                chances = outcome.probability.T.round(6).tolist()
-            values = [
-                [entry.row.id] * size,
-                [split.repeat] * size,
-                [split.fold] * size,
-                split.test.tolist(),
-                [classes[code] for code in evaluation.truth[split.test].tolist()],
-                [classes[code] for code in outcome.prediction.tolist()],
-                *chances,
-            ]
-            for column, more in zip(columns.values(), values, strict=True):
-                column += more
+            columns["row"] += [entry.row.id] * size
+            columns["run"] += [split.repeat] * size
+            columns["fold"] += [split.fold] * size
+            columns["item"] += split.test.tolist()
+            columns["truth"] += names[evaluation.truth[split.test]].tolist()
+            columns["prediction"] += names[outcome.prediction].tolist()
+            for number, name in enumerate(evaluation.class_names):
+                chances: list[Any] = [None] * size
+                if outcome.probability is not None:
+                    chances = outcome.probability[:, number].round(6).tolist()
+                columns[f"p({name})"] += chances
     return columns
 
 

@@ -110,9 +110,13 @@ _NO_MEMORY = (
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Return whether an error means that memory ran out, of the machine or of a device."""
-    if isinstance(error, MemoryError) or getattr(error, "kind", None) == "memory":
+    if isinstance(error, MemoryError):
+        return True
+    if getattr(error, "kind", None) == "memory":
         return True
     if isinstance(error, OSError):
         return error.errno == errno.ENOMEM
+    if not isinstance(error, RuntimeError):
+        return False
     text = str(error).lower()
-    return isinstance(error, RuntimeError) and any(words in text for words in _NO_MEMORY)
+    return any(words in text for words in _NO_MEMORY)

@@ -132,8 +132,9 @@ class _Planner:
         protocol = cell_protocol(row, self.request.protocol)
         stored = self.study.runs(table.name, dataset, row.id, protocol)
         others = [self._task(table, row, cell) for cell in stored if cell.run >= self.request.runs]
-        missing = [task for task in wanted + others if not self._is_done(task)]
-        missing = [task for task in missing if task.cell.run < self.request.runs]
+        missing = [task for task in wanted if not self._is_done(task)]
+        for task in others:  # beyond what was asked for: they count, or are set aside
+            self._is_done(task)
         if missing and device_of(estimator) != "cpu":
             # launching takes the time there, so all runs are one fleet
             missing = [replace(missing[0], together=tuple(range(self.request.runs)))]

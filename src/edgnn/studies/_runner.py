@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Generator, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from contextlib import closing
+from itertools import chain, repeat
 from typing import Protocol
 
 from edgnn.errors import StudyError
@@ -66,11 +67,14 @@ class Expected:
         ``running`` has those being computed with the seconds so far. The result is ``None`` while
         most cells are of rows that no cell is done of.
         """
-        spent = [(task, 0.0) for task in waiting] + list(running)
-        known = sum(self._keys(task)[1] in self._seconds for task, _ in spent)
-        if 2 * known < len(spent):
+        known = 0
+        rest: list[float] = []
+        for task, so_far in chain(zip(waiting, repeat(0.0)), running):
+            known += self._keys(task)[1] in self._seconds
+            expected = self.of(task) or 0.0
+            rest.append(max(expected - so_far, 0.0))
+        if 2 * known < len(rest):
             return None
-        rest = [max((self.of(task) or 0.0) - so_far, 0.0) for task, so_far in spent]
         return max(sum(rest) / jobs, max(rest, default=0.0))
 
     @staticmethod

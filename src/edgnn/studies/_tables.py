@@ -154,13 +154,17 @@ def select(
         Names of data sets (case, ``-`` and ``_`` do not matter); none: all. Tables that lack one
         are passed over.
     """
-    tables = [find_table(name) for name in dict.fromkeys(names or PAPER_TABLES)]
+    distinct = list(dict.fromkeys(names or PAPER_TABLES))
+    tables = [find_table(name) for name in distinct]
     noun = "table" if len(tables) == 1 else "tables"
-    where = f" in the {noun} {', '.join(table.name for table in tables)}"
+    where = f" in the {noun} {', '.join(distinct)}"
     wanted_datasets = _wanted_datasets(tables, datasets, where)
     wanted_rows = _wanted_rows(tables, models, where)
-    narrowed = [table.narrow(wanted_rows, wanted_datasets) for table in tables]
-    selected = [table for table in narrowed if not table.is_empty]
+    selected = []
+    for table in tables:
+        narrowed = table.narrow(wanted_rows, wanted_datasets)
+        if not narrowed.is_empty:
+            selected.append(narrowed)
     if not selected:
         raise StudyError(f"there is nothing{where} that has these models and data sets together")
     return tuple(selected)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -85,8 +86,12 @@ def table_document(study: Study, summary: TableSummary) -> dict[str, Any]:
 
 def ordered(summary: TableSummary) -> list[Entry]:
     """Return the entries data set by data set, in the order of rows."""
-    pairs = ((row.id, dataset) for dataset in summary.datasets for row in summary.rows)
-    return [summary.entries[pair] for pair in pairs if pair in summary.entries]
+    entries = []
+    for dataset, row in product(summary.datasets, summary.rows):
+        entry = summary.entries.get((row.id, dataset))
+        if entry is not None:
+            entries.append(entry)
+    return entries
 
 
 def numbers(entry: Entry) -> dict[str, Any]:

@@ -168,16 +168,19 @@ def test_a_run_that_says_nonsense_about_its_data_still_predicts(source):
 
 
 def test_a_run_that_says_nonsense_about_its_data_is_not_resumed(tmp_path):
-    from edgnn.cli._resume import stored_choices
+    from edgnn.cli._resume import stored_origin
     from edgnn.errors import RunError
+    from edgnn.evaluation import stored_sets
     from edgnn.training import RunFolder
 
     for number, config in enumerate(
-        [{}, {"source": 1, "parts": {}}, {"source": {"name": "x"}, "parts": {"test": None}}]
+        [{}, {"source": 1, "parts": {}}, {"source": {}, "parts": {"test": None}}]
     ):
         run = RunFolder.create(tmp_path / str(number), config)
         with pytest.raises(RunError, match="does not say what the run was trained on"):
-            stored_choices(run)
+            stored_origin(run)
+        with pytest.raises(RunError, match="does not say which items the run was started with"):
+            stored_sets(run)
 
 
 @pytest.mark.parametrize("threads", [10**9, 0, "2", None, 1.0])

@@ -13,7 +13,7 @@ from edgnn.explain._explanation import Explanation, LabelEffect
 from edgnn.explain._gradients import Gradients, integrated_gradients
 from edgnn.explain._links import links_of, members_of, twin_links, twins_of
 from edgnn.explain._network import NetworkSubject
-from edgnn.explain._subject import MEMORY, Scores, Subject, copies_allowed
+from edgnn.explain._subject import MEMORY, Labels, Scores, Subject, copies_allowed
 
 _Array = np.ndarray[Any, Any]
 
@@ -142,12 +142,14 @@ class _Removals:
             (self.node, removable, _out("nodes_out", removable)),
             (self.edge, edges, _out("edges_out", edges)),
         ]
-        if subject.has_node_labels:
-            unlabeled = _unlabeled("node_labels", nodes, subject.unknown_node)
-            tried.append((self.node_label, nodes, unlabeled))
-        if subject.has_edge_labels:
-            unlabeled = _unlabeled("edge_labels", edges, subject.unknown_edge)
-            tried.append((self.edge_label, edges, unlabeled))
+        of_labels = {"node": (self.node_label, nodes), "edge": (self.edge_label, edges)}
+        for kind, (result, elements) in of_labels.items():
+            labels = subject.labels[kind]
+            if labels.removable:
+                copy = np.arange(len(elements))
+                unlabeled = (copy, elements, np.full(len(elements), labels.unknown))
+                changes = Changes.of(len(elements), **{f"{kind}_labels": unlabeled})
+                tried.append((result, elements, changes))
         return tried + self._whole_links(links)
 
     def _whole_links(self, links: _Array) -> list[tuple[_Array, _Array, Changes]]:
@@ -158,8 +160,9 @@ class _Removals:
         edge = np.concatenate([np.zeros(0, np.int64), *of_link])
         whole = np.array(several, dtype=np.int64)
         tried = [(self.link, whole, Changes.of(len(whole), edges_out=(copy, edge)))]
-        if self.subject.has_edge_labels:
-            unknown = np.full(len(edge), self.subject.unknown_edge)
+        labels = self.subject.labels["edge"]
+        if labels.removable:
+            unknown = np.full(len(edge), labels.unknown)
             unlabeled = Changes.of(len(whole), edge_labels=(copy, edge, unknown))
             tried.append((self.link_label, whole, unlabeled))
         return tried
@@ -218,10 +221,10 @@ def _label_effects(
 ) -> tuple[LabelEffect, ...]:
     """Take out every label, all its occurrences at once; of too many, the most frequent."""
     occurrences: list[tuple[str, int, _Array]] = []
-    if subject.has_node_labels and subject.node_label_kind != "name":
-        occurrences += _occurrences("node", subject.node_label, subject.unknown_node, most)
-    if subject.has_edge_labels:
-        occurrences += _occurrences("edge", subject.edge_label, subject.unknown_edge, most)
+    for kind, labels in subject.labels.items():
+        are_names = kind == "node" and subject.node_label_kind == "name"
+        if labels.removable and not are_names:
+            occurrences += _occurrences(kind, labels, most)
     if not occurrences:
         return ()
     changes = []
@@ -234,42 +237,33 @@ def _label_effects(
     ):
         if kind == "node" and subject.node in elements.tolist():
             removal = float("nan")  # the explained node itself stays
-        vocabulary = subject.node_vocabulary if kind == "node" else subject.edge_vocabulary
-        effects.append(LabelEffect(kind, vocabulary[label], len(elements), contribution, removal))
+        text = subject.labels[kind].vocabulary[label]
+        effects.append(LabelEffect(kind, text, len(elements), contribution, removal))
     return tuple(sorted(effects, key=lambda effect: -abs(effect.contribution)))
 
 
 def _without_label(subject: Subject, kind: str, elements: _Array) -> list[Changes]:
     """Return two changes: elements lose their label, and elements are taken out."""
-    unknown = subject.unknown_node if kind == "node" else subject.unknown_edge
     removable = elements
     if kind == "node" and subject.node is not None:
         removable = elements[elements != subject.node]
-    labels = (elements * 0, elements, elements * 0 + unknown)
+    labels = (elements * 0, elements, elements * 0 + subject.labels[kind].unknown)
     return [
         Changes.of(1, **{f"{kind}_labels": labels}),
         Changes.of(1, **{f"{kind}s_out": (removable * 0, removable)}),
     ]
 
 
-def _occurrences(
-    kind: str, labels: _Array, unknown: int, most: int
-) -> list[tuple[str, int, _Array]]:
+def _occurrences(kind: str, labels: Labels, most: int) -> list[tuple[str, int, _Array]]:
     """Return the labels that occur, the most frequent first, with the elements that have them."""
-    counts = np.bincount(labels, minlength=unknown + 1)[:unknown]
-    order = np.argsort(-counts, kind="stable")[: max(1, most // 4)].tolist()
-    return [(kind, label, np.flatnonzero(labels == label)) for label in order if counts[label]]
+    counts = np.bincount(labels.numbers, minlength=labels.unknown + 1)[: labels.unknown]
+    order = np.argsort(-counts, kind="stable")[: max(1, most // 4)]
+    occurring = order[counts[order] > 0].tolist()
+    return [(kind, label, np.flatnonzero(labels.numbers == label)) for label in occurring]
 
 
 def _out(what: str, elements: _Array) -> Changes:
     return Changes.of(len(elements), **{what: (np.arange(len(elements)), elements)})
-
-
-def _unlabeled(what: str, elements: _Array, unknown: int) -> Changes:
-    return Changes.of(
-        len(elements),
-        **{what: (np.arange(len(elements)), elements, np.full(len(elements), unknown))},
-    )
 
 
 def check_numbers(**numbers: Any) -> None:

@@ -9,22 +9,18 @@ from typing import Any
 
 from edgnn._files import Path_
 from edgnn._words import counted, duration
-from edgnn.report._errors import ReportError
 from edgnn.report._numbers import capital
-from edgnn.report._page import write_page
+from edgnn.report._page import ReportError, write_page
 from edgnn.report._paired import compared, comparison_view
 from edgnn.report._predictions import cards, chosen_view
 from edgnn.report._results import (
-    best_rows,
     computed_entries,
-    met_of,
     own_entries,
     result_table,
     verdict,
     whole_table,
 )
 from edgnn.report._study_words import (
-    call_notes,
     environment_view,
     environments_of,
     lead_of,
@@ -42,10 +38,6 @@ from edgnn.report._views import MISSING, Cell, Sortable
 from edgnn.studies import TABLES, Study, TableSummary, find_table, summarize
 
 _PAGE = "report.html"
-_NESTED = (
-    " Networks with a search choose layers and width in every split, by its validation loss; "
-    "the others are as above."
-)
 
 
 def write_study_report(study_path: Path_, path: Path_ | None = None) -> Path:
@@ -100,10 +92,10 @@ def study_page(
     views, numbers = [], []
     for summary in summaries:
         pairs, curves = compared(summary), table_curves(summary)
-        curved = {"curves": curve_view(summary, curves)}
-        views.append(
-            _table_view(summary) | {"comparisons": comparison_view(summary, pairs)} | curved
-        )
+        view = _table_view(summary)
+        view["comparisons"] = comparison_view(summary, pairs)
+        view["curves"] = curve_view(summary, curves)
+        views.append(view)
         numbers.append(table_values(summary, pairs, curves))
     sets = [_data_set_view(document) for document in data_sets]
     contents = [(view["heading"], view["anchor"]) for view in views]
@@ -127,10 +119,10 @@ def study_page(
         data,
         contents=contents,
         lost=lost,
-        headline=_headline(summaries),
+        headline=_headline(summaries, views),
         tables=views,
         data_sets=sets,
-        calls=call_notes(calls),
+        calls=calls,
         settings=_settings(summaries),
         environments=environment_view(summaries),
     )
@@ -143,8 +135,8 @@ def _summaries(study: Study, lost: list[str]) -> list[TableSummary]:
     summaries = []
     for protocol in ("paper", "nested"):
         for name in TABLES:
-            wanted = name in nested if protocol == "nested" else not find_table(name).statistics
-            if wanted:
+            has_cells = name in nested or protocol == "paper"
+            if has_cells and not find_table(name).statistics:
                 summaries.append(summarize(study, find_table(name), protocol, reasons.append))
     lost += dict.fromkeys(reasons)
     return [summary for summary in summaries if summary.entries]
@@ -170,17 +162,21 @@ def _heading(summary: TableSummary) -> str:
     return summary.table.title
 
 
-def _headline(summaries: Sequence[TableSummary]) -> list[tuple[str, str]]:
-    entries = own_entries(summaries)
-    by_paper = [
-        summary for summary in summaries if summary.protocol == "paper" and met_of(summary)[1]
-    ]
-    counts = [met_of(summary) for summary in by_paper or summaries]
-    reported = sum(total for _, total in counts)
+def _headline(
+    summaries: Sequence[TableSummary], views: Sequence[Mapping[str, Any]]
+) -> list[tuple[str, str]]:
+    verdicts: dict[str, list[Any]] = {"paper": [], "nested": []}
+    for summary, view in zip(summaries, views, strict=True):
+        if view["verdict"]["reported"]:
+            verdicts[summary.protocol].append(view["verdict"])
     figures = []
-    if reported:
-        met = sum(met for met, _ in counts)
+    # Of both protocols, the paper's is the one to compare with it.
+    counted_verdicts = verdicts["paper"] or verdicts["nested"]
+    if counted_verdicts:
+        met = sum(one["met"] for one in counted_verdicts)
+        reported = sum(one["reported"] for one in counted_verdicts)
         figures.append(("the paper’s means that are met", f"{met} of {reported}"))
+    entries = own_entries(summaries)
     trainings = sum(len(entry.evaluation.splits) for entry in entries)
     seconds = sum(entry.seconds for entry in entries)
     return [
@@ -191,13 +187,12 @@ def _headline(summaries: Sequence[TableSummary]) -> list[tuple[str, str]]:
 
 
 def _table_view(summary: TableSummary) -> dict[str, Any]:
-    nested = _NESTED if summary.protocol == "nested" else ""
     return {
         "heading": _heading(summary),
         "anchor": "table-" + summary.name.replace(".", "-"),
         "verdict": verdict(summary),
-        "best_rows": best_rows(summary),
-        "says": f"{capital(summary.table.says)}.{nested}",
+        "says": capital(summary.table.says),
+        "nested": summary.protocol == "nested",
         "results": result_table(summary),
         "row_notes": [(row.title, row.says) for row in summary.rows],
         "estimates": estimate_figure(summary),
@@ -213,11 +208,8 @@ def _settings(summaries: Sequence[TableSummary]) -> list[tuple[str, list[tuple[s
     found = []
     for summary in summaries:
         for row in summary.rows:
-            entries = [
-                entry
-                for entry in computed_entries(summary)
-                if entry.row.id == row.id and entry.settings
-            ]
+            own = [entry for entry in computed_entries(summary) if entry.row.id == row.id]
+            entries = [entry for entry in own if entry.settings]
             if entries:
                 found.append((f"{_heading(summary)}: {row.title}", setting_rows(entries)))
     return found

@@ -6,14 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from edgnn._words import counted, duration
-from edgnn.report._numbers import between, shown
+from edgnn.report._numbers import between
 from edgnn.report._results import computed_entries, own_entries
-from edgnn.report._views import setting_groups
+from edgnn.report._views import setting_groups, side_by_side
 
 if TYPE_CHECKING:
     from edgnn.studies import Entry, TableSummary
-
-_MOST_NAMED = 6
 
 
 def lead_of(summaries: Sequence[TableSummary], calls: Sequence[Mapping[str, Any]]) -> str:
@@ -32,7 +30,7 @@ def lead_of(summaries: Sequence[TableSummary], calls: Sequence[Mapping[str, Any]
         duration(sum(entry.seconds for entry in entries)) + " of computing",
         dates,
     ]
-    return " · ".join(text for text in texts if text)
+    return " · ".join(filter(None, texts))
 
 
 def dates_of(summaries: Sequence[TableSummary], calls: Sequence[Mapping[str, Any]]) -> str:
@@ -46,42 +44,13 @@ def dates_of(summaries: Sequence[TableSummary], calls: Sequence[Mapping[str, Any
     return days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
 
 
-def call_notes(calls: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """Return the commands that computed a study, each with when and how it ran."""
-    found = []
-    for call in calls:
-        names = [name for name in ("version", "device", "jobs") if call.get(name) is not None]
-        notes = [str(call.get("date", "")).replace("T", " ")]
-        notes += [f"{name} {shown(call[name])}" for name in names]
-        found.append((str(call.get("command", "")), ", ".join(note for note in notes if note)))
-    return found
-
-
 def setting_rows(entries: Sequence[Entry]) -> list[tuple[str, str]]:
     """Return the settings of a row: one value each, or one per data set where they differ."""
-    settings_of = {entry.dataset: flat(entry.settings) for entry in entries}
-    names = dict.fromkeys(name for settings in settings_of.values() for name in settings)
-    rows = []
-    for name in names:
-        values = {dataset: settings.get(name, "–") for dataset, settings in settings_of.items()}
-        texts = list(values.values())
-        if len(set(texts)) > 1:
-            texts = [f"{dataset}: {value}" for dataset, value in values.items()]
-        else:
-            texts = texts[:1]
-        rows.append((name, "; ".join(texts)))
-    return rows
-
-
-def flat(settings: Mapping[str, Any], before: str = "") -> dict[str, str]:
-    """Return settings as text, those inside others by names with dots."""
-    texts: dict[str, str] = {}
-    for name, value in settings.items():
-        if isinstance(value, Mapping) and value:
-            texts |= flat(value, f"{before}{name}.")
-        else:
-            texts[f"{before}{name}"] = shown(value)
-    return texts
+    same, different = side_by_side({entry.dataset: entry.settings for entry in entries})
+    rows = dict(same)
+    for name, values in different.items():
+        rows[name] = "; ".join(f"{dataset}: {value}" for dataset, value in values.items())
+    return list(rows.items())
 
 
 def environments_of(summaries: Sequence[TableSummary]) -> list[tuple[list[Entry], dict[str, Any]]]:
@@ -97,16 +66,10 @@ def environments_of(summaries: Sequence[TableSummary]) -> list[tuple[list[Entry]
     return list(grouped.values())
 
 
-def environment_view(summaries: Sequence[TableSummary]) -> list[tuple[str, Any]]:
-    """Return the machines and versions; of several, titles say which cells they made."""
-    found = environments_of(summaries)
+def environment_view(summaries: Sequence[TableSummary]) -> list[tuple[list[str], Any]]:
+    """Return the machines and versions, each with the cells that were computed there."""
     views = []
-    for entries, environment in found:
-        title = ""
-        if len(found) > 1:
-            cells = [f"{entry.row.title} on {entry.dataset}" for entry in entries[:_MOST_NAMED]]
-            title = f"{counted(len(entries), 'entry')}: {', '.join(cells)}"
-            if len(entries) > _MOST_NAMED:
-                title += f" and {len(entries) - _MOST_NAMED} more"
-        views.append((title, setting_groups(environment)))
+    for entries, environment in environments_of(summaries):
+        cells = [f"{entry.row.title} on {entry.dataset}" for entry in entries]
+        views.append((cells, setting_groups(environment)))
     return views

@@ -18,6 +18,7 @@ from edgnn.explain._subject import (
     Labels,
     Scores,
     Subject,
+    check_classes,
     check_fitted,
     check_single,
     cut,
@@ -67,13 +68,13 @@ class AnySubject(Subject):
     elements = 2_000_000
 
     def __init__(self, estimator: Any, item: Any, check: Check | None) -> None:
-        classes = getattr(estimator, "classes_", None)
-        self.classes = [] if classes is None else np.asarray(classes).tolist()
-        self.task = "values" if classes is None else "classes"
-        fitted = _is_fitted(estimator)
-        if fitted and isinstance(estimator, Model):
+        check_fitted(estimator, _is_fitted(estimator))
+        self.task, self.classes = "values", []
+        if getattr(estimator, "classes_", None) is not None:
+            self.task, self.classes = "classes", np.asarray(estimator.classes_).tolist()
+        if isinstance(estimator, Model):
             self.task = estimator.task
-        check_fitted(estimator, fitted, self.classes, self.task)
+        check_classes(estimator, self.classes, self.task)
         if isinstance(estimator, Model) and estimator.transductive:
             raise EstimatorError(
                 f"{type(estimator).__name__} cannot be explained: it knows nothing but the graph "

@@ -13,7 +13,7 @@ from edgnn.explain._explanation import Explanation, LabelEffect
 from edgnn.explain._gradients import Gradients, integrated_gradients
 from edgnn.explain._links import links_of, members_of, twin_links, twins_of
 from edgnn.explain._network import NetworkSubject
-from edgnn.explain._subject import MEMORY, Labels, Scores, Subject, copies_allowed
+from edgnn.explain._subject import MEMORY, Labels, Subject, copies_allowed
 
 _Array = np.ndarray[Any, Any]
 
@@ -73,7 +73,7 @@ def explain(
     scores = subject.scores(Changes.of(1), memory)
     column = subject.column(target, scores)
     value = float(scores.value(column)[0])
-    gradients = None
+    gradients = Gradients()
     if isinstance(subject, NetworkSubject):
         gradients = integrated_gradients(subject, column, steps, memory)
     links = links_of(subject.raw)
@@ -88,7 +88,8 @@ def explain(
         target=subject.classes[column],
         target_index=column,
         prediction=subject.prediction(scores),
-        **_probabilities(subject, scores),
+        probability=None if subject.task == "values" else scores.numbers[0],
+        classes=() if subject.task == "values" else tuple(subject.classes),
         value=value,
         node_removal=removals.node,
         edge_removal=removals.edge,
@@ -97,21 +98,15 @@ def explain(
         links=links,
         link_removal=removals.link,
         link_label_removal=removals.link_label,
-        node_gradient=None if gradients is None else gradients.node,
-        edge_gradient=None if gradients is None else gradients.edge,
-        baseline=float("nan") if gradients is None else gradients.baseline,
-        completeness=float("nan") if gradients is None else gradients.error,
+        node_gradient=gradients.node,
+        edge_gradient=gradients.edge,
+        baseline=gradients.baseline,
+        completeness=gradients.error,
         labels=_label_effects(subject, column, value, most, memory),
         node_label_kind=subject.node_label_kind,
         complete=complete and subject.is_whole,
         links_beyond=subject.has_links_beyond,
     )
-
-
-def _probabilities(subject: Subject, scores: Scores) -> dict[str, Any]:
-    if subject.task == "values":
-        return {"probability": None, "classes": ()}
-    return {"probability": scores.numbers[0], "classes": tuple(subject.classes)}
 
 
 class _Removals:
@@ -190,7 +185,7 @@ class _Removals:
 
 
 def _chosen(
-    subject: Subject, removals: _Removals, gradients: Gradients | None, most: int
+    subject: Subject, removals: _Removals, gradients: Gradients, most: int
 ) -> tuple[_Array, _Array]:
     """Return the nodes and links to try, one of each kind of twins.
 
@@ -203,8 +198,8 @@ def _chosen(
     for_nodes = min(len(nodes), max(1, most // 4))
     for_links = min(len(links), max(0, (most - 2 * for_nodes) // copies_of_link))
     distance = subject.distance().astype(float)
-    node_rank = -distance if gradients is None else np.abs(gradients.node)
-    if gradients is None or gradients.edge is None:
+    node_rank = -distance if gradients.node is None else np.abs(gradients.node)
+    if gradients.edge is None:
         source, target = subject.raw.edge_source.cpu(), subject.raw.edge_target.cpu()
         edge_rank = -(distance[source.numpy()] + distance[target.numpy()])
         link_rank = np.array([edge_rank[removals.links[link][0]] for link in links], dtype=float)

@@ -270,7 +270,7 @@ class Explanation:
         names = [field.name for field in fields(self) if field.name not in _NOT_PLAIN]
         values = {name: getattr(self, name) for name in (*names, "node_score", "edge_score")}
         values["graph"] = {
-            "node_names": None if graph.node_names is None else list(graph.node_names),
+            "node_names": graph.node_names,
             "node_labels": graph.node_labels,
             "edge_source": graph.edge_source.tolist(),
             "edge_target": graph.edge_target.tolist(),

@@ -21,6 +21,7 @@ from edgnn.explain._subject import (
     Labels,
     Scores,
     Subject,
+    check_classes,
     check_fitted,
     check_single,
     cut,
@@ -89,11 +90,10 @@ class NetworkSubject(Subject):
     elements = 20_000_000
 
     def __init__(self, estimator: Estimator, item: Any, check: Check | None) -> None:
-        fitted = estimator.__sklearn_is_fitted__()
-        encoding = estimator.encoding if fitted else None
-        self.task = "" if encoding is None else encoding.task
-        self.classes = [] if encoding is None else _classes(encoding)
-        check_fitted(estimator, fitted, self.classes, self.task)
+        check_fitted(estimator, estimator.__sklearn_is_fitted__())
+        self.task = estimator.encoding.task
+        self.classes = _classes(estimator.encoding)
+        check_classes(estimator, self.classes, self.task)
         self.estimator, self.check = estimator, check
         self.item = estimator.read_items(item)
         check_single(self.item)

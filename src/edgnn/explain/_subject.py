@@ -218,14 +218,18 @@ def copies_allowed(subject: Subject, most: int) -> int:
     return max(1, min(most, subject.elements // max(1, subject.copied_elements)))
 
 
-def check_fitted(estimator: Any, fitted: bool, classes: list[Any], task: str) -> None:
-    """Raise an error where there is no prediction, or only one possible, to explain."""
-    name = type(estimator).__name__
+def check_fitted(estimator: Any, fitted: bool) -> None:
+    """Raise an error where there is no prediction to explain."""
     if not fitted:
-        raise NotFitted(f"this {name} is not fitted yet: call fit first")
+        raise NotFitted(f"this {type(estimator).__name__} is not fitted yet: call fit first")
+
+
+def check_classes(estimator: Any, classes: list[Any], task: str) -> None:
+    """Raise an error where only one prediction is possible."""
     if task == "classes" and len(classes) < 2:
         raise EstimatorError(
-            f"this {name} knows one class, {classes[0]!r}: nothing speaks for or against it"
+            f"this {type(estimator).__name__} knows one class, {classes[0]!r}: nothing speaks for "
+            "or against it"
         )
 
 

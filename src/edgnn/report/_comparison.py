@@ -25,7 +25,7 @@ from edgnn.report._paired import (
     measured,
 )
 from edgnn.report._predictions import cards, chosen_view
-from edgnn.report._study_words import dates_of, environment_view, environments_of
+from edgnn.report._results import dates_of, environment_view, environments_of
 from edgnn.report._table_views import estimate_figure, score_figure, table_values
 from edgnn.report._views import MISSING, Cell, Score, Sortable, side_by_side
 from edgnn.studies import Entry, Row, Table, TableSummary

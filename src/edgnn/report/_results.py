@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from edgnn._words import duration
 from edgnn.report._numbers import number, signed, size, spread_text
-from edgnn.report._views import MISSING, Cell, Score, Sortable
+from edgnn.report._views import MISSING, Cell, Score, Sortable, setting_groups
 from edgnn.studies import NOTABLE
 
 if TYPE_CHECKING:
@@ -45,6 +45,36 @@ def own_entries(summaries: Sequence[TableSummary]) -> list[Entry]:
         every = summary.protocol == "paper"
         entries += [entry for entry in computed_entries(summary) if every or entry.row.search]
     return entries
+
+
+def dates_of(summaries: Sequence[TableSummary], calls: Sequence[Mapping[str, Any]]) -> str:
+    """Return the day, or the first and the last one."""
+    dates = [call.get("date", "") for call in calls]
+    for summary in summaries:
+        dates += [entry.environment.get("date", "") for entry in computed_entries(summary)]
+    days = sorted({str(date)[:10] for date in dates} - {""})
+    if not days:
+        return ""
+    return days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+
+
+def environments_of(summaries: Sequence[TableSummary]) -> list[tuple[list[str], dict[str, Any]]]:
+    """Return each machine and its versions with the cells from there, whatever the date."""
+    grouped: dict[str, tuple[list[str], dict[str, Any]]] = {}
+    for summary in summaries:
+        for entry in computed_entries(summary):
+            facts = {name: value for name, value in entry.environment.items() if name != "date"}
+            if entry.environment:
+                key = repr(sorted(facts.items(), key=repr))
+                cells, _ = grouped.setdefault(key, ([], entry.environment))
+                cells.append(f"{entry.row.title} on {entry.dataset}")
+    return list(grouped.values())
+
+
+def environment_view(summaries: Sequence[TableSummary]) -> list[tuple[list[str], Any]]:
+    """Return the machines and versions as text, each with the cells that were computed there."""
+    found = environments_of(summaries)
+    return [(cells, setting_groups(environment)) for cells, environment in found]
 
 
 def result_table(summary: TableSummary) -> Sortable:

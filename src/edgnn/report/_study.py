@@ -9,22 +9,19 @@ from typing import Any
 
 from edgnn._files import Path_
 from edgnn._words import counted, duration
-from edgnn.report._numbers import capital
+from edgnn.report._numbers import between, capital
 from edgnn.report._page import ReportError, write_page
 from edgnn.report._paired import compared, comparison_view
 from edgnn.report._predictions import cards, chosen_view
 from edgnn.report._results import (
     computed_entries,
+    dates_of,
+    environment_view,
+    environments_of,
     own_entries,
     result_table,
     verdict,
     whole_table,
-)
-from edgnn.report._study_words import (
-    environment_view,
-    environments_of,
-    lead_of,
-    setting_rows,
 )
 from edgnn.report._table_views import (
     cost_view,
@@ -34,8 +31,8 @@ from edgnn.report._table_views import (
     table_curves,
     table_values,
 )
-from edgnn.report._views import MISSING, Cell, Sortable
-from edgnn.studies import TABLES, Study, TableSummary, find_table, summarize
+from edgnn.report._views import MISSING, Cell, Sortable, side_by_side
+from edgnn.studies import TABLES, Entry, Study, TableSummary, find_table, summarize
 
 _PAGE = "report.html"
 
@@ -115,7 +112,7 @@ def study_page(
         path,
         "study.html",
         _title(summaries, data_sets),
-        lead_of(summaries, calls),
+        _lead(summaries, calls),
         data,
         contents=contents,
         lost=lost,
@@ -132,12 +129,10 @@ def _summaries(study: Study, lost: list[str]) -> list[TableSummary]:
     """Return the tables that have cells; a nested one only if it has cells of its own."""
     nested = {cell.table for cell in study.cells() if cell.protocol == "nested"}
     reasons: list[str] = []
-    summaries = []
-    for protocol in ("paper", "nested"):
-        for name in TABLES:
-            has_cells = name in nested or protocol == "paper"
-            if has_cells and not find_table(name).statistics:
-                summaries.append(summarize(study, find_table(name), protocol, reasons.append))
+    tables = [find_table(name) for name in TABLES if not find_table(name).statistics]
+    summaries = [summarize(study, table, "paper", reasons.append) for table in tables]
+    with_nested = [table for table in tables if table.name in nested]
+    summaries += [summarize(study, table, "nested", reasons.append) for table in with_nested]
     lost += dict.fromkeys(reasons)
     return [summary for summary in summaries if summary.entries]
 
@@ -154,6 +149,25 @@ def _title(summaries: Sequence[TableSummary], data_sets: Sequence[Mapping[str, A
     if any(entry.row.model == "edgnn" for entry in entries):
         return f"edGNN and its rivals on {data}"
     return f"{counted(len(rows), 'model')} on {data}"
+
+
+def _lead(summaries: Sequence[TableSummary], calls: Sequence[Mapping[str, Any]]) -> str:
+    """Return what was computed, when, and how long it took."""
+    entries = own_entries(summaries)
+    dates = dates_of(summaries, calls)
+    if not entries:
+        return dates
+    rows = {entry.row.id for entry in entries}
+    sets = list(dict.fromkeys(entry.dataset for entry in entries))
+    runs = [entry.runs for entry in entries]
+    texts = [
+        counted(len(rows), "model"),
+        ", ".join(sets) if len(sets) <= 3 else counted(len(sets), "data set"),
+        f"{between(runs)} runs" if max(runs) > 1 else "1 run",
+        duration(sum(entry.seconds for entry in entries)) + " of computing",
+        dates,
+    ]
+    return " · ".join(filter(None, texts))
 
 
 def _heading(summary: TableSummary) -> str:
@@ -211,8 +225,17 @@ def _settings(summaries: Sequence[TableSummary]) -> list[tuple[str, list[tuple[s
             own = [entry for entry in computed_entries(summary) if entry.row.id == row.id]
             entries = [entry for entry in own if entry.settings]
             if entries:
-                found.append((f"{_heading(summary)}: {row.title}", setting_rows(entries)))
+                found.append((f"{_heading(summary)}: {row.title}", _setting_rows(entries)))
     return found
+
+
+def _setting_rows(entries: Sequence[Entry]) -> list[tuple[str, str]]:
+    """Return the settings of a row: one value each, or one per data set where they differ."""
+    same, different = side_by_side({entry.dataset: entry.settings for entry in entries})
+    rows = dict(same)
+    for name, values in different.items():
+        rows[name] = "; ".join(f"{dataset}: {value}" for dataset, value in values.items())
+    return list(rows.items())
 
 
 # Tables of data sets

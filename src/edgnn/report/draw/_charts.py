@@ -235,17 +235,12 @@ def draw_points(
     width: int = 640,
 ) -> str:
     """Draw points on two axes of the same range, with the line where both values are equal."""
-    left, top = 58, 10
-    height = top + min(width - left - 14, 380)
+    left = 58
     points = _drawable_points(x_values, y_values)
-    x = Scale.over(points, left, left + height - top)
-    y = Scale(x.low, x.high, height, top)
-    parts = _x_axis(x, top, height, x_label) + _y_axis(y, left, x.end, y_label)
-    parts.append(_segment(x.start, y.start, x.end, y.end, _DASHED))
-    parts.append(f'<g fill="{FIRST}" fill-opacity=".65">')
-    parts += [_circle(x(one), y(two), _DOT) for one, two in points]
+    x = Scale.over(points, left, left + min(width - left - 14, 380))
+    dots = [(one, two, _DOT) for one, two in points]
     title = f"{y_label} against {x_label}, {len(points)} points"
-    return _picture([*parts, "</g>"], width, height + _AXIS, title)
+    return _square(dots, x, x_label, y_label, width, title)
 
 
 def draw_reliability(
@@ -256,19 +251,33 @@ def draw_reliability(
     width: int = 210,
 ) -> str:
     """Draw stated probabilities (%) against what happened (%), with the number of cases as area."""
-    left, top = 46, 8
-    end = width - 16
-    height = top + end - left
-    x, y = Scale(0, 100, left, end), Scale(0, 100, height, top)
-    parts = _x_axis(x, top, height, "probability (%)") + _y_axis(y, left, end, y_label)
-    parts.append(_segment(left, height, end, top, _DASHED))
     most = max((count for *_, count in points), default=1)
-    about = []
+    dots, about = [], []
     for stated, true, count in points:
-        radius = 2 + 6 * math.sqrt(count / most)
-        parts.append(_circle(x(stated), y(true), radius, f'fill="{FIRST}" fill-opacity=".7"'))
+        dots.append((stated, true, 2 + 6 * math.sqrt(count / most)))
         about.append(f"probability {stated:.0f}, right {true:.0f} ({count} cases)")
-    return _picture(parts, width, height + _AXIS, title, "; ".join(about))
+    x = Scale(0, 100, 46, width - 16)
+    return _square(dots, x, "probability (%)", y_label, width, title, "; ".join(about))
+
+
+def _square(
+    dots: Sequence[tuple[float, float, float]],
+    x: Scale,
+    x_label: str,
+    y_label: str,
+    width: float,
+    title: str,
+    about: str = "",
+) -> str:
+    """Draw dots of some radius on two axes of the same range, with the diagonal dashed."""
+    top = 10
+    bottom = top + x.end - x.start
+    y = Scale(x.low, x.high, bottom, top)
+    parts = _x_axis(x, top, bottom, x_label) + _y_axis(y, x.start, x.end, y_label)
+    parts.append(_segment(x.start, y.start, x.end, y.end, _DASHED))
+    parts.append(f'<g fill="{FIRST}" fill-opacity=".65">')
+    parts += [_circle(x(one), y(two), radius) for one, two, radius in dots]
+    return _picture([*parts, "</g>"], width, bottom + _AXIS, title, about)
 
 
 def series_color(place: int) -> str:

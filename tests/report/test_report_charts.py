@@ -6,19 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edgnn.report.draw import (
-    Band,
+    Dots,
     Estimate,
     Series,
-    Strip,
-    Swarm,
-    draw_bands,
     draw_costs,
+    draw_dots,
     draw_estimates,
     draw_points,
     draw_reliability,
     draw_series,
-    draw_strips,
-    draw_swarms,
 )
 from edgnn.report.draw._charts import FIRST, SECOND, SERIES
 
@@ -60,7 +56,6 @@ def inside(picture):
 
 @given(NUMBERS, st.floats(min_value=0), st.sampled_from([330, 680]))
 def test_any_numbers_give_a_picture_within_its_frame(values, spread, width):
-    curve = Band(values, [value - spread for value in values], [value + spread for value in values])
     rows = [
         Estimate("a", "text", value, spread, (value - spread, value + spread), main=True)
         for value in values
@@ -68,13 +63,13 @@ def test_any_numbers_give_a_picture_within_its_frame(values, spread, width):
     for picture in (
         draw_estimates(rows, "x", width=width),
         draw_estimates(rows, "x", width=width, bounds=(0, 1)),
-        draw_strips(
-            [Strip("a", values, ["text"] * len(values), values[0])],
+        draw_dots(
+            [Dots("a", values, values[0], titles=["text"] * len(values))],
             "x",
+            title="t",
             line=values[-1],
             width=width,
         ),
-        draw_bands(list(range(len(values))), {"one": curve}, "x", "y", width=width),
         draw_points(values, values[::-1], "x", "y", width=width),
         draw_estimates(
             [Estimate("a", "text", math.nan, mark=values[0])],
@@ -83,7 +78,7 @@ def test_any_numbers_give_a_picture_within_its_frame(values, spread, width):
             line=values[-1],
             title="t",
         ),
-        draw_swarms([Swarm("a", values, values[0])], "x", title="t", line=values[-1], width=width),
+        draw_dots([Dots("a", values, values[0])], "x", title="t", line=values[-1], width=width),
         draw_costs({"a": values[0], "b": 2.0}, ["text", "text"], "x", title="t", width=width),
     ):
         assert inside(picture)
@@ -118,11 +113,12 @@ def test_an_axis_ends_where_the_metric_does():
 
 
 def test_dots_of_equal_scores_do_not_cover_each_other():
-    picture = draw_strips([Strip("", [0.5, 0.5, 0.5, 0.7], ["a", "b", "c", "d"], 0.55)], "score")
+    row = Dots("", [0.5, 0.5, 0.5, 0.7], 0.55, titles=["a", "b", "c", "d"])
+    picture = draw_dots([row], "score", title="scores")
     dots = {(circle.get("cx"), circle.get("cy")) for circle in elements(picture, "circle")}
     assert len(dots) == 4
     assert [title.text for title in elements(picture, "title")] == [
-        "score, one dot per split",
+        "scores",
         "a",
         "b",
         "c",
@@ -131,25 +127,30 @@ def test_dots_of_equal_scores_do_not_cover_each_other():
 
 
 def test_scores_that_are_not_known_have_no_dot():
-    picture = draw_strips([Strip("", [0.5, math.nan], ["a", "b"], 0.5)], "score")
+    row = Dots("", [0.5, math.nan], 0.5, titles=["a", "b"])
+    picture = draw_dots([row], "score", title="scores")
     assert len(elements(picture, "circle")) == 1
 
 
 def test_epochs_are_marked_at_whole_numbers():
-    curve = [3.0, 2.0, 1.0]
-    picture = draw_bands(
-        [1, 2, 3], {"training": Band(curve, curve, curve)}, "epoch", "loss", width=680
-    )
+    picture = draw_series([Series(0, [1, 2, 3], [3.0, 2.0, 1.0])], "epoch", "loss", title="t")
     marks = [
-        element.text for element in elements(picture, "text") if float(element.get("y")) == 276
+        element.text for element in elements(picture, "text") if float(element.get("y")) == 236
     ]
     assert marks == ["1", "2", "3"]
 
 
 def test_a_band_is_drawn_only_where_there_is_one():
-    low, high = [1.0, 1.0], [2.0, 2.0]
-    assert not elements(draw_bands([1, 2], {"a": Band(low, low, low)}, "x", "y"), "polygon")
-    assert len(elements(draw_bands([1, 2], {"a": Band(low, low, high)}, "x", "y"), "polygon")) == 1
+    one, two = [1.0, 1.0], [2.0, 2.0]
+    plain = Series(0, [1, 2], one)
+    banded = Series(0, [1, 2], one, low=one, high=two)
+    assert not elements(draw_series([plain], "x", "y", title="t"), "polygon")
+    assert len(elements(draw_series([banded], "x", "y", title="t"), "polygon")) == 1
+
+
+def test_a_single_epoch_is_a_mark():
+    picture = draw_series([Series(0, [1], [1.0], dashed=True)], "epoch", "loss", title="t")
+    assert len(elements(picture, "path")) == 1
 
 
 def test_equal_values_lie_on_the_diagonal():
@@ -165,13 +166,15 @@ def test_equal_values_lie_on_the_diagonal():
 
 
 def test_names_are_escaped():
-    picture = draw_bands([1], {"<b>": Band([1.0], [1.0], [1.0])}, "<i>", "&y")
-    assert {"<b>", "<i>", "&y"} <= set(texts(picture))
+    picture = draw_dots([Dots("<b>", [1.0], 1.0)], "<i>", title="&y")
+    assert {"<b>", "<i>"} <= set(texts(picture))
+    assert elements(picture, "title")[0].text == "&y"
 
 
 @given(NUMBERS)
 def test_curves_of_any_numbers_give_a_picture(values):
-    picture = draw_series([Series(0, list(range(len(values))), values)], "epoch", "loss", title="t")
+    curve = Series(0, list(range(len(values))), values, low=values, high=values[::-1])
+    picture = draw_series([curve], "epoch", "loss", title="t")
     assert all(map(math.isfinite, coordinates(picture)))
 
 
@@ -204,8 +207,8 @@ def test_a_high_first_loss_leaves_room_for_the_rest():
 
 
 def test_every_value_of_a_swarm_is_a_dot_of_its_own():
-    picture = draw_swarms(
-        [Swarm("a", [50.0] * 30 + [60.0, math.nan], 51.0)], "accuracy", title="t", line=40.0
+    picture = draw_dots(
+        [Dots("a", [50.0] * 30 + [60.0, math.nan], 51.0)], "accuracy", title="t", line=40.0
     )
     dots = elements(picture, "path")[0].get("d").split("M")[1:]
     assert len(dots) == len(set(dots)) == 31

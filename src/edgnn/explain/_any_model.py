@@ -15,14 +15,16 @@ from edgnn.explain._changes import Changes, copies
 from edgnn.explain._subject import (
     MEMORY,
     Check,
+    Labels,
     Scores,
     Subject,
+    check_classes,
     check_fitted,
     check_single,
     cut,
     part_around,
 )
-from edgnn.graphs import UNKNOWN, Graphs, Nodes, Vocabulary, known_labels
+from edgnn.graphs import Graphs, Nodes, Vocabulary, known_labels
 from edgnn.models import Model, graphs_of
 
 _Array = np.ndarray[Any, Any]
@@ -66,13 +68,13 @@ class AnySubject(Subject):
     elements = 2_000_000
 
     def __init__(self, estimator: Any, item: Any, check: Check | None) -> None:
-        classes = getattr(estimator, "classes_", None)
-        self.classes = [] if classes is None else np.asarray(classes).tolist()
-        self.task = "values" if classes is None else "classes"
-        fitted = _is_fitted(estimator)
-        if fitted and isinstance(estimator, Model):
+        check_fitted(estimator, _is_fitted(estimator))
+        self.task, self.classes = "values", []
+        if getattr(estimator, "classes_", None) is not None:
+            self.task, self.classes = "classes", np.asarray(estimator.classes_).tolist()
+        if isinstance(estimator, Model):
             self.task = estimator.task
-        check_fitted(estimator, fitted, self.classes, self.task)
+        check_classes(estimator, self.classes, self.task)
         if isinstance(estimator, Model) and estimator.transductive:
             raise EstimatorError(
                 f"{type(estimator).__name__} cannot be explained: it knows nothing but the graph "
@@ -86,7 +88,6 @@ class AnySubject(Subject):
         if isinstance(estimator, Model):
             nodes = _extended(nodes, estimator.coder.node_vocabulary, estimator.seen.nodes)
             edges = _extended(edges, estimator.coder.edge_vocabulary, estimator.seen.edges)
-        self.node_vocabulary, self.edge_vocabulary = nodes, edges
         self._whole = whole._with(
             node_vocabulary=nodes if nodes.constant else nodes.with_unknown(),
             edge_vocabulary=edges if edges.constant else edges.with_unknown(),
@@ -97,8 +98,10 @@ class AnySubject(Subject):
             node = int(self.item.index[0])
             self.part = part_around(whole, node, _REACH, "both", every_edge=True)
             self.raw = cut(whole, self.part)
-        self.node_label = self.raw.node_label.cpu().numpy()
-        self.edge_label = self.raw.edge_label.cpu().numpy()
+        self.labels = {
+            "node": Labels.of(nodes, self.raw.node_label),
+            "edge": Labels.of(edges, self.raw.edge_label),
+        }
         if self.task == "values":
             self.classes = list(range(self.scores(Changes.of(1)).numbers.shape[1]))
 
@@ -146,7 +149,7 @@ class AnySubject(Subject):
 
     def label_choices(self, kind: str) -> list[int]:
         """Return the labels of the training set; of foreign models, of the graph's vocabulary."""
-        vocabulary = self.node_vocabulary if kind == "node" else self.edge_vocabulary
+        vocabulary = self.labels[kind].vocabulary
         if not isinstance(self.estimator, Model):
             return list(range(known_labels(vocabulary)))
         coder, seen = self.estimator.coder, self.estimator.seen
@@ -154,16 +157,6 @@ class AnySubject(Subject):
         if kind == "node":
             known, occur = coder.node_vocabulary, seen.nodes
         return sorted(vocabulary.index(label) for label in _occurring(known, occur))
-
-    @property
-    def unknown_node(self) -> int:
-        """The number of a label that no training graph has, of nodes."""
-        return self._whole.node_vocabulary.index(UNKNOWN)
-
-    @property
-    def unknown_edge(self) -> int:
-        """The number of a label that no training graph has, of edges."""
-        return self._whole.edge_vocabulary.index(UNKNOWN)
 
     @property
     def is_whole(self) -> bool:
@@ -179,9 +172,8 @@ class AnySubject(Subject):
     @property
     def node_keys(self) -> list[Hashable]:
         """Labels and names: a model may know nodes by name."""
-        if self.raw.node_names is None:
-            return super().node_keys
-        return list(zip(self.node_label.tolist(), self.raw.node_names.tolist(), strict=True))
+        keys, names = super().node_keys, self.raw.node_names
+        return keys if names is None else list(zip(keys, names.tolist(), strict=True))
 
 
 def _occurring(vocabulary: Vocabulary, seen: Tensor) -> list[Any]:

@@ -190,14 +190,13 @@ def _changed(
     for step in steps:
         elements = list(step.elements)
         if part is not None:
-            numbers = part.nodes if step.kind == "node label" else part.edges
+            numbers = part.nodes if step.what == "node" else part.edges
             elements = numbers.cpu()[elements].tolist()
         if step.kind == "link out":
             out += elements
-        elif step.kind == "node label":
-            graphs = _relabeled(graphs, "node", elements, subject.node_vocabulary[step.label])
         else:
-            graphs = _relabeled(graphs, "edge", elements, subject.edge_vocabulary[step.label])
+            value = subject.labels[step.what].vocabulary[step.label]
+            graphs = _relabeled(graphs, step.what, elements, value)
     return _without(graphs, out) if out else graphs
 
 
@@ -222,13 +221,14 @@ def _without(graphs: Graphs, edges: list[int]) -> Graphs:
 
 
 def _in_words(subject: Subject, step: Step) -> Change:
-    graph, texts, first = subject.raw, subject.texts, step.elements[0]
-    if step.kind == "node label":
-        before, after = label_of(graph, "node", first), subject.node_vocabulary[step.label]
-        words = f"{node_words(graph, texts, first)} becomes {label_text(after)}"
-        return Change(step.kind, step.elements, before, after, words)
-    before, link = label_of(graph, "edge", first), link_words(graph, texts, step.elements)
-    if step.kind == "link out":
-        return Change(step.kind, step.elements, before, None, f"{link} is taken out")
-    after = subject.edge_vocabulary[step.label]
-    return Change(step.kind, step.elements, before, after, f"{link} becomes {label_text(after)}")
+    graph, elements = subject.raw, step.elements
+    before, after = label_of(graph, step.what, elements[0]), None
+    if step.what == "node":
+        what = node_words(graph, subject.texts, elements[0])
+    else:
+        what = link_words(graph, subject.texts, elements)
+    words = f"{what} is taken out"
+    if step.kind != "link out":
+        after = subject.labels[step.what].vocabulary[step.label]
+        words = f"{what} becomes {label_text(after)}"
+    return Change(step.kind, elements, before, after, words)

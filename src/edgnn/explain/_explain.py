@@ -13,7 +13,7 @@ from edgnn.explain._explanation import Explanation, LabelEffect
 from edgnn.explain._gradients import Gradients, integrated_gradients
 from edgnn.explain._links import links_of, members_of, twin_links, twins_of
 from edgnn.explain._network import NetworkSubject
-from edgnn.explain._subject import MEMORY, Scores, Subject, copies_allowed
+from edgnn.explain._subject import MEMORY, Labels, Subject, copies_allowed
 
 _Array = np.ndarray[Any, Any]
 
@@ -73,7 +73,7 @@ def explain(
     scores = subject.scores(Changes.of(1), memory)
     column = subject.column(target, scores)
     value = float(scores.value(column)[0])
-    gradients = None
+    gradients = Gradients()
     if isinstance(subject, NetworkSubject):
         gradients = integrated_gradients(subject, column, steps, memory)
     links = links_of(subject.raw)
@@ -88,7 +88,8 @@ def explain(
         target=subject.classes[column],
         target_index=column,
         prediction=subject.prediction(scores),
-        **_probabilities(subject, scores),
+        probability=None if subject.task == "values" else scores.numbers[0],
+        classes=() if subject.task == "values" else tuple(subject.classes),
         value=value,
         node_removal=removals.node,
         edge_removal=removals.edge,
@@ -97,21 +98,15 @@ def explain(
         links=links,
         link_removal=removals.link,
         link_label_removal=removals.link_label,
-        node_gradient=None if gradients is None else gradients.node,
-        edge_gradient=None if gradients is None else gradients.edge,
-        baseline=float("nan") if gradients is None else gradients.baseline,
-        completeness=float("nan") if gradients is None else gradients.error,
+        node_gradient=gradients.node,
+        edge_gradient=gradients.edge,
+        baseline=gradients.baseline,
+        completeness=gradients.error,
         labels=_label_effects(subject, column, value, most, memory),
         node_label_kind=subject.node_label_kind,
         complete=complete and subject.is_whole,
         links_beyond=subject.has_links_beyond,
     )
-
-
-def _probabilities(subject: Subject, scores: Scores) -> dict[str, Any]:
-    if subject.task == "values":
-        return {"probability": None, "classes": ()}
-    return {"probability": scores.numbers[0], "classes": tuple(subject.classes)}
 
 
 class _Removals:
@@ -142,12 +137,14 @@ class _Removals:
             (self.node, removable, _out("nodes_out", removable)),
             (self.edge, edges, _out("edges_out", edges)),
         ]
-        if subject.has_node_labels:
-            unlabeled = _unlabeled("node_labels", nodes, subject.unknown_node)
-            tried.append((self.node_label, nodes, unlabeled))
-        if subject.has_edge_labels:
-            unlabeled = _unlabeled("edge_labels", edges, subject.unknown_edge)
-            tried.append((self.edge_label, edges, unlabeled))
+        of_labels = {"node": (self.node_label, nodes), "edge": (self.edge_label, edges)}
+        for kind, (result, elements) in of_labels.items():
+            labels = subject.labels[kind]
+            if labels.removable:
+                copy = np.arange(len(elements))
+                unlabeled = (copy, elements, np.full(len(elements), labels.unknown))
+                changes = Changes.of(len(elements), **{f"{kind}_labels": unlabeled})
+                tried.append((result, elements, changes))
         return tried + self._whole_links(links)
 
     def _whole_links(self, links: _Array) -> list[tuple[_Array, _Array, Changes]]:
@@ -158,8 +155,9 @@ class _Removals:
         edge = np.concatenate([np.zeros(0, np.int64), *of_link])
         whole = np.array(several, dtype=np.int64)
         tried = [(self.link, whole, Changes.of(len(whole), edges_out=(copy, edge)))]
-        if self.subject.has_edge_labels:
-            unknown = np.full(len(edge), self.subject.unknown_edge)
+        labels = self.subject.labels["edge"]
+        if labels.removable:
+            unknown = np.full(len(edge), labels.unknown)
             unlabeled = Changes.of(len(whole), edge_labels=(copy, edge, unknown))
             tried.append((self.link_label, whole, unlabeled))
         return tried
@@ -187,7 +185,7 @@ class _Removals:
 
 
 def _chosen(
-    subject: Subject, removals: _Removals, gradients: Gradients | None, most: int
+    subject: Subject, removals: _Removals, gradients: Gradients, most: int
 ) -> tuple[_Array, _Array]:
     """Return the nodes and links to try, one of each kind of twins.
 
@@ -200,8 +198,8 @@ def _chosen(
     for_nodes = min(len(nodes), max(1, most // 4))
     for_links = min(len(links), max(0, (most - 2 * for_nodes) // copies_of_link))
     distance = subject.distance().astype(float)
-    node_rank = -distance if gradients is None else np.abs(gradients.node)
-    if gradients is None or gradients.edge is None:
+    node_rank = -distance if gradients.node is None else np.abs(gradients.node)
+    if gradients.edge is None:
         source, target = subject.raw.edge_source.cpu(), subject.raw.edge_target.cpu()
         edge_rank = -(distance[source.numpy()] + distance[target.numpy()])
         link_rank = np.array([edge_rank[removals.links[link][0]] for link in links], dtype=float)
@@ -218,10 +216,10 @@ def _label_effects(
 ) -> tuple[LabelEffect, ...]:
     """Take out every label, all its occurrences at once; of too many, the most frequent."""
     occurrences: list[tuple[str, int, _Array]] = []
-    if subject.has_node_labels and subject.node_label_kind != "name":
-        occurrences += _occurrences("node", subject.node_label, subject.unknown_node, most)
-    if subject.has_edge_labels:
-        occurrences += _occurrences("edge", subject.edge_label, subject.unknown_edge, most)
+    for kind, labels in subject.labels.items():
+        are_names = kind == "node" and subject.node_label_kind == "name"
+        if labels.removable and not are_names:
+            occurrences += _occurrences(kind, labels, most)
     if not occurrences:
         return ()
     changes = []
@@ -234,42 +232,33 @@ def _label_effects(
     ):
         if kind == "node" and subject.node in elements.tolist():
             removal = float("nan")  # the explained node itself stays
-        vocabulary = subject.node_vocabulary if kind == "node" else subject.edge_vocabulary
-        effects.append(LabelEffect(kind, vocabulary[label], len(elements), contribution, removal))
+        text = subject.labels[kind].vocabulary[label]
+        effects.append(LabelEffect(kind, text, len(elements), contribution, removal))
     return tuple(sorted(effects, key=lambda effect: -abs(effect.contribution)))
 
 
 def _without_label(subject: Subject, kind: str, elements: _Array) -> list[Changes]:
     """Return two changes: elements lose their label, and elements are taken out."""
-    unknown = subject.unknown_node if kind == "node" else subject.unknown_edge
     removable = elements
     if kind == "node" and subject.node is not None:
         removable = elements[elements != subject.node]
-    labels = (elements * 0, elements, elements * 0 + unknown)
+    labels = (elements * 0, elements, elements * 0 + subject.labels[kind].unknown)
     return [
         Changes.of(1, **{f"{kind}_labels": labels}),
         Changes.of(1, **{f"{kind}s_out": (removable * 0, removable)}),
     ]
 
 
-def _occurrences(
-    kind: str, labels: _Array, unknown: int, most: int
-) -> list[tuple[str, int, _Array]]:
+def _occurrences(kind: str, labels: Labels, most: int) -> list[tuple[str, int, _Array]]:
     """Return the labels that occur, the most frequent first, with the elements that have them."""
-    counts = np.bincount(labels, minlength=unknown + 1)[:unknown]
-    order = np.argsort(-counts, kind="stable")[: max(1, most // 4)].tolist()
-    return [(kind, label, np.flatnonzero(labels == label)) for label in order if counts[label]]
+    counts = np.bincount(labels.numbers, minlength=labels.unknown + 1)[: labels.unknown]
+    order = np.argsort(-counts, kind="stable")[: max(1, most // 4)]
+    occurring = order[counts[order] > 0].tolist()
+    return [(kind, label, np.flatnonzero(labels.numbers == label)) for label in occurring]
 
 
 def _out(what: str, elements: _Array) -> Changes:
     return Changes.of(len(elements), **{what: (np.arange(len(elements)), elements)})
-
-
-def _unlabeled(what: str, elements: _Array, unknown: int) -> Changes:
-    return Changes.of(
-        len(elements),
-        **{what: (np.arange(len(elements)), elements, np.full(len(elements), unknown))},
-    )
 
 
 def check_numbers(**numbers: Any) -> None:

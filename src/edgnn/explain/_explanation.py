@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -18,31 +18,8 @@ from edgnn.graphs import Graphs, Nodes
 
 _Array = np.ndarray[Any, Any]
 _ROUNDING = 1e-5
-_PLAIN = (
-    "node",
-    "target",
-    "target_index",
-    "prediction",
-    "probability",
-    "classes",
-    "value",
-    "baseline",
-    "completeness",
-    "complete",
-    "links_beyond",
-    "node_label_kind",
-    "node_removal",
-    "edge_removal",
-    "node_label_removal",
-    "edge_label_removal",
-    "links",
-    "link_removal",
-    "link_label_removal",
-    "node_gradient",
-    "edge_gradient",
-    "node_score",
-    "edge_score",
-)
+#: Attributes that are no plain values.
+_NOT_PLAIN = ("graph", "item", "original_nodes", "original_edges", "labels")
 
 
 @dataclass(frozen=True)
@@ -246,23 +223,27 @@ class Explanation:
         """
         if kinds is None:
             kinds = ("node", "link") if self.node is None else ("node", "link", "edge label")
-        single: list[tuple[str, tuple[int, ...], float]] = []
-        if "node" in kinds:
-            scores = enumerate(self.node_score.tolist())
-            single += [("node", (node,), amount) for node, amount in scores]
-        if "link" in kinds:
-            pairs = zip(self.link_edges, self.link_score.tolist(), strict=True)
-            single += [("link", tuple(edges.tolist()), amount) for edges, amount in pairs]
-        found = [
+        scored = []
+        for kind, elements, amount in self._scored_elements():
+            if kind in kinds and amount:
+                scored.append((abs(amount), kind, elements, amount))
+        # Only the first are put into words, which takes time.
+        largest = sorted(scored, key=lambda entry: -entry[0])[:n]
+        reasons = [
             Reason(kind, elements, self._words(kind, elements), amount)
-            for kind, elements, amount in _largest(single, n)
+            for _, kind, elements, amount in largest
         ]
-        found += [
-            self._label_reason(effect) for effect in self.labels if f"{effect.kind} label" in kinds
-        ]
-        found = sorted(found, key=lambda reason: -abs(reason.contribution))[:n]
-        least = _ROUNDING * abs(found[0].contribution) if found else 0.0
-        return [reason for reason in found if abs(reason.contribution) > least]
+        effects = [effect for effect in self.labels if f"{effect.kind} label" in kinds]
+        reasons += map(self._label_reason, effects)
+        reasons = sorted(reasons, key=lambda reason: -abs(reason.contribution))[:n]
+        least = _ROUNDING * abs(reasons[0].contribution) if reasons else 0.0
+        return [reason for reason in reasons if abs(reason.contribution) > least]
+
+    def _scored_elements(self) -> Iterator[tuple[str, tuple[int, ...], float]]:
+        for node, amount in enumerate(self.node_score.tolist()):
+            yield "node", (node,), amount
+        for edges, amount in zip(self.link_edges, self.link_score.tolist(), strict=True):
+            yield "link", tuple(edges.tolist()), amount
 
     def _label_reason(self, effect: LabelEffect) -> Reason:
         kind = "label" if effect.kind == "edge" else self.node_label_kind
@@ -286,9 +267,10 @@ class Explanation:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data, ready for JSON; NaN is ``None``."""
         graph = self.graph
-        values = {name: getattr(self, name) for name in _PLAIN}
+        names = [field.name for field in fields(self) if field.name not in _NOT_PLAIN]
+        values = {name: getattr(self, name) for name in (*names, "node_score", "edge_score")}
         values["graph"] = {
-            "node_names": None if graph.node_names is None else list(graph.node_names),
+            "node_names": graph.node_names,
             "node_labels": graph.node_labels,
             "edge_source": graph.edge_source.tolist(),
             "edge_target": graph.edge_target.tolist(),
@@ -303,17 +285,10 @@ class Explanation:
         return found
 
 
-def _largest(
-    single: list[tuple[str, tuple[int, ...], float]], n: int
-) -> list[tuple[str, tuple[int, ...], float]]:
-    """Return the largest amounts by size, without zeros."""
-    order = sorted(single, key=lambda entry: -abs(entry[2]))[:n]
-    return [entry for entry in order if entry[2]]
-
-
 def _having(graph: Graphs, effect: LabelEffect) -> tuple[int, ...]:
-    vocabulary = graph.node_vocabulary if effect.kind == "node" else graph.edge_vocabulary
-    labels = graph.node_label if effect.kind == "node" else graph.edge_label
+    vocabulary, labels = graph.edge_vocabulary, graph.edge_label
+    if effect.kind == "node":
+        vocabulary, labels = graph.node_vocabulary, graph.node_label
     if effect.value not in vocabulary:
         return ()
     return tuple((labels == vocabulary.index(effect.value)).nonzero()[:, 0].tolist())

@@ -12,6 +12,7 @@ import numpy as np
 from edgnn._json import plain
 from edgnn.errors import EstimatorError
 from edgnn.explain._changes import Changes
+from edgnn.explain._explain import check_numbers
 from edgnn.explain._explanation import Explanation
 from edgnn.explain._subject import MEMORY, Subject
 
@@ -156,24 +157,16 @@ def fidelity(
 
 def _ranked(explanation: Explanation, kind: str, by: str, take: str) -> tuple[_Array, _Array]:
     """Return the scores, and the numbers of the elements they belong to."""
-    if kind == "node":
-        scores = {
-            "score": explanation.node_score,
-            "removal": explanation.node_removal,
-            "label": explanation.node_label_removal,
-            "gradient": explanation.node_gradient,
-        }
-    else:
-        edges, links = explanation.edge_gradient, len(explanation.link_removal)
-        scores = {
-            "score": explanation.link_score,
-            "removal": explanation.link_removal,
-            "label": explanation.link_label_removal,
-            "gradient": None
-            if edges is None
-            else np.bincount(explanation.links, edges, minlength=links),
-        }
-    score = scores[by]
+    names = {"score": "score", "removal": "removal", "label": "label_removal"}
+    edges = explanation.edge_gradient
+    score = None
+    if by != "gradient":
+        score = getattr(explanation, f"{kind}_{names[by]}")
+    elif kind == "node":
+        score = explanation.node_gradient
+    elif edges is not None:
+        links = len(explanation.link_removal)
+        score = np.bincount(explanation.links, edges, minlength=links)
     if score is None:
         raise EstimatorError(
             f"the explanation has no gradients of {kind}s to rank by: choose by='score'"
@@ -213,12 +206,11 @@ def _drops(
             of_links = [link_edges[link] for link in elements]
             elements = np.concatenate([np.zeros(0, np.int64), *of_links])
         out.append(np.stack([np.full(len(elements), copy), elements]))
-    listed, element = np.concatenate(out, axis=1), "node" if kind == "node" else "edge"
+    listed, element = np.concatenate(out, axis=1), {"node": "node", "link": "edge"}[kind]
     if take == "element":
         changes = Changes.of(len(out), **{f"{element}s_out": listed})
     else:
-        unknown = subject.unknown_node if kind == "node" else subject.unknown_edge
-        labels = (*listed, np.full(listed.shape[1], unknown))
+        labels = (*listed, np.full(listed.shape[1], subject.labels[element].unknown))
         changes = Changes.of(len(out), **{f"{element}_labels": labels})
     scores = subject.scores(Changes.joined([Changes.of(1), changes]), memory)
     measured = scores.numbers[:, explanation.target_index]
@@ -232,8 +224,7 @@ def _check(shares: Sequence[float], random_sets: int, **choices: str) -> None:
             raise EstimatorError(f"shares hold {share!r}: a share is above 0 and at most 1")
     if not len(shares):
         raise EstimatorError("shares are empty: give at least one, such as 0.2")
-    if isinstance(random_sets, bool) or not isinstance(random_sets, int) or random_sets < 1:
-        raise EstimatorError(f"random_sets={random_sets!r}: a whole number, 1 or more, is needed")
+    check_numbers(random_sets=random_sets)
     for name, value in choices.items():
         if value not in _CHOICES[name]:
             raise EstimatorError(

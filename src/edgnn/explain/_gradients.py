@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,21 +25,21 @@ _COUNTED = ("C_in", "C_out", "F_in", "F_out")
 
 @dataclass(frozen=True, eq=False)
 class Gradients:
-    """Integrated gradients of one prediction.
+    """Integrated gradients of one prediction; ``None`` where there are none.
 
     ``edge`` is ``None`` where layers do not count edge labels. The sum of all is ``value −
     baseline`` up to ``error``.
     """
 
-    node: _Array
-    edge: _Array | None
-    baseline: float
-    error: float
+    node: _Array | None = None
+    edge: _Array | None = None
+    baseline: float = math.nan
+    error: float = math.nan
 
 
 def integrated_gradients(
     subject: NetworkSubject, target: int, steps: int, memory: int
-) -> Gradients | None:
+) -> Gradients:
     r"""Integrate the gradient along the straight line from zero to the inputs x of the model.
 
     .. math:: x_i \int_0^1 \frac{\partial f(\alpha x)}{\partial x_i} d\alpha
@@ -48,7 +49,7 @@ def integrated_gradients(
     :math:`H^0` (one-hot labels and features; :math:`A H^0` follows from them), :math:`C_{in}`,
     :math:`C_{out}` and sums of edge features. Layers that do not count edge labels (``"joint"``,
     ``"rgcn"``, ``"gine"``) keep all their edges on the way. An entry of :math:`C` belongs in equal
-    shares to the edges that it counts. Returns ``None`` where one point alone would not fit into
+    shares to the edges that it counts. There are none where one point alone would not fit into
     ``memory``.
     """
     stored = subject.estimator._model
@@ -60,7 +61,7 @@ def integrated_gradients(
     ).to(subject.encoded.device)
     size = int(memory) // max(1, _bytes_per_point(subject, model))
     if not size:
-        return None
+        return Gradients()
     points, weights = np.polynomial.legendre.leggauss(steps)
     points, weights = (points + 1) / 2, weights / 2
     total: dict[str, Tensor] = {}
@@ -77,7 +78,8 @@ def integrated_gradients(
     subject.look()
     baseline, value = (_value_at(subject, model, target, point) for point in (0.0, 1.0))
     node, edge = _of_elements(subject, model, total)
-    error = abs(float(node.sum() + (0.0 if edge is None else edge.sum())) - (value - baseline))
+    total_gradient = node.sum() if edge is None else node.sum() + edge.sum()
+    error = abs(float(total_gradient) - (value - baseline))
     return Gradients(node, edge, baseline, error)
 
 

@@ -64,7 +64,7 @@ def twins_of(subject: Subject) -> Twins:
     graphs = subject.raw
     if graphs.node_features is not None or graphs.edge_features is not None:
         return Twins(np.arange(graphs.num_nodes), np.arange(graphs.num_edges))
-    labels = subject.edge_label.tolist()
+    labels = subject.labels["edge"].numbers.tolist()
     ends = list(zip(graphs.edge_source.tolist(), graphs.edge_target.tolist(), labels, strict=True))
     around: list[list[tuple[int, int, int]]] = [[] for _ in range(graphs.num_nodes)]
     for source, target, label in ends:

@@ -23,129 +23,13 @@ BOND_LABELS = (
     "hydrogen",
     "ionic",
 )
-_ELEMENTS = frozenset(
-    [
-        "*",
-        "H",
-        "He",
-        "Li",
-        "Be",
-        "B",
-        "C",
-        "N",
-        "O",
-        "F",
-        "Ne",
-        "Na",
-        "Mg",
-        "Al",
-        "Si",
-        "P",
-        "S",
-        "Cl",
-        "Ar",
-        "K",
-        "Ca",
-        "Sc",
-        "Ti",
-        "V",
-        "Cr",
-        "Mn",
-        "Fe",
-        "Co",
-        "Ni",
-        "Cu",
-        "Zn",
-        "Ga",
-        "Ge",
-        "As",
-        "Se",
-        "Br",
-        "Kr",
-        "Rb",
-        "Sr",
-        "Y",
-        "Zr",
-        "Nb",
-        "Mo",
-        "Tc",
-        "Ru",
-        "Rh",
-        "Pd",
-        "Ag",
-        "Cd",
-        "In",
-        "Sn",
-        "Sb",
-        "Te",
-        "I",
-        "Xe",
-        "Cs",
-        "Ba",
-        "La",
-        "Ce",
-        "Pr",
-        "Nd",
-        "Pm",
-        "Sm",
-        "Eu",
-        "Gd",
-        "Tb",
-        "Dy",
-        "Ho",
-        "Er",
-        "Tm",
-        "Yb",
-        "Lu",
-        "Hf",
-        "Ta",
-        "W",
-        "Re",
-        "Os",
-        "Ir",
-        "Pt",
-        "Au",
-        "Hg",
-        "Tl",
-        "Pb",
-        "Bi",
-        "Po",
-        "At",
-        "Rn",
-        "Fr",
-        "Ra",
-        "Ac",
-        "Th",
-        "Pa",
-        "U",
-        "Np",
-        "Pu",
-        "Am",
-        "Cm",
-        "Bk",
-        "Cf",
-        "Es",
-        "Fm",
-        "Md",
-        "No",
-        "Lr",
-        "Rf",
-        "Db",
-        "Sg",
-        "Bh",
-        "Hs",
-        "Mt",
-        "Ds",
-        "Rg",
-        "Cn",
-        "Nh",
-        "Fl",
-        "Mc",
-        "Lv",
-        "Ts",
-        "Og",
-    ]
-)
+_SYMBOLS = """
+* H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As Se Br
+Kr Rb Sr Y Zr Nb Mo Tc Ru Rh Pd Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Pr Nd Pm Sm Eu Gd Tb Dy Ho Er
+Tm Yb Lu Hf Ta W Re Os Ir Pt Au Hg Tl Pb Bi Po At Rn Fr Ra Ac Th Pa U Np Pu Am Cm Bk Cf Es Fm Md
+No Lr Rf Db Sg Bh Hs Mt Ds Rg Cn Nh Fl Mc Lv Ts Og
+"""
+_ELEMENTS = frozenset(re.findall(r"\S+", _SYMBOLS))
 #: Relations whose literal says what people call a thing, best first.
 _NAMING = ("preflabel", "label", "name", "title", "fullname")
 _LITERAL = re.compile(r'"(.*)"(?:@[\w-]+|\^\^\S+)?', re.DOTALL)
@@ -206,11 +90,11 @@ def texts_of_item(item: Graphs | Nodes, graph: Graphs, nodes: Tensor | None) -> 
 
 def node_words(graph: Graphs, texts: Sequence[str], node: int, note: str = "") -> str:
     """Return ``node 3 (N)``: what a node is called, with its label and a note in brackets."""
-    label = "" if graph.node_vocabulary.constant else label_text(label_of(graph, "node", node))
-    if label == texts[node]:
-        label = ""
-    notes = "; ".join(text for text in (label, note) if text)
-    return f"{texts[node]} ({notes})" if notes else texts[node]
+    notes = [note] if note else []
+    label = label_text(label_of(graph, "node", node))
+    if label != texts[node] and not graph.node_vocabulary.constant:
+        notes.insert(0, label)
+    return f"{texts[node]} ({'; '.join(notes)})" if notes else texts[node]
 
 
 def link_words(graph: Graphs, texts: Sequence[str], edges: Sequence[int]) -> str:
@@ -245,21 +129,25 @@ def is_molecule(graph: Graphs) -> bool:
     if len(graph) != 1 or not graph.num_nodes:
         return False
     elements, bonds = _first_labels(graph.node_labels), _first_labels(graph.edge_labels)
-    if not elements or not elements <= _ELEMENTS or not bonds <= set(BOND_LABELS):
+    if not elements or (graph.num_edges and not bonds):
         return False
-    if graph.num_edges and not bonds:
+    if not elements <= _ELEMENTS or not bonds <= set(BOND_LABELS):
         return False
-    ends = list(zip(graph.edge_source.tolist(), graph.edge_target.tolist(), strict=True))
-    labels = dict(zip(ends, graph.edge_label.tolist(), strict=True))
-    if len(labels) != len(ends) or any(source == target for source, target in ends):
-        return False
-    return all(labels.get((target, source)) == label for (source, target), label in labels.items())
+    source, target = graph.edge_source.tolist(), graph.edge_target.tolist()
+    label = graph.edge_label.tolist()
+    is_simple = len(set(zip(source, target, strict=True))) == graph.num_edges
+    has_loops = bool((graph.edge_source == graph.edge_target).any())
+    edges = set(zip(source, target, label, strict=True))
+    both_ways = edges == set(zip(target, source, label, strict=True))
+    return is_simple and both_ways and not has_loops
 
 
 def _first_labels(labels: Sequence[Any]) -> set[Any]:
     """Return the labels that occur, of tuples the first entry; missing ones are left out."""
-    used = {label for label in labels if label is not None and label is not UNKNOWN}
-    return {label[0] if isinstance(label, tuple) and label else label for label in used}
+    used = set()
+    for label in set(labels) - {None, UNKNOWN}:
+        used.add(label[0] if isinstance(label, tuple) and label else label)
+    return used
 
 
 def _plain_name(name: str) -> str:

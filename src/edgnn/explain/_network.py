@@ -18,8 +18,10 @@ from edgnn.explain._changes import Changes, copies
 from edgnn.explain._subject import (
     MEMORY,
     Check,
+    Labels,
     Scores,
     Subject,
+    check_classes,
     check_fitted,
     check_single,
     cut,
@@ -85,15 +87,13 @@ class NetworkSubject(Subject):
         the part.
     """
 
-    has_gradients = True
     elements = 20_000_000
 
     def __init__(self, estimator: Estimator, item: Any, check: Check | None) -> None:
-        fitted = estimator.__sklearn_is_fitted__()
-        encoding = estimator.encoding if fitted else None
-        self.task = "" if encoding is None else encoding.task
-        self.classes = [] if encoding is None else _classes(encoding)
-        check_fitted(estimator, fitted, self.classes, self.task)
+        check_fitted(estimator, estimator.__sklearn_is_fitted__())
+        self.task = estimator.encoding.task
+        self.classes = _classes(estimator.encoding)
+        check_classes(estimator, self.classes, self.task)
         self.estimator, self.check = estimator, check
         self.item = estimator.read_items(item)
         check_single(self.item)
@@ -110,9 +110,11 @@ class NetworkSubject(Subject):
         ).to(device_of(estimator.device))
         if isinstance(self.item, Nodes):
             self._cut_out(whole, int(self.item.index[0]))
-        self.node_vocabulary, self.edge_vocabulary = coder.node_vocabulary, coder.edge_vocabulary
-        self.node_label = self.encoded.node_label.cpu().numpy()
-        self.edge_label = self.encoded.edge_label.cpu().numpy()
+        reads_labels = bool(estimator._model.convs[0].reads_labels)
+        self.labels = {
+            "node": Labels.of(coder.node_vocabulary, self.encoded.node_label),
+            "edge": Labels.of(coder.edge_vocabulary, self.encoded.edge_label, reads_labels),
+        }
         if coder.identity:
             self.node_label_kind = "name"
         elif coder.degree_labels is not None:
@@ -194,22 +196,6 @@ class NetworkSubject(Subject):
         return float(getattr(self.estimator, "temperature_", 1.0))
 
     @property
-    def unknown_node(self) -> int:
-        """The number of the label that counts for nothing, of nodes."""
-        return len(self.node_vocabulary)
-
-    @property
-    def unknown_edge(self) -> int:
-        """The number of the label that counts for nothing, of edges."""
-        return len(self.edge_vocabulary)
-
-    @property
-    def has_edge_labels(self) -> bool:
-        """Whether an edge's label can be taken out: there are labels, and the layers read them."""
-        reads_labels = bool(self.estimator._model.convs[0].reads_labels)
-        return not self.edge_vocabulary.constant and reads_labels
-
-    @property
     def has_links_beyond(self) -> bool:
         """Whether links outside the part count as well, for degrees that are labels."""
         return self.beyond is not None and bool(self.beyond.any())
@@ -223,9 +209,8 @@ class NetworkSubject(Subject):
     @property
     def node_keys(self) -> list[Hashable]:
         """Labels, and of degrees what comes from outside the part."""
-        if self.beyond is None:
-            return super().node_keys
-        return list(zip(self.node_label.tolist(), self.beyond.tolist(), strict=True))
+        keys = super().node_keys
+        return keys if self.beyond is None else list(zip(keys, self.beyond.tolist(), strict=True))
 
     def _degree_labels(self, graphs: Graphs, of_node: Tensor) -> Tensor:
         """Return the labels of nodes by degree, what comes from outside the part included."""
@@ -235,7 +220,7 @@ class NetworkSubject(Subject):
             degree = degree + self.beyond[of_node]
         known = torch.tensor(list(coder.node_vocabulary), dtype=torch.int64, device=graphs.device)
         largest = int(torch.cat([known, degree, degree.new_zeros(1)]).max())
-        table = torch.full((largest + 1,), self.unknown_node, device=graphs.device)
+        table = torch.full((largest + 1,), self.labels["node"].unknown, device=graphs.device)
         table[known] = torch.arange(len(known), device=graphs.device)
         return table[degree]
 

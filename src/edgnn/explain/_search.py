@@ -33,9 +33,14 @@ class Step:
     label: int
 
     @property
-    def place(self) -> tuple[bool, tuple[int, ...]]:
+    def what(self) -> str:
+        """Whether elements are each a ``"node"`` or an ``"edge"``."""
+        return "node" if self.kind == "node label" else "edge"
+
+    @property
+    def place(self) -> tuple[str, tuple[int, ...]]:
         """What is changed: two changes of one place do not go together."""
-        return self.kind == "node label", self.elements
+        return self.what, self.elements
 
 
 @dataclass(frozen=True)
@@ -104,34 +109,27 @@ class Search:
         """Yield what was found, the fewest changes first, to be verified."""
         if self.flips(self.prediction):
             return
-        few = self.steps if len(self.steps) <= self.left else self.steps[: max(1, self.left // 2)]
-        margins = self._asked([(step,) for step in few])
-        steps = self.steps[: len(margins)]
+        steps = self.steps
+        if len(steps) > self.left:
+            steps = steps[: max(1, self.left // 2)]
+        singles = [(step,) for step in steps]
+        margins = self._asked(singles)
         exhaustive = len(margins) == len(self.steps) and self.subject.is_whole
-        yield from self._offered([(step,) for step in steps], margins, True)
-        best: list[tuple[tuple[Step, ...], float]] = [
-            ((step,), float(margin)) for step, margin in zip(steps, margins, strict=True)
-        ]
+        yield from _offered(singles, margins, True)
+        reached: list[tuple[tuple[Step, ...], float]] = list(
+            zip(singles, margins.tolist(), strict=True)
+        )
         for size in range(2, largest + 1):
-            sets, every = self._grown(best, steps, margins, size, largest)
-            tried: list[tuple[tuple[Step, ...], float]] = []
+            sets, is_every = self._grown(reached, steps, margins, size, largest)
+            reached = []
             for start in range(0, len(sets), _BATCH):
                 batch = sets[start : start + _BATCH]
                 of_batch = self._asked(batch)
-                yield from self._offered(batch[: len(of_batch)], of_batch, exhaustive)
-                tried += [
-                    (steps_, float(margin)) for steps_, margin in zip(batch, of_batch, strict=False)
-                ]
-            exhaustive = exhaustive and every and len(tried) == len(sets)
-            best = tried
-            if not best or self.left <= 0:
+                yield from _offered(batch, of_batch, exhaustive)
+                reached += zip(batch, of_batch.tolist(), strict=False)
+            exhaustive = exhaustive and is_every and len(reached) == len(sets)
+            if not reached or self.left <= 0:
                 return
-
-    def _offered(
-        self, sets: Sequence[tuple[Step, ...]], margins: _Array, smallest: bool
-    ) -> Iterator[Found]:
-        order = np.argsort(-margins, kind="stable")[:_OFFERED]
-        return (Found(sets[place], smallest) for place in order.tolist() if margins[place] > 0)
 
     def _grown(
         self,
@@ -176,6 +174,12 @@ class Search:
         return self._margins(self.subject.scores(_as_changes(sets), self.memory))
 
 
+def _offered(sets: Sequence[tuple[Step, ...]], margins: _Array, smallest: bool) -> Iterator[Found]:
+    """Return the sets that change the prediction most clearly, of those that were tried."""
+    order = np.argsort(-margins, kind="stable")[:_OFFERED]
+    return (Found(sets[place], smallest) for place in order.tolist() if margins[place] > 0)
+
+
 def single_steps(subject: Subject, most: int | None = None) -> list[Step]:
     """Return single changes, at most so many, the nearest to an explained node first."""
     return list(islice(_steps(subject), most))
@@ -190,23 +194,26 @@ def _steps(subject: Subject) -> Iterator[Step]:
         [min(distance[source[edges[0]]], distance[target[edges[0]]]) for edges in links],
         dtype=np.int64,
     )
-    nodes_by_label = subject.node_label_kind == "label" and subject.has_node_labels
-    node_labels = subject.label_choices("node") if nodes_by_label else []
-    edge_labels = subject.label_choices("edge") if subject.has_edge_labels else []
+    choices = {}
+    for kind, labels in subject.labels.items():
+        # Degrees and names are no labels that a node could be given.
+        changeable = kind == "edge" or subject.node_label_kind == "label"
+        choices[kind] = subject.label_choices(kind) if labels.removable and changeable else []
     for far in range(int(distance.max()) + 1):
         near = [links[link] for link in np.flatnonzero(away == far).tolist()]
         yield from (Step("link out", edges, -1) for edges in near)
         for node in np.flatnonzero(distance == far).tolist():
-            yield from _relabelings("node label", (node,), node_labels, subject.node_label)
+            yield from _relabelings("node label", (node,), subject, choices)
         for edges in near:
-            yield from _relabelings("link label", edges, edge_labels, subject.edge_label)
+            yield from _relabelings("link label", edges, subject, choices)
 
 
 def _relabelings(
-    kind: str, elements: tuple[int, ...], labels: list[int], current: _Array
+    kind: str, elements: tuple[int, ...], subject: Subject, choices: dict[str, list[int]]
 ) -> Iterator[Step]:
-    own = current[elements[0]]
-    return (Step(kind, elements, label) for label in labels if label != own)
+    what = Step(kind, elements, -1).what
+    own = subject.labels[what].numbers[elements[0]]
+    return (Step(kind, elements, label) for label in choices[what] if label != own)
 
 
 def _as_changes(sets: Sequence[tuple[Step, ...]]) -> Changes:

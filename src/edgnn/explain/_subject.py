@@ -15,7 +15,7 @@ from torch import Tensor
 from edgnn.errors import EstimatorError
 from edgnn.explain._changes import Changes
 from edgnn.explain._names import texts_of_item
-from edgnn.graphs import Graphs, Nodes, Vocabulary, taken
+from edgnn.graphs import UNKNOWN, Graphs, Nodes, Vocabulary, taken
 from edgnn.models import NotFitted
 
 _Array = np.ndarray[Any, Any]
@@ -49,6 +49,37 @@ class Scores(ABC):
         """Return the logarithm of every class's probability, up to a constant."""
 
 
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """The labels of nodes or of edges.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+        What the numbers of labels in changes mean.
+    numbers : array
+        Those of the elements of the explained graph.
+    removable : bool
+        Whether a label can be taken out: there are labels, not one constant for all, and the model
+        reads them.
+    """
+
+    vocabulary: Vocabulary
+    numbers: _Array
+    removable: bool
+
+    @classmethod
+    def of(cls, vocabulary: Vocabulary, numbers: Tensor, read: bool = True) -> Labels:
+        """Return the labels of elements that a model reads, or does not."""
+        return cls(vocabulary, numbers.cpu().numpy(), read and not vocabulary.constant)
+
+    @property
+    def unknown(self) -> int:
+        """The number of the label that counts for nothing."""
+        known = self.vocabulary
+        return known.index(UNKNOWN) if UNKNOWN in known else len(known)
+
+
 class Subject(ABC):
     """A single item as a model reads it; subclasses say how a kind of model is asked.
 
@@ -66,16 +97,12 @@ class Subject(ABC):
         What the model predicts.
     classes : list
         The classes; of several labels or outputs, their numbers.
-    node_vocabulary, edge_vocabulary : Vocabulary
-        What the numbers of labels in changes mean.
-    node_label, edge_label : array
-        Numbers of the labels of the elements of ``raw``.
+    labels : dict of Labels
+        The labels of a ``"node"`` and of an ``"edge"``.
     """
 
     #: What the model takes for labels of nodes: ``"label"``, ``"degree"`` or ``"name"``.
     node_label_kind = "label"
-    #: Whether integrated gradients can be computed.
-    has_gradients: ClassVar[bool] = False
     #: So many nodes and edges of all copies together take some seconds.
     elements: ClassVar[int]
 
@@ -86,10 +113,7 @@ class Subject(ABC):
     check: Check | None
     task: str
     classes: list[Any]
-    node_vocabulary: Vocabulary
-    edge_vocabulary: Vocabulary
-    node_label: _Array
-    edge_label: _Array
+    labels: dict[str, Labels]
 
     @staticmethod
     def of(estimator: Any, item: Any, check: Check | None = None) -> Subject:
@@ -126,26 +150,6 @@ class Subject(ABC):
         """Return the labels that a ``"node"`` or an ``"edge"`` may be changed to."""
 
     @property
-    @abstractmethod
-    def unknown_node(self) -> int:
-        """The number of the label that counts for nothing, of nodes."""
-
-    @property
-    @abstractmethod
-    def unknown_edge(self) -> int:
-        """The number of the label that counts for nothing, of edges."""
-
-    @property
-    def has_node_labels(self) -> bool:
-        """Whether a node's label can be taken out: there are labels, not one constant for all."""
-        return not self.node_vocabulary.constant
-
-    @property
-    def has_edge_labels(self) -> bool:
-        """Whether an edge's label can be taken out."""
-        return not self.edge_vocabulary.constant
-
-    @property
     def has_links_beyond(self) -> bool:
         """Whether links outside the part count as well, for degrees that are labels."""
         return False
@@ -163,7 +167,7 @@ class Subject(ABC):
     @property
     def node_keys(self) -> list[Hashable]:
         """What, beside their edges, must be equal of two nodes that can be swapped."""
-        return list(self.node_label.tolist())
+        return list(self.labels["node"].numbers.tolist())
 
     @property
     def node(self) -> int | None:
@@ -192,9 +196,11 @@ class Subject(ABC):
         """Return the column of a target, by default of the prediction, or of the first output."""
         if target is not None:
             return self.checked_target(target)
+        if self.task == "values":
+            return 0
         if self.task == "classes":
             return self.classes.index(self.prediction(scores))
-        return 0 if self.task == "values" else int(scores.numbers[0].argmax())
+        return int(scores.numbers[0].argmax())
 
     def checked_target(self, target: Any) -> int:
         """Return the column of a target that a user names."""
@@ -212,14 +218,18 @@ def copies_allowed(subject: Subject, most: int) -> int:
     return max(1, min(most, subject.elements // max(1, subject.copied_elements)))
 
 
-def check_fitted(estimator: Any, fitted: bool, classes: list[Any], task: str) -> None:
-    """Raise an error where there is no prediction, or only one possible, to explain."""
-    name = type(estimator).__name__
+def check_fitted(estimator: Any, fitted: bool) -> None:
+    """Raise an error where there is no prediction to explain."""
     if not fitted:
-        raise NotFitted(f"this {name} is not fitted yet: call fit first")
+        raise NotFitted(f"this {type(estimator).__name__} is not fitted yet: call fit first")
+
+
+def check_classes(estimator: Any, classes: list[Any], task: str) -> None:
+    """Raise an error where only one prediction is possible."""
     if task == "classes" and len(classes) < 2:
         raise EstimatorError(
-            f"this {name} knows one class, {classes[0]!r}: nothing speaks for or against it"
+            f"this {type(estimator).__name__} knows one class, {classes[0]!r}: nothing speaks for "
+            "or against it"
         )
 
 

@@ -1,13 +1,12 @@
 """One self-contained HTML page per study, evaluation, comparison, run or explanation."""
 
 from edgnn.report._comparison import Compared, compare_files, comparison_page
-from edgnn.report._errors import ReportError
 from edgnn.report._evaluation import write_evaluation_report
 from edgnn.report._explanation import values_of, write_explanations
 from edgnn.report._explanation_picture import draw_counter_example, draw_explanation
 from edgnn.report._method import shape_of
 from edgnn.report._numbers import p_text
-from edgnn.report._page import STYLE, read_report
+from edgnn.report._page import STYLE, ReportError, read_report
 from edgnn.report._paired import Pair, how_judged
 from edgnn.report._run import write_run_report
 from edgnn.report._sources import write_report

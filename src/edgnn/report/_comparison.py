@@ -11,20 +11,11 @@ from typing import Any
 from edgnn._files import Path_
 from edgnn._json import plain
 from edgnn._words import counted, duration, preview
-from edgnn.evaluation import Evaluation, Metric, Summary, difference_of
-from edgnn.report._errors import ReportError
+from edgnn.evaluation import Evaluation, Metric, difference_of
 from edgnn.report._evaluation_file import EvaluationFile, read_evaluation_file
-from edgnn.report._method import BASELINE, method_facts, shape_of
-from edgnn.report._numbers import (
-    between,
-    capital,
-    limits_text,
-    metric_name,
-    number,
-    p_text,
-    plus_minus,
-)
-from edgnn.report._page import write_page
+from edgnn.report._method import BASELINE, method_facts, shape_of, split_sizes
+from edgnn.report._numbers import capital, metric_name, number, p_text
+from edgnn.report._page import ReportError, write_page
 from edgnn.report._paired import (
     Pair,
     compared,
@@ -34,9 +25,9 @@ from edgnn.report._paired import (
     measured,
 )
 from edgnn.report._predictions import cards, chosen_view
-from edgnn.report._study_words import dates_of, environment_view, environments_of, flat
+from edgnn.report._results import dates_of, environment_view, environments_of
 from edgnn.report._table_views import estimate_figure, score_figure, table_values
-from edgnn.report._views import MISSING, Cell, Sortable
+from edgnn.report._views import MISSING, Cell, Score, Sortable, side_by_side
 from edgnn.studies import Entry, Row, Table, TableSummary
 
 _EXPECTED = (
@@ -157,18 +148,18 @@ def comparison_page(models: Compared, path: Path_ | None = None) -> Path:
         "environment": [environment for _, environment in environments_of([summary])],
         **table_values(summary, models.pairs, {}),
     }
-    lead = [shape_of(evaluation), dates_of([summary], [])]
+    lead = filter(None, [shape_of(evaluation), dates_of([summary], [])])
     write_page(
         target,
         "comparison.html",
         title_of(models),
-        " · ".join(text for text in lead if text),
+        " · ".join(lead),
         data,
         metric=metric_name(models.metric.name),
         differences=[_difference(pair, first) for pair in models.to_first],
         how_judged=how_judged(models.to_first),
         lower_is_better=not models.metric.higher_is_better,
-        sizes=_sizes(evaluation),
+        sizes=split_sizes(evaluation),
         results=_results(models),
         further=_further(models),
         estimates=estimate_figure(summary),
@@ -181,7 +172,7 @@ def comparison_page(models: Compared, path: Path_ | None = None) -> Path:
             (entry.row.title, str(file), entry.settings.get("command"))
             for entry, file in zip(models.entries, models.files, strict=True)
         ],
-        code=_code(models),
+        files=[repr(str(file)) for file in models.files[:2]],
         settings=_settings(models),
         environments=environment_view([summary]),
     )
@@ -207,22 +198,13 @@ def _difference(pair: Pair, first: Entry) -> tuple[str, str]:
     return name, f"{', '.join(texts)} – {pair.verdict}."
 
 
-def _sizes(evaluation: Evaluation) -> str:
-    known = between([len(split.known) for split in evaluation.splits])
-    test = between([len(split.test) for split in evaluation.splits])
-    return (
-        f"Each model learns from {known} items, choosing epochs and settings among them, "
-        f"and is judged on {test} others."
-    )
-
-
 def _results(models: Compared) -> Sortable:
     metric, first = models.metric, models.entries[0].evaluation
     means = [entry.evaluation.mean for entry in models.entries]
     best = max(means) if metric.higher_is_better else min(means)
-    rows = [_line(entry, entry.evaluation[metric.name], best) for entry in models.entries]
+    rows = [_line(entry, best) for entry in models.entries]
     if all(entry.row.model != "majority" for entry in models.entries):
-        baseline = Cell(number(first.majority, metric.percent), first.majority)
+        baseline = Score.of(first).cell(first.majority)
         rows.append([Cell(BASELINE[first.task]), baseline, *[MISSING] * 5])
     head = ["model", "mean ± spread", "95 % interval", "least", "greatest", "time", "training"]
     if all(entry.training_accuracy is None for entry in models.entries):
@@ -233,16 +215,16 @@ def _results(models: Compared) -> Sortable:
     return Sortable(caption, head, rows)
 
 
-def _line(entry: Entry, summary: Summary, best: float) -> list[Cell]:
-    percent = summary.metric.percent
+def _line(entry: Entry, best: float) -> list[Cell]:
+    score = Score.of(entry.evaluation)
+    summary = score.summary
     training = float("nan") if entry.training_accuracy is None else entry.training_accuracy
-    mean = plus_minus(summary.mean, summary.spread, percent)
     return [
         Cell(entry.row.title),
-        Cell(mean, summary.mean, best=summary.mean == best),
-        Cell(limits_text(summary.interval, percent), summary.interval[0]),
-        Cell(number(summary.minimum, percent), summary.minimum),
-        Cell(number(summary.maximum, percent), summary.maximum),
+        Cell(score.mean_text, summary.mean, best=summary.mean == best),
+        Cell(score.interval_text, summary.interval[0]),
+        score.cell(summary.minimum),
+        score.cell(summary.maximum),
         Cell(duration(entry.seconds), entry.seconds),
         Cell(number(training, True), training),
     ]
@@ -250,18 +232,18 @@ def _line(entry: Entry, summary: Summary, best: float) -> list[Cell]:
 
 def _further(models: Compared) -> Sortable | None:
     """Return the table of the further measures, if there are some."""
-    names = models.entries[0].evaluation.metrics[1:]
+    first = models.entries[0].evaluation
+    names = first.metrics[1:]
     if not names:
         return None
     rows = []
     for entry in models.entries:
-        row = [Cell(entry.row.title)]
-        for summary in (entry.evaluation[name] for name in names):
-            percent = summary.metric.percent
-            mean = plus_minus(summary.mean, summary.spread, percent)
-            row.append(Cell(mean, summary.mean, limits_text(summary.interval, percent, "")))
-        rows.append(row)
-    first = models.entries[0].evaluation
+        scores = [Score(entry.evaluation[name]) for name in names]
+        cells = [
+            Cell(score.mean_text, score.summary.mean, score.interval_text.strip("–"))
+            for score in scores
+        ]
+        rows.append([Cell(entry.row.title), *cells])
     columns = [metric_name(name, first[name].metric.percent) for name in names]
     caption = (
         "Further measures, mean ± spread and 95 % interval; differences of these are not tested"
@@ -269,36 +251,20 @@ def _further(models: Compared) -> Sortable | None:
     return Sortable(caption, ["model", *columns], rows)
 
 
-def _code(models: Compared) -> str:
-    one, other = (str(file) for file in models.files[:2])
-    return (
-        "from edgnn.evaluation import Evaluation\n\n"
-        f"one, other = Evaluation.load({one!r}), Evaluation.load({other!r})\n"
-        "other.paired(one)"
-    )
-
-
 def _settings(models: Compared) -> list[dict[str, Any]]:
     """Return the settings side by side, those that differ first."""
-    settings_of = []
+    settings = {}
     for entry in models.entries:
         kept = {name: value for name, value in entry.settings.items() if name != "command"}
-        settings_of.append(flat(kept))
-    names = dict.fromkeys(name for settings in settings_of for name in settings)
-    different, same = [], []
-    for name in names:
-        values = [settings.get(name, "–") for settings in settings_of]
-        if len(set(values)) == 1:
-            same.append((name, values[0]))
-        else:
-            different.append((name, *values))
-    models_head = ("setting", *(entry.row.title for entry in models.entries))
+        settings[entry.row.title] = kept
+    same, different = side_by_side(settings)
+    rows = [(name, *values.values()) for name, values in different.items()]
     tables = [
         {
             "title": "Different",
-            "head": models_head,
-            "rows": different,
-            "open": len(different) <= _MOST_OPEN,
+            "head": ("setting", *settings),
+            "rows": rows,
+            "open": len(rows) <= _MOST_OPEN,
         },
         {"title": "The same", "head": ("setting", "all models"), "rows": same, "open": False},
     ]

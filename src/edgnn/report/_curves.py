@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from edgnn._words import counted
-from edgnn.report._errors import ReportError
-from edgnn.report._views import Figure, figure
-from edgnn.report.draw import Band, draw_bands
+from edgnn.report._page import ReportError
+from edgnn.report._views import Figure, evenly, figure
+from edgnn.report.draw import Series, draw_series
 
-_SERIES = {"train_loss": "training", "valid_loss": "validation"}
+_SERIES = ("train_loss", "valid_loss")
 _MOST = 400
 _LIMITS = (10, 90)
 
@@ -27,22 +27,26 @@ class Curves:
     epochs : list of int
         Where the curves are known.
     series : dict
-        A band for each of ``"train_loss"`` and ``"valid_loss"`` that holds numbers.
+        ``mean``, ``p10`` and ``p90`` for each of ``"train_loss"`` and ``"valid_loss"`` that holds
+        numbers.
     models : int
         How many there are.
     """
 
     epochs: list[int]
-    series: dict[str, Band]
+    series: dict[str, dict[str, list[float]]]
     models: int
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
-        bands = {
-            name: {"mean": band.middle, "p10": band.low, "p90": band.high}
+        return {"epoch": self.epochs, "models": self.models, **self.series}
+
+    def lines(self, place: int) -> list[Series]:
+        """Return the means as curves of one color; dashed are those of the training part."""
+        return [
+            Series(place, self.epochs, band["mean"], dashed=name == "train_loss")
             for name, band in self.series.items()
-        }
-        return {"epoch": self.epochs, "models": self.models, **bands}
+        ]
 
 
 def curves_of(history: Iterable[Mapping[str, Any]] | None, most: int = _MOST) -> Curves | None:
@@ -52,16 +56,17 @@ def curves_of(history: Iterable[Mapping[str, Any]] | None, most: int = _MOST) ->
     epochs, so many are kept.
     """
     losses = _losses(history or ())
-    epochs = sorted(losses)
-    if len(epochs) > most:
-        kept = np.linspace(0, len(epochs) - 1, most).round().astype(int)
-        epochs = [epochs[place] for place in kept]
-    bands = {name: _band([losses[epoch][name] for epoch in epochs]) for name in _SERIES}
-    bands = {name: band for name, band in bands.items() if np.isfinite(band.middle).any()}
-    if not bands:
-        return None
-    models = max(len(losses[epoch][name]) for epoch in epochs for name in bands)
-    return Curves(epochs, bands, models)
+    every = sorted(losses)
+    epochs = [every[place] for place in evenly(len(every), most)]
+    bands = {}
+    models = 0
+    for name in _SERIES:
+        values = [losses[epoch][name] for epoch in epochs]
+        band = _band(values)
+        if np.isfinite(band["mean"]).any():
+            bands[name] = band
+            models = max(models, *map(len, values))
+    return Curves(epochs, bands, models) if bands else None
 
 
 def _losses(history: Iterable[Mapping[str, Any]]) -> dict[int, dict[str, list[float]]]:
@@ -81,16 +86,18 @@ def curve_figure(curves: Curves | None) -> Figure | None:
     """Return the learning curves of one model or fleet, if there are some."""
     if curves is None:
         return None
-    bands = {_SERIES[name]: band for name, band in curves.series.items()}
-    caption = "Loss of the model."
+    lines = []
+    for line, band in zip(curves.lines(0), curves.series.values(), strict=True):
+        lines.append(replace(line, place=int(line.dashed), low=band["p10"], high=band["p90"]))
+    caption = "Full line: loss on the validation part. Dashed: on the training part. "
     if curves.models > 1:
-        caption = (
+        caption += (
             f"Line: mean over {counted(curves.models, 'model')}. Band: the middle 80 % of them. "
             "A model that stopped early no longer counts."
         )
-    return figure(
-        lambda width: draw_bands(curves.epochs, bands, "epoch", "loss", width=width), caption
-    )
+    else:
+        caption += "Loss of the model."
+    return figure(caption, draw_series, lines, "epoch", "loss", title="Loss over epochs")
 
 
 def _numbers(values: Any, epoch: int, name: str) -> list[float]:
@@ -103,13 +110,15 @@ def _numbers(values: Any, epoch: int, name: str) -> list[float]:
         ) from None
 
 
-def _band(rows: list[list[float]]) -> Band:
-    band = Band([], [], [])
+def _band(rows: list[list[float]]) -> dict[str, list[float]]:
+    band: dict[str, list[float]] = {"mean": [], "p10": [], "p90": []}
     for row in rows:
         values = np.array(row, dtype=float)
         values = values[np.isfinite(values)]
-        low, high = np.percentile(values, _LIMITS) if len(values) else (np.nan, np.nan)
-        band.middle.append(float(values.mean()) if len(values) else np.nan)
-        band.low.append(float(low))
-        band.high.append(float(high))
+        middle = low = high = np.nan
+        if len(values):
+            middle = values.mean()
+            low, high = np.percentile(values, _LIMITS)
+        for name, value in zip(band, (middle, low, high), strict=True):
+            band[name].append(float(value))
     return band

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,22 +11,21 @@ import numpy as np
 
 from edgnn._files import Path_
 from edgnn._words import counted, duration
-from edgnn.evaluation import Evaluation, Summary
+from edgnn.evaluation import Evaluation
 from edgnn.report._curves import curve_figure, curves_of
-from edgnn.report._errors import ReportError
 from edgnn.report._method import (
     BASELINE,
+    call_of,
+    interval_facts,
     method_facts,
     shape_of,
     split_sizes,
-    steps_to_repeat,
-    verdict,
 )
-from edgnn.report._numbers import limits_text, metric_name, number, plus_minus, spread_text
-from edgnn.report._page import evaluation_values, write_page
+from edgnn.report._numbers import metric_name, plus_minus, shown, spread_text
+from edgnn.report._page import ReportError, evaluation_values, write_page
 from edgnn.report._predictions import calibration_view, choices, confusion_view, points_view
-from edgnn.report._views import Figure, figure, setting_groups
-from edgnn.report.draw import Estimate, Strip, draw_estimates, draw_strips
+from edgnn.report._views import Figure, Score, evenly, figure, setting_groups
+from edgnn.report.draw import Dots, Estimate, draw_dots, draw_estimates
 
 _MOST_ROWS = 25
 _MOST_DOTS = 500
@@ -75,8 +72,8 @@ def write_evaluation_report(
     for name, given in (("settings", settings), ("environment", environment)):
         if not isinstance(given, Mapping):
             raise ReportError(f"{name} is a table of names and values, not {given!r}")
-    summary = evaluation[evaluation.metrics[0]]
-    published = _published(paper, summary)
+    score = Score.of(evaluation)
+    published = _published(paper, score)
     curves, values = curves_of(history), evaluation_values(evaluation)
     data = {
         "kind": "evaluation",
@@ -87,39 +84,49 @@ def write_evaluation_report(
         "curves": curves and curves.to_dict(),
         **values,
     }
-    baseline = BASELINE[evaluation.task]
+    rows = _compared_rows(evaluation, score, published)
     lead = [shape_of(evaluation), duration(seconds), str(environment.get("date", ""))[:10]]
+    marks = {name.replace("paper", "paper’s figure"): mean for name, mean, _ in rows[1:]}
     write_page(
         path,
         "evaluation.html",
         title,
-        " · ".join(text for text in lead if text),
+        " · ".join(filter(None, lead)),
         data,
-        metric=metric_name(summary.metric.name),
-        baseline=baseline,
-        verdict=verdict(summary, published, baseline),
-        lower_is_better=not summary.metric.higher_is_better,
+        metric=metric_name(score.metric.name),
+        unit=" %" if score.metric.percent else "",
+        headline=[
+            (name, plus_minus(mean, spread, score.metric.percent)) for name, mean, spread in rows
+        ],
+        estimates=_estimate_figure(score, rows),
+        baseline=BASELINE[evaluation.task],
+        verdict=interval_facts(score.summary, marks),
+        lower_is_better=not score.metric.higher_is_better,
         measures=_measures(evaluation),
         sizes=split_sizes(evaluation),
+        scores=_score_figure(evaluation, score),
+        score_count=counted(len(score.summary.scores), "score"),
+        undefined=int(np.isnan(score.summary.scores).sum()),
+        repeat_means=[score.text(mean) for mean in score.summary.repeat_means.tolist()],
         predictions=_predictions(evaluation),
         calibration=calibration_view(evaluation),
         curves=curve_figure(curves),
         choices=choices(evaluation),
-        methods=method_facts(evaluation, summary),
-        steps=steps_to_repeat(
-            evaluation, settings.get("command"), Path(path).name, values["complete"]
-        ),
+        methods=method_facts(evaluation, score.summary),
+        command=settings.get("command"),
+        call=call_of({"parameters": {}, **evaluation.settings}),
+        name=repr(Path(path).name),
+        seeds=shown(sorted({split.seed for split in evaluation.splits})),
+        complete=values["complete"],
         settings=setting_groups(
             {name: value for name, value in settings.items() if name != "command"}
         ),
         environment=setting_groups(environment),
-        **_result(evaluation, summary, published),
-        **_scores(evaluation, summary),
     )
 
 
 def _published(
-    paper: tuple[float, float | None] | None, summary: Summary
+    paper: tuple[float, float | None] | None, score: Score
 ) -> tuple[float, float] | None:
     """Return the paper's figure in the unit of the metric."""
     if paper is None:
@@ -130,101 +137,74 @@ def _published(
         raise ReportError(
             f"paper={paper!r}: give its mean and its spread, such as (0.869, 0.010)"
         ) from None
-    return (mean / 100, spread / 100) if summary.metric.percent and mean > 1 else (mean, spread)
+    return (mean / 100, spread / 100) if score.metric.percent and mean > 1 else (mean, spread)
 
 
-def _result(
-    evaluation: Evaluation, summary: Summary, paper: tuple[float, float] | None
-) -> dict[str, Any]:
-    """Return the headline figures and their picture: this run, the paper, the majority."""
-    percent = summary.metric.percent
-    factor = 100 if percent else 1
-    rows = [("this run", summary.mean, summary.spread)]
+def _compared_rows(
+    evaluation: Evaluation, score: Score, paper: tuple[float, float] | None
+) -> list[tuple[str, float, float]]:
+    """Return name, mean and spread of this run, the paper and a model that ignores its input."""
+    rows = [("this run", score.summary.mean, score.summary.spread)]
     if paper:
         rows.append(("paper", *paper))
-    rows.append((BASELINE[evaluation.task], summary.majority, math.nan))
-    headline, estimates = [], []
-    for name, mean, spread in rows:
-        text = plus_minus(mean, spread, percent)
-        headline.append((name, f"{text} %" if percent else text))
-        estimates.append(Estimate(name, text, factor * mean, factor * spread))
-    low, high = summary.interval
-    estimates[0] = replace(estimates[0], interval=(factor * low, factor * high), main=True)
-    axis = metric_name(summary.metric.name, percent)
+    return [*rows, (BASELINE[evaluation.task], score.summary.majority, math.nan)]
+
+
+def _estimate_figure(score: Score, rows: Sequence[tuple[str, float, float]]) -> Figure:
+    estimates = [score.estimate("this run", score.mean_text, main=True)]
+    for name, mean, spread in rows[1:]:
+        text = plus_minus(mean, spread, score.metric.percent)
+        estimates.append(Estimate(name, text, score.factor * mean, score.factor * spread))
     caption = "Dot: mean. Thick bar: ± the spread. Thin line: 95 % confidence interval of the mean."
-    draw = partial(draw_estimates, estimates, axis, bounds=_bounds(summary))
-    return {"headline": headline, "estimates": figure(lambda width: draw(width=width), caption)}
+    return figure(caption, draw_estimates, estimates, **score.axis)
 
 
-def _bounds(summary: Summary) -> tuple[float, float]:
-    factor = 100 if summary.metric.percent else 1
-    low, high = summary.metric.bounds
-    return factor * low, factor * high
+def _score_figure(evaluation: Evaluation, score: Score) -> Figure:
+    strips = _strips(evaluation, score)
+    line = math.nan
+    caption = "Dot: one split"
+    if len(score.summary.scores) > _MOST_DOTS:
+        caption += f" ({_MOST_DOTS} of {len(score.summary.scores):,} are drawn)"
+    if len(strips) > 1:
+        line = score.factor * score.summary.mean
+        caption += ". Upright bar: mean of the repeat. Dashed line: mean of the whole run."
+    else:
+        caption += ". Upright bar: mean."
+    title = f"{score.axis['x_label']}, one dot per split"
+    return figure(caption, draw_dots, strips, title=title, line=line, **score.axis)
 
 
-def _scores(evaluation: Evaluation, summary: Summary) -> dict[str, Any]:
-    """Return the picture of the scores of the splits, and what it leaves out."""
-    percent = summary.metric.percent
-    undefined = int(np.isnan(summary.scores).sum())
-    text = ""
-    if undefined:
-        scores = counted(len(summary.scores), "score")
-        reason = "cannot be told (the test part does not allow it)"
-        text = f"{undefined} of {scores} {reason} and are left out."
-    means = [number(mean, percent) for mean in summary.repeat_means.tolist()]
-    listed = 1 < len(means) <= 4 * _MOST_ROWS
-    return {
-        "scores": _score_figure(evaluation, summary),
-        "undefined_scores": text,
-        "repeat_means": ", ".join(means) if listed else "",
-    }
+def _strips(evaluation: Evaluation, score: Score) -> list[Dots]:
+    """Return a row per repeat if that is readable, else one with the scores of all splits."""
+    scores, splits = score.summary.scores, evaluation.splits
+    places_of: dict[int, list[int]] = {}
+    for place, split in enumerate(splits):
+        places_of.setdefault(split.repeat, []).append(place)
+    few = len(places_of) <= _MOST_ROWS and len(splits) <= _MOST_DOTS
+    if not few or len(places_of) == len(splits):
+        order = np.argsort(scores, kind="stable")
+        if len(scores) <= _MOST_DOTS:
+            order = np.arange(len(scores))
+        kept = order[evenly(len(scores), _MOST_DOTS)].tolist()
+        return [_strip("", kept, score.summary.mean, evaluation, score)]
+    rows = []
+    repeats = sorted(places_of)
+    for repeat, mean in zip(repeats, score.summary.repeat_means.tolist(), strict=True):
+        name = f"repeat {repeat + 1}" if len(repeats) > 1 else ""
+        rows.append(_strip(name, places_of[repeat], mean, evaluation, score))
+    return rows
 
 
-def _score_figure(evaluation: Evaluation, summary: Summary) -> Figure:
-    percent = summary.metric.percent
-    strips, thinned = _strips(evaluation, summary)
-    several = len(strips) > 1
-    draw = partial(
-        draw_strips,
-        strips,
-        metric_name(summary.metric.name, percent),
-        line=(100 if percent else 1) * summary.mean if several else math.nan,
-        bounds=_bounds(summary),
-    )
-    drawn = f" ({_MOST_DOTS} of {len(summary.scores):,} are drawn)" if thinned else ""
-    mean = "mean of the repeat. Dashed line: mean of the whole run" if several else "mean"
-    caption = f"Dot: one split{drawn}. Upright bar: {mean}."
-    return figure(lambda width: draw(width=width), caption)
-
-
-def _strips(evaluation: Evaluation, summary: Summary) -> tuple[list[Strip], bool]:
-    """Return a row per repeat if that is readable, else one; and whether dots were left out."""
-    factor = 100 if summary.metric.percent else 1
-    scores = (factor * summary.scores).tolist()
-    splits = evaluation.splits
-    titles = []
-    for split, score in zip(splits, summary.scores.tolist(), strict=True):
-        text = number(score, summary.metric.percent)
-        titles.append(f"repeat {split.repeat + 1}, fold {split.fold + 1}: {text}")
-
-    def strip(name: str, places: Iterable[int], mean: float) -> Strip:
-        places = list(places)
-        values = [scores[place] for place in places]
-        return Strip(name, values, [titles[place] for place in places], factor * mean)
-
-    repeats = sorted({split.repeat for split in splits})
-    if len(repeats) <= _MOST_ROWS and len(repeats) < len(splits) <= _MOST_DOTS:
-        rows = []
-        for repeat, mean in zip(repeats, summary.repeat_means.tolist(), strict=True):
-            own = [place for place, split in enumerate(splits) if split.repeat == repeat]
-            name = f"repeat {repeat + 1}" if len(repeats) > 1 else ""
-            rows.append(strip(name, own, mean))
-        return rows, False
-    if len(scores) <= _MOST_DOTS:
-        return [strip("", range(len(scores)), summary.mean)], False
-    order = np.argsort(summary.scores, kind="stable")
-    kept = order[np.linspace(0, len(scores) - 1, _MOST_DOTS).round().astype(int)].tolist()
-    return [strip("", kept, summary.mean)], True
+def _strip(
+    name: str, places: Sequence[int], mean: float, evaluation: Evaluation, score: Score
+) -> Dots:
+    values, titles = [], []
+    for place in places:
+        value, split = float(score.summary.scores[place]), evaluation.splits[place]
+        values.append(score.factor * value)
+        where = f"repeat {split.repeat + 1}, fold {split.fold + 1}"
+        titles.append(f"{where}: {score.text(value)}")
+    return Dots(name, values, score.factor * mean, titles)
 
 
 def _predictions(evaluation: Evaluation) -> dict[str, Any] | None:
@@ -244,18 +224,19 @@ def _predictions(evaluation: Evaluation) -> dict[str, Any] | None:
 
 
 def _measures(evaluation: Evaluation) -> list[tuple[str, ...]]:
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for name in evaluation.metrics:
-        summary = evaluation[name]
-        percent = summary.metric.percent
-        others = (summary.minimum, summary.maximum, summary.majority)
+        score = Score(evaluation[name])
+        summary = score.summary
         rows.append(
             (
-                metric_name(name, percent),
-                number(summary.mean, percent),
-                spread_text(summary.mean, summary.spread, percent),
-                limits_text(summary.interval, percent),
-                *(number(value, percent) for value in others),
+                score.axis["x_label"],
+                score.text(summary.mean),
+                spread_text(summary.mean, summary.spread, score.metric.percent),
+                score.interval_text,
+                score.text(summary.minimum),
+                score.text(summary.maximum),
+                score.text(summary.majority),
             )
         )
     return rows

@@ -11,7 +11,7 @@ from typing import Any
 from edgnn._words import one_line
 from edgnn.errors import EdgnnError, FormatError
 from edgnn.evaluation import Evaluation, evaluation_of, stored_document
-from edgnn.report._errors import ReportError
+from edgnn.report._page import ReportError
 
 _NOT_SETTINGS = (
     "splits",

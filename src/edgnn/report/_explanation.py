@@ -23,14 +23,13 @@ from edgnn.explain import (
     label_text,
     relations_of,
 )
-from edgnn.report._errors import ReportError
 from edgnn.report._explanation_picture import (
     draw_counter_example,
     draw_explanation,
     drawn_as_molecule,
 )
 from edgnn.report._numbers import number
-from edgnn.report._page import MOST, write_page
+from edgnn.report._page import MOST, ReportError, write_page
 from edgnn.report.draw import AGAINST, FIRST, FOR, signed
 
 _REASONS, _RELATIONS, _NEIGHBORS, _LABELS, _CLASSES = 12, 12, 4, 12, 12
@@ -129,22 +128,16 @@ def values_of(item: Explained) -> dict[str, Any]:
 
 def _item_view(item: Explained) -> _View:
     return {
-        "title": item.title,
+        "of": item,
         "prediction": item.prediction_text(item.explanation.prediction),
-        "smiles": item.smiles,
         "whole_name": _whole_name(item),
-        "others": item.others,
         **_predicted(item),
         **_pictures(item),
         "reasons": _reasons(item),
-        "unit": item.unit,
-        "without": item.without,
-        "measure": item.measure,
-        "target": item.target,
         **_relations(item),
         "labels": _labels(item),
         "fidelity": _fidelity(item),
-        "counter": _counter(item),
+        "counter": counter_text(item),
     }
 
 
@@ -220,7 +213,7 @@ def _whole_name(item: Explained) -> str:
 
 def _pictures(item: Explained) -> _View:
     """Return the graph shaded by what each part is worth; of a graph, by gradients as well."""
-    explanation = item.explanation
+    explanation, example = item.explanation, item.counter_example
     node, link = item.kind("node"), item.kind("edge")
     worth = f"{node} and {link}"
     if explanation.by_label:
@@ -230,15 +223,9 @@ def _pictures(item: Explained) -> _View:
         drawn.append(draw_explanation(item, by="gradient", title="Integrated gradients"))
     return {
         "pictures": drawn,
+        "changed_pictures": () if example is None else draw_counter_example(item, example),
         "side_by_side": "panels" if drawn_as_molecule(item) else "panels few",
-        "node": node,
-        "link": link,
-        "by_label": explanation.by_label,
-        "labels_of_nodes_alone": item.labels_of_nodes_alone,
-        "regression": explanation.probability is None,
         "gained": signed(explanation.value - explanation.baseline),
-        "links_beyond": explanation.links_beyond,
-        "complete": explanation.complete,
     }
 
 
@@ -310,29 +297,4 @@ def _fidelity(item: Explained) -> _View | None:
             )
             row += [own, f"{mean} ± {spread}"]
         rows.append(row)
-    what = f"the {item.measure} changes"
-    if percent:
-        what = f"the probability of {item.target} falls, in points"
-    return {
-        "text": fidelity_text(item),
-        "rows": rows,
-        "what": what,
-        "labels_only": fidelity.take == "label",
-        "random_sets": fidelity.random_sets,
-    }
-
-
-def _counter(item: Explained) -> _View | None:
-    """Return the smallest change that changes the prediction, drawn before and after."""
-    example = item.counter_example
-    text = counter_text(item)
-    if not text:
-        return None
-    if example is None:
-        return {"text": text, "pictures": []}
-    drawn = draw_counter_example(item, example)
-    return {
-        "text": text,
-        "pictures": drawn,
-        "tried": f"{example.tried:,}",
-    }
+    return {"text": fidelity_text(item), "rows": rows}

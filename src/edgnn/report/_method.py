@@ -1,4 +1,4 @@
-"""What an evaluation did and how its numbers are computed, in words."""
+"""How an evaluation was made: what its pages say of splits, numbers and how to repeat it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ BASELINE = {
     "labels": "most frequent labels",
     "values": "mean of the targets",
 }
-_FEW_SEEDS = 10
 
 
 def shape_of(evaluation: Evaluation) -> str:
@@ -33,40 +32,38 @@ def shape_of(evaluation: Evaluation) -> str:
     return f"{items}, {counted(len(folds), 'repeat')} of {each}"
 
 
-def split_sizes(evaluation: Evaluation) -> str:
-    """Return how many items the models of the splits learn from and are evaluated on."""
-    test = between([len(split.test) for split in evaluation.splits])
-    valid = [len(split.valid) for split in evaluation.splits if split.valid is not None]
+def split_sizes(evaluation: Evaluation) -> dict[str, str]:
+    """Return how many items the models of the splits learn from and are evaluated on.
+
+    ``valid`` are those that epochs are chosen on; empty where there is no such choice.
+    """
+    splits = evaluation.splits
+    valid = [len(split.valid) for split in splits if split.valid is not None]
     with_epochs = bool(valid and evaluation.settings.get("fleet"))
-    if with_epochs:
-        train = between([len(split.train) for split in evaluation.splits])
-        epochs = f"Its best epoch is chosen on {between(valid)} others. "
-    else:
-        train = between([len(split.known) for split in evaluation.splits])
-        epochs = ""
-    return (
-        f"Each model learns from {train} items. {epochs}"
-        f"It is judged on {test} items that it has never seen."
-    )
+    return {
+        "known": between([len(split.known) for split in splits]),
+        "train": between([len(split.train) for split in splits]),
+        "valid": between(valid) if with_epochs else "",
+        "test": between([len(split.test) for split in splits]),
+    }
 
 
-def verdict(summary: Summary, paper: tuple[float, float] | None, baseline: str) -> str:
-    """Return where the confidence interval lies, beside the paper and a model without input."""
-    if math.isnan(summary.mean):
-        return "No split allows a score, so there is no result."
+def interval_facts(summary: Summary, marks: Mapping[str, float]) -> dict[str, Any]:
+    """Return the confidence interval, and on which side of some marks it lies."""
     low, high = summary.interval
-    if math.isnan(low):
-        return "A confidence interval needs at least two scores, so there is none."
-    figures = {} if paper is None else {"paper’s figure": paper[0]}
-    figures[baseline] = summary.majority
-    sides = [
-        f"{_side(value, low, high)} the {name}"
-        for name, value in figures.items()
-        if not math.isnan(value)
-    ]
-    limits = limits_text(summary.interval, summary.metric.percent)
-    where = f"; it {' and '.join(sides)}" if sides else ""
-    return f"The 95 % confidence interval goes from {limits}{where}."
+    sides = []
+    for name, value in marks.items():
+        if value < low:
+            sides.append(("lies above", name))
+        elif value > high:
+            sides.append(("lies below", name))
+        elif not math.isnan(value):
+            sides.append(("contains", name))
+    return {
+        "has_scores": not math.isnan(summary.mean),
+        "interval": limits_text(summary.interval, summary.metric.percent, unknown=""),
+        "sides": sides,
+    }
 
 
 def method_facts(evaluation: Evaluation, summary: Summary) -> dict[str, Any]:
@@ -84,40 +81,10 @@ def method_facts(evaluation: Evaluation, summary: Summary) -> dict[str, Any]:
     }
 
 
-def steps_to_repeat(
-    evaluation: Evaluation, command: Any, name: str, complete: bool
-) -> list[tuple[str, str]]:
-    """Return how to get the same numbers again: texts, each with the code below it."""
-    steps = [("The command:", str(command))] if command else []
-    if estimator := evaluation.settings.get("estimator"):
-        call = call_of(estimator, evaluation.settings.get("parameters", {}))
-        steps.append(("The model with all its parameters:", call))
-    if complete:
-        code = (
-            "from edgnn.evaluation import Evaluation, evaluate\n"
-            "from edgnn.report import read_report\n\n"
-            f'splits = Evaluation.from_dict(read_report({name!r})["evaluation"]).splits\n'
-            "evaluate(model, X, y, splits)"
-        )
-        stored = "The splits, with their seeds and predictions, are stored in this page; "
-        steps.append((f"{stored}to train on the same ones:", code))
-    else:
-        seeds = sorted({split.seed for split in evaluation.splits})
-        listed = ", ".join(map(str, seeds[:_FEW_SEEDS]))
-        if len(seeds) > _FEW_SEEDS:
-            listed += f", … ({len(seeds):,} in all)"
-        steps.append(
-            (f"The splits are too many to be stored in this page. Their seeds: {listed}.", "")
-        )
-    return steps
-
-
-def call_of(estimator: str, parameters: Mapping[str, Any]) -> str:
-    """Return the call that makes an estimator."""
-    return f"{estimator}({', '.join(f'{name}={value!r}' for name, value in parameters.items())})"
-
-
-def _side(value: float, low: float, high: float) -> str:
-    if value < low:
-        return "lies above"
-    return "lies below" if value > high else "contains"
+def call_of(settings: Mapping[str, Any]) -> str:
+    """Return the call that makes an estimator; empty where the settings do not say."""
+    estimator, parameters = settings.get("estimator"), settings.get("parameters")
+    if not estimator or not isinstance(parameters, Mapping):
+        return ""
+    options = [f"{name}={value!r}" for name, value in parameters.items()]
+    return f"{estimator}({', '.join(options)})"

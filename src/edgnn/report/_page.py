@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import edgnn
 from edgnn._files import Path_, atomic_file
 from edgnn._json import plain
-from edgnn.errors import FormatError
+from edgnn.errors import EdgnnError, FormatError
 from edgnn.evaluation import Evaluation
 
 if TYPE_CHECKING:
@@ -30,6 +30,10 @@ MOST = 400_000
 
 #: The style of the pages: one column, light or dark as the reader's system, on phones and on paper.
 STYLE = (_TEMPLATES / "style.css").read_text(encoding="utf-8")
+
+
+class ReportError(EdgnnError, ValueError):
+    """What a report is to be made of does not fit together."""
 
 
 def write_page(

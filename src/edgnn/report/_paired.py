@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -102,13 +102,13 @@ class Pair:
 
 def common_runs(one: Evaluation, two: Evaluation) -> tuple[Evaluation, Evaluation, int]:
     """Return both evaluations without the runs that only one of them has, and how many are left."""
-    runs = [{split.repeat for split in evaluation.splits} for evaluation in (one, two)]
-    both = runs[0] & runs[1]
-    kept = [
-        evaluation if own == both else evaluation.of_repeats(both)
-        for evaluation, own in zip((one, two), runs, strict=True)
-    ]
-    return kept[0], kept[1], len(both)
+    of_one, of_two = ({split.repeat for split in evaluation.splits} for evaluation in (one, two))
+    both = of_one & of_two
+    if of_one != both:
+        one = one.of_repeats(both)
+    if of_two != both:
+        two = two.of_repeats(both)
+    return one, two, len(both)
 
 
 def compared(summary: TableSummary) -> dict[str, list[Pair]]:
@@ -129,22 +129,20 @@ def comparison_view(
     summary: TableSummary, pairs: dict[str, list[Pair]], reference: str = _REFERENCE
 ) -> dict[str, Any] | None:
     """Return the paired comparisons with each row; ``None`` where there is one row only."""
-    rows = [row for row in summary.rows if pairs.get(row.id)]
+    rows = {row.id: row for row in summary.rows if pairs.get(row.id)}
     if not rows:
         return None
-    chosen = next((row for row in rows if row.id == reference), rows[0])
+    first = next(iter(rows.values()))
     metric = measured(summary)
-    what = "the accuracies" if metric.name == "accuracy" else metric_name(metric.name)
-    unit = ", in points" if metric.percent else ""
-    note = (
-        f"Difference of {what} on the same splits of {_runs(pairs)}{unit}, with its 95 % "
-        "confidence interval (corrected resampled t-test of Nadeau and Bengio; on one published "
-        "test set, a test over its items, widened by the seeds). A difference exceeds the noise if "
-        f"its p value stays below {LEVEL} after Holm’s correction for all comparisons with the "
-        "same model in this table."
-    )
-    references = [_against(summary, row, pairs[row.id]) | {"chosen": row is chosen} for row in rows]
-    return {"note": note, "references": references}
+    runs = {pair.runs for own in pairs.values() for pair in own} - {0}
+    return {
+        "metric": "the accuracies" if metric.name == "accuracy" else metric_name(metric.name),
+        "percent": metric.percent,
+        "runs": between(list(runs)) if runs else "",
+        "level": LEVEL,
+        "chosen": rows.get(reference, first).title,
+        "references": [_against(summary, row, pairs[row.id]) for row in rows.values()],
+    }
 
 
 def pair_values(pairs: Sequence[Pair]) -> list[dict[str, Any]]:
@@ -169,48 +167,47 @@ def comparison_values(pair: Pair) -> dict[str, Any]:
 
 def _against(summary: TableSummary, reference: Row, pairs: list[Pair]) -> dict[str, Any]:
     """Return how all rows compare with one: in words, drawn, and as a table."""
-    cells = {(pair.row.id, pair.dataset): _cell(pair) for pair in pairs}
-    order = {row.id: place for place, row in enumerate(summary.rows)}
-    of_set: dict[str, list[Pair]] = {}
-    for pair in sorted(pairs, key=lambda pair: summary.datasets.index(pair.dataset)):
-        of_set.setdefault(pair.dataset, []).append(pair)
-    rows = {pair.row.id: pair.row for pair in sorted(pairs, key=lambda pair: order[pair.row.id])}
-    lines = [
-        [Cell(row.title), *(cells.get((row.id, dataset), MISSING) for dataset in of_set)]
-        for row in rows.values()
-    ]
-    reasons = dict.fromkeys(
-        f"{pair.row.title} on {pair.dataset}: {pair.reason}." for pair in pairs if pair.reason
-    )
+    place = {row.id: number for number, row in enumerate(summary.rows)}
+    ordered = sorted(pairs, key=lambda pair: place[pair.row.id])
+    ordered.sort(key=lambda pair: summary.datasets.index(pair.dataset))
+    on: dict[str, dict[str, Pair]] = {}
+    for pair in ordered:
+        on.setdefault(pair.dataset, {})[pair.row.id] = pair
+    rows = {pair.row.id: pair.row for pair in sorted(pairs, key=lambda pair: place[pair.row.id])}
+    lines = []
+    for row in rows.values():
+        cells = [_cell(here.get(row.id)) for here in on.values()]
+        lines.append([Cell(row.title), *cells])
     metric = measured(summary)
     unit = "points" if metric.percent else metric_name(metric.name)
     caption = f"Difference to {reference.title} in {unit}; ▲ or ▼: beyond the noise"
     return {
         "name": reference.title,
-        "words": [(dataset, _words(found, reference)) for dataset, found in of_set.items()],
-        "figure": _difference_figure(list(rows.values()), reference, of_set, unit, metric),
-        "table": Sortable(caption, ["model", *of_set], lines),
-        "missing": " ".join(reasons),
+        "words": [(dataset, _words(here.values(), reference)) for dataset, here in on.items()],
+        "figure": _difference_figure(reference, on, unit, metric),
+        "table": Sortable(caption, ["model", *on], lines),
+        "missing": " ".join(_reason(pair) for pair in pairs if pair.reason),
     }
 
 
+def _reason(pair: Pair) -> str:
+    return f"{pair.row.title} on {pair.dataset}: {pair.reason}."
+
+
 def _difference_figure(
-    rows: list[Row],
-    reference: Row,
-    of_set: dict[str, list[Pair]],
-    unit: str,
-    metric: Metric,
+    reference: Row, on: dict[str, dict[str, Pair]], unit: str, metric: Metric
 ) -> Figure | None:
     """Return the differences to a row with their intervals; ``None`` where none is known."""
-    drawn = [name for name, pairs in of_set.items() if any(pair.comparison for pair in pairs)]
+    drawn = []
+    for dataset, pairs in on.items():
+        if any(pair.comparison for pair in pairs.values()):
+            drawn.append(dataset)
     if not drawn:
         return None
-    order = {row.id: place for place, row in enumerate(rows)}
 
     def draw(dataset: str, width: int) -> str:
-        here = sorted(of_set[dataset], key=lambda pair: order[pair.row.id])
         title = f"Differences to {reference.title} on {dataset}"
-        estimates = [_estimate(pair) for pair in here]
+        estimates = [_estimate(pair) for pair in on[dataset].values()]
         return draw_estimates(estimates, unit, width=width, line=0.0, title=title)
 
     side = "right" if metric.higher_is_better else "left"
@@ -221,7 +218,7 @@ def _difference_figure(
     return panels(draw, drawn, caption)
 
 
-def _words(pairs: list[Pair], reference: Row) -> str:
+def _words(pairs: Iterable[Pair], reference: Row) -> str:
     """Return which rows differ from the reference on a data set by more than the noise."""
     rows: dict[str, list[str]] = {side: [] for side in _SIDES}
     for pair in pairs:
@@ -236,8 +233,8 @@ def _words(pairs: list[Pair], reference: Row) -> str:
     return f"{'; '.join(texts)}." if texts else "nothing can be compared."
 
 
-def _cell(pair: Pair) -> Cell:
-    if pair.comparison is None:
+def _cell(pair: Pair | None) -> Cell:
+    if pair is None or pair.comparison is None:
         return MISSING
     mark = {1: " ▲", -1: " ▼", 0: ""}[pair.beyond]
     note = "no interval" if pair.limits_text == "–" else pair.limits_text
@@ -286,17 +283,13 @@ def _pair(summary: TableSummary, one: Row, two: Row, dataset: str) -> Pair:
     """Compare ``one`` with ``two`` over the runs that both have."""
     evaluations = (summary.entries[row.id, dataset].evaluation for row in (one, two))
     first, second, runs = common_runs(*evaluations)
-    if not runs:
-        return Pair(one, dataset, None, reason=f"{one.title} and {two.title} have no run in common")
-    try:
-        return Pair(one, dataset, first.paired(second), runs)
-    except EvaluationError:
-        return Pair(
-            one,
-            dataset,
-            None,
-            reason=f"{one.title} and {two.title} were judged on different splits",
-        )
+    reason = "have no run in common"
+    if runs:
+        try:
+            return Pair(one, dataset, first.paired(second), runs)
+        except EvaluationError:
+            reason = "were judged on different splits"
+    return Pair(one, dataset, None, reason=f"{one.title} and {two.title} {reason}")
 
 
 def _turned(comparison: Comparison | None) -> Comparison | None:
@@ -311,11 +304,3 @@ def _corrected(pairs: list[Pair]) -> list[Pair]:
         [math.nan if pair.comparison is None else pair.comparison.p_value for pair in pairs]
     )
     return [replace(pair, corrected=value) for pair, value in zip(pairs, values, strict=True)]
-
-
-def _runs(pairs: dict[str, list[Pair]]) -> str:
-    """Return over how many runs rows are compared, in words."""
-    runs = [pair.runs for found in pairs.values() for pair in found if pair.comparison is not None]
-    if not runs:
-        return "the runs that both have"
-    return f"the {between(runs)} runs that both have" if max(runs) > 1 else "one run"

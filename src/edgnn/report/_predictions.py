@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +11,8 @@ import numpy as np
 from edgnn._words import cut, short_iri
 from edgnn.evaluation import Evaluation
 from edgnn.report._numbers import number, shown
-from edgnn.report._results import computed_entries
-from edgnn.report._views import Cell, Sortable, figure
+from edgnn.report._results import by_dataset, computed_entries
+from edgnn.report._views import Cell, Sortable, evenly, figure
 from edgnn.report.draw import draw_points, draw_reliability
 
 if TYPE_CHECKING:
@@ -58,12 +57,10 @@ def points_view(true: _Array, predicted: _Array, note: str) -> _View | None:
         return None
     if len(known) > _MOST_DOTS:
         note = f"{_MOST_DOTS} of {len(known):,} predictions are drawn. {note}"
-        known = known[np.linspace(0, len(known) - 1, _MOST_DOTS).round().astype(int)]
-    draw = partial(
-        draw_points, true[known].tolist(), predicted[known].tolist(), "true value", "prediction"
-    )
+        known = known[evenly(len(known), _MOST_DOTS)]
     caption = f"On the dashed line, both are equal. {note}"
-    return {"points": figure(lambda width: draw(width=width), caption)}
+    points = true[known].tolist(), predicted[known].tolist()
+    return {"points": figure(caption, draw_points, *points, "true value", "prediction")}
 
 
 def _class_rows(counts: _Array, names: Sequence[str]) -> list[tuple[str, ...]]:
@@ -143,11 +140,8 @@ def _dots(groups: list[tuple[int, float, float, int]]) -> list[tuple[float, floa
 
 def cards(summary: TableSummary) -> list[tuple[str, list[_View]]]:
     """Return calibration and confusion of every row of a table, by data set."""
-    entries = computed_entries(summary)
-    return [
-        (dataset, [_card(entry) for entry in entries if entry.dataset == dataset])
-        for dataset in summary.datasets
-    ]
+    entries = by_dataset(summary)
+    return [(dataset, list(map(_card, own))) for dataset, own in entries.items()]
 
 
 def _card(entry: Entry) -> _View:
@@ -171,16 +165,16 @@ def _card(entry: Entry) -> _View:
 
 def choices(evaluation: Evaluation) -> list[tuple[str, str]]:
     """Return each setting chosen inside the training sets, with how many splits chose what."""
-    chosen = [outcome.chosen for outcome in evaluation.outcomes if outcome.chosen]
-    names = dict.fromkeys(name for choice in chosen for name in choice)
+    counts: dict[str, Counter[str]] = {}
+    for outcome in evaluation.outcomes:
+        for name, value in (outcome.chosen or {}).items():
+            if name not in _NOT_CHOSEN:
+                counts.setdefault(name, Counter())[shown(value)] += 1
     rows = []
-    for name in names:
-        if name in _NOT_CHOSEN:
-            continue
-        counts = Counter(shown(choice[name]) for choice in chosen if name in choice).most_common()
-        values = [f"{value} ({count}×)" for value, count in counts[:_MOST_VALUES]]
-        if len(counts) > _MOST_VALUES:
-            values.append(f"{len(counts) - _MOST_VALUES} others")
+    for name, times in counts.items():
+        values = [f"{value} ({count}×)" for value, count in times.most_common(_MOST_VALUES)]
+        if len(times) > _MOST_VALUES:
+            values.append(f"{len(times) - _MOST_VALUES} others")
         rows.append((name, ", ".join(values)))
     return rows
 
@@ -190,7 +184,7 @@ def chosen_view(summary: TableSummary) -> _View | None:
     searches, rows = [], []
     for entry in computed_entries(summary):
         where = (entry.row.title, entry.dataset)
-        if _is_search(entry):
+        if has_candidates(entry):
             searches.append((f"{where[0]} on {where[1]}: the search", _search_table(entry)))
         else:
             rows += [(*where, *choice) for choice in choices(entry.evaluation)]
@@ -201,10 +195,11 @@ def search_rows(entry: Entry) -> list[dict[str, Any]]:
     """Return a row per candidate of an entry's search; none if there was no search."""
     from edgnn.studies import search_table
 
-    return search_table(entry.evaluation) if _is_search(entry) else []
+    return search_table(entry.evaluation) if has_candidates(entry) else []
 
 
-def _is_search(entry: Entry) -> bool:
+def has_candidates(entry: Entry) -> bool:
+    """Return whether the settings were searched among candidates, in every split."""
     chosen = [outcome.chosen or {} for outcome in entry.evaluation.outcomes]
     return bool(chosen) and all("candidates" in choice for choice in chosen)
 

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from edgnn._words import counted, duration
-from edgnn.evaluation import Summary
-from edgnn.report._numbers import limits_text, number, signed, size, spread_text
-from edgnn.report._views import MISSING, Cell, Sortable
+from edgnn._words import duration
+from edgnn.report._numbers import number, signed, size, spread_text
+from edgnn.report._views import MISSING, Cell, Score, Sortable, setting_groups
 from edgnn.studies import NOTABLE
 
 if TYPE_CHECKING:
     from edgnn.studies import Entry, Published, TableSummary
-
-
-def summary_of(entry: Entry) -> Summary:
-    """Return the scores of an entry by the first metric of its evaluation."""
-    return entry.evaluation[entry.evaluation.metrics[0]]
 
 
 def computed_entries(summary: TableSummary) -> list[Entry]:
@@ -32,38 +27,75 @@ def listed_entries(summary: TableSummary) -> list[Entry]:
     return [summary.entries[key] for key in keys if key in summary.entries]
 
 
+def by_dataset(summary: TableSummary) -> dict[str, list[Entry]]:
+    """Return the entries of rows with runs of their own for each data set."""
+    entries: dict[str, list[Entry]] = {dataset: [] for dataset in summary.datasets}
+    for entry in computed_entries(summary):
+        entries[entry.dataset].append(entry)
+    return entries
+
+
 def own_entries(summaries: Sequence[TableSummary]) -> list[Entry]:
     """Return the entries of several tables, each once.
 
     Under the nested protocol, rows without a search are those of the paper's protocol again.
     """
-    return [
-        entry
-        for summary in summaries
-        for entry in computed_entries(summary)
-        if summary.protocol == "paper" or entry.row.search
-    ]
+    entries = []
+    for summary in summaries:
+        every = summary.protocol == "paper"
+        entries += [entry for entry in computed_entries(summary) if every or entry.row.search]
+    return entries
+
+
+def dates_of(summaries: Sequence[TableSummary], calls: Sequence[Mapping[str, Any]]) -> str:
+    """Return the day, or the first and the last one."""
+    dates = [call.get("date", "") for call in calls]
+    for summary in summaries:
+        dates += [entry.environment.get("date", "") for entry in computed_entries(summary)]
+    days = sorted({str(date)[:10] for date in dates} - {""})
+    if not days:
+        return ""
+    return days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+
+
+def environments_of(summaries: Sequence[TableSummary]) -> list[tuple[list[str], dict[str, Any]]]:
+    """Return each machine and its versions with the cells from there, whatever the date."""
+    grouped: dict[str, tuple[list[str], dict[str, Any]]] = {}
+    for summary in summaries:
+        for entry in computed_entries(summary):
+            facts = {name: value for name, value in entry.environment.items() if name != "date"}
+            if entry.environment:
+                key = repr(sorted(facts.items(), key=repr))
+                cells, _ = grouped.setdefault(key, ([], entry.environment))
+                cells.append(f"{entry.row.title} on {entry.dataset}")
+    return list(grouped.values())
+
+
+def environment_view(summaries: Sequence[TableSummary]) -> list[tuple[list[str], Any]]:
+    """Return the machines and versions as text, each with the cells that were computed there."""
+    found = environments_of(summaries)
+    return [(cells, setting_groups(environment)) for cells, environment in found]
 
 
 def result_table(summary: TableSummary) -> Sortable:
     """Return the table as the paper has it: rows by data sets, with the paper's figures below."""
-    best: dict[str, float] = {}
-    for entry in computed_entries(summary):
-        mean = summary_of(entry).mean
-        best[entry.dataset] = max(mean, best.get(entry.dataset, mean))
-    cells = {key: _result_cell(entry, best) for key, entry in summary.entries.items()}
-    rows = []
+    best, majority = {}, []
+    for dataset, entries in by_dataset(summary).items():
+        best[dataset] = max(entry.evaluation.mean for entry in entries)
+        majority.append(entries[0].evaluation.majority)
+    rows = {row.id: [Cell(row.title)] for row in summary.rows}
     for row in summary.rows:
-        own = [cells.get((row.id, dataset), MISSING) for dataset in summary.datasets]
-        rows.append([Cell(row.title), *own])
+        for dataset in summary.datasets:
+            known = summary.entries.get((row.id, dataset))
+            rows[row.id].append(_result_cell(known, best[dataset]) if known else MISSING)
     if all(row.model != "majority" for row in summary.rows):
-        majority = [majority_of(summary, dataset) for dataset in summary.datasets]
-        own = [Cell(number(value, True), value, spread="") for value in majority]
-        rows.append([Cell("majority"), *own])
+        cells = [Cell(number(value, True), value, spread="") for value in majority]
+        rows["majority"] = [Cell("majority"), *cells]
     caption = "Accuracy in percent, mean ± spread of the runs"
     if any(entry.paper for entry in summary.entries.values()):
         caption += ", with the paper’s figure below"
-    return Sortable(f"{caption}; bold: the best mean", ["model", *summary.datasets], rows)
+    head = ["model", *summary.datasets]
+    return Sortable(f"{caption}; bold: the best mean", head, list(rows.values()))
 
 
 def whole_table(summary: TableSummary) -> Sortable:
@@ -89,87 +121,55 @@ def whole_table(summary: TableSummary) -> Sortable:
     return Sortable(caption, head, [_line(entry) for entry in entries], "all")
 
 
-def verdict(summary: TableSummary) -> str:
-    """Return in words how many of the paper's figures are met, and which are not."""
-    gaps = _gaps(summary)
-    if not gaps:
-        return ""
-    missed = [
-        f"{entry.row.title} on {entry.dataset} ({signed(gap)})"
-        for entry, gap in gaps
-        if gap < -NOTABLE
-    ]
-    inside = sum(_inside(entry) for entry, _ in gaps)
-    text = (
-        f"{len(gaps) - len(missed)} of {counted(len(gaps), 'mean')} of the paper met: "
-        f"ours lies above, or at most {NOTABLE} points below. "
-        f"{inside} of {len(gaps)} inside our 95 % interval."
-    )
-    return f"{text} Not met: {', '.join(missed)}." if missed else text
+def verdict(summary: TableSummary) -> dict[str, Any]:
+    """Return how many of the paper's means are met, which are not, and which model is best."""
+    gaps = {}
+    inside = 0
+    for entry in computed_entries(summary):
+        if entry.paper is None or entry.difference is None or math.isnan(entry.difference):
+            continue
+        gaps[f"{entry.row.title} on {entry.dataset}"] = round(entry.difference, 1)
+        low, high = Score.of(entry.evaluation).summary.interval
+        inside += 100 * low <= entry.paper.mean <= 100 * high
+    missed = [f"{name} ({signed(gap)})" for name, gap in gaps.items() if gap < -NOTABLE]
+    return {
+        "reported": len(gaps),
+        "met": len(gaps) - len(missed),
+        "missed": missed,
+        "inside": inside,
+        "notable": NOTABLE,
+        "best": _best_rows(summary),
+    }
 
 
-def best_rows(summary: TableSummary) -> str:
-    """Return in words which row has the best mean on each data set."""
+def _best_rows(summary: TableSummary) -> list[tuple[str, list[str]]]:
+    """Return the rows that have the best mean somewhere, with these data sets."""
     sets_of: dict[str, list[str]] = {}
-    for dataset in summary.datasets:
-        entries = [
-            entry
-            for entry in computed_entries(summary)
-            if entry.dataset == dataset and not math.isnan(summary_of(entry).mean)
-        ]
-        if entries:
-            best = max(entries, key=lambda entry: summary_of(entry).mean)
-            mean = number(summary_of(best).mean, summary_of(best).metric.percent)
+    for dataset, entries in by_dataset(summary).items():
+        known = [entry for entry in entries if not math.isnan(entry.evaluation.mean)]
+        if known:
+            best = max(known, key=lambda entry: entry.evaluation.mean)
+            mean = Score.of(best.evaluation).text(best.evaluation.mean)
             sets_of.setdefault(best.row.title, []).append(f"{dataset} ({mean})")
-    rows = [f"{row} on {', '.join(sets)}" for row, sets in sets_of.items()]
-    return f"Best means: {'; '.join(rows)}." if rows else ""
+    return list(sets_of.items())
 
 
-def met_of(summary: TableSummary) -> tuple[int, int]:
-    """Return how many of the paper's means are met, and how many there are."""
-    gaps = _gaps(summary)
-    return sum(gap >= -NOTABLE for _, gap in gaps), len(gaps)
+def _result_cell(entry: Entry, best: float) -> Cell:
+    note, note_spread = "", None
+    if entry.paper is not None:
+        note, note_spread = f"paper {entry.paper.mean:.1f}", _paper_spread(entry.paper)
+    cell = _mean_cell(entry)
+    is_best = entry.row.best_of is None and cell.value == best
+    return replace(cell, note=note, note_spread=note_spread, best=is_best)
 
 
-def majority_of(summary: TableSummary, dataset: str) -> float:
-    """Return what a model that ignores its input scores on a data set."""
-    entries = (entry for entry in listed_entries(summary) if entry.dataset == dataset)
-    return summary_of(next(entries)).majority
-
-
-def _gaps(summary: TableSummary) -> list[tuple[Entry, float]]:
-    """Return the entries that the paper has a mean of, with our distance from it."""
-    return [
-        (entry, round(entry.difference, 1))
-        for entry in summary.entries.values()
-        if entry.row.best_of is None
-        and entry.difference is not None
-        and not math.isnan(entry.difference)
-    ]
-
-
-def _inside(entry: Entry) -> bool:
-    low, high = summary_of(entry).interval
-    return entry.paper is not None and 100 * low <= entry.paper.mean <= 100 * high
-
-
-def _result_cell(entry: Entry, best: dict[str, float]) -> Cell:
-    summary, paper = summary_of(entry), entry.paper
-    return Cell(
-        number(summary.mean, summary.metric.percent),
-        summary.mean,
-        note="" if paper is None else f"paper {paper.mean:.1f}",
-        spread=_spread(entry),
-        note_spread=None if paper is None else _paper_spread(paper),
-        best=entry.row.best_of is None and summary.mean == best[entry.dataset],
-    )
-
-
-def _spread(entry: Entry) -> str:
-    summary = summary_of(entry)
-    if entry.row.best_of is not None or entry.runs == 1 or math.isnan(summary.spread):
-        return ""
-    return f"± {spread_text(summary.mean, summary.spread, summary.metric.percent)}"
+def _mean_cell(entry: Entry) -> Cell:
+    score = Score.of(entry.evaluation)
+    summary = score.summary
+    spread = ""
+    if entry.row.best_of is None and entry.runs != 1 and not math.isnan(summary.spread):
+        spread = f"± {spread_text(summary.mean, summary.spread, score.metric.percent)}"
+    return replace(score.cell(summary.mean), spread=spread)
 
 
 def _paper_spread(paper: Published) -> str:
@@ -177,8 +177,8 @@ def _paper_spread(paper: Published) -> str:
 
 
 def _line(entry: Entry) -> list[Cell]:
-    summary, paper = summary_of(entry), entry.paper
-    percent = summary.metric.percent
+    score, paper = Score.of(entry.evaluation), entry.paper
+    summary = score.summary
     best = float(summary.repeat_means.max()) if len(summary.repeat_means) > 1 else summary.mean
     published = gap = interval = seconds = memory = MISSING
     runs = Cell(f"1 of {entry.runs}", 1)
@@ -187,7 +187,7 @@ def _line(entry: Entry) -> list[Cell]:
     if entry.difference is not None:
         gap = Cell(signed(entry.difference), entry.difference)
     if entry.row.best_of is None:
-        interval = Cell(limits_text(summary.interval, percent), summary.interval[0])
+        interval = Cell(score.interval_text, summary.interval[0])
         seconds = Cell(duration(entry.seconds), entry.seconds)
         runs = Cell(f"{entry.runs}", entry.runs)
         if entry.memory is not None:
@@ -196,10 +196,10 @@ def _line(entry: Entry) -> list[Cell]:
         Cell(entry.row.title),
         Cell(entry.dataset),
         published,
-        Cell(number(summary.mean, percent), summary.mean, spread=_spread(entry)),
+        _mean_cell(entry),
         gap,
-        Cell(number(best, percent), best),
-        Cell(number(summary.majority, percent), summary.majority),
+        score.cell(best),
+        score.cell(summary.majority),
         interval,
         _fraction(entry.training_accuracy),
         _fraction(entry.ceiling),
@@ -219,4 +219,6 @@ def rounded(value: Any) -> Any:
         return float(f"{value:.6g}")
     if isinstance(value, dict):
         return {name: rounded(entry) for name, entry in value.items()}
-    return [rounded(entry) for entry in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [rounded(entry) for entry in value]
+    return value

@@ -18,10 +18,9 @@ from edgnn._words import counted, duration
 from edgnn.errors import EdgnnError
 from edgnn.evaluation import METRICS
 from edgnn.report._curves import curve_figure, curves_of
-from edgnn.report._errors import ReportError
 from edgnn.report._method import BASELINE, call_of
 from edgnn.report._numbers import metric_name, number, shown
-from edgnn.report._page import MOST, write_page
+from edgnn.report._page import MOST, ReportError, write_page
 from edgnn.report._predictions import confusion_view, points_view
 from edgnn.report._views import setting_groups
 from edgnn.training import ENVIRONMENT, HISTORY, PREDICTIONS, RunFolder
@@ -85,7 +84,8 @@ def write_run_report(run_folder_path: Path_, path: Path_ | None = None) -> Path:
         result=_result(metrics, config) if metrics else None,
         predictions=predictions and predictions["view"],
         curves=curve_figure(curves),
-        steps=_steps_to_repeat(config),
+        command=config.get("command"),
+        call=call_of(config),
         settings=setting_groups(_settings(config)),
         environment=setting_groups(environment) if isinstance(environment, Mapping) else [],
     )
@@ -118,12 +118,14 @@ class _Files:
 
 
 def _lead(config: Mapping[str, Any], history: list[dict[str, Any]]) -> str:
-    seconds = [row["seconds"] for row in history if isinstance(row.get("seconds"), int | float)]
+    seconds = [row.get("seconds") for row in history]
+    finished = "fitted" in config
     texts = [str(config.get("estimator", ""))]
-    if history or "fitted" not in config:
-        texts += [counted(len(history), "epoch"), duration(sum(seconds))]
-    texts.append("finished" if "fitted" in config else "not finished")
-    return " · ".join(text for text in texts if text)
+    if history or not finished:
+        known = [value for value in seconds if isinstance(value, int | float)]
+        texts += [counted(len(history), "epoch"), duration(sum(known))]
+    texts.append("finished" if finished else "not finished")
+    return " · ".join(filter(None, texts))
 
 
 def _result(metrics: Any, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -198,16 +200,6 @@ def _settings(config: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def _steps_to_repeat(config: Mapping[str, Any]) -> list[tuple[str, str]]:
-    steps = []
-    if config.get("command"):
-        steps.append(("The command:", str(config["command"])))
-    if config.get("estimator") and isinstance(config.get("parameters"), Mapping):
-        call = call_of(config["estimator"], config["parameters"])
-        steps.append(("The model with all its parameters:", call))
-    return steps or [("The folder does not say how it was made.", "")]
-
-
 def _without_long_parts(config: dict[str, Any]) -> dict[str, Any]:
     """Leave out what was learned if it is long, such as vocabularies."""
     if len(json.dumps(plain(config))) <= MOST:
@@ -223,6 +215,8 @@ def _stored_predictions(run: RunFolder) -> dict[str, Any] | None:
 
     Where the table says which items were for testing, only those count.
     """
+    from sklearn.metrics import confusion_matrix
+
     rows = _rows((run.path / PREDICTIONS).read_bytes().decode())
     if not rows:
         return None
@@ -237,17 +231,9 @@ def _stored_predictions(run: RunFolder) -> dict[str, Any] | None:
     if _is_regression(run.config):
         return {"view": points_view(_numbers(true), _numbers(predicted), note)}
     names = _in_order({*true, *predicted}, run.config)
-    counts = _confusion(true, predicted, names)
+    counts = confusion_matrix(true, predicted, labels=names)
     view = confusion_view(counts, names, note)
     return {"view": view, "class_names": names, "counts": counts, "items": note}
-
-
-def _confusion(true: list[str], predicted: list[str], names: list[str]) -> _Array:
-    place = {name: number for number, name in enumerate(names)}
-    counts = np.zeros((len(names), len(names)), dtype=np.int64)
-    rows, columns = ([place[name] for name in listed] for listed in (true, predicted))
-    np.add.at(counts, (rows, columns), 1)
-    return counts
 
 
 def _rows(text: str) -> list[dict[str, Any]]:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from edgnn._files import Path_
 from edgnn.report._comparison import compare_files, comparison_page
-from edgnn.report._errors import ReportError
 from edgnn.report._evaluation import write_evaluation_report
 from edgnn.report._evaluation_file import damage_named, read_evaluation_file
+from edgnn.report._page import ReportError
 from edgnn.report._run import write_run_report
 from edgnn.report._study import write_study_report
 from edgnn.studies import STUDY

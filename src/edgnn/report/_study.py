@@ -9,26 +9,19 @@ from typing import Any
 
 from edgnn._files import Path_
 from edgnn._words import counted, duration
-from edgnn.report._errors import ReportError
-from edgnn.report._numbers import capital
-from edgnn.report._page import write_page
+from edgnn.report._numbers import between, capital
+from edgnn.report._page import ReportError, write_page
 from edgnn.report._paired import compared, comparison_view
 from edgnn.report._predictions import cards, chosen_view
 from edgnn.report._results import (
-    best_rows,
     computed_entries,
-    met_of,
+    dates_of,
+    environment_view,
+    environments_of,
     own_entries,
     result_table,
     verdict,
     whole_table,
-)
-from edgnn.report._study_words import (
-    call_notes,
-    environment_view,
-    environments_of,
-    lead_of,
-    setting_rows,
 )
 from edgnn.report._table_views import (
     cost_view,
@@ -38,14 +31,10 @@ from edgnn.report._table_views import (
     table_curves,
     table_values,
 )
-from edgnn.report._views import MISSING, Cell, Sortable
-from edgnn.studies import TABLES, Study, TableSummary, find_table, summarize
+from edgnn.report._views import MISSING, Cell, Sortable, side_by_side
+from edgnn.studies import TABLES, Entry, Study, TableSummary, find_table, summarize
 
 _PAGE = "report.html"
-_NESTED = (
-    " Networks with a search choose layers and width in every split, by its validation loss; "
-    "the others are as above."
-)
 
 
 def write_study_report(study_path: Path_, path: Path_ | None = None) -> Path:
@@ -100,10 +89,10 @@ def study_page(
     views, numbers = [], []
     for summary in summaries:
         pairs, curves = compared(summary), table_curves(summary)
-        curved = {"curves": curve_view(summary, curves)}
-        views.append(
-            _table_view(summary) | {"comparisons": comparison_view(summary, pairs)} | curved
-        )
+        view = _table_view(summary)
+        view["comparisons"] = comparison_view(summary, pairs)
+        view["curves"] = curve_view(summary, curves)
+        views.append(view)
         numbers.append(table_values(summary, pairs, curves))
     sets = [_data_set_view(document) for document in data_sets]
     contents = [(view["heading"], view["anchor"]) for view in views]
@@ -123,14 +112,14 @@ def study_page(
         path,
         "study.html",
         _title(summaries, data_sets),
-        lead_of(summaries, calls),
+        _lead(summaries, calls),
         data,
         contents=contents,
         lost=lost,
-        headline=_headline(summaries),
+        headline=_headline(summaries, views),
         tables=views,
         data_sets=sets,
-        calls=call_notes(calls),
+        calls=calls,
         settings=_settings(summaries),
         environments=environment_view(summaries),
     )
@@ -140,12 +129,10 @@ def _summaries(study: Study, lost: list[str]) -> list[TableSummary]:
     """Return the tables that have cells; a nested one only if it has cells of its own."""
     nested = {cell.table for cell in study.cells() if cell.protocol == "nested"}
     reasons: list[str] = []
-    summaries = []
-    for protocol in ("paper", "nested"):
-        for name in TABLES:
-            wanted = name in nested if protocol == "nested" else not find_table(name).statistics
-            if wanted:
-                summaries.append(summarize(study, find_table(name), protocol, reasons.append))
+    tables = [find_table(name) for name in TABLES if not find_table(name).statistics]
+    summaries = [summarize(study, table, "paper", reasons.append) for table in tables]
+    with_nested = [table for table in tables if table.name in nested]
+    summaries += [summarize(study, table, "nested", reasons.append) for table in with_nested]
     lost += dict.fromkeys(reasons)
     return [summary for summary in summaries if summary.entries]
 
@@ -164,23 +151,46 @@ def _title(summaries: Sequence[TableSummary], data_sets: Sequence[Mapping[str, A
     return f"{counted(len(rows), 'model')} on {data}"
 
 
+def _lead(summaries: Sequence[TableSummary], calls: Sequence[Mapping[str, Any]]) -> str:
+    """Return what was computed, when, and how long it took."""
+    entries = own_entries(summaries)
+    dates = dates_of(summaries, calls)
+    if not entries:
+        return dates
+    rows = {entry.row.id for entry in entries}
+    sets = list(dict.fromkeys(entry.dataset for entry in entries))
+    runs = [entry.runs for entry in entries]
+    texts = [
+        counted(len(rows), "model"),
+        ", ".join(sets) if len(sets) <= 3 else counted(len(sets), "data set"),
+        f"{between(runs)} runs" if max(runs) > 1 else "1 run",
+        duration(sum(entry.seconds for entry in entries)) + " of computing",
+        dates,
+    ]
+    return " · ".join(filter(None, texts))
+
+
 def _heading(summary: TableSummary) -> str:
     if summary.protocol == "nested":
         return f"{summary.table.title}, settings chosen inside the training part"
     return summary.table.title
 
 
-def _headline(summaries: Sequence[TableSummary]) -> list[tuple[str, str]]:
-    entries = own_entries(summaries)
-    by_paper = [
-        summary for summary in summaries if summary.protocol == "paper" and met_of(summary)[1]
-    ]
-    counts = [met_of(summary) for summary in by_paper or summaries]
-    reported = sum(total for _, total in counts)
+def _headline(
+    summaries: Sequence[TableSummary], views: Sequence[Mapping[str, Any]]
+) -> list[tuple[str, str]]:
+    verdicts: dict[str, list[Any]] = {"paper": [], "nested": []}
+    for summary, view in zip(summaries, views, strict=True):
+        if view["verdict"]["reported"]:
+            verdicts[summary.protocol].append(view["verdict"])
     figures = []
-    if reported:
-        met = sum(met for met, _ in counts)
+    # Of both protocols, the paper's is the one to compare with it.
+    counted_verdicts = verdicts["paper"] or verdicts["nested"]
+    if counted_verdicts:
+        met = sum(one["met"] for one in counted_verdicts)
+        reported = sum(one["reported"] for one in counted_verdicts)
         figures.append(("the paper’s means that are met", f"{met} of {reported}"))
+    entries = own_entries(summaries)
     trainings = sum(len(entry.evaluation.splits) for entry in entries)
     seconds = sum(entry.seconds for entry in entries)
     return [
@@ -191,13 +201,12 @@ def _headline(summaries: Sequence[TableSummary]) -> list[tuple[str, str]]:
 
 
 def _table_view(summary: TableSummary) -> dict[str, Any]:
-    nested = _NESTED if summary.protocol == "nested" else ""
     return {
         "heading": _heading(summary),
         "anchor": "table-" + summary.name.replace(".", "-"),
         "verdict": verdict(summary),
-        "best_rows": best_rows(summary),
-        "says": f"{capital(summary.table.says)}.{nested}",
+        "says": capital(summary.table.says),
+        "nested": summary.protocol == "nested",
         "results": result_table(summary),
         "row_notes": [(row.title, row.says) for row in summary.rows],
         "estimates": estimate_figure(summary),
@@ -213,14 +222,20 @@ def _settings(summaries: Sequence[TableSummary]) -> list[tuple[str, list[tuple[s
     found = []
     for summary in summaries:
         for row in summary.rows:
-            entries = [
-                entry
-                for entry in computed_entries(summary)
-                if entry.row.id == row.id and entry.settings
-            ]
+            own = [entry for entry in computed_entries(summary) if entry.row.id == row.id]
+            entries = [entry for entry in own if entry.settings]
             if entries:
-                found.append((f"{_heading(summary)}: {row.title}", setting_rows(entries)))
+                found.append((f"{_heading(summary)}: {row.title}", _setting_rows(entries)))
     return found
+
+
+def _setting_rows(entries: Sequence[Entry]) -> list[tuple[str, str]]:
+    """Return the settings of a row: one value each, or one per data set where they differ."""
+    same, different = side_by_side({entry.dataset: entry.settings for entry in entries})
+    rows = dict(same)
+    for name, values in different.items():
+        rows[name] = "; ".join(f"{dataset}: {value}" for dataset, value in values.items())
+    return list(rows.items())
 
 
 # Tables of data sets

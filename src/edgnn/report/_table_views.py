@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from edgnn._json import plain
 from edgnn._words import duration
 from edgnn.report._curves import Curves, curves_of
 from edgnn.report._method import BASELINE
-from edgnn.report._numbers import capital, metric_name, number, size
-from edgnn.report._paired import Pair, measured, pair_values
-from edgnn.report._predictions import search_rows
+from edgnn.report._numbers import capital, metric_name, size
+from edgnn.report._paired import Pair, pair_values
+from edgnn.report._predictions import has_candidates, search_rows
 from edgnn.report._results import (
+    by_dataset,
     computed_entries,
     listed_entries,
-    majority_of,
     rounded,
-    summary_of,
 )
-from edgnn.report._views import MISSING, Cell, Figure, Sortable, figure, panels
+from edgnn.report._views import MISSING, Cell, Figure, Score, Sortable, figure, panels
 from edgnn.report.draw import (
+    Dots,
     Estimate,
-    Series,
-    Swarm,
     draw_costs,
+    draw_dots,
     draw_estimates,
     draw_series,
-    draw_swarms,
     series_key,
 )
 
@@ -49,72 +46,48 @@ _STATISTICS = (
 )
 
 
-@dataclass(frozen=True)
-class _Axis:
-    """The axis of a table's metric: its name, what scores are multiplied by, and its limits."""
-
-    name: str
-    label: str
-    factor: float
-    bounds: tuple[float, float]
-
-    @classmethod
-    def of(cls, summary: TableSummary) -> _Axis:
-        metric = measured(summary)
-        factor = 100 if metric.percent else 1
-        low, high = metric.bounds
-        label = metric_name(metric.name, metric.percent)
-        name = capital(metric_name(metric.name))
-        return cls(name, label, factor, (factor * low, factor * high))
-
-
 def estimate_figure(summary: TableSummary) -> Figure:
     """Return all means with their intervals, the paper's figures and the majority."""
-    axis = _Axis.of(summary)
+    axis, entries = _score(summary), by_dataset(summary)
 
     def draw(dataset: str, width: int) -> str:
         return draw_estimates(
-            [_estimate(entry, axis.factor) for entry in _entries(summary, dataset)],
-            axis.label,
+            list(map(_estimate, entries[dataset])),
+            **axis.axis,
             width=width,
-            bounds=axis.bounds,
-            line=axis.factor * majority_of(summary, dataset),
-            title=f"{axis.name} of each model on {dataset}",
+            line=axis.factor * entries[dataset][0].evaluation.majority,
+            title=f"{capital(metric_name(axis.metric.name))} of each model on {dataset}",
         )
 
-    paper = any(entry.paper for entry in summary.entries.values())
     caption = (
         "Dot: mean of the runs. Thick bar: ± their spread. Thin line: 95 % confidence interval. "
-        f"{'Diamond: the paper’s figure. ' if paper else ''}Dashed line: the {_baseline(summary)}."
     )
-    return panels(draw, summary.datasets, caption)
+    if any(entry.paper for entry in summary.entries.values()):
+        caption += "Diamond: the paper’s figure. "
+    return panels(draw, summary.datasets, caption + _baseline_note(summary))
 
 
 def score_figure(summary: TableSummary) -> Figure:
     """Return the scores of all folds."""
-    axis = _Axis.of(summary)
+    axis, entries = _score(summary), by_dataset(summary)
 
     def draw(dataset: str, width: int) -> str:
         rows = []
-        for entry in _entries(summary, dataset):
-            scores = summary_of(entry)
+        for entry in entries[dataset]:
+            scores = Score.of(entry.evaluation).summary
             values = (axis.factor * scores.scores).tolist()
             main = entry.row.id == _MAIN
-            rows.append(Swarm(entry.row.title, values, axis.factor * scores.mean, main))
-        return draw_swarms(
+            rows.append(Dots(entry.row.title, values, axis.factor * scores.mean, main=main))
+        return draw_dots(
             rows,
-            axis.label,
-            title=f"{axis.name} of every fold on {dataset}",
-            line=axis.factor * majority_of(summary, dataset),
+            **axis.axis,
+            title=f"{capital(metric_name(axis.metric.name))} of every fold on {dataset}",
+            line=axis.factor * entries[dataset][0].evaluation.majority,
             width=width,
-            bounds=axis.bounds,
         )
 
-    caption = (
-        "Dot: one test part, of one fold of one run. Upright bar: mean. "
-        f"Dashed line: the {_baseline(summary)}."
-    )
-    return panels(draw, summary.datasets, caption)
+    caption = "Dot: one test part, of one fold of one run. Upright bar: mean. "
+    return panels(draw, summary.datasets, caption + _baseline_note(summary))
 
 
 def table_curves(summary: TableSummary) -> dict[tuple[str, str], Curves]:
@@ -124,9 +97,9 @@ def table_curves(summary: TableSummary) -> dict[tuple[str, str], Curves]:
     """
     found = {}
     for entry in computed_entries(summary):
-        if any("candidates" in (outcome.chosen or {}) for outcome in entry.evaluation.outcomes):
-            continue
-        curves = curves_of(entry.history, _MOST_POINTS)
+        curves = None
+        if not has_candidates(entry):
+            curves = curves_of(entry.history, _MOST_POINTS)
         if curves is not None:
             found[entry.row.id, entry.dataset] = curves
     return found
@@ -136,23 +109,19 @@ def curve_view(
     summary: TableSummary, curves: dict[tuple[str, str], Curves]
 ) -> dict[str, Any] | None:
     """Return the learning curves with their legend; ``None`` where no row has epochs."""
+    if not curves:
+        return None
     with_curves = {row for row, _ in curves}
     rows = [row for row in summary.rows if row.id in with_curves]
-    if not rows:
-        return None
 
     def draw(dataset: str, width: int) -> str:
         lines, about = [], []
         for place, row in enumerate(rows):
-            found = curves.get((row.id, dataset))
-            if found is None:
-                continue
-            for name in ("train_loss", "valid_loss"):
-                if name in found.series:
-                    middle = found.series[name].middle
-                    lines.append(Series(place, found.epochs, middle, name == "train_loss"))
-            points = len(found.epochs)
-            about.append(f"{row.title}: {points} points up to epoch {found.epochs[-1]}")
+            if (row.id, dataset) in curves:
+                own = curves[row.id, dataset]
+                lines += own.lines(place)
+                points = f"{len(own.epochs)} points up to epoch {own.epochs[-1]}"
+                about.append(f"{row.title}: {points}")
         title = f"Learning curves on {dataset}"
         return draw_series(lines, "epoch", "loss", title=title, about="; ".join(about), width=width)
 
@@ -178,7 +147,6 @@ def cost_view(summary: TableSummary) -> dict[str, Any]:
         lines.append([Cell(row.title), *map(_cost, own)])
         seconds = [entry.seconds / max(entry.runs, 1) for entry in own if entry is not None]
         costs[row.title] = sum(seconds) / max(len(seconds), 1)
-    texts = [duration(cost) for cost in costs.values()]
     caption = (
         "Mean time of one run on one data set, all its folds together; "
         "each step to the right is ten times as long."
@@ -186,11 +154,14 @@ def cost_view(summary: TableSummary) -> dict[str, Any]:
     devices = sorted({device for entry in entries.values() for device in entry.devices})
     if devices:
         caption += f" Computed on {', '.join(devices)}."
-    title = "Time per run of each model"
     return {
         "figure": figure(
-            lambda width: draw_costs(costs, texts, "seconds per run", title=title, width=width),
             caption,
+            draw_costs,
+            costs,
+            [duration(cost) for cost in costs.values()],
+            "seconds per run",
+            title="Time per run of each model",
         ),
         "table": Sortable(
             "Time of one run, and the most memory that a run held",
@@ -222,8 +193,8 @@ def table_values(
 
 
 def _entry_values(entry: Entry) -> dict[str, Any]:
-    summary, paper, splits = summary_of(entry), entry.paper, entry.evaluation.splits
-    scores = zip(splits, summary.scores.tolist(), strict=True)
+    summary, paper = Score.of(entry.evaluation).summary, entry.paper
+    scores = zip(entry.evaluation.splits, summary.scores.tolist(), strict=True)
     return {
         "row": entry.row.id,
         "dataset": entry.dataset,
@@ -250,23 +221,21 @@ def _cost(entry: Entry | None) -> Cell:
     return Cell(duration(each), each, "" if entry.memory is None else size(entry.memory))
 
 
-def _entries(summary: TableSummary, dataset: str) -> list[Entry]:
-    return [entry for entry in computed_entries(summary) if entry.dataset == dataset]
+def _score(summary: TableSummary) -> Score:
+    """Return the scores of the first entry, whose metric is that of the table."""
+    return Score.of(next(iter(summary.entries.values())).evaluation)
 
 
-def _baseline(summary: TableSummary) -> str:
-    return BASELINE[next(iter(summary.entries.values())).evaluation.task]
+def _baseline_note(summary: TableSummary) -> str:
+    evaluation = next(iter(summary.entries.values())).evaluation
+    return f"Dashed line: the {BASELINE[evaluation.task]}."
 
 
-def _estimate(entry: Entry, factor: float) -> Estimate:
-    summary = summary_of(entry)
-    low, high = summary.interval
-    return Estimate(
-        entry.row.title,
-        number(summary.mean, summary.metric.percent),
-        factor * summary.mean,
-        spread=math.nan if entry.runs == 1 else factor * summary.spread,
-        interval=(factor * low, factor * high),
-        main=entry.row.id == _MAIN,
-        mark=math.nan if entry.paper is None else entry.paper.mean,
-    )
+def _estimate(entry: Entry) -> Estimate:
+    score = Score.of(entry.evaluation)
+    more: dict[str, Any] = {"main": entry.row.id == _MAIN}
+    if entry.runs == 1:
+        more["spread"] = math.nan
+    if entry.paper is not None:
+        more["mark"] = entry.paper.mean
+    return score.estimate(entry.row.title, score.text(score.summary.mean), **more)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from edgnn.report.draw._svg import PALETTE, fill
+from edgnn.report.draw._svg import PALETTE
 
 #: Lines of charts: each stands out on white and on black (contrast of at least 3 to either), for
 #: most color-blind readers too.
@@ -44,7 +44,7 @@ _CHARACTER, _AXIS = 6.8, 40
 _TICK_GAP, _LEAST_GAP = 66, 36
 #: Larger numbers have no place on an axis: their differences would overflow.
 _LARGEST = 1e200
-_DOT, _SHIFT, _SMALL_DOT = 3.2, 4, 1.9
+_DOT, _SMALL_DOT = 3.2, 1.9
 #: Names stand above their rows where less than this would be left for the chart.
 _ROOM = 200
 _MARKS = 4
@@ -77,32 +77,26 @@ class Estimate:
     mark: float = math.nan
 
 
-@dataclass(frozen=True, eq=False)
-class Band:
-    """A curve of :func:`draw_bands`: values over the x axis, and the limits around them."""
-
-    middle: list[float]
-    low: list[float]
-    high: list[float]
-
-
 @dataclass(frozen=True)
-class Strip:
-    """A row of :func:`draw_strips`: values, a text to show over each of them, and their mean."""
+class Dots:
+    """A row of :func:`draw_dots`.
 
-    name: str
-    values: Sequence[float]
-    titles: Sequence[str]
-    mean: float
-
-
-@dataclass(frozen=True)
-class Swarm:
-    """A row of :func:`draw_swarms`: values, their mean, and whether the chart is about it."""
+    Parameters
+    ----------
+    name : str
+        What stands beside it.
+    values, mean : sequence of float, float
+        The dots, and the upright bar.
+    titles : sequence of str
+        Texts to show over each of the dots; none by default.
+    main : bool
+        Whether it is the row the chart is about.
+    """
 
     name: str
     values: Sequence[float]
     mean: float
+    titles: Sequence[str] = ()
     main: bool = False
 
 
@@ -118,12 +112,16 @@ class Series:
         Where it goes; NaN is left out.
     dashed : bool
         Whether it is the lesser of two that belong together: a dashed line without marks.
+    low, high : sequence of float
+        Limits around it, if there are any: the area between them is shaded.
     """
 
     place: int
     x: Sequence[float]
     y: Sequence[float]
     dashed: bool = False
+    low: Sequence[float] = ()
+    high: Sequence[float] = ()
 
 
 def draw_estimates(
@@ -140,52 +138,19 @@ def draw_estimates(
     Names and texts stand beside the rows, or above them where that would leave too little room. A
     ``line`` goes through all rows.
     """
-    left, right = _room(row.name for row in rows), _room(row.text for row in rows)
-    height = 34 if len(rows) <= 4 else 25
-    above = width - left - right < _ROOM
-    if above:
-        left = right = 14
-        height += 12
-    bottom = height * len(rows) + 8
-    x = Scale.over([_ends(row, bounds, line) for row in rows], left, width - right, bounds)
-    parts = _x_axis(x, bottom - 7 if above else 4, bottom, x_label)
-    parts += _through_all_rows(x, line, bottom)
+    names, texts = [row.name for row in rows], [row.text for row in rows]
+    frame = _Rows(names, texts, width, height=34 if len(rows) <= 4 else 25)
+    x = frame.scale([_ends(row, bounds, line) for row in rows], bounds)
+    parts = frame.axis(x, x_label, line=line, main=[row.main for row in rows])
     for number, row in enumerate(rows):
-        middle = 4 + height * (number + 0.5)
-        baseline = middle - 6 if above else middle + 4
-        weight = ' font-weight="600"' if row.main else ""
-        parts.append(_text(0, baseline, row.name, f'text-anchor="start"{weight}'))
-        parts.append(_text(width, baseline, row.text, f'text-anchor="end"{weight}'))
-        parts += _estimate(row, x, middle + 10 if above else middle)
-    about = "; ".join(f"{row.name} {row.text}" for row in rows)
-    if not title:
-        return _picture(parts, width, bottom + _AXIS, f"{x_label}: {about}")
-    return _picture(parts, width, bottom + _AXIS, title, about)
+        parts += _estimate(row, x, frame.middle(number))
+    return frame.picture(
+        parts, title or x_label, "; ".join(map(" ".join, zip(names, texts, strict=True)))
+    )
 
 
-def draw_strips(
-    rows: Sequence[Strip],
-    x_label: str,
-    *,
-    line: float = math.nan,
-    width: int = 640,
-    bounds: tuple[float, float] = _UNBOUNDED,
-) -> str:
-    """Draw every value as a dot, one row per group, with a bar at the mean of each row.
-
-    Dots that would cover each other are moved up and down; a ``line`` goes through all rows.
-    """
-    height = 24 if len(rows) > 1 else 64
-    left, bottom = _room(row.name for row in rows), height * len(rows) + 8
-    x = Scale.over([value for row in rows for value in row.values], left, width - 12, bounds)
-    parts = _x_axis(x, 4, bottom, x_label) + _through_all_rows(x, line, bottom)
-    for number, row in enumerate(rows):
-        parts += _strip(row, x, 4 + height * (number + 0.5), height)
-    return _picture(parts, width, bottom + _AXIS, f"{x_label}, one dot per split")
-
-
-def draw_swarms(
-    rows: Sequence[Swarm],
+def draw_dots(
+    rows: Sequence[Dots],
     x_label: str,
     *,
     title: str,
@@ -197,47 +162,34 @@ def draw_swarms(
 
     A dashed ``line`` goes through all rows.
     """
-    left, height = _room(row.name for row in rows), 34
-    above = width - left < 0.5 * width
-    if above:
-        left, height = 14, 48
-    bottom = height * len(rows) + 8
-    values = [value for row in rows for value in row.values]
-    x = Scale.over([*values, line], left, width - 14, bounds)
-    parts = _x_axis(x, 4, bottom, x_label) + _through_all_rows(x, line, bottom)
+    height = 34 if len(rows) > 1 else 64
+    frame = _Rows([row.name for row in rows], [""] * len(rows), width, height)
+    x = frame.scale([*(value for row in rows for value in row.values), line], bounds)
+    parts = frame.axis(x, x_label, line=line, main=[row.main for row in rows])
     for number, row in enumerate(rows):
-        top = 4 + height * number
-        weight = 'font-weight="600"' if row.main else ""
-        parts.append(_text(0, top + (12 if above else 21), row.name, weight))
-        parts += _swarm(row, x, top + (31 if above else 17), 34)
-    about = "; ".join(f"{row.name}: mean {row.mean:.1f} of {len(row.values)}" for row in rows)
-    return _picture(parts, width, bottom + _AXIS, title, about)
+        parts += _dots(row, x, frame.middle(number), height)
+    known = [row for row in rows if _drawable(row.mean)]
+    about = [f"{row.name} mean {row.mean:.4g} of {len(row.values)}".strip() for row in known]
+    return frame.picture(parts, title, "; ".join(about))
 
 
-def draw_bands(
-    x_values: Sequence[float],
-    curves: Mapping[str, Band],
-    x_label: str,
-    y_label: str,
-    *,
-    width: int = 640,
+def draw_costs(
+    costs: Mapping[str, float], texts: Sequence[str], x_label: str, *, title: str, width: int = 640
 ) -> str:
-    """Draw curves over one axis, each with the area between its limits."""
-    height, left = 260, 58
-    x = Scale.exact(x_values, left, width - 14)
-    bands = [(*curve.middle, *curve.low, *curve.high) for curve in curves.values()]
-    y = Scale.over([value for band in bands for value in band], height, 30)
-    whole = all(float(value).is_integer() for value in x_values)
-    parts = _x_axis(x, 30, height, x_label, whole) + _y_axis(y, left, width - 14, y_label)
-    at = float(left)
-    for number, (name, curve) in enumerate(curves.items()):
-        color = (FIRST, SECOND)[number] if number < 2 else fill(number)
-        parts += _band(x_values, curve, x, y, color)
-        parts.append(_segment(at, 12, at + 16, 12, f'stroke="{color}" stroke-width="3"'))
-        parts.append(_text(at + 22, 16, name))
-        at += 40 + _CHARACTER * len(name)
-    title = f"{y_label} over {x_label}: {', '.join(curves)}"
-    return _picture(parts, width, height + _AXIS, title)
+    """Draw one bar per name on an axis of powers of ten."""
+    frame = _Rows(list(costs), texts, width, height=24)
+    logs = [math.log10(cost) for cost in costs.values() if cost > 0 and _drawable(cost)]
+    low = math.floor(min(logs, default=0))
+    x = Scale(low, max(math.ceil(max(logs, default=0)), low + 1), frame.left, frame.end)
+    ticks = [(power, f"{10.0**power:,.6g}") for power in range(low, int(x.high) + 1)]
+    parts = frame.axis(x, x_label, ticks)
+    for number, cost in enumerate(costs.values()):
+        if cost > 0 and _drawable(cost):
+            length = max(x(math.log10(cost)) - frame.left, 1)
+            top = frame.middle(number) - 5
+            box = f'x="{frame.left:.1f}" y="{top:.1f}" width="{length:.1f}" height="10"'
+            parts.append(f'<rect {box} rx="2" fill="{FIRST}"/>')
+    return frame.picture(parts, title, "; ".join(map(" ".join, zip(costs, texts, strict=True))))
 
 
 def draw_series(
@@ -258,7 +210,8 @@ def draw_series(
     known = [point for curve in curves for point in _drawable_points(curve.x, curve.y)]
     roof = _roof(curves)
     x = Scale.exact([place for place, _ in known], left, width - 10)
-    y = Scale.over([value for _, value in known if value <= roof], height, 8)
+    reached = [value for curve in curves for value in (*curve.y, *curve.low, *curve.high)]
+    y = Scale.over([value for value in reached if value <= roof], height, 8)
     parts = _x_axis(x, 8, height, x_label, whole=True) + _y_axis(y, left, width - 10, y_label)
     # An inner frame cuts off what is above the roof.
     across, down = width - left - 5, height - 8
@@ -282,17 +235,12 @@ def draw_points(
     width: int = 640,
 ) -> str:
     """Draw points on two axes of the same range, with the line where both values are equal."""
-    left, top = 58, 10
-    height = top + min(width - left - 14, 380)
+    left = 58
     points = _drawable_points(x_values, y_values)
-    x = Scale.over(points, left, left + height - top)
-    y = Scale(x.low, x.high, height, top)
-    parts = _x_axis(x, top, height, x_label) + _y_axis(y, left, x.end, y_label)
-    parts.append(_segment(x.start, y.start, x.end, y.end, _DASHED))
-    parts.append(f'<g fill="{FIRST}" fill-opacity=".65">')
-    parts += [_circle(x(one), y(two), _DOT) for one, two in points]
+    x = Scale.over(points, left, left + min(width - left - 14, 380))
+    dots = [(one, two, _DOT) for one, two in points]
     title = f"{y_label} against {x_label}, {len(points)} points"
-    return _picture([*parts, "</g>"], width, height + _AXIS, title)
+    return _square(dots, x, x_label, y_label, width, title)
 
 
 def draw_reliability(
@@ -303,43 +251,33 @@ def draw_reliability(
     width: int = 210,
 ) -> str:
     """Draw stated probabilities (%) against what happened (%), with the number of cases as area."""
-    left, top = 46, 8
-    end = width - 16
-    height = top + end - left
-    x, y = Scale(0, 100, left, end), Scale(0, 100, height, top)
-    parts = _x_axis(x, top, height, "probability (%)") + _y_axis(y, left, end, y_label)
-    parts.append(_segment(left, height, end, top, _DASHED))
     most = max((count for *_, count in points), default=1)
-    about = []
+    dots, about = [], []
     for stated, true, count in points:
-        radius = 2 + 6 * math.sqrt(count / most)
-        parts.append(_circle(x(stated), y(true), radius, f'fill="{FIRST}" fill-opacity=".7"'))
+        dots.append((stated, true, 2 + 6 * math.sqrt(count / most)))
         about.append(f"probability {stated:.0f}, right {true:.0f} ({count} cases)")
-    return _picture(parts, width, height + _AXIS, title, "; ".join(about))
+    x = Scale(0, 100, 46, width - 16)
+    return _square(dots, x, "probability (%)", y_label, width, title, "; ".join(about))
 
 
-def draw_costs(
-    costs: Mapping[str, float], texts: Sequence[str], x_label: str, *, title: str, width: int = 640
+def _square(
+    dots: Sequence[tuple[float, float, float]],
+    x: Scale,
+    x_label: str,
+    y_label: str,
+    width: float,
+    title: str,
+    about: str = "",
 ) -> str:
-    """Draw one bar per name on an axis of powers of ten."""
-    height = 24
-    left, end = _room(costs), width - _room(texts)
-    bottom = height * len(costs) + 8
-    logs = [math.log10(cost) for cost in costs.values() if cost > 0 and _drawable(cost)]
-    low = math.floor(min(logs, default=0))
-    x = Scale(low, max(math.ceil(max(logs, default=0)), low + 1), left, end)
-    ticks = [(power, f"{10.0**power:,.6g}") for power in range(low, int(x.high) + 1)]
-    parts = _x_grid(x, ticks, 4, bottom, x_label)
-    for number, ((name, cost), text) in enumerate(zip(costs.items(), texts, strict=True)):
-        middle = 4 + height * (number + 0.5)
-        parts.append(_text(0, middle + 4, name))
-        parts.append(_text(width, middle + 4, text, 'text-anchor="end"'))
-        if cost > 0 and _drawable(cost):
-            length = max(x(math.log10(cost)) - left, 1)
-            frame = f'x="{left:.1f}" y="{middle - 5:.1f}" width="{length:.1f}" height="10"'
-            parts.append(f'<rect {frame} rx="2" fill="{FIRST}"/>')
-    about = "; ".join(f"{name} {text}" for name, text in zip(costs, texts, strict=True))
-    return _picture(parts, width, bottom + _AXIS, title, about)
+    """Draw dots of some radius on two axes of the same range, with the diagonal dashed."""
+    top = 10
+    bottom = top + x.end - x.start
+    y = Scale(x.low, x.high, bottom, top)
+    parts = _x_axis(x, top, bottom, x_label) + _y_axis(y, x.start, x.end, y_label)
+    parts.append(_segment(x.start, y.start, x.end, y.end, _DASHED))
+    parts.append(f'<g fill="{FIRST}" fill-opacity=".65">')
+    parts += [_circle(x(one), y(two), radius) for one, two, radius in dots]
+    return _picture([*parts, "</g>"], width, bottom + _AXIS, title, about)
 
 
 def series_color(place: int) -> str:
@@ -363,6 +301,59 @@ def series_key(place: int) -> str:
 
 
 # Rows and curves
+
+
+class _Rows:
+    """Rows below each other on one axis, with names and texts at both ends of them.
+
+    Where these would leave too little room for the chart, they stand above the rows.
+    """
+
+    def __init__(
+        self, names: Sequence[str], texts: Sequence[str], width: float, height: float
+    ) -> None:
+        self.names, self.texts, self.width, self.height = names, texts, width, height
+        self.left, right = _room(names), _room(texts)
+        self.above = width - self.left - right < _ROOM
+        if self.above:
+            self.left = right = 14
+            self.height += 14
+        self.end = width - right
+        self.bottom = self.height * len(names) + 8
+
+    def scale(self, values: Any, bounds: tuple[float, float]) -> Scale:
+        """Return the axis of some values."""
+        return Scale.over(values, self.left, self.end, bounds)
+
+    def middle(self, number: int) -> float:
+        """Return where the marks of a row stand."""
+        middle = 4 + self.height * (number + 0.5)
+        return middle + 10 if self.above else middle
+
+    def axis(
+        self,
+        x: Scale,
+        label: str,
+        ticks: Sequence[tuple[float, str]] = (),
+        line: float = math.nan,
+        main: Sequence[bool] = (),
+    ) -> list[str]:
+        """Return the axis, names and texts, those of ``main`` rows bold, and the ``line``."""
+        # Below names that stand above their rows, an axis has no lines, but marks.
+        top = self.bottom - 7 if self.above else 4
+        parts = _x_grid(x, ticks or x.ticks(), top, self.bottom, label)
+        if _drawable(line):
+            parts.append(_segment(x(line), 4, x(line), self.bottom, _DASHED))
+        for number, (name, text) in enumerate(zip(self.names, self.texts, strict=True)):
+            baseline = self.middle(number) + (-16 if self.above else 4)
+            weight = ' font-weight="600"' if any(main[number : number + 1]) else ""
+            parts.append(_text(0, baseline, name, f'text-anchor="start"{weight}'))
+            parts.append(_text(self.width, baseline, text, f'text-anchor="end"{weight}'))
+        return parts
+
+    def picture(self, parts: Sequence[str], title: str, about: str) -> str:
+        """Return the whole picture."""
+        return _picture(parts, self.width, self.bottom + _AXIS, title, about)
 
 
 def _ends(row: Estimate, bounds: tuple[float, float], line: float) -> tuple[float, ...]:
@@ -392,97 +383,74 @@ def _estimate(row: Estimate, x: Scale, y: float) -> list[str]:
     return [*parts, _circle(x(row.mean), y, 4.5, f'fill="{color}"')]
 
 
-def _strip(row: Strip, x: Scale, y: float, height: float) -> list[str]:
-    parts = [_text(0, y + 4, row.name), f'<g fill="{FIRST}" fill-opacity=".65">']
-    levels = max(1, int((height / 2 - _DOT) / _SHIFT))
-    met: dict[int, int] = {}
-    for value, title in zip(row.values, row.titles, strict=True):
-        if not _drawable(value):
-            continue
-        # Dots that fall together go up and down in turns, and begin again when the row is full.
-        spot = round(x(value) / (2 * _DOT))
-        met[spot] = met.get(spot, -1) + 1
-        step = met[spot] % (2 * levels + 1)
-        shift = _SHIFT * ((step + 1) // 2) * (1 if step % 2 else -1)
-        parts.append(_circle(x(value), y + shift, _DOT, title=title))
-    parts.append("</g>")
-    return parts + _mean_bar(x, row.mean, y, min(height / 2 - 2, 14), 2.5)
+def _dots(row: Dots, x: Scale, y: float, height: float) -> list[str]:
+    """Return the dots, a column of them wherever values fall together, and the bar of the mean.
 
-
-def _swarm(row: Swarm, x: Scale, y: float, height: float) -> list[str]:
-    """Return the dots as one path: a column of dots wherever values fall together."""
-    columns: dict[int, list[float]] = {}
-    for value in row.values:
+    Dots without titles are one path, as there may be thousands.
+    """
+    radius = _DOT if row.titles else _SMALL_DOT
+    columns: dict[int, list[tuple[float, str]]] = {}
+    titles = row.titles or [""] * len(row.values)
+    for value, title in zip(row.values, titles, strict=True):
         if _drawable(value):
-            columns.setdefault(round(x(value) / _SMALL_DOT), []).append(x(value))
-    dots = []
+            columns.setdefault(round(x(value) / radius), []).append((x(value), title))
+    color, opacity = (FIRST, ".8") if row.main or row.titles else ("currentColor", ".55")
+    path, parts = "", []
     for column in columns.values():
-        step = min(2 * _SMALL_DOT, (height - 6) / len(column))
-        start = y - step * (len(column) - 1) / 2
-        for number, place in enumerate(column):
-            dots.append(f"M{place:.1f} {start + step * number:.1f}h0")
-    parts = _mean_bar(x, row.mean, y, 13, 1.6)
-    if dots:
-        color, opacity = (FIRST, ".8") if row.main else ("currentColor", ".55")
-        stroke = f'stroke="{color}" stroke-width="{2 * _SMALL_DOT}" stroke-linecap="round"'
-        path = f'<path d="{"".join(dots)}" fill="none" {stroke} stroke-opacity="{opacity}"/>'
-        parts.append(path)
-    return parts
-
-
-def _mean_bar(x: Scale, mean: float, y: float, half: float, width: float) -> list[str]:
-    if not _drawable(mean):
-        return []
-    paint = f'stroke="currentColor" stroke-width="{width}"'
-    return [_segment(x(mean), y - half, x(mean), y + half, paint)]
-
-
-def _through_all_rows(x: Scale, line: float, bottom: float) -> list[str]:
-    return [_segment(x(line), 4, x(line), bottom, _DASHED)] if _drawable(line) else []
-
-
-def _band(x_values: Sequence[float], curve: Band, x: Scale, y: Scale, color: str) -> list[str]:
-    rows = [
-        row
-        for row in zip(x_values, curve.middle, curve.low, curve.high, strict=True)
-        if all(map(_drawable, row))
-    ]
-    if not rows:
-        return []
-    upper = [(x(place), y(high)) for place, _, _, high in rows]
-    lower = [(x(place), y(low)) for place, _, low, _ in rows]
-    middle = [(x(place), y(value)) for place, value, _, _ in rows]
-    parts = [f'<polyline points="{_path(middle)}" fill="none" stroke="{color}" stroke-width="2"/>']
-    if _path(upper) != _path(lower):
-        area = _path(upper + lower[::-1])
-        parts.insert(0, f'<polygon points="{area}" fill="{color}" fill-opacity=".18"/>')
-    if len(rows) == 1:
-        parts.append(_circle(*middle[0], _DOT, f'fill="{color}"'))
+        step = min(2 * radius, (height - 6) / len(column))
+        top = y - step * (len(column) - 1) / 2
+        for number, (place, title) in enumerate(column):
+            if title:
+                paint = f'fill="{color}" fill-opacity=".65"'
+                parts.append(_circle(place, top + step * number, radius, paint, title))
+            else:
+                path += f"M{place:.1f} {top + step * number:.1f}h0"
+    if path:
+        stroke = f'stroke="{color}" stroke-width="{2 * radius}" stroke-linecap="round"'
+        parts.append(f'<path d="{path}" fill="none" {stroke} stroke-opacity="{opacity}"/>')
+    if _drawable(row.mean):
+        paint = 'stroke="currentColor" stroke-width="2"'
+        parts.append(_segment(x(row.mean), y - 13, x(row.mean), y + 13, paint))
     return parts
 
 
 def _curve(curve: Series, x: Scale, y: Scale) -> list[str]:
-    points = [(x(place), y(value)) for place, value in _drawable_points(curve.x, curve.y)]
+    points = _points(curve.x, curve.y, x, y)
     if not points:
         return []
-    line = f'<polyline points="{_path(points)}" fill="none" stroke="{series_color(curve.place)}"'
-    if curve.dashed:
-        return [f'{line} stroke-width="1.4" stroke-dasharray="4 3" stroke-opacity=".8"/>']
+    color = series_color(curve.place)
+    parts = []
+    upper, lower = (_points(curve.x, limit or curve.y, x, y) for limit in (curve.high, curve.low))
+    if _path(upper) != _path(lower):
+        area = _path(upper + lower[::-1])
+        parts.append(f'<polygon points="{area}" fill="{color}" fill-opacity=".18"/>')
+    line = f'<polyline points="{_path(points)}" fill="none" stroke="{color}"'
+    if curve.dashed and len(points) > 1:
+        line += ' stroke-width="1.4" stroke-dasharray="4 3" stroke-opacity=".8"/>'
+        return [*parts, line]
     # Marks of different rows stand at different places, so that none covers another.
     step = max(1, len(points) // _MARKS)
     first = min(len(points) - 1, (curve.place * 7) % step)
     marks = [series_mark(curve.place, *point) for point in points[first::step]]
-    return [f'{line} stroke-width="2"/>', *marks]
+    return [*parts, f'{line} stroke-width="2"/>', *marks]
+
+
+def _points(
+    x_values: Sequence[float], y_values: Sequence[float], x: Scale, y: Scale
+) -> list[tuple[float, float]]:
+    known = _drawable_points(x_values, y_values)
+    return [(x(place), y(value)) for place, value in known]
 
 
 def _roof(curves: Sequence[Series]) -> float:
     """Return the highest value to be seen: of what comes after the first tenth, and a bit more."""
-    every = [value for curve in curves for value in curve.y if _drawable(value)]
-    if not every:
+    every: list[float] = []
+    later: list[float] = []
+    for curve in curves:
+        every += filter(_drawable, curve.y)
+        later += filter(_drawable, curve.y[len(curve.y) // 10 :])
+    if not later:
         return math.inf
-    later = [
-        value for curve in curves for value in curve.y[len(curve.y) // 10 :] if _drawable(value)
-    ]
     roof = max(later) + 0.25 * (max(later) - min(every))
     return roof if roof > max(later) else math.inf
 

@@ -10,9 +10,10 @@ import numpy as np
 
 from edgnn.errors import GraphError
 from edgnn.graphs import Graphs, Nodes
+from edgnn.io._common import Array, object_array
 
 
-def target_array(values: Sequence[Any]) -> np.ndarray[Any, Any]:
+def target_array(values: Sequence[Any]) -> Array:
     """Make an array of targets.
 
     Whole numbers, numbers or truth values where all are of that kind, else objects.
@@ -25,9 +26,7 @@ def target_array(values: Sequence[Any]) -> np.ndarray[Any, Any]:
             return np.array(values, np.float64)
         except OverflowError:
             pass
-    objects = np.empty(len(values), object)
-    objects[:] = values
-    return objects
+    return object_array(values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +45,7 @@ class Labeled:
     """
 
     graphs: Graphs
-    targets: np.ndarray[Any, Any] | None = None
+    targets: Array | None = None
     nodes: Nodes | None = None
 
     def __post_init__(self) -> None:

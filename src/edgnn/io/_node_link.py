@@ -13,9 +13,9 @@ from edgnn._files import Path_, atomic_maybe_gzip, open_binary
 from edgnn._words import short
 from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import Graphs, OnUnknown, Vocabulary
+from edgnn.io._common import check_single, node_names, rows, write_joined
 from edgnn.io._elements import NO_VALUE, Attributes, Elements, hashable
 from edgnn.io._labeled import Labeled
-from edgnn.io._pieces import rows, write_joined
 
 _EDGES = ("edges", "links")
 
@@ -90,11 +90,7 @@ def write_node_link(graphs: Graphs, path: Path_) -> None:
     Tuples become lists, which the reader turns back; labels and names that JSON cannot hold are an
     error.
     """
-    if len(graphs) != 1:
-        raise GraphError(
-            f"node-link JSON holds a single graph, not {len(graphs)}: "
-            "write them one by one, or as tables"
-        )
+    check_single(graphs, "node-link JSON")
     with atomic_maybe_gzip(path) as stream:
         _write(graphs, stream)
 
@@ -186,8 +182,9 @@ def _wanted(
 
 
 def _write(graphs: Graphs, stream: BinaryIO) -> None:
-    given = range(graphs.num_nodes) if graphs.node_names is None else graphs.node_names.tolist()
-    names = [_text(name, f"the name of node {number}") for number, name in enumerate(given)]
+    names = [
+        _text(name, f"the name of node {number}") for number, name in enumerate(node_names(graphs))
+    ]
     about = {} if graphs.graph_names is None else {"name": graphs.graph_names[0]}
     graph = _text(about, "the name of the graph")
     head = f'{{"directed": true, "multigraph": true, "graph": {graph},\n"nodes": [\n'

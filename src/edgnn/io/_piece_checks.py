@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from edgnn.errors import GraphError
-from edgnn.io._array_files import Array
+from edgnn.io._common import Array
 
 _PIECE = 2**22
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from edgnn.errors import GraphError
-from edgnn.io._array_files import Array, ArrayFile, Entry, map_array
+from edgnn.io._array_files import ArrayFile, Entry, map_array
+from edgnn.io._common import Array
 
 #: From so many entries on, index arrays have 64 bits.
 INT32_ENTRIES = 2**31

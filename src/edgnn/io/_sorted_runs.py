@@ -10,7 +10,7 @@ from typing import Self
 
 import numpy as np
 
-from edgnn.io._array_files import Array
+from edgnn.io._common import Array
 
 
 class SortedRuns:

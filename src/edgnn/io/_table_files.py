@@ -19,6 +19,7 @@ from edgnn.io._separated import delimiter_of
 
 PARQUET = (".parquet", ".pq")
 TEXT = (".csv", ".tsv", ".txt")
+ENDINGS = (*TEXT, *(f"{ending}.gz" for ending in TEXT), *PARQUET)
 
 _BLOCKS = (2**18, 2**24)  # bytes read at a time, and where a row is longer than that
 _LONGEST_HEADER = 2**20
@@ -34,8 +35,7 @@ def open_table(path: Path_, delimiter: str | None = None, max_bytes: int | None 
         return ParquetTable(path, max_bytes)
     if path.name.lower().removesuffix(".gz").endswith(TEXT):
         return TextTable(path, delimiter, max_bytes)
-    endings = ", ".join((*TEXT, *(f"{ending}.gz" for ending in TEXT), *PARQUET))
-    raise FormatError(path, f"the name of a table ends in one of {endings}")
+    raise FormatError(path, f"the name of a table ends in one of {', '.join(ENDINGS)}")
 
 
 class Table(ABC):
@@ -99,12 +99,8 @@ class ParquetTable(Table):
         return row + 1 if row >= 0 else None
 
     def _check_claims(self, metadata: Any) -> None:
-        self._check_size(
-            sum(
-                metadata.row_group(group).total_byte_size
-                for group in range(metadata.num_row_groups)
-            )
-        )
+        groups = map(metadata.row_group, range(metadata.num_row_groups))
+        self._check_size(sum(group.total_byte_size for group in groups))
 
     def _check_size(self, unpacked: int) -> None:
         if unpacked > self._limit:
@@ -239,17 +235,15 @@ class TextTable(Table):
 
         Where it is not, an open quotation mark has swallowed it.
         """
-        row, last = 0, None
+        rows = 0
+        last = None
         for batch in batches:
+            rows += len(batch)
             if last is not None:
                 yield last
-                row += len(last)
             last = batch
-        if last is None or len(last) == 0 or last.column(0)[-1].as_py() != _END.decode():
-            raise self.error(
-                "a quotation mark that is opened here is not closed",
-                row + (0 if last is None else len(last)) - 1,
-            )
+        if not last or last.column(0)[-1].as_py() != _END.decode():
+            raise self.error("a quotation mark that is opened here is not closed", rows - 1)
         yield last.slice(0, len(last) - 1)
 
     def _explained(self, message: str) -> FormatError:
@@ -257,7 +251,9 @@ class TextTable(Table):
         if ragged is not None:
             row, values, text = int(ragged[1]) - 1, ragged[2], ragged[3]
             rule = f"the row has {values} values, but the header names {len(self.names)} columns"
-            return self.error(rule + "; is a quotation mark left open?" * ('"' in text), row)
+            if '"' in text:
+                rule += "; is a quotation mark left open?"
+            return self.error(rule, row)
         if "UTF8" in message:
             return FormatError(
                 self.path, "the text is not UTF-8; convert it first", self._undecodable_line()

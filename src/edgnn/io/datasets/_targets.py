@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from edgnn._words import preview
 from edgnn.errors import DatasetError
+from edgnn.io._common import Array
 from edgnn.io._separated import FEW_KINDS, decimal_comma_advice, has_decimal_comma, number_in
 from edgnn.registry import Level, Task
 
 if TYPE_CHECKING:
     from edgnn.io.datasets._dataset import Dataset
-
-Array = np.ndarray[Any, Any]
 
 _LARGEST_EXACT = 2**53  # whole numbers beyond it are not all float64
 _MISSING_WORDS = frozenset(

@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from edgnn._optional import optional
 from edgnn._words import short
 from edgnn.errors import FormatError
 from edgnn.io._common import Array, object_array
 from edgnn.io._separated import decimal_comma_advice, first_decimal_comma
-from edgnn.io._table_files import Table
+from edgnn.io._table_files import Table, arrow
 
 #: Whole numbers as Python writes them; of those with 19 digits some do not fit into 64 bits.
 _WHOLE = r"^(0|-?[1-9][0-9]{0,18})$"
@@ -85,7 +84,7 @@ class Keys(Column):
             raise self._missing(self.first_missing)
         part = encoded(plain)
         if not self.table.typed:
-            part = _arrow().DictionaryArray.from_arrays(
+            part = arrow().DictionaryArray.from_arrays(
                 part.indices, _whole_numbers(part.dictionary)
             )
         self.parts.append(part)
@@ -108,7 +107,7 @@ class Keys(Column):
         )
 
     def _id_values(self, array: Any) -> Any:
-        pa = _arrow()
+        pa = arrow()
         kind = array.type
         if _is_text(kind) or pa.types.is_null(kind):
             return array.cast(pa.large_string())
@@ -123,7 +122,7 @@ class Keys(Column):
             ) from None
 
     def _label_values(self, array: Any, row: int) -> Any:
-        pa, compute = _arrow(), _arrow("pyarrow.compute")
+        pa, compute = arrow(), arrow("pyarrow.compute")
         if pa.types.is_boolean(array.type):
             return array
         if not pa.types.is_floating(array.type):
@@ -146,7 +145,7 @@ class Numbers(Column):
     def add(self, array: Any, row: int) -> None:
         """Take the next values, which must all be finite numbers."""
         single = str(array.type) in ("float", "halffloat")
-        values = _as_floats(array, _arrow().float32() if single else _arrow().float64())
+        values = _as_floats(array, arrow().float32() if single else arrow().float64())
         if values is None and not _is_text(array.type):
             raise self._wrong_type(array.type, "a number")
         if values is None:
@@ -180,7 +179,7 @@ class Targets(Column):
 
         A missing number is NaN, missing text is ``None``.
         """
-        pa, types = _arrow(), _arrow("pyarrow.types")
+        pa, types = arrow(), arrow("pyarrow.types")
         column = pa.chunked_array(self._parts, type=None if self._parts else pa.float64())
         if not self.table.typed:
             column = _numbers_of_text(column)
@@ -210,7 +209,7 @@ def number(columns: Sequence[Keys]) -> tuple[list[Array], Any]:
     written numbers, nothing is lost by that. Missing values have the number 0. The columns' parts
     are used up.
     """
-    pa = _arrow()
+    pa = arrow()
     counts = [len(column.parts) for column in columns]
     parts = [part for column in columns for part in column.take_parts()]
     if not parts:
@@ -237,14 +236,14 @@ def number(columns: Sequence[Keys]) -> tuple[list[Array], Any]:
 
 def encoded(values: Any) -> Any:
     """Number values by first appearance, in memory that goes back to the system once free."""
-    return _arrow("pyarrow.compute").dictionary_encode(
-        values, memory_pool=_arrow().system_memory_pool()
+    return arrow("pyarrow.compute").dictionary_encode(
+        values, memory_pool=arrow().system_memory_pool()
     )
 
 
 def _whole_numbers(values: Any) -> Any:
     """Turn text into whole numbers, if all of it is plainly written ones that fit into 64 bits."""
-    pa, compute = _arrow(), _arrow("pyarrow.compute")
+    pa, compute = arrow(), arrow("pyarrow.compute")
     if not _is_text(values.type):
         return values
     if not compute.all(compute.match_substring_regex(values, _WHOLE)).as_py():
@@ -258,15 +257,15 @@ def _whole_numbers(values: Any) -> Any:
 def _numbers_of_text(column: Any) -> Any:
     """Turn a column of text into whole numbers or numbers, if all that is there reads so."""
     if column.null_count == len(column):
-        return column.cast(_arrow().float64())
+        return column.cast(arrow().float64())
     whole = _whole_numbers(column)
-    numbers = _as_floats(column, _arrow().float64()) if whole is column else whole
+    numbers = _as_floats(column, arrow().float64()) if whole is column else whole
     return column if numbers is None else numbers
 
 
 def _as_floats(array: Any, kind: Any) -> Any:
     """Cast to floating-point numbers; ``None`` where that is impossible."""
-    pa = _arrow()
+    pa = arrow()
     try:
         return array.cast(kind, safe=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -276,7 +275,7 @@ def _as_floats(array: Any, kind: Any) -> Any:
 def _first_failing(array: Any) -> int:
     """Return where the first value stands that is no number, by halving."""
     low, high = 0, len(array)
-    kind = _arrow().float64()
+    kind = arrow().float64()
     while high - low > 1:
         middle = (low + high) // 2
         if _as_floats(array[low:middle], kind) is None:
@@ -291,8 +290,4 @@ def _is_text(kind: Any) -> bool:
 
 
 def _decoded(array: Any) -> Any:
-    return array.dictionary_decode() if _arrow().types.is_dictionary(array.type) else array
-
-
-def _arrow(module: str = "pyarrow") -> Any:
-    return optional(module, "reading tables")
+    return array.dictionary_decode() if arrow().types.is_dictionary(array.type) else array

@@ -390,8 +390,7 @@ def _data(
             for value in vocabulary
         ]
     if features is None:
-        for label in rows(labels):
-            yield texts[label]
+        yield from map(texts.__getitem__, rows(labels))
         return
     for label, row in zip(rows(labels), rows(features), strict=True):
         numbers = (

@@ -19,13 +19,16 @@ def target_array(values: Sequence[Any]) -> Array:
     Whole numbers, numbers or truth values where all are of that kind, else objects.
     """
     kinds = {type(value) for value in values}
-    if kinds == {bool} or (kinds == {int} and all(-(2**63) <= value < 2**63 for value in values)):
-        return np.array(values)
-    if kinds and kinds <= {int, float}:
+    types: list[Any] = [np.bool_] if kinds == {bool} else []
+    if kinds == {int}:
+        types = [np.int64, np.float64]
+    elif kinds and kinds <= {int, float}:
+        types = [np.float64]
+    for dtype in types:
         try:
-            return np.array(values, np.float64)
+            return np.array(values, dtype)
         except OverflowError:
-            pass
+            continue
     return object_array(values)
 
 

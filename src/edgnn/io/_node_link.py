@@ -123,11 +123,11 @@ def _list(document: dict[str, Any], key: str, path: Path_) -> list[Any]:
     """Return the list of nodes or of edges, which older documents call links."""
     keys = _EDGES if key == "edges" else (key,)
     present = [one for one in keys if one in document]
+    if len(present) > 1:
+        raise FormatError(path, f"there are both {' and '.join(map(repr, present))}; keep one")
     if not present:
         rule = f"there is no list {key!r}; a node-link document has 'nodes' and 'edges'"
         raise FormatError(path, rule)
-    if len(present) > 1:
-        raise FormatError(path, f"there are both {' and '.join(map(repr, present))}; keep one")
     elements = document[present[0]]
     if not isinstance(elements, list):
         raise FormatError(path, f"{present[0]!r} is {short(elements)}; it must be a list: […]")
@@ -220,9 +220,10 @@ def _attributes(
             f', "label": {_text(value, f"the {what} label {value!r}")}' for value in vocabulary
         ]
     if features is None:
-        return (texts[label] for label in rows(labels))
-    pairs = zip(rows(labels), rows(features), strict=True)
-    return (f'{texts[label]}, "features": {json.dumps(row)}' for label, row in pairs)
+        yield from map(texts.__getitem__, rows(labels))
+        return
+    for label, row in zip(rows(labels), rows(features), strict=True):
+        yield f'{texts[label]}, "features": {json.dumps(row)}'
 
 
 def _text(value: Any, what: str) -> str:

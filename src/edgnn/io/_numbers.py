@@ -31,6 +31,7 @@ _COMMA_TO_SPACE = bytes.maketrans(b",", b" ")
 _BARE_SIGN = re.compile(rb"[-+](?![0-9])")
 _LONGEST_EXACT_INT = 18
 _LONGEST_ROW = 4 * 2**20
+_BLANK_RULE = "the line is blank; only the end of the file may have blank lines"
 
 
 def read_columns(stream: IO[bytes], path: Path_, kind: str, columns: int | None = None) -> Array:
@@ -54,9 +55,7 @@ def read_columns(stream: IO[bytes], path: Path_, kind: str, columns: int | None 
     for line, chunk in line_chunks(stream, path, _LONGEST_ROW):
         body = chunk.rstrip(b" \t\r\n")
         if ended is not None and body:
-            raise FormatError(
-                path, "the line is blank; only the end of the file may have blank lines", ended
-            )
+            raise FormatError(path, _BLANK_RULE, ended)
         if ended is None and (not body or chunk.count(b"\n", len(body)) > 1):
             ended = line + body.count(b"\n") + bool(body)
         if not body:
@@ -121,9 +120,7 @@ def _parse_slowly(body: bytes, kind: str, columns: int | None, path: Path_, line
     noun = "whole number" if kind == "int" else "number"
     for number, text in enumerate(body.split(b"\n"), line):
         if not text.strip(b" \t\r"):
-            raise FormatError(
-                path, "the line is blank; only the end of the file may have blank lines", number
-            )
+            raise FormatError(path, _BLANK_RULE, number)
         fields = text.split(b",")
         if columns is None:
             columns = len(fields)

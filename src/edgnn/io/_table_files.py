@@ -28,6 +28,11 @@ _END = b"\x00end"
 _RAGGED = re.compile(r"Row #(\d+): Expected \d+ columns, got (\d+)(.*)", re.DOTALL)
 
 
+def arrow(module: str = "pyarrow") -> Any:
+    """Return pyarrow, or a module of it."""
+    return optional(module, "reading and writing tables")
+
+
 def open_table(path: Path_, delimiter: str | None = None, max_bytes: int | None = None) -> Table:
     """Open the table in ``path``; its suffix tells text from Parquet."""
     path = Path(path)
@@ -75,14 +80,14 @@ class ParquetTable(Table):
     def __init__(self, path: Path, max_bytes: int | None) -> None:
         self.path = path
         with path.open("rb") as stream, _decoding(path):
-            file = optional("pyarrow.parquet", "reading Parquet").ParquetFile(stream)
+            file = arrow("pyarrow.parquet").ParquetFile(stream)
             self.names = file.schema_arrow.names
         self._limit = unpack_limit(path.stat().st_size, max_bytes)
         self._check_names()
 
     def batches(self, columns: Sequence[str]) -> Generator[Any]:
         """Yield record batches of the chosen columns."""
-        parquet = optional("pyarrow.parquet", "reading Parquet")
+        parquet = arrow("pyarrow.parquet")
         unpacked = 0
         with self.path.open("rb") as stream, _decoding(self.path):
             file = parquet.ParquetFile(stream)
@@ -152,7 +157,8 @@ class TextTable(Table):
         )
 
     def _read(self, columns: Sequence[str], block: int) -> Iterator[Any]:
-        pa, reader = optional("pyarrow", "reading CSV"), optional("pyarrow.csv", "reading CSV")
+        pa = arrow()
+        reader = arrow("pyarrow.csv")
         wanted = [str(self.names.index(name)) for name in columns]
         with open_binary(self.path, self._max_bytes) as stream:
             self._header(stream)
@@ -300,7 +306,7 @@ class _Ended(io.RawIOBase):
 @contextmanager
 def _decoding(path: Path) -> Iterator[None]:
     """Turn what pyarrow says of a damaged Parquet file into a :class:`FormatError`."""
-    pa = optional("pyarrow", "reading Parquet")
+    pa = arrow()
     try:
         yield
     except FormatError:

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from edgnn._optional import optional
 from edgnn._words import short
 from edgnn.errors import FormatError
 from edgnn.io._columns import Keys, encoded, number
 from edgnn.io._common import Array, grouping, inverse, object_array
+from edgnn.io._table_files import arrow
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def place(
         _check_listed(numbers[: len(own)], nodes, ids, id_of_node)
         numbers = numbers[len(own) :]
         _check_known(numbers, len(own), source, target, nodes, ids, ends)
-    names = object_array(ids.take(_arrow().array(id_of_node)).to_pylist())
+    names = object_array(ids.take(arrow().array(id_of_node)).to_pylist())
     if graph_of_node is None:
         one_graph = np.zeros(len(names), np.int64)
         return _grouped(numbers, one_graph, names, None)
@@ -192,9 +192,5 @@ def _pairs(graph: Array, node: Array, ids: int) -> Array:
 
 
 def _by_first_appearance(keys: Array) -> tuple[Array, Array]:
-    numbered = encoded(_arrow().array(keys))
+    numbered = encoded(arrow().array(keys))
     return numbered.indices.to_numpy(), numbered.dictionary.to_numpy()
-
-
-def _arrow() -> Any:
-    return optional("pyarrow", "reading tables")

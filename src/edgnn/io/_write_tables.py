@@ -11,10 +11,10 @@ import numpy as np
 from torch import Tensor
 
 from edgnn._files import Path_, atomic_folder
-from edgnn._optional import optional
 from edgnn.errors import GraphError
 from edgnn.graphs import Graphs
 from edgnn.io._common import check_distinct
+from edgnn.io._table_files import arrow
 
 _PART = 2**16
 _Slice = Callable[[int, int], Any]
@@ -65,7 +65,7 @@ def _columns(
     """Return the columns of the three tables, each as a function of the rows to give."""
     if graphs.node_names is None:
         first = graphs.graph_offset[:-1].repeat_interleave(graphs.sizes).numpy()
-        names = _arrow().array(np.arange(graphs.num_nodes) - first)
+        names = arrow().array(np.arange(graphs.num_nodes) - first)
     else:
         names = _array(graphs.node_names.tolist(), "node name")
     edges = {
@@ -94,7 +94,7 @@ def _columns(
 
 def _graph_ids(graphs: Graphs) -> Any:
     if graphs.graph_names is None:
-        return _arrow().array(np.arange(len(graphs)))
+        return arrow().array(np.arange(len(graphs)))
     names = graphs.graph_names.tolist()
     again = [name for name, count in Counter(names).items() if count > 1]
     if again:
@@ -109,7 +109,7 @@ def _taken(values: Any, ids: Tensor | None) -> _Slice:
     if ids is None:
         return lambda start, stop: values[start:stop]
     numbers = ids.numpy()
-    return lambda start, stop: values.take(_arrow().array(numbers[start:stop]))
+    return lambda start, stop: values.take(arrow().array(numbers[start:stop]))
 
 
 def _feature_columns(features: Tensor | None, kind: str) -> dict[str, _Slice]:
@@ -125,7 +125,7 @@ def _feature_columns(features: Tensor | None, kind: str) -> dict[str, _Slice]:
 
 
 def _converted(values: np.ndarray[Any, Any], precision: Any) -> _Slice:
-    return lambda start, stop: _arrow().array(np.ascontiguousarray(values[start:stop], precision))
+    return lambda start, stop: arrow().array(np.ascontiguousarray(values[start:stop], precision))
 
 
 def _target_columns(targets: Any, size: int) -> dict[str, _Slice]:
@@ -144,7 +144,7 @@ def _target_columns(targets: Any, size: int) -> dict[str, _Slice]:
 
 
 def _target_array(values: list[Any]) -> Any:
-    pa = _arrow()
+    pa = arrow()
     try:
         array = pa.array(values)
     except (pa.ArrowException, UnicodeError, OverflowError) as error:
@@ -161,7 +161,7 @@ def _array(values: Sequence[Any], what: str, *, label: bool = False) -> Any:
 
     Mixed values become text.
     """
-    pa = _arrow()
+    pa = arrow()
     values = [value.item() if isinstance(value, np.generic) else value for value in values]
     if not _is_uniform(values, label):
         texts = [str(value) for value in values]
@@ -194,14 +194,10 @@ def _write(path: Path, columns: dict[str, _Slice], rows: int) -> None:
 
 def _writer(stream: BinaryIO, schema: Any, suffix: str) -> Any:
     if suffix == ".csv":
-        return optional("pyarrow.csv", "writing CSV").CSVWriter(stream, schema)
-    return optional("pyarrow.parquet", "writing Parquet").ParquetWriter(stream, schema)
+        return arrow("pyarrow.csv").CSVWriter(stream, schema)
+    return arrow("pyarrow.parquet").ParquetWriter(stream, schema)
 
 
 def _batch(columns: dict[str, _Slice], start: int, stop: int) -> Any:
     arrays = [column(start, stop) for column in columns.values()]
-    return _arrow().RecordBatch.from_arrays(arrays, names=list(columns))
-
-
-def _arrow() -> Any:
-    return optional("pyarrow", "writing tables")
+    return arrow().RecordBatch.from_arrays(arrays, names=list(columns))

@@ -10,13 +10,13 @@ import shutil
 import sys
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from edgnn._files import open_member, open_zip, unpack_limit, zip_members
+from edgnn._files import exclusive_lock, open_member, open_zip, unpack_limit, zip_members
 from edgnn._words import one_line
 from edgnn.errors import ChecksumError, DatasetError, FormatError
 from edgnn.io.datasets._download import OFFLINE_ADVICE, download
@@ -356,25 +356,15 @@ def _write_manifest(files: Path, sources: Mapping[str, str]) -> None:
     (files / MANIFEST).write_text(json.dumps(note, indent=2) + "\n", encoding="utf-8")
 
 
-@contextmanager
-def _locked(root: Path, folder: str, timeout: float) -> Iterator[None]:
+def _locked(root: Path, folder: str, timeout: float) -> AbstractContextManager[None]:
     """Keep other processes and threads from fetching the same folder."""
-    from filelock import FileLock, Timeout
-
     path = root / ".locks" / f"{folder.replace('/', '--')}.lock"
     path.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(path)
-    try:
-        lock.acquire(timeout=timeout)
-    except Timeout:
-        raise DatasetError(
-            f"another process has been fetching {folder} for more than {timeout:g} s "
-            f"(it holds {path}); wait for it or end it, then try again"
-        ) from None
-    try:
-        yield
-    finally:
-        lock.release()
+    in_use = DatasetError(
+        f"another process has been fetching {folder} for more than {timeout:g} s "
+        f"(it holds {path}); wait for it or end it, then try again"
+    )
+    return exclusive_lock(path, in_use, timeout)
 
 
 @contextmanager

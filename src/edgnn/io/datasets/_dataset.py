@@ -85,10 +85,12 @@ class Dataset:
         return len(self.items)
 
     def __repr__(self) -> str:
-        classes = f", {len(self.class_names)} classes" if self.class_names else ""
-        nodes = "" if self.nodes is None else f", {len(self.nodes):,} labeled nodes"
-        split = ""
+        text = repr(self.name)
+        if self.class_names:
+            text += f", {len(self.class_names)} classes"
+        if self.nodes is not None:
+            text += f", {len(self.nodes):,} labeled nodes"
         if self.split is not None:
             sizes = ", ".join(f"{len(ids)} {subset}" for subset, ids in self.split.items())
-            split = f" ({sizes})"
-        return f"Dataset({self.name!r}{classes}{nodes}{split}, {self.graphs!r})"
+            text += f" ({sizes})"
+        return f"Dataset({text}, {self.graphs!r})"

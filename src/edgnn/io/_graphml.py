@@ -239,6 +239,8 @@ class _Reader:
     def _take_edge(self, element: Element) -> None:
         source = element.needed("source")
         target = element.needed("target")
+        if "sourceport" in element.attributes or "targetport" in element.attributes:
+            raise element.error("GraphML with ports cannot be read")
         directed = element.attributes.get("directed")
         if directed not in (None, "true", "false"):
             raise element.error(

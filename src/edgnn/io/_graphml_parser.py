@@ -14,7 +14,7 @@ from edgnn._files import Path_
 from edgnn._words import one_line, short
 from edgnn.errors import FormatError
 
-_CHUNK = 2**18
+_CHUNK = 2**14  # of a larger piece, so many elements are alive that collecting garbage takes long
 _NAMESPACE = "http://graphml.graphdrawing.org/"
 _REFUSED = {
     "hyperedge": "hyperedges (edges of more than two nodes)",
@@ -35,6 +35,7 @@ _PARENTS = {
 }
 _WHOLE = ("key", "node", "edge")  # given when they end, with what they contain
 _VALUES = ("data", "default")
+_PLAIN = ("data", "default", "desc")  # elements of other kinds within them are passed over
 
 
 @dataclass(slots=True)
@@ -104,7 +105,7 @@ class _Parser:
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         parent = self._open[-1]
-        if self._foreign or parent.name in (*_VALUES, "desc"):
+        if self._foreign or parent.name in _PLAIN:
             self._foreign += 1
             parent.has_markup = True
             return
@@ -119,12 +120,8 @@ class _Parser:
     def _check(self, element: Element, parent: Element, namespace: str) -> None:
         """Raise where an element does not belong into a document with a single graph."""
         name = element.name
-        has_port = name == "edge" and not element.attributes.keys().isdisjoint(
-            ("sourceport", "targetport")
-        )
-        if name in _REFUSED or has_port:
-            refused = _REFUSED["port" if has_port else name]
-            raise element.error(f"GraphML with {refused} cannot be read")
+        if name in _REFUSED:
+            raise element.error(f"GraphML with {_REFUSED[name]} cannot be read")
         if name == "graph" and (parent.name != "graphml" or self._has_graph):
             raise element.error(
                 "the file holds several or nested graphs; "

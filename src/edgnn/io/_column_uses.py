@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from edgnn._files import open_binary
+from edgnn.io._common import as_list
 from edgnn.io._molecule_files import smiles_rows, table_columns
 from edgnn.io._molecules import read_smiles_table
 from edgnn.io._separated import number_in
@@ -52,7 +53,8 @@ class ColumnUse:
 def of_molecules(path: Path, options: Mapping[str, Any]) -> list[ColumnUse]:
     """Return what the reader of tables with SMILES takes of a table."""
     given = _with_defaults(read_smiles_table, options)
-    smiles, wanted = given["smiles"](given["target"])
+    smiles = given["smiles"]
+    wanted = as_list(given["target"])
     with open_binary(path, given["max_bytes"]) as stream:
         header, _ = smiles_rows(stream, path, smiles, given["delimiter"])
     column, names, targets = table_columns(header, path, smiles, given["id"], wanted)

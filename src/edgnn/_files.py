@@ -290,16 +290,16 @@ def os_errors_as(
 
 
 @contextmanager
-def exclusive_lock(path: Path_, in_use: EdgnnError) -> Iterator[None]:
+def exclusive_lock(path: Path_, in_use: EdgnnError, wait_s: float = 0.0) -> Iterator[None]:
     """Hold the operating system's lock on a file, or raise ``in_use`` where another process does.
 
-    The lock ends with the process, however that ends.
+    It is waited for ``wait_s`` seconds at most. The lock ends with the process, however that ends.
     """
     from filelock import FileLock, Timeout
 
     lock = FileLock(path)
     try:
-        lock.acquire(blocking=False)
+        lock.acquire(timeout=wait_s)
     except Timeout:
         raise in_use from None
     try:

@@ -469,7 +469,7 @@ def test_networkx_reads_labels_and_features(tmp_path):
 def test_what_cannot_be_written_is_an_error_and_leaves_nothing(tmp_path):
     edge = [(0, 1)]
     for graph, said in (
-        (Graphs.from_edges(edge, sizes=[2, 0]), "GraphML holds a single graph here, not 2"),
+        (Graphs.from_edges(edge, sizes=[2, 0]), "GraphML holds a single graph, not 2"),
         (
             Graphs.from_edges(edge, node_labels=["x", 1]),
             "the node labels are of type int, str; GraphML holds labels of one type",
@@ -493,7 +493,7 @@ def test_what_cannot_be_written_is_an_error_and_leaves_nothing(tmp_path):
         ),
         (
             Graphs.from_edges(edge, node_names=["1", 1]),
-            "the names '1' and 1 of nodes 0 and 1 are the same text; rename one",
+            "the node names '1' and 1 would both be written as '1'; rename one",
         ),
     ):
         with pytest.raises(GraphError) as caught:

@@ -634,13 +634,13 @@ def test_names_and_labels_that_are_no_terms_become_urns(tmp_path):
         ),
         (
             Graphs.from_edges([(0, 1)], node_names=[1, "1"]),
-            "node names 1 and '1' would both be written as <urn:edgnn:node:1>",
+            "node names 1 and '1' would both be written as '<urn:edgnn:node:1>'",
         ),
         (
             Graphs.from_edges([(0, 1), (1, 0)], edge_labels=[1, "1"]),
             "edge labels 1 and '1' would both be",
         ),
-        (Graphs.from_edges([(0, 1)], sizes=[2, 0]), "holds one graph, not 2"),
+        (Graphs.from_edges([(0, 1)], sizes=[2, 0]), "holds a single graph, not 2"),
     ],
 )
 def test_what_rdf_cannot_hold_is_refused_and_nothing_is_written(graphs, reason, tmp_path):

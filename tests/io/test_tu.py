@@ -334,7 +334,7 @@ def test_hidden_files_of_other_systems_are_no_data_sets(tmp_path):
             {"graph_indicator": "1\n1\n0\n2\n2\n"},
             "graph_indicator",
             3,
-            "graph 0 is out of range; graphs count from 1",
+            "graph 0 is out of range: graphs count from 1",
         ),
         ({"graph_indicator": "1\n-1\n1\n2\n2\n"}, "graph_indicator", 2, "graph -1 is out of range"),
         (

@@ -18,11 +18,7 @@ import torch
 from torch import Tensor
 
 from edgnn.errors import FormatError, GraphError
-
-Array = np.ndarray[Any, Any]
-
-#: What a damaged folder is told to do.
-AGAIN = "copy the whole folder again from where it is whole, or write it anew"
+from edgnn.io._common import Array
 
 _TYPES = ("<i8", "<i4", "<f4", "<f8", "|b1")
 _HEADER = 128
@@ -39,6 +35,13 @@ def _no_reserve() -> int:
     return int(getattr(mmap, "MAP_NORESERVE", usual))
 
 
+def damaged(path: Path, rule: str) -> FormatError:
+    """Return the error of a folder of arrays that is not as it was written."""
+    return FormatError(
+        path, f"{rule}: copy the whole folder again from where it is whole, or write it anew"
+    )
+
+
 @dataclass(frozen=True)
 class Entry:
     """What a folder's header says about an array."""
@@ -50,11 +53,12 @@ class Entry:
     @classmethod
     def of(cls, stored: Any) -> Self:
         """Return the entry of parsed JSON; a ``ValueError`` where it is none."""
-        dtype, shape, crc32 = stored["dtype"], stored["shape"], stored["crc32"]
-        whole = all(type(size) is int and 0 <= size < 2**48 for size in shape)
-        if dtype not in _TYPES or type(crc32) is not int or not whole or not 1 <= len(shape) <= 2:
+        entry = cls(stored["dtype"], tuple(stored["shape"]), stored["crc32"])
+        are_sizes = all(type(size) is int and 0 <= size < 2**48 for size in entry.shape)
+        is_array = entry.dtype in _TYPES and len(entry.shape) in (1, 2) and are_sizes
+        if not is_array or type(entry.crc32) is not int:
             raise ValueError
-        return cls(dtype, tuple(shape), crc32)
+        return entry
 
     @property
     def nbytes(self) -> int:
@@ -80,33 +84,32 @@ class ArrayFile:
     """
 
     def __init__(self, path: Path, dtype: Any, width: int | None = None) -> None:
-        self.dtype, self.width, self.rows = np.dtype(dtype).newbyteorder("<"), width, 0
-        self._path, self._crc32 = path, 0
+        self.dtype = np.dtype(dtype).newbyteorder("<")
+        self.width = width
+        self.rows = 0
+        self._crc32 = 0
         self._stream = path.open("wb")
         self._stream.write(bytes(_HEADER))
 
     def append(self, array: Array) -> None:
         """Write more rows."""
-        step = max(1, _PIECE // max(1, self.dtype.itemsize * (self.width or 1)))
+        step = self._rows_per_piece()
         for start in range(0, len(array), step):
-            data = (
-                np.ascontiguousarray(array[start : start + step], self.dtype)
-                .reshape(-1)
-                .view(np.uint8)
-                .data
-            )
+            piece = np.ascontiguousarray(array[start : start + step], self.dtype)
+            data = piece.reshape(-1).view(np.uint8).data
             self._crc32 = zlib.crc32(data, self._crc32)
             self._stream.write(data)
         self.rows += len(array)
 
     def fill(self, value: int, rows: int) -> None:
-        """Write rows that all hold one value."""
-        step = max(1, _PIECE // (self.dtype.itemsize * max(1, self.width or 1)))
-        same = np.full(
-            (min(step, rows), *([] if self.width is None else [self.width])), value, self.dtype
-        )
+        """Write elements of a vector that all hold one value."""
+        step = self._rows_per_piece()
         for start in range(0, rows, step):
-            self.append(same[: min(step, rows - start)])
+            self.append(np.full(min(step, rows - start), value, self.dtype))
+
+    def _rows_per_piece(self) -> int:
+        row_bytes = int(self.dtype.itemsize) * max(1, self.width or 1)
+        return max(1, _PIECE // row_bytes)
 
     def finish(self) -> Entry:
         """Complete the file, on disk, and return what the folder's header says about it."""
@@ -152,47 +155,47 @@ def map_array(path: Path, entry: Entry) -> Array:
         with path.open("rb") as stream:
             size = os.fstat(stream.fileno()).st_size
             if size != expected:
-                raise FormatError(
-                    path,
-                    f"the file has {size:,} bytes, but the folder's header asks for {expected:,}: "
-                    f"{AGAIN}",
-                )
+                rule = f"the file has {size:,} bytes, but the folder's header asks for {expected:,}"
+                raise damaged(path, rule)
             if stream.read(_HEADER) != npy_header(entry):
                 kind = f"{' × '.join(map(str, entry.shape))} numbers of type {entry.dtype}"
-                raise FormatError(
-                    path,
-                    f"the file does not begin as the folder's header says, with {kind}: {AGAIN}",
-                )
-            if sys.platform == "win32":
-                buffer = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY)
-            else:
-                flags, protection = (
-                    mmap.MAP_PRIVATE | _no_reserve(),
-                    mmap.PROT_READ | mmap.PROT_WRITE,
-                )
-                buffer = mmap.mmap(stream.fileno(), 0, flags=flags, prot=protection)
+                rule = f"the file does not begin as the folder's header says, with {kind}"
+                raise damaged(path, rule)
+            buffer = _private_map(stream.fileno())
     except FileNotFoundError:
-        raise FormatError(path, f"the file is missing: {AGAIN}") from None
+        raise damaged(path, "the file is missing") from None
     return np.frombuffer(buffer, entry.dtype, math.prod(entry.shape), _HEADER).reshape(entry.shape)
+
+
+def _private_map(file: int) -> mmap.mmap:
+    """Map a file such that changes stay in memory."""
+    if sys.platform == "win32":
+        return mmap.mmap(file, 0, access=mmap.ACCESS_COPY)
+    protection = mmap.PROT_READ | mmap.PROT_WRITE
+    return mmap.mmap(file, 0, flags=mmap.MAP_PRIVATE | _no_reserve(), prot=protection)
 
 
 def verify_array(path: Path, array: Array, entry: Entry) -> None:
     """Raise where the content of a file is not what was written into it."""
     flat = array.reshape(-1).view(np.uint8)
-    found = 0
+    checksum = 0
     for start in range(0, len(flat), _PIECE):
-        found = zlib.crc32(flat[start : start + _PIECE].data, found)
-    if found != entry.crc32:
-        raise FormatError(
-            path, f"the content has changed since it was written (its checksum differs): {AGAIN}"
-        )
+        checksum = zlib.crc32(flat[start : start + _PIECE].data, checksum)
+    if checksum != entry.crc32:
+        raise changed(path, "content")
+
+
+def changed(path: Path, what: str) -> FormatError:
+    """Return the error of a checksum that differs."""
+    return damaged(path, f"the {what} has changed since it was written (its checksum differs)")
 
 
 def plain_array(values: Any, what: str) -> Array:
     """Return users' values, in any kind of array or sequence, as an array on the CPU."""
     if isinstance(values, Tensor):
         values = values.detach().cpu()
-        values = values.float() if values.dtype == torch.bfloat16 else values
+        if values.dtype == torch.bfloat16:
+            values = values.float()
     try:
         return np.asarray(values)
     except (RuntimeError, TypeError, ValueError) as error:

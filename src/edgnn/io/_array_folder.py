@@ -5,22 +5,23 @@ from __future__ import annotations
 import json
 import os
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from edgnn._words import one_line, short
 from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import decode_value, encode_value
-from edgnn.io._array_files import AGAIN, Array, Entry, map_array, verify_array
+from edgnn.io._array_files import Entry, changed, damaged, map_array, verify_array
+from edgnn.io._common import Array
 
 VERSION = 1
 
 #: The header of each kind of folder, and what opens it.
 _OPENED_BY = {"graphs.json": "edgnn.read", "structure.json": "edgnn.io.open_structure"}
 
-_Made = TypeVar("_Made")
 _LINES = 2**14
 _LARGEST_HEADER = 2**20
 
@@ -92,52 +93,54 @@ def read_header(path: Path, kind: str) -> dict[str, Any]:
         with path.open("rb") as stream:
             data = stream.read(_LARGEST_HEADER)
     except FileNotFoundError:
-        other = next(
-            (
-                f"open it with {opener}"
-                for name, opener in _OPENED_BY.items()
-                if (folder / name).exists()
-            ),
-            AGAIN,
-        )
-        raise FormatError(
-            path, f"the folder has no such header, so it holds no {kind}: {other}"
-        ) from None
+        raise _no_header(path, kind) from None
     try:
         header = json.loads(data)
-        found, version, content = header["format"], header["version"], header["content"]
-        whole = header["crc32"] == _checksum(content)
+        stored, version, content = header["format"], header["version"], header["content"]
+        is_whole = header["crc32"] == _checksum(content) and isinstance(content, dict)
     except (ValueError, TypeError, KeyError, RecursionError):
-        raise FormatError(path, f"this is no readable header of {kind}: {AGAIN}") from None
-    if found != kind:
-        raise FormatError(path, f"the folder holds {short(found)}, not {kind!r}")
+        raise damaged(path, f"this is no readable header of {kind}") from None
+    if stored != kind:
+        raise FormatError(path, f"the folder holds {short(stored)}, not {kind!r}")
     if version != VERSION:
         raise FormatError(
             path,
             f"the folder has version {short(version)}; this edgnn reads version {VERSION}: "
             "update edgnn",
         )
-    if not whole or not isinstance(content, dict):
-        raise FormatError(
-            path, f"the header has changed since it was written (its checksum differs): {AGAIN}"
-        )
-    return content
+    if not is_whole:
+        raise changed(path, "header")
+    return dict(content)
+
+
+def _no_header(path: Path, kind: str) -> FormatError:
+    rule = f"the folder has no such header, so it holds no {kind}"
+    for name, opener in _OPENED_BY.items():
+        if (path.parent / name).exists():
+            return FormatError(path, f"{rule}: open it with {opener}")
+    return damaged(path, rule)
 
 
 def whole_numbers(content: Mapping[str, Any], *names: str) -> list[int]:
     """Return the sizes that a header tells; a ``ValueError`` where one is none."""
-    found = [content[name] for name in names]
-    if not all(type(number) is int and number >= 0 for number in found):
+    numbers = [content[name] for name in names]
+    if not all(type(number) is int and number >= 0 for number in numbers):
         raise ValueError(f"{' and '.join(names)} must be whole numbers")
-    return found
+    return numbers
 
 
-def told_of(path: Path, make: Callable[[], _Made]) -> _Made:
-    """Return what ``make`` returns; what it finds wrong is told as a fault of the file."""
+@contextmanager
+def blaming(path: Path) -> Iterator[None]:
+    """Raise what makes no graphs, or what a header lacks, as damage of the file."""
     try:
-        return make()
+        yield
+    except FormatError:
+        raise
     except GraphError as error:
-        raise FormatError(path, f"{error}: {AGAIN}") from None
+        raise damaged(path, str(error)) from None
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        rule = f"the header lacks what it must tell ({one_line(error)})"
+        raise damaged(path, rule) from None
 
 
 def open_arrays(
@@ -151,9 +154,8 @@ def open_arrays(
         try:
             entry = Entry.of(stored[name])
         except (ValueError, TypeError, KeyError):
-            raise FormatError(
-                folder, f"the header describes {name!r} in a way this edgnn does not know: {AGAIN}"
-            ) from None
+            rule = f"the header describes {name!r} in a way this edgnn does not know"
+            raise damaged(folder, rule) from None
         path = folder / f"{name}.npy"
         array = map_array(path, entry)
         if verify:
@@ -167,20 +169,16 @@ def read_values(path: Path, stored: Mapping[str, Any]) -> list[Any]:
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        raise FormatError(path, f"the file is missing: {AGAIN}") from None
+        raise damaged(path, "the file is missing") from None
     if zlib.crc32(data) != stored["crc32"]:
-        raise FormatError(
-            path, f"the content has changed since it was written (its checksum differs): {AGAIN}"
-        )
+        raise changed(path, "content")
     values: list[Any] = []
     lines = iter(data.splitlines())
     try:
         while piece := b",".join(islice(lines, _LINES)):
             values += map(decode_value, json.loads(b"[" + piece + b"]"))
     except (ValueError, RecursionError) as error:
-        raise FormatError(
-            path, f"the file holds what is no value ({one_line(error)}): {AGAIN}"
-        ) from None
+        raise damaged(path, f"the file holds what is no value ({one_line(error)})") from None
     return values
 
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from edgnn._files import Path_
-from edgnn.errors import FormatError, GraphError
+from edgnn.errors import GraphError
 from edgnn.graphs import Graphs, Nodes, Vocabulary
 from edgnn.graphs import checks as graph_check
 from edgnn.io import _piece_checks as check
-from edgnn.io._array_files import AGAIN, Array, Entry
-from edgnn.io._array_folder import open_arrays, read_header, read_values, told_of, whole_numbers
+from edgnn.io._array_files import Entry, damaged
+from edgnn.io._array_folder import blaming, open_arrays, read_header, read_values, whole_numbers
+from edgnn.io._common import Array, object_array
 from edgnn.io._graph_writer import HEADER, KIND, GraphWriter
 from edgnn.io._labeled import Labeled
 
@@ -88,12 +88,8 @@ def read_arrays(path: Path_, *, names: bool = True, verify: bool = False) -> Lab
     """
     folder = Path(path)
     content = read_header(folder / HEADER, KIND)
-    try:
+    with blaming(folder / HEADER):
         return _read(folder, content, names, verify)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        if isinstance(error, FormatError):
-            raise
-        raise FormatError(folder / HEADER, f"the header lacks what it must tell: {AGAIN}") from None
 
 
 def _read(folder: Path, content: Mapping[str, Any], names: bool, verify: bool) -> Labeled:
@@ -107,7 +103,8 @@ def _read(folder: Path, content: Mapping[str, Any], names: bool, verify: bool) -
     graphs = Graphs._trusted(**fields, **values)
     graphs.__dict__["edge_offset"] = edge_offset  # what the property would read all edges for
     if verify:
-        told_of(folder, lambda: _verify(graphs))
+        with blaming(folder):
+            _verify(graphs)
     return _labeled(folder, content, graphs, arrays, verify)
 
 
@@ -119,49 +116,48 @@ def _opened(
     sizes = {"nodes": nodes, "edges": edges, "offsets": graphs + 1}
     opened = open_arrays(folder, content["arrays"], (*_ARRAYS, *_TARGETS), verify=verify)
     for name, (rows, types, dimensions) in _ARRAYS.items():
+        if name not in opened and name in _OPTIONAL:
+            continue
         if name not in opened:
-            if name in _OPTIONAL:
-                continue
-            raise FormatError(folder / HEADER, f"the header lacks the array {name!r}: {AGAIN}")
+            raise damaged(folder / HEADER, f"the header lacks the array {name!r}")
         entry = opened[name][1]
-        if (
-            entry.dtype not in types
-            or len(entry.shape) != dimensions
-            or entry.shape[0] != sizes[rows]
-        ):
-            told = f"{name!r} has the type {entry.dtype} and the shape {entry.shape}"
-            rule = (
-                f"it must have {' or '.join(types)}, "
-                f"{dimensions} dimension(s) and {sizes[rows]} rows"
+        has_shape = len(entry.shape) == dimensions and entry.shape[0] == sizes[rows]
+        if entry.dtype not in types or not has_shape:
+            raise damaged(
+                folder / HEADER,
+                f"{name!r} has the type {entry.dtype} and the shape {entry.shape}, "
+                f"but it must have {' or '.join(types)}, "
+                f"{dimensions} dimension(s) and {sizes[rows]} rows",
             )
-            raise FormatError(folder / HEADER, f"{told}, but {rule}: {AGAIN}")
     for name, total in (("graph_offset", "nodes"), ("edge_offset", "edges")):
         offset = opened[name][0]
         if offset[0] != 0 or offset[-1] != sizes[total]:
-            raise FormatError(
-                folder / f"{name}.npy",
-                f"it must rise from 0 to the number of {total}, {sizes[total]}: {AGAIN}",
-            )
+            rule = f"it must rise from 0 to the number of {total}, {sizes[total]}"
+            raise damaged(folder / f"{name}.npy", rule)
     return opened
 
 
 def _values(folder: Path, content: Mapping[str, Any], names: bool) -> dict[str, Any]:
+    """Return the vocabularies and, where they are asked for, the names."""
     stored = content["values"]
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name in ("node_vocabulary", "edge_vocabulary"):
         path = folder / f"{name}.jsonl"
         if name not in stored:
-            raise FormatError(folder / HEADER, f"the header lacks the values {name!r}: {AGAIN}")
-        found[name] = told_of(path, partial(Vocabulary, read_values(path, stored[name])))
-    for name, owner in (("node_names", "nodes"), ("graph_names", "graphs")) if names else ():
-        if name in stored:
-            found[name] = graph_check.names(
-                read_values(folder / f"{name}.jsonl", stored[name]), owner
-            )
-            if len(found[name]) != content[owner]:
-                told = f"there are {len(found[name])} names for {content[owner]} {owner}"
-                raise FormatError(folder / f"{name}.jsonl", f"{told}: {AGAIN}")
-    return found
+            raise damaged(folder / HEADER, f"the header lacks the values {name!r}")
+        with blaming(path):
+            values[name] = Vocabulary(read_values(path, stored[name]))
+    if not names:
+        return values
+    for name, owner in (("node_names", "nodes"), ("graph_names", "graphs")):
+        if name not in stored:
+            continue
+        path = folder / f"{name}.jsonl"
+        values[name] = object_array(read_values(path, stored[name]))
+        if len(values[name]) != content[owner]:
+            rule = f"there are {len(values[name])} names for {content[owner]} {owner}"
+            raise damaged(path, rule)
+    return values
 
 
 def _labeled(
@@ -171,24 +167,19 @@ def _labeled(
     arrays: Mapping[str, Array],
     verify: bool,
 ) -> Labeled:
-    targets, nodes = arrays.get("targets"), None
-    if targets is None and "targets" in content["values"]:
-        targets = graph_check.names(
-            read_values(folder / "targets.jsonl", content["values"]["targets"]), "target"
-        )
+    targets = arrays.get("targets")
+    stored = content["values"].get("targets")
+    if targets is None and stored is not None:
+        targets = object_array(read_values(folder / "targets.jsonl", stored))
+    nodes = None
     if "target_nodes" in arrays:
         numbers = arrays["target_nodes"]
-        if (
-            verify
-            and len(numbers)
-            and not (numbers.min() >= 0 and numbers.max() < graphs.num_nodes)
-        ):
-            raise FormatError(
-                folder / "target_nodes.npy",
-                f"it names nodes that are not among the {graphs.num_nodes}: {AGAIN}",
-            )
+        if verify and ((numbers < 0) | (numbers >= graphs.num_nodes)).any():
+            rule = f"it names nodes that are not among the {graphs.num_nodes}"
+            raise damaged(folder / "target_nodes.npy", rule)
         nodes = Nodes._of(graphs, torch.from_numpy(numbers))
-    return told_of(folder, lambda: Labeled(graphs, targets, nodes))
+    with blaming(folder):
+        return Labeled(graphs, targets, nodes)
 
 
 def _verify(graphs: Graphs) -> None:

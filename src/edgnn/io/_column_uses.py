@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from inspect import Parameter, signature
 from math import isnan
 from pathlib import Path
 from typing import Any
 
 from edgnn._files import open_binary
+from edgnn.io._common import as_list
 from edgnn.io._molecule_files import smiles_rows, table_columns
 from edgnn.io._molecules import read_smiles_table
-from edgnn.io._separated import as_list, number_in
+from edgnn.io._separated import number_in
 from edgnn.io._table_files import Table
 from edgnn.io._tables import TableColumns, chosen_columns, read_tables
 
@@ -53,7 +53,8 @@ class ColumnUse:
 def of_molecules(path: Path, options: Mapping[str, Any]) -> list[ColumnUse]:
     """Return what the reader of tables with SMILES takes of a table."""
     given = _with_defaults(read_smiles_table, options)
-    smiles, wanted = given["smiles"], as_list(given["target"])
+    smiles = given["smiles"]
+    wanted = as_list(given["target"])
     with open_binary(path, given["max_bytes"]) as stream:
         header, _ = smiles_rows(stream, path, smiles, given["delimiter"])
     column, names, targets = table_columns(header, path, smiles, given["id"], wanted)
@@ -66,36 +67,42 @@ def of_tables(path: Path, options: Mapping[str, Any]) -> list[ColumnUse]:
     """Return what the reader of tables takes of each table."""
     given = _with_defaults(read_tables, options)
     edges, nodes, graphs = chosen_columns(path, given)
-    tables = [("node", nodes), ("edge", edges), ("graph", graphs)]
-    return [_use(rows, of) for of, rows in tables if rows is not None]
+    uses = []
+    if nodes is not None:
+        uses.append(_use(nodes, "node"))
+    uses.append(_use(edges, "edge"))
+    if graphs is not None:
+        uses.append(_use(graphs, "graph"))
+    return uses
 
 
-def _with_defaults(reader: Any, options: Mapping[str, Any]) -> dict[str, Any]:
-    defaults = {
-        name: parameter.default
-        for name, parameter in signature(reader).parameters.items()
-        if parameter.kind is Parameter.KEYWORD_ONLY
-    }
-    return defaults | dict(options)
+def _with_defaults(reader: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    return (reader.__kwdefaults__ or {}) | dict(options)
 
 
 def _use(rows: TableColumns, of: str) -> ColumnUse:
     used = {column.name for column in rows.columns}
     unused = tuple(name for name in rows.table.names if name and name not in used)
     features = tuple(column.name for column in rows.features)
+    numbers: list[str] = []
+    words: list[str] = []
     first = _first_cells(rows.table, unused) if unused and of != "graph" else {}
-    numbers = tuple(name for name, cells in first.items() if _are_numbers(cells))
-    words = tuple(name for name, cells in first.items() if _are_repeated_words(cells))
-    return ColumnUse(rows.table.path, of, rows.label_name, features, unused, numbers, words)
+    for name, cells in first.items():
+        if _are_numbers(cells):
+            numbers.append(name)
+        elif None not in cells and len(set(cells)) < len(cells):
+            words.append(name)
+    return ColumnUse(
+        rows.table.path, of, rows.label_name, features, unused, tuple(numbers), tuple(words)
+    )
 
 
 def _are_numbers(cells: list[Any]) -> bool:
-    numbers = [number_in(cell) for cell in cells]
-    return bool(numbers) and not any(number is None or isnan(number) for number in numbers)
-
-
-def _are_repeated_words(cells: list[Any]) -> bool:
-    return not _are_numbers(cells) and None not in cells and len(set(cells)) < len(cells)
+    for cell in cells:
+        number = number_in(cell)
+        if number is None or isnan(number):
+            return False
+    return bool(cells)
 
 
 def _first_cells(table: Table, names: Sequence[str]) -> dict[str, list[Any]]:

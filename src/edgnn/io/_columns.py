@@ -10,13 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from edgnn._optional import optional
 from edgnn._words import short
 from edgnn.errors import FormatError
+from edgnn.io._common import Array, object_array
 from edgnn.io._separated import decimal_comma_advice, first_decimal_comma
-from edgnn.io._table_files import Table
-
-_Array = np.ndarray[Any, Any]
+from edgnn.io._table_files import Table, arrow
 
 #: Whole numbers as Python writes them; of those with 19 digits some do not fit into 64 bits.
 _WHOLE = r"^(0|-?[1-9][0-9]{0,18})$"
@@ -66,7 +64,9 @@ class Keys(Column):
     def __init__(self, table: Table, name: str, what: str, *, label: bool = False) -> None:
         super().__init__(table, name, what)
         self.parts: list[Any] = []
-        self.size = self.missing = 0
+        self.size = 0
+        self.missing = 0
+        self.first_missing: int | None = None
         self._label = label
 
     def add(self, array: Any, row: int) -> None:
@@ -74,19 +74,17 @@ class Keys(Column):
         if len(array) == 0:
             return
         plain = self._label_values(array, row) if self._label else self._id_values(array)
-        missing = self.missing + plain.null_count
-        if missing and (not self._label or missing < self.size + len(plain)):
-            first = (
-                0
-                if self.missing
-                else row + int(np.argmax(plain.is_null().to_numpy(zero_copy_only=False)))
-            )
-            raise self._missing(first)
+        empty = plain.is_null().to_numpy(zero_copy_only=False)
+        if self.first_missing is None and empty.any():
+            self.first_missing = row + int(np.argmax(empty))
+        self.missing += plain.null_count
         self.size += len(plain)
-        self.missing = missing
+        may_be_missing = self._label and self.missing == self.size
+        if self.first_missing is not None and not may_be_missing:
+            raise self._missing(self.first_missing)
         part = encoded(plain)
         if not self.table.typed:
-            part = _arrow().DictionaryArray.from_arrays(
+            part = arrow().DictionaryArray.from_arrays(
                 part.indices, _whole_numbers(part.dictionary)
             )
         self.parts.append(part)
@@ -109,14 +107,13 @@ class Keys(Column):
         )
 
     def _id_values(self, array: Any) -> Any:
-        pa = _arrow()
+        pa = arrow()
         kind = array.type
         if _is_text(kind) or pa.types.is_null(kind):
             return array.cast(pa.large_string())
         if not pa.types.is_integer(kind):
-            raise self._wrong_type(
-                kind, "text or a number" if self._label else "text or a whole number"
-            )
+            expected = "text or a number" if self._label else "text or a whole number"
+            raise self._wrong_type(kind, expected)
         try:
             return array.cast(pa.int64())
         except pa.ArrowInvalid:
@@ -125,7 +122,7 @@ class Keys(Column):
             ) from None
 
     def _label_values(self, array: Any, row: int) -> Any:
-        pa, compute = _arrow(), _arrow("pyarrow.compute")
+        pa, compute = arrow(), arrow("pyarrow.compute")
         if pa.types.is_boolean(array.type):
             return array
         if not pa.types.is_floating(array.type):
@@ -133,12 +130,8 @@ class Keys(Column):
         values = array.cast(pa.float64())
         undefined = compute.is_nan(values).fill_null(False).to_numpy(zero_copy_only=False)
         if undefined.any():
-            raise self._cell_error(
-                values,
-                int(np.argmax(undefined)),
-                row,
-                "text or a number; leave the cell empty instead",
-            )
+            expected = "text or a number; leave the cell empty instead"
+            raise self._cell_error(values, int(np.argmax(undefined)), row, expected)
         return compute.add(values, 0.0)  # -0.0 and 0.0 are one label
 
 
@@ -147,12 +140,12 @@ class Numbers(Column):
 
     def __init__(self, table: Table, name: str, what: str) -> None:
         super().__init__(table, name, what)
-        self._parts: list[_Array] = []
+        self._parts: list[Array] = []
 
     def add(self, array: Any, row: int) -> None:
         """Take the next values, which must all be finite numbers."""
         single = str(array.type) in ("float", "halffloat")
-        values = _as_floats(array, _arrow().float32() if single else _arrow().float64())
+        values = _as_floats(array, arrow().float32() if single else arrow().float64())
         if values is None and not _is_text(array.type):
             raise self._wrong_type(array.type, "a number")
         if values is None:
@@ -165,7 +158,7 @@ class Numbers(Column):
             )
         self._parts.append(numbers)
 
-    def values(self) -> _Array:
+    def values(self) -> Array:
         """Return all numbers, in single precision where the file has that."""
         return np.concatenate(self._parts) if self._parts else np.zeros(0)
 
@@ -181,26 +174,26 @@ class Targets(Column):
         """Take the next values."""
         self._parts.append(array)
 
-    def values(self) -> tuple[_Array, _Array]:
+    def values(self) -> tuple[Array, Array]:
         """Return the targets and which of them are there.
 
         A missing number is NaN, missing text is ``None``.
         """
-        pa, types = _arrow(), _arrow("pyarrow.types")
+        pa, types = arrow(), arrow("pyarrow.types")
         column = pa.chunked_array(self._parts, type=None if self._parts else pa.float64())
         if not self.table.typed:
             column = _numbers_of_text(column)
-        kind, has_gaps = column.type, bool(column.null_count)
-        is_whole = types.is_integer(kind) or types.is_boolean(kind)
-        if is_whole and not has_gaps:
+        kind = column.type
+        is_boolean = types.is_boolean(kind)
+        is_whole = types.is_integer(kind)
+        if (is_whole or is_boolean) and not column.null_count:
             return column.to_numpy(), np.ones(len(column), bool)
-        if types.is_floating(kind) or types.is_null(kind) or types.is_integer(kind):
+        if is_whole or types.is_floating(kind) or types.is_null(kind):
             numbers = column.cast(pa.float64(), safe=False).to_numpy()
             return numbers, ~np.isnan(numbers)
-        if not (_is_text(kind) or types.is_boolean(kind)):
+        if not is_boolean and not _is_text(kind):
             raise self._wrong_type(kind, "a number or text")
-        texts = np.empty(len(column), object)
-        texts[:] = column.to_pylist()
+        texts = object_array(column.to_pylist())
         comma = first_decimal_comma(texts)
         if comma is not None:
             text = texts[comma]
@@ -209,14 +202,14 @@ class Targets(Column):
         return texts, ~column.is_null().to_numpy().astype(bool)
 
 
-def number(columns: Sequence[Keys]) -> tuple[list[_Array], Any]:
+def number(columns: Sequence[Keys]) -> tuple[list[Array], Any]:
     """Number the values of all ``columns`` together; return each column's numbers, and the values.
 
     Where one part holds text and another whole numbers, all are compared as text: of plainly
     written numbers, nothing is lost by that. Missing values have the number 0. The columns' parts
     are used up.
     """
-    pa = _arrow()
+    pa = arrow()
     counts = [len(column.parts) for column in columns]
     parts = [part for column in columns for part in column.take_parts()]
     if not parts:
@@ -243,18 +236,17 @@ def number(columns: Sequence[Keys]) -> tuple[list[_Array], Any]:
 
 def encoded(values: Any) -> Any:
     """Number values by first appearance, in memory that goes back to the system once free."""
-    return _arrow("pyarrow.compute").dictionary_encode(
-        values, memory_pool=_arrow().system_memory_pool()
+    return arrow("pyarrow.compute").dictionary_encode(
+        values, memory_pool=arrow().system_memory_pool()
     )
 
 
 def _whole_numbers(values: Any) -> Any:
     """Turn text into whole numbers, if all of it is plainly written ones that fit into 64 bits."""
-    pa, compute = _arrow(), _arrow("pyarrow.compute")
-    if (
-        not _is_text(values.type)
-        or not compute.all(compute.match_substring_regex(values, _WHOLE)).as_py()
-    ):
+    pa, compute = arrow(), arrow("pyarrow.compute")
+    if not _is_text(values.type):
+        return values
+    if not compute.all(compute.match_substring_regex(values, _WHOLE)).as_py():
         return values
     try:
         return values.cast(pa.int64())
@@ -265,15 +257,15 @@ def _whole_numbers(values: Any) -> Any:
 def _numbers_of_text(column: Any) -> Any:
     """Turn a column of text into whole numbers or numbers, if all that is there reads so."""
     if column.null_count == len(column):
-        return column.cast(_arrow().float64())
+        return column.cast(arrow().float64())
     whole = _whole_numbers(column)
-    numbers = _as_floats(column, _arrow().float64()) if whole is column else whole
+    numbers = _as_floats(column, arrow().float64()) if whole is column else whole
     return column if numbers is None else numbers
 
 
 def _as_floats(array: Any, kind: Any) -> Any:
     """Cast to floating-point numbers; ``None`` where that is impossible."""
-    pa = _arrow()
+    pa = arrow()
     try:
         return array.cast(kind, safe=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -283,10 +275,13 @@ def _as_floats(array: Any, kind: Any) -> Any:
 def _first_failing(array: Any) -> int:
     """Return where the first value stands that is no number, by halving."""
     low, high = 0, len(array)
-    kind = _arrow().float64()
+    kind = arrow().float64()
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if _as_floats(array[low:middle], kind) is None else (middle, high)
+        if _as_floats(array[low:middle], kind) is None:
+            high = middle
+        else:
+            low = middle
     return low
 
 
@@ -295,8 +290,4 @@ def _is_text(kind: Any) -> bool:
 
 
 def _decoded(array: Any) -> Any:
-    return array.dictionary_decode() if _arrow().types.is_dictionary(array.type) else array
-
-
-def _arrow(module: str = "pyarrow") -> Any:
-    return optional(module, "reading tables")
+    return array.dictionary_decode() if arrow().types.is_dictionary(array.type) else array

@@ -16,11 +16,11 @@ from torch import Tensor
 from edgnn._files import Path_
 from edgnn._words import short
 from edgnn.errors import FormatError
-from edgnn.graphs import Graphs, Nodes, OnUnknown, Vocabulary, recode
+from edgnn.graphs import Graphs, Nodes, OnUnknown, Vocabulary
+from edgnn.io._common import Array, as_list, labels_like, object_array
 from edgnn.io._labeled import Labeled, target_array
-from edgnn.io._separated import as_list, decimal_comma_advice, first_decimal_comma
+from edgnn.io._separated import decimal_comma_advice, first_decimal_comma
 
-_Array = np.ndarray[Any, Any]
 #: Stands where an attribute is not there, or holds something that cannot be compared.
 NO_VALUE: Final = object()
 
@@ -47,27 +47,6 @@ def absent_label(what: str, name: str) -> str:
 def no_feature(what: str, owner: Any, name: str) -> str:
     """Say that one element has no value for a feature."""
     return f"{what} {short(owner)} has no attribute {name!r}, which {what}_features asks for"
-
-
-def coded_labels(
-    codes: _Array | None,
-    values: Sequence[Hashable],
-    size: int,
-    like: Graphs | None,
-    unknown: OnUnknown,
-    what: str,
-) -> tuple[Tensor, Vocabulary]:
-    """Return label numbers and their vocabulary, or as ``like`` has them.
-
-    ``codes`` point into ``values``; ``None`` is for no labels.
-    """
-    ids = torch.zeros(size, dtype=torch.int64) if codes is None else torch.from_numpy(codes)
-    own = Vocabulary([None] if codes is None else values)
-    if like is None:
-        return ids, own
-    return recode(
-        ids, own, like.node_vocabulary if what == "node" else like.edge_vocabulary, unknown, what
-    )
 
 
 @dataclass(frozen=True)
@@ -153,9 +132,9 @@ class Elements:
     ) -> Labeled:
         """Make the graph, once; an undirected edge becomes two, a self-loop stays one."""
         source, target, copies = self._edges(directed)
-        node_label, node_vocabulary = self._node.labels(slice(None), like, unknown)
-        edge_label, edge_vocabulary = self._edge.labels(copies, like, unknown)
         names = self._names()
+        node_label, node_vocabulary = self._node.labels(slice(None))
+        edge_label, edge_vocabulary = self._edge.labels(copies)
         graphs = Graphs._trusted(
             node_label=node_label,
             edge_source=torch.from_numpy(source),
@@ -167,32 +146,28 @@ class Elements:
             node_features=self._node.features(slice(None)),
             edge_features=self._edge.features(copies),
             node_names=names,
-            graph_names=None if name is None else np.fromiter([name], object, 1),
+            graph_names=None if name is None else object_array([name]),
         )
+        graphs = labels_like(graphs, like, unknown)
         if self._target is None:
             return Labeled(graphs)
+        self._check_targets(names)
+        owners = torch.tensor(self._target_owner, dtype=torch.int64)
+        return Labeled(graphs, target_array(self._targets), Nodes(graphs, owners))
+
+    def _check_targets(self, names: Array) -> None:
         if not self._targets and len(names):
-            raise FormatError(
-                self._path,
-                f"no node has the attribute {self._target!r}, which node_target asks for",
-            )
+            rule = f"no node has the attribute {self._target!r}, which node_target asks for"
+            raise FormatError(self._path, rule)
         comma = first_decimal_comma(self._targets)
         if comma is not None:
             node, value = names[self._target_owner[comma]], self._targets[comma]
-            raise FormatError(
-                self._path,
-                f"the target {self._target!r} of node {short(node)} is "
-                f"{short(value)}{decimal_comma_advice(value)}",
-            )
-        return Labeled(
-            graphs,
-            target_array(self._targets),
-            Nodes(graphs, torch.tensor(self._target_owner, dtype=torch.int64)),
-        )
+            rule = f"the target {self._target!r} of node {short(node)} is {short(value)}"
+            raise FormatError(self._path, f"{rule}{decimal_comma_advice(value)}")
 
-    def _names(self) -> _Array:
+    def _names(self) -> Array:
         """Return the nodes' names, and forget their numbers, which take more memory."""
-        names: _Array = np.fromiter(self._number, object, len(self._number))
+        names: Array = np.fromiter(self._number, object, len(self._number))
         self._number.clear()
         return np.take(names, np.array(self._order))
 
@@ -203,7 +178,7 @@ class Elements:
             self._listed.append(0)
         return number
 
-    def _edges(self, directed: bool) -> tuple[_Array, _Array, _Array | slice]:
+    def _edges(self, directed: bool) -> tuple[Array, Array, Array | slice]:
         """Return sources, targets, and the element that each edge is a copy of."""
         position = np.full(len(self._number), -1, np.int64)
         position[np.array(self._order)] = np.arange(len(self._order))
@@ -231,71 +206,76 @@ class _Column:
     """Labels and features of the elements, as far as they have come."""
 
     def __init__(self, path: Path_, wanted: Attributes, what: str) -> None:
-        self._path, self._what, self._wanted = path, what, wanted
+        self._path = path
+        self._what = what
+        self._wanted = wanted
         self._code: dict[Hashable, int] = {}
         self._codes = array("q")
         self._size = 0
-        self._unlabeled: tuple[Any, int | None] | None = None
         self._rows = array("d")
-        self._width = (
-            -1
-            if wanted.features is None or isinstance(wanted.features, str)
-            else len(wanted.features)
-        )
+        several = not isinstance(wanted.features, str | None)
+        self._width = len(wanted.features or ()) if several else None
+        # the first element without a label, and the first without features, with its line
+        self._unlabeled: tuple[Any, int | None] | None = None
         self._featureless: tuple[Any, int | None] | None = None
 
     def add(self, attributes: Mapping[str, Any], owner: Any, line: int | None) -> None:
         """Take the next element's attributes."""
         if self._wanted.label is not None:
-            self._add_label(attributes.get(self._wanted.label, NO_VALUE), owner, line)
+            self._add_label(self._wanted.label, attributes, owner, line)
         if self._wanted.features is not None:
-            self._add_features(attributes, owner, line)
+            self._add_features(self._wanted.features, attributes, owner, line)
         self._size += 1
 
-    def labels(
-        self, chosen: _Array | slice, like: Graphs | None, unknown: OnUnknown
-    ) -> tuple[Tensor, Vocabulary]:
-        """Return the labels of the chosen elements."""
-        size = self._size if isinstance(chosen, slice) else len(chosen)
-        codes = np.array(self._codes)[chosen] if len(self._codes) else None
-        if codes is None and self._size and self._wanted.label not in (None, DEFAULT_LABEL):
-            raise FormatError(self._path, absent_label(self._what, str(self._wanted.label)))
-        return coded_labels(codes, list(self._code), size, like, unknown, self._what)
+    def labels(self, chosen: Array | slice) -> tuple[Tensor, Vocabulary]:
+        """Return the label numbers of the chosen elements, and what they mean."""
+        if len(self._codes):
+            return torch.from_numpy(np.array(self._codes)[chosen]), Vocabulary(self._code)
+        label = self._wanted.label
+        if self._size and label is not None and label != DEFAULT_LABEL:
+            raise FormatError(self._path, absent_label(self._what, label))
+        return torch.from_numpy(np.zeros(self._size, np.int64)[chosen]), Vocabulary([None])
 
-    def features(self, chosen: _Array | slice) -> Tensor | None:
+    def features(self, chosen: Array | slice) -> Tensor | None:
         """Return the features of the chosen elements."""
-        if self._wanted.features is None or self._featureless is not None or self._width <= 0:
+        if self._featureless is not None or not self._width:
             return None
         return torch.from_numpy(np.array(self._rows).reshape(self._size, self._width)[chosen])
 
-    def _add_label(self, value: Any, owner: Any, line: int | None) -> None:
-        if value is NO_VALUE:
+    def _add_label(
+        self, name: str, attributes: Mapping[str, Any], owner: Any, line: int | None
+    ) -> None:
+        if name not in attributes:
             self._unlabeled = self._unlabeled or (owner, line)
         else:
-            label = hashable(value)
+            label = hashable(attributes[name])
             if label is NO_VALUE or label != label:
                 rule = (
-                    f"the label of {self._what} {short(owner)} is {short(value)}; a label is text, "
-                    "a number or a list of them"
+                    f"the label of {self._what} {short(owner)} is {short(attributes[name])}; "
+                    "a label is text, a number or a list of them"
                 )
                 raise FormatError(self._path, rule, line)
             self._codes.append(self._code.setdefault(label, len(self._code)))
         if self._unlabeled is not None and len(self._codes):
-            assert self._wanted.label is not None
             owner, line = self._unlabeled
-            raise FormatError(self._path, no_label(self._what, owner, self._wanted.label), line)
+            raise FormatError(self._path, no_label(self._what, owner, name), line)
 
-    def _add_features(self, attributes: Mapping[str, Any], owner: Any, line: int | None) -> None:
-        names = as_list(self._wanted.features)
-        lacking = [name for name in names if name not in attributes]
-        if lacking and not self._wanted.all_or_none:
-            raise FormatError(self._path, no_feature(self._what, owner, lacking[0]), line)
-        if lacking:
+    def _add_features(
+        self,
+        wanted: str | Sequence[str],
+        attributes: Mapping[str, Any],
+        owner: Any,
+        line: int | None,
+    ) -> None:
+        row = [attributes.get(name, NO_VALUE) for name in as_list(wanted)]
+        if NO_VALUE not in row:
+            is_vector = isinstance(wanted, str) and isinstance(row[0], list)
+            self._add_row(row[0] if is_vector else row, owner, line)
+        elif self._wanted.all_or_none:
             self._featureless = self._featureless or (owner, line)
-        elif isinstance(self._wanted.features, str):
-            self._add_row(attributes[names[0]], owner, line)
         else:
-            self._add_row([attributes[name] for name in names], owner, line)
+            lacking = as_list(wanted)[row.index(NO_VALUE)]
+            raise FormatError(self._path, no_feature(self._what, owner, lacking), line)
         if self._featureless is not None and len(self._rows):
             owner, line = self._featureless
             raise FormatError(
@@ -306,36 +286,31 @@ class _Column:
                 line,
             )
 
-    def _add_row(self, row: Any, owner: Any, line: int | None) -> None:
-        values = row if isinstance(row, list) else [row]
-        if self._width < 0:
-            self._width = len(values)
-        rule = None
-        if len(values) != self._width:
+    def _add_row(self, row: list[Any], owner: Any, line: int | None) -> None:
+        if self._width is None:
+            self._width = len(row)
+        if len(row) != self._width:
             rule = (
-                f"{self._what} {short(owner)} has {len(values)} features, "
+                f"{self._what} {short(owner)} has {len(row)} features, "
                 f"but others have {self._width}"
             )
-        elif not all(isinstance(value, int | float) for value in values):
-            rule = (
-                f"the features of {self._what} {short(owner)} are {short(row)}; "
-                "features are numbers"
-            )
-        else:
-            try:
-                self._rows.extend(values)
-            except OverflowError:
-                rule = (
-                    f"the features of {self._what} {short(owner)} hold a number beyond what "
-                    "floating point can hold"
-                )
-            if rule is None and not all(map(isfinite, values)):
-                rule = (
-                    f"the features of {self._what} {short(owner)} are {short(row)}; "
-                    "features must be finite"
-                )
-        if rule is not None:
             raise FormatError(self._path, rule, line)
+        wrong = _wrong_numbers(row)
+        if wrong:
+            rule = f"the features of {self._what} {short(owner)} {wrong}"
+            raise FormatError(self._path, rule, line)
+        self._rows.extend(row)
+
+
+def _wrong_numbers(row: list[Any]) -> str:
+    """Return what keeps values from being features; nothing where they can be."""
+    if not all(isinstance(value, int | float) for value in row):
+        return f"are {short(row)}; features are numbers"
+    try:
+        is_finite = all(map(isfinite, row))
+    except OverflowError:
+        return "hold a number beyond what floating point can hold"
+    return "" if is_finite else f"are {short(row)}; features must be finite"
 
 
 def hashable(value: Any, depth: int = 64) -> Any:

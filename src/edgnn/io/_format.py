@@ -157,28 +157,24 @@ class Format:
 
     def _checked(self, function: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
         types = _option_types(function)
-        if not _takes_any_option(function):
-            for name in options:
-                if name not in types:
-                    raise self._no_option(name, types)
-        return {
-            name: self._fitted(name, value, types.get(name, (Any,)))
-            for name, value in options.items()
-        }
-
-    def _no_option(self, name: str, options: Collection[str]) -> GraphError:
-        has = f"it has {', '.join(options)}" if options else "it has none"
-        hint = suggestion(name, options)
-        return GraphError(f"the format {self.name!r} has no option {name!r}; {has}{hint}")
+        takes_any = _takes_any_option(function)
+        fitted = {}
+        for name, value in options.items():
+            if name not in types and not takes_any:
+                has = ", ".join(types) or "none"
+                raise GraphError(
+                    f"the format {self.name!r} has no option {name!r}; "
+                    f"it has {has}{suggestion(name, types)}"
+                )
+            fitted[name] = self._fitted(name, value, types.get(name, (Any,)))
+        return fitted
 
     def _fitted(self, name: str, value: Any, types: Sequence[Any]) -> Any:
         fitted = _as_text(value) if str in types else value
         if any(_is_of_type(fitted, kind) for kind in types):
             return fitted
-        words = list(dict.fromkeys(_TYPE_NAMES[kind] for kind in types))
-        takes = words[0]
-        if len(words) > 1:
-            takes = f"{', '.join(words[:-1])} or {words[-1]}"
+        *others, last = dict.fromkeys(_TYPE_NAMES[kind] for kind in types)
+        takes = f"{', '.join(others)} or {last}" if others else last
         raise GraphError(
             f"{name}={short(value)}: this option of the format {self.name!r} takes {takes}"
         )

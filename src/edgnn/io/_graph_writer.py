@@ -15,8 +15,9 @@ from edgnn._files import Path_, atomic_folder, naming
 from edgnn.errors import GraphError
 from edgnn.graphs import Graphs, Labels, Nodes, OnUnknown, Vocabulary
 from edgnn.io import _piece_checks as check
-from edgnn.io._array_files import Array, ArrayFile, plain_array, plain_numbers, write_array
+from edgnn.io._array_files import ArrayFile, plain_array, plain_numbers, write_array
 from edgnn.io._array_folder import ValuesFile, write_header
+from edgnn.io._common import Array
 from edgnn.io._growing import Elements, Names, Numbering
 
 #: The header of a folder of graphs, and the kind that it tells.
@@ -73,33 +74,30 @@ class GraphWriter:
             )
         if not isinstance(like, Graphs | None):
             raise GraphError(f"like= takes Graphs, got a {type(like).__name__}")
-        self._place = folder
+        self._target_folder = folder
+        known_nodes = None if like is None else like.node_vocabulary
+        known_edges = None if like is None else like.edge_vocabulary
         self._labels = {
-            "node": Numbering(
-                "node", node_vocabulary, None if like is None else like.node_vocabulary, unknown
-            ),
-            "edge": Numbering(
-                "edge", edge_vocabulary, None if like is None else like.edge_vocabulary, unknown
-            ),
+            "node": Numbering("node", node_vocabulary, known_nodes, unknown),
+            "edge": Numbering("edge", edge_vocabulary, known_edges, unknown),
         }
         self._stack: ExitStack | None = None
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
-            self._folder = folder = stack.enter_context(atomic_folder(self._place))
+            self._folder = folder = stack.enter_context(atomic_folder(self._target_folder))
             self._nodes = stack.enter_context(Elements(folder, "node", self._labels["node"]))
             self._edges = stack.enter_context(Elements(folder, "edge", self._labels["edge"]))
-            self._ends, self._offsets = (
-                [
-                    stack.enter_context(closing(ArrayFile(folder / f"{name}.npy", np.int64)))
-                    for name in names
-                ]
-                for names in (("edge_source", "edge_target"), ("graph_offset", "edge_offset"))
-            )
+            self._files = {
+                name: stack.enter_context(closing(ArrayFile(folder / f"{name}.npy", np.int64)))
+                for name in ("edge_source", "edge_target", "graph_offset", "edge_offset")
+            }
             self._node_names = stack.enter_context(Names(folder, "node"))
             self._graph_names = stack.enter_context(Names(folder, "graph"))
-            self._graphs = self._first_node = 0
-            self._begun, self._whole = False, True
+            self._graphs = 0
+            self._first_node = 0
+            self._begun = False
+            self._whole = True
             self._targets: dict[str, dict[str, Any]] = {"arrays": {}, "values": {}}
             self._stack = stack.pop_all()
         return self
@@ -111,7 +109,7 @@ class GraphWriter:
         trace: TracebackType | None,
     ) -> None:
         stack, self._stack = self._opened(), None
-        with naming(self._place):
+        with naming(self._target_folder):
             if error is not None:
                 stack.__exit__(kind, error, trace)
                 return
@@ -179,16 +177,17 @@ class GraphWriter:
             As in :meth:`add_nodes`, per edge.
         """
         with self._piece():
-            sides = plain_numbers(source, "edge sources"), plain_numbers(target, "edge targets")
-            if len(sides[0]) != len(sides[1]):
+            sources = plain_numbers(source, "edge sources")
+            targets = plain_numbers(target, "edge targets")
+            if len(sources) != len(targets):
                 raise GraphError(
-                    f"{len(sides[0])} edge sources were given, but {len(sides[1])} targets"
+                    f"{len(sources)} edge sources were given, but {len(targets)} targets"
                 )
-            size = self._edges.size_of(len(sides[0]), labels, numbers, features, None)
-            check.ends(*sides, 0, self._nodes.count - self._first_node, self._edges.count)
+            size = self._edges.size_of(len(sources), labels, numbers, features, None)
+            nodes = self._nodes.count - self._first_node
+            check.ends(sources, targets, 0, nodes, self._edges.count)
             self._edges.append(size, labels, numbers, features)
-            for file, side in zip(self._ends, sides, strict=True):
-                file.append(side + self._first_node)
+            self._write_ends(sources, targets, self._first_node)
 
     def add(self, graphs: Graphs) -> None:
         """Add whole graphs behind those written so far.
@@ -221,7 +220,9 @@ class GraphWriter:
         with self._piece():
             values = plain_array(targets, "targets")
             owners = None if nodes is None else _node_numbers(nodes, self._nodes.count)
-            size, what = (self._graphs, "graph") if owners is None else (len(owners), "chosen node")
+            size, what = self._graphs, "graph"
+            if owners is not None:
+                size, what = len(owners), "chosen node"
             if any(self._targets.values()):
                 raise GraphError("targets were added before; they are added once, for everything")
             if values.ndim not in (1, 2) or len(values) != size:
@@ -245,7 +246,7 @@ class GraphWriter:
         self._opened()
         self._check_whole()
         self._whole = False
-        with naming(self._place):
+        with naming(self._target_folder):
             yield
         self._whole = True
 
@@ -263,56 +264,51 @@ class GraphWriter:
     def _copy_edges(self, graphs: Graphs, shift: int) -> None:
         """Write where all graphs begin, and the ends of their edges, a piece at a time."""
         offset = _cpu(graphs.graph_offset)
-        edge_offset = (
-            np.array([0, graphs.num_edges]) if len(graphs) == 1 else _cpu(graphs.edge_offset)
-        )
+        edge_offset = np.array([0, graphs.num_edges])
+        if len(graphs) != 1:
+            edge_offset = _cpu(graphs.edge_offset)
         check.offsets(offset, graphs.num_nodes, "graph_offset")
         check.offsets(edge_offset, graphs.num_edges, "edge_offset")
-        self._begin(
-            offset[:-1],
-            edge_offset[:-1],
-            None if graphs.graph_names is None else list(graphs.graph_names),
-        )
-        for start, stop in _pieces(graphs.num_edges):
-            sides = _cpu(graphs.edge_source[start:stop]), _cpu(graphs.edge_target[start:stop])
-            check.ends_within(*sides, start, offset, edge_offset)
-            for file, side in zip(self._ends, sides, strict=True):
-                file.append(side + shift)
+        self._begin(offset[:-1], edge_offset[:-1], graphs.graph_names)
+        for start in range(0, graphs.num_edges, _PIECE):
+            sources = _cpu(graphs.edge_source[start : start + _PIECE])
+            targets = _cpu(graphs.edge_target[start : start + _PIECE])
+            check.ends_within(sources, targets, start, offset, edge_offset)
+            self._write_ends(sources, targets, shift)
 
-    def _begin(self, first_nodes: Array, first_edges: Array, names: Sequence[Any] | None) -> None:
+    def _write_ends(self, sources: Array, targets: Array, shift: int) -> None:
+        self._files["edge_source"].append(sources + shift)
+        self._files["edge_target"].append(targets + shift)
+
+    def _begin(self, first_nodes: Array, first_edges: Array, names: Any) -> None:
         if any(self._targets.values()):
             raise GraphError(
                 "targets were added before: begin and add all graphs first, then their targets"
             )
         self._graph_names.append(names, len(first_nodes), self._graphs)
         self._node_names.begin()
-        self._offsets[0].append(first_nodes + self._nodes.count)
-        self._offsets[1].append(first_edges + self._edges.count)
+        self._write_offsets(first_nodes, first_edges)
         self._graphs += len(first_nodes)
 
+    def _write_offsets(self, first_nodes: Array, first_edges: Array) -> None:
+        self._files["graph_offset"].append(first_nodes + self._nodes.count)
+        self._files["edge_offset"].append(first_edges + self._edges.count)
+
     def _finish(self) -> None:
-        for file, elements in zip(self._offsets, (self._nodes, self._edges), strict=True):
-            file.append(np.array([elements.count]))
-        arrays = {
-            f"edge_{side}": file.finish()
-            for side, file in zip(("source", "target"), self._ends, strict=True)
-        }
-        arrays |= {
-            f"{what}_offset": file.finish()
-            for what, file in zip(("graph", "edge"), self._offsets, strict=True)
-        }
+        self._write_offsets(np.zeros(1, np.int64), np.zeros(1, np.int64))
+        arrays = {name: file.finish() for name, file in self._files.items()}
         arrays |= self._nodes.finish() | self._edges.finish()
         values = self._node_names.finish() | self._graph_names.finish()
         for what, labels in self._labels.items():
             values[f"{what}_vocabulary"] = _write_values(
                 self._folder, f"{what}_vocabulary", labels.vocabulary, f"{what} label"
             )
+        stored = {name: entry.stored() for name, entry in arrays.items()}
         content = {
             "graphs": self._graphs,
             "nodes": self._nodes.count,
             "edges": self._edges.count,
-            "arrays": {name: entry.stored() for name, entry in arrays.items()}
-            | self._targets["arrays"],
+            "arrays": stored | self._targets["arrays"],
             "values": values | self._targets["values"],
         }
         write_header(self._folder / HEADER, KIND, content)
@@ -347,9 +343,8 @@ def _write_values(
 
 
 def _node_numbers(nodes: Nodes | Any, size: int) -> Array:
-    numbers = (
-        _cpu(nodes.index) if isinstance(nodes, Nodes) else plain_numbers(nodes, "node numbers")
-    )
+    index = nodes.index if isinstance(nodes, Nodes) else nodes
+    numbers = plain_numbers(index, "node numbers")
     outside = np.flatnonzero((numbers < 0) | (numbers >= size))
     if len(outside):
         raise GraphError(
@@ -361,7 +356,3 @@ def _node_numbers(nodes: Nodes | Any, size: int) -> Array:
 def _cpu(tensor: Tensor) -> Array:
     array: Array = tensor.detach().cpu().numpy()
     return array
-
-
-def _pieces(size: int) -> list[tuple[int, int]]:
-    return [(start, min(size, start + _PIECE)) for start in range(0, size, _PIECE)]

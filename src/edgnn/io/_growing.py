@@ -15,8 +15,9 @@ from edgnn.errors import GraphError, UnknownLabelError
 from edgnn.graphs import UNKNOWN, Labels, OnUnknown, Vocabulary, factorize
 from edgnn.graphs import checks as graph_check
 from edgnn.io import _piece_checks as check
-from edgnn.io._array_files import Array, ArrayFile, Entry, plain_numbers
+from edgnn.io._array_files import ArrayFile, Entry, plain_numbers
 from edgnn.io._array_folder import ValuesFile
+from edgnn.io._common import Array
 
 _PIECE = 2**18
 
@@ -43,12 +44,14 @@ class Numbering:
             raise GraphError(f"unknown={unknown!r}: choose 'error' or 'map'")
         if given is not None:
             check.length(given, f"{what}_vocabulary=")
-        start = like if like is not None else Vocabulary(() if given is None else given)
-        if like is not None and unknown == "map":
-            start = like.with_unknown()
-        self._what, self._fixed, self._unknown = what, like is not None, unknown
-        self._told = given is not None or like is not None
-        self._numbers: dict[Hashable, int] = {value: number for number, value in enumerate(start)}
+        first = Vocabulary(() if given is None else given)
+        if like is not None:
+            first = like.with_unknown() if unknown == "map" else like
+        self._what = what
+        self._is_fixed = like is not None
+        self._is_given = given is not None or like is not None
+        self._unknown = unknown
+        self._numbers: dict[Hashable, int] = {value: number for number, value in enumerate(first)}
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -56,20 +59,22 @@ class Numbering:
     @property
     def vocabulary(self) -> Vocabulary:
         """All values so far; without any, that of graphs without labels."""
-        return Vocabulary(self._numbers if self._told or self._numbers else [None])
+        if self._numbers or self._is_given:
+            return Vocabulary(self._numbers)
+        return Vocabulary([None])
 
     def encode(self, labels: Labels | None, size: int, start: int) -> Array:
         """Return the numbers of the labels of the elements from ``start`` on."""
         if labels is None:
-            ids, own = np.zeros(size, np.int64), Vocabulary([None] if size else [])
-        else:
-            try:
-                found, own = factorize(labels, self._what)
-            except GraphError as error:
-                raise GraphError(
-                    f"in the piece that begins with {self._what} {start}: {error}"
-                ) from None
-            ids = found.numpy()
+            ids = np.zeros(size, np.int64)
+            return self.table(Vocabulary([None] if size else []), ids, start)[ids]
+        try:
+            numbers, own = factorize(labels, self._what)
+        except GraphError as error:
+            raise GraphError(
+                f"in the piece that begins with {self._what} {start}: {error}"
+            ) from None
+        ids = numbers.numpy()
         return self.table(own, ids, start)[ids]
 
     def table(self, own: Vocabulary, ids: Array, start: int) -> Array:
@@ -77,39 +82,31 @@ class Numbering:
 
         -1 for one without, which ``ids`` do not use.
         """
-        return np.array(
-            [self._number(value, number, ids, start) for number, value in enumerate(own)], np.int64
-        )
-
-    def _number(self, value: Hashable, own: int, ids: Array, start: int) -> int:
-        number = self._numbers.get(value)
-        if number is not None:
-            return number
-        if self._fixed:
-            return (
-                self._numbers[UNKNOWN]
-                if self._unknown == "map"
-                else self._refused(value, own, ids, start)
+        table = np.array([self._number(value) for value in own], np.int64)
+        if (table < 0).any() and (table[ids] < 0).any():
+            element = int(np.argmax(table[ids] < 0))
+            raise UnknownLabelError(
+                f"{self._what} {start + element} has the label {own[int(ids[element])]!r}, "
+                f"which is not among the {len(self)} known ones: "
+                f'{preview(list(self._numbers))}; pass unknown="map" to give such labels the '
+                f"reserved value {UNKNOWN!r}"
             )
-        if self._numbers.get(UNKNOWN, -1) == len(self._numbers) - 1 >= 0:
+        return table
+
+    def _number(self, value: Hashable) -> int:
+        """Return the number of a value, a new one where that is possible; else -1."""
+        if value in self._numbers:
+            return self._numbers[value]
+        if self._is_fixed:
+            return self._numbers[UNKNOWN] if self._unknown == "map" else -1
+        if self._numbers and next(reversed(self._numbers)) == UNKNOWN:
             raise GraphError(
                 f"the {self._what} label {value!r} is new, "
                 f"but the vocabulary ends with {UNKNOWN!r}, which stands for all others: "
                 "leave that out of the values given, or give them all"
             )
         self._numbers[value] = len(self._numbers)
-        return len(self._numbers) - 1
-
-    def _refused(self, value: Hashable, own: int, ids: Array, start: int) -> int:
-        where = np.flatnonzero(ids == own)
-        if len(where) == 0:
-            return -1
-        raise UnknownLabelError(
-            f"{self._what} {start + int(where[0])} has the label {value!r}, "
-            f"which is not among the {len(self)} known ones: "
-            f'{preview(list(self._numbers))}; pass unknown="map" to give such labels the reserved '
-            f"value {UNKNOWN!r}"
-        )
+        return self._numbers[value]
 
 
 class Elements:
@@ -127,7 +124,9 @@ class Elements:
 
     def __init__(self, folder: Path, what: str, numbering: Numbering) -> None:
         self.count = 0
-        self._folder, self._what, self._numbering = folder, what, numbering
+        self._folder = folder
+        self._what = what
+        self._numbering = numbering
         self._label = ArrayFile(folder / f"{what}_label.npy", np.int64)
         self._features: ArrayFile | None = None
 
@@ -147,14 +146,13 @@ class Elements:
                 "(numbers=), not both"
             )
         given = {"labels": labels, "label numbers": numbers, "features": features, "names": names}
-        sizes = {
-            name: check.length(values, f"{self._what} {name}")
-            for name, values in given.items()
-            if values is not None
-        }
+        sizes = {}
+        for name, values in given.items():
+            if values is not None:
+                sizes[name] = check.length(values, f"{self._what} {name}")
+        if count is None and not sizes:
+            raise GraphError(f"how many {self._what}s? Give a count, labels, features or names")
         if count is None:
-            if not sizes:
-                raise GraphError(f"how many {self._what}s? Give a count, labels, features or names")
             count = next(iter(sizes.values()))
         total = check.whole_number(
             count,
@@ -173,12 +171,7 @@ class Elements:
         else:
             label = plain_numbers(numbers, f"{self._what} label numbers")
             check.label_numbers(label, len(self._numbering), self.count, self._what)
-        rows = graph_check.features(features, self._what, torch.device("cpu"))
-        if rows is not None:
-            check.finite(rows.numpy(), self.count, self._what)
-        self._write_features(rows, size)
-        self._label.append(label)
-        self.count += size
+        self._write(label, graph_check.features(features, self._what, torch.device("cpu")))
 
     def copy(self, label: Tensor, vocabulary: Vocabulary, features: Tensor | None) -> None:
         """Write all labels and features of other graphs, a piece at a time."""
@@ -186,37 +179,38 @@ class Elements:
         for start in range(0, max(1, len(label)), _PIECE):
             ids = label[start : start + _PIECE].cpu().numpy()
             check.label_numbers(ids, len(vocabulary), start, self._what)
-            if table is None or (table < 0).any():
+            if table is None or (table[ids] < 0).any():
                 table = self._numbering.table(vocabulary, ids, self.count)
-            rows = None if features is None else features[start : start + _PIECE].cpu()
-            if rows is not None:
-                check.finite(rows.numpy(), start, self._what)
-            self._write_features(rows, len(ids))
-            self._label.append(table[ids])
-            self.count += len(ids)
+            self._write(table[ids], None if features is None else features[start : start + _PIECE])
 
-    def _write_features(self, rows: Tensor | None, size: int) -> None:
-        had = self._features is not None
-        if (rows is None and size and had) or (rows is not None and self.count and not had):
-            has = "no features" if rows is None else "features"
-            raise GraphError(
-                f"{self._what} {self.count} has {has}, unlike those before: "
-                f"all {self._what}s have features or none"
-            )
-        if rows is None:
-            return
+    def _write(self, label: Array, features: Tensor | None) -> None:
+        if features is not None:
+            self._write_features(features.cpu().numpy())
+        elif len(label) and self._features is not None:
+            raise self._unlike_before("no features")
+        self._label.append(label)
+        self.count += len(label)
+
+    def _write_features(self, rows: Array) -> None:
+        check.finite(rows, self.count, self._what)
         if self._features is None:
-            self._features = ArrayFile(
-                self._folder / f"{self._what}_features.npy", rows.numpy().dtype, rows.shape[1]
-            )
-        if (rows.shape[1], rows.numpy().dtype) != (self._features.width, self._features.dtype):
+            if self.count:
+                raise self._unlike_before("features")
+            path = self._folder / f"{self._what}_features.npy"
+            self._features = ArrayFile(path, rows.dtype, rows.shape[1])
+        width, dtype = self._features.width, self._features.dtype
+        if (rows.shape[1], rows.dtype) != (width, dtype):
             raise GraphError(
-                f"{self._what} {self.count} has {rows.shape[1]} features of type "
-                f"{rows.numpy().dtype}, "
-                f"those before have {self._features.width} of type {self._features.dtype}: "
-                "give all pieces alike"
+                f"{self._what} {self.count} has {rows.shape[1]} features of type {rows.dtype}, "
+                f"those before have {width} of type {dtype}: give all pieces alike"
             )
-        self._features.append(rows.numpy())
+        self._features.append(rows)
+
+    def _unlike_before(self, has: str) -> GraphError:
+        return GraphError(
+            f"{self._what} {self.count} has {has}, unlike those before: "
+            f"all {self._what}s have features or none"
+        )
 
     def finish(self) -> dict[str, Entry]:
         """Complete the files and return what the header says about them."""
@@ -238,7 +232,8 @@ class Names:
     """
 
     def __init__(self, folder: Path, what: str) -> None:
-        self._path, self._what = folder / f"{what}_names.jsonl", what
+        self._path = folder / f"{what}_names.jsonl"
+        self._what = what
         self._seen: set[Any] = set()
         self._file: ValuesFile | None = None
 

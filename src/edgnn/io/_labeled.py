@@ -10,24 +10,26 @@ import numpy as np
 
 from edgnn.errors import GraphError
 from edgnn.graphs import Graphs, Nodes
+from edgnn.io._common import Array, object_array
 
 
-def target_array(values: Sequence[Any]) -> np.ndarray[Any, Any]:
+def target_array(values: Sequence[Any]) -> Array:
     """Make an array of targets.
 
     Whole numbers, numbers or truth values where all are of that kind, else objects.
     """
     kinds = {type(value) for value in values}
-    if kinds == {bool} or (kinds == {int} and all(-(2**63) <= value < 2**63 for value in values)):
-        return np.array(values)
-    if kinds and kinds <= {int, float}:
+    types: list[Any] = [np.bool_] if kinds == {bool} else []
+    if kinds == {int}:
+        types = [np.int64, np.float64]
+    elif kinds and kinds <= {int, float}:
+        types = [np.float64]
+    for dtype in types:
         try:
-            return np.array(values, np.float64)
+            return np.array(values, dtype)
         except OverflowError:
-            pass
-    objects = np.empty(len(values), object)
-    objects[:] = values
-    return objects
+            continue
+    return object_array(values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +48,7 @@ class Labeled:
     """
 
     graphs: Graphs
-    targets: np.ndarray[Any, Any] | None = None
+    targets: Array | None = None
     nodes: Nodes | None = None
 
     def __post_init__(self) -> None:

@@ -164,12 +164,10 @@ def smiles_rows(
 
 def _fields(text: str) -> list[str]:
     """Return the SMILES and the name on a line; an extension between bars is not a name."""
-    fields = text.split()
-    if "\t" in text.strip():
-        fields = [field.strip() for field in text.strip().split("\t")]
-    smiles = fields[0].split()[0] if fields[0] else ""
-    has_name = len(fields) > 1 and not fields[1].startswith("|")
-    return [smiles, fields[1] if has_name else ""]
+    separator = "\t" if "\t" in text.strip() else None
+    smiles, *others = text.strip().split(separator)
+    name = others[0].strip() if others else ""
+    return [smiles.partition(" ")[0], "" if name.startswith("|") else name]
 
 
 def sd_records(stream: IO[bytes], path: Path_) -> Iterator[tuple[int, str]]:

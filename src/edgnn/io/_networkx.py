@@ -10,6 +10,7 @@ import torch
 from edgnn._optional import optional
 from edgnn.errors import GraphError
 from edgnn.graphs import Graphs, OnUnknown
+from edgnn.io._common import as_list, node_names
 from edgnn.io._elements import DEFAULT_LABEL, NO_VALUE, absent_label, no_feature, no_label
 
 
@@ -58,7 +59,7 @@ def from_networkx(
     for position, graph in enumerate(items):
         if not isinstance(graph, nx.Graph):
             raise GraphError(f"item {position} is a {type(graph).__name__}, not a networkx graph")
-        number = {node: len(names) + place for place, node in enumerate(graph.nodes)}
+        number = {node: len(names) + position for position, node in enumerate(graph.nodes)}
         for source, target, data in _directed_edges(graph):
             numbers.append((number[source], number[target]))
             edge_data.append(data)
@@ -116,7 +117,7 @@ def to_networkx(
     nx = optional("networkx", "to_networkx")
     converted = []
     for position, graph in enumerate(graphs):
-        names = range(graph.num_nodes) if graph.node_names is None else graph.node_names.tolist()
+        names = node_names(graph)
         one = nx.MultiDiGraph()
         if graphs.graph_names is not None:
             one.graph["name"] = graphs.graph_names[position]
@@ -165,13 +166,13 @@ def _feature_rows(
 ) -> list[Any] | None:
     if names is None:
         return None
-    wanted = [names] if isinstance(names, str) else list(names)
     rows = []
     for entry, owner in zip(data, owners, strict=True):
-        for name in wanted:
-            if name not in entry:
-                raise GraphError(no_feature(what, owner, name))
-        rows.append(entry[names] if isinstance(names, str) else [entry[name] for name in wanted])
+        try:
+            row = [entry[name] for name in as_list(names)]
+        except KeyError as error:
+            raise GraphError(no_feature(what, owner, error.args[0])) from None
+        rows.append(row[0] if isinstance(names, str) else row)
     return rows
 
 

@@ -13,9 +13,9 @@ from edgnn._files import Path_, atomic_maybe_gzip, open_binary
 from edgnn._words import short
 from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import Graphs, OnUnknown, Vocabulary
+from edgnn.io._common import check_single, node_names, rows, write_joined
 from edgnn.io._elements import NO_VALUE, Attributes, Elements, hashable
 from edgnn.io._labeled import Labeled
-from edgnn.io._pieces import rows, write_joined
 
 _EDGES = ("edges", "links")
 
@@ -90,11 +90,7 @@ def write_node_link(graphs: Graphs, path: Path_) -> None:
     Tuples become lists, which the reader turns back; labels and names that JSON cannot hold are an
     error.
     """
-    if len(graphs) != 1:
-        raise GraphError(
-            f"node-link JSON holds a single graph, not {len(graphs)}: "
-            "write them one by one, or as tables"
-        )
+    check_single(graphs, "node-link JSON")
     with atomic_maybe_gzip(path) as stream:
         _write(graphs, stream)
 
@@ -127,11 +123,11 @@ def _list(document: dict[str, Any], key: str, path: Path_) -> list[Any]:
     """Return the list of nodes or of edges, which older documents call links."""
     keys = _EDGES if key == "edges" else (key,)
     present = [one for one in keys if one in document]
+    if len(present) > 1:
+        raise FormatError(path, f"there are both {' and '.join(map(repr, present))}; keep one")
     if not present:
         rule = f"there is no list {key!r}; a node-link document has 'nodes' and 'edges'"
         raise FormatError(path, rule)
-    if len(present) > 1:
-        raise FormatError(path, f"there are both {' and '.join(map(repr, present))}; keep one")
     elements = document[present[0]]
     if not isinstance(elements, list):
         raise FormatError(path, f"{present[0]!r} is {short(elements)}; it must be a list: […]")
@@ -186,8 +182,9 @@ def _wanted(
 
 
 def _write(graphs: Graphs, stream: BinaryIO) -> None:
-    given = range(graphs.num_nodes) if graphs.node_names is None else graphs.node_names.tolist()
-    names = [_text(name, f"the name of node {number}") for number, name in enumerate(given)]
+    names = [
+        _text(name, f"the name of node {number}") for number, name in enumerate(node_names(graphs))
+    ]
     about = {} if graphs.graph_names is None else {"name": graphs.graph_names[0]}
     graph = _text(about, "the name of the graph")
     head = f'{{"directed": true, "multigraph": true, "graph": {graph},\n"nodes": [\n'
@@ -223,9 +220,10 @@ def _attributes(
             f', "label": {_text(value, f"the {what} label {value!r}")}' for value in vocabulary
         ]
     if features is None:
-        return (texts[label] for label in rows(labels))
-    pairs = zip(rows(labels), rows(features), strict=True)
-    return (f'{texts[label]}, "features": {json.dumps(row)}' for label, row in pairs)
+        yield from map(texts.__getitem__, rows(labels))
+        return
+    for label, row in zip(rows(labels), rows(features), strict=True):
+        yield f'{texts[label]}, "features": {json.dumps(row)}'
 
 
 def _text(value: Any, what: str) -> str:

@@ -16,9 +16,8 @@ import numpy as np
 
 from edgnn._files import Path_
 from edgnn.errors import FormatError
+from edgnn.io._common import Array
 from edgnn.io._plain_terms import plain_spellings
-
-_Array = np.ndarray[Any, Any]
 
 # The matches tile a text; its rest from the first line that is not ordinary is one match with empty
 # groups, which ends the search. Whether what stands between brackets is an IRI is the parser's to
@@ -53,7 +52,7 @@ class Terms:
     def __len__(self) -> int:
         return len(self._number)
 
-    def numbers(self, texts: list[str]) -> _Array:
+    def numbers(self, texts: list[str]) -> Array:
         """Return the number of each text; a new one gets the next."""
         return np.fromiter(map(self._number.__getitem__, texts), np.int32, len(texts))
 
@@ -72,7 +71,7 @@ class Terms:
             if text in self._number:
                 self._alias[self._number[text]] = self._number[proper]
 
-    def release(self) -> tuple[list[str], _Array | None]:
+    def release(self) -> tuple[list[str], Array | None]:
         """Hand over the texts by number, and the number that each stands for (``None``: its own).
 
         Nothing stays here.
@@ -91,8 +90,8 @@ class TripleBuilder:
 
     def __init__(self) -> None:
         self._nodes, self._predicates = Terms(), Terms()
-        self._ends: list[_Array] = []
-        self._labels: list[_Array] = []
+        self._ends: list[Array] = []
+        self._labels: list[Array] = []
         self.growth = 0
 
     def add(self, ends: list[str], predicates: list[str]) -> None:
@@ -171,9 +170,12 @@ class Triples:
     """
 
     def __init__(
-        self, ends: _Array, labels: _Array, nodes: list[str], predicates: list[str], ordered: bool
+        self, ends: Array, labels: Array, nodes: list[str], predicates: list[str], ordered: bool
     ) -> None:
-        self.ends, self.labels, self.nodes, self.predicates = ends, labels, nodes, predicates
+        self.ends = ends
+        self.labels = labels
+        self.nodes = nodes
+        self.predicates = predicates
         self._ordered = ordered
 
     def __len__(self) -> int:
@@ -214,14 +216,14 @@ class Triples:
             self.predicates = [self.predicates[number] for number in order]
             self._ordered = True
 
-    def _keep(self, mask: _Array) -> None:
+    def _keep(self, mask: Array) -> None:
         if not mask.all():
             self.ends, self.labels, self._ordered = self.ends[mask], self.labels[mask], False
 
 
 def first_of_each(
-    ends: _Array, labels: _Array, nodes: int, predicates: int, largest: int = 2**63 - 1
-) -> _Array | None:
+    ends: Array, labels: Array, nodes: int, predicates: int, largest: int = 2**63 - 1
+) -> Array | None:
     """Return where each distinct triple stands first, rising; ``None`` where none stands twice."""
     keys = ends[:, 0].astype(np.int64)
     keys *= nodes
@@ -238,7 +240,7 @@ def first_of_each(
     return first
 
 
-def _renumbered(numbers: _Array, size: int) -> tuple[list[int], _Array]:
+def _renumbered(numbers: Array, size: int) -> tuple[list[int], Array]:
     """Return the old numbers by first appearance, and ``numbers`` renumbered so."""
     flat = numbers.reshape(-1)
     first = np.full(size, len(flat), np.int64)
@@ -249,7 +251,7 @@ def _renumbered(numbers: _Array, size: int) -> tuple[list[int], _Array]:
     return order.tolist(), place[numbers]
 
 
-def _joined(parts: list[_Array]) -> _Array:
+def _joined(parts: list[Array]) -> Array:
     joined = np.concatenate(parts) if parts else np.zeros(0, np.int32)
     parts.clear()
     return joined
@@ -277,7 +279,9 @@ def kind(text: str) -> str:
         return datatype(text)
     if text[0] == "^":
         return text[3:-1]
-    return "blank" if text[0] == "_" else "triple" if text[1] == "<" else "iri"
+    if text[0] == "_":
+        return "blank"
+    return "triple" if text[1] == "<" else "iri"
 
 
 def refuse_deep_terms(data: bytes, path: Path_, line: int) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from edgnn.errors import GraphError
-from edgnn.io._array_files import Array
+from edgnn.io._common import Array
 
 _PIECE = 2**22
 
@@ -20,10 +20,10 @@ def whole_number(value: Any, least: int, rule: str) -> int:
     One that is none, or below ``least``, breaks the ``rule``.
     """
     try:
-        number = least - 1 if isinstance(value, bool) else operator.index(value)
+        number = operator.index(value)
     except TypeError:
-        number = least - 1
-    if number < least:
+        raise GraphError(rule) from None
+    if number < least or isinstance(value, bool):
         raise GraphError(rule)
     return number
 
@@ -31,19 +31,22 @@ def whole_number(value: Any, least: int, rule: str) -> int:
 def length(values: Any, what: str) -> int:
     """Return how many values there are, in an order that tells whose each one is."""
     try:
-        if not isinstance(values, Set | Mapping):
-            return len(values)
+        size = len(values)
     except TypeError:
-        pass
-    raise GraphError(f"{what} must be a list or another sequence, got a {type(values).__name__}")
+        size = -1
+    if size < 0 or isinstance(values, Set | Mapping):
+        kind = type(values).__name__
+        raise GraphError(f"{what} must be a list or another sequence, got a {kind}")
+    return size
 
 
 def label_numbers(numbers: Array, size: int, start: int, what: str) -> None:
     """Check label numbers of elements from ``start`` on against a vocabulary of ``size`` values."""
-    if len(numbers) and (numbers.min() < 0 or numbers.max() >= size):
-        place = int(np.flatnonzero((numbers < 0) | (numbers >= size))[0])
+    outside = (numbers < 0) | (numbers >= size)
+    if outside.any():
+        element = int(np.argmax(outside))
         raise GraphError(
-            f"{what} {start + place} has the label number {numbers[place]}, "
+            f"{what} {start + element} has the label number {numbers[element]}, "
             f"but the vocabulary has {size}"
         )
 
@@ -51,15 +54,14 @@ def label_numbers(numbers: Array, size: int, start: int, what: str) -> None:
 def ends(source: Array, target: Array, low: Array | int, high: Array | int, start: int) -> None:
     """Check that edges from ``start`` on join nodes from ``low`` to ``high``."""
     for side, verb in ((source, "starts at"), (target, "points to")):
-        outside = np.flatnonzero((side < low) | (side >= high))
-        if len(outside):
-            place = int(outside[0])
-            first, last = (int(np.broadcast_to(bound, side.shape)[place]) for bound in (low, high))
+        outside = (side < low) | (side >= high)
+        if outside.any():
+            edge = int(np.argmax(outside))
+            first = int(np.broadcast_to(low, side.shape)[edge])
+            last = int(np.broadcast_to(high, side.shape)[edge]) - 1
+            nodes = f"the nodes from {first} to {last}" if first <= last else "no nodes"
             raise GraphError(
-                f"edge {start + place} {verb} node {side[place]}, "
-                f"but its graph has the nodes from {first} to {last - 1}"
-                if first < last
-                else f"edge {start + place} {verb} node {side[place]}, but its graph has no nodes"
+                f"edge {start + edge} {verb} node {side[edge]}, but its graph has {nodes}"
             )
 
 
@@ -85,11 +87,10 @@ def finite(features: Array, start: int, what: str) -> None:
     for first in range(0, len(features), step):
         piece = features[first : first + step]
         if not np.isfinite(piece).all():
-            row, column = (int(place) for place in np.argwhere(~np.isfinite(piece))[0])
+            row, column = np.argwhere(~np.isfinite(piece))[0].tolist()
             raise GraphError(
                 f"feature {column} of {what} {start + first + row} is {piece[row, column]}; "
-                "features must be finite: "
-                "fill in or drop missing values first"
+                "features must be finite: fill in or drop missing values first"
             )
 
 

@@ -59,8 +59,11 @@ def _literal(text: str) -> str | None:
         value.encode()
     except (KeyError, ValueError):  # no such escape, or no such character
         return None
-    kind = parts[2] or ""
-    suffix = "" if kind == _STRING else kind.lower() if kind.startswith("@") else kind
+    suffix = parts[2] or ""
+    if suffix == _STRING:
+        suffix = ""
+    elif suffix.startswith("@"):
+        suffix = suffix.lower()
     return f'"{_ESCAPED.sub(_written, value)}"{suffix}'
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import accumulate, pairwise
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from edgnn._optional import optional
 from edgnn.errors import GraphError
-from edgnn.graphs import Graphs, OnUnknown, recode
-from edgnn.io._pyg_data import Elements, Matrix, Reader, hetero_part_of, merged, part_of, stacked
+from edgnn.graphs import Graphs, OnUnknown
+from edgnn.io._common import labels_like
+from edgnn.io._pyg_data import Matrix, Reader, merged, part_of, pyg, stacked
 
 
 def from_pyg(
@@ -47,12 +46,11 @@ def from_pyg(
         What to do with a label that ``like`` does not know: raise, or give it the reserved label
         ``UNKNOWN``.
     """
-    node, edge = Reader("node", node_label, x), Reader("edge", edge_label, edge_attr)
-    hetero = _pyg().HeteroData
-    parts = []
-    for position, item in enumerate(_items(data)):
-        read = hetero_part_of if isinstance(item, hetero) else part_of
-        parts.append(read(item, f"item {position}", node, edge))
+    node = Reader("node", node_label, x)
+    edge = Reader("edge", edge_label, edge_attr)
+    parts = [
+        part_of(item, f"item {position}", node, edge) for position, item in enumerate(_items(data))
+    ]
     if not parts:
         return Graphs.from_edges([], sizes=[], like=like, unknown=unknown)
     if len({part.ends.device for part in parts}) > 1:
@@ -63,14 +61,7 @@ def from_pyg(
     edges = [part.edge for part in parts]
     node_ids, node_vocabulary = merged(nodes, node, ends.device)
     edge_ids, edge_vocabulary = merged(edges, edge, ends.device)
-    if like is not None:
-        node_ids, node_vocabulary = recode(
-            node_ids, node_vocabulary, like.node_vocabulary, unknown, "node"
-        )
-        edge_ids, edge_vocabulary = recode(
-            edge_ids, edge_vocabulary, like.edge_vocabulary, unknown, "edge"
-        )
-    return Graphs(
+    graphs = Graphs(
         node_label=node_ids,
         edge_source=ends[0].contiguous(),
         edge_target=ends[1].contiguous(),
@@ -78,14 +69,10 @@ def from_pyg(
         graph_offset=torch.tensor(first, device=ends.device),
         node_vocabulary=node_vocabulary,
         edge_vocabulary=edge_vocabulary,
-        node_features=_features(nodes, node),
-        edge_features=_features(edges, edge),
+        node_features=stacked(nodes, node, "data"),
+        edge_features=stacked(edges, edge, "data"),
     )
-
-
-def _features(elements: Sequence[Elements], reader: Reader) -> Tensor | None:
-    names = [f"item {position}" for position in range(len(elements))]
-    return stacked([element.features for element in elements], names, reader, "data")
+    return labels_like(graphs, like, unknown)
 
 
 def to_pyg(graphs: Graphs, *, one_hot: bool = False) -> list[Any]:
@@ -104,73 +91,60 @@ def to_pyg(graphs: Graphs, *, one_hot: bool = False) -> list[Any]:
     one_hot : bool
         Append labels to the features as one-hot columns, the way PyG's own data sets have them.
     """
-    data = _pyg().Data
-    vocabularies = {"node": graphs.node_vocabulary, "edge": graphs.edge_vocabulary}
-    values = {
-        what: list(vocabulary)
-        for what, vocabulary in vocabularies.items()
-        if not vocabulary.constant
-    }
+    data = pyg().Data
+    values = {}
+    if not graphs.node_vocabulary.constant:
+        values["node"] = list(graphs.node_vocabulary)
+    if not graphs.edge_vocabulary.constant:
+        values["edge"] = list(graphs.edge_vocabulary)
     converted = []
     for nodes, edges in zip(_slices(graphs.graph_offset), _slices(graphs.edge_offset), strict=True):
         ends = torch.stack([graphs.edge_source[edges], graphs.edge_target[edges]]) - nodes.start
         fields: dict[str, Any] = {"edge_index": ends, "num_nodes": nodes.stop - nodes.start}
-        for what, label, matrix, ids, features in (
-            (
-                "node",
-                "node_type",
-                "x",
-                graphs.node_label[nodes],
-                _rows(graphs.node_features, nodes),
-            ),
-            (
-                "edge",
-                "edge_type",
-                "edge_attr",
-                graphs.edge_label[edges],
-                _rows(graphs.edge_features, edges),
-            ),
-        ):
-            if what in values:
-                fields[label] = ids.clone()
-                if one_hot:
-                    columns = (
-                        ids[:, None] == torch.arange(len(values[what]), device=ids.device)
-                    ).float()
-                    features = (
-                        columns
-                        if features is None
-                        else torch.cat([features, columns.to(features.dtype)], 1)
-                    )
-            if features is not None:
-                fields[matrix] = features
-        converted.append(data(**fields, **({"label_values": dict(values)} if values else {})))
+        if values:
+            fields["label_values"] = dict(values)
+        if "node" in values:
+            fields["node_type"] = graphs.node_label[nodes].clone()
+        if "edge" in values:
+            fields["edge_type"] = graphs.edge_label[edges].clone()
+        hot_nodes = fields.get("node_type") if one_hot else None
+        hot_edges = fields.get("edge_type") if one_hot else None
+        x = _matrix(graphs.node_features, nodes, hot_nodes, len(graphs.node_vocabulary))
+        edge_attr = _matrix(graphs.edge_features, edges, hot_edges, len(graphs.edge_vocabulary))
+        if x is not None:
+            fields["x"] = x
+        if edge_attr is not None:
+            fields["edge_attr"] = edge_attr
+        converted.append(data(**fields))
     return converted
 
 
-def _pyg() -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", DeprecationWarning
-        )  # PyG itself calls torch.jit.script, which torch 2.13 deprecates
-        return optional("torch_geometric.data", "converting PyTorch Geometric data")
+def _matrix(
+    features: Tensor | None, rows: slice, labels: Tensor | None, size: int
+) -> Tensor | None:
+    """Return features, and behind them the labels as one-hot columns where they are given."""
+    chosen = None if features is None else features[rows].clone()
+    if labels is None:
+        return chosen
+    columns = (labels[:, None] == torch.arange(size, device=labels.device)).float()
+    return columns if chosen is None else torch.cat([chosen, columns.to(chosen.dtype)], 1)
 
 
 def _items(data: Any) -> Iterator[Any]:
     """Yield single graphs; batches are taken apart."""
-    pyg = _pyg()
-    items = [data] if isinstance(data, pyg.Data | pyg.HeteroData | pyg.Batch) else data
+    library = pyg()
+    items = [data] if isinstance(data, library.Data | library.HeteroData | library.Batch) else data
     if not isinstance(items, Iterable):
         raise GraphError(f"expected PyG data or an iterable of them, got a {type(data).__name__}")
     for position, item in enumerate(items):
-        if isinstance(item, pyg.Batch):
+        if isinstance(item, library.Batch):
             try:
                 yield from item.to_data_list()
             except (RuntimeError, KeyError, AttributeError) as error:
                 raise GraphError(
                     f"the batch cannot be taken apart: {error}; pass the list of its data"
                 ) from None
-        elif isinstance(item, pyg.Data | pyg.HeteroData):
+        elif isinstance(item, library.Data | library.HeteroData):
             yield item
         else:
             raise GraphError(f"item {position} is a {type(item).__name__}, not PyG data")
@@ -178,7 +152,3 @@ def _items(data: Any) -> Iterator[Any]:
 
 def _slices(offset: Tensor) -> Iterator[slice]:
     return (slice(start, stop) for start, stop in pairwise(offset.tolist()))
-
-
-def _rows(features: Tensor | None, rows: slice) -> Tensor | None:
-    return None if features is None else features[rows].clone()

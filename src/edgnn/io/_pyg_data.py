@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+import warnings
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import torch
 from torch import Tensor
 
+from edgnn._optional import optional
+from edgnn._words import short
 from edgnn.errors import GraphError
 from edgnn.graphs import Vocabulary, factorize
 from edgnn.graphs import checks as check
 
 Matrix = Literal["features", "one-hot", "ignore"]
 
+_Value = TypeVar("_Value")
 _INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool)
 
 
 @dataclass(frozen=True)
 class Elements:
-    """The nodes, or the edges, of one item."""
+    """The nodes, or the edges, of one item, or of one type of an item."""
 
+    name: str
     count: int
     ids: Tensor | None
     values: Sequence[Any] | None
@@ -42,7 +46,9 @@ class Reader:
     """Takes the labels and features of nodes, or of edges, from where the user says they are."""
 
     def __init__(self, what: Literal["node", "edge"], label: str | None, meaning: Matrix) -> None:
-        self.what, self.label, self.meaning = what, label, meaning
+        self.what = what
+        self.label = label
+        self.meaning = meaning
         self.matrix = "x" if what == "node" else "edge_attr"
         if meaning not in ("features", "one-hot", "ignore"):
             raise GraphError(f"{self.matrix}={meaning!r}: choose 'features', 'one-hot' or 'ignore'")
@@ -55,23 +61,25 @@ class Reader:
     def read(self, store: Any, count: int, where: str) -> Elements:
         features = self.features(store, count, where)
         if self.meaning != "one-hot":
-            return Elements(count, *self._numbers(store, count, where), features)
+            ids, values = self._labels(store, count, where)
+            return Elements(where, count, ids, values, features)
         if features is None:
             raise GraphError(
                 f"{where} has no {self.matrix}, which {self.matrix}='one-hot' asks for"
             )
-        return Elements(count, self._columns(features, where), range(features.shape[1]), None)
+        ids = self._columns(features, where)
+        return Elements(where, count, ids, range(features.shape[1]), None)
 
     def features(self, store: Any, count: int, where: str) -> Tensor | None:
-        rows = store[self.matrix] if self.matrix in store and self.meaning != "ignore" else None
+        rows = None if self.meaning == "ignore" else store.get(self.matrix)
         if rows is None:
             return None
-        if not isinstance(rows, Tensor) or rows.layout != torch.strided or rows.is_complex():
-            kind = (
-                f"{rows.layout} tensor of {rows.dtype}"
-                if isinstance(rows, Tensor)
-                else type(rows).__name__
-            )
+        kind = type(rows).__name__
+        is_dense = False
+        if isinstance(rows, Tensor):
+            kind = f"{rows.layout} tensor of {rows.dtype}"
+            is_dense = rows.layout == torch.strided and not rows.is_complex()
+        if not is_dense:
             raise GraphError(
                 f"{where}: {self.matrix} is a {kind}; make it a dense tensor of real numbers"
             )
@@ -83,20 +91,18 @@ class Reader:
         return check.features(rows.detach().as_subclass(Tensor), self.what, rows.device)
 
     def _columns(self, rows: Tensor, where: str) -> Tensor:
-        wrong = (((rows != 0) & (rows != 1)).any(1) | ((rows == 1).sum(1) != 1)).nonzero()
-        if len(wrong):
-            row = rows[int(wrong[0])].tolist()
-            shown = ", ".join(f"{value:g}" for value in row[:8]) + (", …" if len(row) > 8 else "")
+        is_one_hot = ((rows == 0) | (rows == 1)).all(1) & (rows.sum(1) == 1)
+        if not is_one_hot.all():
+            first = int(is_one_hot.int().argmin())
             raise GraphError(
-                f"{where}: {self.what} {int(wrong[0])} has the row [{shown}] in {self.matrix}, "
-                "which is not one-hot; "
+                f"{where}: {self.what} {first} has the row {short(rows[first].tolist())} "
+                f"in {self.matrix}, which is not one-hot; "
                 f"pass {self.matrix}='features' to keep the numbers as they are"
             )
-        return (
-            rows.argmax(1) if len(rows) else torch.zeros(0, dtype=torch.int64, device=rows.device)
-        )
+        # argmax refuses a matrix without columns, which only no elements at all can have
+        return rows.argmax(1) if len(rows) else rows.new_zeros(0, dtype=torch.int64)
 
-    def _numbers(
+    def _labels(
         self, store: Any, count: int, where: str
     ) -> tuple[Tensor | None, Sequence[Any] | None]:
         name = f"{self.what}_type" if self.label is None else self.label
@@ -107,16 +113,17 @@ class Reader:
                 )
             return None, None
         ids = self._checked_numbers(store[name], f"{where}: {name}", count)
-        noted = store["label_values"] if self.label is None and "label_values" in store else {}
+        noted = store.get("label_values") if self.label is None else None
         values = noted.get(self.what) if isinstance(noted, dict) else None
-        if values is not None:
-            wrong = ((ids < 0) | (ids >= len(values))).nonzero()
-            if len(wrong):
-                first = int(wrong[0])
-                raise GraphError(
-                    f"{where}: {self.what} {first} has the label number {int(ids[first])}, "
-                    f"but label_values lists {len(values)}"
-                )
+        if values is None:
+            return ids, None
+        outside = (ids < 0) | (ids >= len(values))
+        if outside.any():
+            first = int(outside.nonzero()[0])
+            raise GraphError(
+                f"{where}: {self.what} {first} has the label number {int(ids[first])}, "
+                f"but label_values lists {len(values)}"
+            )
         return ids, values
 
     def _checked_numbers(self, ids: Any, where: str, count: int) -> Tensor:
@@ -133,13 +140,24 @@ class Reader:
         return ids.reshape(-1).to(torch.int64)
 
 
+def pyg() -> Any:
+    """Return ``torch_geometric.data``."""
+    with warnings.catch_warnings():
+        # PyG itself calls torch.jit.script, which torch 2.13 deprecates
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return optional("torch_geometric.data", "converting PyTorch Geometric data")
+
+
 def part_of(data: Any, where: str, node: Reader, edge: Reader) -> Part:
+    """Return what a ``Data`` or ``HeteroData`` holds."""
+    if isinstance(data, pyg().HeteroData):
+        return _hetero_part_of(data, where, node, edge)
     nodes = _num_nodes(data, where)
     ends = _ends(data, where, nodes, nodes)
     return Part(ends, node.read(data, nodes, where), edge.read(data, ends.shape[1], where))
 
 
-def hetero_part_of(data: Any, where: str, node: Reader, edge: Reader) -> Part:
+def _hetero_part_of(data: Any, where: str, node: Reader, edge: Reader) -> Part:
     for reader in (node, edge):
         if reader.label is not None or reader.meaning == "one-hot":
             raise GraphError(
@@ -147,10 +165,11 @@ def hetero_part_of(data: Any, where: str, node: Reader, edge: Reader) -> Part:
                 f"leave out {reader.what}_label, "
                 f"and pass {reader.matrix}='features' or 'ignore'"
             )
-    sizes = {
-        kind: _num_nodes(data[kind], f"{where}, node type {kind!r}") for kind in data.node_types
-    }
-    first = dict(zip(sizes, accumulate(sizes.values(), initial=0), strict=False))
+    sizes: dict[str, int] = {}
+    first: dict[str, int] = {}
+    for kind in data.node_types:
+        first[kind] = sum(sizes.values())
+        sizes[kind] = _num_nodes(data[kind], f"{where}, node type {kind!r}")
     ends = []
     for kind in data.edge_types:
         source, _, target = kind
@@ -163,8 +182,9 @@ def hetero_part_of(data: Any, where: str, node: Reader, edge: Reader) -> Part:
         pairs = _ends(data[kind], f"{where}, edge type {kind}", sizes[source], sizes[target])
         ends.append(pairs + torch.tensor([[first[source]], [first[target]]], device=pairs.device))
     counts = [pairs.shape[1] for pairs in ends]
+    no_edges = torch.zeros(2, 0, dtype=torch.int64)
     return Part(
-        torch.cat(ends, 1) if ends else torch.zeros(2, 0, dtype=torch.int64),
+        torch.cat(ends, 1) if ends else no_edges,
         _typed(data, data.node_types, list(sizes.values()), where, node),
         _typed(data, data.edge_types, counts, where, edge),
     )
@@ -172,13 +192,12 @@ def hetero_part_of(data: Any, where: str, node: Reader, edge: Reader) -> Part:
 
 def _typed(data: Any, kinds: list[Any], counts: list[int], where: str, reader: Reader) -> Elements:
     """Return the nodes (or edges) of all types, labeled by type."""
-    names = [f"{where}, {reader.what} type {kind!r}" for kind in kinds]
-    features = [
-        reader.features(data[kind], count, name)
-        for kind, count, name in zip(kinds, counts, names, strict=True)
-    ]
+    types = []
+    for kind, count in zip(kinds, counts, strict=True):
+        name = f"{where}, {reader.what} type {kind!r}"
+        types.append(Elements(name, count, None, None, reader.features(data[kind], count, name)))
     ids = torch.repeat_interleave(torch.arange(len(kinds)), torch.tensor(counts, dtype=torch.int64))
-    return Elements(len(ids), ids, kinds, stacked(features, names, reader, "types"))
+    return Elements(where, len(ids), ids, kinds, stacked(types, reader, "types"))
 
 
 def _num_nodes(store: Any, where: str) -> int:
@@ -197,52 +216,58 @@ def _ends(store: Any, where: str, sources: int, targets: int) -> Tensor:
                 f"{where} keeps its edges in a sparse matrix; convert them to edge_index first"
             )
         return torch.zeros(2, 0, dtype=torch.int64, device=getattr(store.get("x"), "device", "cpu"))
-    if not isinstance(ends, Tensor):
-        kind = type(ends).__name__
-        raise GraphError(f"{where}: edge_index must be a tensor of shape (2, E), got type {kind}")
-    if ends.dim() != 2 or len(ends) != 2:
-        shape = tuple(ends.shape)
-        raise GraphError(f"{where}: edge_index must be a tensor of shape (2, E), got shape {shape}")
+    kind = f"type {type(ends).__name__}"
+    if isinstance(ends, Tensor):
+        kind = f"shape {tuple(ends.shape)}"
+    if not isinstance(ends, Tensor) or ends.dim() != 2 or len(ends) != 2:
+        raise GraphError(f"{where}: edge_index must be a tensor of shape (2, E), got {kind}")
     if ends.dtype not in _INTEGERS[:-1] and ends.numel():
         raise GraphError(f"{where}: edge_index must hold whole node numbers, got {ends.dtype}")
     ends = ends.detach().as_subclass(Tensor).to(torch.int64)
-    for side, verb, count in ((0, "starts at", sources), (1, "points to", targets)):
-        row = ends[side]
-        outside = (row < 0) | (row >= count)
-        if len(row) and bool(outside.any()):
-            edge = int(outside.nonzero()[0])
-            raise GraphError(
-                f"{where}: edge {edge} {verb} node {int(row[edge])}, "
-                f"but there are {count} nodes, numbered from 0"
-            )
+    _check_side(ends[0], where, "starts at", sources)
+    _check_side(ends[1], where, "points to", targets)
     return ends
+
+
+def _check_side(side: Tensor, where: str, verb: str, nodes: int) -> None:
+    outside = (side < 0) | (side >= nodes)
+    if len(side) and bool(outside.any()):
+        edge = int(outside.nonzero()[0])
+        raise GraphError(
+            f"{where}: edge {edge} {verb} node {int(side[edge])}, "
+            f"but there are {nodes} nodes, numbered from 0"
+        )
 
 
 def merged(
     elements: Sequence[Elements], reader: Reader, device: torch.device
 ) -> tuple[Tensor, Vocabulary]:
     """Join the labels of all items into one numbering."""
-    ids = [element.ids.to(device) for element in elements if element.ids is not None]
+    ids = _all_or_none(
+        {element.name: element.ids for element in elements},
+        f"no {reader.what} labels, but others have; give all of them {reader.what}_type, or none",
+    )
     if not ids:
         total = sum(element.count for element in elements)
         return torch.zeros(total, dtype=torch.int64, device=device), Vocabulary([None])
-    if len(ids) < len(elements):
-        bare = [element.ids is None for element in elements].index(True)
-        raise GraphError(
-            f"item {bare} has no {reader.what} labels, but others have; "
-            f"give all of them {reader.what}_type, or none"
-        )
-    listed = [element.values for element in elements if element.values is not None]
+    ids = [numbers.to(device) for numbers in ids]
+    listed = _all_or_none(
+        {element.name: element.values for element in elements},
+        f"no label_values for its {reader.what}s, but others have; give them to all or none",
+    )
     if not listed:
         numbers, vocabulary = factorize(torch.cat(ids), reader.what)
         return numbers.to(device), vocabulary
-    if len(listed) < len(elements):
-        bare = [element.values is None for element in elements].index(True)
-        raise GraphError(
-            f"item {bare} has no label_values for its {reader.what}s, but others have; "
-            "give them to all or none"
-        )
     return _renumbered(ids, listed, device)
+
+
+def _all_or_none(values: Mapping[str, _Value | None], lacks: str) -> list[_Value]:
+    """Return the values of all items; nothing where none has one, an error where only some have."""
+    present = [value for value in values.values() if value is not None]
+    lacking = [name for name, value in values.items() if value is None]
+    if present and lacking:
+        raise GraphError(f"{lacking[0]} has {lacks}")
+    return present
 
 
 def _renumbered(
@@ -267,24 +292,20 @@ def _hashable(value: Any) -> Hashable:
     return tuple(_hashable(entry) for entry in value) if isinstance(value, list) else value
 
 
-def stacked(
-    parts: Sequence[Tensor | None], names: Sequence[str], reader: Reader, what: str
-) -> Tensor | None:
-    present = [(rows, name) for rows, name in zip(parts, names, strict=True) if rows is not None]
+def stacked(elements: Sequence[Elements], reader: Reader, what: str) -> Tensor | None:
+    """Return the features of all items as one matrix; ``None`` where they have none."""
+    advice = f"pass {reader.matrix}='ignore' to leave it out"
+    present = _all_or_none(
+        {element.name: element.features for element in elements},
+        f"no {reader.matrix}, but other {what} have; give it to all of them, or {advice}",
+    )
     if not present:
         return None
-    way_out = f"pass {reader.matrix}='ignore' to leave it out"
-    if len(present) < len(parts):
-        bare = next(name for rows, name in zip(parts, names, strict=True) if rows is None)
-        raise GraphError(
-            f"{bare} has no {reader.matrix}, but other {what} have; give it to all of them, "
-            f"or {way_out}"
-        )
-    width = present[0][0].shape[1]
-    for rows, name in present:
+    width = present[0].shape[1]
+    for rows, element in zip(present, elements, strict=True):
         if rows.shape[1] != width:
             raise GraphError(
-                f"{name} has {rows.shape[1]} columns in {reader.matrix}, "
-                f"but {present[0][1]} has {width}; {way_out}"
+                f"{element.name} has {rows.shape[1]} columns in {reader.matrix}, "
+                f"but {elements[0].name} has {width}; {advice}"
             )
-    return torch.cat([rows for rows, _ in present])
+    return torch.cat(present)

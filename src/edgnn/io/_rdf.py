@@ -15,12 +15,19 @@ from edgnn._files import Path_, atomic_maybe_gzip
 from edgnn._optional import optional
 from edgnn._words import closest
 from edgnn.errors import FormatError, GraphError, MissingDependencyError
-from edgnn.graphs import Graphs, Names, OnUnknown, Vocabulary, factorize, recode
+from edgnn.graphs import Graphs, Names, OnUnknown, Vocabulary, factorize
+from edgnn.io._common import (
+    Array,
+    as_list,
+    check_distinct,
+    check_single,
+    labels_like,
+    node_names,
+    object_array,
+)
 from edgnn.io._labeled import Labeled
 from edgnn.io._ntriples import DEEPEST_TERM, Triples, bare, first_of_each, kind
 from edgnn.io._rdf_document import Document, Texts, format_of
-
-_Array = np.ndarray[Any, Any]
 
 _BATCH = 2**14
 
@@ -89,8 +96,7 @@ def read_rdf(
     triples = document.triples()
     if not len(triples):
         raise FormatError(path, "there are no triples in it")
-    one = isinstance(drop_predicates, str)
-    dropped = [drop_predicates] if one else list(drop_predicates)
+    dropped = as_list(drop_predicates)
     if dropped:
         _drop_predicates(triples, dropped, path, may_be_missing=missing_predicates == "ignore")
     if literals == "drop":
@@ -102,7 +108,7 @@ def read_rdf(
             path, "no triple is left; literals= and drop_predicates= removed all of them"
         )
     triples.settle()
-    return Labeled(_graph(triples, node_labels, like, unknown))
+    return Labeled(labels_like(_graph(triples, node_labels), like, unknown))
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
@@ -154,17 +160,12 @@ def write_rdf(graphs: Graphs, path: Path_) -> None:
             "write_rdf writes N-Triples: the name must end in .nt or .nt.gz, "
             f"and {Path(path).name!r} does not"
         )
-    if len(graphs) != 1:
-        raise GraphError(
-            f"an RDF file holds one graph, not {len(graphs)}: write each to a file of its own"
-        )
-    names = range(graphs.num_nodes) if graphs.node_names is None else graphs.node_names.tolist()
-    nodes = _distinct([_node_term(name, ox) for name in names], names, "node names")
-    labels = _distinct(
-        [_iri(label, "label", ox) for label in graphs.edge_vocabulary],
-        graphs.edge_vocabulary,
-        "edge labels",
-    )
+    check_single(graphs, "an RDF file")
+    names = node_names(graphs)
+    nodes = [_node_term(name, ox) for name in names]
+    check_distinct(names, nodes, "node name")
+    labels = [_iri(label, "label", ox) for label in graphs.edge_vocabulary]
+    check_distinct(graphs.edge_vocabulary, labels, "edge label")
     ends = torch.stack([graphs.edge_source, graphs.edge_target], 1).cpu().numpy()
     edge_label = graphs.edge_label.cpu().numpy()
     _check_expressible(ends, edge_label, nodes, len(labels))
@@ -182,34 +183,23 @@ def write_rdf(graphs: Graphs, path: Path_) -> None:
             )
 
 
-def _graph(triples: Triples, node_labels: str, like: Graphs | None, unknown: OnUnknown) -> Graphs:
-    kinds = [kind(text) for text in triples.nodes] if node_labels == "kind" else None
+def _graph(triples: Triples, node_labels: str) -> Graphs:
+    kinds = [kind(text) for text in triples.nodes] if node_labels == "kind" else []
     names = _names(triples.nodes)
-    if kinds is not None:
+    node_label = torch.zeros(len(names), dtype=torch.int64)
+    node_vocabulary = Vocabulary([None])
+    if node_labels == "kind":
         node_label, node_vocabulary = factorize(kinds)
     elif node_labels == "term":
         node_label, node_vocabulary = torch.arange(len(names)), Vocabulary(names)
-    else:
-        node_label, node_vocabulary = torch.zeros(len(names), dtype=torch.int64), Vocabulary([None])
-    edge_label, edge_vocabulary = (
-        torch.from_numpy(triples.labels.astype(np.int64)),
-        Vocabulary(map(bare, triples.predicates)),
-    )
-    if like is not None:
-        node_label, node_vocabulary = recode(
-            node_label, node_vocabulary, like.node_vocabulary, unknown, "node"
-        )
-        edge_label, edge_vocabulary = recode(
-            edge_label, edge_vocabulary, like.edge_vocabulary, unknown, "edge"
-        )
     return Graphs(
         node_label=node_label,
         edge_source=torch.from_numpy(triples.ends[:, 0].astype(np.int64)),
         edge_target=torch.from_numpy(triples.ends[:, 1].astype(np.int64)),
-        edge_label=edge_label,
+        edge_label=torch.from_numpy(triples.labels.astype(np.int64)),
         graph_offset=torch.tensor([0, len(names)]),
         node_vocabulary=node_vocabulary,
-        edge_vocabulary=edge_vocabulary,
+        edge_vocabulary=Vocabulary(map(bare, triples.predicates)),
         node_names=names,
     )
 
@@ -218,9 +208,7 @@ def _names(texts: list[str]) -> Names:
     """Turn texts into names; in blocks and in place, so that no term is held twice."""
     for start in range(0, len(texts), _BATCH):
         texts[start : start + _BATCH] = [bare(text) for text in texts[start : start + _BATCH]]
-    names = np.empty(len(texts), dtype=object)
-    names[:] = texts
-    return names
+    return object_array(texts)
 
 
 def _meant(name: str, known: list[str]) -> str:
@@ -228,34 +216,29 @@ def _meant(name: str, known: list[str]) -> str:
     tail = re.split("[:/#]", name)[-1]
     same = [iri for iri in known if tail and re.split("[:/#]", iri)[-1] == tail]
     close = same[0] if same else closest(name, known)
-    whole = (
-        ""
-        if re.match("[A-Za-z][A-Za-z0-9+.-]*:(//|[^/]*:)", name)
-        else "; give the whole IRI, not a prefix"
-    )
-    return whole + ("" if close is None else f"; did you mean {close!r}?")
+    question = "" if close is None else f"; did you mean {close!r}?"
+    if re.match("[A-Za-z][A-Za-z0-9+.-]*:(//|[^/]*:)", name):
+        return question
+    return f"; give the whole IRI, not a prefix{question}"
 
 
 # Writing
 
 
 def _node_term(name: Any, ox: Any) -> str:
-    if (
-        isinstance(name, str)
-        and name.startswith(('"', "_:", "<<("))
-        and name.count("<<(") <= DEEPEST_TERM
-    ):
-        try:
-            texts = Texts(ox, count_blanks=False)
-            terms = [
-                texts.of(quad.object)
-                for quad in ox.parse(f"<x:x> <x:x> {name} .", format=ox.RdfFormat.N_TRIPLES)
-            ]
-        except (SyntaxError, UnicodeEncodeError):
-            terms = []
-        if terms == [name]:
-            return name
+    is_term = isinstance(name, str) and name.startswith(('"', "_:", "<<("))
+    if is_term and name.count("<<(") <= DEEPEST_TERM and _canonical_term(name, ox) == name:
+        return str(name)
     return _iri(name, "node", ox)
+
+
+def _canonical_term(text: str, ox: Any) -> str | None:
+    """Return a term as pyoxigraph writes it; ``None`` where the text is not one."""
+    try:
+        (quad,) = ox.parse(f"<x:x> <x:x> {text} .", format=ox.RdfFormat.N_TRIPLES)
+    except (SyntaxError, ValueError):
+        return None
+    return Texts(ox, count_blanks=False).of(quad.object)
 
 
 def _iri(value: Any, what: str, ox: Any) -> str:
@@ -265,18 +248,7 @@ def _iri(value: Any, what: str, ox: Any) -> str:
         return f"<urn:edgnn:{what}:{quote(str(value), safe='', errors='backslashreplace')}>"
 
 
-def _distinct(terms: list[str], values: Any, what: str) -> list[str]:
-    first: dict[str, int] = {}
-    for number, term in enumerate(terms):
-        if first.setdefault(term, number) != number:
-            raise GraphError(
-                f"the {what} {values[first[term]]!r} and {values[number]!r} would both be written "
-                f"as {term}"
-            )
-    return terms
-
-
-def _check_expressible(ends: _Array, labels: _Array, nodes: list[str], predicates: int) -> None:
+def _check_expressible(ends: Array, labels: Array, nodes: list[str], predicates: int) -> None:
     lonely = np.flatnonzero(np.bincount(ends.reshape(-1), minlength=len(nodes)) == 0)
     if len(lonely):
         raise GraphError(

@@ -51,23 +51,19 @@ def format_of(path: Path_, chosen: str | None) -> str:
 
     The chosen one, or what the name or else the content tells.
     """
-    key = (
-        Path(path).name.lower().removesuffix(".gz").rpartition(".")[2] if chosen is None else chosen
-    )
-    found = _FORMATS.get(key) or (_format_of_content(path) if chosen is None else None)
-    if found is None:
-        what = (
-            "neither the name nor the content tells which RDF format this is"
-            if chosen is None
-            else f"format={chosen!r} is unknown"
-        )
+    if chosen is None:
+        ending = Path(path).name.lower().removesuffix(".gz").rpartition(".")[2]
+        syntax = _FORMATS.get(ending)
+        what = "neither the name nor the content tells which RDF format this is"
+        if syntax is None:
+            with open_binary(path) as stream:
+                syntax = syntax_of(stream.read(4096))
+    else:
+        syntax = _FORMATS.get(chosen)
+        what = f"format={chosen!r} is unknown"
+    if syntax is None:
         raise FormatError(path, f"{what}; give format=, one of {', '.join(map(repr, _FORMATS))}")
-    return found
-
-
-def _format_of_content(path: Path_) -> str | None:
-    with open_binary(path) as stream:
-        return syntax_of(stream.read(4096))
+    return syntax
 
 
 def syntax_of(start: bytes) -> str | None:
@@ -75,12 +71,13 @@ def syntax_of(start: bytes) -> str | None:
     text = start.removeprefix(_BYTE_ORDER_MARK).lstrip()
     if re.match(rb"(<\?xml|<!DOCTYPE|<!--).*<(\w+:)?RDF\b|<(\w+:)?RDF\b", text, re.S):
         return "RDF_XML"
-    lines = [line for line in text.splitlines() if line.strip() and not line.startswith(b"#")]
-    if lines and lines[0].startswith((b"@prefix", b"@base", b"PREFIX", b"BASE")):
-        return "TURTLE"
-    return (
-        "N_QUADS" if lines and lines[0].startswith((b"<", b"_:")) and b"> <" in lines[0] else None
-    )
+    for line in text.splitlines():
+        if not line.strip() or line.startswith(b"#"):
+            continue
+        if line.startswith((b"@prefix", b"@base", b"PREFIX", b"BASE")):
+            return "TURTLE"
+        return "N_QUADS" if line.startswith((b"<", b"_:")) and b"> <" in line else None
+    return None
 
 
 @dataclass(frozen=True)
@@ -114,7 +111,10 @@ class Document:
                         refuse_deep_terms(chunk, self.path, line)
                         self._parse(chunk, builder, texts, line)
         else:
-            (self._check_xml if self.format == "RDF_XML" else self._check_terms)()
+            if self.format == "RDF_XML":
+                self._check_xml()
+            else:
+                self._check_terms()
             with self.open() as stream:
                 self._parse(stream, builder, texts, 1)
         return builder.build()
@@ -125,11 +125,8 @@ class Document:
         with self.open() as stream:
             for line, chunk in line_chunks(stream, self.path):
                 if not builder.add_lines(chunk, None):
-                    optional(
-                        "pyoxigraph",
-                        f"{self.path}, line {_not_plain(chunk, line)}, "
-                        "which is no plain N-Triples,",
-                    )
+                    where = f"{self.path}, line {_not_plain(chunk, line)}"
+                    optional("pyoxigraph", f"{where}, which is no plain N-Triples,")
         return builder.build()
 
     def _parse(
@@ -166,15 +163,17 @@ class Document:
 
     def _refuse(self, error: SyntaxError, line: int) -> NoReturn:
         reason = _POSITION.sub("", error.msg)
-        at_break = self.format in _BY_LINE and error.offset == 1 and _LINE_ENDS.search(reason)
+        by_line = self.format in _BY_LINE
+        is_behind_break = by_line and error.offset == 1 and _LINE_ENDS.search(reason)
         reason = one_line(reason, _LONGEST_REASON)
-        if _RELATIVE in reason and self.base_iri is None and self.format not in _BY_LINE:
+        if _RELATIVE in reason and self.base_iri is None and not by_line:
             reason += "; say what relative IRIs are relative to with base_iri="
         if self.format == "N3" and "Named graphs" in reason:
             reason = "a formula in braces is no RDF graph; of N3, only plain triples can be read"
         if error.lineno is None:
             raise FormatError(self.path, reason, self._failing_line()) from None
-        raise FormatError(self.path, reason, line + error.lineno - (2 if at_break else 1)) from None
+        first = line - 1 if is_behind_break else line
+        raise FormatError(self.path, reason, first + error.lineno - 1) from None
 
     def _failing_line(self) -> int:
         """Parse once more, handing out line by line.
@@ -213,29 +212,23 @@ class Document:
         def start(_: str, attributes: list[str]) -> None:
             nonlocal depth
             depth += 1
+            rule = ""
             if depth > _DEEPEST_ELEMENT:
-                raise FormatError(
-                    self.path,
-                    f"elements nest more than {_DEEPEST_ELEMENT} deep",
-                    parser.CurrentLineNumber,
-                )
-            if len(attributes) > 2 * _MOST_ATTRIBUTES:
-                raise FormatError(
-                    self.path,
-                    f"an element has more than {_MOST_ATTRIBUTES} attributes",
-                    parser.CurrentLineNumber,
-                )
+                rule = f"elements nest more than {_DEEPEST_ELEMENT} deep"
+            elif len(attributes) > 2 * _MOST_ATTRIBUTES:
+                rule = f"an element has more than {_MOST_ATTRIBUTES} attributes"
+            if rule:
+                raise FormatError(self.path, rule, parser.CurrentLineNumber)
 
         def end(_: str) -> None:
             nonlocal depth
             depth -= 1
 
-        parser.StartElementHandler, parser.EndElementHandler = start, end
+        parser.StartElementHandler = start
+        parser.EndElementHandler = end
         try:
             with self.open() as stream:
-                while block := stream.read(_BLOCK):
-                    parser.Parse(block, False)
-            parser.Parse(b"", True)
+                parser.ParseFile(stream)
         except expat.ExpatError as error:
             raise FormatError(
                 self.path,
@@ -271,7 +264,8 @@ class Texts:
     """N-Triples texts of terms; ``count_blanks`` numbers blank nodes that have random labels."""
 
     def __init__(self, ox: Any, count_blanks: bool) -> None:
-        self._blank, self._triple = ox.BlankNode if count_blanks else (), ox.Triple
+        self._blank = ox.BlankNode if count_blanks else ()
+        self._triple = ox.Triple
         self._number: defaultdict[str, int] = defaultdict()
         self._number.default_factory = self._number.__len__
 
@@ -294,6 +288,3 @@ class _LineByLine:
         self.line += self._ended and bool(piece)
         self._ended = piece.endswith(b"\n")
         return piece
-
-
-# From triples to a graph

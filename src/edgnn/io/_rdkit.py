@@ -15,6 +15,7 @@ from edgnn._optional import optional
 from edgnn._words import one_line, preview, suggestion
 from edgnn.errors import GraphError, UnknownLabelError
 from edgnn.graphs import Graphs, OnUnknown, Vocabulary
+from edgnn.io._common import as_list
 
 Property = str | Sequence[str] | Callable[[Any], Hashable] | None
 Aromaticity = Literal["rdkit", "cdk"]
@@ -35,21 +36,20 @@ class Collector:
     ) -> None:
         if aromaticity not in ("rdkit", "cdk"):
             raise GraphError(f"aromaticity={aromaticity!r}: choose 'rdkit' or 'cdk'")
-        known = (
-            (None, None)
-            if like is None or unknown == "map"
-            else (like.node_vocabulary, like.edge_vocabulary)
-        )
-        self._atom = _Labels(_reader(atom_label, _ATOM, "atom"), "atom", known[0])
-        self._bond = _Labels(_reader(bond_label, _BOND, "bond"), "bond", known[1])
-        self._hydrogens, self._kekulize, self._cdk = (
-            hydrogens,
-            kekulize,
-            aromaticity == "cdk" and not kekulize,
-        )
+        known_atoms = known_bonds = None
+        if like is not None and unknown != "map":
+            known_atoms, known_bonds = like.node_vocabulary, like.edge_vocabulary
+        self._atom = _Labels(_reader(atom_label, _ATOM, "atom"), "atom", known_atoms)
+        self._bond = _Labels(_reader(bond_label, _BOND, "bond"), "bond", known_bonds)
+        self._hydrogens = hydrogens
+        self._kekulize = kekulize
+        self._cdk = aromaticity == "cdk" and not kekulize
         self._stereo = _names_any(atom_label, "chirality") or _names_any(bond_label, "stereo")
-        self._like, self._unknown = like, unknown
-        self._sizes, self._edges, self._nodes = array("q"), array("q"), 0
+        self._like = like
+        self._unknown = unknown
+        self._sizes = array("q")
+        self._edges = array("q")
+        self._nodes = 0
 
     def add(self, mol: Any, where: str) -> None:
         """Append a molecule; ``where`` names it in errors."""
@@ -185,7 +185,7 @@ def _reader(
 ) -> Callable[[Any], Hashable] | None:
     if label is None or callable(label):
         return label
-    names = [label] if isinstance(label, str) else list(label)
+    names = as_list(label)
     for name in names:
         if name not in table:
             raise GraphError(
@@ -200,15 +200,12 @@ def _reader(
 
 
 def _names_any(label: Property, name: str) -> bool:
-    return label == name or (
-        isinstance(label, Sequence) and not isinstance(label, str) and name in label
-    )
+    return not callable(label) and name in as_list(label)
 
 
 def _bonds(mol: Any) -> list[Any]:
-    return [
-        mol.GetBondWithIdx(number) for number in range(mol.GetNumBonds())
-    ]  # three times as fast as GetBonds()
+    # three times as fast as GetBonds()
+    return [mol.GetBondWithIdx(number) for number in range(mol.GetNumBonds())]
 
 
 def _has_rings(mol: Any) -> bool:
@@ -264,11 +261,8 @@ def read_smiles(text: str) -> tuple[Any, str]:
     if not text.strip():
         return None, "the SMILES is empty; a molecule has at least one atom"
     if "\n" in text.strip():
-        return (
-            None,
-            "it has a newline in the middle, where RDKit would end reading; "
-            "give each molecule a string of its own",
-        )
+        rule = "it has a newline in the middle, where RDKit would end reading"
+        return None, f"{rule}; give each molecule a string of its own"
     return _quietly(chem().MolFromSmiles, text, "RDKit cannot read it as SMILES")
 
 
@@ -279,17 +273,16 @@ def read_mol_block(text: str, keep_hydrogens: bool) -> tuple[Any, str]:
         text,
         "RDKit cannot read its mol block",
     )
-    return (
-        (None, "it has no atoms") if mol is not None and mol.GetNumAtoms() == 0 else (mol, reason)
-    )
+    if mol is not None and mol.GetNumAtoms() == 0:
+        return None, "it has no atoms"
+    return mol, reason
 
 
 def _quietly(parse: Callable[[str], Any], text: str, complaint: str) -> tuple[Any, str]:
     """Run an RDKit parser with its log held back; the user's log settings stay as they are."""
     base = _base()
-    capture = getattr(
-        base, "CaptureErrorLog", nullcontext
-    )  # RDKit before 2026 keeps its reasons to its log
+    # RDKit before 2026 keeps its reasons to its log
+    capture = getattr(base, "CaptureErrorLog", nullcontext)
     said = ""
     with base.BlockLogs(), capture() as log:
         try:

@@ -208,7 +208,7 @@ def write(graphs: Graphs, path: Path_, *, format: str | None = None, **options: 
 
 def format_to_write(path: Path_, format: str | None = None) -> str:
     """Return the name of the format that :func:`write` gives a file or folder of this name."""
-    writable = [name for name, known in FORMATS.items() if known.write is not None]
+    writable = [name for name in FORMATS if FORMATS[name].write is not None]
     if format is not None:
         return _format_named(format, writable).name
     suffix = suffix_of(path)

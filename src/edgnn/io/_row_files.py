@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from edgnn.errors import GraphError
-from edgnn.io._array_files import Array, ArrayFile, Entry, map_array
+from edgnn.io._array_files import ArrayFile, Entry, map_array
+from edgnn.io._common import Array
 
 #: From so many entries on, index arrays have 64 bits.
 INT32_ENTRIES = 2**31
@@ -37,7 +38,9 @@ class RowsFile:
     """
 
     def __init__(self, folder: Path, name: str, rows: int, most: int, dtype: Any = None) -> None:
-        self._folder, self._name, self._rows = folder, name, rows
+        self._folder = folder
+        self._name = name
+        self._rows = rows
         index = np.int32 if most < INT32_ENTRIES else np.int64
         self._indptr = ArrayFile(folder / f"{name}_indptr.npy", index)
         self._indices = ArrayFile(folder / f"{name}_indices.npy", index)
@@ -70,16 +73,17 @@ class RowsFile:
         """Complete the files and return what the header says about them."""
         entries = self._indices.rows
         self._indptr.fill(entries, self._rows + 1 - self._indptr.rows)
-        files = {"indptr": self._indptr, "indices": self._indices}
-        found = {f"{self._name}_{part}": file.finish() for part, file in files.items()}
-        if self._indices.dtype == np.int64 and entries < INT32_ENTRIES:
-            found = {
-                name: _narrowed(self._folder / f"{name}.npy", entry)
-                for name, entry in found.items()
-            }
+        is_too_wide = self._indices.dtype == np.int64 and entries < INT32_ENTRIES
+        finished = {}
+        for part, file in (("indptr", self._indptr), ("indices", self._indices)):
+            name = f"{self._name}_{part}"
+            entry = file.finish()
+            if is_too_wide:
+                entry = _narrowed(self._folder / f"{name}.npy", entry)
+            finished[name] = entry
         if self._values is not None:
-            found[f"{self._name}_values"] = self._values.finish()
-        return found
+            finished[f"{self._name}_values"] = self._values.finish()
+        return finished
 
     def close(self) -> None:
         """Give the files up."""
@@ -104,7 +108,9 @@ class DenseCounts:
     """
 
     def __init__(self, folder: Path, name: str, rows: int, columns: int, dtype: Any) -> None:
-        self._name, self._rows, self._columns = name, rows, columns
+        self._name = name
+        self._rows = rows
+        self._columns = columns
         self._file = ArrayFile(folder / f"{name}.npy", dtype)
 
     def append(self, keys: Array, counts: Array) -> None:

@@ -20,8 +20,8 @@ import numpy as np
 from edgnn._files import Path_, line_chunks, open_binary
 from edgnn._words import preview, short, suggestion
 from edgnn.errors import FormatError, GraphError
+from edgnn.io._common import Array, as_list, object_array
 
-Array = np.ndarray[Any, Any]
 Row = tuple[int, list[str]]
 
 #: Numbers are classes rather than values while there are at most so many different ones.
@@ -153,15 +153,14 @@ def column_of(header: Sequence[str], name: str, path: Path_, hint: str = "") -> 
     """
     names = [cell.strip() for cell in header]
     wanted = name.strip()
-    positions = [column for column, cell in enumerate(names) if cell == wanted]
-    if not positions:
-        folded = wanted.casefold()
-        positions = [column for column, cell in enumerate(names) if cell.casefold() == folded]
-    if len(positions) == 1:
-        return positions[0]
-    if positions:
-        rule = f"{len(positions)} columns are called {name!r}; rename all but one"
-        raise FormatError(path, rule, 1)
+    if wanted not in names:
+        names, wanted = [cell.casefold() for cell in names], wanted.casefold()
+    times = names.count(wanted)
+    if times == 1:
+        return names.index(wanted)
+    if times:
+        raise FormatError(path, f"{times} columns are called {name!r}; rename all but one", 1)
+    names = [cell.strip() for cell in header]
     meant = suggestion(name, names) or _synonym(name, names)
     rule = f"there is no column {name!r}; the columns are {preview(names, 20)}"
     raise FormatError(path, rule, 1, kind="column", advice=f"{hint}{meant}")
@@ -191,9 +190,13 @@ def id_column(
 
 def _synonym(name: str, columns: Sequence[str]) -> str:
     """Return the question for a column that is called by another word for the same."""
-    words = {word for words in _SYNONYMS if name.casefold() in words for word in words}
-    meant = next((column for column in columns if column.casefold() in words), None)
-    return "" if meant is None else f"; did you mean {meant!r}?"
+    for words in _SYNONYMS:
+        if name.casefold() not in words:
+            continue
+        for column in columns:
+            if column.casefold() in words:
+                return f"; did you mean {column!r}?"
+    return ""
 
 
 def number_in(cell: Any) -> float | None:
@@ -201,7 +204,9 @@ def number_in(cell: Any) -> float | None:
 
     Python's own extras, such as ``1_000`` and digits of other scripts, are not numbers.
     """
-    if isinstance(cell, bool) or (isinstance(cell, str) and ("_" in cell or not cell.isascii())):
+    if isinstance(cell, bool):
+        return None
+    if isinstance(cell, str) and ("_" in cell or not cell.isascii()):
         return None
     try:
         return float(cell)
@@ -262,13 +267,12 @@ class TargetColumns:
         self._item = item
         self._single = isinstance(target, str)
         self.names = as_list(target)
-        self._values: list[list[str]] = [[] for _ in self.names]
+        self._rows: list[Sequence[str]] = []
         self._lines = array("q")
 
     def add(self, cells: Sequence[str], line: int) -> None:
         """Take the cells of the next item."""
-        for values, cell in zip(self._values, cells, strict=True):
-            values.append(cell)
+        self._rows.append(cells)
         self._lines.append(line)
 
     def targets(self) -> Array | None:
@@ -276,8 +280,8 @@ class TargetColumns:
         if not self.names:
             return None
         columns = [
-            self._column(name, values)
-            for name, values in zip(self.names, self._values, strict=True)
+            self._column(name, [row[position] for row in self._rows])
+            for position, name in enumerate(self.names)
         ]
         if self._single:
             return columns[0]
@@ -309,10 +313,7 @@ class TargetColumns:
                 f"fill it in or drop the {self._item}{self._why_text(values)}"
             )
             raise FormatError(self._path, rule, self._lines[values.index("")])
-        # objects, because an array of str_ gives every cell the size of the longest one
-        texts = np.empty(len(values), object)
-        texts[:] = values
-        return texts
+        return object_array(values)
 
     def _why_text(self, values: list[str]) -> str:
         """Return which cell keeps a column from being numbers, where some cells are numbers."""
@@ -334,10 +335,3 @@ def _numbers(values: Sequence[str]) -> Array | None:
         return np.array([int(value) for value in values], dtype=np.int64)
     except (ValueError, OverflowError):
         return np.array(numbers, dtype=np.float64)
-
-
-def as_list(names: str | Sequence[str] | None) -> list[str]:
-    """Return one name, several or none as a list."""
-    if names is None:
-        return []
-    return [names] if isinstance(names, str) else list(names)

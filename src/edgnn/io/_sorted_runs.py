@@ -10,7 +10,7 @@ from typing import Self
 
 import numpy as np
 
-from edgnn.io._array_files import Array
+from edgnn.io._common import Array
 
 
 class SortedRuns:
@@ -33,9 +33,12 @@ class SortedRuns:
     def __init__(
         self, path: Path, run: int, *, distinct: bool, expected: int | None = None
     ) -> None:
-        self._path, self._run, self._distinct = path, run, distinct
+        self._path = path
+        self._run = run
+        self._distinct = distinct
         self._stream = path.open("wb")
-        self._buffer = np.empty(run if expected is None else max(1, min(run, expected)), np.int64)
+        size = run if expected is None else max(1, min(run, expected))
+        self._buffer = np.empty(size, np.int64)
         self._held = 0
         self._bounds = [0]
 
@@ -54,10 +57,10 @@ class SortedRuns:
     def add(self, numbers: Array) -> None:
         """Take more numbers."""
         while len(numbers):
-            part = numbers[: len(self._buffer) - self._held]
-            self._buffer[self._held : self._held + len(part)] = part
-            self._held += len(part)
-            numbers = numbers[len(part) :]
+            fitting = numbers[: len(self._buffer) - self._held]
+            self._buffer[self._held : self._held + len(fitting)] = fitting
+            self._held += len(fitting)
+            numbers = numbers[len(fitting) :]
             if self._held == len(self._buffer):
                 self._flush()
 

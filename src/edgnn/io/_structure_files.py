@@ -12,12 +12,12 @@ import torch
 from torch import Tensor
 
 from edgnn._files import Path_, atomic_folder, naming
-from edgnn._words import one_line
-from edgnn.errors import FormatError, GraphError
+from edgnn.errors import GraphError
 from edgnn.graphs import CSR, DENSE_ENTRIES_PER_EDGE, Graphs, Multiplicity, Structure, known_labels
 from edgnn.io import _piece_checks as check
-from edgnn.io._array_files import AGAIN, Array, ArrayFile, Entry, write_array
-from edgnn.io._array_folder import open_arrays, read_header, told_of, whole_numbers, write_header
+from edgnn.io._array_files import ArrayFile, Entry, write_array
+from edgnn.io._array_folder import blaming, open_arrays, read_header, whole_numbers, write_header
+from edgnn.io._common import Array
 from edgnn.io._row_files import DenseCounts, RowsFile
 from edgnn.io._sorted_runs import SortedRuns
 
@@ -89,13 +89,11 @@ def open_structure(folder: Path_, *, verify: bool = False) -> Structure:
     """
     path = Path(folder)
     content = read_header(path / HEADER, KIND)
-    try:
+    with blaming(path / HEADER):
         opened = open_arrays(path, content["arrays"], _names(), verify=verify)
         arrays = {name: torch.from_numpy(array) for name, (array, _) in opened.items()}
-        (nodes, labels), both = (
-            whole_numbers(content, "nodes", "num_edge_labels"),
-            content["direction"] == "both",
-        )
+        nodes, labels = whole_numbers(content, "nodes", "num_edge_labels")
+        both = content["direction"] == "both"
         neighbors = _csr(arrays, "neighbors", (nodes, nodes))
         structure = Structure(
             neighbors=neighbors,
@@ -109,14 +107,9 @@ def open_structure(folder: Path_, *, verify: bool = False) -> Structure:
             direction=content["direction"],
             multiplicity=content["multiplicity"],
         )
-    except (KeyError, TypeError, ValueError) as error:
-        if isinstance(error, FormatError):
-            raise
-        raise FormatError(
-            path / HEADER, f"the header lacks what it must tell ({one_line(error)}): {AGAIN}"
-        ) from None
     if verify:
-        told_of(path, lambda: _verify(structure))
+        with blaming(path):
+            _verify(structure)
     return structure
 
 
@@ -126,17 +119,12 @@ def _names() -> list[str]:
 
 
 def _csr(arrays: dict[str, Tensor], name: str, shape: tuple[int, int]) -> CSR:
-    indptr, indices, values = (
-        arrays[f"{name}_indptr"],
-        arrays[f"{name}_indices"],
-        arrays.get(f"{name}_values"),
-    )
-    entries = len(indices) if values is None else len(values)
-    if (
-        len(indptr) != shape[0] + 1
-        or len(indices) != entries
-        or (int(indptr[0]), int(indptr[-1])) != (0, entries)
-    ):
+    indptr = arrays[f"{name}_indptr"]
+    indices = arrays[f"{name}_indices"]
+    values = arrays.get(f"{name}_values")
+    entries = len(indices)
+    has_rows = len(indptr) == shape[0] + 1 and (int(indptr[0]), int(indptr[-1])) == (0, entries)
+    if not has_rows or (values is not None and len(values) != entries):
         raise ValueError(f"the arrays of {name!r} do not fit one another")
     return CSR(indptr, indices, values, shape)
 
@@ -187,32 +175,34 @@ class _Builder:
     """Builds one matrix after another from the edges, read a piece at a time."""
 
     def __init__(self, graphs: Graphs, folder: Path, memory: int, dtype: torch.dtype) -> None:
-        self._graphs, self._folder, self._memory, self._dtype = graphs, folder, memory, dtype
+        self._graphs = graphs
+        self._folder = folder
+        self._memory = memory
+        self._dtype = dtype
         self._numpy_type = np.float32 if dtype == torch.float32 else np.float64
         self._run = max(1, memory // _BYTES_PER_KEY)
         self.known = known_labels(graphs.edge_vocabulary)
 
     def build(self, direction: str, multiplicity: str) -> dict[str, Entry]:
         """Write all arrays and return what the header says about them."""
-        graphs, both = self._graphs, direction == "both"
-        check.offsets(graphs.graph_offset.numpy(), graphs.num_nodes, "graph_offset")
-        source, target, label = (
-            part.numpy() for part in (graphs.edge_source, graphs.edge_target, graphs.edge_label)
-        )
+        graphs = self._graphs
+        offset = graphs.graph_offset.numpy()
+        check.offsets(offset, graphs.num_nodes, "graph_offset")
+        source = graphs.edge_source.numpy()
+        target = graphs.edge_target.numpy()
+        label = graphs.edge_label.numpy()
+        both = direction == "both"
         distinct = multiplicity == "once"
         entries = self._neighbors("neighbors", target, source, both, distinct)
         if not both:
             entries |= self._neighbors("neighbors_t", source, target, False, distinct)
         known = self._known_edges(label)
-        for name, node in (("in", target), ("out", source)) if both else (("in", target),):
+        sides = {"in": target, "out": source} if both else {"in": target}
+        for name, node in sides.items():
             entries |= self._counts(f"C_{name}", node, label, known)
             if graphs.edge_features is not None:
                 entries |= self._sums(f"F_{name}", node, graphs.edge_features)
-        return entries | {
-            "graph_offset": write_array(
-                self._folder / "graph_offset.npy", graphs.graph_offset.numpy()
-            )
-        }
+        return entries | {"graph_offset": write_array(self._folder / "graph_offset.npy", offset)}
 
     def _pieces(self, width: int = 1) -> Iterator[slice]:
         step = max(1, min(2**18, self._run // (4 * max(1, width))))
@@ -241,11 +231,11 @@ class _Builder:
         nodes, dtype = self._graphs.num_nodes, self._numpy_type
         dense = nodes * self.known <= DENSE_ENTRIES_PER_EDGE * known
         folder = self._folder
-        file = (
-            DenseCounts(folder, name, nodes, self.known, dtype)
-            if dense
-            else RowsFile(folder, name, nodes, known, dtype)
-        )
+        file: DenseCounts | RowsFile
+        if dense:
+            file = DenseCounts(folder, name, nodes, self.known, dtype)
+        else:
+            file = RowsFile(folder, name, nodes, known, dtype)
         with (
             closing(file),
             SortedRuns(folder / "sorting", self._run, distinct=False, expected=known) as runs,

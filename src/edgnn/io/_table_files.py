@@ -19,12 +19,18 @@ from edgnn.io._separated import delimiter_of
 
 PARQUET = (".parquet", ".pq")
 TEXT = (".csv", ".tsv", ".txt")
+ENDINGS = (*TEXT, *(f"{ending}.gz" for ending in TEXT), *PARQUET)
 
 _BLOCKS = (2**18, 2**24)  # bytes read at a time, and where a row is longer than that
 _LONGEST_HEADER = 2**20
 _ROWS = 2**16
 _END = b"\x00end"
 _RAGGED = re.compile(r"Row #(\d+): Expected \d+ columns, got (\d+)(.*)", re.DOTALL)
+
+
+def arrow(module: str = "pyarrow") -> Any:
+    """Return pyarrow, or a module of it."""
+    return optional(module, "reading and writing tables")
 
 
 def open_table(path: Path_, delimiter: str | None = None, max_bytes: int | None = None) -> Table:
@@ -34,8 +40,7 @@ def open_table(path: Path_, delimiter: str | None = None, max_bytes: int | None 
         return ParquetTable(path, max_bytes)
     if path.name.lower().removesuffix(".gz").endswith(TEXT):
         return TextTable(path, delimiter, max_bytes)
-    endings = ", ".join((*TEXT, *(f"{ending}.gz" for ending in TEXT), *PARQUET))
-    raise FormatError(path, f"the name of a table ends in one of {endings}")
+    raise FormatError(path, f"the name of a table ends in one of {', '.join(ENDINGS)}")
 
 
 class Table(ABC):
@@ -75,14 +80,14 @@ class ParquetTable(Table):
     def __init__(self, path: Path, max_bytes: int | None) -> None:
         self.path = path
         with path.open("rb") as stream, _decoding(path):
-            file = optional("pyarrow.parquet", "reading Parquet").ParquetFile(stream)
+            file = arrow("pyarrow.parquet").ParquetFile(stream)
             self.names = file.schema_arrow.names
         self._limit = unpack_limit(path.stat().st_size, max_bytes)
         self._check_names()
 
     def batches(self, columns: Sequence[str]) -> Generator[Any]:
         """Yield record batches of the chosen columns."""
-        parquet = optional("pyarrow.parquet", "reading Parquet")
+        parquet = arrow("pyarrow.parquet")
         unpacked = 0
         with self.path.open("rb") as stream, _decoding(self.path):
             file = parquet.ParquetFile(stream)
@@ -99,12 +104,8 @@ class ParquetTable(Table):
         return row + 1 if row >= 0 else None
 
     def _check_claims(self, metadata: Any) -> None:
-        self._check_size(
-            sum(
-                metadata.row_group(group).total_byte_size
-                for group in range(metadata.num_row_groups)
-            )
-        )
+        groups = map(metadata.row_group, range(metadata.num_row_groups))
+        self._check_size(sum(group.total_byte_size for group in groups))
 
     def _check_size(self, unpacked: int) -> None:
         if unpacked > self._limit:
@@ -156,7 +157,8 @@ class TextTable(Table):
         )
 
     def _read(self, columns: Sequence[str], block: int) -> Iterator[Any]:
-        pa, reader = optional("pyarrow", "reading CSV"), optional("pyarrow.csv", "reading CSV")
+        pa = arrow()
+        reader = arrow("pyarrow.csv")
         wanted = [str(self.names.index(name)) for name in columns]
         with open_binary(self.path, self._max_bytes) as stream:
             self._header(stream)
@@ -239,17 +241,15 @@ class TextTable(Table):
 
         Where it is not, an open quotation mark has swallowed it.
         """
-        row, last = 0, None
+        rows = 0
+        last = None
         for batch in batches:
+            rows += len(batch)
             if last is not None:
                 yield last
-                row += len(last)
             last = batch
-        if last is None or len(last) == 0 or last.column(0)[-1].as_py() != _END.decode():
-            raise self.error(
-                "a quotation mark that is opened here is not closed",
-                row + (0 if last is None else len(last)) - 1,
-            )
+        if not last or last.column(0)[-1].as_py() != _END.decode():
+            raise self.error("a quotation mark that is opened here is not closed", rows - 1)
         yield last.slice(0, len(last) - 1)
 
     def _explained(self, message: str) -> FormatError:
@@ -257,7 +257,9 @@ class TextTable(Table):
         if ragged is not None:
             row, values, text = int(ragged[1]) - 1, ragged[2], ragged[3]
             rule = f"the row has {values} values, but the header names {len(self.names)} columns"
-            return self.error(rule + "; is a quotation mark left open?" * ('"' in text), row)
+            if '"' in text:
+                rule += "; is a quotation mark left open?"
+            return self.error(rule, row)
         if "UTF8" in message:
             return FormatError(
                 self.path, "the text is not UTF-8; convert it first", self._undecodable_line()
@@ -304,7 +306,7 @@ class _Ended(io.RawIOBase):
 @contextmanager
 def _decoding(path: Path) -> Iterator[None]:
     """Turn what pyarrow says of a damaged Parquet file into a :class:`FormatError`."""
-    pa = optional("pyarrow", "reading Parquet")
+    pa = arrow()
     try:
         yield
     except FormatError:

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from edgnn._optional import optional
 from edgnn._words import short
 from edgnn.errors import FormatError
 from edgnn.io._columns import Keys, encoded, number
-
-_Array = np.ndarray[Any, Any]
+from edgnn.io._common import Array, grouping, inverse, object_array
+from edgnn.io._table_files import arrow
 
 
 @dataclass(frozen=True)
@@ -22,22 +21,22 @@ class Placed:
     An order is ``None`` where the rows already stand in it.
     """
 
-    source: _Array
-    target: _Array
-    offset: _Array
-    node_order: _Array | None
-    edge_order: _Array | None
-    node_names: _Array
-    graph_names: _Array | None
+    source: Array
+    target: Array
+    offset: Array
+    node_order: Array | None
+    edge_order: Array | None
+    node_names: Array
+    graph_names: Array | None
 
     @property
     def size(self) -> int:
         """Number of nodes."""
         return int(self.offset[-1])
 
-    def node_of(self, rows: _Array) -> _Array:
+    def node_of(self, rows: Array) -> Array:
         """Return the numbers of the nodes that stand in these rows of the node table."""
-        return rows if self.node_order is None else _inverse(self.node_order)[rows]
+        return rows if self.node_order is None else inverse(self.node_order)[rows]
 
 
 @dataclass(frozen=True)
@@ -61,72 +60,57 @@ def place(
     ends = np.empty(2 * len(sources), np.int32)
     ends[::2], ends[1::2] = sources, targets
     del sources, targets
-    keys = (
-        ends
-        if edge_graph is None
-        else _pairs(np.repeat(graph_numbers[edge_graph], 2), ends, len(ids))
-    )
+    # ids count within their graph where edges have one, so that the key of a node is the pair
+    keys = ends
+    if edge_graph is not None:
+        keys = _pairs(np.repeat(graph_numbers[edge_graph], 2), ends, len(ids))
     if nodes is None:
         numbers, distinct = _by_first_appearance(keys)
         id_of_node = distinct % max(len(ids), 1)
         graph_of_node = None if edge_graph is None else distinct // max(len(ids), 1)
     else:
-        id_of_node, graph_of_node = (
-            listed[0],
-            None if node_graph is None else graph_numbers[node_graph],
-        )
-        own = (
-            id_of_node
-            if edge_graph is None or graph_of_node is None
-            else _pairs(graph_of_node, id_of_node, len(ids))
-        )
+        id_of_node = listed[0]
+        graph_of_node = None if node_graph is None else graph_numbers[node_graph]
+        own = id_of_node
+        if edge_graph is not None and graph_of_node is not None:
+            own = _pairs(graph_of_node, id_of_node, len(ids))
         numbers, _ = _by_first_appearance(np.concatenate([own, keys]))
         _check_listed(numbers[: len(own)], nodes, ids, id_of_node)
         numbers = numbers[len(own) :]
         _check_known(numbers, len(own), source, target, nodes, ids, ends)
-    names = _objects(ids.take(_arrow().array(id_of_node)))
+    names = object_array(ids.take(arrow().array(id_of_node)).to_pylist())
     if graph_of_node is None:
-        offset = np.array([0, len(names)], np.int64)
-        return Placed(
-            numbers[::2].astype(np.int64),
-            numbers[1::2].astype(np.int64),
-            offset,
-            None,
-            None,
-            names,
-            None,
-        )
+        one_graph = np.zeros(len(names), np.int64)
+        return _grouped(numbers, one_graph, names, None)
     if edge_graph is None:
         _check_within(numbers, graph_of_node, source, names, graph_ids)
-    return _grouped(numbers, graph_of_node, names, _objects(graph_ids))
+    return _grouped(numbers, graph_of_node, names, object_array(graph_ids.to_pylist()))
 
 
 def _grouped(
-    numbers: _Array, graph_of_node: _Array, node_names: _Array, graph_names: _Array
+    numbers: Array, graph_of_node: Array, node_names: Array, graph_names: Array | None
 ) -> Placed:
     """Bring the nodes and the edges of each graph together, in the order they have within it."""
-    node_order = _order(graph_of_node)
+    node_order = grouping(graph_of_node)
     if node_order is not None:
-        numbers, node_names = _inverse(node_order)[numbers], node_names[node_order]
+        numbers, node_names = inverse(node_order)[numbers], node_names[node_order]
         graph_of_node = graph_of_node[node_order]
     source, target = numbers[::2].astype(np.int64), numbers[1::2].astype(np.int64)
-    edge_order = _order(graph_of_node[source])
+    edge_order = grouping(graph_of_node[source])
     if edge_order is not None:
         source, target = source[edge_order], target[edge_order]
-    sizes = np.bincount(graph_of_node, minlength=len(graph_names))
+    graphs = 1 if graph_names is None else len(graph_names)
+    sizes = np.bincount(graph_of_node, minlength=graphs)
     offset = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
     return Placed(source, target, offset, node_order, edge_order, node_names, graph_names)
 
 
 def _graphs(
     listed: Listed | None, node_graph: Keys | None, edge_graph: Keys | None
-) -> tuple[dict[Keys, _Array], Any]:
+) -> tuple[dict[Keys, Array], Any]:
     """Return each column's graphs by number, and the graph ids: those of the graph table first."""
-    columns = [
-        column
-        for column in (None if listed is None else listed.ids, node_graph, edge_graph)
-        if column is not None
-    ]
+    given = (None if listed is None else listed.ids, node_graph, edge_graph)
+    columns = [column for column in given if column is not None]
     numbers, ids = number(columns)
     by_column = dict(zip(columns, numbers, strict=True))
     if listed is not None:
@@ -161,7 +145,7 @@ def _check_graph_columns(
         )
 
 
-def _check_listed(numbers: _Array, listed: Listed, ids: Any, id_of_row: _Array) -> None:
+def _check_listed(numbers: Array, listed: Listed, ids: Any, id_of_row: Array) -> None:
     """Check that no row of a table repeats the id of an earlier one: each has a new number."""
     again = np.flatnonzero(numbers != np.arange(len(numbers)))
     if len(again):
@@ -175,7 +159,7 @@ def _check_listed(numbers: _Array, listed: Listed, ids: Any, id_of_row: _Array) 
 
 
 def _check_known(
-    numbers: _Array, known: int, source: Keys, target: Keys, nodes: Listed, ids: Any, ends: _Array
+    numbers: Array, known: int, source: Keys, target: Keys, nodes: Listed, ids: Any, ends: Array
 ) -> None:
     unknown = np.flatnonzero(numbers >= known)
     if len(unknown):
@@ -189,7 +173,7 @@ def _check_known(
 
 
 def _check_within(
-    numbers: _Array, graph_of_node: _Array, source: Keys, names: _Array, graph_ids: Any
+    numbers: Array, graph_of_node: Array, source: Keys, names: Array, graph_ids: Any
 ) -> None:
     across = np.flatnonzero(graph_of_node[numbers[::2]] != graph_of_node[numbers[1::2]])
     if len(across):
@@ -203,30 +187,10 @@ def _check_within(
         )
 
 
-def _pairs(graph: _Array, node: _Array, ids: int) -> _Array:
+def _pairs(graph: Array, node: Array, ids: int) -> Array:
     return graph.astype(np.int64) * ids + node
 
 
-def _by_first_appearance(keys: _Array) -> tuple[_Array, _Array]:
-    numbered = encoded(_arrow().array(keys))
+def _by_first_appearance(keys: Array) -> tuple[Array, Array]:
+    numbered = encoded(arrow().array(keys))
     return numbered.indices.to_numpy(), numbered.dictionary.to_numpy()
-
-
-def _order(graph: _Array) -> _Array | None:
-    return None if bool((graph[1:] >= graph[:-1]).all()) else np.argsort(graph, kind="stable")
-
-
-def _inverse(order: _Array) -> _Array:
-    inverse = np.empty(len(order), np.int64)
-    inverse[order] = np.arange(len(order))
-    return inverse
-
-
-def _objects(values: Any) -> _Array:
-    array = np.empty(len(values), object)
-    array[:] = values.to_pylist()
-    return array
-
-
-def _arrow() -> Any:
-    return optional("pyarrow", "reading tables")

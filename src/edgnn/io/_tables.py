@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
@@ -16,17 +16,15 @@ from edgnn._words import short
 from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import Graphs, Nodes, OnUnknown, Vocabulary
 from edgnn.io._columns import Column, Keys, Numbers, Targets, number, read_columns
-from edgnn.io._elements import coded_labels
+from edgnn.io._common import Array, as_list, labels_like
 from edgnn.io._labeled import Labeled
-from edgnn.io._separated import as_list, column_of
-from edgnn.io._table_files import PARQUET, TEXT, open_table
+from edgnn.io._separated import column_of
+from edgnn.io._table_files import ENDINGS, open_table
 from edgnn.io._table_nodes import Listed, Placed, place
 from edgnn.io._write_tables import write_tables
 from edgnn.registry import Level
 
 __all__ = ["read_tables", "write_tables"]
-
-_Array = np.ndarray[Any, Any]
 
 
 def read_tables(
@@ -107,7 +105,7 @@ def read_tables(
         if rows is not None:
             read_columns(rows.table, rows.columns)
     placed = place(edges.ids[0], edges.ids[1], edges.graph, _listed(listed), _listed(collection))
-    made = _graphs(placed, edges, listed, like, unknown)
+    made = labels_like(_graphs(placed, edges, listed), like, unknown)
     if listed is not None and listed.targets:
         values, present = listed.targets[0].values()
         labeled = np.flatnonzero(present)
@@ -235,59 +233,38 @@ def table_paths(
     path: Path, nodes: Path_ | None, graphs: Path_ | None
 ) -> tuple[Path, Path | None, Path | None]:
     """Return where the edge, node and graph tables are."""
-    node_path, graph_path = (None if given is None else Path(given) for given in (nodes, graphs))
+    node_path = None if nodes is None else Path(nodes)
+    graph_path = None if graphs is None else Path(graphs)
     if not path.is_dir():
         return path, node_path, graph_path
-    found = {stem: list(_tables_named(path, stem)) for stem in ("edges", "nodes", "graphs")}
-    for stem, files in found.items():
-        if len(files) > 1:
-            raise FormatError(
-                path,
-                f"{' and '.join(file.name for file in files)} are both here; "
-                f"keep one table of {stem}",
-            )
-    if not found["edges"]:
+    edge_path = _table_named("edges", path)
+    if edge_path is None:
         raise FormatError(
             path,
             "there is no table edges.csv or edges.parquet here, so this is no folder of tables",
         )
     return (
-        found["edges"][0],
-        node_path or next(iter(found["nodes"]), None),
-        graph_path or next(iter(found["graphs"]), None),
+        edge_path,
+        node_path or _table_named("nodes", path),
+        graph_path or _table_named("graphs", path),
     )
 
 
-def _tables_named(folder: Path, stem: str) -> Iterator[Path]:
-    names = {f"{stem}{ending}" for ending in (*TEXT, *(f"{one}.gz" for one in TEXT), *PARQUET)}
-    return (
-        entry
-        for entry in sorted(folder.iterdir())
-        if entry.name.lower() in names and entry.is_file()
-    )
+def _table_named(stem: str, folder: Path) -> Path | None:
+    """Return the only table of that name in a folder; ``None`` where there is none."""
+    names = {f"{stem}{ending}" for ending in ENDINGS}
+    files = [file for file in sorted(folder.iterdir()) if file.name.lower() in names]
+    if len(files) > 1:
+        both = " and ".join(file.name for file in files)
+        raise FormatError(folder, f"{both} are both here; keep one table of {stem}")
+    return files[0] if files else None
 
 
-def _graphs(
-    placed: Placed,
-    edges: TableColumns,
-    listed: TableColumns | None,
-    like: Graphs | None,
-    unknown: OnUnknown,
-) -> Graphs:
-    node_label, node_vocabulary = _labels(
-        None if listed is None else listed.label, placed.size, like, unknown, "node"
+def _graphs(placed: Placed, edges: TableColumns, nodes: TableColumns | None) -> Graphs:
+    node_label, node_vocabulary, node_features = _elements(nodes, placed.size, placed.node_order)
+    edge_label, edge_vocabulary, edge_features = _elements(
+        edges, len(placed.source), placed.edge_order
     )
-    edge_label, edge_vocabulary = _labels(edges.label, len(placed.source), like, unknown, "edge")
-    node_features = None if listed is None else listed.feature_matrix()
-    edge_features = edges.feature_matrix()
-    if placed.node_order is not None:
-        order = torch.from_numpy(placed.node_order)
-        node_label = node_label[order]
-        node_features = None if node_features is None else node_features[order]
-    if placed.edge_order is not None:
-        order = torch.from_numpy(placed.edge_order)
-        edge_label = edge_label[order]
-        edge_features = None if edge_features is None else edge_features[order]
     return Graphs._trusted(
         node_label=node_label,
         edge_source=torch.from_numpy(placed.source),
@@ -303,16 +280,29 @@ def _graphs(
     )
 
 
-def _labels(
-    column: Keys | None, size: int, like: Graphs | None, unknown: OnUnknown, what: str
-) -> tuple[Tensor, Vocabulary]:
-    if column is None or column.missing == column.size:
-        return coded_labels(None, [], size, like, unknown, what)
-    (codes,), values = number([column])
-    return coded_labels(codes.astype(np.int64), values.to_pylist(), size, like, unknown, what)
+def _elements(
+    rows: TableColumns | None, size: int, order: Array | None
+) -> tuple[Tensor, Vocabulary, Tensor | None]:
+    """Return the labels and features of nodes or edges in the order of the graphs."""
+    labels = torch.zeros(size, dtype=torch.int64)
+    vocabulary = Vocabulary([None])
+    if rows is None:
+        return labels, vocabulary, None
+    features = rows.feature_matrix()
+    column = rows.label
+    if column is not None and column.missing < column.size:
+        (codes,), values = number([column])
+        labels = torch.from_numpy(codes.astype(np.int64))
+        vocabulary = Vocabulary(values.to_pylist())
+    if order is None:
+        return labels, vocabulary, features
+    positions = torch.from_numpy(order)
+    if features is not None:
+        features = features[positions]
+    return labels[positions], vocabulary, features
 
 
-def _graph_targets(collection: TableColumns) -> _Array | None:
+def _graph_targets(collection: TableColumns) -> Array | None:
     arrays = []
     for column in collection.targets:
         values, present = column.values()
@@ -330,4 +320,6 @@ def _graph_targets(collection: TableColumns) -> _Array | None:
                 "several targets together must be numbers",
             )
         arrays.append(values)
-    return None if not arrays else arrays[0] if len(arrays) == 1 else np.column_stack(arrays)
+    if not arrays:
+        return None
+    return arrays[0] if len(arrays) == 1 else np.column_stack(arrays)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import zipfile
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, ExitStack
+import glob
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, Literal
 
@@ -23,11 +25,10 @@ from edgnn._files import (
 )
 from edgnn._words import one_line
 from edgnn.errors import FormatError, GraphError
-from edgnn.graphs import Graphs
+from edgnn.graphs import Graphs, Vocabulary
+from edgnn.io._common import Array, grouping, inverse, object_array
 from edgnn.io._labeled import Labeled
 from edgnn.io._numbers import read_columns
-
-_Array = np.ndarray[Any, Any]
 
 
 def read_tu(
@@ -55,27 +56,12 @@ def read_tu(
         How much one compressed file may unpack to; default: 100 times its packed size, or 64 MiB if
         that is more.
     """
-    path = Path(path)
-    with ExitStack() as stack:
-        if path.is_dir():
-            entries = [entry for entry in sorted(path.iterdir()) if entry.is_file()]
-            files = _Files(path, name, {entry.name: _opener(entry, max_bytes) for entry in entries})
-        else:
-            archive = stack.enter_context(open_zip(path))
-            members = zip_members(archive, path)
-            files = _Files(
-                path,
-                name,
-                {
-                    key: _member_opener(archive, info, path, max_bytes)
-                    for key, info in members.items()
-                },
-            )
+    with _opened(Path(path), name, max_bytes) as files:
         return _read(files, target)
 
 
 def write_tu(
-    graphs: Graphs, folder: Path_, *, name: str | None = None, targets: _Array | None = None
+    graphs: Graphs, folder: Path_, *, name: str | None = None, targets: Array | None = None
 ) -> None:
     """Write graphs as a new folder in the TU format.
 
@@ -92,72 +78,89 @@ def write_tu(
             "the last graph has no nodes, or there are more graphs than nodes: "
             "the TU format can only express that through targets; give them"
         )
-    edges = torch.stack([graphs.edge_source, graphs.edge_target], 1) + 1
-    node_ids, node_legend = _integers(graphs.node_label, list(graphs.node_vocabulary))
-    edge_ids, edge_legend = _integers(graphs.edge_label, list(graphs.edge_vocabulary))
-    columns: dict[str, Any] = {"A": edges, "graph_indicator": graphs.graph_of_node + 1}
-    columns["node_labels"] = None if graphs.node_vocabulary.constant else node_ids
-    columns["edge_labels"] = None if graphs.edge_vocabulary.constant else edge_ids
-    columns["node_attributes"] = _filled(graphs.node_features)
-    columns["edge_attributes"] = _filled(graphs.edge_features)
+    node_ids, node_legend = _integers(graphs.node_label, graphs.node_vocabulary)
+    edge_ids, edge_legend = _integers(graphs.edge_label, graphs.edge_vocabulary)
+    columns: dict[str, Any] = {
+        "A": torch.stack([graphs.edge_source, graphs.edge_target], 1) + 1,
+        "graph_indicator": graphs.graph_of_node + 1,
+        "node_labels": node_ids,
+        "edge_labels": edge_ids,
+        "node_attributes": _filled(graphs.node_features),
+        "edge_attributes": _filled(graphs.edge_features),
+    }
     if targets is not None:
         columns |= _target_column(np.asarray(targets), len(graphs))
     with atomic_folder(folder) as unfinished:
         for key, column in columns.items():
             if column is not None:
-                with atomic_file(unfinished / f"{name}_{key}.txt") as stream:
-                    array = column.cpu().numpy() if isinstance(column, Tensor) else column
-                    np.savetxt(stream, array, delimiter=", ", fmt=_format(array.dtype))
+                _write_column(unfinished / f"{name}_{key}.txt", column)
         legend = _legend("Node labels", node_legend) + _legend("Edge labels", edge_legend)
         (unfinished / "README.txt").write_text(
             f"{name}: {graphs!r}\n{legend}", "utf-8", "backslashreplace"
         )
 
 
-def _target_column(values: _Array, size: int) -> dict[str, _Array]:
+def _target_column(values: Array, size: int) -> dict[str, Array]:
     """Return the file that holds targets: labels where they are integers, else attributes."""
     if values.dtype.kind not in "iuf" or values.ndim not in (1, 2) or len(values) != size:
         raise GraphError(f"TU targets are one number (or row of numbers) per graph: {size} of them")
     return {"graph_attributes" if values.dtype.kind == "f" else "graph_labels": values}
 
 
+def _write_column(path: Path, column: Tensor | Array) -> None:
+    array = column.cpu().numpy() if isinstance(column, Tensor) else column
+    form = "%d"
+    if array.dtype.kind == "f":
+        form = "%.9g" if array.dtype.itemsize == 4 else "%.17g"
+    with atomic_file(path) as stream:
+        np.savetxt(stream, array, delimiter=", ", fmt=form)
+
+
+_Opener = Callable[[], AbstractContextManager[BinaryIO]]
+
+
+@contextmanager
+def _opened(path: Path, name: str | None, max_bytes: int | None) -> Iterator[_Files]:
+    """Open a folder or an archive for as long as the block lasts."""
+    openers: dict[str, _Opener] = {}
+    if path.is_dir():
+        for entry in sorted(path.iterdir()):
+            if entry.is_file():
+                openers[entry.name] = partial(open_binary, entry, max_bytes)
+        yield _Files(path, name, openers)
+        return
+    with open_zip(path) as archive:
+        for key, info in zip_members(archive, path).items():
+            openers[key] = partial(open_member, archive, info, path, max_bytes)
+        yield _Files(path, name, openers)
+
+
 class _Files:
     """The files of one TU set, by the part of their name behind ``NAME_``."""
 
-    def __init__(
-        self,
-        place: Path,
-        name: str | None,
-        openers: Mapping[str, Callable[[], AbstractContextManager[BinaryIO]]],
-    ):
-        names = {key: PurePosixPath(key).name for key in openers}
-        if name is None:
-            found = [
-                key
-                for key, file in names.items()
-                if file.endswith("_A.txt") and not file.startswith(".")
-            ]
-        else:
-            found = [key for key, file in names.items() if file == f"{name}_A.txt"]
-        if not found:
+    def __init__(self, folder: Path, name: str | None, openers: Mapping[str, _Opener]):
+        pattern = "[!.]*_A.txt" if name is None else f"{glob.escape(name)}_A.txt"
+        sets = [key for key in openers if fnmatchcase(PurePosixPath(key).name, pattern)]
+        if not sets:
             raise FormatError(
-                place,
+                folder,
                 f"there is no {name or 'NAME'}_A.txt here, so this is no TU data set",
                 kind="tu",
             )
-        if len(found) > 1:
-            several = ", ".join(sorted(names[key].removesuffix("_A.txt") for key in found))
+        if len(sets) > 1:
+            names = sorted(PurePosixPath(key).name.removesuffix("_A.txt") for key in sets)
+            several = one_line(", ".join(names))
             raise FormatError(
-                place, f"several TU data sets are here ({one_line(several)}); choose one with name="
+                folder, f"several TU data sets are here ({several}); choose one with name="
             )
-        self._prefix = found[0].removesuffix("A.txt")
+        self._prefix = sets[0].removesuffix("A.txt")
         self._openers = openers
-        self._place = place
+        self._folder = folder
 
     def path(self, part: str) -> str:
-        return f"{self._place}/{one_line(self._prefix)}{part}.txt"
+        return f"{self._folder}/{one_line(self._prefix)}{part}.txt"
 
-    def columns(self, part: str, kind: str, columns: int | None = None) -> _Array | None:
+    def columns(self, part: str, kind: str, columns: int | None = None) -> Array | None:
         opener = self._openers.get(f"{self._prefix}{part}.txt")
         if opener is None:
             return None
@@ -165,119 +168,88 @@ class _Files:
             return read_columns(stream, self.path(part), kind, columns)
 
 
-def _opener(path: Path, max_bytes: int | None) -> Callable[[], AbstractContextManager[BinaryIO]]:
-    return lambda: open_binary(path, max_bytes)
-
-
-def _member_opener(
-    archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path, max_bytes: int | None
-) -> Callable[[], AbstractContextManager[BinaryIO]]:
-    return lambda: open_member(archive, info, path, max_bytes)
-
-
 def _read(files: _Files, target: str | None) -> Labeled:
     indicator = files.columns("graph_indicator", "int", 1)
-    if indicator is None:
+    if indicator is None or len(indicator) == 0:
+        state = "missing" if indicator is None else "empty"
         raise FormatError(
             files.path("graph_indicator"),
-            "the file is missing; it says which graph each node belongs to",
-        )
-    if len(indicator) == 0:
-        raise FormatError(
-            files.path("graph_indicator"),
-            "the file is empty; it says which graph each node belongs to",
+            f"the file is {state}; it says which graph each node belongs to",
         )
     edges = files.columns("A", "int", 2)
     assert edges is not None
     targets = _targets(files, target)
-    offset, node_order, number = _node_order(
-        files, indicator[:, 0], None if targets is None else len(targets)
-    )
-    ends = _edge_ends(files, edges, indicator[:, 0], number)
-    node_labels = _per_line(files, "node_labels", "int", len(indicator), "graph_indicator")
-    node_features = _per_line(files, "node_attributes", "float", len(indicator), "graph_indicator")
-    edge_labels = _per_line(files, "edge_labels", "int", len(edges), "A")
-    edge_features = _per_line(files, "edge_attributes", "float", len(edges), "A")
+    graph_of_node = indicator[:, 0]
+    offset = _offset(files, graph_of_node, targets)
+    ends = _edge_ends(files, edges, graph_of_node)
+    order: Array | slice = slice(None)
+    nodes_by_graph = grouping(graph_of_node)
+    if nodes_by_graph is not None:
+        order = nodes_by_graph
+        ends = inverse(order)[ends]
     graphs = Graphs.from_edges(
         torch.from_numpy(ends),
         sizes=torch.from_numpy(np.diff(offset)),
-        node_labels=None if node_labels is None else _label_values(node_labels[node_order]),
-        edge_labels=None if edge_labels is None else _label_values(edge_labels),
-        node_features=None if node_features is None else node_features[node_order],
-        edge_features=edge_features,
+        node_labels=_labels(files, "node_labels", "graph_indicator", len(indicator), order),
+        edge_labels=_labels(files, "edge_labels", "A", len(edges)),
+        node_features=_features(files, "node_attributes", "graph_indicator", len(indicator), order),
+        edge_features=_features(files, "edge_attributes", "A", len(edges)),
     )
-    return Labeled(
-        graphs, None if targets is None else targets[:, 0] if targets.shape[1] == 1 else targets
-    )
+    if targets is not None and targets.shape[1] == 1:
+        targets = targets[:, 0]
+    return Labeled(graphs, targets)
 
 
-def _targets(files: _Files, target: str | None) -> _Array | None:
+def _targets(files: _Files, target: str | None) -> Array | None:
     if target not in (None, "labels", "attributes"):
         raise GraphError(f"target={target!r}: choose 'labels' or 'attributes'")
-    labels = files.columns("graph_labels", "int") if target != "attributes" else None
-    found = (
-        labels
-        if labels is not None
-        else files.columns("graph_attributes", "float")
-        if target != "labels"
-        else None
-    )
-    if found is None and target is not None:
+    if target != "attributes":
+        labels = files.columns("graph_labels", "int")
+        if labels is not None:
+            return labels
+    if target != "labels":
+        attributes = files.columns("graph_attributes", "float")
+        if attributes is not None:
+            return attributes
+    if target is not None:
         raise FormatError(
             files.path(f"graph_{target}"), f"the file is missing, but target={target!r} asks for it"
         )
-    return found
+    return None
 
 
-def _node_order(
-    files: _Files, graph: _Array, graphs: int | None
-) -> tuple[_Array, _Array | slice, _Array | None]:
-    """Return node offsets, the order that groups nodes by graph, and the nodes' new numbers."""
-    if len(graph) and graph.min() < 1:
-        line = int(np.flatnonzero(graph < 1)[0]) + 1
+def _offset(files: _Files, graph: Array, targets: Array | None) -> Array:
+    """Return where the nodes of each graph begin, once they are grouped by graph."""
+    highest = int(graph.max())
+    most = len(graph) if targets is None else len(targets)
+    outside = np.flatnonzero((graph < 1) | (graph > most))
+    if len(outside):
+        first = int(outside[0])
+        rule = f"targets are given for {most} graphs"
+        if targets is None:
+            rule = f"there are only {most} nodes"
+        if graph[first] < 1:
+            rule = "graphs count from 1"
         raise FormatError(
             files.path("graph_indicator"),
-            f"graph {graph[line - 1]} is out of range; graphs count from 1",
-            line,
+            f"graph {graph[first]} is out of range: {rule}",
+            first + 1,
         )
-    highest = int(graph.max()) if len(graph) else 0
-    if graphs is None and highest > len(graph):
-        line = int(np.argmax(graph)) + 1
-        raise FormatError(
-            files.path("graph_indicator"),
-            f"graph {highest} is out of range: there are only {len(graph)} nodes",
-            line,
-        )
-    if graphs is not None and highest > graphs:
-        line = int(np.flatnonzero(graph > graphs)[0]) + 1
-        raise FormatError(
-            files.path("graph_indicator"),
-            f"graph {graph[line - 1]} is out of range: targets are given for {graphs} graphs",
-            line,
-        )
-    sizes = np.bincount(graph - 1, minlength=highest if graphs is None else graphs)
-    offset = np.concatenate(([0], np.cumsum(sizes)))
-    if (graph[1:] >= graph[:-1]).all():
-        return offset, slice(None), None
-    order = np.argsort(graph, kind="stable")
-    number = np.empty(len(graph), np.int64)
-    number[order] = np.arange(len(graph))
-    return offset, order, number
+    sizes = np.bincount(graph - 1, minlength=highest if targets is None else len(targets))
+    return np.concatenate(([0], np.cumsum(sizes)))
 
 
-def _edge_ends(files: _Files, edges: _Array, graph: _Array, number: _Array | None) -> _Array:
+def _edge_ends(files: _Files, edges: Array, graph: Array) -> Array:
+    """Return the ends of edges, numbered from 0, after a check that they are nodes of one graph."""
     outside = (edges < 1) | (edges > len(graph))
     if outside.any():
-        line, side = (int(where[0]) for where in np.nonzero(outside))
-        raise FormatError(
-            files.path("A"),
-            f"node {edges[line, side]} is out of range: nodes are 1 to {len(graph)}",
-            line + 1,
-        )
+        line, side = np.argwhere(outside)[0].tolist()
+        rule = f"node {edges[line, side]} is out of range: nodes are 1 to {len(graph)}"
+        raise FormatError(files.path("A"), rule, line + 1)
     ends = edges - 1
     across = graph[ends[:, 0]] != graph[ends[:, 1]]
     if across.any():
-        line = int(np.flatnonzero(across)[0])
+        line = int(np.argmax(across))
         first, second = edges[line]
         raise FormatError(
             files.path("A"),
@@ -286,34 +258,46 @@ def _edge_ends(files: _Files, edges: _Array, graph: _Array, number: _Array | Non
             "an edge stays within one graph",
             line + 1,
         )
-    return ends if number is None else number[ends]
+    return ends
 
 
-def _per_line(files: _Files, part: str, kind: str, lines: int, master: str) -> _Array | None:
+def _per_line(files: _Files, part: str, kind: str, master: str, lines: int) -> Array | None:
     """Read an optional file that has one line for every line of another."""
     values = files.columns(part, kind)
-    if values is None:
-        return None
-    if len(values) != lines:
+    if values is not None and len(values) != lines:
         raise FormatError(
             files.path(part),
             f"it has {len(values)} lines, but {master} has {lines}; each line needs its partner",
         )
-    if kind == "int":
-        return values
-    with np.errstate(over="ignore"):
-        values = values.astype(np.float32)
-    if not np.isfinite(values).all():
-        line = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0]) + 1
-        raise FormatError(
-            files.path(part),
-            "an attribute is not a finite 32-bit number; fill in or drop missing values",
-            line,
-        )
     return values
 
 
-def _label_values(columns: _Array) -> _Array:
+def _features(
+    files: _Files, part: str, master: str, lines: int, order: Array | slice = slice(None)
+) -> Array | None:
+    values = _per_line(files, part, "float", master, lines)
+    if values is None:
+        return None
+    with np.errstate(over="ignore"):
+        values = values.astype(np.float32)
+    is_finite = np.isfinite(values).all(axis=1)
+    if not is_finite.all():
+        raise FormatError(
+            files.path(part),
+            "an attribute is not a finite 32-bit number; fill in or drop missing values",
+            int(np.argmin(is_finite)) + 1,
+        )
+    return values[order]
+
+
+def _labels(
+    files: _Files, part: str, master: str, lines: int, order: Array | slice = slice(None)
+) -> Array | None:
+    columns = _per_line(files, part, "int", master, lines)
+    return None if columns is None else _label_values(columns[order])
+
+
+def _label_values(columns: Array) -> Array:
     """Return one label per line.
 
     Its number, or where it has several the tuple of them, one object for equal lines.
@@ -325,8 +309,7 @@ def _label_values(columns: _Array) -> _Array:
         values, place = np.unique(column, return_inverse=True)
         rows = np.unique(rows * len(values) + place, return_inverse=True)[1]
     _, first = np.unique(rows, return_index=True)
-    labels = np.empty(len(first), dtype=object)
-    labels[:] = list(map(tuple, columns[first].tolist()))
+    labels = object_array([tuple(row) for row in columns[first].tolist()])
     return labels[rows]
 
 
@@ -334,20 +317,19 @@ def _filled(features: Tensor | None) -> Tensor | None:
     return None if features is None or features.shape[1] == 0 else features
 
 
-def _integers(ids: Tensor, values: list[Any]) -> tuple[_Array, list[Any]]:
+def _integers(ids: Tensor, vocabulary: Vocabulary) -> tuple[Array | None, list[Any]]:
     """Return labels as integers and, where values are not integers, the list of them."""
+    if vocabulary.constant:
+        return None, []
+    numbers = ids.cpu().numpy()
+    values = list(vocabulary)
     if all(type(value) is int and -(2**63) <= value < 2**63 for value in values):
-        return np.array(values, dtype=np.int64)[ids.cpu().numpy()], []
-    return ids.cpu().numpy(), values
-
-
-def _format(dtype: np.dtype[Any]) -> str:
-    return "%d" if dtype.kind in "iu" else "%.9g" if dtype.itemsize == 4 else "%.17g"
+        return np.array(values, dtype=np.int64)[numbers], []
+    return numbers, values
 
 
 def _legend(title: str, values: list[Any]) -> str:
-    return (
-        f"\n{title}:\n\n" + "".join(f"  {number}  {value}\n" for number, value in enumerate(values))
-        if values
-        else ""
-    )
+    if not values:
+        return ""
+    lines = "".join(f"  {number}  {value}\n" for number, value in enumerate(values))
+    return f"\n{title}:\n\n{lines}"

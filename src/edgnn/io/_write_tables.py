@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
@@ -10,9 +11,10 @@ import numpy as np
 from torch import Tensor
 
 from edgnn._files import Path_, atomic_folder
-from edgnn._optional import optional
 from edgnn.errors import GraphError
 from edgnn.graphs import Graphs
+from edgnn.io._common import check_distinct
+from edgnn.io._table_files import arrow
 
 _PART = 2**16
 _Slice = Callable[[int, int], Any]
@@ -61,11 +63,11 @@ def _columns(
     graphs: Graphs, kind: str, targets: Any
 ) -> tuple[dict[str, _Slice], dict[str, _Slice], dict[str, _Slice]]:
     """Return the columns of the three tables, each as a function of the rows to give."""
-    local = (
-        np.arange(graphs.num_nodes)
-        - graphs.graph_offset[:-1].repeat_interleave(graphs.sizes).numpy()
-    )
-    names = _array(local if graphs.node_names is None else graphs.node_names.tolist(), "node name")
+    if graphs.node_names is None:
+        first = graphs.graph_offset[:-1].repeat_interleave(graphs.sizes).numpy()
+        names = arrow().array(np.arange(graphs.num_nodes) - first)
+    else:
+        names = _array(graphs.node_names.tolist(), "node name")
     edges = {
         "source": _taken(names, graphs.edge_source),
         "target": _taken(names, graphs.edge_target),
@@ -81,11 +83,7 @@ def _columns(
         )
     collection: dict[str, _Slice] = {}
     if len(graphs) != 1 or graphs.graph_names is not None or targets is not None:
-        names_given = [] if graphs.graph_names is None else graphs.graph_names.tolist()
-        _check_distinct(names_given)
-        ids = _array(
-            np.arange(len(graphs)) if graphs.graph_names is None else names_given, "graph name"
-        )
+        ids = _graph_ids(graphs)
         edges["graph"] = _taken(ids, graphs.graph_of_node[graphs.edge_source])
         nodes["graph"] = _taken(ids, graphs.graph_of_node)
         collection = {"graph": _taken(ids, None), **_target_columns(targets, len(graphs))}
@@ -94,11 +92,24 @@ def _columns(
     return edges, nodes, collection
 
 
+def _graph_ids(graphs: Graphs) -> Any:
+    if graphs.graph_names is None:
+        return arrow().array(np.arange(len(graphs)))
+    names = graphs.graph_names.tolist()
+    again = [name for name, count in Counter(names).items() if count > 1]
+    if again:
+        raise GraphError(
+            f"the graph name {again[0]!r} stands twice, but tables tell graphs by their names; "
+            "rename one"
+        )
+    return _array(names, "graph name")
+
+
 def _taken(values: Any, ids: Tensor | None) -> _Slice:
     if ids is None:
         return lambda start, stop: values[start:stop]
     numbers = ids.numpy()
-    return lambda start, stop: values.take(_arrow().array(numbers[start:stop]))
+    return lambda start, stop: values.take(arrow().array(numbers[start:stop]))
 
 
 def _feature_columns(features: Tensor | None, kind: str) -> dict[str, _Slice]:
@@ -114,7 +125,7 @@ def _feature_columns(features: Tensor | None, kind: str) -> dict[str, _Slice]:
 
 
 def _converted(values: np.ndarray[Any, Any], precision: Any) -> _Slice:
-    return lambda start, stop: _arrow().array(np.ascontiguousarray(values[start:stop], precision))
+    return lambda start, stop: arrow().array(np.ascontiguousarray(values[start:stop], precision))
 
 
 def _target_columns(targets: Any, size: int) -> dict[str, _Slice]:
@@ -126,16 +137,14 @@ def _target_columns(targets: Any, size: int) -> dict[str, _Slice]:
             f"targets must be one value, or one row, per graph: {size} of them, "
             f"not shape {values.shape}"
         )
-    columns = (
-        {"target": values}
-        if values.ndim == 1
-        else {f"target_{place}": values[:, place] for place in range(values.shape[1])}
-    )
+    columns = {"target": values}
+    if values.ndim == 2:
+        columns = {f"target_{number}": column for number, column in enumerate(values.T)}
     return {name: _taken(_target_array(column.tolist()), None) for name, column in columns.items()}
 
 
 def _target_array(values: list[Any]) -> Any:
-    pa = _arrow()
+    pa = arrow()
     try:
         array = pa.array(values)
     except (pa.ArrowException, UnicodeError, OverflowError) as error:
@@ -147,24 +156,23 @@ def _target_array(values: list[Any]) -> Any:
     return array
 
 
-def _array(values: Sequence[Any] | np.ndarray[Any, Any], what: str, *, label: bool = False) -> Any:
+def _array(values: Sequence[Any], what: str, *, label: bool = False) -> Any:
     """Make an Arrow array of whole numbers or of text (of labels also of numbers, of truth values).
 
     Mixed values become text.
     """
-    pa = _arrow()
-    if isinstance(values, np.ndarray):
-        return pa.array(values)
+    pa = arrow()
     values = [value.item() if isinstance(value, np.generic) else value for value in values]
     if not _is_uniform(values, label):
-        values = _texts(values, what)
+        texts = [str(value) for value in values]
+        check_distinct(values, texts, what)
+        values = texts
     is_text = bool(values) and isinstance(values[0], str)
     try:
         return pa.array(values, pa.large_string() if is_text else None)
-    except UnicodeError:
-        wrong = next(value for value in values if not _encodes(value))
+    except UnicodeEncodeError as error:
         raise GraphError(
-            f"the {what} {wrong!r} is no valid text: it holds half a surrogate pair"
+            f"the {what} {error.object!r} is no valid text: it holds half a surrogate pair"
         ) from None
 
 
@@ -174,37 +182,6 @@ def _is_uniform(values: Sequence[Any], label: bool) -> bool:
     if kinds == {int}:
         return all(-(2**63) <= value < 2**63 for value in values)
     return kinds == {str} or (label and kinds in ({float}, {bool}))
-
-
-def _check_distinct(names: list[Any]) -> None:
-    seen: set[Any] = set()
-    for name in names:
-        if name in seen:
-            raise GraphError(
-                f"the graph name {name!r} stands twice, but tables tell graphs by their names; "
-                "rename one"
-            )
-        seen.add(name)
-
-
-def _texts(values: Sequence[Any], what: str) -> list[str]:
-    owner: dict[str, Any] = {}
-    texts = [str(value) for value in values]
-    for text, value in zip(texts, values, strict=True):
-        if owner.setdefault(text, value) != value:
-            raise GraphError(
-                f"the {what}s {owner[text]!r} and {value!r} would both be written as {text!r}; "
-                "rename one"
-            )
-    return texts
-
-
-def _encodes(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _write(path: Path, columns: dict[str, _Slice], rows: int) -> None:
@@ -217,14 +194,10 @@ def _write(path: Path, columns: dict[str, _Slice], rows: int) -> None:
 
 def _writer(stream: BinaryIO, schema: Any, suffix: str) -> Any:
     if suffix == ".csv":
-        return optional("pyarrow.csv", "writing CSV").CSVWriter(stream, schema)
-    return optional("pyarrow.parquet", "writing Parquet").ParquetWriter(stream, schema)
+        return arrow("pyarrow.csv").CSVWriter(stream, schema)
+    return arrow("pyarrow.parquet").ParquetWriter(stream, schema)
 
 
 def _batch(columns: dict[str, _Slice], start: int, stop: int) -> Any:
     arrays = [column(start, stop) for column in columns.values()]
-    return _arrow().RecordBatch.from_arrays(arrays, names=list(columns))
-
-
-def _arrow() -> Any:
-    return optional("pyarrow", "writing tables")
+    return arrow().RecordBatch.from_arrays(arrays, names=list(columns))

@@ -5,17 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import sys
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from edgnn._files import open_member, open_zip, unpack_limit, zip_members
+from edgnn._files import exclusive_lock, open_member, open_zip, unpack_limit, zip_members
 from edgnn._words import one_line
 from edgnn.errors import ChecksumError, DatasetError, FormatError
 from edgnn.io.datasets._download import OFFLINE_ADVICE, download
@@ -24,6 +25,7 @@ from edgnn.io.datasets._download import OFFLINE_ADVICE, download
 MANIFEST = ".edgnn.json"
 
 _CHUNK = 2**20
+_PLAIN_PATH = re.compile(r"[^./\\:\0][^/\\:\0]*(/[^./\\:\0][^/\\:\0]*)*")
 
 
 @dataclass(frozen=True)
@@ -147,8 +149,8 @@ def manifest(folder: Path) -> dict[str, Any] | None:
         hashes = [entry["sha256"] for entry in note["files"].values()]
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
-    is_whole = hashes and all(isinstance(sha256, str) for sha256 in hashes)
-    return note if is_whole else None
+    has_hashes = bool(hashes) and all(isinstance(sha256, str) for sha256 in hashes)
+    return note if has_hashes else None
 
 
 def recorded(folder: Path) -> dict[str, str] | None:
@@ -159,24 +161,25 @@ def recorded(folder: Path) -> dict[str, str] | None:
     return {name: entry["sha256"] for name, entry in note["files"].items()}
 
 
-def verify(folder: Path, checksums: Mapping[str, str]) -> None:
-    """Raise :class:`ChecksumError` at the first file that is missing or whose SHA-256 differs."""
-    for name, expected in checksums.items():
-        _verify_file(folder / name, expected, str(folder / name))
+def verify(folder: Path, checksums: Mapping[str, str], name: str = "") -> None:
+    """Raise :class:`ChecksumError` at the first file that is missing or whose SHA-256 differs.
 
-
-def _verify_file(path: Path, expected: str, name: str) -> None:
-    if not path.is_file():
-        raise ChecksumError(f"{name} is missing (its SHA-256 should be {expected[:12]})")
-    try:
-        sha256 = _sha256_of(path)
-    except OSError as error:
-        raise ChecksumError(f"{name} cannot be read ({error.strerror})") from error
-    if sha256 != expected.lower():
-        raise ChecksumError(
-            f"{name} is not the published file: its SHA-256 is {sha256[:12]}, "
-            f"but should be {expected[:12]}"
-        )
+    ``name`` is what errors call the folder; default: its path.
+    """
+    for file, expected in checksums.items():
+        path = folder / file
+        shown = f"{name or folder}/{file}"
+        if not path.is_file():
+            raise ChecksumError(f"{shown} is missing (its SHA-256 should be {expected[:12]})")
+        try:
+            sha256 = _sha256_of(path)
+        except OSError as error:
+            raise ChecksumError(f"{shown} cannot be read ({error.strerror})") from error
+        if sha256 != expected.lower():
+            raise ChecksumError(
+                f"{shown} is not the published file: its SHA-256 is {sha256[:12]}, "
+                f"but should be {expected[:12]}"
+            )
 
 
 def _sha256_of(path: Path) -> str:
@@ -315,9 +318,9 @@ def unpack(
                 shutil.copyfileobj(stream, copy, _CHUNK)
                 copy.flush()
                 os.fsync(copy.fileno())
-    for key, sha256 in (expected or {}).items():
-        if key.startswith((keep, "README")):
-            _verify_file(into / key, sha256, f"{name}/{key}")
+    if expected is not None:
+        taken = {key: sha for key, sha in expected.items() if key.startswith((keep, "README"))}
+        verify(into, taken, name)
 
 
 def _choose_members(
@@ -330,19 +333,17 @@ def _choose_members(
         where = f"in {len(folders)} folders; they must lie in one" if folders else "nowhere"
         raise FormatError(name, f"the archive holds files named {keep}… {where}")
     folder = folders.pop()
-    chosen = {
-        path.name: info
-        for path, info in paths.items()
-        if path.parent == folder
-        and path.name.startswith((keep, "README"))
-        and path.name != MANIFEST
-    }
-    for info in chosen.values():
+    chosen = {}
+    for path, info in paths.items():
+        is_wanted = path.name.startswith((keep, "README")) and path.name != MANIFEST
+        if path.parent != folder or not is_wanted:
+            continue
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise FormatError(
                 f"{name}/{one_line(info.filename)}",
                 "it is not compressed by deflate, as every zip of data sets is",
             )
+        chosen[path.name] = info
     return chosen
 
 
@@ -355,25 +356,15 @@ def _write_manifest(files: Path, sources: Mapping[str, str]) -> None:
     (files / MANIFEST).write_text(json.dumps(note, indent=2) + "\n", encoding="utf-8")
 
 
-@contextmanager
-def _locked(root: Path, folder: str, timeout: float) -> Iterator[None]:
+def _locked(root: Path, folder: str, timeout: float) -> AbstractContextManager[None]:
     """Keep other processes and threads from fetching the same folder."""
-    from filelock import FileLock, Timeout
-
     path = root / ".locks" / f"{folder.replace('/', '--')}.lock"
     path.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(path)
-    try:
-        lock.acquire(timeout=timeout)
-    except Timeout:
-        raise DatasetError(
-            f"another process has been fetching {folder} for more than {timeout:g} s "
-            f"(it holds {path}); wait for it or end it, then try again"
-        ) from None
-    try:
-        yield
-    finally:
-        lock.release()
+    in_use = DatasetError(
+        f"another process has been fetching {folder} for more than {timeout:g} s "
+        f"(it holds {path}); wait for it or end it, then try again"
+    )
+    return exclusive_lock(path, in_use, timeout)
 
 
 @contextmanager
@@ -381,7 +372,7 @@ def _usable(root: Path) -> Iterator[None]:
     """Turn what goes wrong on the disk of the cache into one clear error."""
     try:
         yield
-    except DatasetError:
+    except DatasetError:  # a FetchError is an OSError, too
         raise
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
@@ -393,15 +384,11 @@ def _usable(root: Path) -> Iterator[None]:
 
 def _relative(name: str) -> Path:
     """Return a name as a path, which stays within the folder it is joined to."""
-    parts = name.split("/")
-    if any(
-        not part or part.startswith(".") or "\\" in part or ":" in part or "\0" in part
-        for part in parts
-    ):
+    if not _PLAIN_PATH.fullmatch(name):
         raise DatasetError(
             f"{name!r} is no place within the cache; use plain names with '/' between them"
         )
-    return Path(*parts)
+    return Path(name)
 
 
 def _remove(path: Path) -> None:

@@ -6,14 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from edgnn.errors import DatasetError
 from edgnn.graphs import Graphs, Nodes
+from edgnn.io._common import Array
 from edgnn.io.datasets._targets import task_of
 from edgnn.registry import Level, Task
-
-_Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,10 +49,10 @@ class Dataset:
 
     name: str
     graphs: Graphs
-    targets: _Array | None = None
+    targets: Array | None = None
     class_names: tuple[str, ...] = ()
     nodes: Nodes | None = None
-    split: Mapping[str, _Array] | None = None
+    split: Mapping[str, Array] | None = None
     source: str = ""
     sha256: Mapping[str, str] = field(default_factory=dict)
     description: str = ""
@@ -88,10 +85,12 @@ class Dataset:
         return len(self.items)
 
     def __repr__(self) -> str:
-        classes = f", {len(self.class_names)} classes" if self.class_names else ""
-        nodes = "" if self.nodes is None else f", {len(self.nodes):,} labeled nodes"
-        split = ""
+        text = repr(self.name)
+        if self.class_names:
+            text += f", {len(self.class_names)} classes"
+        if self.nodes is not None:
+            text += f", {len(self.nodes):,} labeled nodes"
         if self.split is not None:
             sizes = ", ".join(f"{len(ids)} {subset}" for subset, ids in self.split.items())
-            split = f" ({sizes})"
-        return f"Dataset({self.name!r}{classes}{nodes}{split}, {self.graphs!r})"
+            text += f" ({sizes})"
+        return f"Dataset({text}, {self.graphs!r})"

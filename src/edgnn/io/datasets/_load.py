@@ -15,10 +15,11 @@ from edgnn._files import open_binary
 from edgnn._paths import exists
 from edgnn.errors import DatasetError, FetchError, FormatError
 from edgnn.graphs import Nodes
+from edgnn.io._common import as_list
 from edgnn.io._labeled import Labeled
 from edgnn.io._rdf import read_rdf
 from edgnn.io._read import FORMATS, read_labeled, recognize
-from edgnn.io._separated import as_list, column_of, read_rows, refuse_spreadsheet
+from edgnn.io._separated import column_of, read_rows, refuse_spreadsheet
 from edgnn.io._tu import read_tu
 from edgnn.io.datasets._cache import ensure, recorded, verify
 from edgnn.io.datasets._dataset import Dataset

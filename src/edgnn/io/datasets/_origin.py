@@ -13,38 +13,43 @@ from edgnn.io._read import FORMATS, recognize
 from edgnn.io._separated import has_column, read_header
 from edgnn.io.datasets._registry import find
 
+_FIELDS = {"name": str, "options": dict, "format": str | None}
+_FIELDS_TO_LOAD = {
+    "task": str | None,
+    "target_file": str | None,
+    "data_dir": str | None,
+    "regression": bool | None,
+}
+
 
 def origin_of(config: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return what a run was trained on; ``None`` where it does not say, or says nonsense."""
     stored: Any = config.get("source")
-    if not isinstance(stored, dict) or not isinstance(stored.get("options"), dict):
+    if not isinstance(stored, dict) or not _has_types(stored, _FIELDS):
         return None
-    name = stored.get("name")
-    if not isinstance(name, str) or "\0" in name:
-        return None
-    return stored if isinstance(stored.get("format"), str | None) else None
+    return None if "\0" in stored["name"] else stored
 
 
 def loadable_origin(config: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return what a run was trained on where that is enough to load it again; else ``None``."""
     origin = origin_of(config)
-    if origin is None:
+    if origin is None or not _has_types(origin, _FIELDS_TO_LOAD):
         return None
-    texts = (origin.get(name) for name in ("task", "target_file", "data_dir"))
-    target = origin.get("target", [])
-    is_loadable = (
-        all(isinstance(text, str | None) for text in texts)
-        and isinstance(target, list)
-        and all(isinstance(column, str) for column in target)
-        and isinstance(origin.get("regression"), bool | None)
-    )
-    return origin if is_loadable else None
+    return origin if _are_texts(origin.get("target", [])) else None
+
+
+def _has_types(stored: Mapping[str, Any], types: Mapping[str, Any]) -> bool:
+    return all(isinstance(stored.get(name), kind) for name, kind in types.items())
+
+
+def _are_texts(stored: Any) -> bool:
+    return isinstance(stored, list) and all(isinstance(text, str) for text in stored)
 
 
 def stored_texts(config: Mapping[str, Any], field: str) -> list[str]:
     """Return a list of names that a run has stored."""
-    stored = config.get(field, [])
-    if not isinstance(stored, list) or not all(isinstance(name, str) for name in stored):
+    stored: list[str] = config.get(field, [])
+    if not _are_texts(stored):
         raise RunError(
             f"{field} in the config.json of the run is not a list of texts; the file is damaged"
         )
@@ -81,11 +86,13 @@ def reading_options(
     new = _format_of_new(origin, source, given, trained)
     if new != trained:
         return molecular if _is_molecular(new) else {}
-    known = FORMATS.get(new)
-    ignored = set() if known is None else set(known.target_options.values())
-    if known is not None and Path(origin["name"]).resolve() != Path(source).resolve():
-        ignored |= set(known.path_options)
-    options = {name: value for name, value in origin["options"].items() if name not in ignored}
+    options = dict(origin["options"])
+    if new in FORMATS:
+        ignored = [*FORMATS[new].target_options.values()]
+        if Path(origin["name"]).resolve() != Path(source).resolve():
+            ignored += FORMATS[new].path_options
+        for name in ignored:
+            options.pop(name, None)
     return _tolerant(options, source, given)
 
 
@@ -101,12 +108,12 @@ def _format_of_new(
     origin: Mapping[str, Any], source: Path_, given: Mapping[str, Any], trained: str | None
 ) -> str:
     """Return the format of a new file; one that the training was told holds for the same suffix."""
-    options = origin["options"]
+    options = dict(origin["options"])
+    was_told = options.pop("format", None) is not None and "format" not in given
     has_suffix = Path(origin["name"]).suffix.lower() == Path(source).suffix.lower()
-    if trained is not None and "format" in options and "format" not in given and has_suffix:
+    if trained is not None and was_told and has_suffix:
         return trained
-    hints = {name: value for name, value in options.items() if name != "format"} | dict(given)
-    return _format_of(source, hints)
+    return _format_of(source, options | dict(given))
 
 
 def _tolerant(options: dict[str, Any], source: Path_, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -135,8 +142,9 @@ def molecule_options(config: Mapping[str, Any]) -> dict[str, Any]:
 
 def _is_molecular(name: str | None) -> bool:
     """Return whether a format takes the options of molecules."""
-    known = None if name is None else FORMATS.get(name)
-    return known is not None and set(MoleculeOptions.__annotations__) <= set(known.read_options)
+    if name is None or name not in FORMATS:
+        return False
+    return MoleculeOptions.__annotations__.keys() <= set(FORMATS[name].read_options)
 
 
 def _format_of(source: Path_, options: Mapping[str, Any]) -> str:

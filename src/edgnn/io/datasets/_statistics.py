@@ -38,27 +38,28 @@ def statistics(data: Dataset) -> list[Statistic]:
     An average number of edges counts a bond that is stored both ways once, as the paper does.
     """
     graphs = data.graphs
-    columns: list[tuple[str, str, int | float]] = []
+    values: dict[str, int | float] = {}
     if data.level == "graph":
-        columns += [("graphs", "Graphs", len(graphs))]
+        values["graphs"] = len(graphs)
     if data.class_names:
-        columns += [("classes", "Classes", len(data.class_names))]
+        values["classes"] = len(data.class_names)
     if data.level == "graph":
-        edges = graphs.num_edges if not stored_both_ways(graphs) else _undirected(graphs)
-        columns += [
-            ("avg_nodes", "Avg nodes", _ratio(graphs.num_nodes, len(graphs))),
-            ("avg_edges", "Avg edges", _ratio(edges, len(graphs))),
-        ]
+        edges = _undirected(graphs) if stored_both_ways(graphs) else graphs.num_edges
+        values["avg_nodes"] = graphs.num_nodes / max(1, len(graphs))
+        values["avg_edges"] = edges / max(1, len(graphs))
     else:
-        columns += [("nodes", "Nodes", graphs.num_nodes), ("edges", "Edges", graphs.num_edges)]
-    columns += [
-        ("node_labels", "Node labels", _used(graphs.node_label)),
-        ("edge_labels", "Edge labels", _used(graphs.edge_label)),
-    ]
+        values["nodes"] = graphs.num_nodes
+        values["edges"] = graphs.num_edges
+    values["node_labels"] = len(torch.unique(graphs.node_label))
+    values["edge_labels"] = len(torch.unique(graphs.edge_label))
     if data.nodes is not None:
-        columns += [("labeled", "Labeled", len(data.nodes))]
-        columns += [(part, part.capitalize(), len(ids)) for part, ids in (data.split or {}).items()]
-    return [Statistic(key, title, value, data.paper.get(key)) for key, title, value in columns]
+        values["labeled"] = len(data.nodes)
+        for subset, ids in (data.split or {}).items():
+            values[subset] = len(ids)
+    return [
+        Statistic(key, key.replace("_", " ").capitalize(), value, data.paper.get(key))
+        for key, value in values.items()
+    ]
 
 
 def summary(data: Dataset) -> dict[str, Any]:
@@ -130,11 +131,3 @@ def _sorted_columns(rows: torch.Tensor) -> torch.Tensor:
 def _undirected(graphs: Graphs) -> int:
     loops = int((graphs.edge_source == graphs.edge_target).sum())
     return (graphs.num_edges - loops) // 2 + loops
-
-
-def _used(labels: torch.Tensor) -> int:
-    return len(torch.unique(labels))
-
-
-def _ratio(total: int, count: int) -> float:
-    return total / count if count else 0.0

@@ -13,29 +13,16 @@ from edgnn._files import Path_, open_binary
 from edgnn._words import closest, counted, preview, short, suggestion
 from edgnn.errors import DatasetError, FormatError
 from edgnn.graphs import Graphs, Nodes
+from edgnn.io._common import Array, node_names
 from edgnn.io._labeled import Labeled
 from edgnn.io._separated import Row, TargetColumns, column_of, has_column, number_in, read_rows
 from edgnn.registry import Level
 
-_Array = np.ndarray[Any, Any]
-
-_STEMS = [
-    "node",
-    "name",
-    "id",
-    "iri",
-    "uri",
-    "url",
-    "entity",
-    "item",
-    "subject",
-    "resource",
-    "vertex",
-    "graph",
-]
-#: Words that a first line may hold that is a header.
-_HEADER_WORDS = {f"{stem}{end}" for stem in _STEMS for end in ("", "s", "_id", "_name")}
-_HEADER_WORDS |= {"entities", "vertices"}
+#: What a first line holds that is a header.
+_HEADER_WORD = re.compile(
+    "(node|name|id|iri|uri|url|entity|item|subject|resource|vertex|graph)(s|_id|_name)?"
+    "|entities|vertices"
+)
 
 
 def targets_of_file(
@@ -57,7 +44,12 @@ def targets_of_file(
         What the rows name; default: nodes of a single graph, else graphs.
     """
     level = level or ("node" if len(graphs) == 1 else "graph")
-    names = node_numbers(graphs) if level == "node" else _graph_numbers(graphs)
+    if level == "node":
+        names = node_numbers(graphs)
+    elif graphs.graph_names is None:
+        names = _numbers_by_name(range(len(graphs)), "graph")
+    else:
+        names = _numbers_by_name(graphs.graph_names.tolist(), "graph")
     table = _NameTable(path, level, names, target)
     values = table.targets(target)
     index = table.index
@@ -84,13 +76,7 @@ def named_nodes(graphs: Graphs, path: Path_) -> Nodes:
 
 def node_numbers(graphs: Graphs) -> dict[str, int]:
     """Return the number of each node by its name as text; by its number where nodes have none."""
-    names = range(graphs.num_nodes) if graphs.node_names is None else graphs.node_names.tolist()
-    return _numbers_by_name(names, "node")
-
-
-def _graph_numbers(graphs: Graphs) -> dict[str, int]:
-    names = range(len(graphs)) if graphs.graph_names is None else graphs.graph_names.tolist()
-    return _numbers_by_name(names, "graph")
+    return _numbers_by_name(node_names(graphs), "node")
 
 
 def _numbers_by_name(names: Collection[Any], level: Level) -> dict[str, int]:
@@ -142,12 +128,12 @@ class _NameTable:
         self.key = self._key_column()
 
     @property
-    def index(self) -> _Array:
+    def index(self) -> Array:
         """The number of the node or graph that each row names."""
         numbers = [self._names[_bare(row[self.key])] for _, row in self.rows]
         return np.array(numbers, dtype=np.int64)
 
-    def targets(self, target: Sequence[str]) -> _Array:
+    def targets(self, target: Sequence[str]) -> Array:
         """Return the columns of targets, one or one row per row of the table."""
         header = self.header if self._has_header else self._numbered_columns(target)
         wanted = list(target) or [self._only_other_column(header)]
@@ -168,7 +154,7 @@ class _NameTable:
             choice = f"Name one of {preview(others, 20)}"
         raise FormatError(self._path, f"which column holds the targets? {choice}")
 
-    def check_unique(self, index: _Array) -> None:
+    def check_unique(self, index: Array) -> None:
         """Raise where two rows name the same node or graph."""
         first = np.unique(index, return_index=True)[1]
         if len(first) < len(index):
@@ -183,21 +169,20 @@ class _NameTable:
         """
         if target and all(has_column(self.header, name) for name in target):
             return True
-        unknown = [len(self._unknown_rows(column)) for column in range(len(self.header))]
-        cell = _bare(self.header[unknown.index(min(unknown))])
-        is_word = cell.casefold() in _HEADER_WORDS
+        cell = _bare(self.header[self._best_column()])
+        is_word = _HEADER_WORD.fullmatch(cell.casefold()) is not None
         if "://" in cell:
             return False
         if len(self.header) == 1:
             return is_word and cell not in self._names
         return is_word or cell not in self._names
 
-    def _unknown_rows(self, column: int) -> list[int]:
-        return [
-            position
-            for position, (_, row) in enumerate(self.rows)
-            if _bare(row[column]) not in self._names
-        ]
+    def _unknown_rows(self, column: int) -> list[Row]:
+        return [row for row in self.rows if _bare(row[1][column]) not in self._names]
+
+    def _best_column(self) -> int:
+        """Return the first column with the fewest cells that name nothing."""
+        return min(range(len(self.header)), key=lambda column: len(self._unknown_rows(column)))
 
     def _key_column(self) -> int:
         """Return the first column that names only nodes (graphs); raise where there is none."""
@@ -205,15 +190,15 @@ class _NameTable:
             only = short(",".join(self.header))
             rule = f"no {self._level} of the data is named in it, there is only the line {only}"
             raise FormatError(self._path, rule, 1)
-        unknown = [self._unknown_rows(column) for column in range(len(self.header))]
-        best = min(range(len(unknown)), key=lambda column: len(unknown[column]))
-        if not unknown[best]:
+        best = self._best_column()
+        unknown = self._unknown_rows(best)
+        if not unknown:
             return best
-        line, row = self.rows[unknown[best][0]]
+        line, row = unknown[0]
         names = counted(len(self.rows), "name")
         rule = (
             f"{short(row[best].strip())} is no {self._level} of the data; "
-            f"unknown are {len(unknown[best]):,} of the {names} in column {best + 1}"
+            f"unknown are {len(unknown):,} of the {names} in column {best + 1}"
         )
         raise FormatError(self._path, f"{rule}{_advice(_bare(row[best]), self._names)}", line)
 
@@ -263,10 +248,9 @@ def _has_known_scheme(name: str, names: Sequence[str]) -> bool:
 def _whole_iri(name: str, iris: Sequence[str]) -> str | None:
     """Return the IRI that ends as a short name does, or else one like it."""
     last = re.split("[:/#]", name)[-1]
-    if last:
-        for iri in iris:
-            if iri.endswith((f"/{last}", f"#{last}", f":{last}")):
-                return iri
+    for iri in iris:
+        if last and iri.endswith((f"/{last}", f"#{last}", f":{last}")):
+            return iri
     return closest(name, iris)
 
 

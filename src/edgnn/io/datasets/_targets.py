@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from edgnn._words import preview
 from edgnn.errors import DatasetError
+from edgnn.io._common import Array
 from edgnn.io._separated import FEW_KINDS, decimal_comma_advice, has_decimal_comma, number_in
 from edgnn.registry import Level, Task
 
 if TYPE_CHECKING:
     from edgnn.io.datasets._dataset import Dataset
-
-Array = np.ndarray[Any, Any]
 
 _LARGEST_EXACT = 2**53  # whole numbers beyond it are not all float64
 _MISSING_WORDS = frozenset(
@@ -38,9 +37,9 @@ def are_classes(values: Array) -> bool:
     """
     if values.dtype.kind != "f":
         return True
-    if not has_few_kinds(values) or (np.abs(values) >= _LARGEST_EXACT).any():
-        return False
-    return len(np.unique(values)) <= len(values) // 2
+    is_exact = bool((np.abs(values) < _LARGEST_EXACT).all())
+    come_twice = len(np.unique(values)) <= len(values) // 2
+    return has_few_kinds(values) and is_exact and come_twice
 
 
 def task_of(targets: Array) -> Task:
@@ -116,15 +115,17 @@ def _as_values(values: Array, name: str, level: Level) -> Array:
     if values.dtype.kind in "fiu":
         return values.astype(np.float64)
     numbers = [number_in(value) for value in values.tolist()]
-    for position, number in enumerate(numbers):
-        if number is None or np.isnan(number):
-            value = str(values[position])
-            advice = decimal_comma_advice(value) if has_decimal_comma(value) else ""
-            raise DatasetError(
-                f"values must be numbers, but {name} has the target {value!r} "
-                f"({level} {position}, counted from 0){advice}"
-            )
-    return np.array(numbers, np.float64)
+    array = np.array(numbers, np.float64)  # None becomes NaN
+    missing = np.isnan(array)
+    if missing.any():
+        position = int(np.argmax(missing))
+        value = str(values[position])
+        advice = decimal_comma_advice(value) if has_decimal_comma(value) else ""
+        raise DatasetError(
+            f"values must be numbers, but {name} has the target {value!r} "
+            f"({level} {position}, counted from 0){advice}"
+        )
+    return array
 
 
 def _with_target(values: Array, name: str, level: Level) -> Array:
@@ -187,8 +188,8 @@ def doubts(data: Dataset) -> list[str]:
 
 
 def _mostly_numbers(names: tuple[str, ...], numbers: list[str], absent: list[str]) -> str:
-    words = [name for name in names if name not in numbers and name not in absent]
-    cause = f", because of {preview(words or absent)}" if words or absent else ""
+    words = [name for name in names if name not in (*numbers, *absent)] or absent
+    cause = f", because of {preview(words)}" if words else ""
     comma = next(filter(has_decimal_comma, numbers), None)
     advice = "--regression learns numbers as values"
     if comma is not None:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from torch import Tensor
 
+from edgnn._rules import Rules
 from edgnn.graphs import Nodes
 from edgnn.models._data import Data
 from edgnn.models._items import Items, Level
@@ -24,9 +25,8 @@ from edgnn.models._state import (
 )
 from edgnn.models.kernels._checks import Array
 from edgnn.models.kernels._classifier import SolvedClassifier
-from edgnn.models.kernels._solvers import Kernels, SVMSolver
-from edgnn.models.rivals._rdf_starts import Starts, starts_of
-from edgnn.models.rivals._rdf_vectors import RDF2Vec
+from edgnn.models.kernels._solvers import SVM_RULES, Kernels, SVMSolver
+from edgnn.models.rivals._rdf_vectors import RULES, RDF2Vec, Starts, starts_of
 
 _OWN = ("C", "folds", "n_jobs", "random_state")
 
@@ -72,6 +72,7 @@ class RDF2VecClassifier(SolvedClassifier):
 
     levels: ClassVar[tuple[Level, ...]] = ("node",)
     transductive: ClassVar[bool] = True
+    rules: ClassVar[Rules] = {**RULES, **SVM_RULES}
 
     depth: int = 4
     walks: int | None = 500
@@ -100,7 +101,9 @@ class RDF2VecClassifier(SolvedClassifier):
         y : array-like
             One class per node.
         """
-        data, seed = self.read_training(X, y), root_seed(self.random_state)
+        self.check_parameters()
+        data = self.read_training(X, y)
+        seed = root_seed(self.random_state)
         solver = self._solver()
         embedding = self._embedding(seed).fit(data.items)
         scaled = _Scaled.of(embedding.transform(data.items))
@@ -158,13 +161,8 @@ class RDF2VecClassifier(SolvedClassifier):
         parameters = {name: value for name, value in self.get_params().items() if name not in _OWN}
         return RDF2Vec(**parameters, random_state=seed)
 
-    def check_parameters(self) -> None:
-        """Raise where a parameter makes no sense."""
-        self._solver()
-        self._embedding(0)._settings()
-
     def _solver(self) -> SVMSolver:
-        return SVMSolver.checked(self.C, self.folds)
+        return SVMSolver.of(self.C, self.folds)
 
     # Keeping
 

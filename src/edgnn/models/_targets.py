@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from edgnn._rules import NOT_NEGATIVE
 from edgnn._words import suggestion
 from edgnn.errors import EstimatorError
 
@@ -153,7 +154,7 @@ def class_weights(weight: Any, encoding: Encoding) -> Any:
                 f"class_weight names the class {name!r}, which is not among those of y: "
                 f"{known}{suggestion(name, known)}"
             )
-        if isinstance(value, str) or not np.isfinite(value) or value < 0:
+        if not NOT_NEGATIVE.holds(value):
             raise EstimatorError(
                 f"class_weight[{name!r}]={value!r}: a weight is a finite number, 0 or more"
             )

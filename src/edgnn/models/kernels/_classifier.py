@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, ClassVar, Self
@@ -315,10 +315,40 @@ def solved_split(
 ) -> tuple[dict[str, Any], Fitted]:
     """Learn from the known items of a split; return its results, and what was learned."""
     known, test = split.known, split.test
-    classes, codes = np.unique(data.y[known], return_inverse=True)
     among = {setting: K[np.ix_(known, known)] for setting, K in kernels.items()}
-    fitted = solver.fit(among, codes, len(classes), split.seed)
-    K = kernels[fitted.setting][np.ix_(test, known)]
+
+    def compared(setting: Hashable) -> Array:
+        new: Array = kernels[setting][np.ix_(test, known)]
+        return new
+
+    return solved_among(solver, among, compared, data.y[known], split.seed)
+
+
+def solved_among(
+    solver: Solver,
+    among: Kernels,
+    compared: Callable[[Hashable], Array],
+    y: Array,
+    seed: int,
+) -> tuple[dict[str, Any], Fitted]:
+    """Learn from kernels among known items, and predict others.
+
+    Parameters
+    ----------
+    solver : Solver
+        What learns.
+    among : mapping
+        Kernel matrices of the known items.
+    compared : callable
+        Returns the values of one of these kernels for the other items against the known ones.
+    y : array
+        The classes of the known items.
+    seed : int
+        The random seed.
+    """
+    classes, codes = np.unique(y, return_inverse=True)
+    fitted = solver.fit(among, codes, len(classes), seed)
+    K = compared(fitted.setting)
     result = {
         "prediction": classes[fitted.predict(K)],
         "chosen": fitted.chosen,

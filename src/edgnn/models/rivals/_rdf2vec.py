@@ -24,7 +24,7 @@ from edgnn.models._state import (
     unpack_items,
 )
 from edgnn.models.kernels._checks import Array
-from edgnn.models.kernels._classifier import SolvedClassifier
+from edgnn.models.kernels._classifier import SolvedClassifier, solved_among
 from edgnn.models.kernels._solvers import SVM_RULES, Kernels, SVMSolver
 from edgnn.models.rivals._rdf_vectors import RULES, RDF2Vec, Starts, starts_of
 
@@ -142,19 +142,12 @@ class RDF2VecClassifier(SolvedClassifier):
         embedding = self._embedding(splits[0].seed).fit(items[splits[0].known])
         results: list[dict[str, Any]] = []
         for split in splits:
-            classes, codes = np.unique(data.y[split.known], return_inverse=True)
             scaled = _Scaled.of(embedding.transform(items[split.known]))
-            kernels = scaled.kernels()
-            fitted = solver.fit(kernels, codes, len(classes), split.seed)
             new = scaled.kernels(embedding.transform(items[split.test]))
-            again = fitted.predict(kernels[fitted.setting])
-            results.append(
-                {
-                    "prediction": classes[fitted.predict(new[fitted.setting])],
-                    "chosen": fitted.chosen,
-                    "training_accuracy": float(np.mean(again == codes)),
-                }
+            result, _ = solved_among(
+                solver, scaled.kernels(), new.__getitem__, data.y[split.known], split.seed
             )
+            results.append(result)
         return results
 
     def _embedding(self, seed: int) -> RDF2Vec:

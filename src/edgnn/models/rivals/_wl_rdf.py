@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from edgnn._arrays import running, segment_sum
+from edgnn._arrays import row_entries, running, segment_sum
 from edgnn._hashing import mix
 from edgnn._rules import FLAG, Rules, whole
 from edgnn.graphs import Graphs, Nodes
@@ -161,19 +161,15 @@ class Subgraphs:
         reach, targets, labels, degrees = [len(seen)], [], [], []
         last = seen
         for _ in range(depth):
-            degree = ways.degree[last % nodes]
-            begin = ways.indptr[last % nodes]
-            edge = np.arange(int(degree.sum())) + np.repeat(
-                begin - (np.cumsum(degree) - degree), degree
-            )
-            ends = np.repeat(last // nodes, degree) * nodes + ways.target[edge]
+            row, edge = row_entries(ways.indptr, last % nodes)
+            ends = (last // nodes)[row] * nodes + ways.target[edge]
+            degrees.append(ways.degree[last % nodes])
             last = np.setdiff1d(ends, sorted_seen)
             seen = np.concatenate([seen, last])
             place = np.argsort(seen)
             sorted_seen = seen[place]
             targets.append(place[np.searchsorted(sorted_seen, ends)])
             labels.append(ways.label[edge])
-            degrees.append(degree)
             reach.append(len(seen))
         degrees.append(np.zeros(len(last), dtype=np.int64))
         none = np.zeros(0, dtype=np.int64)

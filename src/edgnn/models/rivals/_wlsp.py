@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from edgnn._arrays import row_entries
 from edgnn._hashing import mix
 from edgnn._rules import FLAG, Rules, whole
 from edgnn.graphs import Graphs, from_keys, pack
@@ -141,17 +142,11 @@ def hop_distances(graphs: Graphs) -> Iterator[tuple[Array, Array, Array]]:
     graph, offset = graphs.graph_of_node.cpu().numpy(), graphs.graph_offset.cpu().numpy()
     width = np.diff(offset)[graph]
     before = np.cumsum(width) - width
-    for nodes in np.split(
-        np.arange(graphs.num_nodes), np.flatnonzero(np.diff(before // _AT_ONCE)) + 1
-    ):
+    cuts = np.flatnonzero(np.diff(before // _AT_ONCE)) + 1
+    for nodes in np.split(np.arange(graphs.num_nodes), cuts):
         if len(nodes):
-            yield _searched(
-                nodes,
-                before[nodes] - before[nodes[0]] - offset[graph[nodes]],
-                int(width[nodes].sum()),
-                indptr,
-                indices,
-            )
+            cell_of = before[nodes] - before[nodes[0]] - offset[graph[nodes]]
+            yield _searched(nodes, cell_of, int(width[nodes].sum()), indptr, indices)
 
 
 def _searched(
@@ -163,12 +158,8 @@ def _searched(
     reached[cell_of + nodes] = True
     found: list[tuple[Array, Array, Array]] = []
     while len(at):
-        degree = indptr[at + 1] - indptr[at]
-        step = np.arange(degree.sum()) - np.repeat(np.cumsum(degree) - degree, degree)
-        search, at = (
-            np.repeat(search, degree),
-            indices[np.repeat(indptr[at], degree) + step].astype(np.int64),
-        )
+        row, entry = row_entries(indptr, at)
+        search, at = search[row], indices[entry].astype(np.int64)
         cell = cell_of[search] + at
         new = ~reached[cell]
         search, at, cell = search[new], at[new], cell[new]

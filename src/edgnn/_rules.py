@@ -43,10 +43,10 @@ class Rule:
         words = (word, *self.words)
         return Rule(lambda value: _is_word(value, (word,)) or self.holds(value), text, words)
 
-    def or_several(self) -> Rule:
-        """Allow a tuple, list or array of at least one such value too."""
+    def or_several(self, least: int = 1) -> Rule:
+        """Allow a tuple, list or array of such values too, with at least so many of them."""
         text = f"{self.text}; or several such"
-        return Rule(partial(_are_several, holds=self.holds), text, self.words)
+        return Rule(partial(_are_several, holds=self.holds, least=least), text, self.words)
 
 
 Rules = Mapping[str, Rule]
@@ -108,12 +108,12 @@ def _are_words(value: Any, choices: tuple[str, ...]) -> bool:
     return not repeated and all(_is_word(word, choices) for word in words)
 
 
-def _are_several(value: Any, holds: Callable[[Any], bool]) -> bool:
+def _are_several(value: Any, holds: Callable[[Any], bool], least: int) -> bool:
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if not isinstance(value, tuple | list | range):
         return holds(value)
-    return len(value) > 0 and all(map(holds, value))
+    return len(value) >= least and all(map(holds, value))
 
 
 def _listed(choices: tuple[Any, ...]) -> str:

@@ -178,7 +178,7 @@ def test_wrong_tasks_are_named():
         ({"batch_size": True}, "batch_size=True: choose 'auto' .*, a whole number, 1 or more"),
         ({"patience": "auto"}, "patience='auto': choose a whole number, 1 or more"),
         ({"fanout": "a"}, "fanout='a': choose a whole number, 1 or more, or None"),
-        ({"fanout": ()}, r"fanout=\(\): choose a whole number, .*; or several such"),
+        ({"fanout": [0]}, r"fanout=\[0\]: choose a whole number, .*; or several such"),
         ({"fanout": (2.5,)}, r"fanout=\(2.5,\): choose a whole number, 1 or more, or None"),
         ({"fanout": float("nan")}, "fanout=nan: choose a whole number, 1 or more, or None"),
         (

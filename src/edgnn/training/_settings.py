@@ -19,7 +19,7 @@ Fanout = int | Sequence[int | None] | None
 _RULES: Rules = {
     "max_epochs": whole(1),
     "batch_size": whole(1).or_none("all at once").or_word("auto", "8 graphs, or all nodes"),
-    "fanout": whole(1).or_none("all neighbors").or_several(),
+    "fanout": whole(1).or_none("all neighbors").or_several(least=0),
     "learning_rate": NOT_NEGATIVE,
     "weight_decay": NOT_NEGATIVE,
     "optimizer": one_of("adam", "adamw"),

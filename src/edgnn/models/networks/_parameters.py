@@ -116,7 +116,7 @@ RULES: Rules = {
     "learning_rate": POSITIVE,
     "weight_decay": NOT_NEGATIVE,
     "batch_size": whole(1).or_none("all at once"),
-    "fanout": whole(1).or_none("all neighbors").or_several(),
+    "fanout": whole(1).or_none("all neighbors").or_several(least=0),
     "max_epochs": whole(1),
     "patience": whole(1).or_none("all epochs"),
     "clip_norm": POSITIVE.or_none("no clipping"),

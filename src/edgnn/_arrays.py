@@ -119,6 +119,15 @@ def running(counts: Array) -> Array:
     return starts
 
 
+def row_entries(indptr: Any, rows: Any) -> tuple[Any, Any]:
+    """Return all entries of some rows of a matrix in numpy, and which of the rows each is of."""
+    starts = np.asarray(indptr)[rows]
+    lengths = np.asarray(indptr)[rows + 1] - starts
+    owner = np.repeat(np.arange(len(rows)), lengths)
+    before = np.cumsum(lengths) - lengths
+    return owner, np.arange(len(owner)) + (starts - before)[owner]
+
+
 def runs(new: Array) -> tuple[Array, Array]:
     """Return begin and length of each run; ``new`` marks the entries that differ from the last."""
     begin = nonzero(new)

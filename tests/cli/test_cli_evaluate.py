@@ -350,11 +350,11 @@ def test_ctrl_c_ends_with_the_results_so_far(command, molecules, press_ctrl_c):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["csm", "--set", "k=9"], "k=9: give a whole number from 1 to 7"),
-        (["csm", "--set", "C=-1,1"], "C=(-1, 1): give numbers above zero"),
+        (["csm", "--set", "k=9"], "k=9: choose a whole number from 1 to 7"),
+        (["csm", "--set", "C=-1,1"], "C=(-1, 1): choose a number above 0; or several such"),
         (["csm", "--set", "weights=1,x,2"], "weights=(1, 'x', 2)"),
-        (["csm", "--set", "n_jobs=0"], "n_jobs=0: give a number of jobs"),
-        (["wlsp", "--set", "depths=x"], "depths='x': give a whole number from 0"),
+        (["csm", "--set", "n_jobs=0"], "n_jobs=0: choose a number of jobs"),
+        (["wlsp", "--set", "depths=x"], "depths='x': choose a whole number from 0"),
         (["wl-subtree", "--set", "scheme=3"], "scheme=3: choose 'node'"),
         (
             ["wlsp", "--metric", "roc_auc"],

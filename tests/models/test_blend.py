@@ -251,16 +251,16 @@ def test_other_items_features_and_targets_are_refused():
 @pytest.mark.parametrize(
     ("parameter", "message"),
     [
-        ({"share": 1.5}, r"share=1\.5: give a number from 0"),
+        ({"share": 1.5}, r"share=1\.5: choose a number from 0"),
         ({"share": "half"}, "share='half'"),
         ({"share": np.nan}, "share=nan"),
         ({"share": True}, "share=True"),
-        ({"trees": 0}, "trees=0: give a whole number from 1 on"),
+        ({"trees": 0}, "trees=0: choose a whole number, 1 or more"),
         ({"min_samples_leaf": 0.5}, r"min_samples_leaf=0\.5"),
-        ({"rounds": -1}, "rounds=-1: give a whole number from 0 to 1000"),
+        ({"rounds": -1}, "rounds=-1: choose a whole number from 0 to 1000"),
         ({"schemes": ("node", "edge")}, r"schemes=\('node', 'edge'\)"),
         ({"ring_sizes": 1}, "ring_sizes=1: choose True or False"),
-        ({"ridge": "ridge"}, "ridge='ridge': give a RidgeGraphClassifier"),
+        ({"ridge": "ridge"}, "ridge='ridge': choose a RidgeGraphClassifier"),
         ({"ridge": RidgeGraphClassifier(width=-1)}, "width=-1"),
     ],
 )

@@ -7,7 +7,7 @@ import edgnn
 from edgnn import Graphs, Nodes
 from edgnn.errors import EstimatorError, GraphError, UnknownLabelError
 from edgnn.models import Coder, Seen, UnknownLabelWarning, graphs_of
-from edgnn.models._items import append, collect
+from edgnn.models._items import append, read_items
 
 PAIR = Graphs.from_edges(
     [(0, 1), (2, 3)], sizes=[2, 2], node_labels=["C", "N", "C", "O"], edge_labels=["x", "y"]
@@ -15,15 +15,15 @@ PAIR = Graphs.from_edges(
 
 
 def test_graphs_and_nodes_pass_unchanged():
-    assert collect(PAIR, "graph") is PAIR
+    assert read_items(PAIR, ("graph",)) is PAIR
     nodes = PAIR.nodes[[1, 3]]
-    assert collect(nodes, "node") is nodes
+    assert read_items(nodes, ("node",)) is nodes
 
 
 @pytest.mark.parametrize("wrap", [list, np.asarray, iter])
 def test_pieces_that_scikit_learn_hands_out_are_joined(wrap):
-    assert collect(wrap(PAIR), "graph").equals(PAIR)
-    assert collect(wrap(PAIR.nodes), "node").index.tolist() == [0, 1, 2, 3]
+    assert read_items(wrap(PAIR), ("graph",)).equals(PAIR)
+    assert read_items(wrap(PAIR.nodes), ("node",)).index.tolist() == [0, 1, 2, 3]
 
 
 def test_networkx_graphs_are_read_alone_or_in_a_list():
@@ -32,19 +32,19 @@ def test_networkx_graphs_are_read_alone_or_in_a_list():
     graph.add_node("b", label="N")
     graph.add_edge("a", "b", label="x")
     for X in (graph, [graph], np.array([graph, None], dtype=object)[:1]):
-        assert collect(X, "graph").node_labels == ["C", "N"]
+        assert read_items(X, ("graph",)).node_labels == ["C", "N"]
 
 
 def test_smiles_and_molecules_are_read():
     chem = pytest.importorskip("rdkit.Chem")
     for X in ("CO", ["CO"], np.array(["CO"]), [chem.MolFromSmiles("CO")]):
-        assert collect(X, "graph").node_labels == ["C", "O"]
+        assert read_items(X, ("graph",)).node_labels == ["C", "O"]
 
 
 def test_pyg_data_are_read():
     pyg = pytest.importorskip("torch_geometric.data")
     data = pyg.Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2)
-    assert collect([data, data], "graph").num_edges == 2
+    assert read_items([data, data], ("graph",)).num_edges == 2
 
 
 @pytest.mark.parametrize(
@@ -62,12 +62,12 @@ def test_pyg_data_are_read():
 )
 def test_what_is_no_graph_is_refused(X, message):
     with pytest.raises((GraphError, EstimatorError), match=message):
-        collect(X, "graph")
+        read_items(X, ("graph",))
 
 
 def test_graphs_are_refused_where_nodes_are_needed():
     with pytest.raises(EstimatorError, match=r"pass graphs\.nodes"):
-        collect(PAIR, "node")
+        read_items(PAIR, ("node",))
 
 
 def test_nodes_of_the_same_graphs_share_one_copy_and_others_follow():

@@ -54,7 +54,10 @@ def test_a_matrix_holds_labels_that_may_be_missing():
         (["a", float("nan"), "b"], "item 1 has the class nan"),
         (["a", 1, "b"], "cannot be sorted"),
         (np.array(["a", 1, "b"], dtype=object), "cannot be sorted"),
-        ([[0, 1], [2, 0], [1, 1]], r"label 0 of item 1 is 2\.0; a matrix y holds 0, 1, or NaN"),
+        (
+            [[0, 1], [2, 0], [1, 1]],
+            r"target 0 of item 1 has the value 2\.0; a matrix y holds 0, 1, or NaN",
+        ),
         ([["a", "b"]] * 3, "its entries are no numbers"),
         ([[[0]], [[1]], [[0]]], r"y should be a 1d array.*\(3, 1, 1\)"),
         (np.zeros((3, 0)), "without columns"),
@@ -90,8 +93,8 @@ def test_weights_of_items_are_checked():
     assert read_weight(2, 3, "graph").tolist() == [2, 2, 2]
     for weight, message in (
         ([1, 2], r"shape \(2,\)"),
-        ([1, -1, 1], "item 1 is -1"),
-        ([1, 1, np.nan], "item 2 is nan"),
+        ([1, -1, 1], "item 1 has the sample_weight -1"),
+        ([1, 1, np.nan], "item 2 has the sample_weight nan"),
         ("a", "numbers"),
     ):
         with pytest.raises(EstimatorError, match=message):

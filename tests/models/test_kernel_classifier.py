@@ -7,7 +7,7 @@ from sklearn.svm import SVC
 import edgnn
 from edgnn.errors import EstimatorError
 from edgnn.evaluation import Split
-from edgnn.models import KernelClassifier, SVMSolver
+from edgnn.models import KernelClassifier, SubgraphMatchingClassifier, SVMSolver
 
 
 class SizeClassifier(KernelClassifier):
@@ -92,7 +92,7 @@ def test_a_fit_that_fails_leaves_the_earlier_one_whole():
 
 @pytest.mark.parametrize("n_jobs", [0, 1.5, "x", True])
 def test_numbers_of_jobs_that_make_no_sense_are_refused(n_jobs):
-    with pytest.raises(EstimatorError, match=f"n_jobs={n_jobs!r}: give a number of jobs"):
+    with pytest.raises(EstimatorError, match=f"n_jobs={n_jobs!r}: choose a number of jobs"):
         SizeClassifier(n_jobs=n_jobs).predict_splits(GRAPHS, CLASSES, [Loose([0, 1], [2])])
 
 
@@ -101,12 +101,12 @@ def test_numbers_of_jobs_that_make_no_sense_are_refused(n_jobs):
 )
 def test_candidates_that_make_no_sense_are_refused(C, folds):
     with pytest.raises(EstimatorError, match=r"^(C|folds)="):
-        SVMSolver.checked(C, folds)
+        SubgraphMatchingClassifier(C=C, folds=folds).check_parameters()
 
 
 def test_candidates_may_be_one_number_or_several():
-    assert SVMSolver.checked(np.array(5.0), 3) == SVMSolver((5.0,), 3)
-    assert SVMSolver.checked([10, 1], 3) == SVMSolver((1.0, 10.0), 3)
+    assert SVMSolver.of(np.array(5.0), 3) == SVMSolver((5.0,), 3)
+    assert SVMSolver.of([10, 1], 3) == SVMSolver((1.0, 10.0), 3)
 
 
 def test_threads_give_what_one_gives():

@@ -9,8 +9,7 @@ from edgnn.errors import EstimatorError, MissingDependencyError
 from edgnn.evaluation import kfold
 from edgnn.graphs import Graphs
 from edgnn.models import NotFitted, RDF2Vec, RDF2VecClassifier, UnseenNodeWarning
-from edgnn.models.rivals._rdf_starts import TYPE, starts_of
-from edgnn.models.rivals._rdf_words import Word2Vec, word_vectors
+from edgnn.models.rivals._rdf_vectors import TYPE, starts_of, word_vectors
 
 SMALL = {"walks": 20, "dimensions": 8, "epochs": 2, "negative": 3, "sample": 0.0}
 
@@ -119,8 +118,8 @@ def test_words_that_stand_together_get_close_vectors():
     rng = np.random.default_rng(0)
     side = np.arange(400) % 2
     sentences = np.stack([side, 2 + 2 * rng.integers(4, size=400) + side, np.full(400, -1)], 1)
-    settings = Word2Vec(vector_size=8, window=2, sg=1, negative=5, epochs=60, sample=0.0)
-    rows, vectors = word_vectors(sentences, 12, settings, seed=0)
+    options = {"vector_size": 8, "window": 2, "sg": 1, "negative": 5, "sample": 0.0}
+    rows, vectors = word_vectors(sentences, 12, seed=0, epochs=60, **options)
     assert (rows >= 0).tolist() == [True] * 10 + [False] * 2
     unit = vectors[rows[2:10]]
     unit /= np.linalg.norm(unit, axis=1, keepdims=True)
@@ -145,7 +144,7 @@ def test_starts_are_the_given_nodes_those_of_their_types_or_all_that_can_be_left
     assert starts_of(mixed.nodes[[0]], "alike").tolist() == [0, 2]
     assert starts_of(mixed.nodes[[1]], "alike").tolist() == [1]
     with pytest.raises(EstimatorError, match="starts='some': choose"):
-        starts_of(PEOPLE, "some")
+        RDF2Vec(starts="some").fit(PEOPLE)
 
 
 def test_a_node_no_walk_came_across_is_zero_and_said_to_be():
@@ -173,7 +172,7 @@ def test_nodes_of_another_graph_are_refused():
         ({"walks": 0}, "walks=0"),
         ({"walks": 1.5}, "walks=1.5"),
         ({"depth": -1}, "depth=-1"),
-        ({"method": "glove"}, "method='glove': choose one of 'skip-gram', 'cbow'"),
+        ({"method": "glove"}, "method='glove': choose 'skip-gram' or 'cbow'"),
         ({"strategy": "bfs"}, "strategy='bfs'"),
         ({"sample": 2}, "sample=2"),
         ({"sample": "x"}, "sample='x'"),

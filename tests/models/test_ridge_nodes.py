@@ -283,12 +283,12 @@ def test_features_and_graphs_are_refused():
         ({"views": "far"}, "views='far': choose 'around' or 'walks'"),
         ({"views": ()}, r"views=\(\)"),
         ({"schemes": ("node", "node")}, r"schemes=\('node', 'node'\)"),
-        ({"rounds": -1}, "rounds=-1: give a whole number from 0 to 100"),
-        ({"depth": 0}, "depth=0: give a whole number from 1 to 100"),
+        ({"rounds": -1}, "rounds=-1: choose a whole number from 0 to 100"),
+        ({"depth": 0}, "depth=0: choose a whole number from 1 to 100"),
         ({"length": 1.0}, r"length=1\.0"),
-        ({"named": -1}, "named=-1: give a number of edges, or 0"),
+        ({"named": -1}, "named=-1: choose a number of edges, or 0"),
         ({"named": None}, "named=None"),
-        ({"width": -2}, "width=-2: give a finite number above 0"),
+        ({"width": -2}, "width=-2: choose a number above 0"),
     ],
 )
 def test_parameters_that_make_no_sense_are_refused(parameter, message):

@@ -11,8 +11,8 @@ from edgnn.errors import EstimatorError
 from edgnn.evaluation import kfold
 from edgnn.graphs import Graphs
 from edgnn.models import RDFWLClassifier
-from edgnn.models.rivals._rdf_subgraphs import Subgraphs, content
 from edgnn.models.rivals._walks import Ways
+from edgnn.models.rivals._wl_rdf import Subgraphs, content
 from strategies import graphs
 
 #: a -p-> b -q-> c, x -p-> b, x -r-> c
@@ -189,7 +189,7 @@ def test_splits_get_what_fit_and_predict_give():
 
 @pytest.mark.slow
 def test_hashes_of_content_do_not_depend_on_the_process(run_python):
-    code = "from edgnn.models.rivals._rdf_subgraphs import content; print(content(['a', 1, ('x', 2), None]).tolist())"
+    code = "from edgnn.models.rivals._wl_rdf import content; print(content(['a', 1, ('x', 2), None]).tolist())"
     assert run_python(code, PYTHONHASHSEED="1").strip() == str(
         content(["a", 1, ("x", 2), None]).tolist()
     )
@@ -206,7 +206,7 @@ def test_equal_numbers_have_one_hash():
 )
 def test_bad_settings_are_refused(change):
     X, y = town()
-    with pytest.raises(EstimatorError, match="give a whole number from 0 to 1000"):
+    with pytest.raises(EstimatorError, match="choose a whole number from 0 to 1000"):
         RDFWLClassifier(**change).fit(X, y)
 
 

@@ -13,7 +13,7 @@ from edgnn import Graphs
 from edgnn.errors import EstimatorError
 from edgnn.evaluation import kfold
 from edgnn.models import WLShortestPathClassifier
-from edgnn.models.rivals._shortest_paths import hop_distances
+from edgnn.models.rivals._wlsp import hop_distances
 from strategies import contents, graphs
 
 
@@ -69,7 +69,7 @@ def floyd_warshall(graph):
 @given(graphs(max_nodes=8, max_edges=12, features=False), st.sampled_from([1, 5, 2**22]))
 def test_distances_are_those_of_floyd_and_warshall(collection, at_once):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("edgnn.models.rivals._shortest_paths._AT_ONCE", at_once)
+        patch.setattr("edgnn.models.rivals._wlsp._AT_ONCE", at_once)
         pieces = list(hop_distances(collection))
     found = [
         pair for piece in pieces for pair in zip(*(part.tolist() for part in piece), strict=True)

@@ -213,7 +213,7 @@ def test_functions_serve_as_activations_and_wrong_names_are_refused():
 @pytest.mark.parametrize("rate", [-0.1, 1.0, 1.5])
 @pytest.mark.parametrize("name", ["dropout", "input_dropout"])
 def test_rates_outside_zero_and_one_are_refused(name, rate):
-    with pytest.raises(ValueError, match=rf"{name}={rate}: a rate is at least 0 and below 1"):
+    with pytest.raises(ValueError, match=rf"{name}={rate}: choose a number from 0 to below 1"):
         GNNConv(2, 3, **{name: rate})
 
 

@@ -387,10 +387,10 @@ def test_a_members_own_rate_acts_where_the_models_rate_does():
     ("options", "message"),
     [
         ({"conv": "gcn"}, "conv='gcn': choose one of 'edgnn', 'gnn', 'joint', 'rgcn'"),
-        ({"layers": 0}, "layers=0: at least 1 is needed"),
-        ({"hidden": 0}, "hidden=0: at least 1 is needed"),
+        ({"layers": 0}, "layers=0: choose a whole number, 1 or more"),
+        ({"hidden": 0}, "hidden=0: choose a whole number, 1 or more"),
         ({"readout": "median"}, "readout='median': choose 'sum', 'mean' or 'max'"),
-        ({"dropout": 1.0}, "dropout=1.0: a rate is at least 0 and below 1"),
+        ({"dropout": 1.0}, "dropout=1.0: choose a number from 0 to below 1"),
         ({"activation": "relo"}, "activation='relo'"),
     ],
 )

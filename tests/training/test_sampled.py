@@ -437,7 +437,7 @@ def test_large_inputs_need_batches():
 
 @pytest.mark.parametrize("fanout", [0, (3, 0), (2, -1)])
 def test_a_fanout_below_one_is_refused(fanout):
-    with pytest.raises(TrainingError, match="at least 1 neighbor is needed"):
+    with pytest.raises(TrainingError, match="choose a whole number, 1 or more"):
         Settings(fanout=fanout)
     graphs, y = two_hop_task(20)
     with pytest.raises(EdgnnError, match="fanout="):

@@ -47,8 +47,7 @@ from edgnn.models.networks import (
     NodeClassifier,
     NodeRegressor,
 )
-from edgnn.models.networks._export import Exported, export
-from edgnn.models.networks._export_inputs import write_inputs
+from edgnn.models.networks._export import Exported, export, write_inputs
 from edgnn.models.networks._fleet import device_of, rebuilt
 from edgnn.models.networks._pipeline import is_small
 from edgnn.models.rivals import (

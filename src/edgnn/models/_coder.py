@@ -163,13 +163,10 @@ class Seen:
         mask = torch.zeros(len(graphs), dtype=torch.bool, device=graphs.device)
         mask[owner] = True
         on_node = mask[graphs.graph_of_node]
-        node_label, edge_label = (
-            graphs.node_label[on_node],
-            graphs.edge_label[on_node[graphs.edge_source]],
-        )
+        on_edge = on_node[graphs.edge_source]
         return cls(
-            _occurring(node_label, len(coder.node_vocabulary)),
-            _occurring(edge_label, len(coder.edge_vocabulary)),
+            _occurring(graphs.node_label[on_node], len(coder.node_vocabulary)),
+            _occurring(graphs.edge_label[on_edge], len(coder.edge_vocabulary)),
         )
 
     def joined(self, earlier: Seen) -> Seen:
@@ -220,14 +217,16 @@ class Seen:
 
 def _named(coder: Coder, raw: Graphs, nodes: Tensor, edges: Tensor) -> str:
     """Say which labels of the users' own these nodes and edges have."""
-    values: list[Any] = []
+    labels = _distinct(raw.edge_label[edges], raw.edge_vocabulary)
     if coder.degree_labels is None and not coder.identity:
-        numbers = torch.unique(raw.node_label[nodes]).tolist()
-        values += [raw.node_vocabulary[number] for number in numbers]
-    numbers = torch.unique(raw.edge_label[edges]).tolist()
-    values += [raw.edge_vocabulary[number] for number in numbers]
-    known = [value for value in values if value is not None]
-    return f" ({preview(known)})" if known else ""
+        labels = _distinct(raw.node_label[nodes], raw.node_vocabulary) + labels
+    return f" ({preview(labels)})" if labels else ""
+
+
+def _distinct(numbers: Tensor, vocabulary: Vocabulary) -> list[Any]:
+    """Return the labels behind numbers, each once, without ``None``."""
+    labels = [vocabulary[number] for number in torch.unique(numbers).tolist()]
+    return [label for label in labels if label is not None]
 
 
 def carriers(coder: Coder, graphs: Graphs) -> csr_array:

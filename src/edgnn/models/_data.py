@@ -114,9 +114,10 @@ class Data:
                 f"the targets of the validation set have the shape {other.y.shape}, "
                 f"those of the training set {self.y.shape}: give both the same columns"
             )
-        kinds = self.y.dtype.kind, other.y.dtype.kind
-        texts = [kind in "US" for kind in kinds]
-        if texts[0] != texts[1] and "O" not in kinds:
+        kinds = {self.y.dtype.kind, other.y.dtype.kind}
+        texts = kinds & {"U", "S"}
+        numbers = kinds - {"U", "S", "O"}
+        if texts and numbers:
             raise EstimatorError(
                 f"the classes of the validation set are {other.y.dtype}, "
                 f"those of the training set {self.y.dtype}: use one type"

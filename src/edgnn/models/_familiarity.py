@@ -92,9 +92,8 @@ class Colors:
     def familiarity(self, items: Items, refinement: Refinement) -> Familiarity:
         """Compare encoded items with these colors."""
         found = _hashes(items, refinement)
-        known = [
-            torch.isin(part.cpu(), colors) for part, colors in zip(found, self.rounds, strict=True)
-        ]
+        rounds = zip(found, self.rounds, strict=True)
+        known = [torch.isin(part.cpu(), colors) for part, colors in rounds]
         shares = np.stack([_share(items, part) for part in known])
         strange = shares < 1.0
         first_new = np.where(strange.any(axis=0), strange.argmax(axis=0), -1)
@@ -107,16 +106,16 @@ class Colors:
     @classmethod
     def taken_from(cls, tensors: dict[str, Tensor]) -> Colors | None:
         """Take the colors out of what a run folder has kept; ``None`` where it has none."""
-        taken = {name: tensors.pop(name) for name in list(tensors) if name.startswith(_PREFIX)}
-        for name, part in taken.items():
-            if part.dtype != torch.int64 or part.dim() != 1:
+        rounds: list[Tensor] = []
+        while (name := f"{_PREFIX}{len(rounds)}") in tensors:
+            colors = tensors.pop(name)
+            if colors.dtype != torch.int64 or colors.dim() != 1:
                 raise ValueError(
-                    f"{name} holds {part.dtype} of shape {tuple(part.shape)}, "
+                    f"{name} holds {colors.dtype} of shape {tuple(colors.shape)}, "
                     "not a list of 64-bit numbers"
                 )
-        if not taken:
-            return None
-        return cls(tuple(taken[f"{_PREFIX}{number}"] for number in range(len(taken))))
+            rounds.append(colors)
+        return cls(tuple(rounds)) if rounds else None
 
 
 def _hashes(items: Items, refinement: Refinement) -> tuple[Tensor, ...]:
@@ -128,7 +127,9 @@ def _hashes(items: Items, refinement: Refinement) -> tuple[Tensor, ...]:
         multiplicity=refinement.multiplicity,
         direction=refinement.direction,
     )
-    return tuple(part[items.index] for part in parts) if isinstance(items, Nodes) else parts
+    if not isinstance(items, Nodes):
+        return parts
+    return tuple(part[items.index] for part in parts)
 
 
 def _share(items: Items, known: Tensor) -> _Array:

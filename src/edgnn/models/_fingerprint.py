@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from edgnn.errors import RunError
@@ -35,29 +37,31 @@ def fingerprint(X: Items, y: Any) -> str:
         Their targets.
     """
     graphs, digest = graphs_of(X), hashlib.sha256()
-    parts = [(name, getattr(graphs, name)) for name in _ARRAYS] + [("items", positions_of(X))]
-    for name, array in parts:
-        _add(digest, name, None if array is None else array.detach().cpu().contiguous())
-    for vocabulary in (graphs.node_vocabulary, graphs.edge_vocabulary):
-        digest.update(json.dumps([_plain(value) for value in vocabulary]).encode())
+    for name in _ARRAYS:
+        _add_array(digest, name, getattr(graphs, name))
+    _add_array(digest, "items", positions_of(X))
+    _add_values(digest, graphs.node_vocabulary)
+    _add_values(digest, graphs.edge_vocabulary)
     targets = np.asarray(y)
-    if targets.dtype.kind in "biuf":
-        targets = np.ascontiguousarray(
-            targets.astype("<f8" if targets.dtype.kind == "f" else "<i8")
-        )
-        _add(digest, "targets", targets)
+    if targets.dtype.kind not in "biuf":
+        _add_values(digest, targets.ravel().tolist())
     else:
-        digest.update(json.dumps([_plain(value) for value in targets.ravel().tolist()]).encode())
+        kind = "<f8" if targets.dtype.kind == "f" else "<i8"
+        _add_array(digest, "targets", torch.from_numpy(targets.astype(kind)))
     return digest.hexdigest()
 
 
-def _add(digest: Any, name: str, array: Tensor | np.ndarray[Any, Any] | None) -> None:
+def _add_array(digest: Any, name: str, array: Tensor | None) -> None:
     if array is None:
         digest.update(f"{name} none;".encode())
         return
-    values = array.numpy() if isinstance(array, Tensor) else array
+    values = array.detach().cpu().contiguous().numpy()
     digest.update(f"{name} {values.dtype.str} {values.shape};".encode())
     digest.update(values.reshape(-1).view(np.uint8).data)
+
+
+def _add_values(digest: Any, values: Iterable[Any]) -> None:
+    digest.update(json.dumps([_plain(value) for value in values]).encode())
 
 
 def _plain(value: Any) -> Any:

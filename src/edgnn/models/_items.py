@@ -15,36 +15,26 @@ Level = Literal["graph", "node"]
 Items = Graphs | Nodes
 
 _NODES_AT_ONCE = 200_000
-_FOREIGN = ("networkx", "torch_geometric", "rdkit")
+_READERS = {"networkx": "from_networkx", "torch_geometric": "from_pyg", "rdkit": "from_mols"}
+_WRONG_LEVEL = {
+    "node": "X holds nodes, but this estimator is for whole graphs: pass graphs, "
+    "or use one of nodes, such as NodeClassifier",
+    "graph": "X holds graphs, but this estimator is for nodes: pass graphs.nodes, "
+    "or use one of graphs, such as GraphClassifier",
+}
 
 
-def collect(X: Any, level: Level) -> Items:
-    """Return ``X`` as one collection of the items that an estimator of this level takes.
+def read_items(X: Any, levels: Sequence[Level]) -> Items:
+    """Return ``X`` as one collection of graphs or of nodes, of a level among ``levels``.
 
     SMILES strings, RDKit molecules, networkx and PyG graphs are read with the default options of
     ``from_smiles`` and its like; read them yourself for other ones.
     """
-    if level == "node" and _is_text(X):
-        raise EstimatorError(
-            "X holds text, but this estimator is for nodes: pass edgnn.Nodes.named(graphs, names)"
-        )
-    items = read_any(X)
-    if level == "graph" and isinstance(items, Nodes):
-        raise EstimatorError(
-            "X holds nodes, but this estimator is for whole graphs: pass graphs, "
-            "or use one of nodes, such as NodeClassifier"
-        )
-    if level == "node" and isinstance(items, Graphs):
-        raise EstimatorError(
-            "X holds graphs, but this estimator is for nodes: pass graphs.nodes, "
-            "or use one of graphs, such as GraphClassifier"
-        )
+    items = X if isinstance(X, Graphs | Nodes) else _read(X, levels)
+    level: Level = "node" if isinstance(items, Nodes) else "graph"
+    if level not in levels:
+        raise EstimatorError(_WRONG_LEVEL[level])
     return items
-
-
-def read_items(X: Any, levels: Sequence[Level]) -> Items:
-    """Return ``X`` as one collection of graphs or of nodes, of a level among ``levels``."""
-    return collect(X, levels[0]) if len(levels) == 1 else read_any(X)
 
 
 def graphs_of(items: Items) -> Graphs:
@@ -84,51 +74,42 @@ def append(items: Items, more: Items) -> Items:
     return Nodes._of(both, torch.cat([items.index, more.index + items.graphs.num_nodes]))
 
 
-def read_any(X: Any) -> Items:
-    """Return ``X`` as one collection of graphs or of nodes, whichever it holds."""
-    if isinstance(X, Graphs | Nodes):
-        return X
+def _read(X: Any, levels: Sequence[Level]) -> Items:
+    """Read graphs of other packages; join a list of our own."""
     _refuse_arrays(X)
-    if isinstance(X, str) or _package(X) in _FOREIGN:
-        return _foreign([X])
+    if _reader(X) is not None:
+        X = [X]
     if not isinstance(X, Iterable):
         return joined(X)
     items = list(X)
-    if items and (isinstance(items[0], str) or _package(items[0]) in _FOREIGN):
-        return _foreign(items)
-    return joined(items)
-
-
-def _foreign(items: list[Any]) -> Graphs:
-    from edgnn.io import from_mols, from_networkx, from_pyg, from_smiles
-
-    kind = str if isinstance(items[0], str) else _package(items[0])
+    reader = _reader(items[0]) if items else None
+    if reader is None:
+        return joined(items)
+    if reader == "from_smiles" and "graph" not in levels:
+        raise EstimatorError(
+            "X holds text, but this estimator is for nodes: pass edgnn.Nodes.named(graphs, names)"
+        )
     for position, item in enumerate(items):
-        if (str if isinstance(item, str) else _package(item)) != kind:
+        if _reader(item) != reader:
             raise EstimatorError(
                 f"item {position} of X is a {type(item).__name__}, "
                 f"but item 0 is a {type(items[0]).__name__}: pass items of one kind"
             )
-    read: dict[Any, Any] = {
-        str: from_smiles,
-        "networkx": from_networkx,
-        "torch_geometric": from_pyg,
-        "rdkit": from_mols,
-    }
-    graphs: Graphs = read[kind](items)
+    from edgnn import io
+
+    graphs: Graphs = getattr(io, reader)(items)
     return graphs
 
 
-def _is_text(X: Any) -> bool:
-    return isinstance(X, str) or (
-        isinstance(X, list | tuple) and len(X) > 0 and isinstance(X[0], str)
-    )
-
-
-def _package(value: Any) -> str | None:
-    """Return which package made the type of ``value``, if we read its graphs; imports nothing."""
-    roots = (kind.__module__.partition(".")[0] for kind in type(value).__mro__)
-    return next((root for root in roots if root in _FOREIGN), None)
+def _reader(value: Any) -> str | None:
+    """Return which function of ``edgnn.io`` reads a value, by its type; imports nothing."""
+    if isinstance(value, str):
+        return "from_smiles"
+    for kind in type(value).__mro__:
+        package = kind.__module__.partition(".")[0]
+        if package in _READERS:
+            return _READERS[package]
+    return None
 
 
 def _refuse_arrays(X: Any) -> None:

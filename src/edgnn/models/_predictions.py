@@ -45,18 +45,19 @@ def check_known(model: Model, items: Items) -> None:
     are known of any graph; they say nothing beside edges of other kinds.
     """
     graphs, coder = graphs_of(items), model._coder
-    if coder.node_features or coder.edge_features or not graphs.num_nodes:
+    has_features = coder.node_features > 0 or coder.edge_features > 0
+    if has_features or not graphs.num_nodes:
         return
-    labeled = coder.degree_labels is None and not coder.node_vocabulary.constant
-    by_edges = not labeled and graphs.num_edges > 0 and model._reads_edge_labels
-    if _knows_some(model, graphs, nodes=not by_edges):
-        return
+    labels, learned = graphs.edge_vocabulary, coder.edge_vocabulary
     elements = counted(graphs.num_edges, "edge")
+    by_edges = graphs.num_edges > 0 and model._reads_edge_labels
+    if coder.degree_labels is None and not coder.node_vocabulary.constant:
+        labels, learned = graphs.node_vocabulary, coder.node_vocabulary
+        by_edges = False
     if not by_edges:
         elements = f"{counted(graphs.num_nodes, 'node')} and {elements}"
-    labels, learned = graphs.edge_vocabulary, coder.edge_vocabulary
-    if labeled:
-        labels, learned = graphs.node_vocabulary, coder.node_vocabulary
+    if _knows_some(model, graphs, nodes=not by_edges):
+        return
     raise UnknownLabelError(
         f"the model has learned none of the labels of these {elements}: "
         f"they are {preview(list(labels)) or 'none'}, "
@@ -117,10 +118,13 @@ def prediction_table(
     if part is not None:
         columns["part"] = [part] * len(items)
     if targets is not None:
-        columns |= _target_columns(model, np.asarray(targets), class_names, target_names)
+        names = names_of_targets(model, target_names)
+        columns |= _columns(model, np.asarray(targets), "target", names, class_names)
+    if predictions is None:
+        predictions = model.predictions(items)
     return columns | prediction_columns(
         model,
-        model.predictions(items) if predictions is None else predictions,
+        predictions,
         class_names=class_names,
         target_names=target_names,
         probabilities=probabilities,
@@ -155,30 +159,29 @@ def prediction_columns(
     """Return the columns of :func:`prediction_table` that the model makes."""
     if model._single_precision:
         predictions = _in_own_digits(predictions)
-    targets = _target_names(model, target_names)
+    names = names_of_targets(model, target_names)
+    columns = _columns(model, predictions.prediction, "prediction", names, class_names)
     if model.task == "classes":
         names = _class_names(model.encoding.classes, class_names)
-        columns = {"prediction": _class_names(predictions.prediction, class_names)}
-    else:
-        names = targets
-        columns = _columns(predictions.prediction, "prediction", targets)
     if probabilities and predictions.probability is not None:
-        columns |= _columns(predictions.probability, "p", names)
+        columns |= _split_columns(predictions.probability, "p", names)
     if uncertainty:
         for measure, values in predictions.uncertainty.items():
-            columns |= _columns(values, measure, names)
+            columns |= _split_columns(values, measure, names)
     return columns
 
 
-def _target_columns(
-    model: Model, y: _Array, class_names: Sequence[str], target_names: Sequence[str]
+def _columns(
+    model: Model, values: _Array, name: str, targets: Sequence[Any], class_names: Sequence[str]
 ) -> dict[str, list[Any]]:
+    """Return targets, true or predicted ones, as columns."""
     if model.task == "classes":
-        return {"target": _class_names(y, class_names)}
-    return _columns(y, "target", _target_names(model, target_names))
+        return {name: _class_names(values, class_names)}
+    return _split_columns(values, name, targets)
 
 
-def _target_names(model: Model, names: Sequence[str]) -> list[Any]:
+def names_of_targets(model: Model, names: Sequence[str]) -> list[Any]:
+    """Return the names of several labels or values; their numbers where there are none."""
     outputs = model.encoding.outputs
     return list(names) if len(names) == outputs else list(range(outputs))
 
@@ -199,7 +202,8 @@ def _shortened(values: _Array) -> _Array:
     return values.astype(np.float32).astype(str).astype(np.float64)
 
 
-def _columns(values: _Array, name: str, targets: Sequence[Any]) -> dict[str, list[Any]]:
+def _split_columns(values: _Array, name: str, targets: Sequence[Any]) -> dict[str, list[Any]]:
+    """Return one column of a vector; of a matrix, one for each target."""
     if values.ndim == 1:
         return {name: values.tolist()}
     pairs = zip(targets, values.T, strict=True)

@@ -64,20 +64,22 @@ def _positions(given: Any, count: int, split: int, name: str) -> _Array:
         positions = np.flatnonzero(positions)
     if positions.ndim != 1 or (len(positions) and positions.dtype.kind not in "iu"):
         raise EstimatorError(f"the {name} set of split {split} must be a list of positions in X")
-    if len(positions) and not (positions.min() >= 0 and positions.max() < count):
-        wrong = positions[(positions < 0) | (positions >= count)][0]
+    wrong = positions[(positions < 0) | (positions >= count)]
+    if len(wrong):
         raise EstimatorError(
-            f"the {name} set of split {split} names item {wrong}, but X has {count}"
+            f"the {name} set of split {split} names item {wrong[0]}, but X has {count}"
         )
     return positions.astype(np.int64)
 
 
 def known_splits(splits: Iterable[Any], count: int) -> list[Split]:
     """Return checked splits, each with items to learn from."""
-    checked = [checked_split(split, count, number) for number, split in enumerate(splits)]
-    for number, split in enumerate(checked):
+    checked = []
+    for number, given in enumerate(splits):
+        split = checked_split(given, count, number)
         if not len(split.known):
             raise EstimatorError(f"split {number} has no training items: there is nothing to learn")
+        checked.append(split)
     return checked
 
 
@@ -90,22 +92,10 @@ def in_threads(
     done = 0
     results = []
     calls = (delayed(function)() for function in work)
-    for result in Parallel(job_count(n_jobs), prefer="threads", return_as="generator")(calls):
+    for result in Parallel(n_jobs, prefer="threads", return_as="generator")(calls):
         results.append(result)
         for _ in result:
             done += 1
             if on_split is not None:
                 on_split(done)
     return results
-
-
-def job_count(n_jobs: Any) -> int | None:
-    """Return a number of jobs that joblib can take."""
-    if n_jobs is None:
-        return None
-    whole = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
-    if not whole or n_jobs == 0 or abs(int(n_jobs)) > 2**15:
-        raise EstimatorError(
-            f"n_jobs={n_jobs!r}: give a number of jobs, -1 for one per core, or None for one"
-        )
-    return int(n_jobs)

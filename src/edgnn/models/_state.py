@@ -15,7 +15,7 @@ from edgnn._words import short
 from edgnn.errors import RunError
 from edgnn.graphs import Graphs, Nodes
 from edgnn.models._coder import Coder
-from edgnn.models._items import Items, graphs_of
+from edgnn.models._items import Items, graphs_of, positions_of
 from edgnn.models._targets import Encoding
 from edgnn.nn import LayerKind
 from edgnn.training import decode_value, decode_vocabulary, encode_value, encode_vocabulary
@@ -44,10 +44,10 @@ def encode_parameter(name: str, value: Any) -> Any:
         return {"estimator": type(value).__name__, "parameters": encode_parameters(value)}
     if isinstance(value, Mapping):
         return [[encode_value(key), float(weight)] for key, weight in value.items()]
-    if isinstance(value, np.ndarray | list):
-        value = _as_tuple(np.asarray(value).tolist() if isinstance(value, np.ndarray) else value)
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
     try:
-        return encode_value(value)
+        return encode_value(_as_tuple(value))
     except RunError:
         raise RunError(
             f"the parameter {name}={short(value)} is a {type(value).__name__}, which a run folder "
@@ -106,8 +106,8 @@ def unpack_text(stored: Tensor) -> Any:
 def pack_items(items: Items, prefix: str = "items.") -> dict[str, Tensor]:
     """Return graphs, or nodes with their graphs, as tensors."""
     graphs = graphs_of(items)
-    arrays = {name: getattr(graphs, name) for name in _GRAPH_ARRAYS}
-    tensors = {f"{prefix}{name}": array for name, array in arrays.items() if array is not None}
+    tensors = {name: getattr(graphs, name) for name in _GRAPH_ARRAYS}
+    tensors["nodes"] = positions_of(items)
     texts: dict[str, Any] = {
         "node_labels": encode_vocabulary(graphs.node_vocabulary),
         "edge_labels": encode_vocabulary(graphs.edge_vocabulary),
@@ -116,10 +116,8 @@ def pack_items(items: Items, prefix: str = "items.") -> dict[str, Tensor]:
         names = getattr(graphs, name)
         if names is not None:
             texts[name] = [encode_value(value) for value in names.tolist()]
-    tensors[f"{prefix}texts"] = pack_text(texts)
-    if isinstance(items, Nodes):
-        tensors[f"{prefix}nodes"] = items.index
-    return tensors
+    tensors["texts"] = pack_text(texts)
+    return {f"{prefix}{name}": value for name, value in tensors.items() if value is not None}
 
 
 def unpack_items(tensors: Mapping[str, Tensor], prefix: str = "items.") -> Items:
@@ -158,13 +156,13 @@ def unpack_fields(
     """Return the dataclass that :func:`pack_fields` stored."""
     values: dict[str, Any] = {}
     for field in fields(kind):  # type: ignore[arg-type]
-        stored = facts.get(field.name)
-        if f"{prefix}{field.name}" in tensors:
-            values[field.name] = tensors[f"{prefix}{field.name}"].numpy()
-        elif isinstance(stored, dict) and field.name == "chosen":
-            values[field.name] = {key: decode_value(entry) for key, entry in stored.items()}
+        name = field.name
+        if f"{prefix}{name}" in tensors:
+            values[name] = tensors[f"{prefix}{name}"].numpy()
+        elif name == "chosen" and isinstance(facts[name], dict):
+            values[name] = {key: decode_value(entry) for key, entry in facts[name].items()}
         else:
-            values[field.name] = decode_value(facts[field.name])
+            values[name] = decode_value(facts[name])
     return kind(**values)
 
 
@@ -240,8 +238,9 @@ def _objects(stored: list[Any]) -> _Array:
 
 def _class_type(stored: Any, classes: _Array) -> np.dtype[Any]:
     """Return the type of the classes; one that takes far more memory than they need is refused."""
-    found = np.dtype(stored) if isinstance(stored, str) else np.dtype("V")
-    longest = 4 * max(8, *(len(value) for value in classes if isinstance(value, str | bytes)), 0)
-    if found.kind not in "biufUSO" or found.itemsize > longest:
+    kind = np.dtype(stored) if isinstance(stored, str) else np.dtype("V")
+    lengths = [len(value) for value in classes if isinstance(value, str | bytes)]
+    longest = 4 * max(8, *lengths, 0)
+    if kind.kind not in "biufUSO" or kind.itemsize > longest:
         raise ValueError(f"{short(stored)} is no type of classes")
-    return found
+    return kind

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from edgnn._rules import NOT_NEGATIVE
 from edgnn._words import suggestion
 from edgnn.errors import EstimatorError
 
@@ -48,12 +49,9 @@ class Encoding:
 
     def same(self, other: Encoding) -> bool:
         """Whether both number the same targets alike."""
-        shape = (self.task, self.flat, self.outputs) == (other.task, other.flat, other.outputs)
-        return (
-            shape
-            and self.classes.dtype.kind == other.classes.dtype.kind
-            and np.array_equal(self.classes, other.classes)
-        )
+        shape = (self.task, self.flat, self.outputs, self.classes.dtype.kind)
+        others = (other.task, other.flat, other.outputs, other.classes.dtype.kind)
+        return shape == others and np.array_equal(self.classes, other.classes)
 
 
 def encoding_of(y: _Array, task: Task) -> Encoding:
@@ -61,8 +59,10 @@ def encoding_of(y: _Array, task: Task) -> Encoding:
     if task == "classes":
         classes = np.unique(y)
         return Encoding(task, classes, True, len(classes))
-    width = 1 if y.ndim == 1 else y.shape[1]
-    return Encoding(task, np.arange(width if task == "labels" else 0), y.ndim == 1, width)
+    is_vector = y.ndim == 1
+    width = 1 if is_vector else y.shape[1]
+    numbers = np.arange(width if task == "labels" else 0)
+    return Encoding(task, numbers, is_vector, width)
 
 
 def read_classes(y: Any, count: int, what: str) -> tuple[_Array, Task]:
@@ -124,13 +124,11 @@ def read_weight(weight: Any, count: int, what: str) -> _Array | None:
             f"sample_weight has the shape {values.shape}; there are {count} {what}s: "
             "give one number for each"
         )
-    bad = ~np.isfinite(values) | (values < 0)
-    if bad.any():
-        item = int(np.argmax(bad))
-        raise EstimatorError(
-            f"sample_weight of item {item} is {values[item]}; "
-            "a weight is a finite number, 0 or more"
-        )
+    _refuse(
+        ~np.isfinite(values) | (values < 0),
+        values,
+        "has the sample_weight {value}; a weight is a finite number, 0 or more",
+    )
     return values
 
 
@@ -156,7 +154,7 @@ def class_weights(weight: Any, encoding: Encoding) -> Any:
                 f"class_weight names the class {name!r}, which is not among those of y: "
                 f"{known}{suggestion(name, known)}"
             )
-        if isinstance(value, str) or not np.isfinite(value) or value < 0:
+        if not NOT_NEGATIVE.holds(value):
             raise EstimatorError(
                 f"class_weight[{name!r}]={value!r}: a weight is a finite number, 0 or more"
             )
@@ -223,13 +221,12 @@ def _label_matrix(array: _Array) -> _Array:
         raise EstimatorError(
             "y is a matrix, so it holds one 0/1 column per label; its entries are no numbers"
         ) from None
-    bad = ~(np.isnan(values) | (values == 0) | (values == 1))
-    if bad.any():
-        item, label = (int(axis[0]) for axis in np.nonzero(bad))
-        raise EstimatorError(
-            f"label {label} of item {item} is {values[item, label]}; "
-            "a matrix y holds 0, 1, or NaN where missing (real values: use a regressor)"
-        )
+    _refuse(
+        ~(np.isnan(values) | (values == 0) | (values == 1)),
+        values,
+        "has the value {value}; "
+        "a matrix y holds 0, 1, or NaN where missing (real values: use a regressor)",
+    )
     return values
 
 
@@ -245,12 +242,14 @@ def _objects(array: _Array) -> _Array:
             f"the classes in y cannot be sorted ({error}); use one type, such as text, for all"
         ) from None
     kinds = {type(value) for value in array.tolist()}
-    plain = kinds <= {bool} or kinds <= {int} or kinds <= {float, int}
+    plain = any(kinds <= alike for alike in ({bool}, {int, float}))
     return np.array(array.tolist()) if plain else array
 
 
 def _refuse(bad: _Array, values: _Array, rule: str) -> None:
-    if bad.any():
-        first = tuple(int(axis[0]) for axis in np.nonzero(bad))
-        where = f"item {first[0]}" if len(first) == 1 else f"target {first[1]} of item {first[0]}"
-        raise EstimatorError(f"{where} {rule.format(value=values[first])}")
+    """Raise for the first value that is marked as bad."""
+    if not bad.any():
+        return
+    item, *column = np.argwhere(bad)[0].tolist()
+    where = f"target {column[0]} of item {item}" if column else f"item {item}"
+    raise EstimatorError(f"{where} {rule.format(value=values[(item, *column)])}")

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
+from edgnn._rules import RATE, Rules, check
 from edgnn.errors import GraphError, ModelError
 from edgnn.graphs import CSR, Cells, ListedBy, Multiplicity, Structure
 from edgnn.nn._activation import Activation, activation_of
@@ -20,6 +21,8 @@ from edgnn.nn._parameters import Generators, parameter
 
 #: The color refinements that bound what a layer can tell apart, weakest first.
 Scheme = Literal["node", "separate", "joint"]
+
+_RULES: Rules = {"dropout": RATE.or_none("never"), "input_dropout": RATE}
 
 #: Weights with the labels, per member, that their leading rows belong to.
 LabelRows = list[tuple[Tensor, Tensor]]
@@ -117,9 +120,7 @@ class Conv(nn.Module, ABC):
         members: int | None = None,
     ) -> None:
         super().__init__()
-        for name, rate in (("dropout", dropout), ("input_dropout", input_dropout)):
-            if rate is not None and not 0 <= rate < 1:
-                raise ModelError(f"{name}={rate}: a rate is at least 0 and below 1")
+        check({"dropout": dropout, "input_dropout": input_dropout}, _RULES, ModelError)
         self.in_dim, self.out_dim = in_dim, out_dim
         self.num_edge_labels, self.edge_features = num_edge_labels, edge_features
         self.activation = activation_of(activation)
@@ -272,14 +273,8 @@ class Conv(nn.Module, ABC):
                 "a layer takes a structure or an edge_index, one of them: conv(x, structure), "
                 "conv(x, edge_index, edge_type)"
             )
-        is_wrong = isinstance(x, Tensor) and (
-            x.dim() < 2 or x.shape[-1] != self.in_dim or not x.is_floating_point()
-        )
-        if isinstance(x, Tensor) and is_wrong:
-            raise ModelError(
-                f"the layer takes states of {self.in_dim} real numbers per node, "
-                f"x is {tuple(x.shape)} of {str(x.dtype)[6:]}"
-            )
+        if isinstance(x, Tensor):
+            self._check_states(x)
         listed = edge_index if structure is None else structure
         if isinstance(listed, Tensor):
             assert isinstance(x, Tensor)
@@ -287,6 +282,14 @@ class Conv(nn.Module, ABC):
         assert listed is not None
         self._check(listed)
         return listed
+
+    def _check_states(self, x: Tensor) -> None:
+        has_rows = x.dim() >= 2 and x.shape[-1] == self.in_dim
+        if not has_rows or not x.is_floating_point():
+            raise ModelError(
+                f"the layer takes states of {self.in_dim} real numbers per node, "
+                f"x is {tuple(x.shape)} of {str(x.dtype)[6:]}"
+            )
 
     def _structure(self, x: Tensor, edge_index: Tensor, edge_type: Tensor | None) -> Structure:
         if edge_type is None and self.reads_labels and self.num_edge_labels > 1:

@@ -6,7 +6,6 @@ Everything here is made of torch's own operations, and no size depends on the da
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Literal, NamedTuple
@@ -157,10 +156,14 @@ class Edges:
     @cached_property
     def _counts(self) -> tuple[Tensor, ...]:
         """How often each node has each edge label, (N, Z), of entering and of leaving edges."""
-        return tuple(
-            _counts(node, self._label, self._labels, self.nodes, self._dtype)
-            for node in self._sides
-        )
+        width = self._labels + 1  # the last is for labels that are not known
+        tables = []
+        for node in self._sides:
+            ones = torch.ones_like(node, dtype=self._dtype)
+            empty = ones.new_zeros(self.nodes * width)
+            table = empty.index_add(0, node * width + self._label, ones)
+            tables.append(table.view(self.nodes, width)[:, : self._labels])
+        return tuple(tables)
 
     @cached_property
     def feature_sums(self) -> tuple[Tensor, ...]:
@@ -222,26 +225,24 @@ class ListedEdges(NamedTuple):
         pair, target = spread.indices.long(), spread.row_of_entry
         source = gather.indices[gather.indptr[pair].long()].long()
         relation_of_pair = _relations(sources.relation_of_pair, labels, both=both)
+        features_of_pair = _pair_features(sources, labels, both=both)
         blocks = spread.blocks
-        if blocks == 1:
-            features = _both_sides(sources, pair, labels) if both else _rows(sources, pair)
-            return [cls(source, target, relation_of_pair[pair], features)]
-        (rows, pairs), nodes = spread.shape, gather.shape[1]
-        # numbered by rows, not sliced by a step, which would be zero for blocks without nodes
-        ends = spread.indptr[torch.arange(blocks + 1) * (rows // blocks)].tolist()
+        rows, pairs = (size // blocks for size in spread.shape)
+        nodes = gather.shape[1] // blocks
+        ends = [0, len(pair)]
+        if blocks > 1:  # a single block is not asked for: that would wait for a device
+            # numbered by rows, not sliced by a step, which would be zero for blocks without nodes
+            ends = spread.indptr[torch.arange(blocks + 1) * rows].tolist()
         listed = []
         for block, (start, stop) in enumerate(pairwise(ends)):
             of_block = slice(start, stop)
-            local = pair[of_block] - block * (pairs // blocks)
-            part = sources
-            if sources.features is not None:
-                part = replace(sources, features=sources.features[block])
+            local = pair[of_block] - block * pairs
             listed.append(
                 cls(
-                    source[of_block] - block * (nodes // blocks),
-                    target[of_block] - block * (rows // blocks),
+                    source[of_block] - block * nodes,
+                    target[of_block] - block * rows,
                     relation_of_pair[local],
-                    _both_sides(part, local, labels) if both else _rows(part, local),
+                    None if features_of_pair is None else features_of_pair[block, local],
                 )
             )
         return listed
@@ -257,17 +258,19 @@ def _relations(slot: Tensor, labels: int, *, both: bool) -> Tensor:
     return torch.where(label < labels, side * labels + label, unknown)
 
 
-def _rows(sources: Relations, pair: Tensor) -> Tensor | None:
-    return None if sources.features is None else sources.features[pair]
+def _pair_features(sources: Relations, labels: int, *, both: bool) -> Tensor | None:
+    """Return the features of each block's pairs: (blocks, P, D) or (blocks, P, 2D).
 
-
-def _both_sides(sources: Relations, pair: Tensor, labels: int) -> Tensor | None:
-    """Return the features of edges, in other columns for those that are followed backward."""
-    rows = _rows(sources, pair)
-    if rows is None:
+    Edges that are followed backward have them in other columns.
+    """
+    if sources.features is None:
         return None
-    along = (sources.relation_of_pair[pair] <= labels).to(rows.dtype).unsqueeze(1)
-    return torch.cat([rows * along, rows * (1 - along)], dim=1)
+    blocks, pairs = sources.spread.blocks, sources.spread.shape[1]
+    rows = sources.features.view(blocks, pairs // blocks, sources.features.shape[-1])
+    if not both:
+        return rows
+    along = (sources.relation_of_pair <= labels).to(rows.dtype).unsqueeze(1)
+    return torch.cat([rows * along, rows * (1 - along)], dim=-1)
 
 
 def times(x: Tensor, weight: Tensor) -> Tensor:
@@ -325,10 +328,3 @@ def pairs_of(
     before = torch.cat([key.new_full((1,), -1), key])
     weight = (before[1:] != before[:-1]).to(dtype)
     return Pairs(row.index_select(0, order), column.index_select(0, order), weight)
-
-
-def _counts(node: Tensor, label: Tensor, labels: int, nodes: int, dtype: torch.dtype) -> Tensor:
-    width = labels + 1
-    ones = torch.ones_like(node, dtype=dtype)
-    flat = ones.new_zeros(nodes * width).index_add(0, node * width + label, ones)
-    return flat.view(nodes, width)[:, :labels]

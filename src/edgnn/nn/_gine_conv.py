@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -68,11 +67,9 @@ class GINEConv(Conv):
         members, sides = self.members, self.num_sides
         self.eps = parameter(1, members=members)
         self.E = parameter(sides * num_edge_labels, in_dim, members=members)
-        self.W_features = (
-            parameter(sides * self.edge_features, in_dim, members=members)
-            if self.edge_features
-            else None
-        )
+        self.W_features = None
+        if self.edge_features:
+            self.W_features = parameter(sides * self.edge_features, in_dim, members=members)
         self.first = Linear(in_dim, out_dim, bias=bias, members=members)
         self.inner_norm = BatchNorm(out_dim, members=members) if batch_norm else None
         self.second = Linear(out_dim, out_dim, bias=bias, members=members)
@@ -132,18 +129,17 @@ class GINEConv(Conv):
         One relation at a time, because its pairs are a slice; the reserved label has no embedding.
         """
         labels, width, parts = self.num_edge_labels, self.edge_features, []
-        sizes = [stop - start for start, stop in pairwise(sources.offset)]
-        features: Sequence[Tensor | None] = [None] * len(sizes)
-        if sources.features is not None:
-            features = torch.split(sources.features, sizes, dim=-2)
-        slices = zip(torch.split(states, sizes, dim=-2), features, strict=True)
-        for relation, (part, of_edges) in enumerate(slices):
+        limits = list(pairwise(sources.offset))
+        of_relations = torch.split(states, [stop - start for start, stop in limits], dim=-2)
+        for relation, (start, stop) in enumerate(limits):
             side, label = divmod(relation, labels + 1)
-            if not sizes[relation]:
+            part = of_relations[relation]
+            if start == stop:
                 continue
             if label < labels:
                 part = part + self.E[..., side * labels + label, :].unsqueeze(-2)
-            if self.W_features is not None and of_edges is not None:
-                part = part + of_edges @ self.W_features[..., side * width : (side + 1) * width, :]
+            if self.W_features is not None and sources.features is not None:
+                of_side = self.W_features[..., side * width : (side + 1) * width, :]
+                part = part + sources.features[..., start:stop, :] @ of_side
             parts.append(part)
         return torch.cat(parts, dim=-2) if parts else states

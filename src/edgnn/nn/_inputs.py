@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
@@ -96,12 +97,13 @@ class Inputs:
         """
         if device is not None:
             graphs = graphs.to(device)
-        options: dict[str, Any] = {
-            "direction": direction,
-            "multiplicity": multiplicity,
-            "relations": relations,
-        }
-        structure = Structure.of(graphs, dtype=dtype, **options)
+        structure = Structure.of(
+            graphs,
+            dtype=dtype,
+            direction=direction,
+            multiplicity=multiplicity,
+            relations=relations,
+        )
         pool, pool_t = _pool(graphs)
         labels, met = known_labels(graphs.node_vocabulary), None
         if structure.relations is not None and graphs.node_features is None:
@@ -117,11 +119,11 @@ class Inputs:
             H0 = _dense(graphs, labels, dtype)
             AH0: Matrix = neighbor_sum(H0, structure)
             return cls(structure, H0, AH0, row_sum(pool, H0), pool, pool_t, graphs.sizes, cells=met)
-        sparse, neighbors = _sparse(graphs, labels), structure.neighbors.to_scipy()
-        AH0, graph_H0 = neighbors @ sparse, pool.to_scipy() @ sparse
-        H0s, AH0s, sums = (
-            from_scipy(matrix, dtype, graphs.device) for matrix in (sparse, AH0, graph_H0)
-        )
+        numbers = np.arange(graphs.num_nodes)
+        label = graphs.node_label.cpu().numpy()
+        sparse = label_counts(numbers, label, (graphs.num_nodes, labels), graphs.node_features)
+        matrices = (sparse, structure.neighbors.to_scipy() @ sparse, pool.to_scipy() @ sparse)
+        H0s, AH0s, sums = (from_scipy(matrix, dtype, graphs.device) for matrix in matrices)
         return cls(structure, H0s, AH0s, sums, pool, pool_t, graphs.sizes, cells=met)
 
     def around(self, nodes: Tensor, layers: int, *, constant_first: bool = True) -> Inputs:
@@ -244,28 +246,30 @@ def _pool(graphs: Graphs) -> tuple[CSR, CSR]:
 
 
 def _dense(graphs: Graphs, labels: int, dtype: torch.dtype) -> Tensor:
-    H0 = one_hot(graphs.node_label, max(labels, len(graphs.node_vocabulary), 1))[:, :labels].to(
-        dtype
-    )
+    columns = max(labels, len(graphs.node_vocabulary), 1)
+    H0 = one_hot(graphs.node_label, columns)[:, :labels].to(dtype)
     if graphs.node_features is None:
         return H0.contiguous()
     return torch.cat([H0, graphs.node_features.to(dtype)], dim=1)
 
 
-def _sparse(graphs: Graphs, labels: int) -> Any:
-    import numpy as np
-    from scipy.sparse import csr_array, hstack
+def label_counts(row: Any, label: Any, shape: tuple[int, int], features: Tensor | None) -> Any:
+    """Count the labels of each row as a matrix of scipy, with features beside the counts.
 
-    label = graphs.node_label.cpu().numpy()
-    known = label < labels
-    indptr = np.concatenate([[0], np.cumsum(known)])
-    H0 = csr_array((np.ones(known.sum()), label[known], indptr), shape=(graphs.num_nodes, labels))
-    if graphs.node_features is None:
-        return H0
-    return hstack([H0, csr_array(graphs.node_features.cpu().numpy())], format="csr")
+    Labels that have no column are not known, and count for nothing.
+    """
+    from scipy.sparse import coo_array, csr_array, hstack
+
+    known = label < shape[1]
+    cells = (row[known], label[known])
+    counts = coo_array((np.ones(int(known.sum())), cells), shape=shape).tocsr()
+    if features is None:
+        return counts
+    return hstack([counts, csr_array(features.cpu().numpy())], format="csr")
 
 
 def from_scipy(matrix: Any, dtype: torch.dtype, device: torch.device) -> CSR:
+    """Return a matrix of scipy as ours."""
     matrix.sort_indices()
     indptr, indices = (
         torch.from_numpy(part.astype("int32")) for part in (matrix.indptr, matrix.indices)

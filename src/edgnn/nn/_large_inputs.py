@@ -12,7 +12,7 @@ from torch import Tensor
 
 from edgnn.errors import ModelError
 from edgnn.graphs import CSR, Graphs, ListedBy, Multiplicity, Structure, known_labels, select_rows
-from edgnn.nn._inputs import DENSE_LABELS, Inputs, Matrix, from_scipy
+from edgnn.nn._inputs import DENSE_LABELS, Inputs, Matrix, from_scipy, label_counts
 from edgnn.nn.ops import row_sum
 
 _NODES_AT_ONCE = 2**18  # where all nodes are gone through
@@ -153,24 +153,20 @@ class LargeInputs:
     def of_hops(self, hops: tuple[Structure, ...], rows: Tensor) -> Inputs:
         """Return the inputs of hops, the first of which has ``rows``; as :meth:`Inputs.of_hops`."""
         first = hops[0]
-        lists = (
-            first.neighbors,
-            *(part.gather for part in (first.relations, first.sources) if part is not None),
-        )
-        reads = any(part.nnz for part in lists)
+        assert first.nodes is not None
+        lists = [first.neighbors]
+        lists += [part.gather for part in (first.relations, first.sources) if part is not None]
+        reads_neighbors = any(part.nnz for part in lists)
         nothing = torch.zeros(0, dtype=torch.int32, device=self.device)
         empty = torch.zeros(0, self.width, dtype=self.dtype, device=self.device)
         pool = CSR(nothing.new_zeros(1), nothing, None, (0, 0))
         hops = tuple(hop.to(self.device, self.dtype) for hop in hops)
-        assert first.nodes is not None
+        # a layer that reads neighbors adds up their states itself
+        sums = empty if reads_neighbors else self.neighbor_inputs(rows)
         return Inputs(
             structure=hops[-1],
             H0=self.node_inputs(rows),
-            AH0=empty
-            if reads
-            else self.neighbor_inputs(
-                rows
-            ),  # a layer that reads neighbors adds up their states itself
+            AH0=sums,
             graph_H0=empty,
             pool=pool,
             pool_t=pool,
@@ -187,10 +183,8 @@ class LargeInputs:
         for graphs in owners:
             if graphs.tobytes() not in found:
                 found[graphs.tobytes()] = self._labels_in(graphs, offset, node_labels)
-        of_members = [found[graphs.tobytes()] for graphs in owners]
-        return torch.stack([node for node, _ in of_members]), torch.stack(
-            [edge for _, edge in of_members]
-        )
+        nodes_seen, edges_seen = zip(*(found[graphs.tobytes()] for graphs in owners), strict=True)
+        return torch.stack(nodes_seen), torch.stack(edges_seen)
 
     def _labels_in(self, graphs: Any, offset: Any, node_labels: int) -> tuple[Tensor, Tensor]:
         node = torch.zeros(node_labels + 1, dtype=torch.bool)
@@ -201,57 +195,45 @@ class LargeInputs:
             rows = torch.from_numpy(numbers[np.isin(owner, graphs)])
             node[self.node_label[rows].clamp(max=node_labels).long()] = True
             entering = select_rows(self.structure.C_in, rows)
-            edge |= (
-                (entering > 0).any(0) if isinstance(entering, Tensor) else _columns_met(entering)
-            )
+            if isinstance(entering, Tensor):
+                edge |= (entering > 0).any(0)
+            else:
+                edge[entering.indices.long()] = True
         return node[:node_labels], edge
 
     def _sums(self, lists: CSR) -> Matrix:
         """Return the sums of the inputs of the nodes in each row."""
-        features = (
-            None if self.node_features is None else self._feature_sums(lists, self.node_features)
-        )
+        features = None
+        if self.node_features is not None:
+            features = self._feature_sums(lists, self.node_features)
         label, rows = self.node_label.index_select(0, lists.indices).numpy(), lists.shape[0]
         row = np.repeat(np.arange(rows), lists.indptr.diff().numpy())
         if self.labels > DENSE_LABELS:
-            return self._sparse(
-                row[label < self.labels], label[label < self.labels], rows, features
-            )
+            counts = label_counts(row, label, (rows, self.labels), features)
+            return from_scipy(counts, self.dtype, self.device)
         width = self.labels + 1  # the last is for labels that are not known
-        counts = np.bincount(
-            row * width + np.minimum(label, self.labels), minlength=rows * width
-        ).reshape(rows, width)
-        sums = torch.from_numpy(counts[:, : self.labels]).to(self.dtype)
-        return (sums if features is None else torch.cat([sums, features], dim=1)).to(self.device)
+        cell = row * width + np.minimum(label, self.labels)
+        table = np.bincount(cell, minlength=rows * width).reshape(rows, width)
+        sums = torch.from_numpy(table[:, : self.labels]).to(self.dtype)
+        if features is not None:
+            sums = torch.cat([sums, features], dim=1)
+        return sums.to(self.device)
 
     def _feature_sums(self, lists: CSR, features: Tensor) -> Tensor:
         met, place = torch.unique(lists.indices, return_inverse=True)
         compact = replace(lists, indices=place.to(torch.int32), shape=(lists.shape[0], len(met)))
         return row_sum(compact, features.index_select(0, met).to(self.dtype))
 
-    def _sparse(self, row: Any, label: Any, rows: int, features: Tensor | None) -> CSR:
-        from scipy.sparse import coo_array, csr_array, hstack
 
-        matrix = coo_array((np.ones(len(row)), (row, label)), shape=(rows, self.labels)).tocsr()
-        if features is not None:
-            matrix = hstack([matrix, csr_array(features.numpy())], format="csr")
-        return from_scipy(matrix, self.dtype, self.device)
-
-
-def _stacked(parts: list[Matrix]) -> Matrix:
+def _stacked(parts: list[Any]) -> Matrix:
     """Return the rows of several matrices, all of them dense or all sparse, as one."""
     if isinstance(parts[0], Tensor):
-        return torch.cat([part for part in parts if isinstance(part, Tensor)])
-    sparse = [part for part in parts if isinstance(part, CSR)]
-    lengths = torch.cat([part.indptr.diff() for part in sparse])
+        return torch.cat(parts)
+    lengths = torch.cat([part.indptr.diff() for part in parts])
     indptr = torch.cat([lengths.new_zeros(1), lengths.cumsum(0, dtype=lengths.dtype)])
-    values = torch.cat([part.values for part in sparse if part.values is not None])
-    return CSR(
-        indptr,
-        torch.cat([part.indices for part in sparse]),
-        values,
-        (len(lengths), sparse[0].shape[1]),
-    )
+    indices = torch.cat([part.indices for part in parts])
+    values = torch.cat([part.values for part in parts])
+    return CSR(indptr, indices, values, (len(lengths), parts[0].shape[1]))
 
 
 def input_bytes(graphs: Graphs, dtype: torch.dtype) -> int:
@@ -261,9 +243,3 @@ def input_bytes(graphs: Graphs, dtype: torch.dtype) -> int:
     if labels <= DENSE_LABELS:
         return 2 * graphs.num_nodes * (labels + features) * dtype.itemsize
     return (graphs.num_nodes * (1 + 2 * features) + 2 * graphs.num_edges) * (4 + dtype.itemsize)
-
-
-def _columns_met(matrix: CSR) -> Tensor:
-    met = torch.zeros(matrix.shape[1], dtype=torch.bool)
-    met[matrix.indices.long()] = True
-    return met

@@ -10,6 +10,7 @@ from typing import Any, Literal, Self
 import torch
 from torch import Generator, Tensor, nn
 
+from edgnn._rules import Rules, check, one_of, whole
 from edgnn.errors import ModelError
 from edgnn.graphs import CSR, Graphs
 from edgnn.nn._conv import LabelRows, SummedStates
@@ -18,6 +19,13 @@ from edgnn.nn._large_inputs import LargeInputs
 from edgnn.nn._layer_kind import ConvLike, LayerKind
 from edgnn.nn._parameters import Generators, Linear, glorot_, parameter
 from edgnn.nn.ops import constant_product
+
+RULES: Rules = {
+    "layers": whole(1),
+    "hidden": whole(1),
+    "readout": one_of("sum", "mean", "max"),
+    "head": one_of("linear", "conv"),
+}
 
 
 class Model(nn.Module):
@@ -53,7 +61,7 @@ class Model(nn.Module):
         last: int | None = None,
     ) -> None:
         super().__init__()
-        _check_sizes(layers, hidden)
+        check({"layers": layers, "hidden": hidden}, RULES, ModelError)
         kind = LayerKind.of(conv)
         if kind.cls.embeds_nodes and embedding is None:
             embedding = hidden
@@ -133,12 +141,13 @@ class Model(nn.Module):
     def _label_rows(self, node: Tensor, edge: Tensor) -> LabelRows:
         """Return weights with what to forget among their first rows."""
         rows: LabelRows = []
-        of_first: Tensor | None = node
+        labels: Tensor | None = node
         if self.embedding is not None:
             rows.append((self.embedding[..., : self.node_labels, :], node))
-            of_first = None
-        for number, conv in enumerate(self.convs):
-            rows += conv.label_rows(of_first if number == 0 else None, edge)
+            labels = None
+        for conv in self.convs:
+            rows += conv.label_rows(labels, edge)
+            labels = None  # what enters later layers are states
         return rows
 
     def entering(self, inputs: Inputs) -> Tensor | SummedStates:
@@ -183,12 +192,6 @@ class Model(nn.Module):
         if not self.scaled:
             return outputs
         return torch.addcmul(self.output_mean.unsqueeze(-2), outputs, self.output_std.unsqueeze(-2))
-
-
-def _check_sizes(layers: int, hidden: int) -> None:
-    for name, number in (("layers", layers), ("hidden", hidden)):
-        if number < 1:
-            raise ModelError(f"{name}={number}: at least 1 is needed")
 
 
 def _check_cells(kind: LayerKind, embedding: int | None) -> None:

@@ -8,11 +8,12 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from edgnn._rules import check
 from edgnn.errors import ModelError
 from edgnn.graphs import CSR, Graphs
 from edgnn.nn._conv import LabelRows, SummedStates
 from edgnn.nn._inputs import Inputs, Matrix
-from edgnn.nn._model import Model, full_config
+from edgnn.nn._model import RULES, Model, full_config
 from edgnn.nn._noise import Noise
 from edgnn.nn._parameters import Linear
 from edgnn.nn.ops import sparse_product
@@ -88,8 +89,7 @@ class GraphModel(Model):
         **options: Any,
     ) -> None:
         super().__init__(node_labels, edge_labels, outputs, members=members, **options)
-        if readout not in ("sum", "mean", "max"):
-            raise ModelError(f"readout={readout!r}: choose 'sum', 'mean' or 'max'")
+        check({"readout": readout}, RULES, ModelError)
         self.readout, self.include_input = readout, include_input
         of_input = self.input_dim if self.embedding is None else self.embedding.shape[-1]
         width = sum(conv.out_dim for conv in self.convs) + of_input * include_input
@@ -165,8 +165,7 @@ class NodeModel(Model):
         members: int | None = None,
         **options: Any,
     ) -> None:
-        if head not in ("linear", "conv"):
-            raise ModelError(f"head={head!r}: choose 'linear' or 'conv'")
+        check({"head": head}, RULES, ModelError)
         last = outputs if head == "conv" else None
         super().__init__(node_labels, edge_labels, outputs, members=members, last=last, **options)
         if head == "linear":
@@ -230,10 +229,9 @@ def input_readout(inputs: Inputs, kind: Readout = "sum") -> Matrix:
             f"readout={kind!r} of so many one-hot labels is not offered: give the model an "
             "embedding, or include_input=False"
         )
-    share = 1 / inputs.sizes.clamp(min=1).to(sums.values.dtype)
-    return replace(
-        sums, values=sums.values * torch.repeat_interleave(share.flatten(), sums.indptr.diff())
-    )
+    fraction = 1 / inputs.sizes.clamp(min=1).to(sums.values.dtype)
+    of_entries = torch.repeat_interleave(fraction.flatten(), sums.indptr.diff())
+    return replace(sums, values=sums.values * of_entries)
 
 
 def _maximum(x: Tensor, inputs: Inputs) -> Tensor:
@@ -246,10 +244,8 @@ def _maximum(x: Tensor, inputs: Inputs) -> Tensor:
 def _owner(inputs: Inputs, graphs: int) -> Tensor:
     """Return the graph of every node, within its member's block; padding is one graph more."""
     pool_t = inputs.pool_t
-    there, owner = (
-        pool_t.indptr.diff() > 0,
-        torch.full((pool_t.shape[0],), graphs, device=pool_t.indptr.device),
-    )
+    there = pool_t.indptr.diff() > 0
+    owner = torch.full((pool_t.shape[0],), graphs, device=pool_t.indptr.device)
     if pool_t.nnz:
         listed = pool_t.indices[pool_t.indptr[:-1].clamp(max=pool_t.nnz - 1)].long() % graphs
         owner = torch.where(there, listed, owner)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -61,12 +61,11 @@ class ModuleConv(Conv):
     ) -> None:
         super().__init__(in_dim, out_dim, num_edge_labels, **options)
         self._module_class = module
-        self.module = _stacked([self._new(None) for _ in range(self.members or 1)], self.members)
-        if any(True for _ in self.module.buffers()):
+        self.module = self._drawn(None)
+        for name, _ in self.module.named_buffers():
             raise ModelError(
-                f"the layer {module.__name__} has buffers ({_first_buffer(self.module)}), which "
-                "members of a fleet cannot have; use batch_norm=True of the model, or make them "
-                "parameters"
+                f"the layer {module.__name__} has buffers ({name}), which members of a fleet "
+                "cannot have; use batch_norm=True of the model, or make them parameters"
             )
         self.reset_parameters()
 
@@ -80,11 +79,15 @@ class ModuleConv(Conv):
         super().reset_parameters(generators)
         if self.bias is not None:
             nn.init.zeros_(self.bias)
-        members = [None] * (self.members or 1) if generators is None else list(generators)
-        fresh = _stacked([self._new(generator) for generator in members], self.members)
+        fresh = self._drawn(generators)
         with torch.no_grad():
             for own, new in zip(self.module.parameters(), fresh.parameters(), strict=True):
                 own.copy_(new)
+
+    def _drawn(self, generators: Generators) -> nn.Module:
+        """Return a new module with a member's weights from each generator."""
+        drawn_from = [None] * (self.members or 1) if generators is None else generators
+        return _stacked([self._new(generator) for generator in drawn_from], self.members)
 
     def _new(self, generator: torch.Generator | None) -> nn.Module:
         sizes = (self.in_dim, self.out_dim, self.num_relations)
@@ -100,9 +103,7 @@ class ModuleConv(Conv):
         """Return the sum inside the activation, member by member."""
         x = x.dense(next(self.parameters()).dtype) if isinstance(x, OneHot) else x
         states = x.expand(self.members or 1, -1, -1)
-        return torch.stack(
-            [call(state, edges) for call, state in zip(self._calls(), states, strict=True)]
-        )
+        return torch.stack(self._sums(states, [edges] * len(states)))
 
     def _sum(
         self, x: States, structure: Structure, noise: Noise | None, mask: Tensor | None
@@ -113,14 +114,15 @@ class ModuleConv(Conv):
         assert sources is not None
         blocks = ListedEdges.of_blocks(sources, self.num_edge_labels, both=self.direction == "both")
         members = self.members or 1
-        states = x.expand(members, -1, -1) if x.dim() == 2 or len(x) != members else x
         edges = blocks if len(blocks) == members else blocks * members
-        sums = [
-            call(state, listed)
-            for call, state, listed in zip(self._calls(), states, edges, strict=True)
-        ]
+        sums = self._sums(x.expand(members, -1, -1), edges)
         total = sums[0] if self.members is None and x.dim() == 2 else torch.stack(sums)
         return own_rows(total, structure)
+
+    def _sums(self, states: Tensor, edges: Sequence[Any]) -> list[Tensor]:
+        """Call the module with the states and edges of every member."""
+        calls = zip(self._calls(), states, edges, strict=True)
+        return [call(state, listed) for call, state, listed in calls]
 
     def _calls(self) -> Iterator[Any]:
         """Yield, for every member, a function that calls the module with the member's weights."""
@@ -147,7 +149,3 @@ def _stacked(modules: list[nn.Module], members: int | None) -> nn.Module:
         parts = [module.get_parameter(name).detach() for module in modules]
         setattr(stacked.get_submodule(owner), own, nn.Parameter(torch.stack(parts)))
     return stacked
-
-
-def _first_buffer(module: nn.Module) -> str:
-    return next(name for name, _ in module.named_buffers())

@@ -43,8 +43,9 @@ class Noise:
         """
         rows = x.shape[-2] if nodes is None else nodes[: x.shape[-2]]
         mask = keep_mask(keys(self.seeds, *self.purpose, self._calls), rows, x.shape[-1], rate)
-        share = 1 - (rate.to(x.dtype).reshape(-1, 1, 1) if isinstance(rate, Tensor) else rate)
-        return mask.to(x.dtype).div_(share)
+        if isinstance(rate, Tensor):
+            rate = rate.to(x.dtype).reshape(-1, 1, 1)
+        return mask.to(x.dtype).div_(1 - rate)
 
 
 def dropout(
@@ -68,6 +69,9 @@ def dropout(
     if noise is None:
         return functional.dropout(x, rate) if rate else x
     noise.count()
+    rates: Tensor | float = rate
     if own_rate and noise.rate is not None:
-        return x * noise.keep(x, noise.rate, nodes)
-    return x * noise.keep(x, rate, nodes) if rate else x
+        rates = noise.rate
+    elif not rate:
+        return x
+    return x * noise.keep(x, rates, nodes)

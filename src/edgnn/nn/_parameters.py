@@ -27,7 +27,9 @@ def glorot_(weight: Tensor, generators: Generators = None, *, rows: int | None =
     ``rows`` are those of the matrix that a weight is a part of.
     """
     own, columns = weight.shape[-2:]
-    _uniform_(weight, math.sqrt(6 / max((own if rows is None else rows) + columns, 1)), generators)
+    if rows is None:
+        rows = own
+    _uniform_(weight, math.sqrt(6 / max(rows + columns, 1)), generators)
 
 
 def linear_(
@@ -37,19 +39,21 @@ def linear_(
 
     That is U(−b, b), b² = 1 / inputs.
     """
-    bound = 1 / math.sqrt(max(sum(weight.shape[-2] for weight in weights), 1))
-    for weight in (*weights, *(() if bias is None else (bias,))):
+    inputs = sum(weight.shape[-2] for weight in weights)
+    bound = 1 / math.sqrt(max(inputs, 1))
+    for weight in weights:
         _uniform_(weight, bound, generators)
+    if bias is not None:
+        _uniform_(bias, bound, generators)
 
 
+@torch.no_grad()
 def _uniform_(weight: Tensor, bound: float, generators: Generators) -> None:
-    with torch.no_grad():
-        for part, generator in _parts(weight, generators):
-            part.uniform_(-bound, bound, generator=generator)
-
-
-def _parts(weight: Tensor, generators: Generators) -> list[tuple[Tensor, Generator | None]]:
-    return [(weight, None)] if generators is None else list(zip(weight, generators, strict=True))
+    if generators is None:
+        weight.uniform_(-bound, bound)
+        return
+    for part, generator in zip(weight, generators, strict=True):
+        part.uniform_(-bound, bound, generator=generator)
 
 
 def plus_product(total: Tensor | None, matrix: Tensor | CSR, weight: Tensor) -> Tensor:
@@ -59,9 +63,8 @@ def plus_product(total: Tensor | None, matrix: Tensor | CSR, weight: Tensor) -> 
     """
     if total is None:
         return constant_product(matrix, weight)
-    if (
-        isinstance(matrix, CSR) or total.dtype != weight.dtype
-    ):  # mixed precision multiplies in a type of its own
+    # mixed precision multiplies in a type of its own
+    if isinstance(matrix, CSR) or total.dtype != weight.dtype:
         return total.add_(constant_product(matrix, weight))
     matrix = matrix.to(weight.dtype)
     if weight.dim() == 2:
@@ -74,19 +77,18 @@ def plus_products(total: Tensor | None, products: Sequence[tuple[Tensor | CSR, T
 
     Narrow blocks of members are put side by side first, since one product of them is faster.
     """
-    blocks = [
-        (matrix, weight)
-        for matrix, weight in products
-        if isinstance(matrix, Tensor) and matrix.dim() == 3
-    ]
+    blocks: list[Tensor] = []
+    weights: list[Tensor] = []
+    others: list[tuple[Tensor | CSR, Tensor]] = []
+    for matrix, weight in products:
+        if isinstance(matrix, Tensor) and matrix.dim() == 3:
+            blocks.append(matrix)
+            weights.append(weight)
+        else:
+            others.append((matrix, weight))
     if len(blocks) > 1:
-        matrices, weights = zip(*blocks, strict=True)
-        total = plus_product(total, _side_by_side(matrices), torch.cat(weights, dim=-2))
-        products = [
-            (matrix, weight)
-            for matrix, weight in products
-            if not (isinstance(matrix, Tensor) and matrix.dim() == 3)
-        ]
+        total = plus_product(total, _side_by_side(blocks), torch.cat(weights, dim=-2))
+        products = others
     for matrix, weight in products:
         total = plus_product(total, matrix, weight)
     assert total is not None
@@ -96,16 +98,14 @@ def plus_products(total: Tensor | None, products: Sequence[tuple[Tensor | CSR, T
 def _side_by_side(matrices: Sequence[Tensor]) -> Tensor:
     """Put matrices side by side, without a copy where they are columns of one matrix already."""
     first = matrices[0]
-    offset, storage = first.storage_offset(), first.untyped_storage().data_ptr()
+    beside = first.stride(-1) == 1
+    offset = first.storage_offset()
     for matrix in matrices:
-        if (matrix.storage_offset(), matrix.untyped_storage().data_ptr(), matrix.stride()) != (
-            offset,
-            storage,
-            first.stride(),
-        ):
-            return torch.cat(list(matrices), dim=-1)
+        same_storage = matrix.untyped_storage().data_ptr() == first.untyped_storage().data_ptr()
+        same_stride = matrix.stride() == first.stride()
+        beside &= same_storage and same_stride and matrix.storage_offset() == offset
         offset += matrix.shape[-1]
-    if first.stride(-1) != 1:
+    if not beside:
         return torch.cat(list(matrices), dim=-1)
     return first.as_strided((*first.shape[:-1], offset - first.storage_offset()), first.stride())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice, tee
@@ -190,7 +190,7 @@ def fanouts(fanout: Fanout, model: Model, inputs: Inputs | LargeInputs) -> tuple
     """
     exact = model.constant_first(inputs)
     reading = len(model.convs) - exact
-    of_layers = fanout if isinstance(fanout, tuple) else (fanout,) * reading
+    of_layers = tuple(fanout) if isinstance(fanout, Sequence) else (fanout,) * reading
     if len(of_layers) != reading:
         why = " (the first layer's sums are exact, so it takes none)" if exact else ""
         if isinstance(inputs, LargeInputs) and "cells" in model.convs[0].own_options:

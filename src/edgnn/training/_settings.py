@@ -4,17 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
 import torch
 
+from edgnn._rules import NOT_NEGATIVE, Rules, check, one_of, whole
 from edgnn.errors import TrainingError
 
 _Index = Sequence[int] | np.ndarray[Any, Any] | torch.Tensor
 Precision = Literal["float32", "float64", "bfloat16"]
-Fanout = int | tuple[int | None, ...] | None
+Fanout = int | Sequence[int | None] | None
+
+_RULES: Rules = {
+    "max_epochs": whole(1),
+    "batch_size": whole(1).or_none("all at once").or_word("auto", "8 graphs, or all nodes"),
+    "fanout": whole(1).or_none("all neighbors").or_several(least=0),
+    "learning_rate": NOT_NEGATIVE,
+    "weight_decay": NOT_NEGATIVE,
+    "optimizer": one_of("adam", "adamw"),
+    "patience": whole(1).or_none("all epochs"),
+    "clip_norm": NOT_NEGATIVE.or_none("no clipping"),
+    "precision": one_of("float32", "float64", "bfloat16"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,32 +97,7 @@ class Settings:
     fanout: Fanout = None
 
     def __post_init__(self) -> None:
-        whole: dict[str, tuple[Any, ...]] = {
-            "max_epochs": (),
-            "batch_size": (None, "auto"),
-            "patience": (None,),
-        }
-        for name, others in whole.items():
-            number = getattr(self, name)
-            if number not in others and not _is_whole(number):
-                raise TrainingError(f"{name}={number!r}: at least 1 is needed, a whole number")
-        fanouts = self.fanout if isinstance(self.fanout, tuple) else (self.fanout,)
-        if not all(number is None or _is_whole(number) for number in fanouts):
-            raise TrainingError(
-                f"fanout={self.fanout!r}: at least 1 neighbor is needed, a whole number, or "
-                "None for all; or a tuple of these"
-            )
-        for name in ("learning_rate", "weight_decay", "clip_norm"):
-            if not _is_rate(getattr(self, name)):
-                raise TrainingError(
-                    f"{name}={getattr(self, name)!r}: a finite number of at least 0 is needed"
-                )
-        if self.optimizer not in ("adam", "adamw"):
-            raise TrainingError(f"optimizer={self.optimizer!r}: choose 'adam' or 'adamw'")
-        if self.precision not in ("float32", "float64", "bfloat16"):
-            raise TrainingError(
-                f"precision={self.precision!r}: choose 'float32', 'float64' or 'bfloat16'"
-            )
+        check(vars(self), _RULES, TrainingError)
 
     def of(self, kind: Literal["graph", "node"]) -> Settings:
         """Return the settings with the batch size that ``"auto"`` means for graphs or nodes."""
@@ -127,11 +114,3 @@ class Settings:
     def dtype(self) -> torch.dtype:
         """Of the weights."""
         return torch.float64 if self.precision == "float64" else torch.float32
-
-
-def _is_rate(value: Any) -> bool:
-    return value is None or (isinstance(value, Real) and 0 <= float(value) < float("inf"))
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1

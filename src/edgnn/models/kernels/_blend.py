@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 from torch import Tensor
 
-from edgnn.errors import EstimatorError
+from edgnn._rules import FLAG, Rule, Rules, number, some_of, whole
 from edgnn.graphs import Graphs
 from edgnn.models._data import Data
 from edgnn.models._items import Level, graphs_of
@@ -25,7 +25,7 @@ from edgnn.models._state import (
     pack_fields,
     unpack_fields,
 )
-from edgnn.models.kernels._checks import Array, check_whole, chosen_words, flag
+from edgnn.models.kernels._checks import DEEPEST, Array, words
 from edgnn.models.kernels._classifier import SplitClassifier, solved_split
 from edgnn.models.kernels._count_kernels import NodeColors
 from edgnn.models.kernels._forest import Forest
@@ -33,7 +33,6 @@ from edgnn.models.kernels._ridge_graphs import RidgeGraphClassifier, prepared
 from edgnn.models.kernels._solvers import Kernels
 from edgnn.wl import Coloring, Scheme, refine
 
-_DEEPEST = 1000
 #: Numbers of a table; forests grow several times faster on plain arrays, which beyond this are
 #: too large.
 _DENSE = 2**25
@@ -102,6 +101,20 @@ class BlendGraphClassifier(SplitClassifier):
     """
 
     levels: ClassVar[tuple[Level, ...]] = ("graph",)
+    rules: ClassVar[Rules] = {
+        "ridge": Rule(
+            lambda value: isinstance(value, RidgeGraphClassifier | None),
+            "a RidgeGraphClassifier, or None for one as it comes",
+        ),
+        "share": number(
+            lambda value: 0 <= value <= 1, "a number from 0 (ridge alone) to 1 (the forest alone)"
+        ),
+        "trees": whole(1),
+        "min_samples_leaf": whole(1),
+        "rounds": whole(0, DEEPEST),
+        "schemes": some_of(*get_args(Scheme)),
+        "ring_sizes": FLAG,
+    }
 
     ridge: RidgeGraphClassifier | None = None
     _: KW_ONLY
@@ -202,24 +215,12 @@ class BlendGraphClassifier(SplitClassifier):
         mixed: Array = then._mixed(self.ridge_.predict_proba(graphs), self.forest_, table)
         return mixed
 
-    # Halves, and parameters checked
+    # Halves
 
     def check_parameters(self) -> None:
-        """Raise where a parameter makes no sense."""
-        number = isinstance(self.share, int | float | np.number)
-        if not number or isinstance(self.share, bool) or not 0 <= self.share <= 1:
-            raise EstimatorError(
-                f"share={self.share!r}: give a number from 0 (ridge alone) to 1 (the forest alone)"
-            )
-        for name in ("trees", "min_samples_leaf"):
-            check_whole(self, name, 1)
-        check_whole(self, "rounds", 0, _DEEPEST)
-        chosen_words(self.schemes, "schemes", get_args(Scheme))
-        flag(self.ring_sizes, "ring_sizes")
-        if self.ridge is not None and not isinstance(self.ridge, RidgeGraphClassifier):
-            raise EstimatorError(
-                f"ridge={self.ridge!r}: give a RidgeGraphClassifier, or None for one as it comes"
-            )
+        """Raise where a parameter of this model or of its ridge makes no sense."""
+        super().check_parameters()
+        self._ridge_half().check_parameters()
 
     def _ridge_half(self) -> RidgeGraphClassifier:
         if self.ridge is None:
@@ -246,8 +247,7 @@ class BlendGraphClassifier(SplitClassifier):
 
     def _colorings(self, graphs: Graphs) -> tuple[Coloring, ...]:
         plain = prepared(graphs, self.ring_sizes)
-        schemes: Any = chosen_words(self.schemes, "schemes", get_args(Scheme))
-        return tuple(refine(plain, int(self.rounds), scheme) for scheme in schemes)
+        return tuple(refine(plain, int(self.rounds), scheme) for scheme in words(self.schemes))
 
     # Keeping
 

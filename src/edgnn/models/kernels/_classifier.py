@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from torch import Tensor
 
+from edgnn._rules import Rule, Rules, check
+from edgnn.errors import EstimatorError
 from edgnn.models._data import Data
 from edgnn.models._items import Items
 from edgnn.models._model import ClassifierModel, new_model
@@ -25,12 +27,32 @@ from edgnn.models.kernels._ridge import FittedRidge, RidgeSolver, logits
 from edgnn.models.kernels._solvers import Fitted, Kernels, Solver, fitted_from, fitted_state
 
 
+def _is_job_count(value: Any) -> bool:
+    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return value is None or (is_whole and 0 < abs(int(value)) < 2**15)
+
+
+_JOBS = Rule(_is_job_count, "a number of jobs, -1 for one per core, or None for one")
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
 class SplitClassifier(ClassifierModel):
-    """A classifier without epochs that learns from many splits and shares what it can."""
+    """A classifier without epochs that learns from many splits and shares what it can.
+
+    Attributes
+    ----------
+    rules : dict
+        Which values the parameters of a subclass may have.
+    """
+
+    rules: ClassVar[Rules] = {}
 
     n_jobs: int | None = None
     random_state: Any = None
+
+    def check_parameters(self) -> None:
+        """Raise where a parameter makes no sense."""
+        check(self.get_params(deep=False), {**self.rules, "n_jobs": _JOBS}, EstimatorError)
 
     def predict_splits(
         self, X: Any, y: Any, splits: Iterable[Any], *, on_split: OnSplit | None = None
@@ -201,11 +223,7 @@ class KernelClassifier(SolvedClassifier):
 
     @abstractmethod
     def _solver(self) -> Solver:
-        """Return what learns from the kernels; raise where a parameter makes no sense."""
-
-    def check_parameters(self) -> None:
-        """Raise where a parameter makes no sense."""
-        self._solver()
+        """Return what learns from the kernels."""
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from items and their classes.
@@ -217,6 +235,7 @@ class KernelClassifier(SolvedClassifier):
         y : array-like
             One class per item.
         """
+        self.check_parameters()
         data = self.read_training(X, y)
         seed, solver = root_seed(self.random_state), self._solver()
         represented = self._represent(data.items)
@@ -284,11 +303,7 @@ class RidgeClassifier(KernelClassifier):
         return float(np.mean(logits(self.loo_decision_).argmax(axis=1) == self._codes))
 
     def _solver(self) -> Solver:
-        self._check()
         return RidgeSolver()
-
-    def _check(self) -> None:
-        """Refuse parameters that make no sense."""
 
     def _ridge(self) -> FittedRidge:
         self._check_fitted()
@@ -300,10 +315,40 @@ def solved_split(
 ) -> tuple[dict[str, Any], Fitted]:
     """Learn from the known items of a split; return its results, and what was learned."""
     known, test = split.known, split.test
-    classes, codes = np.unique(data.y[known], return_inverse=True)
     among = {setting: K[np.ix_(known, known)] for setting, K in kernels.items()}
-    fitted = solver.fit(among, codes, len(classes), split.seed)
-    K = kernels[fitted.setting][np.ix_(test, known)]
+
+    def compared(setting: Hashable) -> Array:
+        new: Array = kernels[setting][np.ix_(test, known)]
+        return new
+
+    return solved_among(solver, among, compared, data.y[known], split.seed)
+
+
+def solved_among(
+    solver: Solver,
+    among: Kernels,
+    compared: Callable[[Hashable], Array],
+    y: Array,
+    seed: int,
+) -> tuple[dict[str, Any], Fitted]:
+    """Learn from kernels among known items, and predict others.
+
+    Parameters
+    ----------
+    solver : Solver
+        What learns.
+    among : mapping
+        Kernel matrices of the known items.
+    compared : callable
+        Returns the values of one of these kernels for the other items against the known ones.
+    y : array
+        The classes of the known items.
+    seed : int
+        The random seed.
+    """
+    classes, codes = np.unique(y, return_inverse=True)
+    fitted = solver.fit(among, codes, len(classes), seed)
+    K = compared(fitted.setting)
     result = {
         "prediction": classes[fitted.predict(K)],
         "chosen": fitted.chosen,

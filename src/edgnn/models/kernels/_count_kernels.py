@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from scipy.sparse import csr_array, hstack
 
+from edgnn._arrays import row_entries
 from edgnn.graphs import Nodes
 from edgnn.models._items import Items
 from edgnn.models.kernels._checks import Array
@@ -40,13 +41,9 @@ def item_counts(coloring: Coloring, items: Items) -> Counts:
         return [color_counts(of_round, owner, len(items)) for of_round in colors]
     nodes = items.index.cpu().numpy()
     around = coloring.around.on_host()
-    indptr = np.asarray(around.indptr)
-    degree = indptr[nodes + 1] - indptr[nodes]
-    before = np.cumsum(degree) - degree
-    place = np.arange(int(degree.sum())) + np.repeat(indptr[nodes] - before, degree)
-    neighbor = np.asarray(around.indices)[place]
-    code: Any = 0 if around.codes is None else np.asarray(around.codes)[place] << 32
-    owner = np.repeat(np.arange(len(nodes)), degree)
+    owner, entry = row_entries(around.indptr, nodes)
+    neighbor = np.asarray(around.indices)[entry]
+    code: Any = 0 if around.codes is None else np.asarray(around.codes)[entry] << 32
     own = color_counts(colors[0][nodes], np.arange(len(nodes)), len(nodes))
     seen = [
         color_counts(_numbered(code + of_round[neighbor]), owner, len(nodes))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.sparse import csr_array
 
+from edgnn._arrays import row_entries
 from edgnn.errors import EstimatorError
 from edgnn.models.kernels._checks import Array
 from edgnn.wl import Coloring
@@ -74,13 +73,11 @@ class _Around:
 
     def neighbors(self, nodes: Array, color: Array, alike: Array) -> Array:
         """Return inner products of the sums over neighbors; different codes do not meet."""
-        row, place = _entries(self.around.indptr, nodes)
+        row, place = row_entries(self.around.indptr, nodes)
         seen = color[np.asarray(self.around.indices)[place]]
-        codes = (
-            np.zeros(len(row), dtype=np.int64)
-            if self.around.codes is None
-            else np.asarray(self.around.codes)[place]
-        )
+        codes = np.zeros(len(row), dtype=np.int64)
+        if self.around.codes is not None:
+            codes = np.asarray(self.around.codes)[place]
         order = np.argsort(codes, kind="stable")
         found = np.zeros((len(nodes), len(nodes)))
         for part in np.split(order, np.flatnonzero(np.diff(codes[order])) + 1):
@@ -94,7 +91,7 @@ class _Around:
         """Return inner products of the counts of edge labels, where the scheme has them."""
         if self.around.fixed_codes is None:
             return 0.0
-        row, place = _entries(self.around.fixed_indptr, nodes)
+        row, place = row_entries(self.around.fixed_indptr, nodes)
         codes, column = np.unique(np.asarray(self.around.fixed_codes)[place], return_inverse=True)
         counts = csr_array((np.ones(len(row)), (row, column)), shape=(len(nodes), len(codes)))
         found: Array = counts @ np.ascontiguousarray(counts.toarray().T)
@@ -113,14 +110,6 @@ def _numbered(coloring: Coloring, round: int) -> tuple[Array, Array]:
             "choose fewer layers, or parts=('wl',)"
         )
     return color, first
-
-
-def _entries(indptr: Any, nodes: Array) -> tuple[Array, Array]:
-    """Return the row (position in ``nodes``) and the place of every entry of these nodes' rows."""
-    starts, ends = np.asarray(indptr)[nodes], np.asarray(indptr)[nodes + 1]
-    row = np.repeat(np.arange(len(nodes)), ends - starts)
-    before = np.cumsum(ends - starts) - (ends - starts)
-    return row, np.arange(len(row)) + (starts - before)[row]
 
 
 def _summed(alike: Array, owner: Array, color: Array, size: int) -> Array:

@@ -8,16 +8,10 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
+from edgnn._rules import FLAG, POSITIVE, Rules, some_of, whole
 from edgnn.graphs import Graphs
 from edgnn.models._items import Items, Level, append, graphs_of
-from edgnn.models.kernels._checks import (
-    Array,
-    check_whole,
-    chosen_words,
-    flag,
-    positive,
-    refuse_features,
-)
+from edgnn.models.kernels._checks import DEEPEST, Array, refuse_features, words
 from edgnn.models.kernels._classifier import RidgeClassifier
 from edgnn.models.kernels._count_kernels import (
     AVERAGED,
@@ -31,7 +25,6 @@ from edgnn.wl import Coloring, Scheme, bare, refine
 
 Part = Literal["wl", "network"]
 
-_DEEPEST = 1000
 _AT_ONCE = 256
 
 
@@ -94,6 +87,15 @@ class RidgeGraphClassifier(RidgeClassifier):
     """
 
     levels: ClassVar[tuple[Level, ...]] = ("graph",)
+    rules: ClassVar[Rules] = {
+        "parts": some_of(*get_args(Part)),
+        "schemes": some_of(*get_args(Scheme)),
+        "depth": whole(1, DEEPEST),
+        "layers": whole(1, DEEPEST),
+        "scale": POSITIVE,
+        "width": POSITIVE,
+        "ring_sizes": FLAG,
+    }
 
     parts: Part | Sequence[Part] = ("wl", "network")
     _: KW_ONLY
@@ -111,12 +113,12 @@ class RidgeGraphClassifier(RidgeClassifier):
 
     def _kernels(self, rows: Graphs, columns: Graphs) -> dict[Hashable, Array]:
         everything, mine, theirs = together(rows, columns)
-        parts = chosen_words(self.parts, "parts", get_args(Part))
-        schemes = chosen_words(self.schemes, "schemes", get_args(Scheme))
-        rounds = max(self.depth if "wl" in parts else 0, self.layers if "network" in parts else 0)
+        parts, schemes = words(self.parts), words(self.schemes)
+        needed = {"wl": self.depth, "network": self.layers}
+        rounds = max(needed[part] for part in parts)
         total: Any = 0.0
         for scheme in schemes:
-            coloring = refine(graphs_of(everything), rounds, scheme)  # type: ignore[arg-type]
+            coloring = refine(graphs_of(everything), rounds, scheme)
             if "wl" in parts:
                 total = total + self._shared_colors(coloring, mine, theirs)
             if "network" in parts:
@@ -136,20 +138,11 @@ class RidgeGraphClassifier(RidgeClassifier):
         depths = range(1, self.depth + 1)
         return mean_similarity(some(counts, mine), some(counts, theirs), depths, AVERAGED)
 
-    def _check(self) -> None:
-        chosen_words(self.parts, "parts", get_args(Part))
-        chosen_words(self.schemes, "schemes", get_args(Scheme))
-        for name in ("depth", "layers"):
-            check_whole(self, name, 1, _DEEPEST)
-        for name in ("scale", "width"):
-            positive(getattr(self, name), name)
-        flag(self.ring_sizes, "ring_sizes")
 
-
-def prepared(graphs: Graphs, ring_sizes: Any) -> Graphs:
+def prepared(graphs: Graphs, ring_sizes: bool) -> Graphs:
     """Return graphs with nothing but labels, to which ring sizes are added if asked for."""
     plain = bare(graphs)
-    return plain.with_ring_sizes() if flag(ring_sizes, "ring_sizes") else plain
+    return plain.with_ring_sizes() if ring_sizes else plain
 
 
 def together(rows: Items, columns: Items) -> tuple[Items, slice, slice]:

@@ -10,17 +10,11 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 from scipy.sparse import csr_array
 
+from edgnn._rules import POSITIVE, Rule, Rules, some_of, whole
 from edgnn.errors import EstimatorError
 from edgnn.graphs import Graphs, Nodes
 from edgnn.models._items import Items, Level
-from edgnn.models.kernels._checks import (
-    Array,
-    check_whole,
-    chosen_words,
-    is_whole,
-    positive,
-    refuse_features,
-)
+from edgnn.models.kernels._checks import Array, refuse_features, words
 from edgnn.models.kernels._classifier import RidgeClassifier
 from edgnn.models.kernels._count_kernels import AVERAGED, Kind, gaussian, mean_similarity, some
 from edgnn.models.kernels._surroundings import colors_met, reached, visited
@@ -101,6 +95,15 @@ class RidgeNodeClassifier(RidgeClassifier):
     """
 
     levels: ClassVar[tuple[Level, ...]] = ("node",)
+    rules: ClassVar[Rules] = {
+        "views": some_of(*get_args(View)),
+        "schemes": some_of(*get_args(Scheme)),
+        "rounds": whole(0, _DEEPEST),
+        "depth": whole(1, _DEEPEST),
+        "length": whole(1, _DEEPEST),
+        "named": Rule(whole(0).holds, "a number of edges, or 0 to know no node by name"),
+        "width": POSITIVE,
+    }
 
     views: View | Sequence[View] = ("around", "walks")
     _: KW_ONLY
@@ -135,9 +138,9 @@ class RidgeNodeClassifier(RidgeClassifier):
         nodes = new if rows is columns else np.concatenate([columns.nodes, new])
         theirs = slice(0, len(columns.nodes))
         mine = theirs if rows is columns else slice(len(columns.nodes), None)
-        colorings = [refine(graphs, self.rounds, scheme) for scheme in self._schemes()]
+        colorings = [refine(graphs, self.rounds, scheme) for scheme in words(self.schemes)]
         similar: dict[Hashable, Array] = {}
-        for view in self._views():
+        for view in words(self.views):
             kinds: tuple[Kind, ...]
             if view == "around":
                 seen, kinds = reached(graphs, nodes, self.depth), AVERAGED
@@ -163,23 +166,6 @@ class RidgeNodeClassifier(RidgeClassifier):
         rounds = range(self.rounds + 1)
         counts = colors_met(weights, coloring, rounds)
         return mean_similarity(some(counts, mine), some(counts, theirs), rounds, kinds)
-
-    def _views(self) -> tuple[str, ...]:
-        return chosen_words(self.views, "views", get_args(View))
-
-    def _schemes(self) -> tuple[Scheme, ...]:
-        return chosen_words(self.schemes, "schemes", get_args(Scheme))  # type: ignore[return-value]
-
-    def _check(self) -> None:
-        self._views()
-        self._schemes()
-        for name, lowest in (("rounds", 0), ("depth", 1), ("length", 1)):
-            check_whole(self, name, lowest, _DEEPEST)
-        if not is_whole(self.named, 0, 2**62):
-            raise EstimatorError(
-                f"named={self.named!r}: give a number of edges, or 0 to know no node by name"
-            )
-        positive(self.width, "width")
 
 
 def _hubs(graphs: Graphs, least: int) -> frozenset[Any]:

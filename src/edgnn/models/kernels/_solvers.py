@@ -10,11 +10,15 @@ from typing import Any, Protocol
 import numpy as np
 from torch import Tensor
 
-from edgnn.errors import EstimatorError, RunError
+from edgnn._rules import POSITIVE, Rules, whole
+from edgnn.errors import RunError
 from edgnn.models._state import pack_fields, to_tensor, unpack_fields
-from edgnn.models.kernels._checks import Array, is_whole, numbers
+from edgnn.models.kernels._checks import Array
 
 Kernels = Mapping[Hashable, Array]
+
+#: For the parameters ``C`` and ``folds`` of classifiers that use :class:`SVMSolver`.
+SVM_RULES: Rules = {"C": POSITIVE.or_several(), "folds": whole(2)}
 
 _MOST_STEPS = 10_000_000  # only kernels far out of scale need more; scikit-learn then warns
 
@@ -180,14 +184,9 @@ class SVMSolver:
     folds: int = 5
 
     @classmethod
-    def checked(cls, C: Any, folds: Any) -> SVMSolver:
-        """Return a solver; raise where the candidates for C or the number of folds are wrong."""
-        strengths = numbers(C)
-        if not len(strengths) or not (np.isfinite(strengths) & (strengths > 0)).all():
-            raise EstimatorError(f"C={C!r}: give numbers above zero, such as (0.1, 1, 10)")
-        if not is_whole(folds, 2, 2**31):
-            raise EstimatorError(f"folds={folds!r}: give a whole number from 2 on")
-        return cls(tuple(np.sort(strengths).tolist()), int(folds))
+    def of(cls, C: Any, folds: Any) -> SVMSolver:
+        """Return a solver with these candidates, in any order."""
+        return cls(tuple(np.sort(np.atleast_1d(C)).astype(float).tolist()), int(folds))
 
     def fit(self, kernels: Kernels, y: Array, classes: int, seed: int) -> Fitted:
         """Choose and train."""

@@ -8,16 +8,9 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
+from edgnn._rules import FLAG, POSITIVE, Rules, one_of, some_of, whole
 from edgnn.models._items import Items, Level, graphs_of, with_graphs
-from edgnn.models.kernels._checks import (
-    Array,
-    candidates,
-    check_choice,
-    chosen_words,
-    flag,
-    positive,
-    refuse_features,
-)
+from edgnn.models.kernels._checks import DEEPEST, Array, candidates, refuse_features, words
 from edgnn.models.kernels._classifier import RidgeClassifier
 from edgnn.models.kernels._count_kernels import (
     AVERAGED,
@@ -34,8 +27,6 @@ from edgnn.models.kernels._solvers import Solver, SVMSolver
 from edgnn.wl import Scheme, refine
 
 KernelChoice = Literal["average", "select", "linear", "rbf"]
-
-_DEEPEST = 1000
 
 
 @dataclass(eq=False, repr=False)
@@ -100,6 +91,14 @@ class WLClassifier(RidgeClassifier):
     """
 
     levels: ClassVar[tuple[Level, ...]] = ("graph", "node")
+    rules: ClassVar[Rules] = {
+        "kernel": one_of(*get_args(KernelChoice)),
+        "scheme": some_of(*get_args(Scheme)).or_none("as the kernel needs"),
+        "depth": whole(0, DEEPEST).or_several().or_none("as the kernel needs"),
+        "width": POSITIVE,
+        "ring_sizes": FLAG,
+        "solver": one_of("ridge", "svm"),
+    }
 
     kernel: KernelChoice = "average"
     _: KW_ONLY
@@ -157,20 +156,14 @@ class WLClassifier(RidgeClassifier):
         }
 
     def _solver(self) -> Solver:
-        check_choice(self, "kernel", get_args(KernelChoice))
-        check_choice(self, "solver", ("ridge", "svm"))
-        self._schemes()
-        self._depths()
-        positive(self.width, "width")
-        flag(self.ring_sizes, "ring_sizes")
         return RidgeSolver() if self.solver == "ridge" else SVMSolver()
 
     def _schemes(self) -> tuple[Scheme, ...]:
         if self.scheme is None:
             return get_args(Scheme) if self.kernel == "average" else ("joint",)
-        return chosen_words(self.scheme, "scheme", get_args(Scheme))  # type: ignore[return-value]
+        return words(self.scheme)
 
     def _depths(self) -> tuple[int, ...]:
         if self.depth is None:
             return (1, 2, 3, 4, 5) if self.kernel == "average" else (0, 1, 2, 3, 4, 5)
-        return tuple(candidates(self.depth, "depth", 0, _DEEPEST))
+        return tuple(candidates(self.depth))

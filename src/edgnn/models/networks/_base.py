@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from edgnn._files import Path_
-from edgnn.errors import EstimatorError
+from edgnn._rules import check
+from edgnn.errors import EstimatorError, ModelError
 from edgnn.graphs import Graphs
 from edgnn.models._coder import Coder, Seen
 from edgnn.models._familiarity import Colors, Refinement
@@ -28,7 +29,7 @@ from edgnn.models.networks._fleet import (
     raw_outputs,
     rebuilt,
 )
-from edgnn.models.networks._parameters import SharedParameters, check_parameters
+from edgnn.models.networks._parameters import RULES, SharedParameters
 from edgnn.models.networks._pipeline import Part, Pipeline
 from edgnn.nn import Inputs, LargeInputs, LayerKind
 from edgnn.nn import Model as Network
@@ -124,7 +125,11 @@ class Estimator(SharedParameters, Model):
 
     def check_parameters(self) -> None:
         """Raise where a parameter makes no sense."""
-        check_parameters(self.get_params(deep=False))
+        try:
+            LayerKind.of(self.conv)
+        except ModelError as error:
+            raise EstimatorError(str(error)) from None
+        check(self.get_params(deep=False), RULES, EstimatorError)
 
     def _coder_of(self, graphs: Graphs) -> Coder:
         """Learn how graphs are to be read."""
@@ -229,9 +234,6 @@ class Estimator(SharedParameters, Model):
             for piece in in_pieces(items, self.num_members)
         ]
         return np.concatenate(pieces)
-
-    def _collected(self, X: Any) -> Items:
-        return self.read_items(X)
 
     def _encoded(self, items: Items) -> Items:
         """Number the labels as fitted; warn once of how many were never seen."""

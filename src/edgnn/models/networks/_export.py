@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +16,12 @@ import torch
 from torch import Tensor
 
 import edgnn
-from edgnn._files import Path_, atomic_folder
+from edgnn._files import Path_, atomic_file, atomic_folder
 from edgnn._paths import LABELS, PROGRAM, check_new_export
 from edgnn.errors import ModelError
-from edgnn.graphs import Nodes
+from edgnn.graphs import Graphs, Nodes
 from edgnn.models._items import Items, graphs_of
-from edgnn.models._model import NotFitted
+from edgnn.models._predictions import check_known, names_of_targets
 from edgnn.models.networks import _export_predict
 from edgnn.models.networks._export_check import (
     Checked,
@@ -30,9 +30,9 @@ from edgnn.models.networks._export_check import (
     inputs_for,
     random_items,
 )
-from edgnn.models.networks._export_inputs import check_network, plain_graph
 from edgnn.models.networks._export_program import program_of
 from edgnn.models.networks._fleet import device_of
+from edgnn.models.networks._parameters import plain
 from edgnn.training import encode_value, encode_vocabulary
 
 if TYPE_CHECKING:
@@ -93,10 +93,7 @@ def export(
         Names of several labels or values; default: their numbers.
     """
     check_network(estimator)
-    if not estimator.__sklearn_is_fitted__():
-        raise NotFitted(
-            f"this {type(estimator).__name__} is not fitted yet: call fit before export"
-        )
+    estimator._check_fitted("export")
     place, device = Path(path), device_of(estimator.device)
     check_new_export(place, overwrite)
     with atomic_folder(_beside(place) if overwrite else place) as folder:
@@ -114,6 +111,15 @@ def export(
         _put(_beside(place), place)
     files = {name: (place / name).stat().st_size for name in (PROGRAM, LABELS, SCRIPT, CHECK)}
     return Exported(place, files, str(device), checked)
+
+
+def check_network(model: Any) -> None:
+    """Raise where a model is no network, so that there is no program of it."""
+    if not hasattr(model, "export"):
+        raise ModelError(
+            f"a {type(model).__name__} cannot be exported: only trained networks become programs "
+            "of torch; predict with edgnn itself (edgnn predict, edgnn serve)"
+        )
 
 
 def _exported(estimator: Estimator, device: torch.device) -> Any:
@@ -143,10 +149,8 @@ def _exported(estimator: Estimator, device: torch.device) -> Any:
 
 
 def _loaded(path: Path) -> Any:
-    with warnings.catch_warnings():
-        warnings.filterwarnings(
-            "ignore", "The given buffer is not writable"
-        )  # torch 2.11 tells itself so
+    with warnings.catch_warnings():  # torch 2.11 warns of its own doing
+        warnings.filterwarnings("ignore", "The given buffer is not writable")
         return torch.export.load(path).module()
 
 
@@ -175,10 +179,13 @@ def _about(
     """Return everything that a user of the program has to know, as plain values."""
     coder, encoding = estimator._coder, estimator._encoding
     inputs = _inputs(estimator, next(random_items(estimator)))
-    kind = {torch.float32: "float32", torch.float64: "float64"}[
-        next(estimator._model.parameters()).dtype
-    ]
-    answers = "probabilities" if encoding.task != "values" else "values"
+    answers = "values" if encoding.task == "values" else "probabilities"
+    meaning = f"{answers} in the order of names"
+    if estimator.num_members > 1:
+        meaning += ", averaged over members"
+    shape: list[Any] = [f"{estimator._level}s"]
+    if encoding.task != "values" or not encoding.flat:
+        shape.append(encoding.outputs)
     return {
         "format": FORMAT,
         "edgnn": edgnn.__version__,
@@ -187,15 +194,9 @@ def _about(
         "level": estimator._level,
         "task": encoding.task,
         "device": str(device),
-        "number_type": kind,
+        "number_type": "float32" if estimator._single_precision else "float64",
         "inputs": {name: _input(name, value) for name, value in inputs.items()},
-        "output": {
-            "type": "float64",
-            "shape": [f"{estimator._level}s"]
-            + ([] if encoding.flat and encoding.task == "values" else [encoding.outputs]),
-            "meaning": f"{answers} in the order of names"
-            + (", averaged over members" if len(estimator.best_epoch_) > 1 else ""),
-        },
+        "output": {"type": "float64", "shape": shape, "meaning": meaning},
         "names": _names(estimator, class_names, target_names),
         "classes": [encode_value(value) for value in encoding.classes.tolist()],
         "node_labels": encode_vocabulary(coder.node_vocabulary),
@@ -223,39 +224,30 @@ def _input(name: str, value: Tensor) -> dict[str, Any]:
 def _names(
     estimator: Estimator, class_names: Sequence[str], target_names: Sequence[str]
 ) -> list[str]:
-    encoding = estimator._encoding
-    if encoding.task != "classes":
-        return (
-            list(target_names)
-            if len(target_names) == encoding.outputs
-            else [str(n) for n in range(encoding.outputs)]
-        )
-    classes = encoding.classes.tolist()
+    if estimator.task != "classes":
+        return [str(name) for name in names_of_targets(estimator, target_names)]
+    classes = estimator.classes_.tolist()
     if not class_names:
         return [str(value) for value in classes]
-    if not all(isinstance(value, int) and 0 <= value < len(class_names) for value in classes):
+    if not set(classes) <= set(range(len(class_names))):
         raise ModelError(
             f"{len(class_names)} class_names do not name the classes {classes}: "
             "give one for each number from 0 on"
         )
-    return [class_names[value] for value in classes]
+    return [class_names[int(value)] for value in classes]
 
 
 def _examples(estimator: Estimator, checked: Checked) -> dict[str, Any]:
     """Return a few random graphs as the script reads them, and what the estimator says of them."""
     items = next(random_items(estimator))
+    if isinstance(items, Nodes):  # each once and rising, as the script answers graph by graph
+        items = Nodes._of(items.graphs, torch.unique(items.index))
     outputs, expected = expected_of(estimator, items)
     tolerance = checked.tolerance * max(1.0, float(abs(outputs).max()))
-    graphs = [plain_graph(graph) for graph in graphs_of(items)]
+    graphs = [_plain_graph(graph) for graph in graphs_of(items)]
     if isinstance(items, Nodes):
-        place = {int(node): row for row, node in enumerate(items.index)}
-        owner, offset = graphs_of(items).graph_of_node, graphs_of(items).graph_offset
-        order = sorted(place)
         for number, graph in enumerate(graphs):
-            graph["nodes"] = [
-                node - int(offset[number]) for node in order if int(owner[node]) == number
-            ]
-        expected = expected[[place[node] for node in order]]
+            graph["nodes"] = _nodes_within(items, number)
     return {"graphs": graphs, "expected": expected.tolist(), "tolerance": tolerance}
 
 
@@ -272,3 +264,69 @@ def _put(new: Path, path: Path) -> None:
     path.replace(old)
     new.replace(path)
     shutil.rmtree(old, ignore_errors=True)
+
+
+# New data for an exported model, as the JSON that the script beside the program reads
+
+
+def write_inputs(estimator: Estimator, items: Items, path: Path_) -> None:
+    """Write items as the input of the ``predict.py`` of an exported estimator.
+
+    Parameters
+    ----------
+    estimator : Estimator
+        Fitted. What it could not predict is an error here.
+    items : Graphs or Nodes
+        With names, by which the script's answers are told apart.
+    path : path
+        The file; it appears when all is written.
+    """
+    check_network(estimator)
+    estimator._coder.encode(graphs_of(items))
+    check_known(estimator, items)
+    with atomic_file(path) as stream:
+        begin = b"[\n"
+        for graph in _described(estimator, items):
+            stream.write(begin + json.dumps(graph, ensure_ascii=False).encode())
+            begin = b",\n"
+        stream.write(b"[]\n" if begin == b"[\n" else b"\n]\n")
+
+
+def _plain_graph(graph: Graphs) -> dict[str, Any]:
+    """Return one graph as JSON."""
+    found: dict[str, Any] = {
+        "edges": torch.stack([graph.edge_source, graph.edge_target], dim=1).tolist(),
+        "node_labels": [encode_value(value) for value in graph.node_labels],
+        "edge_labels": [encode_value(value) for value in graph.edge_labels],
+    }
+    for name in ("node_features", "edge_features"):
+        if getattr(graph, name) is not None:
+            found[name] = getattr(graph, name).tolist()
+    return found
+
+
+def _described(estimator: Estimator, items: Items) -> Iterator[dict[str, Any]]:
+    """Yield each graph with its name, and for models of nodes which nodes are meant."""
+    graphs = graphs_of(items)
+    labeled = estimator._coder.relabeled(graphs) if estimator._coder.identity else graphs
+    for number, graph in enumerate(labeled):
+        described = _plain_graph(graph)
+        if graphs.graph_names is not None:
+            described = {"id": _id(graphs.graph_names[number])} | described
+        if isinstance(items, Nodes):
+            if graph.node_names is not None:
+                described["node_ids"] = [_id(name) for name in graph.node_names]
+            described["nodes"] = _nodes_within(items, number)
+        yield described
+
+
+def _nodes_within(nodes: Nodes, number: int) -> list[int]:
+    """Return which nodes of one graph are among some nodes, by their numbers within the graph."""
+    owner, offset = nodes.graphs.graph_of_node, nodes.graphs.graph_offset
+    numbers: list[int] = (nodes.index[owner[nodes.index] == number] - offset[number]).tolist()
+    return numbers
+
+
+def _id(name: Any) -> Any:
+    value = plain(name)
+    return value if isinstance(value, str | int | float) else str(value)

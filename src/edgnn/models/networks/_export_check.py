@@ -14,6 +14,7 @@ from edgnn.errors import ModelError
 from edgnn.graphs import Graphs, Nodes
 from edgnn.models._items import Items, graphs_of, with_graphs
 from edgnn.models._probabilities import probabilities
+from edgnn.models._targets import shaped
 from edgnn.models.networks._fleet import raw_outputs
 
 if TYPE_CHECKING:
@@ -57,11 +58,10 @@ def inputs_for(items: Items, dtype: torch.dtype) -> dict[str, Tensor]:
         "edge_target": graphs.edge_target,
         "edge_label": graphs.edge_label,
     }
-    found |= (
-        {"nodes": items.index}
-        if isinstance(items, Nodes)
-        else {"graph_offset": graphs.graph_offset}
-    )
+    if isinstance(items, Nodes):
+        found["nodes"] = items.index
+    else:
+        found["graph_offset"] = graphs.graph_offset
     for name in ("node_features", "edge_features"):
         features = getattr(graphs, name)
         if features is not None:
@@ -77,10 +77,8 @@ def random_items(estimator: Estimator, seed: int = 0) -> Iterator[Items]:
         if estimator._level == "graph":
             yield graphs
         elif graphs.num_nodes:
-            yield Nodes._of(
-                graphs,
-                torch.randint(graphs.num_nodes, (1 + graphs.num_nodes // 2,), generator=generator),
-            )
+            size = (1 + graphs.num_nodes // 2,)
+            yield Nodes._of(graphs, torch.randint(graphs.num_nodes, size, generator=generator))
 
 
 def check_program(
@@ -112,16 +110,11 @@ def expected_of(
     """Return the members' outputs for encoded items, and the predictions made of them."""
     if estimator._coder.degree_labels is not None:
         items = with_graphs(items, estimator._coder.encode(graphs_of(items)))
-    outputs, encoding = (
-        raw_outputs(estimator._model, estimator._inputs(items), items),
-        estimator._encoding,
-    )
-    if encoding.task == "values":
-        values = outputs.mean(axis=0)
-        return outputs, values[:, 0] if encoding.flat else values
-    return outputs, probabilities(
-        outputs, encoding.task, getattr(estimator, "temperature_", 1.0)
-    ).mean(axis=0)
+    outputs, task = raw_outputs(estimator._model, estimator._inputs(items), items), estimator.task
+    if task == "values":
+        return outputs, shaped(outputs.mean(axis=0), estimator.encoding)
+    temperature = estimator.temperature_
+    return outputs, probabilities(outputs, task, temperature).mean(axis=0)
 
 
 def _random_graphs(
@@ -135,10 +128,8 @@ def _random_graphs(
     ]
     source, target = torch.cat(parts, dim=1)
     nodes, edges = sum(sizes), len(source)
-    node_vocabulary, edge_vocabulary = (
-        coder.node_vocabulary.with_unknown(),
-        coder.edge_vocabulary.with_unknown(),
-    )
+    node_vocabulary = coder.node_vocabulary.with_unknown()
+    edge_vocabulary = coder.edge_vocabulary.with_unknown()
 
     def features(rows: int, width: int) -> Tensor | None:
         return torch.randn(rows, width, generator=generator) if width else None

@@ -30,7 +30,7 @@ import json
 import sys
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from torch import Tensor
@@ -47,6 +47,7 @@ KEYS = (
     "id",
     "node_ids",
 )
+EXAMPLE = '{"node_labels": [...], "edges": [...]}'
 WAY = "edgnn convert {} graphs.json --for RUN (the run folder that this model was exported from)"
 
 
@@ -79,9 +80,8 @@ def main() -> None:
 
 def load(about: dict[str, Any], device: str | None = None) -> tuple[Any, str]:
     """Return the model as a function of tensors, and the device they are to be on."""
-    warnings.filterwarnings(
-        "ignore", "The given buffer is not writable"
-    )  # torch 2.11 tells itself so
+    # torch 2.11 warns of its own doing
+    warnings.filterwarnings("ignore", "The given buffer is not writable")
     wanted = device or about["device"]
     try:
         torch.zeros(1, device=wanted)
@@ -163,91 +163,86 @@ def pack(
 def named(graph: dict[str, Any], place: int, nodes: Any = None) -> list[dict[str, Any]]:
     """Return what tells a graph, or each of some of its nodes, from all others."""
     if nodes is None:
-        return [{"graph": place} | ({"id": graph["id"]} if "id" in graph else {})]
-    ids = graph.get("node_ids")
-    return [
-        {"graph": place, "node": node} | ({} if ids is None else {"id": ids[node]})
-        for node in nodes
-    ]
+        own = {"id": graph["id"]} if "id" in graph else {}
+        return [{"graph": place} | own]
+    items = [{"graph": place, "node": node} for node in nodes]
+    if "node_ids" in graph:
+        for item in items:
+            item["id"] = graph["node_ids"][item["node"]]
+    return items
 
 
 def checked(graph: Any, place: int, about: dict[str, Any]) -> int:
     """Return the number of nodes of a graph; a wrong graph ends the script in one line."""
     if not isinstance(graph, dict):
-        sys.exit(
-            f"graph {place} is {cut(graph)}: a graph is an object such as "
-            '{"node_labels": [...], "edges": [...]}'
-        )
+        refuse(place, f"is {cut(graph)}: a graph is an object such as {EXAMPLE}")
     for key, value in graph.items():
         if key not in KEYS:
-            sys.exit(f"graph {place} has {key!r}, which is none of {', '.join(KEYS)}")
+            refuse(place, f"has {key!r}, which is none of {', '.join(KEYS)}")
         if key not in ("num_nodes", "id") and not isinstance(value, list):
-            sys.exit(f"graph {place} has {cut(value)} for {key!r}: a list is needed")
+            refuse(place, f"has {cut(value)} for {key!r}: a list is needed")
     edges = graph.get("edges", [])
-    if not all(map(is_edge, edges)):
-        wrong = next(edge for edge in edges if not is_edge(edge))
-        sys.exit(
-            f"graph {place} has the edge {cut(wrong)}: "
-            "an edge is the numbers of two nodes, from 0 on"
-        )
+    for edge in edges:
+        if not is_edge(edge):
+            rule = "an edge is the numbers of two nodes, from 0 on"
+            refuse(place, f"has the edge {cut(edge)}: {rule}")
     size = count(graph, place)
     check_numbers(graph, place, size)
-    for kind, length in (("node", size), ("edge", len(edges))):
-        check_rows(graph, place, kind, length, about)
+    check_rows(graph, place, "node", size, about)
+    check_rows(graph, place, "edge", len(edges), about)
     return size
+
+
+def refuse(place: int, reason: str) -> NoReturn:
+    """End the script with one line about a graph."""
+    sys.exit(f"graph {place} {reason}")
 
 
 def is_edge(value: Any) -> bool:
     """Return whether a value is a pair of numbers of nodes."""
-    pair = isinstance(value, list) and len(value) == 2
-    return pair and all(type(end) is int and end >= 0 for end in value)
+    if not isinstance(value, list) or len(value) != 2:
+        return False
+    return all(type(end) is int and end >= 0 for end in value)
 
 
 def check_numbers(graph: dict[str, Any], place: int, size: int) -> None:
     """End the script where a graph names a node that it does not have."""
+    has = f"its nodes are {size}, numbered from 0"
     for edge in graph.get("edges", []):
         if max(edge) >= size:
-            sys.exit(
-                f"graph {place} has the edge {edge}, but its nodes are {size}, numbered from 0"
-            )
+            refuse(place, f"has the edge {edge}, but {has}")
     for node in graph.get("nodes", []):
         if type(node) is not int or not 0 <= node < size:
-            sys.exit(
-                f"graph {place} asks for the node {cut(node)}, "
-                f"but its nodes are {size}, numbered from 0"
-            )
-    if len(graph.get("node_ids", range(size))) != size:
-        sys.exit(
-            f"graph {place} has {len(graph['node_ids'])} node_ids for its {size} nodes: "
-            "each needs one"
-        )
+            refuse(place, f"asks for the node {cut(node)}, but {has}")
+    ids = graph.get("node_ids", range(size))
+    if len(ids) != size:
+        refuse(place, f"has {len(ids)} node_ids for its {size} nodes: each needs one")
 
 
 def check_rows(
     graph: dict[str, Any], place: int, kind: str, length: int, about: dict[str, Any]
 ) -> None:
     """End the script where nodes or edges lack labels or features that the model needs."""
-    named, width = f"{kind}_labels", about[f"{kind}_features"]
-    needed = about[named] != [None] and not (kind == "node" and about["degree_labels"])
-    if len(graph.get(named, [] if needed else [None] * length)) != length:
-        sys.exit(
-            f"graph {place} has {len(graph.get(named, []))} {named} for its {length} {kind}s: "
-            "each needs one, or null"
-        )
+    name, width = f"{kind}_labels", about[f"{kind}_features"]
+    reads_degrees = kind == "node" and about["degree_labels"]
+    needed = about[name] != [None] and not reads_degrees
+    given = len(graph.get(name, []))
+    if given != length and (needed or name in graph):
+        refuse(place, f"has {given} {name} for its {length} {kind}s: each needs one, or null")
     rows = graph.get(f"{kind}_features", [] if width else [[]] * length)
-    numbers = all(
-        isinstance(row, list) and len(row) == width and all(map(is_number, row)) for row in rows
-    )
-    if len(rows) != length or not numbers:
-        sys.exit(
-            f"graph {place} needs {width} features, all of them numbers, "
-            f"for each of its {length} {kind}s"
-        )
+    if len(rows) != length or not all(is_row(row, width) for row in rows):
+        each = f"for each of its {length} {kind}s"
+        refuse(place, f"needs {width} features, all of them numbers, {each}")
+
+
+def is_row(value: Any, width: int) -> bool:
+    """Return whether a value is a list of so many finite numbers."""
+    return isinstance(value, list) and len(value) == width and all(map(is_number, value))
 
 
 def is_number(value: Any) -> bool:
     """Return whether a value is a finite number."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300
+    return type(value) in (int, float) and abs(value) < 1e300
 
 
 def count(graph: dict[str, Any], place: int) -> int:
@@ -255,28 +250,29 @@ def count(graph: dict[str, Any], place: int) -> int:
     for name in ("node_labels", "node_features"):
         if graph.get(name):
             return len(graph[name])
-    size = graph.get(
-        "num_nodes", 1 + max((max(edge) for edge in graph.get("edges", [])), default=-1)
-    )
+    largest = max((max(edge) for edge in graph.get("edges", [])), default=-1)
+    size = graph.get("num_nodes", largest + 1)
     if type(size) is not int or size < 0:
-        sys.exit(f"graph {place} has {cut(size)} for 'num_nodes': a whole number is needed")
+        refuse(place, f"has {cut(size)} for 'num_nodes': a whole number is needed")
     return size
 
 
 def warn_of_strangers(graphs: list[Any], about: dict[str, Any]) -> None:
     """Name on stderr the labels that the model does not know."""
-    for kind in ("node", "edge") if not about["degree_labels"] else ("edge",):
-        known = {plain(label) for label in about[f"{kind}_labels"]}
-        found = {
-            plain(label): label for graph in graphs for label in graph.get(f"{kind}_labels", [])
-        }
-        strangers = [cut(label) for key, label in found.items() if key not in known]
-        if strangers:
-            more = f" and {len(strangers) - 5} more" if len(strangers) > 5 else ""
-            sys.stderr.write(
-                f"{kind} labels that the model does not know count for nothing: "
-                f"{', '.join(strangers[:5])}{more}\n"
-            )
+    for kind in ("edge",) if about["degree_labels"] else ("node", "edge"):
+        name = f"{kind}_labels"
+        known = {plain(label) for label in about[name]}
+        strangers = {}
+        for graph in graphs:
+            for label in graph.get(name, []):
+                if plain(label) not in known:
+                    strangers[plain(label)] = cut(label)
+        if not strangers:
+            continue
+        shown = ", ".join(list(strangers.values())[:5])
+        if len(strangers) > 5:
+            shown += f" and {len(strangers) - 5} more"
+        sys.stderr.write(f"{kind} labels that the model does not know count for nothing: {shown}\n")
 
 
 def cut(value: Any) -> str:
@@ -295,17 +291,16 @@ def plain(label: Any) -> Any:
 def described(answer: Any, about: dict[str, Any]) -> dict[str, Any]:
     """Return what the model says about one item."""
     names = about["names"]
+    if not isinstance(answer, list):  # a single value
+        return {"prediction": answer}
+    by_name = dict(zip(names, answer, strict=True))
+    if about["task"] == "values":
+        return {"prediction": by_name}
     if about["task"] == "classes":
-        return {
-            "prediction": names[answer.index(max(answer))],
-            "probability": dict(zip(names, answer, strict=True)),
-        }
-    if about["task"] == "labels":
-        given = [name for name, share in zip(names, answer, strict=True) if share > 0.5]
-        return {"prediction": given, "probability": dict(zip(names, answer, strict=True))}
-    return {
-        "prediction": dict(zip(names, answer, strict=True)) if isinstance(answer, list) else answer
-    }
+        prediction = names[answer.index(max(answer))]
+    else:
+        prediction = [name for name, share in by_name.items() if share > 0.5]
+    return {"prediction": prediction, "probability": by_name}
 
 
 def check(about: dict[str, Any], model: Any, device: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,7 @@ _OF_MODEL = (
 _OF_TRAINING = (
     "max_epochs",
     "batch_size",
+    "fanout",
     "learning_rate",
     "weight_decay",
     "optimizer",
@@ -63,16 +64,12 @@ def model_config(
     """Return the arguments of the network, without ``members``."""
     chosen = {name: plain(parameters[name]) for name in _OF_MODEL if name in parameters}
     if chosen["bases"] == "relations":
-        chosen["bases"] = max(
-            1, len(coder.edge_vocabulary) * (2 if chosen["direction"] == "both" else 1)
-        )
-    if (
-        coder.identity
-        and inputs is not None
-        and inputs.cells is not None
-        and not (chosen["bases"] or chosen["embedding"])
-    ):
-        chosen["cells"] = inputs.cells.keys.tolist()
+        sides = 2 if chosen["direction"] == "both" else 1
+        chosen["bases"] = max(1, len(coder.edge_vocabulary) * sides)
+    one_hot = not chosen["bases"] and not chosen["embedding"]
+    cells = None if inputs is None else inputs.cells
+    if coder.identity and one_hot and cells is not None:
+        chosen["cells"] = cells.keys.tolist()
     return chosen | {
         "node_labels": len(coder.node_vocabulary),
         "edge_labels": len(coder.edge_vocabulary),
@@ -85,17 +82,15 @@ def model_config(
 
 def settings_of(parameters: dict[str, Any]) -> Settings:
     """Return how to train."""
-    chosen = {name: plain(parameters[name]) for name in _OF_TRAINING}
-    fanout = plain(parameters.get("fanout"))
-    if isinstance(fanout, list | tuple):
-        fanout = tuple(map(plain, fanout))
-    return Settings(**chosen, fanout=fanout, device=str(device_of(parameters["device"])))
+    chosen = {name: plain(parameters[name]) for name in _OF_TRAINING if name in parameters}
+    return Settings(**chosen, device=str(device_of(parameters["device"])))
 
 
 def device_of(name: Any) -> torch.device:
     """Return the device that a parameter names; ``"auto"`` is CUDA where there is one."""
+    has_cuda = torch.cuda.is_available()
     if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        name = "cuda" if has_cuda else "cpu"
     try:
         device = torch.device(name)
     except (RuntimeError, TypeError):
@@ -104,7 +99,7 @@ def device_of(name: Any) -> torch.device:
         raise EstimatorError(
             f"device={name!r}: choose 'cpu', 'cuda', 'cuda:1' (and so on) or 'auto'"
         )
-    if device.type == "cuda" and not torch.cuda.is_available():
+    if device.type == "cuda" and not has_cuda:
         raise EstimatorError(
             f"device={name!r}: torch sees no CUDA device here; choose 'cpu' or 'auto'"
         )
@@ -133,8 +128,9 @@ def inputs_of(
 
 def _some_nodes_at_a_time(choices: Mapping[str, Any]) -> bool:
     """Return whether a network is for nodes, in batches, and knows more than their names."""
-    featureless = choices.get("cells") is not None or choices.get("node_labels") == "identity"
-    return "head" in choices and choices.get("batch_size", 1) is not None and not featureless
+    if choices.get("cells") is not None or choices.get("node_labels") == "identity":
+        return False
+    return "head" in choices and choices.get("batch_size", 1) is not None
 
 
 def targets_of(encoding: Encoding, y: _Array, weight: _Array | None, class_weight: Any) -> Targets:
@@ -188,16 +184,15 @@ def rebuilt(
     level: Level, config: dict[str, Any], members: int | None, weights: Mapping[str, Tensor]
 ) -> Model:
     """Return the network with these arguments and a copy of these weights."""
-    with torch.device(
-        "meta"
-    ):  # what a damaged file says about sizes takes no memory before it is known to fit the weights
-        model = (GraphModel if level == "graph" else NodeModel)(**config, members=members)
-    own = {
-        name: value.clone(memory_format=torch.contiguous_format) for name, value in weights.items()
-    }
+    kind = GraphModel if level == "graph" else NodeModel
+    # what a damaged file says about sizes takes no memory before it is known to fit the weights
+    with torch.device("meta"):
+        model = kind(**config, members=members)
+    own = {}
+    for name, value in weights.items():
+        own[name] = value.clone(memory_format=torch.contiguous_format)
     model.load_state_dict(own, assign=True)
-    some = next((value for value in weights.values() if value.is_floating_point()), None)
-    return (model if some is None else model.to(some.dtype)).eval()
+    return model.to(next(model.parameters()).dtype).eval()
 
 
 class LastEpoch:
@@ -219,14 +214,14 @@ def reporting(hook: OnEpoch | None, verbose: int, epochs: int) -> OnEpoch | None
 
     def report(epoch: Any) -> Any:
         if epoch.number % verbose == 0 or epoch.number == epochs:
-            losses = f"training loss {_mean(epoch.train_loss):.4f}"
-            if not np.isnan(epoch.valid_loss).all():
-                losses += f", validation loss {_mean(epoch.valid_loss):.4f}"
-            sys.stderr.write(f"epoch {epoch.number} of {epochs}: {losses}\n")
+            sys.stderr.write(f"epoch {epoch.number} of {epochs}: {_losses(epoch)}\n")
         return None if hook is None else hook(epoch)
 
     return report
 
 
-def _mean(losses: Sequence[float]) -> float:
-    return float(np.nanmean(losses))
+def _losses(epoch: Any) -> str:
+    losses = f"training loss {np.nanmean(epoch.train_loss):.4f}"
+    if np.isnan(epoch.valid_loss).all():
+        return losses
+    return f"{losses}, validation loss {np.nanmean(epoch.valid_loss):.4f}"

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
 
-from edgnn._words import suggestion
-from edgnn.errors import EstimatorError, ModelError
+from edgnn._rules import FLAG, NOT_NEGATIVE, POSITIVE, RATE, Rule, Rules, number, one_of, whole
 from edgnn.graphs import Direction, Multiplicity
-from edgnn.nn import ACTIVATIONS, LayerKind
-
-Rule = tuple[Callable[[Any], bool], str]
+from edgnn.nn import ACTIVATIONS
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -83,136 +78,54 @@ class ClassifierParameters:
     calibrate: bool = False
 
 
-def check_parameters(values: dict[str, Any]) -> None:
-    """Check every parameter by its rule; ``device`` and ``class_weight`` are checked later."""
-    if "conv" in values:
-        _check_layer(values["conv"])
-    for name, value in values.items():
-        if name in _RULES:
-            holds, rule = _RULES[name]
-            if not holds(value):
-                raise EstimatorError(
-                    f"{name}={value!r}: choose {rule}{suggestion(value, _NAMES.get(name, ()))}"
-                )
-
-
-def _check_layer(conv: Any) -> None:
-    try:
-        LayerKind.of(conv)
-    except ModelError as error:
-        raise EstimatorError(str(error)) from None
-
-
 def plain(value: Any) -> Any:
     """Return a number of numpy as Python's own, anything else as it is."""
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _whole(least: int, *, none: str | None = None) -> Rule:
-    def holds(value: Any) -> bool:
-        return (none is not None and value is None) or (
-            isinstance(value, Integral)
-            and not isinstance(value, bool | np.bool_)
-            and int(value) >= least
-        )
-
-    return holds, f"a whole number, {least} or more" + (
-        "" if none is None else f", or None ({none})"
-    )
-
-
-def _number(test: Callable[[float], bool], rule: str, *, none: str | None = None) -> Rule:
-    def holds(value: Any) -> bool:
-        if none is not None and value is None:
-            return True
-        return (
-            isinstance(value, Real)
-            and not isinstance(value, bool | np.bool_)
-            and test(float(value))
-        )
-
-    return holds, rule + ("" if none is None else f", or None ({none})")
-
-
-def _one_of(*choices: Any) -> Rule:
-    shown = ", ".join(map(repr, choices[:-1]))
-    return (
-        lambda value: isinstance(value, str | None) and value in choices,
-        f"{shown} or {choices[-1]!r}",
-    )
-
-
-def _or_word(word: str, meaning: str, rule: Rule) -> Rule:
-    holds, text = rule
-    return (
-        lambda value: (isinstance(value, str) and value == word) or holds(value),
-        f"{word!r} ({meaning}), {text}",
-    )
-
-
-def _numbers(rule: Rule) -> Rule:
-    holds, text = rule
-    return (
-        lambda value: all(map(holds, value)) if isinstance(value, tuple | list) else holds(value),
-        f"{text}; or several such",
-    )
-
-
-def _flag() -> Rule:
-    return lambda value: isinstance(value, bool | np.bool_), "True or False"
-
-
 def _is_random_state(value: Any) -> bool:
-    number = (
-        isinstance(value, Integral)
-        and not isinstance(value, bool | np.bool_)
-        and 0 <= int(value) < 2**64
-    )
-    return value is None or number or isinstance(value, np.random.RandomState)
+    if value is None or isinstance(value, np.random.RandomState):
+        return True
+    return whole(0, 2**64 - 1).holds(value)
 
 
-_SHARE = _number(lambda value: 0 <= value < 1, "a number from 0 to below 1")
-_POSITIVE = _number(lambda value: 0 < value < float("inf"), "a number above 0")
+_FRACTION = number(lambda value: 0 < value < 1, "a share between 0 and 1")
 
-_NAMES = {"activation": tuple(ACTIVATIONS)}
-_RULES: dict[str, Rule] = {
-    "layers": _whole(1),
-    "hidden": _whole(1),
-    "activation": _one_of(*ACTIVATIONS),
-    "dropout": _SHARE,
-    "input_dropout": _SHARE,
-    "batch_norm": _flag(),
-    "bias": _flag(),
-    "embedding": _whole(1, none="labels as they are, one-hot"),
-    "edge_embedding": _whole(1, none="labels as they are, one-hot"),
-    "direction": _one_of("both", "in"),
-    "multiplicity": _one_of("once", "per-edge"),
-    "bases": _or_word(
-        "relations", "as many as there are relations", _whole(1, none="one weight per edge label")
-    ),
-    "node_labels": _one_of("identity", "given"),
-    "degree_labels": _one_of("auto", "in", "out", "both", None),
-    "readout": _one_of("sum", "mean", "max"),
-    "include_input": _flag(),
-    "head": _one_of("linear", "conv"),
-    "optimizer": _one_of("adam", "adamw"),
-    "learning_rate": _POSITIVE,
-    "weight_decay": _number(lambda value: 0 <= value < float("inf"), "a number, 0 or more"),
-    "batch_size": _whole(1, none="all at once"),
-    "fanout": _numbers(_whole(1, none="all neighbors")),
-    "max_epochs": _whole(1),
-    "patience": _whole(1, none="all epochs"),
-    "clip_norm": _number(
-        lambda value: 0 < value < float("inf"), "a number above 0", none="no clipping"
-    ),
-    "validation": _number(
-        lambda value: 0 < value < 1, "a share between 0 and 1", none="no early stopping"
-    ),
-    "members": _whole(1),
-    "calibrate": _flag(),
-    "unknown": _one_of("zero", "silent", "error"),
-    "precision": _one_of("float32", "float64", "bfloat16"),
-    "warm_start": _flag(),
-    "random_state": (_is_random_state, "a whole number from 0, a numpy RandomState, or None"),
-    "verbose": _whole(0),
+#: Of all estimators; ``device`` and ``class_weight`` are checked where they are used.
+RULES: Rules = {
+    "layers": whole(1),
+    "hidden": whole(1),
+    "activation": one_of(*ACTIVATIONS),
+    "dropout": RATE,
+    "input_dropout": RATE,
+    "batch_norm": FLAG,
+    "bias": FLAG,
+    "embedding": whole(1).or_none("labels as they are, one-hot"),
+    "edge_embedding": whole(1).or_none("labels as they are, one-hot"),
+    "direction": one_of("both", "in"),
+    "multiplicity": one_of("once", "per-edge"),
+    "bases": whole(1)
+    .or_none("one weight per edge label")
+    .or_word("relations", "as many as there are relations"),
+    "node_labels": one_of("identity", "given"),
+    "degree_labels": one_of("auto", "in", "out", "both", None),
+    "readout": one_of("sum", "mean", "max"),
+    "include_input": FLAG,
+    "head": one_of("linear", "conv"),
+    "optimizer": one_of("adam", "adamw"),
+    "learning_rate": POSITIVE,
+    "weight_decay": NOT_NEGATIVE,
+    "batch_size": whole(1).or_none("all at once"),
+    "fanout": whole(1).or_none("all neighbors").or_several(least=0),
+    "max_epochs": whole(1),
+    "patience": whole(1).or_none("all epochs"),
+    "clip_norm": POSITIVE.or_none("no clipping"),
+    "validation": _FRACTION.or_none("no early stopping"),
+    "members": whole(1),
+    "calibrate": FLAG,
+    "unknown": one_of("zero", "silent", "error"),
+    "precision": one_of("float32", "float64", "bfloat16"),
+    "warm_start": FLAG,
+    "random_state": Rule(_is_random_state, "a whole number from 0, a numpy RandomState, or None"),
+    "verbose": whole(0),
 }

@@ -8,13 +8,14 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from edgnn._rules import FLAG, NOT_NEGATIVE, Rules, whole
 from edgnn.errors import EstimatorError
 from edgnn.graphs import Graphs
 from edgnn.models._items import Items, Level, graphs_of
-from edgnn.models.kernels._checks import Array, candidates, flag, numbers
+from edgnn.models.kernels._checks import Array, candidates
 from edgnn.models.kernels._classifier import KernelClassifier
-from edgnn.models.kernels._solvers import Solver, SVMSolver
-from edgnn.models.rivals._part_counts import Features, PartCounts, labels_only
+from edgnn.models.kernels._solvers import SVM_RULES, Solver, SVMSolver
+from edgnn.models.rivals._part_counts import FEATURES, Features, PartCounts, labels_only
 from edgnn.models.rivals._subgraphs import LARGEST, subgraph_counts
 
 Weights = Literal["uniform", "increasing", "decreasing", "strong_decreasing"] | Sequence[float]
@@ -80,6 +81,13 @@ class SubgraphMatchingClassifier(KernelClassifier):
     """
 
     levels: ClassVar[tuple[Level, ...]] = ("graph",)
+    rules: ClassVar[Rules] = {
+        "k": whole(1, LARGEST).or_several(),
+        "connected": FLAG,
+        "normalize": FLAG,
+        "features": FEATURES,
+        **SVM_RULES,
+    }
 
     k: int | Sequence[int] = (1, 2, 3)
     _: KW_ONLY
@@ -93,36 +101,35 @@ class SubgraphMatchingClassifier(KernelClassifier):
     def _represent(self, items: Items, reference: Any = None) -> _Counted:
         graphs = labels_only(graphs_of(items), self.features)
         numbering = graphs[:0] if reference is None else reference.numbering
-        largest = max(candidates(self.k, "k", 1, LARGEST))
-        connected = flag(self.connected, "connected")
-        counts = subgraph_counts(graphs, largest, connected=connected, like=numbering)
+        largest = candidates(self.k)[-1]
+        counts = subgraph_counts(graphs, largest, connected=self.connected, like=numbering)
         return _Counted(counts, numbering)
 
     def _kernels(self, rows: Any, columns: Any) -> dict[Hashable, Array]:
-        wanted = candidates(self.k, "k", 1, LARGEST)
-        sizes, weights = range(1, wanted[-1] + 1), self._weights(wanted[-1])
-        normalize = flag(self.normalize, "normalize")
-        kernels = rows.counts.summed(columns.counts, sizes, weights, normalize)
+        wanted = candidates(self.k)
+        sizes = range(1, wanted[-1] + 1)
+        weights = self._weights(wanted[-1])
+        kernels = rows.counts.summed(columns.counts, sizes, weights, self.normalize)
         return {k: kernels[k - 1] for k in wanted}
 
     def _weights(self, k: int) -> Array:
         if isinstance(self.weights, str):
-            if self.weights not in _WEIGHTS:
-                raise EstimatorError(
-                    f"weights={self.weights!r}: choose {', '.join(map(repr, _WEIGHTS))}, "
-                    "or give one number per size"
-                )
             named: Array = _WEIGHTS[self.weights](np.arange(1, k + 1))
             return named
-        given = numbers(self.weights)
-        if given.shape != (k,) or not (np.isfinite(given) & (given >= 0)).all():
+        return np.asarray(self.weights, dtype=np.float64)
+
+    def check_parameters(self) -> None:
+        """Raise where a parameter makes no sense."""
+        super().check_parameters()
+        k = candidates(self.k)[-1]
+        if isinstance(self.weights, str) and self.weights in _WEIGHTS:
+            return
+        per_size = NOT_NEGATIVE.or_several().holds(self.weights)
+        if not per_size or np.shape(self.weights) != (k,):
             raise EstimatorError(
-                f"weights={self.weights!r}: sizes 1 to {k} need {k} numbers, none of them negative"
+                f"weights={self.weights!r}: choose {', '.join(map(repr, _WEIGHTS))}, or {k} "
+                f"numbers for the sizes 1 to {k}, none of them negative"
             )
-        return given
 
     def _solver(self) -> Solver:
-        flag(self.normalize, "normalize")
-        flag(self.connected, "connected")
-        self._weights(max(candidates(self.k, "k", 1, LARGEST)))
-        return SVMSolver.checked(self.C, self.folds)
+        return SVMSolver.of(self.C, self.folds)

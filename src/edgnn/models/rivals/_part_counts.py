@@ -9,12 +9,13 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
-from edgnn.errors import EstimatorError
+from edgnn._rules import one_of
 from edgnn.graphs import Graphs
-from edgnn.models.kernels._checks import Array
+from edgnn.models.kernels._checks import Array, refuse_features
 from edgnn.wl import bare
 
 Features = Literal["refuse", "ignore"]
+FEATURES = one_of("refuse", "ignore")
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,13 +121,6 @@ def occurrences(graph: Array, code: Array, group: int) -> tuple[Array, ...]:
 
 def labels_only(graphs: Graphs, features: Features) -> Graphs:
     """Return graphs with labels only; refuse features unless they are to be ignored."""
-    if features not in ("refuse", "ignore"):
-        raise EstimatorError(f"features={features!r}: choose 'refuse' or 'ignore'")
-    if features == "refuse" and (
-        graphs.node_features is not None or graphs.edge_features is not None
-    ):
-        raise EstimatorError(
-            "these graphs have continuous features, which this kernel does not look at: "
-            'turn them into labels with edgnn.wl.Discretizer, or pass features="ignore"'
-        )
+    if features == "refuse":
+        refuse_features(graphs, 'pass features="ignore"')
     return bare(graphs).to("cpu")

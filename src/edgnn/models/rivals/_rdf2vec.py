@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from torch import Tensor
 
+from edgnn._rules import Rules
 from edgnn.graphs import Nodes
 from edgnn.models._data import Data
 from edgnn.models._items import Items, Level
@@ -23,10 +24,9 @@ from edgnn.models._state import (
     unpack_items,
 )
 from edgnn.models.kernels._checks import Array
-from edgnn.models.kernels._classifier import SolvedClassifier
-from edgnn.models.kernels._solvers import Kernels, SVMSolver
-from edgnn.models.rivals._rdf_starts import Starts, starts_of
-from edgnn.models.rivals._rdf_vectors import RDF2Vec
+from edgnn.models.kernels._classifier import SolvedClassifier, solved_among
+from edgnn.models.kernels._solvers import SVM_RULES, Kernels, SVMSolver
+from edgnn.models.rivals._rdf_vectors import RULES, RDF2Vec, Starts, starts_of
 
 _OWN = ("C", "folds", "n_jobs", "random_state")
 
@@ -72,6 +72,7 @@ class RDF2VecClassifier(SolvedClassifier):
 
     levels: ClassVar[tuple[Level, ...]] = ("node",)
     transductive: ClassVar[bool] = True
+    rules: ClassVar[Rules] = {**RULES, **SVM_RULES}
 
     depth: int = 4
     walks: int | None = 500
@@ -100,7 +101,9 @@ class RDF2VecClassifier(SolvedClassifier):
         y : array-like
             One class per node.
         """
-        data, seed = self.read_training(X, y), root_seed(self.random_state)
+        self.check_parameters()
+        data = self.read_training(X, y)
+        seed = root_seed(self.random_state)
         solver = self._solver()
         embedding = self._embedding(seed).fit(data.items)
         scaled = _Scaled.of(embedding.transform(data.items))
@@ -139,32 +142,20 @@ class RDF2VecClassifier(SolvedClassifier):
         embedding = self._embedding(splits[0].seed).fit(items[splits[0].known])
         results: list[dict[str, Any]] = []
         for split in splits:
-            classes, codes = np.unique(data.y[split.known], return_inverse=True)
             scaled = _Scaled.of(embedding.transform(items[split.known]))
-            kernels = scaled.kernels()
-            fitted = solver.fit(kernels, codes, len(classes), split.seed)
             new = scaled.kernels(embedding.transform(items[split.test]))
-            again = fitted.predict(kernels[fitted.setting])
-            results.append(
-                {
-                    "prediction": classes[fitted.predict(new[fitted.setting])],
-                    "chosen": fitted.chosen,
-                    "training_accuracy": float(np.mean(again == codes)),
-                }
+            result, _ = solved_among(
+                solver, scaled.kernels(), new.__getitem__, data.y[split.known], split.seed
             )
+            results.append(result)
         return results
 
     def _embedding(self, seed: int) -> RDF2Vec:
         parameters = {name: value for name, value in self.get_params().items() if name not in _OWN}
         return RDF2Vec(**parameters, random_state=seed)
 
-    def check_parameters(self) -> None:
-        """Raise where a parameter makes no sense."""
-        self._solver()
-        self._embedding(0)._settings()
-
     def _solver(self) -> SVMSolver:
-        return SVMSolver.checked(self.C, self.folds)
+        return SVMSolver.of(self.C, self.folds)
 
     # Keeping
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from edgnn._arrays import running
+from edgnn._arrays import running, segment_sum
 from edgnn._hashing import mix
+from edgnn._rules import check, whole
 from edgnn.errors import GraphError
 from edgnn.graphs import Graphs, Nodes
 
@@ -18,10 +19,13 @@ _NONE = -1
 _BLOCK = 2**14  # walks at a time: few enough for the cache, enough to make numpy's calls cheap
 _LOW = np.uint64(2**32 - 1)
 _HALF = np.uint64(32)
-_STEP = np.uint64(
-    0xD1342543DE82EF95
-)  # multiplier of a 64-bit congruential generator, of which the upper half is used
+# multiplier of a 64-bit congruential generator, of which the upper half is used
+_STEP = np.uint64(0xD1342543DE82EF95)
 _MOST_TOKENS = 2**30
+# what a hash is for, so that equal numbers of different kinds are not taken for one another
+_PREDICATE, _ROUND = 1, 2
+
+_RULES = {"depth": whole(0), "number": whole(1), "seed": whole(0)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,20 +122,16 @@ def random_walks(
     ------
     starts (n,) → (n, number, 2·depth + 1)
     """
-    depth, number, seed = (
-        _whole(depth, "depth", 0),
-        _whole(number, "number", 1),
-        _whole(seed, "seed", 0),
-    )
+    check({"depth": depth, "number": number, "seed": seed}, _RULES, GraphError)
     nodes, ways = _starts(graphs, starts), Ways.of(graphs, inverse)
     _refuse_too_many(len(nodes) * number, depth)
     if not distinct:
-        return _drawn(ways, nodes, depth, number, seed)
+        return _drawn(ways, nodes, depth, number, int(seed))
     walks: _Array = np.full((len(nodes), number, 2 * depth + 1), _NONE, dtype=np.int32)
     single = ways.without_parallels()
     few = _counts(single, depth)[nodes] <= number
     if not few.all():
-        drawn = _drawn(ways, nodes[~few], depth, number, seed).copy()
+        drawn = _drawn(ways, nodes[~few], depth, number, int(seed)).copy()
         drawn[_repeated(drawn)] = _NONE
         walks[~few] = drawn
     every, owner = _every(single, nodes[few], depth)
@@ -152,7 +152,7 @@ def all_walks(
     ------
     starts (n,) → (W, 2·depth + 1), (W,)
     """
-    depth = _whole(depth, "depth", 0)
+    check({"depth": depth}, _RULES, GraphError)
     nodes, ways = _starts(graphs, starts), Ways.of(graphs, inverse).without_parallels()
     _refuse_too_many(float(_counts(ways, depth)[nodes].sum()), depth)
     return _every(ways, nodes, depth)
@@ -280,15 +280,51 @@ def _starts(graphs: Graphs, starts: Any) -> _Array:
     return nodes.astype(np.int64)
 
 
-def _whole(value: Any, name: str, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise GraphError(f"{name}={value!r}: choose a whole number, {least} or more")
-    return int(value)
-
-
 def _refuse_too_many(walks: float, depth: int) -> None:
     if walks * (2 * depth + 1) > _MOST_TOKENS:
         raise GraphError(
             f"{walks:,.0f} walks of up to {2 * depth + 1} nodes and predicates are too many to "
             "hold at once; ask for fewer walks or starts, or a smaller depth"
         )
+
+
+def relabeled(ways: Ways, labels: _Array, rounds: int) -> _Array:
+    """Return the label of every node after each round, numbered by first appearance.
+
+    A round gives a node a new label made of its own and those of (predicate, node) over the ways
+    that leave it. A node whose surroundings were not relabeled in the round before keeps its label,
+    so labels settle from the dead ends on.
+
+    Parameters
+    ----------
+    ways : Ways
+        The edges to look along.
+    labels : array
+        Whole numbers, the labels at the start; 0, 1, …, N−1 for nodes that are all different, which
+        then stay their numbers.
+    rounds : int
+        How many.
+
+    Shapes
+    ------
+    labels (N,) → (rounds + 1, N)
+    """
+    now: _Array = mix(labels.astype(np.int64))
+    after, changed = [now], np.ones(len(labels), dtype=bool)
+    predicate = mix(ways.label.astype(np.int64), _PREDICATE)
+    for _ in range(rounds):
+        looks = segment_sum(changed[ways.target].astype(np.int64), ways.indptr) > 0
+        around = segment_sum(mix(now[ways.target] ^ predicate), ways.indptr)
+        new = np.where(looks, mix(now + mix(around), _ROUND), now)
+        changed, now = new != now, new
+        after.append(new)
+    return _numbered(np.concatenate(after)).reshape(rounds + 1, len(labels))
+
+
+def _numbered(values: _Array) -> _Array:
+    """Number distinct values by first appearance."""
+    _, first, inverse = np.unique(values, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    numbers: _Array = rank[inverse]
+    return numbers

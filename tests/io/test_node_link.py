@@ -232,12 +232,12 @@ def test_gzip_and_byte_order_mark_are_understood(put):
         ('{"directed": 1}', "'directed' is 1; it must be true or false"),
         (
             '{"nodes": [{"id": NaN}], "edges": []}',
-            "a value cannot be read: NaN is no number that JSON knows; "
+            "a value cannot be read: NaN is not a number in JSON; "
             "use null, or leave the attribute out",
         ),
         (
             '{"x": -Infinity}',
-            "a value cannot be read: -Infinity is no number that JSON knows; "
+            "a value cannot be read: -Infinity is not a number in JSON; "
             "use null, or leave the attribute out",
         ),
         (

@@ -118,7 +118,7 @@ def _check_outcome(outcome: Outcome, size: int, evaluation: Evaluation) -> None:
         _check(outcome.probability.shape == shape, "probabilities and test items differ in number")
     chosen_is_valid = outcome.chosen is None or isinstance(outcome.chosen, Mapping)
     _check(chosen_is_valid, "what was chosen is no mapping")
-    _check(is_number(outcome.training_accuracy), "a training accuracy is no number")
+    _check(is_number(outcome.training_accuracy), "a training accuracy is not a number")
 
 
 def is_number(value: Any) -> bool:

@@ -28,7 +28,7 @@ def explain(
     memory: int = MEMORY,
     check: Callable[[], None] | None = None,
 ) -> Explanation:
-    """Say what a prediction rests on: the contribution of every node, edge, link and label.
+    """Explain a prediction: the contribution of every node, edge, link and label.
 
     Each element is taken out in turn and the model asked again: networks about many changed copies
     of the graph in one pass, any other model through its ``predict_proba`` or ``predict``. Elements

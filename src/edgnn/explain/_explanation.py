@@ -1,4 +1,4 @@
-"""Explanation: what one prediction rests on, element by element."""
+"""Explanation: the reasons for one prediction, element by element."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class LabelEffect:
 
 @dataclass(frozen=True)
 class Reason:
-    """One thing that a prediction rests on, or that speaks against it.
+    """One reason for a prediction, or against it.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Reason:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation:
-    r"""What one prediction rests on.
+    r"""The reasons for one prediction.
 
     The number explained, ``value``, is the log-odds :math:`\ln p - \ln (1 - p)` of the target class
     (of a label, where there are several), p being what ``predict_proba`` says, or the output of a

@@ -273,7 +273,7 @@ def _as_floats(array: Any, kind: Any) -> Any:
 
 
 def _first_failing(array: Any) -> int:
-    """Return where the first value stands that is no number, by halving."""
+    """Return where the first value that is not a number is, by halving."""
     low, high = 0, len(array)
     kind = arrow().float64()
     while high - low > 1:

@@ -116,7 +116,7 @@ def _parsed(data: bytes, path: Path_) -> dict[str, Any]:
 
 
 def _refuse_constant(word: str) -> Any:
-    raise ValueError(f"{word} is no number that JSON knows; use null, or leave the attribute out")
+    raise ValueError(f"{word} is not a number in JSON; use null, or leave the attribute out")
 
 
 def _list(document: dict[str, Any], key: str, path: Path_) -> list[Any]:

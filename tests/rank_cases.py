@@ -17,6 +17,7 @@ from edgnn import Graphs, Vocabulary
 from edgnn.nn import Inputs, input_options
 from edgnn.training import Member, Settings, Targets, launched, outputs, train
 
+ROOT = Path(__file__).resolve().parents[1]
 NODES, EDGES, CLASSES = 60, 170, 3
 
 
@@ -171,9 +172,11 @@ def digest(trained):
 
 def run(program, ranks, *words, restarts=0, **environment):
     """Start a program on so many ranks, and return how it ended; several at a time do not meet, each has a port of its own."""
+    # the root of the repository as well, which has the benchmarks
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     return subprocess.run(
         torchrun(program, ranks, *words, restarts=restarts),
-        env=os.environ | {"OMP_NUM_THREADS": "1"} | environment,
+        env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": path} | environment,
         capture_output=True,
         text=True,
         check=False,

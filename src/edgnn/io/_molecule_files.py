@@ -15,6 +15,7 @@ from typing import IO, Any, Literal
 from edgnn._files import Path_, open_binary
 from edgnn._words import short
 from edgnn.errors import FormatError, GraphError
+from edgnn.io._molecule_size import MOST_ATOMS
 from edgnn.io._rdkit import read_mol_block, read_smiles
 from edgnn.io._separated import (
     Row,
@@ -60,11 +61,11 @@ class MoleculeRecord:
     targets: tuple[str, ...] = ()
     is_smiles: bool = True
 
-    def read(self, keep_hydrogens: bool = False) -> tuple[Any, str]:
+    def read(self, keep_hydrogens: bool = False, max_atoms: int = MOST_ATOMS) -> tuple[Any, str]:
         """Return RDKit's molecule, or ``None`` and the reason why it cannot be read."""
         if self.is_smiles:
-            return read_smiles(self.text)
-        return read_mol_block(self.text, keep_hydrogens)
+            return read_smiles(self.text, max_atoms)
+        return read_mol_block(self.text, keep_hydrogens, max_atoms)
 
 
 @contextmanager

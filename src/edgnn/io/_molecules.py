@@ -17,6 +17,7 @@ from edgnn.io._molecule_files import (
     SkippedMolecules,
     molecule_records,
 )
+from edgnn.io._molecule_size import MOST_ATOMS
 from edgnn.io._rdkit import Aromaticity, Collector, Property, chem, read_smiles
 from edgnn.io._separated import TargetColumns
 
@@ -31,6 +32,7 @@ class MoleculeOptions(TypedDict, total=False):
     aromaticity: Aromaticity
     like: Graphs | None
     unknown: OnUnknown
+    max_atoms: int
 
 
 def from_smiles(
@@ -44,6 +46,7 @@ def from_smiles(
     names: Sequence[Any] | None = None,
     like: Graphs | None = None,
     unknown: OnUnknown = "error",
+    max_atoms: int = MOST_ATOMS,
 ) -> Graphs:
     """Convert SMILES strings: atoms become nodes, each bond two edges, one each way.
 
@@ -78,6 +81,10 @@ def from_smiles(
     unknown : {"error", "map"}
         What to do with a label that ``like`` does not know: raise, or give it the reserved label
         ``UNKNOWN``.
+    max_atoms : int
+        The most atoms a molecule may have; a larger one is an error. RDKit's memory grows with the
+        square of a ring's size, so molecules beyond the default, and those with very many rings,
+        are read by a child process with limited memory.
 
     Examples
     --------
@@ -85,7 +92,9 @@ def from_smiles(
     >>> from_smiles(["CCO", "c1ccccc1[N+](=O)[O-]"])
     Graphs(2 graphs, 12 nodes, 22 edges, 3 node labels, 3 edge labels)
     """
-    collector = Collector(atom_label, bond_label, hydrogens, kekulize, aromaticity, like, unknown)
+    collector = Collector(
+        atom_label, bond_label, hydrogens, kekulize, aromaticity, like, unknown, max_atoms
+    )
     texts = []
     for position, text in enumerate(_items(smiles, str, "SMILES strings")):
         if not isinstance(text, str):
@@ -93,7 +102,7 @@ def from_smiles(
             what = f"missing ({text})" if missing else f"a {type(text).__name__}, not a string"
             raise GraphError(f"SMILES {position} is {what}; drop it or fill it in")
         where = f"SMILES {position} ({short(text)})"
-        mol, reason = read_smiles(text)
+        mol, reason = read_smiles(text, max_atoms)
         if mol is None:
             raise GraphError(f"{where}: {reason}")
         collector.add(mol, where)
@@ -258,7 +267,7 @@ def _read_records(
     skipped = SkippedMolecules(path, bad)
     names: list[str] = []
     for record in records:
-        mol, reason = record.read(options.get("hydrogens", False))
+        mol, reason = record.read(options.get("hydrogens", False), collector.max_atoms)
         if mol is None:
             skipped.add(record, reason)
             continue

@@ -16,6 +16,13 @@ from edgnn._words import one_line, preview, suggestion
 from edgnn.errors import GraphError, UnknownLabelError
 from edgnn.graphs import Graphs, OnUnknown, Vocabulary
 from edgnn.io._common import as_list
+from edgnn.io._molecule_size import (
+    MOST_ATOMS,
+    MoleculeSize,
+    check_most_atoms,
+    read_in_child,
+    too_large,
+)
 
 Property = str | Sequence[str] | Callable[[Any], Hashable] | None
 Aromaticity = Literal["rdkit", "cdk"]
@@ -33,7 +40,9 @@ class Collector:
         aromaticity: Aromaticity = "rdkit",
         like: Graphs | None = None,
         unknown: OnUnknown = "error",
+        max_atoms: int = MOST_ATOMS,
     ) -> None:
+        check_most_atoms(max_atoms)
         if aromaticity not in ("rdkit", "cdk"):
             raise GraphError(f"aromaticity={aromaticity!r}: choose 'rdkit' or 'cdk'")
         known_atoms = known_bonds = None
@@ -47,6 +56,7 @@ class Collector:
         self._stereo = _names_any(atom_label, "chirality") or _names_any(bond_label, "stereo")
         self._like = like
         self._unknown = unknown
+        self.max_atoms = max_atoms
         self._sizes = array("q")
         self._edges = array("q")
         self._nodes = 0
@@ -87,6 +97,8 @@ class Collector:
         library = chem()
         with _base().BlockLogs():
             if mol.NeedsUpdatePropertyCache() or not _has_rings(mol):
+                if reason := too_large(MoleculeSize.of_mol(mol), self.max_atoms):
+                    raise ValueError(reason)
                 mol = library.Mol(mol)
                 mol.UpdatePropertyCache(strict=False)
                 library.GetSymmSSSR(mol)
@@ -256,26 +268,56 @@ def _base() -> Any:
     return optional("rdkit.rdBase", "reading molecules")
 
 
-def read_smiles(text: str) -> tuple[Any, str]:
-    """Return the molecule, or None and the reason."""
+def read_smiles(text: str, max_atoms: int = MOST_ATOMS) -> tuple[Any, str]:
+    """Return the molecule, or None and the reason.
+
+    Parameters
+    ----------
+    text : str
+        The SMILES.
+    max_atoms : int
+        The most atoms it may have. What is larger than the default is read by a child process,
+        whose end for want of memory is a reason like any other.
+    """
     if not text.strip():
         return None, "the SMILES is empty; a molecule has at least one atom"
     if "\n" in text.strip():
         rule = "it has a newline in the middle, where RDKit would end reading"
         return None, f"{rule}; give each molecule a string of its own"
-    return _quietly(chem().MolFromSmiles, text, "RDKit cannot read it as SMILES")
+    size = MoleculeSize.of_smiles(text)
+    if reason := too_large(size, max_atoms):
+        return None, reason
+    complaint = "RDKit cannot read it as SMILES"
+    if not size.is_safe:
+        return _from_child("smiles", text, False, complaint)
+    return _quietly(chem().MolFromSmiles, text, complaint)
 
 
-def read_mol_block(text: str, keep_hydrogens: bool) -> tuple[Any, str]:
+def read_mol_block(text: str, keep_hydrogens: bool, max_atoms: int = MOST_ATOMS) -> tuple[Any, str]:
     """Return the molecule, or None and the reason."""
-    mol, reason = _quietly(
-        lambda block: chem().MolFromMolBlock(block, removeHs=not keep_hydrogens),
-        text,
-        "RDKit cannot read its mol block",
-    )
+    size = MoleculeSize.of_mol_block(text)
+    if reason := too_large(size, max_atoms):
+        return None, reason
+    complaint = "RDKit cannot read its mol block"
+    if size.is_safe:
+        mol, reason = _quietly(
+            lambda block: chem().MolFromMolBlock(block, removeHs=not keep_hydrogens),
+            text,
+            complaint,
+        )
+    else:
+        mol, reason = _from_child("sdf", text, keep_hydrogens, complaint)
     if mol is not None and mol.GetNumAtoms() == 0:
         return None, "it has no atoms"
     return mol, reason
+
+
+def _from_child(
+    kind: Literal["smiles", "sdf"], text: str, keep_hydrogens: bool, complaint: str
+) -> tuple[Any, str]:
+    mol = read_in_child(kind, text, keep_hydrogens)
+    reason = f"{complaint}: it is not valid, or takes too much memory or time"
+    return mol, "" if mol is not None else reason
 
 
 def _quietly(parse: Callable[[str], Any], text: str, complaint: str) -> tuple[Any, str]:

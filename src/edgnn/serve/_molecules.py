@@ -17,7 +17,7 @@ from edgnn.serve._limits import LONGEST_SMILES, Deadline, Limits, TooLarge
 if TYPE_CHECKING:
     from edgnn.serve._model import Served
 
-#: RDKit takes the square of a ring's size, and lets no other thread run meanwhile.
+#: Parsing lets no other thread run meanwhile; atoms and rings have a bound in the reader.
 _LONGEST = {"smiles": LONGEST_SMILES, "sdf": 40 * LONGEST_SMILES}
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import edgnn
 from edgnn.cli import main
-from edgnn.cli._progress import Progress
+from edgnn.training import RunFolder
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,14 @@ def press_ctrl_c(monkeypatch) -> Callable[[int], None]:
     """Press Ctrl-C in an epoch of the trainings that follow."""
 
     def in_epoch(number: int) -> None:
-        real = Progress.epoch
+        real = RunFolder.append_history
 
-        def pressed(self, epoch):
-            real(self, epoch)
-            if epoch.number == number:
+        def pressed(self, row):
+            real(self, row)
+            if row["epoch"] == number:
                 os.kill(os.getpid(), signal.SIGINT)
 
-        monkeypatch.setattr(Progress, "epoch", pressed)
+        monkeypatch.setattr(RunFolder, "append_history", pressed)
 
     return in_epoch
 

@@ -133,3 +133,26 @@ def test_a_finished_run_goes_on_where_its_checkpoint_is_left(command, trained, m
     assert command("train", "--resume", "--out", run, "--max-epochs", 5).code == 0
     run.rename(run.with_name("longer"))
     assert files_of(run.with_name("longer")) == files_of(trained(5))
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ({"source": None}, "does not say what the run was trained on"),
+        ({"source": 1, "parts": {}}, "does not say what the run was trained on"),
+        ({"parts": {"test": None}}, "does not say which items the run was started with"),
+    ],
+)
+def test_a_run_that_says_nonsense_about_its_data_is_not_resumed(command, interrupted, said, reason):
+    RunFolder.open(interrupted).update_config(**said)
+    ended = command("train", "--resume", "--out", interrupted)
+    assert ended.code == 2
+    assert reason in ended.err
+
+
+@pytest.mark.parametrize("threads", [10**9, 0, "2", None, 1.0])
+def test_a_run_with_a_strange_number_of_threads_is_not_resumed(command, interrupted, threads):
+    RunFolder.open(interrupted).write_json("environment.json", {"threads": threads})
+    ended = command("train", "--resume", "--out", interrupted)
+    assert ended.code == 2
+    assert "how many threads" in ended.err

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 import edgnn
 from edgnn.errors import EstimatorError
 from edgnn.explain import Subject, copies_allowed, counter_example, explain
-from edgnn.explain._links import links_of
 from edgnn.graphs import Graphs, Nodes
 from edgnn.models import RGCNNodeClassifier, UnknownLabelWarning
 from strategies import graphs
@@ -237,7 +236,8 @@ def test_links_join_an_edge_with_one_reverse_of_the_same_label():
         [(0, 1), (1, 0), (0, 1), (1, 0), (2, 2), (2, 2), (1, 2), (0, 1)],
         edge_labels=["s", "s", "s", "d", "s", "s", "s", "s"],
     )
-    assert links_of(graph).tolist() == [0, 0, 1, 2, 3, 4, 5, 6]
+    found = explain(fitted(), graph)
+    assert found.links.tolist() == [0, 0, 1, 2, 3, 4, 5, 6]
 
 
 def test_labels_are_taken_out_everywhere_at_once():

@@ -165,31 +165,3 @@ def test_a_run_that_says_nonsense_about_its_data_still_predicts(source):
 
     assert origin_of({"source": source}) is None
     assert origin_of({"source": {"name": "x.csv", "options": {}, "format": "tables"}}) is not None
-
-
-def test_a_run_that_says_nonsense_about_its_data_is_not_resumed(tmp_path):
-    from edgnn.cli._resume import stored_origin
-    from edgnn.errors import RunError
-    from edgnn.evaluation import stored_sets
-    from edgnn.training import RunFolder
-
-    for number, config in enumerate(
-        [{}, {"source": 1, "parts": {}}, {"source": {}, "parts": {"test": None}}]
-    ):
-        run = RunFolder.create(tmp_path / str(number), config)
-        with pytest.raises(RunError, match="does not say what the run was trained on"):
-            stored_origin(run)
-        with pytest.raises(RunError, match="does not say which items the run was started with"):
-            stored_sets(run)
-
-
-@pytest.mark.parametrize("threads", [10**9, 0, "2", None, 1.0])
-def test_a_run_with_a_strange_number_of_threads_is_told(tmp_path, threads):
-    from edgnn.cli._process import use_threads_of
-    from edgnn.errors import RunError
-    from edgnn.training import RunFolder
-
-    run = RunFolder.create(tmp_path / "run", {})
-    run.write_json("environment.json", {"threads": threads})
-    with pytest.raises(RunError, match="how many threads"):
-        use_threads_of(run)

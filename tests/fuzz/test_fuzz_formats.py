@@ -144,8 +144,7 @@ def test_a_damaged_structure_is_opened_or_told_when_verified(tmp_path, options):
 
 
 def test_a_damaged_table_of_targets_is_read_or_told():
-    from edgnn.io.datasets import named_nodes
-    from edgnn.io.datasets._target_file import targets_of_file
+    from edgnn.io.datasets import named_nodes, targets_of_file
 
     table = b"node,kind\nn0,good\nn1,bad\nn2,good\nn5,bad\n"
     data = edgnn.Dataset("small", samples.small_graphs())

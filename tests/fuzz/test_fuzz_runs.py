@@ -16,8 +16,7 @@ import edgnn
 from edgnn.models import checkpoint_epoch, estimator_of, load_model
 from edgnn.report import write_report
 from edgnn.studies import Study
-from edgnn.training import RunFolder
-from edgnn.training._values import pack_tensors
+from edgnn.training import RunFolder, pack_tensors
 from fuzz import samples
 from fuzz.mutations import check_told, explore, mutated, mutated_json, no_waiting_for_the_disk
 from study_pages import made_evaluation, make_study

@@ -6,13 +6,11 @@ import subprocess
 import sys
 
 import pytest
-import torch
 
 import edgnn
 from edgnn.cli._memory import ceiling, mapped_bytes, parse_size
 from edgnn.errors import EdgnnError, TrainingError
 from edgnn.io import write_arrays
-from edgnn.training._layerwise import default_memory, states_within
 
 linux = pytest.mark.skipif(
     sys.platform != "linux", reason="only Linux limits the memory of a process"
@@ -120,18 +118,6 @@ def test_mapped_data_is_not_counted(tmp_path):
     assert [
         mapped_bytes(other) for other in (None, "MUTAG", tmp_path, "a\0b", tmp_path / "no")
     ] == [0] * 5
-
-
-def test_states_of_large_graphs_keep_to_a_share_of_the_ceiling():
-    cpu = torch.device("cpu")
-    assert default_memory(cpu) == 2**30
-    with states_within(2**22):
-        assert default_memory(cpu) == 2**22
-        with states_within(2**40):
-            assert default_memory(cpu) == 2**22
-        with states_within(1):
-            assert default_memory(cpu) == 2**20
-    assert default_memory(cpu) == 2**30
 
 
 @linux

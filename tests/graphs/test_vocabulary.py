@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from edgnn.errors import GraphError, UnknownLabelError
-from edgnn.graphs import UNKNOWN, Vocabulary
-from edgnn.graphs._vocabulary import encode, factorize, preview, recode
+from edgnn.graphs import UNKNOWN, Graphs, Vocabulary
 
 NAN = float("nan")
 SCALARS = st.one_of(
@@ -38,6 +37,22 @@ NUMBERS = st.sampled_from(
         np.float64,
     ]
 )
+
+
+def factorize(labels):
+    """Return the numbers of the labels of nodes, and the vocabulary of them."""
+    count = len(labels) if hasattr(labels, "__len__") else 1
+    made = Graphs.from_edges([], num_nodes=count, node_labels=labels)
+    return made.node_label, made.node_vocabulary
+
+
+def encode(labels, known, unknown="error"):
+    """Return the same by a vocabulary that is known already."""
+    like = Graphs.from_edges([], num_nodes=len(known), node_labels=known)
+    made = Graphs.from_edges(
+        [], num_nodes=len(labels), node_labels=labels, like=like, unknown=unknown
+    )
+    return made.node_label, made.node_vocabulary
 
 
 def first_appearances(values):
@@ -129,7 +144,7 @@ def test_equal_values_of_different_types_are_one_label():
 )
 def test_labels_that_cannot_be_numbered_are_named(labels, message):
     with pytest.raises(GraphError, match=message):
-        factorize(labels, "edge")
+        Graphs.from_edges([(0, 1)] * 2, edge_labels=labels)
 
 
 @pytest.mark.parametrize(
@@ -198,7 +213,6 @@ def test_unknown_is_added_once_at_the_end():
 
 def test_repr_of_a_long_vocabulary_is_short():
     assert repr(Vocabulary(range(100))) == "Vocabulary([0, 1, 2, 3, 4, 5, … (100 in all)])"
-    assert preview([]) == ""
 
 
 @given(
@@ -207,44 +221,24 @@ def test_repr_of_a_long_vocabulary_is_short():
     st.sampled_from(["error", "map"]),
 )
 def test_encoding_follows_the_reference(labels, known, unknown):
-    like = Vocabulary(known)
     unseen = [label for label in labels if label not in known]
     if unseen and unknown == "error":
         with pytest.raises(
-            UnknownLabelError, match=f"graph {labels.index(unseen[0])} has the label '{unseen[0]}'"
+            UnknownLabelError, match=f"node {labels.index(unseen[0])} has the label '{unseen[0]}'"
         ):
-            encode(labels, like, unknown, "graph")
+            encode(labels, known, unknown)
         return
-    ids, vocabulary = encode(labels, like, unknown, "graph")
+    ids, vocabulary = encode(labels, known, unknown)
     assert vocabulary.decode(ids) == [label if label in known else UNKNOWN for label in labels]
     assert list(vocabulary) == known + [UNKNOWN] * (unknown == "map")
 
 
-def test_recoding_ignores_values_that_no_element_has():
-    ids, vocabulary = recode(
-        torch.tensor([1, 1]), Vocabulary(["gone", "a"]), Vocabulary(["z", "a"])
-    )
-    assert ids.tolist() == [1, 1]
-    assert list(vocabulary) == ["z", "a"]
-
-
-def test_encoding_and_recoding_name_the_owner_of_a_wrong_label():
-    with pytest.raises(GraphError, match="the label of edge 1 is a list"):
-        encode(["a", []], Vocabulary("a"), what="edge")
-    with pytest.raises(
-        UnknownLabelError,
-        match=r"^node 1 has the label 'b', which is not among the 1 known ones: 'a'",
-    ):
-        recode(torch.tensor([0, 1]), Vocabulary("ab"), Vocabulary("a"))
-
-
 def test_unknown_labels_are_unknown_to_a_reference_without_them():
     with pytest.raises(UnknownLabelError, match="node 0 has the label <unknown>"):
-        encode([UNKNOWN], Vocabulary("a"))
-    assert encode([UNKNOWN, "b"], Vocabulary("a"), "map")[0].tolist() == [1, 1]
-    assert encode([UNKNOWN], Vocabulary("a").with_unknown())[0].tolist() == [1]
+        encode([UNKNOWN], "a")
+    assert encode([UNKNOWN, "b"], "a", "map")[0].tolist() == [1, 1]
 
 
 def test_a_wrong_choice_for_unknown_is_named():
     with pytest.raises(GraphError, match="unknown='drop': choose 'error' or 'map'"):
-        encode(["a"], Vocabulary("a"), "drop")
+        encode(["a"], "a", "drop")

@@ -2,8 +2,7 @@ import pytest
 
 import edgnn
 from edgnn.errors import DatasetError, FormatError, GraphError
-from edgnn.io.datasets import named_nodes
-from edgnn.io.datasets._target_file import targets_of_file
+from edgnn.io.datasets import named_nodes, targets_of_file
 
 WHERE = "http://uni.example/data/"
 NAMES = [f"{WHERE}p{number}" for number in range(6)] + ["_:b4", "_:b5"]

@@ -91,6 +91,14 @@ def test_new_graphs_get_the_numbers_of_the_fitted_labels():
     assert coder.encode(PAIR) is PAIR
 
 
+def test_values_that_no_element_has_do_not_count():
+    graphs = Graphs.concat(
+        [Graphs.from_edges([], num_nodes=1, node_labels=[label]) for label in ("S", "N")]
+    )
+    encoded = Coder.of(PAIR, None, "once").encode(graphs[1:])
+    assert (encoded.node_label.tolist(), encoded.node_labels) == ([1], ["N"])
+
+
 def test_a_reserved_label_among_the_fitted_ones_is_not_learned():
     mapped = Graphs.from_edges(
         [(0, 1)], node_labels=["S", "C"], like=PAIR, unknown="map", edge_labels=["x"]

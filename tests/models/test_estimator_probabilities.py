@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import log_loss
 
-from edgnn.models._probabilities import (
+from edgnn.models import (
     negative_log_likelihood,
     probabilities,
     temperature_of,

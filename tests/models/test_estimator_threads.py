@@ -3,7 +3,6 @@ import torch
 
 import edgnn
 from edgnn.models import is_small
-from edgnn.models.networks import _pipeline
 from mutag import load_mutag
 
 DATA = load_mutag()
@@ -17,38 +16,43 @@ def two_threads():
     torch.set_num_threads(before)
 
 
-def threads_while_fitting(monkeypatch, **parameters):
-    seen = []
+class Watched(torch.nn.Module):
+    """A layer that notes how many threads there are, and may fail."""
 
-    def watched(*arguments, **options):
-        seen.append(torch.get_num_threads())
-        return train(*arguments, **options)
+    scheme, seen, fails = "joint", [], False
 
-    train = _pipeline.train
-    monkeypatch.setattr(_pipeline, "train", watched)
-    edgnn.GraphClassifier(max_epochs=1, random_state=0, **parameters).fit(
-        DATA.graphs[:40], DATA.targets[:40]
-    )
-    return seen, torch.get_num_threads()
+    def __init__(self, in_dim, out_dim, num_relations):
+        super().__init__()
+        self.map = torch.nn.Linear(in_dim, out_dim)
+
+    def forward(self, x, edges):
+        self.seen.append(torch.get_num_threads())
+        if self.fails:
+            raise ValueError(f"{torch.get_num_threads()} thread")
+        return self.map(x)
+
+
+def threads_while_fitting(**parameters):
+    Watched.seen.clear()
+    model = edgnn.GraphClassifier(conv=Watched, max_epochs=1, random_state=0, **parameters)
+    model.fit(DATA.graphs[:40], DATA.targets[:40])
+    return set(Watched.seen), torch.get_num_threads()
 
 
 def test_small_models_are_trained_in_one_thread_and_the_rest_of_the_program_keeps_its_own(
-    two_threads, monkeypatch
+    two_threads,
 ):
-    assert threads_while_fitting(monkeypatch) == ([1], 2)
+    assert threads_while_fitting() == ({1}, 2)
 
 
-def test_large_models_take_what_there_is(two_threads, monkeypatch):
-    assert threads_while_fitting(monkeypatch, batch_size=None, hidden=512) == ([2], 2)
+def test_large_models_take_what_there_is(two_threads):
+    assert threads_while_fitting(batch_size=None, hidden=512) == ({2}, 2)
 
 
 def test_threads_come_back_after_an_error(two_threads, monkeypatch):
-    def failing(*arguments, **options):
-        raise ValueError(f"{torch.get_num_threads()} thread")
-
-    monkeypatch.setattr(_pipeline, "train", failing)
+    monkeypatch.setattr(Watched, "fails", True)
     with pytest.raises(ValueError, match="1 thread"):
-        edgnn.GraphClassifier(random_state=0).fit(DATA.graphs[:40], DATA.targets[:40])
+        threads_while_fitting()
     assert torch.get_num_threads() == 2
 
 

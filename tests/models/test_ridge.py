@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from edgnn.errors import EstimatorError
-from edgnn.models.kernels._ridge import STRENGTHS, RidgeSolver
+from edgnn.models import RidgeSolver
+
+STRENGTHS = RidgeSolver.strengths
 
 
 def kernel_of(rng: np.random.Generator, size: int, rank: int, *, twins: bool = False) -> np.ndarray:

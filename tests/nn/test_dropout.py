@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from edgnn.nn import Noise
-from edgnn.nn._noise import dropout
+from edgnn.nn import Noise, dropout
 
 SEEDS = torch.tensor([3, 4, 5])
 

@@ -12,7 +12,7 @@ from torch.autograd import gradcheck
 from edgnn.graphs import Graphs, Structure
 from edgnn.nn import Inputs
 from edgnn.nn.ops import _grouped, relational_product
-from edgnn.training._blocks import Blocks
+from edgnn.training import Blocks
 from nn_reference import normal
 from strategies import INTEGERS, STRINGS, graphs
 

@@ -7,7 +7,7 @@ import torch
 from edgnn.graphs import Graphs, Structure
 from edgnn.nn import Inputs
 from edgnn.nn.ops import _grouped, _grouped_triton, relational_product
-from edgnn.training._blocks import Blocks
+from edgnn.training import Blocks
 
 generator = torch.Generator().manual_seed(0)
 drawn = lambda *shape, dtype=torch.float32: torch.randn(shape, generator=generator, dtype=dtype)

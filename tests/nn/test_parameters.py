@@ -4,8 +4,7 @@ import pytest
 import torch
 
 from edgnn.graphs import CSR
-from edgnn.nn import Linear
-from edgnn.nn._parameters import _side_by_side, glorot_, parameter, plus_product
+from edgnn.nn import Linear, glorot_, parameter, plus_product
 from nn_reference import normal, randomized
 
 
@@ -70,13 +69,3 @@ def test_a_linear_map_may_lack_a_bias_and_says_its_sizes():
     assert layer.bias is None
     assert repr(layer) == "Linear(7, 3, bias=False)"
     torch.testing.assert_close(layer(torch.ones(2, 7)), torch.ones(2, 7) @ layer.weight)
-
-
-def test_columns_of_one_matrix_are_put_side_by_side_without_a_copy():
-    whole = normal(2, 5, 9)
-    first, second, third = torch.split(whole[..., 1:], [2, 3, 3], dim=-1)
-    joined = _side_by_side([first, second, third])
-    assert joined.data_ptr() == first.data_ptr()
-    assert torch.equal(joined, whole[..., 1:])
-    for parts in ([first, third], [second, first], [first, second.clone()], [whole, whole]):
-        assert torch.equal(_side_by_side(parts), torch.cat(parts, dim=-1))

@@ -9,8 +9,7 @@ from torch.autograd import gradcheck
 
 from dense_limits import dense_labels
 from edgnn.graphs import CSR, Graphs
-from edgnn.nn import Inputs, readout
-from edgnn.nn._models import input_readout
+from edgnn.nn import Inputs, input_readout, readout
 from nn_reference import node_inputs, normal, states
 from strategies import graphs
 

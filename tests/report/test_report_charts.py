@@ -15,8 +15,8 @@ from edgnn.report.draw import (
     draw_points,
     draw_reliability,
     draw_series,
+    series_color,
 )
-from edgnn.report.draw._charts import FIRST, SECOND, SERIES
 
 SVG = "{http://www.w3.org/2000/svg}"
 NUMBERS = st.lists(st.floats(), min_size=1, max_size=6)
@@ -237,7 +237,7 @@ def test_calibration_is_drawn_with_its_cases():
     assert "probability 95, right 80 (40 cases)" in elements(picture, "desc")[0].text
 
 
-@pytest.mark.parametrize("color", [*SERIES, FIRST, SECOND])
+@pytest.mark.parametrize("color", [series_color(place) for place in range(8)])
 @pytest.mark.parametrize("ground", ["#ffffff", "#15181c"])
 def test_colors_stand_out_on_light_and_on_dark_ground(color, ground):
     one, two = sorted((luminance(color), luminance(ground)))

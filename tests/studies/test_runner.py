@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from edgnn.cli._progress import CellsProgress
+import mortal
 from edgnn.errors import StudyError
 from edgnn.studies import (
     Cell,
@@ -204,36 +204,6 @@ def test_runs_that_are_trained_together_count_one_by_one(small, study):
         plan=Plan(todo=[fleet], failures=[Report(fleet, None, "it broke", "failed")])
     )
     assert failure_lines(made) == ["edgnn on MUTAG (4 cells) failed: it broke"]
-    view = CellsProgress(made.plan, expected, 1)
-    view.started(fleet)
-    view.ended(made.plan.failures[0])
-    assert (view.total, view.done, view.failed) == (4, 4, 4)
-
-
-class Killer(Notes):
-    """Kills the worker processes so many times, once the quick cells are done."""
-
-    def __init__(self, word, times):
-        super().__init__()
-        self.word, self.times = word, times
-
-    def tick(self):
-        if ("done", "majority") in {(kind, cell.row) for kind, cell in self.seen} and self.times:
-            # one that has just started would die before it gets the cell, and be no failure of it
-            workers = [pid for pid in workers_of(self.word) if age_of(pid) > 3]
-            for pid in workers:
-                os.kill(pid, signal.SIGKILL)
-            self.times -= bool(workers)
-
-
-def age_of(pid):
-    """Return how many seconds ago a process was started."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return 0.0
-    uptime = float(Path("/proc/uptime").read_text().split()[0])
-    return uptime - int(fields[19]) / os.sysconf("SC_CLK_TCK")
 
 
 def workers_of(name):
@@ -250,31 +220,36 @@ def workers_of(name):
     return found
 
 
-def slow_rows(small):
-    """Return the small table with a row that takes seconds, and a quick one."""
-    slow = replace(small.row("edgnn"), estimator={"max_epochs": 30, "hidden": 8, "layers": 1})
-    return replace(small, rows=(slow, small.row("majority")))
+@pytest.fixture
+def deaths(tmp_path, monkeypatch):
+    with mortal.known(tmp_path / "mortal", monkeypatch) as deaths:
+        yield deaths
+
+
+def with_mortal(small, deaths, *rows):
+    mortal_row = deaths.row(small.row("wl-subtree"))
+    return replace(small, rows=(mortal_row, *(small.row(row) for row in rows)))
 
 
 @pytest.mark.slow
-def test_cells_whose_worker_was_killed_once_are_computed_again(small, study):
-    notes = Killer("popen_loky", 1)
-    made = work(Request((slow_rows(small),), runs=2, jobs=2), study, notes)
-    assert notes.times == 0
+def test_cells_whose_worker_was_killed_once_are_computed_again(small, study, deaths):
+    deaths.plan(1)
+    notes = Notes()
+    made = work(Request((with_mortal(small, deaths, "majority"),), runs=2, jobs=2), study, notes)
+    assert deaths.left == 0
     assert (len(made.took), made.failures) == (4, [])
     assert len(study.cells()) == 4
     assert sum(kind == "started" for kind, _ in notes.seen) == 4
 
 
 @pytest.mark.slow
-def test_a_cell_that_kills_its_worker_fails_alone(small, study):
-    endless = replace(small.row("edgnn"), estimator={"max_epochs": 10**6})
-    table = replace(small, rows=(endless, small.row("majority")))
-    notes = Killer("popen_loky", 10**6)
-    made = work(Request((table,), runs=1, jobs=2), study, notes)
+def test_a_cell_that_kills_its_worker_fails_alone(small, study, deaths):
+    deaths.plan(9)
+    made = work(Request((with_mortal(small, deaths, "majority"),), runs=1, jobs=2), study)
     (report,) = made.failures
-    assert (report.task.cell.row, report.kind) == ("edgnn", "failed")
+    assert (report.task.cell.row, report.kind) == ("wl-subtree", "failed")
     assert "the worker that computed it died" in report.error
+    assert deaths.left == 7  # once beside others, once alone
     assert [cell.row for cell in study.cells()] == ["majority"]
     assert workers_of("popen_loky") == []
 
@@ -297,27 +272,32 @@ def test_ctrl_c_does_not_reach_a_worker_that_is_still_starting(small, study, cap
 
 
 @pytest.mark.slow
-def test_a_dask_cluster_gives_the_same_cells_though_its_workers_are_killed(small, study, tmp_path):
+def test_a_dask_cluster_gives_the_same_cells_though_its_workers_are_killed(
+    small, study, tmp_path, deaths
+):
     alone = Study.create(tmp_path / "alone")
-    request = Request((slow_rows(small),), runs=2)
+    request = Request((with_mortal(small, deaths, "edgnn"),), runs=2)
     work(request, alone)
-    notes = Killer("dask worker", 1)
-    made = work(replace(request, jobs=2, backend="dask"), study, notes)
-    assert notes.times == 0
+    deaths.plan(1)
+    made = work(replace(request, jobs=2, backend="dask"), study)
+    assert deaths.left == 0
     assert (len(made.took), made.failures) == (4, [])
     for cell in alone.cells():
         assert _without_jobs(alone.read(cell)) == _without_jobs(study.read(cell))
 
 
 @pytest.mark.slow
-def test_a_cell_that_kills_dask_workers_fails_alone(small, study):
-    endless = replace(small.row("edgnn"), estimator={"max_epochs": 10**6})
-    table = replace(small, rows=(endless, small.row("majority")))
-    notes = Killer("dask worker", 10**6)
-    made = work(Request((table,), runs=1, jobs=2, backend="dask"), study, notes)
+def test_a_cell_that_kills_dask_workers_fails_alone(small, study, deaths):
+    import dask
+
+    deaths.plan(9)
+    request = Request((with_mortal(small, deaths, "majority"),), runs=1, jobs=2, backend="dask")
+    with dask.config.set({"distributed.scheduler.allowed-failures": 1}):
+        made = work(request, study)
     (report,) = made.failures
-    assert (report.task.cell.row, report.kind) == ("edgnn", "failed")
+    assert (report.task.cell.row, report.kind) == ("wl-subtree", "failed")
     assert "the worker that computed it died" in report.error
+    assert deaths.left == 7
     assert [cell.row for cell in study.cells()] == ["majority"]
 
 

@@ -8,7 +8,7 @@ import torch
 
 from edgnn import Graphs, Structure
 from edgnn.nn import Inputs
-from edgnn.training._blocks import Blocks
+from edgnn.training import Blocks
 from mutag import load_mutag
 
 MOLECULES = load_mutag().graphs

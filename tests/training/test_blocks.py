@@ -10,7 +10,7 @@ from edgnn import load_dataset
 from edgnn.graphs import CSR, Graphs, known_labels
 from edgnn.nn import GraphModel, Inputs
 from edgnn.registry import LAYERS
-from edgnn.training._blocks import Blocks
+from edgnn.training import Blocks
 from nn_reference import randomized
 from strategies import INTEGERS, STRINGS, graphs
 
@@ -222,7 +222,7 @@ from edgnn import load_dataset
 from edgnn.graphs import Graphs
 from edgnn.nn import GraphModel, Inputs
 from edgnn.nn.ops import _row_sum
-from edgnn.training._blocks import Blocks
+from edgnn.training import Blocks
 
 molecules = load_dataset("MUTAG").graphs[:6]
 odd = Graphs.from_edges(

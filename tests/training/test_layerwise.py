@@ -281,3 +281,15 @@ def test_the_peak_is_what_the_formula_says(layers, tables):
     # besides: the result, and a few numbers per node (which rows, what each costs)
     assert int(ran.stdout) < tables * states + chunk + nodes * 2 * 4 + nodes * 8 * 6 + counted_late
     assert int(ran.stdout) > tables * states * 0.8
+
+
+def test_states_of_large_graphs_keep_to_their_ceiling():
+    cpu = torch.device("cpu")
+    assert module.default_memory(cpu) == 2**30
+    with module.states_within(2**22):
+        assert module.default_memory(cpu) == 2**22
+        with module.states_within(2**40):
+            assert module.default_memory(cpu) == 2**22
+        with module.states_within(1):
+            assert module.default_memory(cpu) == 2**20
+    assert module.default_memory(cpu) == 2**30

@@ -2,10 +2,11 @@ import json
 import subprocess
 from importlib.metadata import PackageNotFoundError
 
+import pytest
 import torch
 
 import edgnn
-from edgnn.training import _environment, environment
+from edgnn.training import environment
 
 
 def git(folder, *arguments):
@@ -21,6 +22,13 @@ def checkout(folder):
     git(folder, "add", "file")
     git(folder, "commit", "-q", "-m", "first")
     return git(folder, "rev-parse", "HEAD")
+
+
+def commit_of(folder):
+    """Return the commit that is noted where edgnn is imported from this folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(edgnn, "__file__", str(folder / "src" / "edgnn" / "__init__.py"))
+        return environment()["commit"]
 
 
 def test_environment_is_plain_json():
@@ -40,7 +48,7 @@ def test_absent_package_has_no_version(monkeypatch):
     def absent(name):
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr(_environment, "version", absent)
+    monkeypatch.setattr("importlib.metadata.distribution", absent)
     assert set(environment()["packages"].values()) == {None}
 
 
@@ -48,24 +56,24 @@ def test_commit_of_a_checkout_says_whether_files_were_changed(tmp_path, monkeypa
     commit = checkout(tmp_path)
     git(tmp_path, "tag", "v1")
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
-    assert _environment._commit(tmp_path) == commit
+    assert commit_of(tmp_path) == commit
     (tmp_path / "file").write_text("2")
-    assert _environment._commit(tmp_path) == f"{commit}-dirty"
+    assert commit_of(tmp_path) == f"{commit}-dirty"
 
 
 def test_folder_within_somebody_elses_checkout_has_no_commit(tmp_path):
     checkout(tmp_path)
     installed = tmp_path / "venv" / "lib"
     (installed / "src" / "edgnn").mkdir(parents=True)
-    assert _environment._commit(installed) is None
+    assert commit_of(installed) is None
 
 
 def test_no_commit_where_git_fails_or_is_missing(tmp_path, monkeypatch):
     checkout(tmp_path)
     (tmp_path / ".git" / "HEAD").unlink()
-    assert _environment._commit(tmp_path) is None
+    assert commit_of(tmp_path) is None
     monkeypatch.setenv("PATH", "")
-    assert _environment._commit(tmp_path) is None
+    assert commit_of(tmp_path) is None
     assert environment()["commit"] is None
 
 
@@ -75,4 +83,4 @@ def test_processor_where_the_system_does_not_tell(monkeypatch):
 
     monkeypatch.setattr("pathlib.Path.read_text", missing)
     monkeypatch.setattr("platform.processor", lambda: "a processor")
-    assert _environment._processor() == "a processor"
+    assert environment()["processor"] == "a processor"

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import edgnn
 from edgnn.errors import RunError
-from edgnn.training import CHECKPOINT, RunFolder, _run_files
+from edgnn.training import CHECKPOINT, RunFolder
 
 FORMAT = 1
 CONFIG = {"model": {"layers": 2, "hidden": 64}, "seeds": [0, 1], "note": "größer"}
@@ -612,11 +612,13 @@ def test_row_written_in_pieces_is_whole(run, monkeypatch):
 @pytest.mark.parametrize("when", [*FULL, "second"])
 def test_full_disk_while_creating_leaves_nothing_behind(tmp_path, monkeypatch, when):
     def second(patch):
-        patch.setattr(RunFolder, "write_json", full_environment)
+        real = RunFolder.write_json
 
-    def full_environment(run, name, value):
-        with _run_files.writing(run.path / name, "write"):
-            full()
+        def full_environment(run, name, value):
+            FULL["writing"](patch)
+            real(run, name, value)
+
+        patch.setattr(RunFolder, "write_json", full_environment)
 
     for folder in (tmp_path / "new", tmp_path / "empty"):
         (tmp_path / "empty").mkdir(exist_ok=True)

@@ -16,7 +16,15 @@ from edgnn.evaluation._protocols import (
 )
 from edgnn.evaluation._scaffold import scaffold, scaffold_groups
 from edgnn.evaluation._splits import Split, holdout, kfold, published
-from edgnn.evaluation._statistics import Comparison, Summary, holm
+from edgnn.evaluation._statistics import (
+    Comparison,
+    Summary,
+    holm,
+    single_test_comparison,
+    single_test_interval,
+    t_test,
+    wilson_interval,
+)
 from edgnn.evaluation._stored import evaluation_of, is_number, stored_document, stored_evaluation
 from edgnn.evaluation._targets import Array, Task, encode, target_array, task_of
 from edgnn.evaluation._train import (
@@ -67,14 +75,18 @@ __all__ = [
     "scaffold",
     "scaffold_groups",
     "score",
+    "single_test_comparison",
+    "single_test_interval",
     "split_for",
     "stored_document",
     "stored_evaluation",
     "stored_sets",
+    "t_test",
     "target_array",
     "target_name",
     "task_of",
     "train",
     "training_ceiling",
     "training_split",
+    "wilson_interval",
 ]

@@ -39,7 +39,7 @@ class Summary:
         95 % confidence interval of the mean.
     interval_kind : {"corrected-t", "test-set", "seeds"}
         How the interval was found. ``"corrected-t"``: Nadeau and Bengio's corrected resampled t,
-        over all folds of all repeats (``t_test`` in ``evaluation/_statistics.py``). Where
+        over all folds of all repeats (:func:`t_test`). Where
         all splits have the same test part, accuracy has ``"test-set"``: Wilson's interval for the
         size of the test part, widened by the seeds' t interval; other metrics have ``"seeds"``: a t
         interval that covers the seeds only, not the choice of the test part.

@@ -15,7 +15,13 @@ from edgnn.models._predictions import (
     prediction_columns,
     prediction_table,
 )
-from edgnn.models._probabilities import Uncertainty, probabilities
+from edgnn.models._probabilities import (
+    Uncertainty,
+    negative_log_likelihood,
+    probabilities,
+    temperature_of,
+    uncertainty_of,
+)
 from edgnn.models._runs import (
     Answer,
     change_epochs,
@@ -48,6 +54,8 @@ from edgnn.models.networks import (
     NodeRegressor,
 )
 from edgnn.models.networks._export import Exported, export, write_inputs
+from edgnn.models.networks._export_check import check_program, inputs_for
+from edgnn.models.networks._export_program import program_of
 from edgnn.models.networks._fleet import device_of, rebuilt
 from edgnn.models.networks._pipeline import is_small
 from edgnn.models.rivals import (
@@ -114,6 +122,7 @@ __all__ = [
     "change_epochs",
     "check_data",
     "check_known",
+    "check_program",
     "check_ranks",
     "checkpoint_epoch",
     "decide",
@@ -125,19 +134,24 @@ __all__ = [
     "graphs_of",
     "identities",
     "in_pieces",
+    "inputs_for",
     "is_small",
     "load_model",
     "make_model",
     "memory_errors",
     "model_parts",
+    "negative_log_likelihood",
     "prediction_columns",
     "prediction_table",
     "probabilities",
+    "program_of",
     "random_walks",
     "rebuilt",
     "shaped",
     "start_run",
     "subgraph_counts",
+    "temperature_of",
     "train_run",
+    "uncertainty_of",
     "write_inputs",
 ]

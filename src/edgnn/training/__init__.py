@@ -1,8 +1,10 @@
 """Fleets of models: training, early stopping, checkpoints, run folders; in one process or more."""
 
+from edgnn.training._blocks import Blocks
 from edgnn.training._environment import environment
 from edgnn.training._group import Group, launched, shared_state
 from edgnn.training._layerwise import node_outputs, states_within
+from edgnn.training._optimizer import FleetAdam, Packed
 from edgnn.training._outputs import outputs
 from edgnn.training._run import Epoch, Trained
 from edgnn.training._run_files import (
@@ -17,7 +19,14 @@ from edgnn.training._sampled import fanouts
 from edgnn.training._settings import Member, Settings
 from edgnn.training._targets import Targets
 from edgnn.training._train import train
-from edgnn.training._values import decode_value, decode_vocabulary, encode_value, encode_vocabulary
+from edgnn.training._values import (
+    decode_value,
+    decode_vocabulary,
+    encode_value,
+    encode_vocabulary,
+    pack_tensors,
+    unpack_tensors,
+)
 
 __all__ = [
     "CHECKPOINT",
@@ -27,9 +36,12 @@ __all__ = [
     "METRICS",
     "MODEL",
     "PREDICTIONS",
+    "Blocks",
     "Epoch",
+    "FleetAdam",
     "Group",
     "Member",
+    "Packed",
     "RunFolder",
     "Settings",
     "Targets",
@@ -43,7 +55,9 @@ __all__ = [
     "launched",
     "node_outputs",
     "outputs",
+    "pack_tensors",
     "shared_state",
     "states_within",
     "train",
+    "unpack_tensors",
 ]

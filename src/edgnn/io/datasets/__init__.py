@@ -28,7 +28,7 @@ from edgnn.io.datasets._statistics import (
     stored_both_ways,
     summary,
 )
-from edgnn.io.datasets._target_file import named_nodes, node_numbers
+from edgnn.io.datasets._target_file import named_nodes, node_numbers, targets_of_file
 from edgnn.io.datasets._targets import are_classes, doubts, encode_targets, has_few_kinds, task_of
 
 __all__ = [
@@ -64,5 +64,6 @@ __all__ = [
     "stored_texts",
     "summary",
     "target_options",
+    "targets_of_file",
     "task_of",
 ]

@@ -20,8 +20,10 @@ def both_ways(relations, x, weight, mean=False, tolerance=1e-5):
         states, weights = x.clone().requires_grad_(), weight.clone().requires_grad_()
         result = relational_product(states, weights, relations, mean=mean)
         grad = drawn(*result.shape, dtype=result.dtype) if grad is None else grad
-        result.backward(grad)
-        results.append((result.detach(), states.grad, weights.grad))
+        first = torch.autograd.grad(result, (states, weights), grad, retain_graph=True)
+        slopes = torch.autograd.grad(result, (states, weights), grad, create_graph=True)
+        second = torch.autograd.grad(sum(slope.float().mean() for slope in slopes), (states, weights))
+        results.append((result.detach(), *first, *(slope.detach() for slope in slopes), *second))
     for plain, kernels in zip(*results):
         torch.testing.assert_close(kernels, plain, rtol=tolerance, atol=tolerance * float(plain.abs().max()))
 

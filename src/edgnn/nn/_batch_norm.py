@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from edgnn.nn._parameters import Generators
+from edgnn.nn.ops import raise_if_differentiated_again
 
 
 class BatchNorm(nn.Module):
@@ -70,7 +71,7 @@ class BatchNorm(nn.Module):
         real = (x.new_ones(x.shape[:-1]) if mask is None else mask.to(x.dtype)).unsqueeze(-2)
         count = _total(real.sum(-1, keepdim=True), self.over_ranks)
         with torch.autocast(x.device.type, enabled=False):
-            y, mean, variance = _Normalize.apply(  # type: ignore[no-untyped-call]
+            y, _, _, mean, variance = _Normalize.apply(  # type: ignore[no-untyped-call]
                 x,
                 self.weight.unsqueeze(-2),
                 self.bias.unsqueeze(-2),
@@ -107,7 +108,7 @@ class _Normalize(torch.autograd.Function):
         count: Tensor,
         eps: float,
         over_ranks: Callable[[Tensor], Tensor] | None,
-    ) -> tuple[Tensor, Tensor, Tensor]:
+    ) -> tuple[Tensor, ...]:
         ctx.over_ranks = over_ranks
         row = real / count.clamp(min=1)
         mean = _total(row @ x, over_ranks)
@@ -115,15 +116,23 @@ class _Normalize(torch.autograd.Function):
         variance = _total(row @ unit.square(), over_ranks)
         inverse = torch.rsqrt(variance + eps)
         unit.mul_(inverse)
+        # what is saved has to be a result for second derivatives: then it is known how it depends
+        # on x, which need not be kept
         ctx.save_for_backward(unit, weight, inverse, row)
+        ctx.set_materialize_grads(False)
         ctx.mark_non_differentiable(mean, variance)
-        return torch.addcmul(bias, unit, weight), mean, variance
+        return torch.addcmul(bias, unit, weight), unit, inverse, mean, variance
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
         unit, weight, inverse, row = ctx.saved_tensors
-        grad = grads[0]
+        grad, of_unit, of_inverse = grads[:3]
+        is_second = of_unit is not None or of_inverse is not None
+        if grad is None or is_second or torch.is_grad_enabled():
+            if ctx.over_ranks is not None:
+                raise_if_differentiated_again("batch norm over several processes")
+            gradients = _gradients(unit, weight, inverse, row, grad, of_unit, of_inverse)
+            return *gradients, None, None, None, None
         grad_weight, grad_bias = (grad * unit).sum(-2, keepdim=True), grad.sum(-2, keepdim=True)
         scale, shift = grad_weight, grad_bias
         if ctx.over_ranks is not None:
@@ -131,6 +140,28 @@ class _Normalize(torch.autograd.Function):
         through_statistics = torch.addcmul(shift, unit, scale).mul_(row.transpose(-1, -2))
         grad_x = torch.sub(grad, through_statistics, out=through_statistics).mul_(weight * inverse)
         return grad_x, grad_weight, grad_bias, None, None, None, None
+
+
+def _gradients(
+    unit: Tensor,
+    weight: Tensor,
+    inverse: Tensor,
+    row: Tensor,
+    grad: Tensor | None,
+    of_unit: Tensor | None,
+    of_inverse: Tensor | None,
+) -> tuple[Tensor, Tensor | None, Tensor | None]:
+    """Return the gradients by x, weight and bias, in operations that have derivatives."""
+    fraction = row.transpose(-1, -2)
+    grad_weight = grad_bias = None
+    total = torch.zeros_like(unit) if of_unit is None else of_unit
+    if grad is not None:
+        grad_weight, grad_bias = (grad * unit).sum(-2, keepdim=True), grad.sum(-2, keepdim=True)
+        total = total + grad * weight
+    shift, scale = total.sum(-2, keepdim=True), (total * unit).sum(-2, keepdim=True)
+    if of_inverse is not None:
+        scale = scale + of_inverse * inverse
+    return (total - fraction * (shift + unit * scale)) * inverse, grad_weight, grad_bias
 
 
 def _total(sums: Tensor, over_ranks: Callable[[Tensor], Tensor] | None) -> Tensor:

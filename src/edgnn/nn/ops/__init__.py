@@ -7,7 +7,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from edgnn.nn.ops._grouped import relational_product
-from edgnn.nn.ops._halo import lost_ranks_as_errors, with_halo
+from edgnn.nn.ops._halo import (
+    lost_ranks_as_errors,
+    raise_if_differentiated_again,
+    with_halo,
+)
 from edgnn.nn.ops._layer import fits_layer, layer_sum
 from edgnn.nn.ops._noise import keep_mask, keys, random_order
 from edgnn.nn.ops._row_sum import (
@@ -39,6 +43,7 @@ __all__ = [
     "layout",
     "lost_ranks_as_errors",
     "neighbor_sum",
+    "raise_if_differentiated_again",
     "random_order",
     "relational_product",
     "row_sum",

@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from edgnn.graphs import Relations
 from edgnn.nn.ops._row_sum import sparse_product
@@ -27,9 +26,9 @@ def relational_product(
 
     With ``mean``, the average over each :math:`N_r(v)` instead of its sum.
 
-    Differentiable once, by ``x`` and ``weight``; the same call gives the same bits. The backward
-    pass is the same sum over reversed edges, so nothing is kept between the two but ``x`` and
-    ``weight``, and nothing is as large as the edges: pairs are worked on in pieces.
+    Differentiable by ``x`` and ``weight``, as often as wanted; the same call gives the same bits.
+    The backward pass is the same sum over reversed edges, so nothing is kept between the two but
+    ``x`` and ``weight``, and nothing is as large as the edges: pairs are worked on in pieces.
 
     Parameters
     ----------
@@ -62,57 +61,100 @@ def relational_product(
 
 
 def _apply(x: Tensor, weight: Tensor, relations: Relations) -> Tensor:
+    # made contiguous here, not inside: what is saved for a second derivative has to be an input
     product: Tensor = _RelationalProduct.apply(  # type: ignore[no-untyped-call]
-        x, weight, relations
+        x.contiguous(), weight, relations
     )
     return product
 
 
 class _RelationalProduct(torch.autograd.Function):
+    """The product; its gradients are such a product and a :class:`_RelationalOuter`."""
+
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, relations: Relations) -> Tensor:
-        x = x.contiguous()
         ctx.save_for_backward(x, weight)
         ctx.relations = relations
         out = _empty_rows(x, weight, relations)
-        for first, piece in _pieces(relations, x, weight):
-            _put(
-                out,
-                first,
-                sparse_product(piece.spread, _sent(piece, x, weight, _received(piece, x))),
-            )
+        for first, piece in _pieces(relations, x, max(weight.shape[-2:])):
+            sent = _sent(piece, x, weight, _received(piece, x))
+            _put(out, first, sparse_product(piece.spread, sent))
         return out
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
-        """Sum over reversed edges.
-
-        Where s is what u gets back over r, x' adds up s W_r^T, and W_r' adds up x_u^T s.
-        """
-        x, weight = ctx.saved_tensors
+        (x, weight), relations = ctx.saved_tensors, ctx.relations
         of_x, of_weight = ctx.needs_input_grad[:2]
-        relations, grad = ctx.relations.turned, grads[0].contiguous()
-        half = relations.num_relations // 2 if relations.mirrored else 0
-        weight_t = (weight.roll(half, -3) if half else weight).mT
-        x_grad = _empty_rows(grad, weight_t, relations) if of_x else None
-        total_type = torch.float64 if x.dtype == torch.float64 else torch.float32
-        weight_grad = (
-            torch.zeros(weight.shape, dtype=total_type, device=weight.device) if of_weight else None
-        )
-        for first, piece in _pieces(relations, grad, weight_t):
-            received = _received(piece, grad)
-            if weight_grad is not None:
-                _add_outer(weight_grad, piece, x, first, grad, received)
-            if x_grad is not None:
-                _put(
-                    x_grad,
-                    first,
-                    sparse_product(piece.spread, _sent(piece, grad, weight_t, received)),
-                )
-        if weight_grad is not None:
-            weight_grad = (weight_grad.roll(-half, -3) if half else weight_grad).to(weight.dtype)
+        grad = grads[0].contiguous()
+        if not torch.is_grad_enabled():
+            return *_gradients(x, weight if of_x else None, grad, relations, of_weight), None
+        # the gradients will be differentiated themselves
+        x_grad = _apply(grad, _turned(weight, relations), relations.turned) if of_x else None
+        weight_grad = _outer(x, grad, relations) if of_weight else None
         return x_grad, weight_grad, None
+
+
+class _RelationalOuter(torch.autograd.Function):
+    r"""The gradient by the weights, :math:`\sum_v \sum_{u \in N_r(v)} x_u^T g_v` per relation."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, grad: Tensor, relations: Relations) -> Tensor:
+        ctx.save_for_backward(x, grad)
+        ctx.relations = relations
+        _, outer = _gradients(x, None, grad, relations, True)
+        assert outer is not None
+        return outer
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
+        (x, grad), relations, weight = ctx.saved_tensors, ctx.relations, grads[0]
+        of_x, of_grad = ctx.needs_input_grad[:2]
+        x_grad = _apply(grad, _turned(weight, relations), relations.turned) if of_x else None
+        return x_grad, _apply(x, weight, relations) if of_grad else None, None
+
+
+def _outer(x: Tensor, grad: Tensor, relations: Relations) -> Tensor:
+    outer: Tensor = _RelationalOuter.apply(x, grad, relations)  # type: ignore[no-untyped-call]
+    return outer
+
+
+def _gradients(
+    x: Tensor, weight: Tensor | None, grad: Tensor, relations: Relations, of_weight: bool
+) -> tuple[Tensor | None, Tensor | None]:
+    """Sum over reversed edges, once for both gradients.
+
+    Where s is what u gets back over r, x' adds up s W_r^T, and W_r' adds up x_u^T s. Without a
+    weight, x' is not asked for.
+    """
+    turned = relations.turned
+    x_grad = weight_t = weight_grad = None
+    if weight is not None:
+        weight_t = _turned(weight, relations)
+        x_grad = _empty_rows(grad, weight_t, turned)
+    if of_weight:
+        shape = (*x.shape[:-2], relations.num_relations, x.shape[-1], grad.shape[-1])
+        total_type = torch.float64 if x.dtype == torch.float64 else torch.float32
+        weight_grad = torch.zeros(shape, dtype=total_type, device=x.device)
+    for first, piece in _pieces(turned, grad, max(x.shape[-1], grad.shape[-1])):
+        received = _received(piece, grad)
+        if weight_grad is not None:
+            _add_outer(weight_grad, piece, x, first, grad, received)
+        if x_grad is not None and weight_t is not None:
+            sent = _sent(piece, grad, weight_t, received)
+            _put(x_grad, first, sparse_product(piece.spread, sent))
+    if weight_grad is not None:
+        weight_grad = weight_grad.roll(-_shift(relations), -3).to(x.dtype)
+    return x_grad, weight_grad
+
+
+def _turned(weight: Tensor, relations: Relations) -> Tensor:
+    """Return the transposed weights, each under the number of its relation reversed."""
+    return weight.roll(_shift(relations), -3).mT
+
+
+def _shift(relations: Relations) -> int:
+    """Return how far the number of a relation reversed is from its own."""
+    return relations.num_relations // 2 if relations.mirrored else 0
 
 
 def _empty_rows(x: Tensor, weight: Tensor, relations: Relations) -> Tensor:
@@ -123,7 +165,7 @@ def _empty_rows(x: Tensor, weight: Tensor, relations: Relations) -> Tensor:
     )
 
 
-def _pieces(relations: Relations, x: Tensor, weight: Tensor) -> tuple[tuple[int, Relations], ...]:
+def _pieces(relations: Relations, x: Tensor, width: int) -> tuple[tuple[int, Relations], ...]:
     """Cut relations into pieces of bounded size.
 
     Sizes are powers of two, so that layers of various widths share the pieces.
@@ -131,7 +173,7 @@ def _pieces(relations: Relations, x: Tensor, weight: Tensor) -> tuple[tuple[int,
     if not relations.offset[-1]:
         return ()
     members = len(x) if x.dim() == 3 else 1
-    pairs = _PIECE_BYTES[x.device.type] // (members * max(weight.shape[-2:]) * x.element_size())
+    pairs = _PIECE_BYTES.get(x.device.type, 2**28) // (members * width * x.element_size())
     return relations.in_pieces(
         1 << max(pairs, _PIECE_ROWS * relations.num_relations).bit_length() - 1
     )

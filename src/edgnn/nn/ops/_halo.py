@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch import distributed as dist
 
-from edgnn.errors import TrainingError
+from edgnn.errors import ModelError, TrainingError
 from edgnn.graphs import Halo
 
 _IN_SOURCE = re.compile(r"^\[[^\]]*\] ")  # where in its own source gloo noticed something
@@ -20,9 +20,8 @@ _IN_SOURCE = re.compile(r"^\[[^\]]*\] ")  # where in its own source gloo noticed
 def with_halo(x: Tensor, halo: Halo | None) -> Tensor:
     """Return own states and behind them those of the halo, fetched from the ranks that own them.
 
-    Differentiable. Every rank has to call it, forward and backward, in the same order. Without a
-    halo, the states
-    are as they were.
+    Differentiable once. Every rank has to call it, forward and backward, in the same order. Without
+    a halo, the states are as they were.
 
     Shapes
     ------
@@ -45,8 +44,8 @@ class _Exchange(torch.autograd.Function):
         return wide
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
+        raise_if_differentiated_again("the exchange of states between processes")
         halo: Halo = ctx.halo
         rows, sent = grads[0].shape[-2] - len(halo), list(halo.sent)
         own, lent = grads[0][..., :rows, :], grads[0][..., rows:, :]
@@ -60,6 +59,19 @@ class _Exchange(torch.autograd.Function):
         ):
             own.index_add_(-2, rows_of_rank, part)
         return own, None
+
+
+def raise_if_differentiated_again(name: str) -> None:
+    """Raise inside a backward pass whose result is to be differentiated again.
+
+    torch's ``once_differentiable`` raises later, when the second derivative reaches the operation;
+    ``torch.autograd.grad`` may pass it by, and what comes out then lacks a summand.
+    """
+    if torch.is_grad_enabled():
+        raise ModelError(
+            f"{name} has no second derivative: leave out create_graph=True, or compute it in one "
+            "process"
+        )
 
 
 def _swap(

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from edgnn.graphs import Structure, Window
-from edgnn.nn.ops._row_sum import _on_device, row_sum
+from edgnn.nn.ops._row_sum import _on_device, row_sum, sparse_product
 
 #: From so many rows on one pass is faster than a product at a time; below, all are too short to
 #: matter.
@@ -53,9 +53,8 @@ def layer_sum(
 ) -> Tensor:
     r"""Return :math:`X W_1 + A X W_2 + \sum_i C_i V_i + S + b` for dense constants :math:`C_i`.
 
-    Differentiable once. Memory: :math:`A X` while it computes; nothing but ``x`` is kept for the
-    backward pass, which needs
-    :math:`A^T G` likewise.
+    Differentiable, as often as wanted. Memory: :math:`A X` while it computes; nothing but ``x`` is
+    kept for the backward pass, which needs :math:`A^T G` likewise.
 
     Shapes
     ------
@@ -125,13 +124,17 @@ class _LayerSum(torch.autograd.Function):
         return products(parts, [W1, W2, *weights], addend, bias)
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         from edgnn.nn.ops._layer_triton import products, weight_gradients
 
         (x, W1, W2), structure = ctx.saved_tensors, ctx.structure
         upstream = gradients[0].contiguous()
         turned = structure.neighbors.T if structure.neighbors_t is None else structure.neighbors_t
+        if torch.is_grad_enabled():
+            around = sparse_product(turned, upstream, structure.neighbors)
+            plain = _plain_gradients(x, W1, W2, ctx.constants, upstream, around)
+            needed = zip(plain, ctx.needs_input_grad, strict=True)
+            return tuple(gradient if is_needed else None for gradient, is_needed in needed)
         around = row_sum(turned, upstream)
         of_x = products([upstream, around], [W1.T, W2.T]) if ctx.needs_input_grad[0] else None
         of_addend = upstream if ctx.needs_input_grad[1] else None
@@ -151,3 +154,19 @@ class _LayerSum(torch.autograd.Function):
             None,
             *of_weights,
         )
+
+
+def _plain_gradients(
+    x: Tensor, W1: Tensor, W2: Tensor, constants: Sequence[Tensor], upstream: Tensor, around: Tensor
+) -> tuple[Tensor | None, ...]:
+    """Return all gradients in operations that have derivatives themselves."""
+    return (
+        upstream @ W1.T + around @ W2.T,
+        upstream,
+        upstream.sum(0),
+        x.T @ upstream,
+        x.T @ around,
+        None,
+        None,
+        *(constant.to(upstream.dtype).T @ upstream for constant in constants),
+    )

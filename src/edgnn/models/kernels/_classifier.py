@@ -16,6 +16,7 @@ from torch import Tensor
 from edgnn._rules import Rule, Rules, check
 from edgnn.errors import EstimatorError
 from edgnn.models._data import Data
+from edgnn.models._finite import check_outputs
 from edgnn.models._items import Items
 from edgnn.models._model import ClassifierModel, new_model
 from edgnn.models._predictions import Predictions
@@ -138,8 +139,7 @@ class SolvedClassifier(SplitClassifier):
         ------
         → (n,)
         """
-        K = self._compared(self.read_items(X))
-        found: Array = self.classes_[self._fitted.predict(K)]
+        found: Array = self.classes_[self._fitted.predict(self._kernel_values(X))]
         return found
 
     def decision_function(self, X: Any) -> Array:
@@ -149,8 +149,13 @@ class SolvedClassifier(SplitClassifier):
         ------
         → (n,) or (n, K)
         """
+        return self._fitted.scores(self._kernel_values(X))
+
+    def _kernel_values(self, X: Any) -> Array:
+        """Return what decides about items; raise where they or the weights are too large."""
         K = self._compared(self.read_items(X))
-        return self._fitted.scores(K)
+        check_outputs(self._fitted.scores(K))
+        return K
 
     def _has_probabilities(self) -> bool:
         return False
@@ -163,12 +168,11 @@ class SolvedClassifier(SplitClassifier):
         ------
         → (n, K)
         """
-        K = self._compared(self.read_items(X))
-        return self._fitted.probabilities(K)  # type: ignore[attr-defined,no-any-return]
+        return self._fitted.probabilities(self._kernel_values(X))  # type: ignore[attr-defined,no-any-return]
 
     def predictions(self, X: Any) -> Predictions:
         """Return predictions, with probabilities where there are any."""
-        K = self._compared(self.read_items(X))
+        K = self._kernel_values(X)
         probability = None
         if hasattr(self._fitted, "probabilities"):
             probability = self._fitted.probabilities(K)

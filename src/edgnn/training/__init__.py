@@ -11,6 +11,7 @@ from edgnn.training._run_files import (
     HISTORY,
     METRICS,
     PREDICTIONS,
+    SPLITS,
 )
 from edgnn.training._run_folder import CONFIG, MODEL, RunFolder
 from edgnn.training._sampled import fanouts
@@ -27,6 +28,7 @@ __all__ = [
     "METRICS",
     "MODEL",
     "PREDICTIONS",
+    "SPLITS",
     "Epoch",
     "Group",
     "Member",

@@ -69,8 +69,13 @@ class Selection:
     @property
     def score(self) -> float | None:
         """The score of the chosen candidate."""
-        scores = [row["score"] for row in self.candidates if row["parameters"] == self.parameters]
-        return scores[0]  # type: ignore[no-any-return]
+        (score,) = (row["score"] for row in self.rows() if row["chosen"])
+        return None if score is None else float(score)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row per candidate, as :func:`selection_rows` does."""
+        chosen = plain(self.parameters)
+        return [row | {"chosen": int(row["parameters"] == chosen)} for row in self.candidates]
 
     def facts(self) -> dict[str, Any]:
         """Return all of it as plain values."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral, Real
 from typing import Any
@@ -26,27 +26,35 @@ class Rule:
         The values in words, as they follow "choose" in an error.
     words : tuple
         What a mistyped word may be close to.
+    several : bool
+        Whether several values at once are a value, too, so that a list is not one of candidates.
     """
 
     holds: Callable[[Any], bool]
     text: str
     words: tuple[Any, ...] = ()
+    several: bool = False
 
     def or_none(self, meaning: str) -> Rule:
         """Allow ``None`` too."""
         text = f"{self.text}, or None ({meaning})"
-        return Rule(lambda value: value is None or self.holds(value), text, self.words)
+        return replace(self, holds=lambda value: value is None or self.holds(value), text=text)
 
     def or_word(self, word: str, meaning: str) -> Rule:
         """Allow a word too."""
         text = f"{word!r} ({meaning}), {self.text}"
-        words = (word, *self.words)
-        return Rule(lambda value: _is_word(value, (word,)) or self.holds(value), text, words)
+        return replace(
+            self,
+            holds=lambda value: _is_word(value, (word,)) or self.holds(value),
+            text=text,
+            words=(word, *self.words),
+        )
 
     def or_several(self, least: int = 1) -> Rule:
         """Allow a tuple, list or array of such values too, with at least so many of them."""
         text = f"{self.text}; or several such"
-        return Rule(partial(_are_several, holds=self.holds, least=least), text, self.words)
+        several = partial(_are_several, holds=self.holds, least=least)
+        return replace(self, holds=several, text=text, several=True)
 
 
 Rules = Mapping[str, Rule]
@@ -80,7 +88,7 @@ def one_of(*choices: Any) -> Rule:
 def some_of(*choices: str) -> Rule:
     """Allow one of some words, or several different ones."""
     text = f"{_listed(choices)}, or several of them, each once"
-    return Rule(partial(_are_words, choices=choices), text, choices)
+    return Rule(partial(_are_words, choices=choices), text, choices, several=True)
 
 
 def _is_whole(value: Any, least: int, most: int | None) -> bool:

@@ -17,6 +17,7 @@ FILES = {
     "model.safetensors",
     "metrics.json",
     "predictions.csv",
+    "splits.json",
     "environment.json",
 }
 
@@ -197,7 +198,7 @@ def test_flags_of_every_kind_reach_the_estimator(command, molecules, tmp_path):
         (["--layers", "two"], "layers='two': choose a whole number, 1 or more"),
         (["--settings", "papr"], "there are no settings named 'papr'"),
         (["--validation", "2"], "validation='2': choose a fraction"),
-        (["--test", "half"], "test='half': choose published, a fraction"),
+        (["--test", "half"], "test='half': choose 'published', a fraction"),
         (["--test", "published"], "has no published split"),
         (["--validation", "first-fifth"], "is for a published split"),
         (["--class-weight", "red=2"], "names the class 'red'; the classes are '-1', '1'"),

@@ -146,7 +146,7 @@ def test_the_majority_of_real_values_is_their_mean():
         y,
         [Split([0, 1], [2, 3])],
     )
-    assert result.metrics == ("rmse",)
+    assert result.metrics == ("rmse", "mae", "r2")
     assert result.majority == pytest.approx(math.sqrt((3**2 + 5**2) / 2))
     assert result.mean == pytest.approx(math.sqrt((1**2 + 3**2) / 2))
 
@@ -596,7 +596,7 @@ def test_what_a_fleet_tells_of_its_training_is_kept():
 
 def test_accuracy_on_the_training_part_is_unknown_unless_every_split_tells_it():
     known = evaluate(Telling(always=1), X, Y, SPLITS[:5])
-    unknown = evaluate(GaussianNB(), X, Y, SPLITS[5:10])
+    unknown = evaluate(GaussianNB(), X, Y, SPLITS[5:10], metrics="accuracy")
     assert unknown.training_accuracy is None
     assert Evaluation.joined([known, unknown]).training_accuracy is None
 
@@ -625,7 +625,7 @@ def test_only_evaluations_of_the_same_targets_are_joined():
         Evaluation.joined([one, evaluate(GaussianNB(), X, other, SPLITS[:5])])
     with pytest.raises(
         EvaluationError,
-        match=r"evaluation 1 has the metrics \('roc_auc',\), the first one \('accuracy',\)",
+        match=r"evaluation 1 has the metrics \('roc_auc',\), the first one \('accuracy', 'roc_auc'\)",
     ):
         Evaluation.joined([one, evaluate(GaussianNB(), X, Y, SPLITS[:5], metrics="roc_auc")])
     with pytest.raises(EvaluationError, match="no evaluation was given"):
@@ -691,3 +691,23 @@ def test_splits_in_several_processes_give_the_same_and_name_the_split_that_faile
     assert [(now.done, now.total, now.unit) for now in done] == [(n, 3, "split") for n in (1, 2, 3)]
     with pytest.raises(EvaluationError, match="repeat 0, fold 0: KNeighborsClassifier failed"):
         evaluate(KNeighborsClassifier(0), X, y, splits, n_jobs=2)
+
+
+@pytest.mark.parametrize(
+    ("y", "estimator", "metrics"),
+    [
+        (np.arange(40) % 2, GaussianNB(), ("accuracy", "roc_auc")),
+        (np.arange(40) % 3, GaussianNB(), ("accuracy",)),
+        (np.arange(40) % 2, SVC(), ("accuracy",)),
+        (np.arange(40) // 33, GaussianNB(), ("accuracy", "balanced_accuracy", "roc_auc")),
+        (np.arange(40.0), DummyRegressor(), ("rmse", "mae", "r2")),
+        (np.tile([[0, 1], [1, 0]], (20, 1)), KNeighborsClassifier(), ("roc_auc", "accuracy")),
+    ],
+)
+def test_targets_have_the_metrics_they_deserve(y, estimator, metrics):
+    items = np.arange(40.0)[:, None]
+    found = evaluate(estimator, items, y, kfold(np.arange(40) % 2, 4, 1))
+    assert found.metrics == metrics
+    assert tuple(found.to_dict()["metrics"]) == metrics
+    chosen = evaluate(estimator, items, y, kfold(np.arange(40) % 2, 4, 1), metrics=metrics[-1])
+    assert chosen.metrics == metrics[-1:]

@@ -8,6 +8,7 @@ from edgnn.evaluation import (
     evaluate_predictions,
     protocol_splits,
     protocol_title,
+    scaffold_groups,
     training_split,
 )
 from edgnn.studies import is_of_paper, recipe
@@ -42,6 +43,7 @@ def test_the_default_protocol_follows_the_data(mutag, parted):
         ("holdout", None, 10, "random test part, 10 runs"),
         ("split", 4, 4, "published split, 4 runs"),
         ("scaffold", 1, 1, "scaffold split, 1 run"),
+        ("scaffold-fixed", 1, 1, "fixed scaffold split, 1 run"),
     ],
 )
 def test_a_protocol_has_as_many_splits_as_its_name_says(parted, protocol, runs, count, title):
@@ -75,6 +77,11 @@ def test_one_training_takes_the_first_split(mutag, parted):
         range(100, 188)
     )
     assert len(training_split(mutag, test=0.25, validation=0.1, seed=0).test) == 47
+    for test in ("scaffold", "scaffold:0.3", "scaffold-fixed:0.3"):
+        split = training_split(mutag, test=test, validation=0.1, seed=0)
+        groups = scaffold_groups(mutag.graphs)
+        assert set(groups[split.test]).isdisjoint(groups[split.known])
+        assert abs(len(split.test) - (56 if ":" in test else 19)) < 12
     with pytest.raises(DatasetError, match="choose 'published', a fraction"):
         training_split(mutag, test="some", validation=0.1, seed=0)
     with pytest.raises(DatasetError, match="has no published split"):

@@ -41,7 +41,7 @@ def test_graphs_with_other_labels_are_read_by_their_names():
 
 def test_frequent_scaffolds_are_trained_on_and_rare_ones_tested():
     smiles = ["c1ccccc1"] * 6 + ["C1CCCCC1", "C1CCCC1"] + ["CC"] * 2
-    split, again = scaffold(smiles[::-1], test=0.1, validation=0.1, repeats=2)
+    split, again = scaffold(smiles[::-1], test=0.1, validation=0.1, repeats=2, balanced=False)
     assert split.train.tolist() == [0, 1, 4, 5, 6, 7, 8, 9]
     assert (split.valid.tolist(), split.test.tolist()) == ([2], [3])
     assert again.test.tolist() == split.test.tolist()
@@ -83,3 +83,16 @@ def test_a_missing_rdkit_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "rdkit.Chem", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'edgnn\[molecules\]'"):
         scaffold(SMILES)
+
+
+def test_every_seed_draws_another_balanced_scaffold_split():
+    graphs = edgnn.load_dataset("MUTAG").graphs
+    splits = scaffold(graphs, repeats=3, test=0.2)
+    assert len({tuple(split.test.tolist()) for split in splits}) == 3
+    again = scaffold(graphs, repeats=1, test=0.2, seed=1)[0]
+    assert again.test.tolist() == splits[1].test.tolist()
+    fixed = scaffold(graphs, repeats=3, test=0.2, balanced=False)
+    assert len({tuple(split.test.tolist()) for split in fixed}) == 1
+    groups = scaffold_groups(graphs)
+    for split in splits:
+        assert set(groups[split.test]).isdisjoint(groups[split.known])

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
+import edgnn
 from edgnn.errors import EstimatorError
 from edgnn.models._seeds import held_out, member_seed, root_seed, with_every_label
 from edgnn.models._targets import (
@@ -169,3 +170,26 @@ def test_the_last_item_with_a_label_is_trained_on():
     assert valid.tolist() == [2]
     unchanged = with_every_label(np.array([0, 1]), np.array([3]), has)
     assert [part.tolist() for part in unchanged] == [[0, 1], [3]]
+
+
+@pytest.mark.parametrize("model", ["edgnn", "majority"])
+@pytest.mark.parametrize("task", ["values", "labels"])
+def test_a_target_of_which_nothing_is_known_is_named(model, task):
+    graphs = edgnn.load_dataset("MUTAG").graphs[:12]
+    y = np.stack([np.arange(12) % 2, np.full(12, np.nan), np.arange(12) % 2], axis=1)
+    options = {"max_epochs": 1, "hidden": 4} if model == "edgnn" else {}
+    made = edgnn.models.make_model(model, task=task, **options)
+    with pytest.raises(EstimatorError, match=r"target column 1 \(of 3.*is NaN for all 12 items"):
+        made.fit(graphs, y)
+    y[3, 1] = 1.0
+    assert made.fit(graphs, y).predict(graphs).shape == (12, 3)
+
+
+def test_a_target_that_only_test_items_have_is_named():
+    graphs = edgnn.load_dataset("MUTAG").graphs[:12]
+    y = np.stack([np.arange(12.0), np.arange(12.0)], axis=1)
+    y[:8, 1] = np.nan
+    split = edgnn.evaluation.Split(np.arange(8), np.arange(8, 12), seed=0)
+    model = edgnn.GraphRegressor(max_epochs=1, hidden=4, validation=None)
+    with pytest.raises(EstimatorError, match=r"target column 1 .* is NaN for all 8 items"):
+        model.predict_splits(graphs, y, [split])

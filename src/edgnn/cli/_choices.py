@@ -97,6 +97,8 @@ class Choice:
         The random seed.
     model : Model
         With all its parameters.
+    grid : mapping
+        Candidates for some of them.
     """
 
     name: str
@@ -104,12 +106,12 @@ class Choice:
     validation: float | str | None
     seed: int
     model: Any
+    grid: Mapping[str, Sequence[Any]]
 
     @classmethod
     def of(cls, options: Mapping[str, Any], parameters: Mapping[str, Any], data: Dataset) -> Choice:
         """Choose by options and parameters of the model; later ones win over stored settings."""
-        from edgnn.evaluation import common_parameters
-        from edgnn.models import make_model
+        from edgnn.evaluation import common_parameters, model_and_candidates
 
         settings = recipe_of(_settings_row(options), data)
         name = _model_name(options, settings)
@@ -119,15 +121,9 @@ class Choice:
         chosen = ({} if settings is None else settings.estimator) | dict(parameters)
         if "class_weight" in chosen:
             chosen["class_weight"] = class_weight_of(chosen["class_weight"], data.class_names)
-        assert data.task is not None, "a training command loads data with targets"
-        model = make_model(
-            name,
-            level=data.level,
-            task=data.task,
-            common=common_parameters(validation, seed),
-            **chosen,
-        )
-        return cls(name, settings, validation, seed, model)
+        common = common_parameters(validation, seed)
+        model, grid = model_and_candidates(name, data, common, chosen)
+        return cls(name, settings, validation, seed, model, grid)
 
 
 def _settings_row(options: Mapping[str, Any]) -> str | None:

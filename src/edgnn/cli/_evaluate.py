@@ -33,8 +33,8 @@ Protocol = Annotated[
     typer.Option(
         "--protocol",
         autocompletion=words("protocol"),
-        help="cv10x10 (or any cvKxR), holdout, split or scaffold; default: as the settings or data "
-        "say.",
+        help="cv10x10 (or any cvKxR), holdout, split, scaffold (another one in each run) or "
+        "scaffold-fixed; default: as the settings or data say.",
     ),
 ]
 Metric = Annotated[
@@ -43,13 +43,16 @@ Metric = Annotated[
         "--metric",
         metavar="NAME",
         autocompletion=words("metric"),
-        help=f"{', '.join(names('metric'))}; repeatable.",
+        help=f"{', '.join(names('metric'))}; repeatable; default: what the targets deserve.",
     ),
 ]
 Runs = Annotated[
     int | None,
     typer.Option(
-        "--runs", min=1, metavar="N", help="Number of runs; default: as the protocol says, or 10."
+        "--runs",
+        min=1,
+        metavar="N",
+        help="Number of runs; default: as the protocol says, 1 of a split of your own, or 10.",
     ),
 ]
 TestFraction = Annotated[
@@ -83,7 +86,7 @@ def evaluate(
     with ceiling(memory, source):
         plan = _Plan.of(source, choices.with_config())
         if not as_json and not quiet:
-            introduction(plan.data, plan.choice.model, *plan.source.columns(), plan.line)
+            introduction(plan.data, plan.choice.model, *plan.source.columns(), *plan.lines)
         outcome = _run(plan, quiet)
         about = plan.about(context.meta["command"], outcome)
         if out is not None:
@@ -126,10 +129,17 @@ class _Plan:
         data = source.load()
         choice = Choice.of(options, parameters, data)
         protocol = options.get("protocol")
-        if protocol is None:
+        if source.own_split:
+            if protocol is not None:
+                raise EdgnnError(
+                    f"--protocol {protocol} and {source.own_split} both say how to split: "
+                    "leave out one of the two"
+                )
+            protocol = "given"
+        elif protocol is None:
             stored = choice.settings
             protocol = default_protocol(data, None if stored is None else stored.protocol)
-        splits = _splits(data, protocol, options, choice)
+        splits = _splits(data, protocol, options, choice, source.splits_file)
         return cls(source, data, options, choice, protocol, splits)
 
     @property
@@ -138,13 +148,30 @@ class _Plan:
         return None if self.choice.settings is None else self.choice.settings.row
 
     @property
-    def line(self) -> str:
-        """The protocol, in a line."""
+    def model(self) -> Any:
+        """What is evaluated: a model, or a search among candidates."""
+        from edgnn.evaluation import Search
+
+        if not self.choice.grid:
+            return self.choice.model
+        metrics = self.options.get("metric") or [None]
+        return Search(self.choice.model, self.choice.grid, metrics[0])
+
+    @property
+    def lines(self) -> list[str]:
+        """The protocol, and what is chosen inside the training sets, in a line each."""
         from edgnn.evaluation import protocol_title
 
-        title = protocol_title(self.protocol, self.splits)
+        title = f"split by {self.source.own_split}"
+        if not self.source.own_split:
+            title = protocol_title(self.protocol, self.splits)
         settings = "" if self.settings is None else f", settings {self.settings!r}"
-        return f"{title}: {counted(len(self.splits), 'model')}{settings}"
+        lines = [f"{title}: {counted(len(self.splits), 'model')}{settings}"]
+        if self.choice.grid:
+            grid = self.choice.grid.items()
+            tried = "; ".join(f"{name}={','.join(map(str, values))}" for name, values in grid)
+            lines.append(f"chosen inside each training set: {tried}")
+        return lines
 
     def about(self, command: str, outcome: _Outcome) -> dict[str, Any]:
         """Return how the results came about, as pages and JSON have it."""
@@ -152,6 +179,7 @@ class _Plan:
             "command": command,
             "data": self.data.name,
             "protocol": self.protocol,
+            **({"split": self.source.own_split} if self.source.own_split else {}),
             "model": self.choice.name,
             "settings": self.settings,
             "seed": self.choice.seed,
@@ -161,8 +189,10 @@ class _Plan:
         return about
 
 
-def _splits(data: Dataset, protocol: str, options: dict[str, Any], choice: Choice) -> list[Split]:
-    from edgnn.evaluation import protocol_splits
+def _splits(
+    data: Dataset, protocol: str, options: dict[str, Any], choice: Choice, file: str | None
+) -> list[Split]:
+    from edgnn.evaluation import protocol_splits, read_splits
 
     test = parse_value(options.get("test", 0.1))
     if not isinstance(test, float):
@@ -170,12 +200,19 @@ def _splits(data: Dataset, protocol: str, options: dict[str, Any], choice: Choic
     validation = choice.validation
     if isinstance(validation, str) and protocol != "split" and "validation" not in options:
         validation = validation_of(None, None)  # the settings' own is for the published split
+    if file is not None:
+        fraction = validation if isinstance(validation, float) else None
+        repeats = options.get("runs") or 1
+        return read_splits(file, data, validation=fraction, repeats=repeats, seed=choice.seed)
+    runs = options.get("runs")
+    if protocol == "given":
+        protocol, runs = "split", runs or 1
     return protocol_splits(
         data,
         protocol,
         validation=validation,
         test=test,
-        runs=options.get("runs"),
+        runs=runs,
         seed=choice.seed,
     )
 
@@ -196,11 +233,13 @@ def _run(plan: _Plan, quiet: bool) -> _Outcome:
     from edgnn.evaluation import evaluate
     from edgnn.models import memory_errors
 
-    model, splits = plan.choice.model, plan.splits
+    model, splits = plan.model, plan.splits
     by_epochs = model.trains_by_epochs
     if by_epochs:
         progress = Progress(model.max_epochs, quiet=quiet)
         use_few_threads(model, plan.data, len(splits))
+    elif plan.choice.grid:
+        progress = Progress(len(model.candidates), "candidate", quiet=quiet)
     else:
         progress = Progress(len(splits), "split", quiet=quiet)
     history: list[dict[str, Any]] = []
@@ -245,6 +284,8 @@ def _paper(plan: _Plan, evaluation: Evaluation) -> Published | None:
 
 def _summary(about: dict[str, Any], outcome: _Outcome) -> dict[str, Any]:
     """Return the results without those of single items; of several targets, each one's as well."""
+    from edgnn.evaluation import selection_rows
+
     evaluation, paper = outcome.evaluation, outcome.paper
     figure = None
     if paper is not None:
@@ -258,6 +299,8 @@ def _summary(about: dict[str, Any], outcome: _Outcome) -> dict[str, Any]:
     summary |= {name: document[name] for name in ("task", "class_names", "metrics", "confusion")}
     if evaluation.by_target:
         summary["by_target"] = [one.to_dict()["metrics"] for one in evaluation.by_target]
+    if rows := selection_rows(evaluation):
+        summary["search"] = rows
     return summary
 
 

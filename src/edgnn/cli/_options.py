@@ -73,6 +73,43 @@ Regression = Annotated[
         rich_help_panel="Data",
     ),
 ]
+SplitColumn = Annotated[
+    str | None,
+    typer.Option(
+        "--split-column",
+        metavar="COLUMN",
+        help="Column that says which part each item is in: train, validation, test; or its fold.",
+        rich_help_panel="Data",
+    ),
+]
+SplitsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--splits-file",
+        metavar="FILE",
+        help='Splits as JSON, [{"train": [0, 1], "val": "2-9", "test": [10]}], or a table of id '
+        "and part.",
+        rich_help_panel="Data",
+    ),
+]
+TestFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--test-file",
+        metavar="FILE",
+        help="Test on the items of this file, which is read as SOURCE is.",
+        rich_help_panel="Data",
+    ),
+]
+ValidationFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--validation-file",
+        metavar="FILE",
+        help="Validate on the items of this file, which is read as SOURCE is.",
+        rich_help_panel="Data",
+    ),
+]
 DataDir = Annotated[
     Path | None,
     typer.Option("--data-dir", help="Look here first; laid out as TUDataset/NAME and rdf/NAME."),

@@ -17,12 +17,15 @@ from edgnn.cli._options import (
     DataDir,
     Options,
     Regression,
+    SplitColumn,
+    SplitsFile,
     TargetFile,
     TargetOption,
     TaskOption,
+    TestFile,
     TrainingDevice,
+    ValidationFile,
     parse_assignments,
-    parse_value,
     parse_values,
 )
 
@@ -121,8 +124,8 @@ _ANY_OTHER = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="Any other parameter of the model; candidates to choose from with commas, "
-        "as C=0.1,1,10.",
+        help="Any other parameter of the model. Candidates with commas (hidden=16,64; in the "
+        "options above, too) are chosen from inside the training set.",
         rich_help_panel="Training",
     ),
 ]
@@ -132,6 +135,10 @@ _SHARED = {
     "target": TargetOption,
     "target_file": TargetFile,
     "regression": Regression,
+    "split_column": SplitColumn,
+    "splits_file": SplitsFile,
+    "test_file": TestFile,
+    "validation_file": ValidationFile,
     "model": ModelName,
     "settings": SettingsRow,
     "validation": ValidationFraction,
@@ -224,7 +231,7 @@ def _parameters(flags: dict[str, Any], others: list[str] | None) -> dict[str, An
     parameters = parse_assignments(others, "--set", "clip_norm=1.0")
     for name, value in flags.items():
         if value is not None:
-            parameters[name] = parse_values(value) if name == "fanout" else parse_value(value)
+            parameters[name] = parse_values(value) if isinstance(value, str) else value
     # estimators take several values as tuples, which nobody can change
     for name, value in parameters.items():
         parameters[name] = tuple(value) if isinstance(value, list) else value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -127,6 +127,8 @@ def print_evaluation(
     """Print what an evaluation came to, beside the majority and the paper."""
     from rich.markup import escape
 
+    from edgnn.evaluation import selection_rows
+
     screen = console(wide=True)
     titles = ["", "mean ± spread", "95 % interval", "least – most", BASELINE[evaluation.task]]
     if paper is not None:
@@ -140,12 +142,32 @@ def print_evaluation(
         for target, one in _of_targets(evaluation, name, target_names):
             table.add_row(target, *summary_cells(one))
     screen.print()
+    if rows := selection_rows(evaluation):
+        print_candidates(rows, evaluation.metrics[0])
     screen.print(table)
     _print_confusion(screen, evaluation)
     models = counted(len(evaluation.splits), "model")
     screen.print(f"\n{models} trained and evaluated in {duration(seconds)}")
     for path in written:
         screen.print(f"Written: {escape(str(path))}")
+
+
+def print_candidates(rows: Sequence[Mapping[str, Any]], metric: str) -> None:
+    """Print what was tried for parameters that had candidates, and what was chosen."""
+    from rich.markup import escape
+
+    from edgnn.evaluation import find_metric
+
+    kind = find_metric(metric)
+    name = kind.name.replace("_", " ") + (" (%)" if kind.percent else "")
+    table = result_table("candidate", f"{name}, inside the training set", "chosen")
+    for row in rows:
+        text = ", ".join(f"{key}={value}" for key, value in row["parameters"].items())
+        value = float("nan") if row["score"] is None else row["score"]
+        table.add_row(escape(text), score(value, kind), str(row["chosen"] or ""))
+    screen = console(wide=True)
+    screen.print(table)
+    screen.print()
 
 
 def _print_confusion(screen: Any, evaluation: Evaluation) -> None:

@@ -7,7 +7,7 @@ import os
 import re
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from edgnn.io.datasets import Dataset
 
 _PATHS = ("nodes", "graphs")
+_OTHER_FILES = ("target_file", "splits_file", "test_file", "validation_file")
 #: Endings of files that edgnn reads; no name of a data set and no SMILES ends so.
 _FILE = re.compile(
     r"\.(csv|tsv|txt|parquet|pq|xlsx?|zip|graphs|graphml|json|xml"
@@ -39,6 +40,10 @@ class Source:
     regression: bool | None = None
     options: Mapping[str, Any] | None = None
     data_dir: str | None = None
+    split_column: str | None = None
+    splits_file: str | None = None
+    test_file: str | None = None
+    validation_file: str | None = None
 
     def stored(self) -> dict[str, Any]:
         """Return what finds the same data again, from any folder."""
@@ -46,8 +51,9 @@ class Source:
             "name": _absolute(self.name) if not _is_named(self.name) else self.name,
             "task": self.task,
             "target": list(self.target),
-            "target_file": None if self.target_file is None else _absolute(self.target_file),
             "regression": self.regression,
+            "split_column": self.split_column,
+            **{name: _absolute(getattr(self, name)) for name in _OTHER_FILES},
             "options": self._absolute_options(),
             "data_dir": None if self.data_dir is None else _absolute(self.data_dir),
             "format": None if _is_named(self.name) else format_of(self.name, self.options or {}),
@@ -67,7 +73,8 @@ class Source:
     @classmethod
     def of(cls, name: str, chosen: Mapping[str, Any], data_dir: Path | str | None = None) -> Source:
         """Return the source that options tell of, or that :meth:`stored` described."""
-        fields = {key: chosen.get(key) for key in ("task", "target_file", "regression", "options")}
+        names = ("task", "regression", "options", "split_column", *_OTHER_FILES)
+        fields = {key: chosen.get(key) for key in names}
         target = chosen.get("target") or ()
         where = None if data_dir is None else str(data_dir)
         return cls(
@@ -77,8 +84,24 @@ class Source:
             **fields,
         )
 
+    @property
+    def own_split(self) -> str:
+        """What says which items are for what, in words; empty where nothing of one's own does."""
+        ways = {
+            f"the column {self.split_column!r}": self.split_column,
+            f"the file {self.splits_file}": self.splits_file,
+            "a file of its own": self.test_file or self.validation_file,
+        }
+        chosen = [text for text, given in ways.items() if given]
+        if len(chosen) > 1:
+            raise DatasetError(
+                f"{' and '.join(chosen)} both say which items are for training and testing: "
+                "choose one"
+            )
+        return "".join(chosen)
+
     def load(self) -> Dataset:
-        """Return the data with its targets."""
+        """Return the data with its targets, and those of further files joined to it."""
         from edgnn.io.datasets import doubts
 
         check_exists(self.name, self.options or {})
@@ -94,7 +117,18 @@ class Source:
             )
         for doubt in doubts(data):
             warnings.warn(doubt, stacklevel=2)
-        return data
+        return self._joined(data)
+
+    def _joined(self, data: Dataset) -> Dataset:
+        from edgnn.evaluation import join_sets
+
+        regression = {"classes": False, "values": True}.get(str(data.task))
+        others = {
+            part: replace(self, name=name, regression=regression, split_column=None).read()
+            for part, name in (("test", self.test_file), ("validation", self.validation_file))
+            if self.own_split and name is not None
+        }
+        return join_sets(data, **others) if others else data
 
     def read(self) -> Dataset:
         """Return the data with its targets, where it has some."""
@@ -105,6 +139,7 @@ class Source:
             "target_file": self.target_file,
             "target_column": self.target or None,
             "level": self.task,
+            "split_column": self.split_column,
         }
         return load_dataset(self.name, data_dir=self.data_dir, **targets, **(self.options or {}))
 
@@ -126,6 +161,8 @@ class Source:
             in_table = self.target  # columns of the other file
         elif self.target:
             options |= target_options(self.name, self.target, level, options)
+        if self.split_column is not None:
+            in_table = (*in_table, self.split_column)
         return columns_line(known.columns(Path(self.name), options), in_table)
 
 
@@ -149,7 +186,8 @@ def check_files(name: str, chosen: Mapping[str, Any]) -> None:
     """
     options = chosen.get("options") or {}
     check_exists(name, options)
-    for path in (*(options.get(key) for key in _PATHS), chosen.get("target_file")):
+    named = (*(options.get(key) for key in _PATHS), *(chosen.get(key) for key in _OTHER_FILES))
+    for path in named:
         if isinstance(path, str | Path) and not exists(path):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,7 +22,7 @@ from edgnn.cli._process import softly_interrupted, use_few_threads, use_threads_
 from edgnn.cli._progress import Progress
 from edgnn.cli._ranks import Lead, agree, joined, launch, received, restarted
 from edgnn.cli._resume import check_same, stored_origin, test_set_of
-from edgnn.cli._show import introduction, print_training
+from edgnn.cli._show import introduction, print_candidates, print_training
 from edgnn.cli._source import Source, check_files
 from edgnn.errors import EdgnnError, RunError
 
@@ -34,7 +37,8 @@ TestSet = Annotated[
     typer.Option(
         "--test",
         metavar="FRACTION",
-        help="Test set: published (default if the data has one), a fraction such as 0.2, or none.",
+        help="Test set: published (default if the data has one), a fraction such as 0.2, scaffold "
+        "(molecules of other ring frameworks; scaffold:0.2 for a fifth), or none.",
     ),
 ]
 
@@ -132,33 +136,50 @@ def _lead(
 
 
 def _start(request: _Request, lead: Lead, name: str, overwrite: bool) -> None:
-    from edgnn.evaluation import run_facts, split_for
+    from edgnn.evaluation import choose_parameters, run_facts, split_for, store_split
     from edgnn.models import check_ranks, start_run
 
     options = request.options
     source = Source.of(name, options, request.choices.data_dir)
+    if source.own_split and "test" in options:
+        raise EdgnnError(
+            f"--test {options['test']} and {source.own_split} both say what to test on: "
+            "leave out one of the two"
+        )
     data = source.load()
     choice = Choice.of(options, request.parameters, data)
+    if lead.group is not None:
+        check_ranks(choice.model)
+        if choice.grid:
+            raise EdgnnError(
+                "one process chooses among candidates: give one value for each parameter, or "
+                "start it without torchrun"
+            )
     sets = {
-        "test": test_set_of(options.get("test"), data),
+        "test": "given" if source.splits_file else test_set_of(options.get("test"), data),
         "validation": choice.validation,
         "seed": choice.seed,
     }
-    split = split_for(choice.model, data, sets)
+    split = split_for(choice.model, data, sets, source.splits_file)
     use_few_threads(choice.model, data)
+    with _choosing(choice, request) as on_progress:
+        model, selection = choose_parameters(
+            choice.model, choice.grid, data, split, sets, on_progress
+        )
+    if selection is not None and not request.quiet and not request.as_json:
+        print_candidates(selection.rows(), selection.metric)
     about = {
         "command": request.command,
         "model": choice.name,
         "settings": None if choice.settings is None else choice.settings.row,
         "source": source.stored(),
-        **run_facts(data, sets, source.target),
+        **run_facts(data, sets, source.target, selection),
     }
     if lead.group is not None:
-        check_ranks(choice.model)
         about |= {"ranks": lead.group.size, "launch": launch()}
     run = start_run(
         request.out,
-        choice.model,
+        model,
         data.items,
         data.targets,
         split,
@@ -166,18 +187,28 @@ def _start(request: _Request, lead: Lead, name: str, overwrite: bool) -> None:
         class_names=data.class_names,
         overwrite=overwrite,
     )
+    store_split(run, split)
     lead.send(run, source.stored())
-    _train(request, run, choice.model, source, data, split, lead.group)
+    _train(request, run, model, source, data, split, lead.group)
+
+
+@contextmanager
+def _choosing(choice: Choice, request: _Request) -> Iterator[Callable[[Any], None]]:
+    """Show how many candidates have been tried."""
+    total = prod(len(values) for values in choice.grid.values())
+    progress = Progress(total, "candidate", quiet=request.quiet or not choice.grid)
+    with progress:
+        yield lambda now: progress.step(now.done)
 
 
 def _resume(request: _Request, lead: Lead, name: str | None) -> None:
-    from edgnn.evaluation import split_for, stored_sets
+    from edgnn.evaluation import stored_split
     from edgnn.models import change_epochs, check_data, check_ranks, estimator_of, finished
     from edgnn.training import RunFolder
 
     run = RunFolder.open(request.out)
     model = estimator_of(run)
-    origin, sets = stored_origin(run), stored_sets(run)
+    origin = stored_origin(run)
     chosen = dict(origin)
     if name is not None:
         chosen |= {key: value for key, value in request.options.items() if key in origin}
@@ -196,7 +227,7 @@ def _resume(request: _Request, lead: Lead, name: str | None) -> None:
     if lead.group is not None:
         check_ranks(model)
     lead.send(run, source.stored())
-    split = split_for(model, data, sets)
+    split = stored_split(run, model, data)
     _train(request, run, model, source, data, split, lead.group, _resuming(run, model))
 
 
@@ -213,7 +244,7 @@ def _resuming(run: RunFolder, model: Model) -> str:
 
 def _follow(request: _Request, group: Group) -> None:
     """Train what rank 0 trains, as one of the other ranks."""
-    from edgnn.evaluation import split_for, stored_sets
+    from edgnn.evaluation import stored_split
     from edgnn.models import check_data, estimator_of, train_run
 
     run, source = received(group)
@@ -227,7 +258,7 @@ def _follow(request: _Request, group: Group) -> None:
         agree(group, error)
         raise
     agree(group)
-    split = split_for(model, data, stored_sets(run))
+    split = stored_split(run, model, data)
     train_run(run, model, data.items, data.targets, split, group=group)
 
 
@@ -334,4 +365,6 @@ def _print_json(run: RunFolder) -> None:
         "estimator": run.config["estimator"],
         "source": run.config["source"]["name"],
     }
+    if "search" in run.config:
+        document["search"] = run.config["search"]
     print_json(plain(document | run.read_json("metrics.json")))

@@ -4,6 +4,7 @@ from edgnn.errors import EvaluationError
 from edgnn.evaluation._ceiling import training_ceiling
 from edgnn.evaluation._evaluate import Progress, evaluate
 from edgnn.evaluation._evaluation import Evaluation, Outcome, difference_of
+from edgnn.evaluation._given import join_sets, read_splits
 from edgnn.evaluation._metrics import METRICS, Metric, find_metric, score
 from edgnn.evaluation._predictions import evaluate_predictions
 from edgnn.evaluation._protocols import (
@@ -15,6 +16,7 @@ from edgnn.evaluation._protocols import (
     training_split,
 )
 from edgnn.evaluation._scaffold import scaffold, scaffold_groups
+from edgnn.evaluation._search import Search, Selection, selection_rows
 from edgnn.evaluation._splits import Split, holdout, kfold, published
 from edgnn.evaluation._statistics import (
     Comparison,
@@ -29,12 +31,16 @@ from edgnn.evaluation._stored import evaluation_of, is_number, stored_document, 
 from edgnn.evaluation._targets import Array, Task, encode, target_array, task_of
 from edgnn.evaluation._train import (
     TrainedRun,
+    choose_parameters,
     common_parameters,
     find_test_set,
     finish_run,
+    model_and_candidates,
     run_facts,
     split_for,
+    store_split,
     stored_sets,
+    stored_split,
     target_name,
     train,
 )
@@ -49,10 +55,13 @@ __all__ = [
     "Metric",
     "Outcome",
     "Progress",
+    "Search",
+    "Selection",
     "Split",
     "Summary",
     "Task",
     "TrainedRun",
+    "choose_parameters",
     "common_parameters",
     "default_protocol",
     "difference_of",
@@ -66,10 +75,13 @@ __all__ = [
     "holdout",
     "holm",
     "is_number",
+    "join_sets",
     "kfold",
+    "model_and_candidates",
     "protocol_splits",
     "protocol_title",
     "published",
+    "read_splits",
     "run_facts",
     "run_splits",
     "scaffold",
@@ -77,11 +89,14 @@ __all__ = [
     "score",
     "single_test_comparison",
     "single_test_interval",
+    "selection_rows",
     "split_for",
+    "store_split",
     "stored_document",
     "stored_evaluation",
     "stored_sets",
     "t_test",
+    "stored_split",
     "target_array",
     "target_name",
     "task_of",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,7 +14,7 @@ import numpy as np
 from edgnn._json import plain
 from edgnn.errors import EdgnnError, EvaluationError
 from edgnn.evaluation._evaluation import Evaluation
-from edgnn.evaluation._metrics import Metric, find_metric
+from edgnn.evaluation._metrics import Metric, default_metrics, find_metric
 from edgnn.evaluation._predictions import outcome_of
 from edgnn.evaluation._splits import Split
 from edgnn.evaluation._targets import (
@@ -25,6 +27,7 @@ from edgnn.evaluation._targets import (
 )
 
 _Answers = list[Mapping[str, Any]]
+_ONCE = " (said once for all splits)"
 _HOW_TO_SPLIT = "make some with kfold, holdout, published or scaffold"
 
 
@@ -38,7 +41,7 @@ class Progress:
         Epochs (of all models together) or splits that are finished.
     total : int, optional
         How many there will be at most, where that is known.
-    unit : {"epoch", "split"}
+    unit : {"epoch", "split", "candidate"}
         What is counted.
     epoch : object, optional
         What the fleet reports about the epoch.
@@ -46,7 +49,7 @@ class Progress:
 
     done: int
     total: int | None
-    unit: Literal["epoch", "split"]
+    unit: Literal["epoch", "split", "candidate"]
     epoch: Any = None
 
 
@@ -86,8 +89,9 @@ def evaluate(
         From :func:`kfold`, :func:`holdout`, :func:`published` or :func:`scaffold`; or a splitter of
         scikit-learn, or the pairs (train, test) of positions that it yields.
     metrics : str, callable, or a sequence of them, optional
-        As :func:`find_metric` takes them; the first is the main one. Default: ``"accuracy"``, or
-        ``"rmse"`` for real values.
+        As :func:`find_metric` takes them; the first is the main one. Default: what the targets
+        deserve: of classes the accuracy, with the balanced one where classes are uneven and the
+        ROC-AUC of two; of labels the mean ROC-AUC; of values RMSE, MAE and R².
     sample_weight : array-like, optional
         One weight per item, for training only; scores are not weighted.
     class_names : sequence of str, optional
@@ -106,23 +110,23 @@ def evaluate(
     >>> from edgnn.evaluation import evaluate, kfold
     >>> y = np.array([0, 0, 1] * 10)
     >>> evaluate(DummyClassifier(), np.zeros((30, 1)), y, kfold(y, folds=5, repeats=2))
-    Evaluation(accuracy (%) 66.7 ± 0.0; 10 splits in 2 repeats)
+    Evaluation(accuracy (%) 66.7 ± 0.0, roc auc 0.5 ± 0; 10 splits in 2 repeats)
     """
     targets = target_array(y)
     parts = _split_list(splits, targets)
     task = task_of(targets, _is_classifier(estimator))
-    chosen = _metrics(metrics, task)
     weight = None if sample_weight is None else np.asarray(sample_weight)
     is_fleet = hasattr(estimator, "predict_splits")
     _check_data(X, targets, parts, weight)
-    _check_estimator(estimator, is_fleet, weight, chosen)
     truth, classes = coded_targets(targets, task)
+    if metrics is None:
+        counts = np.bincount(truth[truth >= 0], minlength=len(classes)) if classes else truth[:0]
+        metrics = default_metrics(task, counts, _has_probabilities(estimator))
+    chosen = _metrics(metrics, task)
+    _check_estimator(estimator, is_fleet, weight, chosen)
     names = _class_names(class_names, classes)
-    if is_fleet:
-        shown = _without_gaps(targets, parts, classes) if classes else targets
-        answers = _as_fleet(estimator, X, shown, parts, weight, on_progress)
-    else:
-        answers = _one_by_one(estimator, X, targets, parts, weight, n_jobs, on_progress)
+    shown = _without_gaps(targets, parts, classes) if is_fleet and classes else targets
+    answers = answers_of(estimator, X, shown, parts, weight, n_jobs, on_progress)
     _check_probabilities(estimator, chosen, all("probability" in answer for answer in answers))
     outcomes = [
         outcome_of(answer, split, task, targets.shape[1:], classes)
@@ -141,6 +145,55 @@ def evaluate(
     )
 
 
+def answers_of(
+    estimator: Any,
+    X: Any,
+    y: Array,
+    splits: Sequence[Split],
+    weight: Array | None = None,
+    n_jobs: int | None = None,
+    on_progress: _OnProgress = None,
+) -> _Answers:
+    """Return what an estimator answers for every split, from one fleet or one model after another.
+
+    Of labels that it has not learned it warns once.
+    """
+    with warned_once():
+        if hasattr(estimator, "predict_splits"):
+            return _as_fleet(estimator, X, y, splits, weight, on_progress)
+        return _one_by_one(estimator, X, y, splits, weight, n_jobs, on_progress)
+
+
+@contextmanager
+def warned_once() -> Iterator[None]:
+    """Warn of labels that were never seen once, not once for every split."""
+    caught: list[warnings.WarningMessage] = []
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            yield
+    finally:
+        of_labels = [warning for warning in caught if _is_of_labels(warning)]
+        first, repeated = of_labels[:1], of_labels[1:]
+        for warning in caught:
+            if warning in repeated:
+                continue
+            message: Warning | str = warning.message
+            if repeated and warning in first:
+                message = str(message).removesuffix(_ONCE) + _ONCE
+            warnings.warn_explicit(message, warning.category, warning.filename, warning.lineno)
+
+
+def _is_of_labels(warning: warnings.WarningMessage) -> bool:
+    from edgnn.models import UnknownLabelWarning
+
+    return issubclass(warning.category, UnknownLabelWarning)
+
+
+def _has_probabilities(estimator: Any) -> bool:
+    searched = getattr(estimator, "model", None)
+    return hasattr(estimator, "predict_proba") or hasattr(searched, "predict_proba")
+
+
 def _as_fleet(
     estimator: Any,
     X: Any,
@@ -152,7 +205,9 @@ def _as_fleet(
     options: dict[str, Any] = {}
     if weight is not None:
         options["sample_weight"] = weight
-    if on_progress is not None and _takes(estimator, "on_epoch", "predict_splits"):
+    if on_progress is not None and _takes(estimator, "on_progress", "predict_splits"):
+        options["on_progress"] = on_progress
+    elif on_progress is not None and _takes(estimator, "on_epoch", "predict_splits"):
         total = getattr(estimator, "max_epochs", None)
         options["on_epoch"] = lambda epoch: on_progress(
             Progress(epoch.number, total, "epoch", epoch)
@@ -257,9 +312,7 @@ def _split_list(splits: Any, y: Array) -> list[Split]:
 
 
 def _metrics(given: Any, task: Task) -> list[Metric]:
-    """Return the metrics that were asked for, each once, after checking what they are for."""
-    if given is None:
-        given = "rmse" if task == "values" else "accuracy"
+    """Return metrics, each once, after checking what they are for."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         given = [given]
     chosen: dict[str, Metric] = {}
@@ -287,6 +340,8 @@ def _check_data(X: Any, y: Array, splits: Sequence[Split], weight: Array | None)
     if not len(splits):
         raise EvaluationError(f"no splits were given; {_HOW_TO_SPLIT}")
     for split in splits:
+        if not len(split.test):
+            raise EvaluationError(f"{split} has no item to test on; give it a test part")
         most = max(int(split.known.max()), int(split.test.max()))
         if most >= size:
             raise EvaluationError(
@@ -340,7 +395,7 @@ def _settings(estimator: Any) -> dict[str, Any]:
     """Return what an evaluation keeps of its estimator."""
     parameters = estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
     return {
-        "estimator": type(estimator).__name__,
+        "estimator": getattr(estimator, "model_name", type(estimator).__name__),
         "parameters": plain(dict(sorted(parameters.items()))),
         "fleet": _takes(estimator, "on_epoch", "predict_splits"),
     }

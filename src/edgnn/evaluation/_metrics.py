@@ -113,6 +113,36 @@ def find_metric(metric: Any) -> Metric:
     )
 
 
+def default_metrics(task: Task, counts: Array, probabilities: bool) -> tuple[str, ...]:
+    """Return the metrics that targets deserve when nobody names one, the main one first.
+
+    Parameters
+    ----------
+    task : {"classes", "labels", "values"}
+        What the targets are.
+    counts : array of int
+        How many items each class has.
+    probabilities : bool
+        Whether the model predicts any.
+
+    Returns
+    -------
+    tuple of str
+        Of values ``rmse``, ``mae`` and ``r2``. Of classes ``accuracy``, with
+        ``balanced_accuracy`` where one class has more than 1.5 times its even share, and with
+        ``roc_auc`` where there are two. Of labels ``roc_auc``, the mean over them, and
+        ``accuracy``.
+    """
+    if task == "values":
+        return ("rmse", "mae", "r2")
+    ranks = ("roc_auc",) if probabilities else ()
+    if task == "labels":
+        return (*ranks, "accuracy")
+    uneven = counts.max(initial=0) * len(counts) > 1.5 * counts.sum()
+    balanced = ("balanced_accuracy",) if uneven else ()
+    return ("accuracy", *balanced, *(ranks if len(counts) == 2 else ()))
+
+
 def score(
     metric: Any,
     y_true: Any,

@@ -17,15 +17,19 @@ from edgnn.io.datasets import Dataset
 
 #: The protocols by name; ``cv10x10`` stands for all of cross-validation, ``train-cv10`` for that of
 #: a published training part.
-PROTOCOLS = ("cv10x10", "train-cv10", "holdout", "split", "scaffold")
+PROTOCOLS = ("cv10x10", "train-cv10", "holdout", "split", "scaffold", "scaffold-fixed")
 _CROSS_VALIDATION = re.compile(r"(train-)?cv(\d+)(?:x(\d+))?")
 _TITLES = {
     "holdout": "random test part",
     "split": "published split",
     "scaffold": "scaffold split",
+    "scaffold-fixed": "fixed scaffold split",
 }
+#: The test part of one training: a protocol, perhaps with a fraction behind it.
+_TEST_PART = re.compile(r"(scaffold(?:-fixed)?)(?::(0?\.\d+))?")
 _MOST_FOR_FOLDS = 2000
 _RUNS = 10
+_TEST = 0.1
 
 
 def default_protocol(data: Dataset, wanted: str | None = None) -> str:
@@ -57,7 +61,7 @@ def protocol_splits(
     protocol: str,
     *,
     validation: float | str | None = 0.1,
-    test: float = 0.1,
+    test: float = _TEST,
     runs: int | None = None,
     seed: int = 0,
 ) -> list[Split]:
@@ -70,13 +74,14 @@ def protocol_splits(
     protocol : str
         ``"cv10x10"`` (10 folds, 10 times; likewise any ``cvKxR``, and ``cvK`` for once),
         ``"train-cv10"`` (folds of the published training part alone: its test items are in no
-        part), ``"holdout"`` (a random test part), ``"split"`` (the published one) or ``"scaffold"``
-        (molecules by their ring framework).
+        part), ``"holdout"`` (a random test part), ``"split"`` (the published one),
+        ``"scaffold"`` (molecules by their ring framework, drawn anew for each run) or
+        ``"scaffold-fixed"`` (always the same split, with the rare frameworks in the test part).
     validation : float, "first-fifth" or None
         Fraction of all items that chooses the epoch; ``"first-fifth"`` of a published training
         part.
     test : float
-        Fraction of the test part of ``"holdout"`` and ``"scaffold"``.
+        Fraction of the test part of ``"holdout"`` and of scaffold splits.
     runs : int, optional
         How often; default: as the protocol's name says, else 10.
     seed : int
@@ -86,7 +91,7 @@ def protocol_splits(
     if folds is None and protocol not in _TITLES:
         raise DatasetError(
             f"there is no protocol {protocol!r}; choose cv10x10 (or another number of folds and "
-            f"runs), holdout, split or scaffold{suggestion(protocol, PROTOCOLS)}"
+            f"runs), holdout, split, scaffold or scaffold-fixed{suggestion(protocol, PROTOCOLS)}"
         )
     if data.targets is None:
         raise DatasetError(f"{data.name} has no targets, so there is nothing to learn")
@@ -109,7 +114,15 @@ def protocol_splits(
             f"{data.name} has targets for nodes; a scaffold split is for molecules: "
             "choose holdout or cv10x10"
         )
-    return scaffold(data.graphs, y, test=test, validation=fraction, repeats=repeats, seed=seed)
+    return scaffold(
+        data.graphs,
+        y,
+        test=test,
+        validation=fraction,
+        repeats=repeats,
+        seed=seed,
+        balanced=protocol == "scaffold",
+    )
 
 
 def run_splits(
@@ -129,9 +142,9 @@ def training_split(
     ----------
     data : Dataset
         With targets.
-    test : float, "published" or None
-        A fraction of all items drawn at random, the test part that is published with the set, or
-        nothing.
+    test : float, "published", "scaffold", "scaffold-fixed" or None
+        A fraction of all items drawn at random; the test part that is published or given with the
+        set; a scaffold split with a tenth, or as much as ``"scaffold:0.2"`` says; or nothing.
     validation : float, "first-fifth" or None
         As in :func:`protocol_splits`.
     seed : int
@@ -141,13 +154,28 @@ def training_split(
         _fraction(validation, "a training without a published split")
         return None
     options: dict[str, Any] = {"validation": validation, "runs": 1, "seed": seed}
+    if not isinstance(test, str):
+        return protocol_splits(data, "holdout", test=test, **options)[0]
     if test == "published":
-        return protocol_splits(data, "split", **options)[0]
-    if isinstance(test, str):
+        return only_split(protocol_splits(data, "split", **options))
+    scaffold_part = _TEST_PART.fullmatch(test)
+    if scaffold_part is None:
         raise DatasetError(
-            f"test={test!r}: choose 'published', a fraction of all items such as 0.2, or none"
+            f"test={test!r}: choose 'published', a fraction of all items such as 0.2, "
+            "'scaffold', 'scaffold:0.2' or 'scaffold-fixed', or none"
         )
-    return protocol_splits(data, "holdout", test=test, **options)[0]
+    fraction = float(scaffold_part[2] or _TEST)
+    return protocol_splits(data, scaffold_part[1], test=fraction, **options)[0]
+
+
+def only_split(splits: Sequence[Split]) -> Split:
+    """Return the one split that a model can be trained on."""
+    if len(splits) > 1:
+        raise DatasetError(
+            f"there are {len(splits)} folds, and one model is trained on one split: evaluate takes "
+            "them all; for train give the parts train, validation and test"
+        )
+    return splits[0]
 
 
 def protocol_title(protocol: str, splits: Sequence[Split]) -> str:
@@ -167,12 +195,8 @@ def _training_folds(
     """Return folds of the published training part; fractions are of that part."""
     known = np.asarray(_published(data)["train"])
     y = np.asarray(data.targets)[known]
-    splits = []
-    for split in kfold(y, folds, repeats, seed=seed, validation=fraction):
-        train, test = known[split.train], known[split.test]
-        valid = None if split.valid is None else known[split.valid]
-        splits.append(replace(split, train=train, test=test, valid=valid))
-    return splits
+    folded = kfold(y, folds, repeats, seed=seed, validation=fraction)
+    return [split.of_items(known) for split in folded]
 
 
 def _published(data: Dataset) -> dict[str, Any]:

@@ -26,12 +26,14 @@ def scaffold(
     validation: float | None = 0.1,
     repeats: int = 10,
     seed: int = 0,
+    balanced: bool = True,
 ) -> list[Split]:
-    """Split molecules by their Bemis–Murcko scaffold: always the same split, once per seed.
+    """Split molecules by their Bemis–Murcko scaffold, anew for each seed.
 
-    Scaffolds are taken from the most to the least frequent, and go to the training part while it
-    has room for all their molecules, then to the validation part, then to the test part; the rare
-    ones end up there.
+    The molecules of a scaffold go to the training part while it has room for all of them, then to
+    the validation part, then to the test part. Those of the balanced split come in random order,
+    but first the large ones, which would fill more than half of a part that is held out, as in
+    chemprop.
 
     Parameters
     ----------
@@ -43,6 +45,9 @@ def scaffold(
         Sizes as fractions of all items; the frameworks decide how exactly they are met.
     repeats, seed : int
         Repeat ``r`` has the seed of ``seed + r``.
+    balanced : bool
+        Without it, scaffolds come from the most to the least frequent, as in OGB and DeepChem:
+        always the same split, with the rare ones in the test part; seeds are those of the models.
     """
     group = scaffold_groups(molecules)
     items = np.arange(len(group))
@@ -54,22 +59,33 @@ def scaffold(
     tested = fraction_count(test, len(items), "test")
     count = fraction_count(validation, len(items), "validation")
     room = [len(items) - tested - count, count, tested]
-    train, valid, test_part = _filled(_largest_first(group[items]), room)
-    if not len(train) or not len(test_part):
-        raise EvaluationError(
-            f"{len(items)} molecules with {len(np.unique(group[items]))} scaffolds cannot fill "
-            f"a training and a test part of {tested}; "
-            "ask for another fraction, or use holdout or kfold"
-        )
-    chosen_by = items[valid] if len(valid) else None
-    return [
-        Split(items[train], items[test_part], chosen_by, repeat, 0, member_seed(base, 0))
-        for repeat, base in bases(repeats, seed)
-    ]
+    groups = _largest_first(group[items])
+    splits = []
+    for repeat, base in bases(repeats, seed):
+        order = _balanced(groups, room[1:], base) if balanced else groups
+        train, valid, test_part = (items[places] for places in _filled(order, room))
+        if not len(train) or not len(test_part):
+            raise EvaluationError(
+                f"{len(items)} molecules with {len(groups)} scaffolds cannot fill "
+                f"a training and a test part of {tested}; "
+                "ask for another fraction, or use holdout or kfold"
+            )
+        chosen_by = valid if len(valid) else None
+        splits.append(Split(train, test_part, chosen_by, repeat, 0, member_seed(base, 0)))
+    return splits
+
+
+def _balanced(groups: list[Array], held_out: list[int], seed: int) -> list[Array]:
+    """Return the groups in random order, those larger than half of a held-out part first."""
+    bound = min(size for size in held_out if size) / 2
+    rng = np.random.default_rng(seed)
+    shuffled = [groups[place] for place in rng.permutation(len(groups))]
+    return sorted(shuffled, key=lambda places: len(places) <= bound)
 
 
 def _filled(groups: list[Array], room: list[int]) -> list[Array]:
     """Give each group to the first part that has room for it, else to the first of all."""
+    room = list(room)
     parts: list[list[int]] = [[] for _ in room]
     for members in groups:
         has_room = np.asarray(room) >= len(members)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from edgnn._words import suggestion
 from edgnn.errors import EvaluationError
 from edgnn.evaluation._pool import Pool, fraction_count
 from edgnn.evaluation._targets import Array
+
+#: How the number of a fold is written; a column with empty cells elsewhere has points.
+_FOLD = re.compile(r"\d+(\.0)?")
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +26,8 @@ class Split:
     Parameters
     ----------
     train, test : array of int
-        Positions of the items to train on and to test on.
+        Positions of the items to train on and to test on. Only a split with validation items may
+        have none to test on; :func:`evaluate` refuses it.
     valid : array of int, optional
         Positions of the items that choose the epoch.
     repeat, fold : int
@@ -43,7 +49,8 @@ class Split:
             if items is not None:
                 positions = _positions(items, f"{self}: the {name} part")
                 object.__setattr__(self, name, positions)
-        for name in ("train", "test"):
+        held_out = "test" if self.valid is None else "valid"
+        for name in ("train", held_out):
             if len(getattr(self, name)) == 0:
                 raise EvaluationError(
                     f"{self}: the {name} part is empty; ask for fewer folds or smaller parts"
@@ -62,6 +69,11 @@ class Split:
     def known(self) -> Array:
         """All items whose targets the model may see: the training and the validation part."""
         return self.train if self.valid is None else np.concatenate([self.train, self.valid])
+
+    def of_items(self, items: Array) -> Split:
+        """Return the same split of some of all items, where positions count in ``items``."""
+        valid = None if self.valid is None else items[self.valid]
+        return replace(self, train=items[self.train], test=items[self.test], valid=valid)
 
 
 def kfold(
@@ -154,57 +166,140 @@ def holdout(
 
 
 def published(
-    split: Mapping[str, Any],
+    split: Any,
     y: Any = None,
     *,
     validation: float | str | None = "first-fifth",
     repeats: int = 10,
     seed: int = 0,
 ) -> list[Split]:
-    """Take a given split, once per seed.
+    """Take a given split, or given folds, once per seed.
 
     Parameters
     ----------
-    split : mapping
-        Positions of the ``"train"`` and ``"test"`` items, as :attr:`edgnn.Dataset.split` has them.
+    split : mapping or sequence
+        Positions of the ``"train"``, ``"test"`` and perhaps ``"validation"`` items, as
+        :attr:`edgnn.Dataset.split` has them; or the positions of every fold by its number; or one
+        such word or number per item, such as the column of a table. Case does not matter, and
+        ``"val"`` and ``"valid"`` are ``"validation"``.
     y : array-like, optional
         The targets: items without any are left out, and a validation fraction is drawn in
         proportion of the classes.
     validation : "first-fifth", float or None
-        The first fifth of the training items in their order; or a fraction of all items, drawn
-        anew for each seed from the training items; or none.
+        Where the split has no validation items: the first fifth of the training items in their
+        order; or a fraction of all items, drawn anew for each seed from the training items; or
+        none.
     repeats, seed : int
         Repeat ``r`` has the seed of ``seed + r``.
+
+    Examples
+    --------
+    >>> from edgnn.evaluation import published
+    >>> (split,) = published(["train", "Train", "val", "test"], repeats=1)
+    >>> split.train, split.valid, split.test
+    (array([0, 1]), array([2]), array([3]))
+    >>> [fold.test.tolist() for fold in published([1, 2, 1, 2], validation=None, repeats=1)]
+    [[0, 2], [1, 3]]
     """
-    missing = {"train", "test"} - set(split)
-    if missing:
-        there = ", ".join(map(repr, split)) or "nothing"
-        raise EvaluationError(f"the split has no {max(missing)!r} part, only {there}")
     if isinstance(validation, str) and validation != "first-fifth":
         raise EvaluationError(
             f"validation={validation!r}: choose 'first-fifth', a fraction of all items, or None"
         )
-    train, test = (
-        _positions(split[part], f"the published {part} part") for part in ("train", "test")
-    )
-    size = int(max(train.max(initial=-1), test.max(initial=-1))) + 1
+    layouts = _layouts(split if isinstance(split, Mapping) else _by_word(split))
+    size = 1 + max(int(items.max(initial=-1)) for parts in layouts for items in parts.values())
     pool = Pool.of(np.zeros(size, dtype=np.int64) if y is None else y, True)
     if pool.total < size:
         raise EvaluationError(
             f"the split names item {size - 1}, but there are {pool.total} targets"
         )
-    train, test = (part[np.isin(part, pool.items)] for part in (train, test))
     splits = []
     for repeat, base in bases(repeats, seed):
-        member = member_seed(base, 0)
-        if validation == "first-fifth":
-            valid = train[: len(train) // 5]
-        else:
-            count = fraction_count(validation, len(train) + len(test), "validation")
-            valid = _drawn_from(pool, train, count, member)
-        rest = train[~np.isin(train, valid)]
-        splits.append(Split(rest, test, valid if len(valid) else None, repeat, 0, member))
+        for fold, layout in enumerate(layouts):
+            parts = {name: items[np.isin(items, pool.items)] for name, items in layout.items()}
+            held_out = parts.get("validation", parts["train"][:0])
+            valid = held_out if len(held_out) else None
+            taken = Split(
+                parts["train"], parts["test"], valid, repeat, fold, member_seed(base, fold)
+            )
+            if "validation" not in parts:
+                taken = _with_validation(taken, pool, validation)
+            splits.append(taken)
     return splits
+
+
+_SYNONYMS = {
+    **dict.fromkeys(("train", "training"), "train"),
+    **dict.fromkeys(("val", "valid", "validation", "dev"), "validation"),
+    **dict.fromkeys(("test", "testing"), "test"),
+}
+
+
+def is_part(word: str) -> bool:
+    """Return whether a word names a part of a split, or numbers a fold."""
+    folded = word.strip().casefold()
+    return folded in _SYNONYMS or _FOLD.fullmatch(folded) is not None
+
+
+def _by_word(words: Any) -> dict[str, Array]:
+    """Return the positions of the items that each word, or number, stands at."""
+    values = words.tolist() if hasattr(words, "tolist") else list(words)
+    numbers: dict[str, list[int]] = {}
+    for position, value in enumerate(values):
+        numbers.setdefault(str(value), []).append(position)
+    return {word: np.array(positions) for word, positions in numbers.items()}
+
+
+def _layouts(split: Mapping[Any, Any]) -> list[dict[str, Array]]:
+    """Return the parts of a given split, or those of each of the given folds."""
+    words = {word: str(word).strip().casefold() for word in split}
+    if words and all(_FOLD.fullmatch(word) for word in words.values()):
+        return _fold_layouts({float(words[key]): items for key, items in split.items()})
+    parts: dict[str, list[Array]] = {}
+    for given, word in words.items():
+        if word not in _SYNONYMS:
+            raise EvaluationError(
+                f"{given!r} is no part of a split: name train, validation and test, "
+                f"or number the folds{suggestion(word, _SYNONYMS)}"
+            )
+        what = f"the {_SYNONYMS[word]} part of the given split"
+        parts.setdefault(_SYNONYMS[word], []).append(_positions(split[given], what))
+    lacking = {"train", "test"} - set(parts)
+    if lacking - {"test"} or ("validation" not in parts and lacking):
+        there = ", ".join(map(repr, split)) or "nothing"
+        raise EvaluationError(f"the split has no {max(lacking)!r} part, only {there}")
+    nothing = {"test": np.array([], dtype=np.int64)}
+    return [nothing | {name: np.concatenate(items) for name, items in parts.items()}]
+
+
+def _fold_layouts(folds: Mapping[float, Any]) -> list[dict[str, Array]]:
+    """Return for each fold, by rising numbers, the items of all others and its own."""
+    if len(folds) < 2:
+        raise EvaluationError(
+            "all items are in one fold; give at least two, or the words train and test"
+        )
+    items = {
+        number: _positions(folds[number], f"fold {number:g} of the given split")
+        for number in sorted(folds)
+    }
+    return [
+        {
+            "train": np.sort(np.concatenate([items[other] for other in items if other != fold])),
+            "test": items[fold],
+        }
+        for fold in items
+    ]
+
+
+def _with_validation(split: Split, pool: Pool, validation: float | str | None) -> Split:
+    """Return the split with some of its training items for validation."""
+    if validation == "first-fifth":
+        valid = split.train[: len(split.train) // 5]
+    else:
+        count = fraction_count(validation, len(split.train) + len(split.test), "validation")
+        valid = _drawn_from(pool, split.train, count, split.seed)
+    if not len(valid):
+        return split
+    return replace(split, train=split.train[~np.isin(split.train, valid)], valid=valid)
 
 
 def _drawn_from(pool: Pool, train: Array, count: int, seed: int) -> Array:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from edgnn._files import Path_
-from edgnn.errors import DatasetError, RunError
+from edgnn.errors import DatasetError, EvaluationError, RunError
 from edgnn.evaluation._evaluation import Evaluation
+from edgnn.evaluation._given import join_sets, read_layouts, read_splits, written_layout
 from edgnn.evaluation._predictions import evaluate_predictions
-from edgnn.evaluation._protocols import training_split
-from edgnn.evaluation._splits import Split
+from edgnn.evaluation._protocols import only_split, training_split
+from edgnn.evaluation._search import Search, Selection, divide_parameters
+from edgnn.evaluation._splits import Split, published
 from edgnn.evaluation._targets import target_array
 from edgnn.io.datasets import Dataset
-from edgnn.training import CHECKPOINT, CONFIG, METRICS, PREDICTIONS, RunFolder
+from edgnn.training import CHECKPOINT, CONFIG, METRICS, PREDICTIONS, SPLITS, RunFolder
 
 if TYPE_CHECKING:  # models take a while to import, and splits and metrics need none
     from edgnn.models import Answer, Model
@@ -61,8 +65,9 @@ def train(
     model: str | Model = "edgnn",
     *,
     out: Path_,
-    test: float | str | None = "auto",
-    validation: float | str | None = 0.1,
+    test: float | str | Dataset | None = "auto",
+    validation: float | str | Dataset | None = 0.1,
+    split: Split | Path_ | None = None,
     seed: int = 0,
     target_names: Sequence[str] = (),
     resume: bool = False,
@@ -80,13 +85,16 @@ def train(
         A name in :data:`edgnn.registry.MODELS`, or a model that is not fitted.
     out : path
         The run folder to make.
-    test : float, "published", "auto" or None
-        The test set: a fraction of all items, the published one, or none; ``"auto"`` is the
-        published one if the data has one, else none.
-    validation : float, "first-fifth" or None
-        The fraction of all items that chooses the epoch of a network. A model without epochs has
-        nothing to choose and learns from these too; where there is no test set, such a fraction
-        is its test set. ``None``: no validation set.
+    test : float, "published", "scaffold", "scaffold-fixed", Dataset, "auto" or None
+        The test set: a fraction of all items; the part of :attr:`edgnn.Dataset.split`; molecules
+        of other scaffolds, a tenth of all, or as many as ``"scaffold:0.2"`` says; another data set;
+        or none. ``"auto"`` is ``"published"`` if the data has a split, else none.
+    validation : float, "first-fifth", Dataset or None
+        What chooses the epoch of a network: a fraction of all items, or another data set. A model
+        without epochs has nothing to choose and learns from these too; where there is no test set,
+        they are its test set. ``None``: no validation set.
+    split : Split or path, optional
+        A split of your own, or the file of one for :func:`read_splits`, in the place of ``test``.
     seed : int
         Random seed of the split and of the model.
     target_names : sequence of str
@@ -99,7 +107,8 @@ def train(
     on_epoch : callable, optional
         Called after every epoch of a network.
     **parameters
-        Parameters of the model.
+        Parameters of the model. Of a tuple or list where the parameter has one value, one is chosen
+        by :class:`Search` among the items to learn from.
 
     Examples
     --------
@@ -110,15 +119,9 @@ def train(
     ...     trained.evaluated_on, trained.metrics["accuracy"] > 0.8
     ('test', True)
     """
-    from edgnn.models import (
-        check_data,
-        estimator_of,
-        finished,
-        load_model,
-        start_run,
-        train_run,
-    )
+    from edgnn.models import check_data, estimator_of, finished, load_model, start_run, train_run
 
+    data, test, validation = _with_other_sets(data, test, validation)
     if data.targets is None:
         raise DatasetError(f"{data.name} has no targets, so there is nothing to learn")
     folder = Path(out)
@@ -128,26 +131,49 @@ def train(
         if finished(run):
             return TrainedRun(load_model(folder), run)
         chosen = estimator_of(run)
-        split = split_for(chosen, data, stored_sets(run))
+        where = stored_split(run, chosen, data)
     else:
         sets = {"test": find_test_set(test, data), "validation": validation, "seed": seed}
-        chosen = _unfitted(model, data, sets, parameters)
-        split = split_for(chosen, data, sets)
+        if split is not None:
+            sets["test"] = "given"
+        unfitted, grid = _unfitted(model, data, sets, parameters)
+        where = split_for(unfitted, data, sets, split)
+        chosen, selection = choose_parameters(unfitted, grid, data, where, sets)
         run = start_run(
             folder,
             chosen,
             data.items,
             data.targets,
-            split,
-            about=run_facts(data, sets, target_names),
+            where,
+            about=run_facts(data, sets, target_names, selection),
             class_names=data.class_names,
             overwrite=overwrite,
         )
+        store_split(run, where)
     with run.lock():
-        answer = train_run(run, chosen, data.items, data.targets, split, on_epoch=on_epoch)
+        answer = train_run(run, chosen, data.items, data.targets, where, on_epoch=on_epoch)
         assert answer is not None, "one process alone has all results"
         finish_run(run, chosen, data, answer)
     return TrainedRun(chosen, run)
+
+
+def _with_other_sets(
+    data: Dataset, test: float | str | Dataset | None, validation: float | str | Dataset | None
+) -> tuple[Dataset, float | str | None, float | str | None]:
+    """Return one data set of all, with a split, where others were given for some parts."""
+    others: dict[str, Any] = {}
+    if isinstance(test, Dataset):
+        others["test"], test = test, "published"
+    if isinstance(validation, Dataset):
+        others["validation"], validation = validation, 0.1
+        test = "published" if test in ("auto", None) else test
+    if not others:
+        return data, test, validation
+    if test != "published":
+        raise DatasetError(
+            f"test={test!r}: with a data set for validation, give one for testing or None"
+        )
+    return join_sets(data, **others), test, validation
 
 
 # The steps, which the command line takes one by one
@@ -168,7 +194,9 @@ def common_parameters(validation: float | str | None, seed: int) -> dict[str, An
     return common
 
 
-def split_for(model: Model, data: Dataset, sets: Mapping[str, Any]) -> Split | None:
+def split_for(
+    model: Model, data: Dataset, sets: Mapping[str, Any], given: Split | Path_ | None = None
+) -> Split | None:
     """Return what a model is trained and tested on; ``None`` where it holds out its own fraction.
 
     Parameters
@@ -179,12 +207,84 @@ def split_for(model: Model, data: Dataset, sets: Mapping[str, Any]) -> Split | N
         With targets.
     sets : mapping
         ``"test"``, ``"validation"`` and ``"seed"``, as :func:`train` takes them.
+    given : Split or path, optional
+        A split, or the file of one.
     """
     test, validation = sets["test"], sets["validation"]
     if test is None and not model.trains_by_epochs and isinstance(validation, float):
         # nothing is chosen by the held-out items, so they are as good as a test set
         test, validation = validation, None
-    return training_split(data, test=test, validation=validation, seed=sets["seed"])
+    if given is None:
+        split = training_split(data, test=test, validation=validation, seed=sets["seed"])
+    elif isinstance(given, Split):
+        split = given
+    else:
+        fraction = None if isinstance(validation, str) else validation
+        split = only_split(read_splits(given, data, validation=fraction, seed=sets["seed"]))
+    if split is None or len(split.test) or model.trains_by_epochs:
+        return split
+    assert split.valid is not None, "a split holds something out"
+    return replace(split, test=split.valid, valid=None)
+
+
+def choose_parameters(
+    model: Model,
+    grid: Mapping[str, Sequence[Any]],
+    data: Dataset,
+    split: Split | None,
+    sets: Mapping[str, Any],
+    on_progress: Callable[[Any], Any] | None = None,
+) -> tuple[Model, Selection | None]:
+    """Return the model with the best of the candidates for its parameters, and the choice.
+
+    Parameters
+    ----------
+    model : Model
+        Not fitted.
+    grid : mapping
+        The candidates for each parameter; without any, the model is returned as it is.
+    data : Dataset
+        All items.
+    split : Split, optional
+        Its test items are not looked at; default: all items are learned from.
+    sets : mapping
+        ``"validation"`` and ``"seed"``, as :func:`train` takes them.
+    on_progress : callable, optional
+        As in :func:`evaluate`.
+    """
+    from sklearn.base import clone
+
+    if not grid:
+        return model, None
+    known, validation = np.arange(len(data)), sets["validation"]
+    if split is not None:
+        known = split.known
+        validation = None if split.valid is None else len(split.valid) / len(known)
+    selection = Search(model, grid).select(
+        data.items, data.targets, known, validation, seed=sets["seed"], on_progress=on_progress
+    )
+    chosen: Model = clone(model).set_params(**selection.parameters)
+    return chosen, selection
+
+
+def store_split(run: RunFolder, split: Split | None) -> None:
+    """Write the positions of a split into a run folder, as :func:`read_splits` reads them."""
+    if split is not None:
+        nothing = split.train[:0] if split.valid is None else split.valid
+        run.write_json(SPLITS, written_layout(split.train, nothing, split.test))
+
+
+def stored_split(run: RunFolder, model: Model, data: Dataset) -> Split | None:
+    """Return the split that a run was started with."""
+    sets = stored_sets(run)
+    if not run.has(SPLITS):  # a run of an earlier version, or one that holds out its own fraction
+        return split_for(model, data, sets)
+    try:
+        (layout,) = read_layouts(run.read_json(SPLITS))
+        options: dict[str, Any] = {"validation": None, "repeats": 1, "seed": sets["seed"]}
+        return published(layout, data.targets, **options)[0]
+    except (EvaluationError, ValueError) as error:
+        raise RunError(f"{run.path / SPLITS} is damaged: {error}") from None
 
 
 def stored_sets(run: RunFolder) -> dict[str, Any]:
@@ -204,10 +304,14 @@ def stored_sets(run: RunFolder) -> dict[str, Any]:
 
 
 def run_facts(
-    data: Dataset, sets: Mapping[str, Any], target_names: Sequence[str] = ()
+    data: Dataset,
+    sets: Mapping[str, Any],
+    target_names: Sequence[str] = (),
+    selection: Selection | None = None,
 ) -> dict[str, Any]:
     """Return what a run folder says about the data beside the model, as plain values."""
-    return {
+    search = {} if selection is None else {"search": selection.facts()}
+    return search | {
         "seed": sets["seed"],
         "parts": {"test": sets["test"], "validation": sets["validation"]},
         "level": data.level,
@@ -255,6 +359,9 @@ def finish_run(run: RunFolder, model: Model, data: Dataset, answer: Answer) -> E
     run.write_rows(PREDICTIONS, table)
     run.write_json(METRICS, _metrics(model, answer, evaluation, names))
     run.remove(CHECKPOINT)
+    if not run.has(SPLITS):  # what a network has held out by itself
+        tested = answer.items if answer.part == "test" else answer.items[:0]
+        run.write_json(SPLITS, written_layout(answer.train, answer.valid, tested))
     return evaluation
 
 
@@ -265,20 +372,44 @@ def target_name(names: Sequence[str], number: int) -> str:
 
 def _unfitted(
     model: str | Model, data: Dataset, sets: Mapping[str, Any], parameters: Mapping[str, Any]
-) -> Model:
-    """Return the model to train; one that is given keeps its own parameters."""
-    from edgnn.models import make_model
-
+) -> tuple[Model, dict[str, Sequence[Any]]]:
+    """Return the model to train and its candidates; one that is given keeps its own parameters."""
     common = common_parameters(sets["validation"], sets["seed"])
     if isinstance(model, str):
         assert data.task is not None
-        return make_model(model, level=data.level, task=data.task, common=common, **parameters)
+        return model_and_candidates(model, data, common, parameters)
     from sklearn.base import clone
 
     known = model.get_params(deep=False)
     unset = {name: common[name] for name in ("random_state",) if known.get(name, 0) is None}
-    chosen: Model = clone(model).set_params(**unset, **parameters)
-    return chosen
+    fixed, grid = divide_parameters(type(model), parameters)
+    chosen: Model = clone(model).set_params(**unset, **fixed)
+    return chosen, grid
+
+
+def model_and_candidates(
+    name: str, data: Dataset, common: Mapping[str, Any], parameters: Mapping[str, Any]
+) -> tuple[Model, dict[str, Sequence[Any]]]:
+    """Return a model by its name, not fitted, and the candidates among its parameters.
+
+    Parameters
+    ----------
+    name : str
+        One of :data:`edgnn.registry.MODELS`.
+    data : Dataset
+        With targets.
+    common, parameters : mapping
+        As :func:`edgnn.models.make_model` takes them, with tuples of candidates.
+    """
+    from edgnn.models import make_model, model_parts
+
+    assert data.task is not None
+    kind, _ = model_parts(name, data.level, data.task, common=common, **parameters)
+    fixed, grid = divide_parameters(kind, parameters)
+    model = make_model(name, level=data.level, task=data.task, common=common, **fixed)
+    if grid:
+        Search(model, grid)  # checks all candidates before anything is trained
+    return model, grid
 
 
 def _metrics(

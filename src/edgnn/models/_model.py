@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
@@ -16,6 +17,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from torch import Tensor
 
 from edgnn._files import Path_
+from edgnn._rules import Rules
 from edgnn._words import one_line, short, similar
 from edgnn.errors import EstimatorError, RunError
 from edgnn.graphs import Graphs, Nodes
@@ -114,6 +116,8 @@ class Model(BaseEstimator, ABC):  # type: ignore[misc]
     tasks: ClassVar[tuple[Task, ...]] = ("classes",)
     trains_by_epochs: ClassVar[bool] = False
     transductive: ClassVar[bool] = False
+    #: Which values the parameters of a subclass may have.
+    rules: ClassVar[Rules] = {}
     #: Which colors :meth:`familiarity` looks at.
     refinement: ClassVar[Refinement] = Refinement("joint", 3)
 
@@ -141,6 +145,17 @@ class Model(BaseEstimator, ABC):  # type: ignore[misc]
 
     def check_parameters(self) -> None:
         """Raise where a parameter makes no sense; ``fit`` and the start of a run call it."""
+
+    @classmethod
+    def takes_several(cls, parameter: str) -> bool:
+        """Return whether a tuple is one value of a parameter, not several candidates for it.
+
+        Its rule says so; without a rule, its default does.
+        """
+        if parameter in cls.rules:
+            return cls.rules[parameter].several
+        default = inspect.signature(cls).parameters[parameter].default
+        return isinstance(default, tuple | list)
 
     # What a subclass calls
 

@@ -284,7 +284,7 @@ def _check_label_order(run: RunFolder, X: Items) -> None:
 
 def _evaluated_on(split: Any, part: Part) -> tuple[str, _Array, _Array]:
     """Return which set a network is evaluated on, its items, and those it has learned from."""
-    if split is not None:
+    if split is not None and len(split.test):
         return "test", np.asarray(split.test), part.known
     if len(part.valid):
         return "validation", part.valid, part.train

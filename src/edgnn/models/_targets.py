@@ -59,10 +59,27 @@ def encoding_of(y: _Array, task: Task) -> Encoding:
     if task == "classes":
         classes = np.unique(y)
         return Encoding(task, classes, True, len(classes))
+    refuse_unknown_columns(y)
     is_vector = y.ndim == 1
     width = 1 if is_vector else y.shape[1]
     numbers = np.arange(width if task == "labels" else 0)
     return Encoding(task, numbers, is_vector, width)
+
+
+def refuse_unknown_columns(y: _Array) -> None:
+    """Raise where some of several targets has no known value at all: nothing can be learned of it.
+
+    Items without any target are of no account, and a single column is checked where it is used.
+    """
+    if y.ndim == 1 or y.dtype.kind != "f":
+        return
+    unknown = np.isnan(y).all(axis=0)
+    if unknown.any() and not unknown.all():
+        columns = np.flatnonzero(unknown).tolist()
+        raise EstimatorError(
+            f"target column {columns[0]} (of {y.shape[1]}, counted from 0) is NaN for all {len(y)} "
+            "items to learn from: leave the column out, or give items whose value is known"
+        )
 
 
 def read_classes(y: Any, count: int, what: str) -> tuple[_Array, Task]:

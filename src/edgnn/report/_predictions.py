@@ -27,7 +27,10 @@ _LONGEST_NAME, _LONGEST_CARD_NAME = 61, 28
 _BINS = 10
 _MOST_VALUES = 6
 #: What a choice was made by, or between, is not itself chosen.
-_NOT_CHOSEN = ("inner_accuracy", "loo_error", "best_epoch", "valid_loss", "candidates")
+_NOT_CHOSEN = (
+    *("inner_accuracy", "inner_score", "loo_error", "best_epoch", "valid_loss"),
+    "candidates",
+)
 
 
 def confusion_view(counts: _Array, names: Sequence[str], note: str) -> _View:

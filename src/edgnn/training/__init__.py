@@ -13,6 +13,7 @@ from edgnn.training._run_files import (
     HISTORY,
     METRICS,
     PREDICTIONS,
+    SPLITS,
 )
 from edgnn.training._run_folder import CONFIG, MODEL, RunFolder
 from edgnn.training._sampled import fanouts
@@ -37,6 +38,7 @@ __all__ = [
     "MODEL",
     "PREDICTIONS",
     "Blocks",
+    "SPLITS",
     "Epoch",
     "FleetAdam",
     "Group",

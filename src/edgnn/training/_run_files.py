@@ -19,7 +19,7 @@ from edgnn.errors import RunError
 #: The layout of the folder; a folder with a higher number is refused.
 FORMAT = 1
 
-HISTORY, METRICS = "history.jsonl", "metrics.json"
+HISTORY, METRICS, SPLITS = "history.jsonl", "metrics.json", "splits.json"
 PREDICTIONS, ENVIRONMENT, CHECKPOINT = (
     "predictions.csv",
     "environment.json",

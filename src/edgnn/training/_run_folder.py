@@ -24,6 +24,7 @@ from edgnn.training._run_files import (
     HISTORY,
     METRICS,
     PREDICTIONS,
+    SPLITS,
     _read,
     append_line,
     load,
@@ -46,18 +47,19 @@ __all__ = [
     "METRICS",
     "MODEL",
     "PREDICTIONS",
+    "SPLITS",
     "RunFolder",
 ]
 
-_FILES = (CHECKPOINT, MODEL, METRICS, PREDICTIONS, HISTORY, ENVIRONMENT)
+_FILES = (CHECKPOINT, MODEL, METRICS, PREDICTIONS, SPLITS, HISTORY, ENVIRONMENT)
 
 
 class RunFolder:
     """Everything one run leaves behind, enough to repeat, resume, predict and report from it.
 
     The files are ``config.json``, ``history.jsonl``, ``model.safetensors``, ``metrics.json``,
-    ``predictions.csv`` and ``environment.json``, with ``checkpoint.safetensors`` beside them while
-    training. Made by :meth:`create` and :meth:`open`.
+    ``predictions.csv``, ``splits.json`` and ``environment.json``, with ``checkpoint.safetensors``
+    beside them while training. Made by :meth:`create` and :meth:`open`.
 
     A file is written beside its place, flushed to the disk and renamed, so that an interruption, a
     full disk or a crash leaves the old file or the new one, never a part. Rows of the history are

@@ -31,7 +31,8 @@ class Dataset:
     nodes : Nodes, optional
         The labeled nodes that ``targets`` belong to; ``None`` when they belong to graphs.
     split : mapping, optional
-        The published split: positions in ``targets`` of ``"train"`` and ``"test"``.
+        The published or given split: positions in ``targets`` of ``"train"``, ``"test"`` and
+        perhaps ``"validation"``, or of each fold by its number.
     source : str
         Where the files came from.
     sha256 : mapping

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from edgnn._files import open_binary
 from edgnn._paths import exists
 from edgnn.errors import DatasetError, FetchError, FormatError
 from edgnn.graphs import Nodes
-from edgnn.io._common import as_list
+from edgnn.io._common import Array, as_list, object_array
 from edgnn.io._labeled import Labeled
 from edgnn.io._rdf import read_rdf
 from edgnn.io._read import FORMATS, read_labeled, recognize
@@ -48,6 +49,7 @@ def load_dataset(
     task: _TASKS | None = None,
     target_file: str | os.PathLike[str] | None = None,
     target_column: str | Sequence[str] | None = None,
+    split_column: str | None = None,
     level: Level | None = None,
     **options: Any,
 ) -> Dataset:
@@ -81,6 +83,9 @@ def load_dataset(
         The column of targets, or several: of ``target_file`` (default: the only one beside the
         names; ``target=`` says the same where the reader has no option of that name), or without
         one, of the file itself, whatever its reader calls that option.
+    split_column : str, optional
+        A column beside the targets that says which part each item is in (train, validation, test,
+        or the number of a fold). It becomes :attr:`Dataset.split`; the file is read twice.
     level : {"graph", "node"}, optional
         What targets belong to; default: as the file has them. The rows of ``target_file`` name
         nodes of a single graph, else graphs.
@@ -105,12 +110,20 @@ def load_dataset(
             name, data_dir=data_dir, download=download, progress=progress, **options
         )
         labeled = targets_of_file(data.graphs, target_file, columns, level=level)
-        return _with_targets(data, labeled, task)
+        words = None
+        if split_column is not None:
+            words = targets_of_file(data.graphs, target_file, [split_column], level=level).targets
+        return _with_targets(data, labeled, task, words=words)
     columns = _column_names(target_column)
     if columns:
         options |= target_options(text, columns, level, options)
     if is_path:
-        data = _from_path(Path(text), options, task)
+        data = _from_path(Path(text), options, task, split_column)
+    elif split_column is not None:
+        raise DatasetError(
+            f"{text} is no file, so it has no column {split_column!r} that splits it; leave "
+            "split_column out"
+        )
     else:
         data = _named(text, data_dir, download, progress, options, task)
     if level is not None and data.targets is not None and data.level != level:
@@ -177,7 +190,9 @@ def target_options(
     return {option: columns[0] if len(columns) == 1 else list(columns)}
 
 
-def _from_path(path: Path, options: dict[str, Any], task: str | None) -> Dataset:
+def _from_path(
+    path: Path, options: dict[str, Any], task: str | None, split_column: str | None
+) -> Dataset:
     refuse_spreadsheet(path)
     labeled = read_labeled(path, **options)
     if not len(labeled.graphs):
@@ -186,7 +201,25 @@ def _from_path(path: Path, options: dict[str, Any], task: str | None) -> Dataset
             "there are no graphs in it; a table needs rows below the line that names its columns",
         )
     data = Dataset(name=str(path), graphs=labeled.graphs, source=str(path))
-    return _with_targets(data, labeled, task)
+    words = None
+    if split_column is not None:
+        words = _column_beside(labeled, path, split_column, options)
+    return _with_targets(data, labeled, task, words=words)
+
+
+def _column_beside(labeled: Labeled, path: Path, column: str, options: Mapping[str, Any]) -> Array:
+    """Return the values of a column that stands beside the targets, one per labeled item."""
+    if labeled.targets is None:
+        raise DatasetError(f"{path} has no targets, so there is nothing to split by {column!r}")
+    option = target_options(str(path), [column], labeled.level, options)
+    with warnings.catch_warnings():  # the first reading has said all
+        warnings.simplefilter("ignore")
+        again = read_labeled(path, **(dict(options) | option))
+    values = np.asarray(again.targets)
+    if labeled.nodes is None or again.nodes is None:
+        return values
+    value_of = dict(zip(again.nodes.index.tolist(), values.tolist(), strict=True))
+    return object_array([value_of.get(node, "") for node in labeled.nodes.index.tolist()])
 
 
 def _with_targets(
@@ -194,8 +227,12 @@ def _with_targets(
     labeled: Labeled,
     task: str | None,
     class_names: Mapping[str, str] | None = None,
+    words: Array | None = None,
 ) -> Dataset:
-    """Return a data set with the targets of a file: classes by number, or values."""
+    """Return a data set with the targets of a file: classes by number, or values.
+
+    ``words`` say of each item which part of the split it is in.
+    """
     if labeled.targets is None:
         return replace(data, graphs=labeled.graphs, nodes=labeled.nodes)
     targets, names, kept = encode_targets(
@@ -207,7 +244,15 @@ def _with_targets(
             graphs = graphs[kept]
         else:
             nodes = nodes[kept]
-    return replace(data, graphs=graphs, nodes=nodes, targets=targets, class_names=names)
+    split = None if words is None else _positions_by_word(words[kept])
+    return replace(
+        data, graphs=graphs, nodes=nodes, targets=targets, class_names=names, split=split
+    )
+
+
+def _positions_by_word(words: Array) -> dict[str, Array]:
+    texts = np.array([str(word) for word in words.tolist()], dtype=object)
+    return {word: np.flatnonzero(texts == word) for word in dict.fromkeys(texts.tolist())}
 
 
 def _named(

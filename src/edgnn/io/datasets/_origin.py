@@ -19,6 +19,10 @@ _FIELDS_TO_LOAD = {
     "target_file": str | None,
     "data_dir": str | None,
     "regression": bool | None,
+    "split_column": str | None,
+    "splits_file": str | None,
+    "test_file": str | None,
+    "validation_file": str | None,
 }
 
 

@@ -6,14 +6,14 @@ from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from torch import Tensor
 
-from edgnn._rules import Rule, Rules, check
+from edgnn._rules import Rule, check
 from edgnn.errors import EstimatorError
 from edgnn.models._data import Data
 from edgnn.models._finite import check_outputs
@@ -38,15 +38,7 @@ _JOBS = Rule(_is_job_count, "a number of jobs, -1 for one per core, or None for 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SplitClassifier(ClassifierModel):
-    """A classifier without epochs that learns from many splits and shares what it can.
-
-    Attributes
-    ----------
-    rules : dict
-        Which values the parameters of a subclass may have.
-    """
-
-    rules: ClassVar[Rules] = {}
+    """A classifier without epochs that learns from many splits and shares what it can."""
 
     n_jobs: int | None = None
     random_state: Any = None

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from edgnn._files import Path_
-from edgnn._rules import check
+from edgnn._rules import Rules, check
 from edgnn.errors import EstimatorError, ModelError
 from edgnn.graphs import Graphs
 from edgnn.models._coder import Coder, Seen
@@ -45,6 +45,7 @@ class Estimator(SharedParameters, Model):
     """What the four estimators share; a subclass says its level and what its outputs mean."""
 
     trains_by_epochs: ClassVar[bool] = True
+    rules: ClassVar[Rules] = RULES
     _model: Network
     _seed: int
 
@@ -129,7 +130,7 @@ class Estimator(SharedParameters, Model):
             LayerKind.of(self.conv)
         except ModelError as error:
             raise EstimatorError(str(error)) from None
-        check(self.get_params(deep=False), RULES, EstimatorError)
+        check(self.get_params(deep=False), self.rules, EstimatorError)
 
     def _coder_of(self, graphs: Graphs) -> Coder:
         """Learn how graphs are to be read."""

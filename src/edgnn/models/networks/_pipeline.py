@@ -23,7 +23,7 @@ from edgnn.models._finite import check_learned
 from edgnn.models._items import Items, graphs_of, positions_of, read_items, with_graphs
 from edgnn.models._seeds import held_out, member_seed, with_every_label
 from edgnn.models._splits import Split, checked_split
-from edgnn.models._targets import Encoding, class_weights, encoding_of
+from edgnn.models._targets import Encoding, class_weights, encoding_of, refuse_unknown_columns
 from edgnn.models.networks._fleet import (
     OnEpoch,
     inputs_of,
@@ -239,11 +239,13 @@ class Pipeline:
         return trained
 
     def _check_targets(self, part: Part) -> None:
-        if not len(self.learned_from(part)):
+        learned = self.learned_from(part)
+        if not len(learned):
             raise EstimatorError(
                 f"none of the {len(part.train)} training items has a target and a weight above "
                 "zero: there is nothing to learn"
             )
+        refuse_unknown_columns(self.data.y[learned])
         if len(part.valid) and not self.data.usable[part.valid].any():
             raise EstimatorError(
                 f"none of the {len(part.valid)} validation items has a target and a weight above "

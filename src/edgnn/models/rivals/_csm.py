@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from edgnn._rules import FLAG, NOT_NEGATIVE, Rules, whole
+from edgnn._rules import FLAG, NOT_NEGATIVE, Rule, Rules, whole
 from edgnn.errors import EstimatorError
 from edgnn.graphs import Graphs
 from edgnn.models._items import Items, Level, graphs_of
@@ -83,6 +83,7 @@ class SubgraphMatchingClassifier(KernelClassifier):
     levels: ClassVar[tuple[Level, ...]] = ("graph",)
     rules: ClassVar[Rules] = {
         "k": whole(1, LARGEST).or_several(),
+        "weights": Rule(lambda value: True, "see check_parameters", several=True),
         "connected": FLAG,
         "normalize": FLAG,
         "features": FEATURES,

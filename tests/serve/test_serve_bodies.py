@@ -1,13 +1,15 @@
 import asyncio
 import json
 import threading
+import urllib.error
+import urllib.request
 
 import httpx
 import pytest
 
 from edgnn.serve import Limits, _app, create_app
 from edgnn.serve._limits import Busy, Workers
-from serve_runs import client_of, run_async, until_canceled
+from serve_runs import client_of, run_async, served, until_canceled
 
 JSON = {"content-type": "application/json"}
 
@@ -185,3 +187,44 @@ def test_what_is_no_object_of_json_asks_for_one(molecules, kind):
         422,
         "the body is no JSON object; ",
     )
+
+
+# Refused bodies
+
+
+def asked_by_urllib(address, body):
+    """Return the status and error of a request whose client sends all before it reads."""
+    request = urllib.request.Request(f"{address}/predict", body, JSON)  # noqa: S310
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(request, timeout=60)  # noqa: S310
+    with refused.value:
+        return refused.value.code, json.load(refused.value)["error"]
+
+
+def test_clients_that_send_everything_first_see_why_it_is_refused(mutag_run):
+    body = b'{"smiles": ["' + b"C" * 9 * 2**20 + b'"]}'
+    with served(mutag_run) as (_, address):
+        for _ in range(3):
+            status, sentence = asked_by_urllib(address, body)
+            assert status == 413
+            assert sentence.startswith("this is more than the 8,388,608 bytes of JSON")
+
+
+def test_the_rest_of_a_refused_body_is_read_within_bounds(mutag_run):
+    app = create_app(mutag_run, limits=Limits(bytes=1_000, json=500))
+    sent, read = [], []
+
+    async def receive():
+        read.append(1_000)
+        return {"type": "http.request", "body": b"x" * 1_000, "more_body": True}
+
+    async def send(message):
+        sent.append(message)
+
+    scope, _, _ = request_of("/predict", b"")
+    scope["headers"].append((b"content-length", b"9" * 15))
+    run_async(app(scope, receive, send))
+    assert sent[0]["status"] == 413
+    assert "more than the 500 bytes" in json.loads(sent[1]["body"])["error"]
+    assert (sent[1]["more_body"], sent[-1]["more_body"]) == (True, False)
+    assert sum(read) == 5_000

@@ -24,6 +24,7 @@ from edgnn.serve._middleware import (
     BodyLimit,
     Guard,
     Linger,
+    MemoryRelease,
     json_answer,
     problem,
 )
@@ -151,6 +152,7 @@ def build_app(served: Served, limits: Limits, hosts: Collection[str] | None) -> 
     app.add_middleware(BodyLimit, limits=limits)
     app.add_middleware(Guard, hosts=hosts)
     app.add_middleware(Linger, limits=limits)
+    app.add_middleware(MemoryRelease)
     return app
 
 

@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from edgnn._system import process_memory, release_memory
 from edgnn.serve._limits import Limits
 
 _POLICY = (
@@ -38,6 +39,8 @@ _RETRY = {"retry-after": "5"}
 _LONGEST_LENGTH = 18  # digits of a Content-Length
 #: What is still read of a refused body: seconds, and how many times the largest body.
 _LINGER_SECONDS, _LINGER_BODIES = 10, 4
+#: The memory that a process holds beside its files, and how many bytes more of it are released.
+_HELD, _GROWTH = "RssAnon", 16 * 2**20
 #: What browsers say of requests by pages of this server, and by nobody's page: a typed address.
 _OWN_SITES = ("same-origin", "none")
 _LINK = ["navigate", "document"]
@@ -182,6 +185,39 @@ class Linger:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
         await self._app(scope, receive_watched, send_lingering)
+
+
+class MemoryRelease:
+    """Give memory back to the system after requests that made the process grow.
+
+    The C library would keep what one large request has used, for as long as the server runs.
+
+    Parameters
+    ----------
+    app : ASGI application
+        The application behind.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._level = process_memory(_HELD) or 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            if scope["type"] == "http" and scope["method"] == "POST":
+                asyncio.get_running_loop().run_in_executor(None, self._release)
+
+    def _release(self) -> None:
+        held = process_memory(_HELD)
+        if held is None:
+            return
+        if held > self._level + _GROWTH:
+            release_memory()
+            self._level = process_memory(_HELD) or held
+        self._level = min(self._level, held)
 
 
 class BodyLimit:

@@ -72,8 +72,10 @@ def _is_plain_array(array: Any) -> bool:
     return array.dtype.kind in "biu"
 
 
-def to_csv(columns: Mapping[str, Any]) -> bytes:
+def to_csv(columns: Mapping[str, Any], *, header: bool = True) -> bytes:
     """Return columns of equal length as CSV in UTF-8, quoted as RFC 4180 says.
+
+    Without ``header``, the line of column names is left out, to continue a table.
 
     Unlike ``csv.writer`` of Python 3.11 it keeps None (nothing) and empty text (``""``) apart.
     """
@@ -89,7 +91,8 @@ def to_csv(columns: Mapping[str, Any]) -> bytes:
         )
     nothing = '""' if len(lists) == 1 else ""  # a line of nothing would be skipped by readers
     lines = []
-    for row in [list(lists), *zip(*lists.values(), strict=True)]:
+    rows = zip(*lists.values(), strict=True)
+    for row in [list(lists), *rows] if header else rows:
         fields = [_field(value, nothing) for value in row]
         lines.append(",".join(fields) + "\n")
     return "".join(lines).encode(errors="backslashreplace")

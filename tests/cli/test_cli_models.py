@@ -84,7 +84,7 @@ def test_values_and_labels_train_models_that_learn_them(command, smiles, tmp_pat
         *("train", smiles, "--target", "value", "--model", "majority", "--out", tmp_path / "a")
     )
     assert ended.code == 0, ended.err
-    assert "mean target" in ended.out
+    assert "predicting the mean" in ended.out
     ended = command(
         *("train", smiles, "--target", "value", "--model", "ridge", "--out", tmp_path / "b")
     )

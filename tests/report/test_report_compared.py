@@ -71,7 +71,7 @@ def test_the_page_says_what_is_real_and_how_to_repeat_it(store, page_of):
     assert "60 items, 2 repeats of 10 folds · 2026-11-16" in text
     assert "p < 0.001 – real: worse." in text
     assert "edgnn evaluate mine.csv --out b.json" in text
-    assert "Each model learns from 54 items" in text
+    assert "Each model is trained on 54 items" in text
     assert data["kind"] == "comparison"
     assert [entry["row"] for entry in data["entries"]] == ["gin", "edgnn"]
     assert data["comparisons"]["gin"][0]["row"] == "edgnn"
@@ -95,7 +95,7 @@ def test_lower_errors_are_better_and_have_no_points(store, page_of):
     assert "In short: RMSE" in text
     assert "Lower is better." in text
     assert "to the left, the other model is better" in text
-    assert "Dashed line: the mean of the targets" in text
+    assert "Dashed line: predicting the mean" in text
     assert "MAE" in text
     assert "points" not in text
 
@@ -141,7 +141,7 @@ def test_the_first_metric_that_all_have_decides(store):
     files[1] = store("b.json", runs(0.8, 1))
     with pytest.raises(
         ReportError,
-        match=r"b\.json cannot .*a\.json: it was judged by accuracy, not by roc_auc, balanced_accuracy",
+        match=r"b\.json cannot .*a\.json: it was evaluated by accuracy, not by roc_auc, balanced_accuracy",
     ):
         compare_files(files)
 

@@ -83,7 +83,7 @@ def test_what_cannot_be_compared_is_said():
     pairs = compared(summary)
     reasons = {pair.row.id: pair.reason for pair in pairs["edgnn"]}
     assert reasons["gin"].endswith("have no run in common")
-    assert reasons["rgcn"].endswith("were judged on different splits")
+    assert reasons["rgcn"].endswith("were evaluated on different splits")
     assert reasons["wl-subtree"] == ""
     references = comparison_view(summary, pairs)["references"]
     assert any("have no run in common" in reference["missing"] for reference in references)

@@ -102,7 +102,7 @@ def test_a_real_evaluation_is_shown_with_its_own_numbers(mutag, write):
         assert f"{name} {cells} {row.sum():,}" in page.text
     assert "188 items, 2 repeats of 4 folds · 1 min 15 s" in page.text
     assert (
-        "Each model learns from 122 items. Its best epoch is chosen on 19 others. It is judged on 47 items"
+        "Each model is trained on 122 items. Its best epoch is chosen on 19 others. It is evaluated on 47 items"
         in page.text
     )
     assert "mean over 8 models" in page.text
@@ -123,7 +123,7 @@ def test_a_real_evaluation_is_shown_with_its_own_numbers(mutag, write):
     [
         (0.999, "lies below the paper’s"),
         (0.001, "lies above the paper’s"),
-        (None, "lies above the majority"),
+        (None, "lies above the score of the majority"),
     ],
 )
 def test_the_interval_is_compared_in_words(paper, said, write):
@@ -216,7 +216,7 @@ def test_seeds_on_one_test_part_are_explained(write):
         Split(np.arange(20), np.arange(20, 30), None, repeat, 0, repeat) for repeat in range(3)
     ]
     page, _ = write(evaluate(DummyClassifier(), X, Y, splits))
-    assert "all splits share one test part of 10 items" in page.text
+    assert "all splits have the same test set of 10 items" in page.text
     page, _ = write(evaluate(DummyRegressor(), X, Y.astype(float), splits))
     assert "t interval over the seeds" in page.text
 
@@ -227,7 +227,7 @@ def test_regression_shows_its_predictions(write):
     evaluation = evaluate(DummyRegressor(), X, y, kfold(y, 5, 2), metrics=["rmse", "r2"])
     page, data = write(evaluation, paper=(412.5, None))
     assert f"{evaluation.mean:.4g} ± " in page.text
-    assert "412.5 mean of the targets" in page.text
+    assert "412.5 predicting the mean" in page.text
     assert "Lower is better" in page.text
     assert "Confusion" not in page.text
     assert data["paper"] == [412.5, None]
@@ -254,7 +254,7 @@ def test_scores_that_cannot_be_told_are_counted(write):
         for fold, test in enumerate(([6, 9], [7, 10], [8, 11]))
     ]
     page, data = write(evaluate(DummyClassifier(), X[:12], y, splits, metrics="roc_auc"))
-    assert "1 of 3 scores cannot be told" in page.text
+    assert "1 of 3 scores are not defined" in page.text
     assert [split["scores"]["roc_auc"] for split in data["evaluation"]["splits"]] == [
         None,
         0.5,

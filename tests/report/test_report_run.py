@@ -54,11 +54,11 @@ def test_metrics_and_test_predictions_are_shown(run, tmp_path, page_of):
     page, data = page_of(path), read_report(path)
     assert "measure this model majority accuracy (%) 75.0 50.0 ROC-AUC – –" in page.text
     assert (
-        "Judged on 4 items of the validation part; learned from 9 items. The epoch was chosen on the same"
+        "Evaluated on 4 items of the validation set; trained on 9. The epoch was chosen on the same"
         in page.text
     )
     assert "a 1 50.0 % 1 50.0 % 2 b 0 0.0 % 2 100.0 % 2" in page.text
-    assert "4 items of the test part" in page.text
+    assert "4 items of the test set" in page.text
     assert data["confusion"]["counts"] == [[1, 1], [0, 2]]
     assert data["metrics"]["metrics"]["accuracy"] == 0.75
     assert "GraphClassifier(hidden=8, activation='relu')" in page.text
@@ -117,11 +117,13 @@ def test_one_loss_per_epoch_is_enough(run, page_of):
 
 
 def test_regression_shows_points(tmp_path, page_of):
-    run = RunFolder.create(tmp_path / "run", {"estimator": "GraphRegressor"})
+    run = RunFolder.create(tmp_path / "run", {"estimator": "GraphRegressor", "task": "values"})
+    run.write_json("metrics.json", {"metrics": {"rmse": 0.125}, "majority": {"rmse": 1.043}})
     run.write_rows(
         "predictions.csv", {"target": [1.5, 2.5, math.nan], "prediction": [1.0, 3.0, 2.0]}
     )
     page = page_of(write_run_report(run.path))
+    assert "RMSE 0.125 RMSE of predicting the mean 1.043" in page.text
     assert "prediction against true value, 2 points" in {
         svg.get("aria-label") for svg in page.attributes("svg")
     }

@@ -31,7 +31,7 @@ def test_ours_stand_beside_the_papers_figures(study, page):
         spread = "" if row == "edgnn-max" else f"± {100 * evaluation.spread:.1f} "
         assert f"{100 * evaluation.mean:.1f} {spread}paper {paper}" in text
     assert (
-        "edGNN and its rivals on 3 data sets 4 models · MUTAG, PTC_FM, PTC_MR · 2 runs · 36.0 s of computing · 2026-11-16"
+        "edGNN and its rivals on 3 data sets 4 models and edGNN (max) · MUTAG, PTC_FM, PTC_MR · 2 runs · 36.0 s of computing · 2026-11-16"
         in text
     )
     assert f"{COMMAND} 2026-11-16 08:00:00+00:00, version 1, device cpu, jobs 2" in text
@@ -232,7 +232,7 @@ def test_a_search_shows_its_candidates_and_no_curves(tmp_path, page_of):
     )
     path = write_study_report(study.path)
     text = page_of(path).text
-    assert "Graph classification, settings chosen inside the training part" in text
+    assert "Graph classification, settings chosen inside the training set" in text
     assert f"{small} 1 0.5 75.0 {100 * plain.mean:.1f} {large} 9 0.25 75.0" in text
     assert "Learning curves" not in text
     assert "the paper’s means that are met 1 of 1" in text
@@ -315,7 +315,7 @@ def test_cells_of_the_nested_protocol_alone_have_a_page(tmp_path, page_of):
         cell = Cell("graphs", "MUTAG", "edgnn", run, "nested")
         study.write(CellResult(cell, replace(evaluation, outcomes=tuple(outcomes)), 1.0))
     text = page_of(write_study_report(study.path)).text
-    assert "Graph classification, settings chosen inside the training part" in text
+    assert "Graph classification, settings chosen inside the training set" in text
     assert "hidden=8" in text
 
 
@@ -327,10 +327,10 @@ def test_a_full_study_stays_small(tmp_path):
     assert write_study_report(study.path).stat().st_size < 1_500_000
 
 
-def test_rows_without_a_figure_of_the_paper_are_judged_by_nothing(tmp_path, page_of):
+def test_rows_without_a_figure_of_the_paper_have_no_verdict(tmp_path, page_of):
     study = make_study(
         tmp_path / "study", {"gin": 0.8, "wl-subtree": RIGHT["wl-subtree"]}, ("MUTAG",), runs=1
     )
     text = page_of(write_study_report(study.path)).text
     assert "that are met" not in text
-    assert "trainings judged 20" in text
+    assert "models evaluated 20" in text

@@ -1,13 +1,18 @@
 import asyncio
+import http.client
 import json
+import socket
 import threading
+import urllib.error
+import urllib.parse
+import urllib.request
 
 import httpx
 import pytest
 
 from edgnn.serve import Limits, _app, create_app
 from edgnn.serve._limits import Busy, Workers
-from serve_runs import client_of, run_async, until_canceled
+from serve_runs import client_of, run_async, served, until_canceled
 
 JSON = {"content-type": "application/json"}
 
@@ -185,3 +190,71 @@ def test_what_is_no_object_of_json_asks_for_one(molecules, kind):
         422,
         "the body is no JSON object; ",
     )
+
+
+# Refused bodies
+
+
+def asked_by_urllib(address, body):
+    """Return the status and error of a request whose client sends all before it reads."""
+    request = urllib.request.Request(f"{address}/predict", body, JSON)  # noqa: S310
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(request, timeout=60)  # noqa: S310
+    with refused.value:
+        return refused.value.code, json.load(refused.value)["error"]
+
+
+@pytest.fixture(scope="module")
+def served_address(mutag_run):
+    with served(mutag_run) as (_, address):
+        yield address
+
+
+def test_clients_that_send_everything_first_see_why_it_is_refused(served_address):
+    body = b'{"smiles": ["' + b"C" * 9 * 2**20 + b'"]}'
+    for _ in range(3):
+        status, sentence = asked_by_urllib(served_address, body)
+        assert status == 413
+        assert sentence.startswith("this is more than the 8,388,608 bytes of JSON")
+
+
+def test_the_rest_of_a_refused_body_is_read_within_bounds(mutag_run):
+    app = create_app(mutag_run, limits=Limits(bytes=1_000, json=500))
+    sent, read = [], []
+
+    async def receive():
+        read.append(1_000)
+        return {"type": "http.request", "body": b"x" * 1_000, "more_body": True}
+
+    async def send(message):
+        sent.append(message)
+
+    scope, _, _ = request_of("/predict", b"")
+    scope["headers"].append((b"content-length", b"9" * 15))
+    run_async(app(scope, receive, send))
+    assert sent[0]["status"] == 413
+    assert "more than the 500 bytes" in json.loads(sent[1]["body"])["error"]
+    assert (sent[1]["more_body"], sent[-1]["more_body"]) == (True, False)
+    assert sum(read) == 5_000
+
+
+@pytest.mark.parametrize(
+    "request_bytes",
+    [
+        b"GET /health HTTP/1.1\r\n\r\n",
+        b"nonsense\r\n\r\n",
+        b"POST /predict HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+    ],
+    ids=["no host", "no HTTP", "bad chunk"],
+)
+def test_what_is_no_http_is_answered_as_all_errors_are(served_address, request_bytes):
+    place = urllib.parse.urlsplit(served_address)
+    with socket.create_connection((place.hostname, place.port), timeout=60) as connection:
+        connection.sendall(request_bytes)
+        answer = http.client.HTTPResponse(connection)
+        answer.begin()
+        assert (answer.status, answer.headers["x-content-type-options"]) == (400, "nosniff")
+        assert json.load(answer)["error"].startswith("this is not HTTP as the server understands")
+        assert connection.recv(1) == b""
+    with urllib.request.urlopen(f"{served_address}/health", timeout=60) as health:  # noqa: S310
+        assert health.status == 200

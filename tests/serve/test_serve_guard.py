@@ -21,7 +21,17 @@ def test_this_machine_is_known_by_its_names(molecules, host):
 
 @pytest.mark.parametrize(
     "host",
-    ["evil.example", "127.0.0.1.evil.example:8000", "evil@localhost.x", "", "[", "localhost.:x.y"],
+    [
+        "evil.example",
+        "127.0.0.1.evil.example:8000",
+        "evil@localhost.x",
+        "evil.example@127.0.0.1",
+        "127.0.0.1/evil.example",
+        "127.0.0.1:x",
+        "",
+        "[",
+        "localhost.:x.y",
+    ],
 )
 def test_a_name_rebound_to_this_machine_is_refused(molecules, host):
     answer = molecules.get("/health", headers={"host": host})
@@ -41,6 +51,32 @@ def test_pages_of_others_may_not_ask(molecules):
         "access-control-allow-origin"
         not in molecules.options("/predict", headers={"origin": "http://localhost"}).headers
     )
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_pages_of_other_sites_may_not_embed_what_is_here(molecules, site):
+    """A picture or a script of another site is asked for by GET and without an origin."""
+    for mode, dest in (("no-cors", "image"), ("no-cors", "script"), ("navigate", "iframe")):
+        headers = {"sec-fetch-site": site, "sec-fetch-mode": mode, "sec-fetch-dest": dest}
+        for path in ("/", "/model", "/names"):
+            refused = molecules.get(path, headers=headers)
+            assert error(refused, 403).startswith("a page of another site may not use this server")
+    assert molecules.get("/health", headers={"sec-fetch-site": site}).status_code == 403
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site", "same-origin", "none"])
+def test_links_and_bookmarks_lead_to_the_page(molecules, site):
+    headers = {
+        "sec-fetch-site": site,
+        "sec-fetch-mode": "navigate",
+        "sec-fetch-dest": "document",
+    }
+    assert molecules.get("/", headers=headers).status_code == 200
+
+
+def test_the_page_itself_may_ask(molecules):
+    headers = {"sec-fetch-site": "same-origin", "sec-fetch-mode": "cors", "sec-fetch-dest": "empty"}
+    assert molecules.get("/model", headers=headers).status_code == 200
 
 
 def test_with_hosts_none_any_name_will_do(mutag_run):

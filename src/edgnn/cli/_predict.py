@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +13,7 @@ import typer
 
 from edgnn._paths import check_file_to_write, check_run
 from edgnn._words import counted
-from edgnn.cli._complete import words
+from edgnn.cli._complete import sources, words
 from edgnn.cli._memory import MemoryOption, ceiling
 from edgnn.cli._options import (
     DataDir,
@@ -21,22 +22,36 @@ from edgnn.cli._options import (
     Nodes,
     Options,
     RunArgument,
-    SourceArgument,
     parse_assignments,
 )
 from edgnn.cli._source import check_here
-from edgnn.cli._trained import Trained, check_nodes, load_new, open_trained, select_items
+from edgnn.cli._stdin import STANDARD_INPUT, piped
+from edgnn.cli._trained import Trained, check_nodes, listed_pieces, new_pieces, open_trained
 from edgnn.errors import EdgnnError
 
 if TYPE_CHECKING:
-    from edgnn import graphs
+    from edgnn.graphs import Graphs, Nodes
+    from edgnn.io import Piece
+    from edgnn.models import TablePiece
 
-Columns = dict[str, list[Any]]
+#: Exit code where some rows have no prediction.
+_INCOMPLETE = 3
 
 
 def predict(
     run: RunArgument,
-    source: SourceArgument,
+    source: Annotated[
+        str | None,
+        typer.Argument(
+            autocompletion=sources,
+            help="A data set's name, a file or folder in any format edgnn reads, or - for "
+            "standard input.",
+        ),
+    ] = None,
+    smiles: Annotated[
+        list[str] | None,
+        typer.Option("--smiles", help="A molecule in place of a file; repeatable."),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", help="A .csv or .parquet file to write; without it, CSV is printed."),
@@ -66,104 +81,142 @@ def predict(
     """Predict with a trained model.
 
     Options of the reader (-o) that the model was trained with hold for new files of the same
-    format.
+    format. All rows of a table stay in its order, with all columns. Rows that cannot be read have
+    an error in place of a prediction, and the exit code is 3; -o bad=error ends at the first.
     """
     check_run(run)
     check_file_to_write(out, "--out")
-    check_here(source, data_dir)
+    _check_one_source(source, smiles)
+    if source is not None and source != STANDARD_INPUT:
+        check_here(source, data_dir)
     check_nodes(nodes)
+    options = parse_assignments(option)
     with ceiling(memory, source):
-        write = None if out is None else _writer(out)
+        if out is not None:
+            _check_out(out)
         trained = open_trained(run, device, unknown=unknown)
-        data = load_new(source, trained.config, parse_assignments(option), data_dir)
-        items = select_items(data, trained.level, nodes)
-        columns = _columns(run, trained, items, probabilities, uncertainty)
-        if as_json:
-            _print_json(run, source, columns)
-        if write is not None:
-            write(columns)
-            if not as_json:
-                verb = "is" if len(items) == 1 else "are"
-                typer.echo(f"{counted(len(items), 'prediction')} {verb} in {out}")
-        elif not as_json:
-            _print_csv(columns)
+        if uncertainty and trained.model.num_members == 1:
+            raise _no_spread(run, trained)
+        with _pieces(source, smiles or (), trained, options, data_dir, nodes) as pieces:
+            tables = _Counted(_tables(trained, pieces, probabilities, uncertainty))
+            _write(tables, out, _document(run, source, smiles) if as_json else None)
+    if out is not None and not as_json:
+        done = tables.rows - tables.failed
+        typer.echo(f"{counted(done, 'prediction')} {'is' if done == 1 else 'are'} in {out}")
+    if tables.failed:
+        has = "has" if tables.failed == 1 else "have"
+        rows = counted(tables.rows, "row")
+        typer.echo(
+            f"edgnn: {tables.failed:,} of {rows} {has} no prediction; the column error says why",
+            err=True,
+        )
+        raise typer.Exit(_INCOMPLETE)
 
 
-def _columns(
-    run: Path,
+def _check_one_source(source: str | None, smiles: list[str] | None) -> None:
+    if source is None and not smiles:
+        raise EdgnnError("name a file or data set to predict for, - for standard input, or --smiles")
+    if source is not None and smiles:
+        raise EdgnnError(f"give a source ({source}) or --smiles, not both")
+
+
+def _check_out(out: Path) -> None:
+    from edgnn.models import check_table_file
+
+    check_table_file(out, "--out")
+
+
+def _no_spread(run: Path, trained: Trained) -> EdgnnError:
+    advice = "an ensemble is one of networks (edgnn train --members 5)"
+    if trained.model.trains_by_epochs:
+        advice = "train with --members 5 to have an ensemble"
+    return EdgnnError(f"the run {run} is a single model, which has no spread: {advice}")
+
+
+@contextmanager
+def _pieces(
+    source: str | None,
+    smiles: Iterable[str],
     trained: Trained,
-    items: graphs.Graphs | graphs.Nodes,
+    options: dict[str, Any],
+    data_dir: Path | None,
+    nodes: str | None,
+) -> Iterator[Iterable[Piece] | Graphs | Nodes]:
+    if source is None:
+        yield listed_pieces(list(smiles), trained, options)
+        return
+    with piped(source, options, molecules=trained.reads_molecules) as path:
+        yield new_pieces(path, trained, options, data_dir, nodes)
+
+
+def _tables(
+    trained: Trained,
+    source: Iterable[Piece] | Graphs | Nodes,
     probabilities: bool,
     uncertainty: bool | None,
-) -> Columns:
-    """Return the table of predictions, column by column."""
-    from edgnn.models import check_known, memory_errors, prediction_table
+) -> Iterator[TablePiece]:
+    from edgnn.models import memory_errors, predict_table
 
-    model = trained.model
-    check_known(model, items)
     with memory_errors():
-        predictions = model.predictions(items)
-    if uncertainty and not predictions.uncertainty:
-        advice = "train with --members 5 to have an ensemble"
-        if not model.trains_by_epochs:
-            advice = "an ensemble is one of networks (edgnn train --members 5)"
-        raise EdgnnError(f"the run {run} is a single model, which has no spread: {advice}")
-    return prediction_table(
-        model,
-        items,
-        predictions,
-        class_names=trained.class_names,
-        target_names=trained.target_names,
-        probabilities=probabilities,
-        uncertainty=model.num_members > 1 if uncertainty is None else uncertainty,
-    )
+        yield from predict_table(
+            trained.model,
+            source,
+            class_names=trained.class_names,
+            target_names=trained.target_names,
+            probabilities=probabilities,
+            uncertainty=uncertainty,
+        )
 
 
-def _print_json(run: Path, source: str, columns: Columns) -> None:
-    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    document = {"run": str(run), "source": source, "predictions": rows}
-    typer.echo(json.dumps(document, indent=2, ensure_ascii=False, default=str))
+class _Counted:
+    """Tables that are counted as they pass."""
+
+    def __init__(self, tables: Iterator[TablePiece]) -> None:
+        self._tables = tables
+        self.rows = 0
+        self.failed = 0
+
+    def __iter__(self) -> Iterator[TablePiece]:
+        for table in self._tables:
+            self.rows += len(table)
+            self.failed += table.failed
+            yield table
 
 
-def _print_csv(columns: Columns) -> None:
-    from edgnn._json import to_csv
+def _write(tables: Iterable[TablePiece], out: Path | None, document: dict[str, Any] | None) -> None:
+    """Write and print the table as it is made."""
+    from edgnn.models import csv_rows, write_table
 
-    sys.stdout.write(to_csv(columns).decode())
-
-
-def _writer(out: Path) -> Callable[[Columns], None]:
-    """Return what writes a table into the file, all of it or nothing."""
-    kind = out.suffix.lower()
-    if kind == ".csv":
-        return lambda columns: _write_csv(out, columns)
-    if kind != ".parquet":
-        raise EdgnnError(f"--out {out}: name it .csv or .parquet")
-    from edgnn._optional import optional
-
-    optional("pyarrow", "writing Parquet")  # now, not after the work
-    return lambda columns: _write_parquet(out, columns)
+    if document is not None:
+        tables = _print_json(tables, document)
+    if out is not None:
+        write_table(tables, out)
+    elif document is None:
+        for rows in csv_rows(tables):
+            sys.stdout.write(rows.decode())
+    else:
+        for _ in tables:
+            pass
 
 
-def _write_csv(out: Path, columns: Columns) -> None:
-    from edgnn._files import atomic_file
-    from edgnn._json import to_csv
-
-    with atomic_file(out) as stream:
-        stream.write(to_csv(columns))
+def _document(run: Path, source: str | None, smiles: list[str] | None) -> dict[str, Any]:
+    """Return what the JSON says beside the predictions."""
+    return {"run": str(run), "source": smiles if source is None else source}
 
 
-def _write_parquet(out: Path, columns: Columns) -> None:
-    from edgnn._files import atomic_file
-    from edgnn._optional import optional
+def _print_json(
+    tables: Iterable[TablePiece], document: dict[str, Any]
+) -> Iterator[TablePiece]:
+    """Print the rows of passing tables as one strict JSON document."""
+    from edgnn._json import plain
 
-    arrow = optional("pyarrow", "writing Parquet")
-    parquet = optional("pyarrow.parquet", "writing Parquet")
-    arrays = {}
-    for name, values in columns.items():
-        try:
-            arrays[name] = arrow.array(values)
-        except (arrow.ArrowException, OverflowError, TypeError, ValueError):
-            # names of several types, which Parquet does not have
-            arrays[name] = arrow.array([str(value) for value in values])
-    with atomic_file(out) as stream:
-        parquet.write_table(arrow.table(arrays), stream)
+    opening = json.dumps(document, ensure_ascii=False)[:-1] + ', "predictions": ['
+    between = "\n"
+    for table in tables:
+        for row in zip(*table.columns.values(), strict=True):
+            values = plain(dict(zip(table.columns, row, strict=True)))
+            text = json.dumps(values, ensure_ascii=False, allow_nan=False)
+            sys.stdout.write(f"{opening}{between}{text}")
+            opening, between = "", ",\n"
+        yield table
+    sys.stdout.write(f"{opening}\n]}}\n")

@@ -21,7 +21,7 @@ _MOST_CLASSES = 12
 _MOST_TARGETS = 20
 _LONGEST_NAME = 24
 #: What a model is compared with, by task.
-BASELINE = {"classes": "majority", "labels": "majority", "values": "mean target"}
+BASELINE = {"classes": "majority", "labels": "majority", "values": "predicting the mean"}
 _EVALUATED_ON = {
     "test": "test set",
     "validation": "validation set, which chose the epoch",

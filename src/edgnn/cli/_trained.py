@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from edgnn.errors import EdgnnError
 
 if TYPE_CHECKING:
     from edgnn.graphs import Graphs, Nodes
+    from edgnn.io import Piece
     from edgnn.io.datasets import Dataset
 
 _SHOWN_NAMES, _LONGEST_NUMBER, _MOST_EDITS = 3, 40, 2
@@ -30,6 +31,14 @@ class Trained:
     def level(self) -> str:
         """What it predicts for: ``"graph"`` or ``"node"``."""
         return str(self.model.level)
+
+    @property
+    def reads_molecules(self) -> bool:
+        """Whether it was trained on a file of molecules."""
+        from edgnn.io.datasets import origin_of
+
+        origin = origin_of(self.config) or {}
+        return origin.get("format") in ("smiles", "sdf")
 
     @property
     def class_names(self) -> Sequence[str]:
@@ -77,6 +86,49 @@ def load_new(
         return load_dataset(source, data_dir=data_dir, download=False, **options)
     stored = reading_options(config, source, options)
     return load_dataset(source, data_dir=data_dir, **(stored | options))
+
+
+def new_pieces(
+    source: str,
+    trained: Trained,
+    options: dict[str, Any],
+    data_dir: Path | None,
+    nodes: str | None,
+) -> Iterator[Piece] | Graphs | Nodes:
+    """Return what to predict for: files of molecules piece by piece, all else as a whole.
+
+    Molecules that cannot be read are rows without a prediction, unless ``bad=error`` is given.
+    """
+    from edgnn.io import FORMATS, recognize, read_pieces
+    from edgnn.io.datasets import find, reading_options
+
+    if trained.level == "graph" and nodes is None and find(source) is None and _is_file(source):
+        fitting = reading_options(trained.config, source, options)
+        fitting |= {"bad": "keep"} | options
+        kind = str(fitting.pop("format", None) or recognize(source, fitting))
+        if kind in ("smiles", "sdf"):
+            fitting = FORMATS[kind].check_read_options(fitting)
+            fitting.pop("target", None)
+            return read_pieces(source, kind, **fitting)
+    data = load_new(source, trained.config, options, data_dir)
+    return select_items(data, trained.level, nodes)
+
+
+def _is_file(source: str) -> bool:
+    return exists(source) and Path(source).is_file()
+
+
+def listed_pieces(
+    smiles: Sequence[str], trained: Trained, options: dict[str, Any]
+) -> Iterator[Piece]:
+    """Return molecules of the command line, read as those of the training were."""
+    from edgnn.io import FORMATS, smiles_pieces
+    from edgnn.io.datasets import molecule_options
+
+    if trained.level != "graph":
+        raise EdgnnError("--smiles is for models of graphs; this one is of nodes")
+    given = FORMATS["smiles"].check_read_options(options)
+    return smiles_pieces(smiles, **(molecule_options(trained.config) | given))
 
 
 def select_items(data: Dataset, level: str, nodes: str | None) -> Graphs | Nodes:

@@ -6,7 +6,13 @@ from edgnn.io._format import Candidate, Format
 from edgnn.io._graph_writer import GraphWriter
 from edgnn.io._graphml import read_graphml, write_graphml
 from edgnn.io._labeled import Labeled
-from edgnn.io._molecule_files import MoleculeRecord, molecule_records
+from edgnn.io._molecule_files import (
+    MoleculeRecord,
+    MoleculeRecords,
+    SkippedWarning,
+    molecule_records,
+    none_readable,
+)
 from edgnn.io._molecules import (
     MoleculeOptions,
     from_mols,
@@ -18,6 +24,7 @@ from edgnn.io._molecules import (
 from edgnn.io._networkx import from_networkx, to_networkx
 from edgnn.io._node_link import read_node_link, write_node_link
 from edgnn.io._pyg import from_pyg, to_pyg
+from edgnn.io._pieces import Piece, Unread, distinct, listed, pieces_of, read_pieces, smiles_pieces
 from edgnn.io._rdf import read_rdf, write_rdf
 from edgnn.io._rdkit import Collector, chem, read_smiles
 from edgnn.io._read import FORMATS, format_to_write, read, read_labeled, recognize, write
@@ -38,21 +45,30 @@ __all__ = [
     "Labeled",
     "MoleculeOptions",
     "MoleculeRecord",
+    "MoleculeRecords",
+    "Piece",
+    "SkippedWarning",
+    "Unread",
     "chem",
+    "distinct",
     "format_to_write",
     "from_mols",
     "from_networkx",
     "from_pyg",
     "from_sdf",
     "from_smiles",
+    "listed",
     "load_dataset",
     "molecule_records",
+    "none_readable",
     "open_structure",
+    "pieces_of",
     "read",
     "read_arrays",
     "read_graphml",
     "read_labeled",
     "read_node_link",
+    "read_pieces",
     "read_rdf",
     "read_sdf",
     "read_smiles",
@@ -61,6 +77,7 @@ __all__ = [
     "read_tu",
     "recognize",
     "refuse_spreadsheet",
+    "smiles_pieces",
     "to_networkx",
     "to_pyg",
     "write",

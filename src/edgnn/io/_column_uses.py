@@ -11,7 +11,7 @@ from typing import Any
 
 from edgnn._files import open_binary
 from edgnn.io._common import as_list
-from edgnn.io._molecule_files import smiles_rows, table_columns
+from edgnn.io._molecule_files import smiles_table, table_columns
 from edgnn.io._molecules import read_smiles_table
 from edgnn.io._separated import number_in
 from edgnn.io._table_files import Table
@@ -53,13 +53,12 @@ class ColumnUse:
 def of_molecules(path: Path, options: Mapping[str, Any]) -> list[ColumnUse]:
     """Return what the reader of tables with SMILES takes of a table."""
     given = _with_defaults(read_smiles_table, options)
-    smiles = given["smiles"]
     wanted = as_list(given["target"])
     with open_binary(path, given["max_bytes"]) as stream:
-        header, _ = smiles_rows(stream, path, smiles, given["delimiter"])
-    column, names, targets = table_columns(header, path, smiles, given["id"], wanted)
-    used = {column, names, *targets}
-    unused = tuple(cell.strip() for place, cell in enumerate(header) if place not in used)
+        table = smiles_table(stream, path, given["smiles"], given["delimiter"])
+    names, targets = table_columns(table, path, given["id"], wanted)
+    used = {table.column, names, *targets}
+    unused = tuple(cell.strip() for place, cell in enumerate(table.header) if place not in used)
     return [ColumnUse(path, "graph", None, (), unused)]
 
 

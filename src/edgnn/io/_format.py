@@ -65,6 +65,10 @@ class Candidate:
         with open_binary(self.path) as stream:
             return stream.read(_START)
 
+    def whole(self, lines: list[str]) -> list[str]:
+        """Return the last lines of the start without one that may be cut off."""
+        return lines[:-1] if len(self.start) == _START else lines
+
     @property
     def text(self) -> bytes:
         """The first bytes without a byte order mark and leading blanks."""

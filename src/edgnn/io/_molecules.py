@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from os import fspath
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypedDict, Unpack
 
 from edgnn._files import Path_
@@ -15,10 +15,15 @@ from edgnn.io._molecule_files import (
     MoleculeRecord,
     OnBad,
     SkippedMolecules,
+    SkippedWarning,
+    check_bad,
     molecule_records,
+    none_readable,
+    read_records,
+    unreadable,
 )
 from edgnn.io._molecule_size import MOST_ATOMS
-from edgnn.io._rdkit import Aromaticity, Collector, Property, chem, read_smiles
+from edgnn.io._rdkit import Aromaticity, Collector, Property, chem
 from edgnn.io._separated import TargetColumns
 
 
@@ -44,6 +49,7 @@ def from_smiles(
     kekulize: bool = False,
     aromaticity: Aromaticity = "rdkit",
     names: Sequence[Any] | None = None,
+    bad: OnBad = "error",
     like: Graphs | None = None,
     unknown: OnUnknown = "error",
     max_atoms: int = MOST_ATOMS,
@@ -75,7 +81,11 @@ def from_smiles(
         such as those of coumarin and caffeine: the rule that the PTC sets of the TU collection
         follow.
     names : sequence, optional
-        Graph names; default: the strings themselves.
+        Graph names, one per string; default: the strings themselves.
+    bad : {"error", "skip"}
+        What to do with strings that cannot be read, missing ones (None, NaN) among them: raise an
+        error that names their positions, or leave them out, together with their names, with a
+        ``SkippedWarning`` whose ``skipped`` has the reason of each by position.
     like : Graphs, optional
         Number the labels as these graphs do, so that a model made for them fits.
     unknown : {"error", "map"}
@@ -91,23 +101,57 @@ def from_smiles(
     >>> from edgnn.io import from_smiles
     >>> from_smiles(["CCO", "c1ccccc1[N+](=O)[O-]"])
     Graphs(2 graphs, 12 nodes, 22 edges, 3 node labels, 3 edge labels)
+
+    With positions as names, the result says which strings were read:
+
+    >>> import warnings
+    >>> texts = ["CCO", "nonsense", "CCN"]
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     graphs = from_smiles(texts, bad="skip", names=range(len(texts)))
+    >>> graphs.graph_names.tolist()
+    [0, 2]
     """
+    check_bad(bad)
     collector = Collector(
         atom_label, bond_label, hydrogens, kekulize, aromaticity, like, unknown, max_atoms
     )
-    texts = []
+    texts: list[Any] = []
+    skipped: dict[int, str] = {}
+    for position, (record, reason) in enumerate(read_records(_of_list(smiles), collector)):
+        texts.append(record.text)
+        if reason:
+            skipped[position] = f"{record.where}: {reason}"
+    if names is not None and len(names) != len(texts):
+        raise GraphError(f"{len(names)} names were given for {len(texts)} molecules")
+    if skipped and bad == "error":
+        raise unreadable(skipped, "correct or drop them, or pass bad='skip'")
+    if skipped and len(skipped) == len(texts):
+        raise none_readable(None, len(skipped), skipped[0])
+    _warn_of_skipped(skipped, len(texts))
+    called = texts if names is None else names
+    return collector.graphs([name for at, name in enumerate(called) if at not in skipped])
+
+
+def _of_list(smiles: Any) -> Iterator[MoleculeRecord]:
+    """Yield SMILES strings as records; what is not a string has a problem."""
     for position, text in enumerate(_items(smiles, str, "SMILES strings")):
-        if not isinstance(text, str):
-            missing = text is None or text != text
-            what = f"missing ({text})" if missing else f"a {type(text).__name__}, not a string"
-            raise GraphError(f"SMILES {position} is {what}; drop it or fill it in")
-        where = f"SMILES {position} ({short(text)})"
-        mol, reason = read_smiles(text, max_atoms)
-        if mol is None:
-            raise GraphError(f"{where}: {reason}")
-        collector.add(mol, where)
-        texts.append(text)
-    return collector.graphs(texts if names is None else names)
+        if isinstance(text, str):
+            where = f"SMILES {position} ({short(text)})"
+            yield MoleculeRecord(position, where, text, text)
+            continue
+        is_missing = text is None or text != text
+        what = f"a {type(text).__name__}, not a string"
+        problem = f"it is missing ({text})" if is_missing else f"it is {what}"
+        yield MoleculeRecord(position, f"SMILES {position}", "", "", problem=problem)
+
+
+def _warn_of_skipped(skipped: dict[int, str], count: int) -> None:
+    if not skipped:
+        return
+    first = next(iter(skipped.values()))
+    message = f"{len(skipped)} of {count} SMILES were skipped; the first: {first}"
+    warnings.warn(SkippedWarning(message, skipped), stacklevel=3)
 
 
 def from_mols(
@@ -190,15 +234,15 @@ def read_sdf(
         Graph names are the molecules' titles, if all have one.
     """
     columns = TargetColumns(path, target)
-    with molecule_records(path, "sdf", target=columns.names, max_bytes=max_bytes) as records:
-        graphs = _read_records(records, path, bad, columns, options)
+    with molecule_records(path, "sdf", columns=columns.names, max_bytes=max_bytes) as records:
+        graphs = _read_all(records, path, bad, columns, options)
     return Labeled(graphs, columns.targets())
 
 
 def read_smiles_table(
     path: Path_,
     *,
-    smiles: str = "smiles",
+    smiles: str | None = None,
     id: str | None = None,  # noqa: A002 - what the column is called nearly everywhere
     target: str | Sequence[str] | None = None,
     delimiter: str | None = None,
@@ -215,11 +259,14 @@ def read_smiles_table(
     ----------
     path : path
         The file, in UTF-8.
-    smiles : str
+    smiles : str, optional
         Name of the column; upper and lower case do not matter where the name is not there as it is.
+        Default: ``smiles``; else the only column whose name holds that word; else the only one
+        whose first cells are all SMILES.
     id : str, optional
-        Name of the column of names; default: the one called ``id`` or else ``name``, in upper or
-        lower case, if there is one. ``id="smiles"`` takes the SMILES themselves.
+        Name of the column of names; default: the first of ``id``, ``name``, ``compound_id``,
+        ``molecule_id``, ``cid`` and the like, in upper or lower case, that is there and no target.
+        ``id="smiles"`` takes the SMILES themselves.
     target : str or sequence of str, optional
         Columns to take as targets, by the rules of :func:`read_sdf`; an empty cell is a missing
         value.
@@ -247,15 +294,15 @@ def read_smiles_table(
         "smiles",
         smiles=smiles,
         id=id,
-        target=columns.names,
+        columns=columns.names,
         delimiter=delimiter,
         max_bytes=max_bytes,
     ) as records:
-        graphs = _read_records(records, path, bad, columns, options)
+        graphs = _read_all(records, path, bad, columns, options)
     return Labeled(graphs, columns.targets())
 
 
-def _read_records(
+def _read_all(
     records: Iterable[MoleculeRecord],
     path: Path_,
     bad: OnBad,
@@ -266,15 +313,13 @@ def _read_records(
     collector = Collector(**options)
     skipped = SkippedMolecules(path, bad)
     names: list[str] = []
-    for record in records:
-        mol, reason = record.read(options.get("hydrogens", False), collector.max_atoms)
-        if mol is None:
-            skipped.add(record, reason)
+    for position, (record, reason) in enumerate(read_records(records, collector, path)):
+        if reason:
+            skipped.add(position, record, reason)
             continue
-        collector.add(mol, f"{fspath(path)}, line {record.line}: {record.where}")
         names.append(record.name)
-        columns.add(record.targets, record.line)
-    skipped.warn(len(names))
+        columns.add(record.cells, record.line)
+    skipped.end(len(names))
     return collector.graphs(_all_or_none(names))
 
 

@@ -48,9 +48,9 @@ class Collector:
         known_atoms = known_bonds = None
         if like is not None and unknown != "map":
             known_atoms, known_bonds = like.node_vocabulary, like.edge_vocabulary
-        self._atom = _Labels(_reader(atom_label, _ATOM, "atom"), "atom", known_atoms)
-        self._bond = _Labels(_reader(bond_label, _BOND, "bond"), "bond", known_bonds)
-        self._hydrogens = hydrogens
+        self._atom = _Labels(_reader(atom_label, _ATOM, "atom"), "atom", known_atoms, 1)
+        self._bond = _Labels(_reader(bond_label, _BOND, "bond"), "bond", known_bonds, 2)
+        self.hydrogens = hydrogens
         self._kekulize = kekulize
         self._cdk = aromaticity == "cdk" and not kekulize
         self._stereo = _names_any(atom_label, "chirality") or _names_any(bond_label, "stereo")
@@ -59,7 +59,12 @@ class Collector:
         self.max_atoms = max_atoms
         self._sizes = array("q")
         self._edges = array("q")
-        self._nodes = 0
+        self.num_nodes = 0
+
+    @property
+    def num_edges(self) -> int:
+        """How many edges there are so far, two for a bond."""
+        return len(self._edges) // 2
 
     def add(self, mol: Any, where: str) -> None:
         """Append a molecule; ``where`` names it in errors."""
@@ -69,15 +74,18 @@ class Collector:
             raise GraphError(
                 f"{where}: RDKit cannot prepare the molecule: {_reason(str(error))}"
             ) from None
-        first, size = self._nodes, mol.GetNumAtoms()
+        first, size = self.num_nodes, mol.GetNumAtoms()
         bonds = _bonds(mol)
-        self._atom.extend(map(mol.GetAtomWithIdx, range(size)), 1, where)
-        self._bond.extend(bonds, 2, where)
+        # all labels are read before any is kept: a molecule that raises leaves nothing behind
+        atom_labels = self._atom.read(map(mol.GetAtomWithIdx, range(size)), where)
+        bond_labels = self._bond.read(bonds, where)
+        self._atom.keep(atom_labels)
+        self._bond.keep(bond_labels)
         for bond in bonds:
             begin, end = first + bond.GetBeginAtomIdx(), first + bond.GetEndAtomIdx()
             self._edges.extend((begin, end, end, begin))
         self._sizes.append(size)
-        self._nodes += size
+        self.num_nodes += size
 
     def graphs(self, names: Sequence[Any] | None) -> Graphs:
         """Return all molecules so far."""
@@ -102,7 +110,7 @@ class Collector:
                 mol = library.Mol(mol)
                 mol.UpdatePropertyCache(strict=False)
                 library.GetSymmSSSR(mol)
-            if self._hydrogens:
+            if self.hydrogens:
                 mol = library.AddHs(mol)
             if self._kekulize:
                 mol = _kekulized(mol)
@@ -120,35 +128,51 @@ class _Labels:
     """The labels of all atoms (or bonds): one reference each, to one shared object per value."""
 
     def __init__(
-        self, read: Callable[[Any], Hashable] | None, what: str, known: Vocabulary | None
+        self,
+        read: Callable[[Any], Hashable] | None,
+        what: str,
+        known: Vocabulary | None,
+        copies: int,
     ) -> None:
         self.values: list[Hashable] | None = None if read is None else []
-        self._read, self._what, self._known = read, what, known
+        self._read, self._what, self._known, self._copies = read, what, known, copies
         self._shared: dict[Hashable, Hashable] = {}
 
-    def extend(self, elements: Iterable[Any], copies: int, where: str) -> None:
-        if self._read is None or self.values is None:
-            return
+    def read(self, elements: Iterable[Any], where: str) -> list[Hashable]:
+        """Return the labels of one molecule's nodes or edges."""
+        if self._read is None:
+            return []
+        labels: list[Hashable] = []
         for position, element in enumerate(elements):
             value = self._read(element)
             try:
                 shared = self._shared[value]
             except KeyError:
+                self._check_known(value, position, where)
                 self._shared[value] = shared = value
-                if self._known is not None and value not in self._known:
-                    raise UnknownLabelError(
-                        f"{where}: {self._what} {position} has the label {value!r}, "
-                        f"which is not among the {len(self._known)} "
-                        f"known ones: {preview(self._known)}; "
-                        'pass unknown="map" to give such labels a reserved value'
-                    ) from None
             except TypeError:
                 raise GraphError(
                     f"{where}: the label of {self._what} {position} is a {type(value).__name__}, "
                     "which cannot be hashed: "
                     "use a string, a number or a tuple"
                 ) from None
-            self.values.extend((shared,) * copies)
+            labels.extend((shared,) * self._copies)
+        return labels
+
+    def keep(self, labels: Sequence[Hashable]) -> None:
+        """Append what :meth:`read` returned."""
+        if self.values is not None:
+            self.values.extend(labels)
+
+    def _check_known(self, value: Hashable, position: int, where: str) -> None:
+        if self._known is None or value in self._known:
+            return
+        raise UnknownLabelError(
+            f"{where}: {self._what} {position} has the label {value!r}, "
+            f"which is not among the {len(self._known)} "
+            f"known ones: {preview(self._known)}; "
+            'pass unknown="map" to give such labels a reserved value'
+        )
 
 
 def _mass_number(atom: Any) -> int:
@@ -284,6 +308,10 @@ def read_smiles(text: str, max_atoms: int = MOST_ATOMS) -> tuple[Any, str]:
     if "\n" in text.strip():
         rule = "it has a newline in the middle, where RDKit would end reading"
         return None, f"{rule}; give each molecule a string of its own"
+    if is_reaction(text):
+        return None, (
+            "it is a reaction, which edgnn does not read; give the molecules on one side of the >>"
+        )
     size = MoleculeSize.of_smiles(text)
     if reason := too_large(size, max_atoms):
         return None, reason
@@ -291,6 +319,15 @@ def read_smiles(text: str, max_atoms: int = MOST_ATOMS) -> tuple[Any, str]:
     if not size.is_safe:
         return _from_child("smiles", text, False, complaint)
     return _quietly(chem().MolFromSmiles, text, complaint)
+
+
+def is_reaction(text: str) -> bool:
+    """Return whether a text is a reaction: ``reactants>agents>products``.
+
+    A single ``>`` occurs in molecules as well, in dative bonds (``->``).
+    """
+    words = text.split(maxsplit=1)
+    return bool(words) and words[0].replace("->", "").count(">") > 1
 
 
 def read_mol_block(text: str, keep_hydrogens: bool, max_atoms: int = MOST_ATOMS) -> tuple[Any, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 from collections.abc import Collection
 from functools import partial
@@ -10,7 +11,7 @@ from typing import Any
 
 from edgnn._files import Path_
 from edgnn._words import preview, suggestion
-from edgnn.errors import FormatError, GraphError
+from edgnn.errors import FormatError, GraphError, MissingDependencyError
 from edgnn.graphs import Graphs
 from edgnn.io._arrays import read_arrays, write_arrays
 from edgnn.io._column_uses import of_molecules, of_tables
@@ -18,11 +19,12 @@ from edgnn.io._format import Candidate, Format, suffix_of
 from edgnn.io._graph_writer import HEADER
 from edgnn.io._graphml import read_graphml, write_graphml
 from edgnn.io._labeled import Labeled
+from edgnn.io._molecule_files import find_smiles_column
 from edgnn.io._molecules import read_sdf, read_smiles_table
 from edgnn.io._node_link import read_node_link, write_node_link
 from edgnn.io._rdf import read_rdf, write_rdf
 from edgnn.io._rdf_document import syntax_of
-from edgnn.io._separated import delimiter_of
+from edgnn.io._separated import delimiter_of, has_column
 from edgnn.io._structure_files import HEADER as STRUCTURE_HEADER
 from edgnn.io._table_files import PARQUET, TEXT, TextTable
 from edgnn.io._tables import read_tables, target_level, write_tables
@@ -51,16 +53,24 @@ def _is_table(candidate: Candidate) -> bool:
 
 
 def _has_smiles(candidate: Candidate) -> bool:
-    """Return whether a text table holds molecules, as its header or the options say."""
+    """Return whether a text table holds molecules, as the options, its header or its rows say."""
     if candidate.suffix not in TEXT:
         return False
     if "smiles" in candidate.options:
         return True
-    line = candidate.start.partition(b"\n")[0].decode("utf-8", "replace")
-    header = line.strip("\ufeff\r ").lower()
-    cells = header.split(delimiter_of(header, candidate.path))
-    columns = {cell.strip(' "') for cell in cells}
-    return "smiles" in columns and "source" not in columns
+    if "source" in candidate.options:
+        return False
+    lines = candidate.start.decode("utf-8", "replace").removeprefix("\ufeff").splitlines()
+    if not lines:
+        return False
+    mark = delimiter_of(lines[0], candidate.path)
+    header, *rows = csv.reader([lines[0], *candidate.whole(lines[1:])], delimiter=mark)
+    if has_column(header, "source"):
+        return False
+    try:
+        return find_smiles_column(header, rows) is not None
+    except MissingDependencyError:
+        return False
 
 
 def _is_sd_file(candidate: Candidate) -> bool:

@@ -29,7 +29,12 @@ FEW_KINDS = 20
 
 _DELIMITERS = "\t,;| "
 _QUOTED = re.compile(r'"[^"]*"')
-_ID_COLUMNS = ("id", "name")
+#: What people call a column of names, in the order in which it is looked for; ``-`` and blanks
+#: count as ``_``.
+_ID_COLUMNS = (
+    *("id", "name", "compound_id", "molecule_id", "mol_id", "cid", "cmpd_id", "chembl_id"),
+    *("molecule_chembl_id", "compound_name", "molecule_name", "mol_name", "identifier", "title"),
+)
 _SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods")
 _COMMA_NUMBER = re.compile(r"[-+]?([0-9]{1,3}(\.[0-9]{3})+|[0-9]*),[0-9]+([eE][-+]?[0-9]+)?")
 #: Other words that people use for the columns of tables.
@@ -78,16 +83,19 @@ def read_rows(
 
 
 def split_lines(
-    lines: Iterator[tuple[int, str]], path: Path_, delimiter: str | None
+    lines: Iterator[tuple[int, str]], path: Path_, delimiter: str | None, *, even: bool = True
 ) -> tuple[list[str], Iterator[Row]]:
-    """Return the column names and the rows that are written on lines."""
+    """Return the column names and the rows that are written on lines.
+
+    With ``even``, a row that has not as many cells as the header is an error.
+    """
     _, first = next(lines, (1, ""))
     mark = delimiter_of(first, path, delimiter)
     rows = _rows(chain([first], (text for _, text in lines)), path, mark)
     _, header = next(rows, (1, []))
     if not header:
         raise FormatError(path, "the table is empty; its first line must name the columns")
-    return header, _even_rows(rows, len(header), path)
+    return header, _even_rows(rows, len(header), path) if even else rows
 
 
 def read_header(path: Path_, delimiter: str | None = None) -> list[str]:
@@ -126,9 +134,13 @@ def _rows(lines: Iterable[str], path: Path_, delimiter: str) -> Iterator[Row]:
 def _even_rows(rows: Iterable[Row], width: int, path: Path_) -> Iterator[Row]:
     for line, row in rows:
         if len(row) != width:
-            rule = f"the row has {len(row)} cells, but the header has {width}"
-            raise FormatError(path, rule, line)
+            raise FormatError(path, uneven(row, width), line)
         yield line, row
+
+
+def uneven(row: Sequence[str], width: int) -> str:
+    """Return what is wrong with a row that has not as many cells as the header."""
+    return f"the row has {len(row)} cells, but the header has {width}"
 
 
 def refuse_spreadsheet(path: Path_) -> None:
@@ -174,13 +186,13 @@ def has_column(header: Sequence[str], name: str) -> bool:
 def id_column(
     header: Sequence[str], name: str | None, others: Sequence[int], path: Path_
 ) -> int | None:
-    """Return the column of names: the chosen one, or else one called ``id`` or ``name``.
+    """Return the column of names: the chosen one, or else one called ``id``, ``name`` or the like.
 
     ``others`` are columns that are used for something else.
     """
     if name is not None:
         return column_of(header, name, path)
-    folded = [cell.strip().casefold() for cell in header]
+    folded = [re.sub(r"[\s-]+", "_", cell.strip().casefold()) for cell in header]
     for word in _ID_COLUMNS:
         for column, cell in enumerate(folded):
             if cell == word and column not in others:

@@ -9,6 +9,14 @@ from edgnn.models._items import Items, graphs_of, in_pieces
 from edgnn.models._majority import MajorityClassifier, MeanRegressor
 from edgnn.models._make import make_model, model_parts
 from edgnn.models._model import ClassifierModel, Model, NotFitted, RegressorModel, load_model
+from edgnn.models._predict_table import (
+    TablePiece,
+    first_new_rounds,
+    predict_table,
+    table_piece,
+    unread_errors,
+    unseen_labels,
+)
 from edgnn.models._predictions import (
     Predictions,
     check_known,
@@ -35,6 +43,7 @@ from edgnn.models._runs import (
     start_run,
     train_run,
 )
+from edgnn.models._table_files import check_table_file, csv_rows, write_table
 from edgnn.models._targets import decide, shaped
 from edgnn.models.kernels import (
     BlendGraphClassifier,
@@ -115,6 +124,7 @@ __all__ = [
     "Solver",
     "SubgraphMatchingClassifier",
     "Uncertainty",
+    "TablePiece",
     "UnknownLabelWarning",
     "UnseenNodeWarning",
     "WLClassifier",
@@ -126,13 +136,16 @@ __all__ = [
     "check_program",
     "check_outputs",
     "check_ranks",
+    "check_table_file",
     "checkpoint_epoch",
+    "csv_rows",
     "decide",
     "device_of",
     "estimator_of",
     "export",
     "fingerprint",
     "finished",
+    "first_new_rounds",
     "graphs_of",
     "identities",
     "in_pieces",
@@ -143,6 +156,7 @@ __all__ = [
     "memory_errors",
     "model_parts",
     "negative_log_likelihood",
+    "predict_table",
     "prediction_columns",
     "prediction_table",
     "probabilities",
@@ -155,5 +169,9 @@ __all__ = [
     "temperature_of",
     "train_run",
     "uncertainty_of",
+    "table_piece",
+    "unread_errors",
+    "unseen_labels",
+    "write_table",
     "write_inputs",
 ]

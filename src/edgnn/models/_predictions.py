@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from edgnn.models._model import Model
 
 _Array = np.ndarray[Any, Any]
+
+#: The ``kind`` of the error of a model whose outputs are not finite numbers.
+NOT_FINITE = "finite"
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +39,39 @@ class Predictions:
     prediction: _Array
     probability: _Array | None = None
     uncertainty: dict[str, _Array] = field(default_factory=dict)
+
+    @property
+    def finite(self) -> _Array:
+        """For each item, whether all numbers are finite."""
+        arrays = [self.prediction, *self.uncertainty.values()]
+        if self.probability is not None:
+            arrays.append(self.probability)
+        finite = np.ones(len(self.prediction), dtype=bool)
+        for values in arrays:
+            if values.dtype.kind == "f":
+                finite &= np.isfinite(values).reshape(len(finite), -1).all(axis=1)
+        return finite
+
+    def mapped(self, change: Callable[[_Array], _Array]) -> Predictions:
+        """Return predictions with every array changed."""
+        return Predictions(
+            change(self.prediction),
+            None if self.probability is None else change(self.probability),
+            {name: change(values) for name, values in self.uncertainty.items()},
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Predictions]) -> Predictions:
+        """Return the predictions of consecutive items, one after another."""
+        probabilities = [part.probability for part in parts if part.probability is not None]
+        return cls(
+            np.concatenate([part.prediction for part in parts]),
+            np.concatenate(probabilities) if probabilities else None,
+            {
+                name: np.concatenate([part.uncertainty[name] for part in parts])
+                for name in parts[0].uncertainty
+            },
+        )
 
 
 def check_known(model: Model, items: Items) -> None:
@@ -158,7 +194,7 @@ def prediction_columns(
 ) -> dict[str, list[Any]]:
     """Return the columns of :func:`prediction_table` that the model makes."""
     if model._single_precision:
-        predictions = _in_own_digits(predictions)
+        predictions = predictions.mapped(_shortened)
     names = names_of_targets(model, target_names)
     columns = _columns(model, predictions.prediction, "prediction", names, class_names)
     if model.task == "classes":
@@ -186,17 +222,8 @@ def names_of_targets(model: Model, names: Sequence[str]) -> list[Any]:
     return list(names) if len(names) == outputs else list(range(outputs))
 
 
-def _in_own_digits(predictions: Predictions) -> Predictions:
-    """Return what a model of single precision predicts in as many digits as it has."""
-    probability = predictions.probability
-    return Predictions(
-        _shortened(predictions.prediction),
-        None if probability is None else _shortened(probability),
-        {name: _shortened(values) for name, values in predictions.uncertainty.items()},
-    )
-
-
 def _shortened(values: _Array) -> _Array:
+    """Return numbers in as many digits as a model of single precision has."""
     if values.dtype.kind != "f":
         return values
     return values.astype(np.float32).astype(str).astype(np.float64)

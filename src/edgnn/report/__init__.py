@@ -7,7 +7,7 @@ from edgnn.report._explanation_picture import draw_counter_example, draw_explana
 from edgnn.report._method import shape_of
 from edgnn.report._numbers import p_text
 from edgnn.report._page import STYLE, ReportError, read_report
-from edgnn.report._paired import Pair, how_judged
+from edgnn.report._paired import Pair, test_note
 from edgnn.report._run import write_run_report
 from edgnn.report._sources import write_report
 from edgnn.report._study import study_page, write_study_report
@@ -21,11 +21,11 @@ __all__ = [
     "comparison_page",
     "draw_counter_example",
     "draw_explanation",
-    "how_judged",
     "p_text",
     "read_report",
     "shape_of",
     "study_page",
+    "test_note",
     "values_of",
     "write_evaluation_report",
     "write_explanations",

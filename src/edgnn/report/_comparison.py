@@ -13,7 +13,7 @@ from edgnn._json import plain
 from edgnn._words import counted, duration, preview
 from edgnn.evaluation import Evaluation, Metric, difference_of
 from edgnn.report._evaluation_file import EvaluationFile, read_evaluation_file
-from edgnn.report._method import BASELINE, method_facts, shape_of, split_sizes
+from edgnn.report._method import baseline_name, method_facts, shape_of, split_sizes
 from edgnn.report._numbers import capital, metric_name, number, p_text
 from edgnn.report._page import ReportError, write_page
 from edgnn.report._paired import (
@@ -21,8 +21,8 @@ from edgnn.report._paired import (
     compared,
     comparison_values,
     comparison_view,
-    how_judged,
     measured,
+    test_note,
 )
 from edgnn.report._predictions import cards, chosen_view
 from edgnn.report._results import dates_of, environment_view, environments_of
@@ -157,7 +157,7 @@ def comparison_page(models: Compared, path: Path_ | None = None) -> Path:
         data,
         metric=metric_name(models.metric.name),
         differences=[_difference(pair, first) for pair in models.to_first],
-        how_judged=how_judged(models.to_first),
+        test_note=test_note(models.to_first),
         lower_is_better=not models.metric.higher_is_better,
         sizes=split_sizes(evaluation),
         results=_results(models),
@@ -205,7 +205,7 @@ def _results(models: Compared) -> Sortable:
     rows = [_line(entry, best) for entry in models.entries]
     if all(entry.row.model != "majority" for entry in models.entries):
         baseline = Score.of(first).cell(first.majority)
-        rows.append([Cell(BASELINE[first.task]), baseline, *[MISSING] * 5])
+        rows.append([Cell(baseline_name(first.task)), baseline, *[MISSING] * 5])
     head = ["model", "mean ± spread", "95 % interval", "least", "greatest", "time", "training"]
     if all(entry.training_accuracy is None for entry in models.entries):
         head.pop()
@@ -305,7 +305,7 @@ def _common_metrics(files: Sequence[EvaluationFile]) -> tuple[str, ...]:
         kept = tuple(name for name in metrics if name in file.evaluation.metrics)
         if not kept:
             raise ReportError(
-                f"{file.path} cannot be compared with {files[0].path}: it was judged by "
+                f"{file.path} cannot be compared with {files[0].path}: it was evaluated by "
                 f"{', '.join(file.evaluation.metrics)}, not by {', '.join(metrics)}; "
                 "evaluate all with the same --metric"
             )

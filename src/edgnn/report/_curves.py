@@ -42,7 +42,7 @@ class Curves:
         return {"epoch": self.epochs, "models": self.models, **self.series}
 
     def lines(self, place: int) -> list[Series]:
-        """Return the means as curves of one color; dashed are those of the training part."""
+        """Return the means as curves of one color; dashed are those of the training set."""
         return [
             Series(place, self.epochs, band["mean"], dashed=name == "train_loss")
             for name, band in self.series.items()
@@ -89,7 +89,7 @@ def curve_figure(curves: Curves | None) -> Figure | None:
     lines = []
     for line, band in zip(curves.lines(0), curves.series.values(), strict=True):
         lines.append(replace(line, place=int(line.dashed), low=band["p10"], high=band["p90"]))
-    caption = "Full line: loss on the validation part. Dashed: on the training part. "
+    caption = "Full line: loss on the validation set. Dashed: on the training set. "
     if curves.models > 1:
         caption += (
             f"Line: mean over {counted(curves.models, 'model')}. Band: the middle 80 % of them. "

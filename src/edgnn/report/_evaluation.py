@@ -14,7 +14,8 @@ from edgnn._words import counted, duration
 from edgnn.evaluation import Evaluation
 from edgnn.report._curves import curve_figure, curves_of
 from edgnn.report._method import (
-    BASELINE,
+    baseline_name,
+    baseline_phrase,
     call_of,
     interval_facts,
     method_facts,
@@ -86,7 +87,9 @@ def write_evaluation_report(
     }
     rows = _compared_rows(evaluation, score, published)
     lead = [shape_of(evaluation), duration(seconds), str(environment.get("date", ""))[:10]]
-    marks = {name.replace("paper", "paper’s figure"): mean for name, mean, _ in rows[1:]}
+    marks = {f"the score of {baseline_phrase(evaluation.task)}": score.summary.majority}
+    if published:
+        marks = {"the paper’s figure": published[0], **marks}
     write_page(
         path,
         "evaluation.html",
@@ -99,7 +102,7 @@ def write_evaluation_report(
             (name, plus_minus(mean, spread, score.metric.percent)) for name, mean, spread in rows
         ],
         estimates=_estimate_figure(score, rows),
-        baseline=BASELINE[evaluation.task],
+        baseline=baseline_name(evaluation.task),
         verdict=interval_facts(score.summary, marks),
         lower_is_better=not score.metric.higher_is_better,
         measures=_measures(evaluation),
@@ -147,7 +150,7 @@ def _compared_rows(
     rows = [("this run", score.summary.mean, score.summary.spread)]
     if paper:
         rows.append(("paper", *paper))
-    return [*rows, (BASELINE[evaluation.task], score.summary.majority, math.nan)]
+    return [*rows, (baseline_name(evaluation.task), score.summary.majority, math.nan)]
 
 
 def _estimate_figure(score: Score, rows: Sequence[tuple[str, float, float]]) -> Figure:

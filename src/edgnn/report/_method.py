@@ -11,14 +11,24 @@ import numpy as np
 
 from edgnn._words import counted
 from edgnn.evaluation import Evaluation, Summary
-from edgnn.report._numbers import between, limits_text, metric_name
+from edgnn.report._numbers import between, capital, limits_text, metric_name
 
-#: What a model that ignores its input is called, by the kind of targets.
-BASELINE = {
-    "classes": "majority class",
-    "labels": "most frequent labels",
-    "values": "mean of the targets",
+#: What a model does that ignores its input, by the kind of targets.
+_BASELINE = {
+    "classes": "the majority class",
+    "labels": "the most frequent labels",
+    "values": "predicting the mean",
 }
+
+
+def baseline_phrase(task: str) -> str:
+    """Return what a model does that ignores its input, for the middle of a sentence."""
+    return _BASELINE.get(task, "the majority")
+
+
+def baseline_name(task: str) -> str:
+    """Return the same, for the head of a column or the name of a row."""
+    return baseline_phrase(task).removeprefix("the ")
 
 
 def shape_of(evaluation: Evaluation) -> str:
@@ -76,7 +86,7 @@ def method_facts(evaluation: Evaluation, summary: Summary) -> dict[str, Any]:
         "units": f"means of the {repeats} repeats" if repeats > 1 else f"{scores} of the splits",
         "interval_kind": summary.interval_kind,
         "test_items": f"{len(evaluation.splits[0].test):,}",
-        "baseline": BASELINE[evaluation.task].capitalize(),
+        "baseline": capital(baseline_name(evaluation.task)),
         "task": evaluation.task,
     }
 

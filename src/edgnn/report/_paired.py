@@ -243,13 +243,13 @@ def _cell(pair: Pair | None) -> Cell:
     return Cell(f"{pair.gap_text}{mark}", pair.comparison.difference, note)
 
 
-def how_judged(pairs: Sequence[Pair]) -> str:
+def test_note(pairs: Sequence[Pair]) -> str:
     """Return when a difference among those to one model is called real."""
     tested = sum(not math.isnan(pair.corrected) for pair in pairs)
     if not tested:
         return (
-            "No p value: there is one split, or one test part for all, whose choice is allowed "
-            "for in accuracy only."
+            "No p value: there is one split, or one test set for all, and its choice is taken into "
+            "account for accuracy only."
         )
     correction = ""
     if tested > 1:
@@ -288,7 +288,7 @@ def _pair(summary: TableSummary, one: Row, two: Row, dataset: str) -> Pair:
         try:
             return Pair(one, dataset, first.paired(second), runs)
         except EvaluationError:
-            reason = "were judged on different splits"
+            reason = "were evaluated on different splits"
     return Pair(one, dataset, None, reason=f"{one.title} and {two.title} {reason}")
 
 

@@ -18,7 +18,7 @@ from edgnn._words import counted, duration
 from edgnn.errors import EdgnnError
 from edgnn.evaluation import METRICS
 from edgnn.report._curves import curve_figure, curves_of
-from edgnn.report._method import BASELINE, call_of
+from edgnn.report._method import baseline_name, baseline_phrase, call_of
 from edgnn.report._numbers import metric_name, number, shown
 from edgnn.report._page import MOST, ReportError, write_page
 from edgnn.report._predictions import confusion_view, points_view
@@ -29,12 +29,11 @@ from edgnn.training import METRICS as METRICS_FILE
 _Array = np.ndarray[Any, Any]
 _PAGE = "report.html"
 _LEARNED = ("task", "best_epoch", "members", "seed", "temperature", "classes")
-#: Which items a run is judged on, the best first.
-_JUDGED = ("test", "validation")
-_FAVOR = {
-    "validation": " The epoch was chosen on the same items, so new ones would be judged less "
-    "favorably.",
-    "training": " These are the items it learned from, so this says little about new ones.",
+#: Which set of items a run is evaluated on, the best first.
+_SETS = ("test", "validation")
+_OPTIMISM = {
+    "validation": " The epoch was chosen on the same items, so this is slightly optimistic.",
+    "training": " The model was trained on these items, so this says little about new ones.",
 }
 
 
@@ -143,12 +142,12 @@ def _result(metrics: Any, config: Mapping[str, Any]) -> dict[str, Any]:
         baseline = number(other, percent) if isinstance(other, int | float) else "–"
         rows.append((metric_name(name, percent), number(value, percent), baseline))
     first, value, against = rows[0]
-    baseline = BASELINE.get(str(config.get("task")), "majority")
+    task = str(config.get("task"))
     return {
         "measures": rows,
-        "baseline": baseline,
-        "headline": [(first, value), (baseline, against)],
-        "judged": _judged(metrics),
+        "baseline": baseline_name(task),
+        "headline": [(first, value), (f"{first} of {baseline_phrase(task)}", against)],
+        "evaluated_on": _evaluated_on(metrics),
     }
 
 
@@ -158,14 +157,14 @@ def _are_numbers(values: Any) -> bool:
     return all(isinstance(value, int | float) for value in values.values())
 
 
-def _judged(metrics: Mapping[str, Any]) -> str:
+def _evaluated_on(metrics: Mapping[str, Any]) -> str:
     """Return which items the model was evaluated on, and what that means."""
-    part, items, seen = (metrics.get(name) for name in ("part", "items", "trained_on"))
+    name, items, trained_on = (metrics.get(key) for key in ("part", "items", "trained_on"))
     text = (
-        f"Judged on {shown(items)} items of the {shown(part)} part; "
-        f"learned from {shown(seen)} items."
+        f"Evaluated on {shown(items)} items of the {shown(name)} set; "
+        f"trained on {shown(trained_on)}."
     )
-    return text + _FAVOR.get(str(part), "")
+    return text + _OPTIMISM.get(str(name), "")
 
 
 def _named_metrics(values: Mapping[str, Any], percent: bool = False) -> dict[str, Any]:
@@ -221,11 +220,11 @@ def _stored_predictions(run: RunFolder) -> dict[str, Any] | None:
     if not rows:
         return None
     note = f"{len(rows):,} items of {PREDICTIONS}."
-    parts = {row.get("part") for row in rows}
-    judged = next((part for part in _JUDGED if part in parts), None)
-    if judged:
-        rows = [row for row in rows if row["part"] == judged]
-        note = f"{len(rows):,} items of the {judged} part."
+    named = {row.get("part") for row in rows}
+    chosen = next((name for name in _SETS if name in named), None)
+    if chosen:
+        rows = [row for row in rows if row["part"] == chosen]
+        note = f"{len(rows):,} items of the {chosen} set."
     true = [row["target"] for row in rows]
     predicted = [row["prediction"] for row in rows]
     if _is_regression(run.config):

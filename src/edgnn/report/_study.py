@@ -160,8 +160,9 @@ def _lead(summaries: Sequence[TableSummary], calls: Sequence[Mapping[str, Any]])
     rows = {entry.row.id for entry in entries}
     sets = list(dict.fromkeys(entry.dataset for entry in entries))
     runs = [entry.runs for entry in entries]
+    best = [row.title for summary in summaries for row in summary.rows if row.best_of is not None]
     texts = [
-        counted(len(rows), "model"),
+        " and ".join([counted(len(rows), "model"), *dict.fromkeys(best)]),
         ", ".join(sets) if len(sets) <= 3 else counted(len(sets), "data set"),
         f"{between(runs)} runs" if max(runs) > 1 else "1 run",
         duration(sum(entry.seconds for entry in entries)) + " of computing",
@@ -172,7 +173,7 @@ def _lead(summaries: Sequence[TableSummary], calls: Sequence[Mapping[str, Any]])
 
 def _heading(summary: TableSummary) -> str:
     if summary.protocol == "nested":
-        return f"{summary.table.title}, settings chosen inside the training part"
+        return f"{summary.table.title}, settings chosen inside the training set"
     return summary.table.title
 
 
@@ -195,7 +196,7 @@ def _headline(
     seconds = sum(entry.seconds for entry in entries)
     return [
         *figures,
-        ("trainings judged", f"{trainings:,}"),
+        ("models evaluated", f"{trainings:,}"),
         ("computing time", duration(seconds)),
     ]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from edgnn._json import plain
 from edgnn._words import duration
 from edgnn.report._curves import Curves, curves_of
-from edgnn.report._method import BASELINE
+from edgnn.report._method import baseline_phrase
 from edgnn.report._numbers import capital, metric_name, size
 from edgnn.report._paired import Pair, pair_values
 from edgnn.report._predictions import has_candidates, search_rows
@@ -86,7 +86,7 @@ def score_figure(summary: TableSummary) -> Figure:
             width=width,
         )
 
-    caption = "Dot: one test part, of one fold of one run. Upright bar: mean. "
+    caption = "Dot: one test set, of one fold of one run. Upright bar: mean. "
     return panels(draw, summary.datasets, caption + _baseline_note(summary))
 
 
@@ -127,7 +127,7 @@ def curve_view(
 
     drawn = {dataset for _, dataset in curves}
     caption = (
-        "Full line: loss on the validation part. Dashed: on the training part. Means over all "
+        "Full line: loss on the validation set. Dashed: on the training set. Means over all "
         "models that are still trained; one that has stopped early no longer counts."
     )
     return {
@@ -228,7 +228,7 @@ def _score(summary: TableSummary) -> Score:
 
 def _baseline_note(summary: TableSummary) -> str:
     evaluation = next(iter(summary.entries.values())).evaluation
-    return f"Dashed line: the {BASELINE[evaluation.task]}."
+    return f"Dashed line: {baseline_phrase(evaluation.task)}."
 
 
 def _estimate(entry: Entry) -> Estimate:

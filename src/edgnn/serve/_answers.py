@@ -33,7 +33,7 @@ class Answers:
         One row per item: ``prediction``; where there are any, ``probability`` and measures of
         ``uncertainty``, by name behind a blank; ``unseen``, how many labels of nodes and edges the
         model has not learned; where that is known, ``share``, the fraction of nodes by round whose
-        color occurs in the training part, and ``first_new``, the first round with a color never
+        color occurs in the training set, and ``first_new``, the first round with a color never
         seen (−1 for none).
     """
 

@@ -19,7 +19,15 @@ from edgnn.errors import EdgnnError
 from edgnn.report import STYLE
 from edgnn.serve import _schemas as schema
 from edgnn.serve._limits import LONGEST_LINES, Busy, ClientGone, Deadline, Limits, TooLarge, Workers
-from edgnn.serve._middleware import SECURITY_HEADERS, BodyLimit, Guard, json_answer, problem
+from edgnn.serve._middleware import (
+    SECURITY_HEADERS,
+    BodyLimit,
+    Guard,
+    Linger,
+    MemoryRelease,
+    json_answer,
+    problem,
+)
 from edgnn.serve._model import Served
 from edgnn.serve._requests import (
     LONGEST_NAME,
@@ -143,6 +151,8 @@ def build_app(served: Served, limits: Limits, hosts: Collection[str] | None) -> 
     _fit_description(app, served, limits)
     app.add_middleware(BodyLimit, limits=limits)
     app.add_middleware(Guard, hosts=hosts)
+    app.add_middleware(Linger, limits=limits)
+    app.add_middleware(MemoryRelease)
     return app
 
 

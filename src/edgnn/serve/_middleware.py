@@ -7,6 +7,7 @@ import json
 import math
 import time
 from collections.abc import Collection
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,6 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from edgnn._system import process_memory, release_memory
 from edgnn.serve._limits import Limits
 
 _POLICY = (
@@ -35,6 +37,13 @@ SECURITY_HEADERS = {
 _CLOSE = {"connection": "close"}
 _RETRY = {"retry-after": "5"}
 _LONGEST_LENGTH = 18  # digits of a Content-Length
+#: What is still read of a refused body: seconds, and how many times the largest body.
+_LINGER_SECONDS, _LINGER_BODIES = 10, 4
+#: The memory that a process holds beside its files, and how many bytes more of it are released.
+_HELD, _GROWTH = "RssAnon", 16 * 2**20
+#: What browsers say of requests by pages of this server, and by nobody's page: a typed address.
+_OWN_SITES = ("same-origin", "none")
+_LINK = ["navigate", "document"]
 
 
 def json_answer(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
@@ -110,7 +119,8 @@ class Guard:
         """Say what is wrong with host or origin.
 
         A page elsewhere can have its own name rebound to this address: then the host is that name.
-        Or it can send requests across sites: then the origin is not the host.
+        Or it can send requests across sites: then the origin is not the host; of what needs no
+        origin, such as a picture, browsers say which site it is for. Links may lead here.
         """
         host = headers.get("host", "")
         if self._hosts is not None and host_of(host) not in self._hosts:
@@ -122,7 +132,92 @@ class Guard:
         origin = headers.get("origin")
         if origin is not None and _authority(origin) != host.lower():
             return f"a page of {origin[:100]!r} may not use this server; open the server's own page"
+        is_link = [headers.get(f"sec-fetch-{name}") for name in ("mode", "dest")] == _LINK
+        if headers.get("sec-fetch-site", "none") not in _OWN_SITES and not is_link:
+            return "a page of another site may not use this server; open the server's own page"
         return None
+
+
+class Linger:
+    """Read the rest of a refused body, within bounds, before the answer ends.
+
+    A client that sends everything before it reads, such as ``urllib.request``, would find the
+    connection reset in place of the answer.
+
+    Parameters
+    ----------
+    app : ASGI application
+        The application behind.
+    limits : Limits
+        Size of a body, and the time in which one must arrive.
+    """
+
+    def __init__(self, app: ASGIApp, limits: Limits) -> None:
+        self._app = app
+        self._limits = limits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http" or not _has_body(Headers(scope=scope)):
+            await self._app(scope, receive, send)
+            return
+        end = time.monotonic() + self._limits.seconds
+        complete = False
+
+        async def receive_watched() -> Message:
+            nonlocal complete
+            message = await receive()
+            complete = not message.get("more_body", False)
+            return message
+
+        async def discard() -> None:
+            size = 0
+            while not complete and size <= _LINGER_BODIES * self._limits.bytes:
+                size += len((await receive_watched()).get("body", b""))
+
+        async def send_lingering(message: Message) -> None:
+            if complete or message["type"] != "http.response.body" or message.get("more_body"):
+                await send(message)
+                return
+            await send({**message, "more_body": True})
+            with suppress(TimeoutError):
+                await asyncio.wait_for(discard(), min(end - time.monotonic(), _LINGER_SECONDS))
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+        await self._app(scope, receive_watched, send_lingering)
+
+
+class MemoryRelease:
+    """Give memory back to the system after requests that made the process grow.
+
+    The C library would keep what one large request has used, for as long as the server runs.
+
+    Parameters
+    ----------
+    app : ASGI application
+        The application behind.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._level = process_memory(_HELD) or 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            if scope["type"] == "http" and scope["method"] == "POST":
+                asyncio.get_running_loop().run_in_executor(None, self._release)
+
+    def _release(self) -> None:
+        held = process_memory(_HELD)
+        if held is None:
+            return
+        if held > self._level + _GROWTH:
+            release_memory()
+            self._level = process_memory(_HELD) or held
+        self._level = min(self._level, held)
 
 
 class BodyLimit:
@@ -193,6 +288,10 @@ class BodyLimit:
         return f"this is more than the {most:,} bytes of one request; send it in parts"
 
 
+def _has_body(headers: Headers) -> bool:
+    return "transfer-encoding" in headers or headers.get("content-length", "0").strip("0") != ""
+
+
 def _authority(origin: str) -> str:
     """Return host and port of an origin; nothing where it has none."""
     try:
@@ -204,6 +303,8 @@ def _authority(origin: str) -> str:
 def host_of(header: str) -> str:
     """Return the name in a Host header, in small letters and without its port; or nothing."""
     try:
-        return urlsplit(f"//{header}").hostname or ""
+        parts = urlsplit(f"//{header}")
+        is_host = parts.netloc == header and parts.username is None and parts.port != 0
+        return parts.hostname or "" if is_host else ""
     except ValueError:
         return ""

@@ -8,6 +8,8 @@ from typing import Any
 
 from edgnn._files import Path_
 from edgnn.errors import RunError
+from edgnn.io._format import suffix_of
+from edgnn.io._molecule_files import HEADERLESS
 from edgnn.io._molecules import MoleculeOptions
 from edgnn.io._read import FORMATS, recognize
 from edgnn.io._separated import has_column, read_header
@@ -124,11 +126,18 @@ def _tolerant(options: dict[str, Any], source: Path_, given: Mapping[str, Any]) 
     """Return options of the training such that a new file may lack what it need not have."""
     if "drop_predicates" in options and "drop_predicates" not in given:
         options.setdefault("missing_predicates", "ignore")
-    if "id" in options and "id" not in given:
-        header = read_header(source, options.get("delimiter"))
-        if not has_column(header, str(options["id"])):
-            del options["id"]
+    for name in ("id", "smiles"):
+        if name in options and name not in given and not _has_column(source, options, name):
+            del options[name]
     return options
+
+
+def _has_column(source: Path_, options: Mapping[str, Any], name: str) -> bool:
+    """Return whether a table has the column that an option names."""
+    if name == "smiles" and suffix_of(source) in HEADERLESS:
+        return True
+    header = read_header(source, options.get("delimiter"))
+    return has_column(header, str(options[name]))
 
 
 def molecule_options(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -33,7 +33,7 @@ from edgnn.io.datasets._registry import (
     smiles_hint,
 )
 from edgnn.io.datasets._target_file import targets_of_file
-from edgnn.io.datasets._targets import encode_targets
+from edgnn.io.datasets._targets import encode_targets, missing_targets
 from edgnn.registry import Level
 
 _TASKS = Literal["classes", "values"]
@@ -110,7 +110,7 @@ def load_dataset(
     if columns:
         options |= target_options(text, columns, level, options)
     if is_path:
-        data = _from_path(Path(text), options, task)
+        data = _with_targets(*_read(Path(text), options), task)
     else:
         data = _named(text, data_dir, download, progress, options, task)
     if level is not None and data.targets is not None and data.level != level:
@@ -177,7 +177,23 @@ def target_options(
     return {option: columns[0] if len(columns) == 1 else list(columns)}
 
 
-def _from_path(path: Path, options: dict[str, Any], task: str | None) -> Dataset:
+def load_items(path: str | os.PathLike[str], **options: Any) -> Dataset:
+    """Load a file as :func:`load_dataset` does, but no targets: all graphs, to predict for.
+
+    Parameters
+    ----------
+    path : path
+        The file or folder.
+    **options
+        Those of its reader. A column of targets says which nodes are meant; without one, the
+        reader's default is not looked at.
+    """
+    known = FORMATS.find(str(options.get("format") or recognize(path, options)))
+    unread = {name: None for name in known.target_options.values() if known.takes_none(name)}
+    return _read(Path(path), unread | options)[0]
+
+
+def _read(path: Path, options: dict[str, Any]) -> tuple[Dataset, Labeled]:
     refuse_spreadsheet(path)
     labeled = read_labeled(path, **options)
     if not len(labeled.graphs):
@@ -185,8 +201,8 @@ def _from_path(path: Path, options: dict[str, Any], task: str | None) -> Dataset
             path,
             "there are no graphs in it; a table needs rows below the line that names its columns",
         )
-    data = Dataset(name=str(path), graphs=labeled.graphs, source=str(path))
-    return _with_targets(data, labeled, task)
+    data = Dataset(name=str(path), graphs=labeled.graphs, nodes=labeled.nodes, source=str(path))
+    return data, labeled
 
 
 def _with_targets(
@@ -196,7 +212,7 @@ def _with_targets(
     class_names: Mapping[str, str] | None = None,
 ) -> Dataset:
     """Return a data set with the targets of a file: classes by number, or values."""
-    if labeled.targets is None:
+    if labeled.targets is None or missing_targets(labeled.targets).all():
         return replace(data, graphs=labeled.graphs, nodes=labeled.nodes)
     targets, names, kept = encode_targets(
         labeled.targets, task=task, class_names=class_names, name=data.name, level=labeled.level

@@ -13,6 +13,7 @@ from edgnn.io.datasets import (
     class_counts,
     encode_targets,
     find,
+    load_items,
     locate,
     statistics,
     stored_both_ways,
@@ -248,11 +249,26 @@ def test_a_long_class_name_does_not_widen_the_others():
     assert peak < 2**20
 
 
-def test_missing_whole_number_targets_are_warned_of(tmp_path):
+def test_graphs_without_a_class_are_left_out(tmp_path):
     (tmp_path / "edges.csv").write_text("graph,source,target\n1,a,b\n2,a,b\n3,a,b\n")
     (tmp_path / "graphs.csv").write_text("graph,target\n1,0\n2,1\n3,\n")
-    with pytest.warns(UserWarning, match="1 of 3 targets are missing"):
-        assert edgnn.load_dataset(tmp_path).task == "values"
+    with pytest.warns(UserWarning, match="1 of 3 graphs has no target and is left out"):
+        data = edgnn.load_dataset(tmp_path)
+    assert (data.targets.tolist(), list(data.graphs.graph_names)) == ([0, 1], [1, 2])
+
+
+def test_what_is_predicted_for_needs_no_targets(tmp_path):
+    (tmp_path / "edges.csv").write_text("graph,source,target\n1,a,b\n2,a,b\n3,a,b\n")
+    for cells in (",,", "yes,,no", "0,,1"):
+        rows = "".join(f"{n},{cell}\n" for n, cell in enumerate(cells.split(","), 1))
+        (tmp_path / "graphs.csv").write_text(f"graph,target\n{rows}")
+        data = load_items(tmp_path)
+        assert (len(data.graphs), data.targets) == (3, None)
+    (tmp_path / "graphs.csv").write_text("graph,target\n1,\n2,\n3,\n")
+    data = edgnn.load_dataset(tmp_path)
+    assert (len(data.graphs), data.targets) == (3, None)
+    (tmp_path / "nodes.csv").write_text("graph,node,y\n1,a,p\n1,b,\n2,a,q\n2,b,p\n3,a,\n3,b,\n")
+    assert load_items(tmp_path, node_target="y").nodes.index.tolist() == [0, 2, 3]
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 
 import edgnn
 from edgnn.cli._source import Source
-from edgnn.errors import DatasetError
+from edgnn.errors import DatasetError, FormatError
 from edgnn.evaluation import task_of as task_of_evaluation
 from edgnn.io.datasets import are_classes, has_few_kinds, task_of
 
@@ -19,7 +19,11 @@ COLUMNS = {
     "numbers": (["0.5", "1.25", "2", "3", "4", "5"], None),
     "different whole numbers with a point": (["0.0", "1.0", "2.0", "3.0", "4.0", "5.0"], None),
     "different whole numbers": (["0", "1", "2", "3", "4", "5"], ("0", "1", "2", "3", "4", "5")),
-    "whole numbers and gaps": (["0", "1", "", "1", "0", "1"], None),
+    "0 and 1 with a gap": (["0", "1", "", "1"], ("0", "1")),
+    "0.0 and 1.0 with gaps": (["0.0", "", "1.0", "nan"], ("0", "1")),
+    "a few whole numbers with a gap": (["1", "2", "", "3", "1", "2", "3"], ("1", "2", "3")),
+    "different whole numbers with a gap": (["0", "1", "", "2", "3"], None),
+    "numbers with a gap": (["0.5", "1", "", "0"], None),
     "large numbers": (["1e300", "2e300"] * 3, None),
     "many kinds": ([f"{number}.0" for number in range(21)] * 2, None),
     "twenty kinds": ([f"{number}.0" for number in range(20)] * 2, tuple(map(str, range(20)))),
@@ -33,7 +37,7 @@ def table(tmp_path, cells):
     return path
 
 
-@pytest.mark.filterwarnings("ignore:.*targets are missing")
+@pytest.mark.filterwarnings("ignore:.*left out")
 @pytest.mark.filterwarnings("ignore:only one graph has the class")
 @pytest.mark.parametrize("kind", COLUMNS)
 def test_python_and_the_command_line_agree(tmp_path, kind):
@@ -66,10 +70,112 @@ def test_what_is_asked_for_is_the_same(tmp_path, kind, task, regression):
     assert str(results[0]) == str(results[1])
 
 
+def molecules(folder, header, cells, mark):
+    text = "".join(f"{'C' * (n + 1)}{mark}{cell}\n" for n, cell in enumerate(cells))
+    (folder / "data").write_text(f"smiles{mark}{header}\n{text}")
+    return {}
+
+
+def of_nodes(folder, header, cells, mark):
+    text = "".join(f"n{n}{mark}{cell}\n" for n, cell in enumerate(cells))
+    (folder / "nodes").write_text(f"node{mark}{header}\n{text}")
+    edges = "".join(f"n{n}{mark}n{(n + 1) % len(cells)}\n" for n in range(len(cells)))
+    (folder / "data").write_text(f"source{mark}target\n{edges}")
+    return {"nodes": "nodes"}
+
+
+def of_names(folder, header, cells, mark):
+    of_nodes(folder, header, cells, mark)
+    return {"target_file": "nodes"}
+
+
+def of_graphs(folder, header, cells, mark):
+    of_nodes(folder, header, cells, mark)
+    edges = "".join(f"n{n}{mark}a{mark}b\n" for n in range(len(cells)))
+    (folder / "data").write_text(f"graph{mark}source{mark}target\n{edges}")
+    nodes = (folder / "nodes").read_text()
+    (folder / "graphs").write_text(nodes.replace("node", "graph", 1))
+    return {"graphs": "graphs"}
+
+
+def as_parquet(path):
+    """Write a table of text again as Parquet, with types."""
+    arrow_csv = pytest.importorskip("pyarrow.csv")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(arrow_csv.read_csv(path), path.with_suffix(".parquet"))
+
+
+#: Name of the column, as a table separated by commas and one by tabs write it.
+COMMA_NAME = {
+    ".csv": '"activity, at 10 nM"',
+    ".tsv": "activity, at 10 nM",
+    ".txt": '"activity, at 10 nM"',
+}
+MARKS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
+FILES = [
+    *((make, suffix) for make in (molecules, of_nodes, of_names, of_graphs) for suffix in MARKS),
+    (of_nodes, ".parquet"),
+    (of_graphs, ".parquet"),
+]
+
+
+@pytest.mark.filterwarnings("ignore:.*left out")
+@pytest.mark.parametrize("cells", [["0.0", "1.0"] * 3, ["0", "", "1", "1", "1", "0"]])
+@pytest.mark.parametrize(("make", "suffix"), FILES)
+def test_every_table_says_the_same(tmp_path, monkeypatch, make, suffix, cells):
+    monkeypatch.chdir(tmp_path)
+    source = ".csv" if suffix == ".parquet" else suffix
+    options = make(tmp_path, COMMA_NAME[source], cells, MARKS[source])
+    for path in [tmp_path / name for name in ("data", "nodes", "graphs")]:
+        if path.exists():
+            path = path.rename(path.with_suffix(source))
+            if suffix == ".parquet":
+                as_parquet(path)
+    options = {option: f"{name}{suffix}" for option, name in options.items()}
+    name = "activity, at 10 nM"
+    ours = edgnn.load_dataset(f"data{suffix}", target_column=name, **options)
+    file = options.pop("target_file", None)
+    theirs = Source(f"data{suffix}", target=(name,), target_file=file, options=options).load()
+    assert ours.class_names == theirs.class_names == ("0", "1")
+    assert (
+        ours.targets.tolist() == theirs.targets.tolist() == [int(cell[0]) for cell in cells if cell]
+    )
+
+
+def test_truth_values_with_gaps_are_classes(tmp_path):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    (tmp_path / "edges.csv").write_text("graph,source,target\n0,a,b\n1,a,b\n2,b,a\n")
+    columns = {"graph": [0, 1, 2], "on": [True, None, False], "off": [None, True, False]}
+    parquet.write_table(pa.table(columns), tmp_path / "graphs.parquet")
+    with pytest.warns(UserWarning, match="1 of 3 graphs has no target and is left out"):
+        data = edgnn.load_dataset(tmp_path, target_column="on")
+    assert (data.class_names, data.targets.tolist()) == (("False", "True"), [1, 0])
+    both = edgnn.load_dataset(tmp_path, target_column=["on", "off"])
+    assert both.task == "labels"
+    assert np.array_equal(both.targets, [[1, np.nan], [np.nan, 1], [0, 0]], equal_nan=True)
+
+
+@pytest.mark.parametrize("cells", [["", "", ""], ["nan", "NaN", ""]])
+@pytest.mark.parametrize(
+    ("make", "item"),
+    [(molecules, "molecule"), (of_nodes, "node"), (of_names, "node"), (of_graphs, "graph")],
+)
+def test_a_column_without_values_is_named(tmp_path, monkeypatch, make, item, cells):
+    monkeypatch.chdir(tmp_path)
+    options = make(tmp_path, "y,z", [f"{cell},1" for cell in cells], ",")
+    for path in tmp_path.iterdir():
+        path.rename(path.with_suffix(".csv"))
+    options = {option: f"{name}.csv" for option, name in options.items()}
+    with pytest.raises(
+        FormatError, match=f"no {item} has a value for 'y'; check the name, or choose"
+    ):
+        edgnn.load_dataset("data.csv", target_column="y", **options)
+
+
 def test_items_without_a_class_are_left_out(tmp_path):
     path = table(tmp_path, ["0", "1", "", "1"])
     with pytest.warns(UserWarning, match="1 of 4 graphs has no target and is left out"):
-        data = edgnn.load_dataset(path, target="y", task="classes")
+        data = edgnn.load_dataset(path, target="y")
     assert (data.targets.tolist(), data.graphs.sizes.tolist()) == ([0, 1, 1], [1, 2, 4])
     assert data.items is data.graphs
 

@@ -77,7 +77,7 @@ def load_new(
     source: str, config: dict[str, Any], options: dict[str, Any], data_dir: Path | None
 ) -> Dataset:
     """Load what to predict for, with the reader's options of the training where they fit."""
-    from edgnn.io.datasets import find, load_dataset, reading_options
+    from edgnn.io.datasets import find, load_dataset, load_items, reading_options
 
     check_here(source, data_dir)
     if find(source) is not None:
@@ -85,7 +85,7 @@ def load_new(
     if not exists(source):
         return load_dataset(source, data_dir=data_dir, download=False, **options)
     stored = reading_options(config, source, options)
-    return load_dataset(source, data_dir=data_dir, **(stored | options))
+    return load_items(source, **(stored | options))
 
 
 def new_pieces(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from edgnn._paths import exists
 from edgnn._words import counted
 from edgnn.cli._complete import sources
 from edgnn.cli._options import (
@@ -283,10 +284,12 @@ def _refined(
 
 
 def _dataset(source: str, data_dir: Path | None, option: list[str] | None) -> Dataset:
-    from edgnn.io.datasets import load_dataset
+    from edgnn.io.datasets import find, load_dataset, load_items
 
     options = parse_assignments(option)
     check_exists(source, options)
+    if find(source) is None and exists(source):
+        return load_items(source, **options)
     return load_dataset(source, data_dir=data_dir, **options)
 
 

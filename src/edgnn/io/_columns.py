@@ -13,7 +13,7 @@ import numpy as np
 from edgnn._words import short
 from edgnn.errors import FormatError
 from edgnn.io._common import Array, object_array
-from edgnn.io._separated import decimal_comma_advice, first_decimal_comma
+from edgnn.io._separated import decimal_comma_advice, first_decimal_comma, no_values
 from edgnn.io._table_files import Table, arrow
 
 #: Whole numbers as Python writes them; of those with 19 digits some do not fit into 64 bits.
@@ -164,10 +164,15 @@ class Numbers(Column):
 
 
 class Targets(Column):
-    """Targets: whole numbers, numbers, truth values or text, as they come."""
+    """Targets of an ``item``, a node or graph: numbers, truth values or text, as they come.
 
-    def __init__(self, table: Table, name: str, what: str) -> None:
-        super().__init__(table, name, what)
+    Of a column that was not asked for (``by_default``), all may be missing.
+    """
+
+    def __init__(self, table: Table, name: str, item: str, *, by_default: bool) -> None:
+        super().__init__(table, name, "a target")
+        self._item = item
+        self._by_default = by_default
         self._parts: list[Any] = []
 
     def add(self, array: Any, row: int) -> None:
@@ -179,10 +184,17 @@ class Targets(Column):
 
         A missing number is NaN, missing text is ``None``.
         """
-        pa, types = arrow(), arrow("pyarrow.types")
+        pa = arrow()
         column = pa.chunked_array(self._parts, type=None if self._parts else pa.float64())
         if not self.table.typed:
             column = _numbers_of_text(column)
+        targets, present = self._arrays(column)
+        if len(present) and not present.any() and not self._by_default:
+            raise no_values(self.table.path, self.name, self._item)
+        return targets, present
+
+    def _arrays(self, column: Any) -> tuple[Array, Array]:
+        pa, types = arrow(), arrow("pyarrow.types")
         kind = column.type
         is_boolean = types.is_boolean(kind)
         is_whole = types.is_integer(kind)

@@ -147,6 +147,10 @@ class Format:
         """Return whether an option of the reader takes a list of texts."""
         return Sequence in _option_types(self.read)[option]
 
+    def takes_none(self, option: str) -> bool:
+        """Return whether an option of the reader takes ``None``."""
+        return NoneType in _option_types(self.read)[option]
+
     def check_read_options(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return options for the reader, after a check of their names and types.
 

@@ -269,6 +269,12 @@ def first_decimal_comma(values: Iterable[Any], *, names: bool = True) -> int | N
     return first
 
 
+def no_values(path: Path_, name: str, item: str) -> FormatError:
+    """Make the error of a column of targets that has none."""
+    rule = f"no {item} has a value for {name!r}; check the name, or choose a column with values"
+    return FormatError(path, rule)
+
+
 class TargetColumns:
     """Text columns that become targets of molecules, or of whatever ``item`` says."""
 
@@ -308,11 +314,10 @@ class TargetColumns:
         return np.column_stack(columns)
 
     def _column(self, name: str, values: list[str]) -> Array:
-        if values and not any(values):
-            rule = f"no {self._item} has a value for {name!r}; check the name"
-            raise FormatError(self._path, rule)
         numbers = _numbers(values)
         if numbers is not None:
+            if len(numbers) and np.isnan(numbers).all():
+                raise no_values(self._path, name, self._item)
             return numbers
         comma = first_decimal_comma(values, names="" not in values)
         if comma is not None:

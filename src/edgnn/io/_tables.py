@@ -190,8 +190,10 @@ class TableColumns:
         is_default = option == "graph_target" and chosen == ["target"]
         if is_default and "target" not in self.table.names:
             chosen = self._numbered("target")
+        item = option.removesuffix("_target")
         self.targets = [
-            Targets(self.table, self._existing(name, option), "a target") for name in chosen
+            Targets(self.table, self._existing(name, option), item, by_default=is_default)
+            for name in chosen
         ]
 
     def feature_matrix(self) -> Tensor | None:
@@ -303,23 +305,32 @@ def _elements(
 
 
 def _graph_targets(collection: TableColumns) -> Array | None:
-    arrays = []
-    for column in collection.targets:
-        values, present = column.values()
-        if values.dtype == object and not present.all():
-            row = int(np.argmin(present))
-            raise collection.table.error(
-                f"the column {short(column.name)} is empty; "
-                "a target that is text is needed everywhere",
-                row,
-            )
-        if values.dtype == object and len(collection.targets) > 1:
+    columns = collection.targets
+    arrays = [_of_every_graph(column, collection) for column in columns]
+    if len(arrays) < 2:
+        return arrays[0] if arrays else None
+    for column, values in zip(columns, arrays, strict=True):
+        if _are_texts(values):
             raise FormatError(
                 collection.table.path,
                 f"the column {short(column.name)} holds text; "
                 "several targets together must be numbers",
             )
-        arrays.append(values)
-    if not arrays:
-        return None
-    return arrays[0] if len(arrays) == 1 else np.column_stack(arrays)
+    matrix = np.column_stack(arrays)
+    # truth values with gaps are objects, of which None becomes NaN
+    return matrix.astype(np.float64) if matrix.dtype == object else matrix
+
+
+def _of_every_graph(column: Targets, collection: TableColumns) -> Array:
+    """Return the targets of a column, which may lack numbers and truth values, but no text."""
+    values, present = column.values()
+    if _are_texts(values) and not present.all():
+        rule = (
+            f"the column {short(column.name)} is empty; a target that is text is needed everywhere"
+        )
+        raise collection.table.error(rule, int(np.argmin(present)))
+    return values
+
+
+def _are_texts(values: Array) -> bool:
+    return values.dtype == object and any(isinstance(value, str) for value in values)

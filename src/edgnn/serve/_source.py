@@ -20,6 +20,7 @@ from edgnn.io.datasets import (
     Dataset,
     find,
     load_dataset,
+    load_items,
     loadable_origin,
     origin_of,
     reading_options,
@@ -168,11 +169,9 @@ def load_source(
         return None if origin is None else _load_origin(origin, level, data_dir)
     # Any other word may be mistyped, or a molecule: it does not leave this machine.
     is_registered = find(str(source)) is not None
-    as_trained: Mapping[str, Any] = {}
     if not is_registered and exists(source):
-        as_trained = reading_options(config, source, options)
-    choices = {"download": is_registered, **as_trained, **options}
-    return load_dataset(source, data_dir=data_dir, **choices)
+        return load_items(source, **{**reading_options(config, source, options), **options})
+    return load_dataset(source, data_dir=data_dir, download=is_registered, **options)
 
 
 def _load_origin(origin: Mapping[str, Any], level: str, data_dir: Path_ | None) -> Dataset:

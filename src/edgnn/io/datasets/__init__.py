@@ -2,7 +2,7 @@
 
 from edgnn.io.datasets._cache import Part, cache_root, ensure, manifest
 from edgnn.io.datasets._dataset import Dataset
-from edgnn.io.datasets._load import load_dataset, target_options
+from edgnn.io.datasets._load import load_dataset, load_items, target_options
 from edgnn.io.datasets._origin import (
     loadable_origin,
     molecule_options,
@@ -50,6 +50,7 @@ __all__ = [
     "is_name",
     "label_counts",
     "load_dataset",
+    "load_items",
     "loadable_origin",
     "locate",
     "manifest",

@@ -34,7 +34,7 @@ from edgnn.io.datasets._registry import (
     smiles_hint,
 )
 from edgnn.io.datasets._target_file import targets_of_file
-from edgnn.io.datasets._targets import encode_targets
+from edgnn.io.datasets._targets import encode_targets, missing_targets
 from edgnn.registry import Level
 
 _TASKS = Literal["classes", "values"]
@@ -193,6 +193,30 @@ def target_options(
 def _from_path(
     path: Path, options: dict[str, Any], task: str | None, split_column: str | None
 ) -> Dataset:
+    data, labeled = _read(path, options)
+    words = None
+    if split_column is not None:
+        words = _column_beside(labeled, path, split_column, options)
+    return _with_targets(data, labeled, task, words=words)
+
+
+def load_items(path: str | os.PathLike[str], **options: Any) -> Dataset:
+    """Load a file as :func:`load_dataset` does, but no targets: all graphs, to predict for.
+
+    Parameters
+    ----------
+    path : path
+        The file or folder.
+    **options
+        Those of its reader. A column of targets says which nodes are meant; without one, the
+        reader's default is not looked at.
+    """
+    known = FORMATS.find(str(options.get("format") or recognize(path, options)))
+    unread = {name: None for name in known.target_options.values() if known.takes_none(name)}
+    return _read(Path(path), unread | options)[0]
+
+
+def _read(path: Path, options: dict[str, Any]) -> tuple[Dataset, Labeled]:
     refuse_spreadsheet(path)
     labeled = read_labeled(path, **options)
     if not len(labeled.graphs):
@@ -200,11 +224,8 @@ def _from_path(
             path,
             "there are no graphs in it; a table needs rows below the line that names its columns",
         )
-    data = Dataset(name=str(path), graphs=labeled.graphs, source=str(path))
-    words = None
-    if split_column is not None:
-        words = _column_beside(labeled, path, split_column, options)
-    return _with_targets(data, labeled, task, words=words)
+    data = Dataset(name=str(path), graphs=labeled.graphs, nodes=labeled.nodes, source=str(path))
+    return data, labeled
 
 
 def _column_beside(labeled: Labeled, path: Path, column: str, options: Mapping[str, Any]) -> Array:
@@ -233,7 +254,7 @@ def _with_targets(
 
     ``words`` say of each item which part of the split it is in.
     """
-    if labeled.targets is None:
+    if labeled.targets is None or missing_targets(labeled.targets).all():
         return replace(data, graphs=labeled.graphs, nodes=labeled.nodes)
     targets, names, kept = encode_targets(
         labeled.targets, task=task, class_names=class_names, name=data.name, level=labeled.level

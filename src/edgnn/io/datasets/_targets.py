@@ -32,10 +32,13 @@ def has_few_kinds(values: Array) -> bool:
 def are_classes(values: Array) -> bool:
     """Return whether a column of targets is classes when nobody says what it is.
 
-    Whole numbers and texts are. Numbers with a point (``1.0``) are where none is missing, all are
-    whole, and there are at most 20 different ones, each of which comes twice on average.
+    Whole numbers and texts are. Numbers with a point (``1.0``) or with gaps (NaN) are where all
+    that are there are 0 or 1, or are whole, at most 20 different ones, and come twice on average.
     """
     if values.dtype.kind != "f":
+        return True
+    values = values[~np.isnan(values)]
+    if _are_binary(values):
         return True
     is_exact = bool((np.abs(values) < _LARGEST_EXACT).all())
     come_twice = len(np.unique(values)) <= len(values) // 2
@@ -47,7 +50,11 @@ def task_of(targets: Array) -> Task:
     if targets.ndim == 1:
         return "classes" if targets.dtype.kind in "biu" else "values"
     known = targets[~np.isnan(targets)] if targets.dtype.kind == "f" else targets
-    return "labels" if np.isin(known, (0, 1)).all() else "values"
+    return "labels" if _are_binary(known) else "values"
+
+
+def _are_binary(known: Array) -> bool:
+    return bool(np.isin(known, (0, 1)).all())
 
 
 def encode_targets(
@@ -78,7 +85,7 @@ def encode_targets(
     class_names : tuple of str
         Empty for values.
     kept : array of int
-        Positions of the items that have a target; without ``task="classes"``, all.
+        Positions of the items that have a class; of values and of several labels, all.
     """
     if task not in (None, "classes", "values"):
         raise DatasetError(f"task={task!r}: choose 'classes' or 'values'")
@@ -88,12 +95,13 @@ def encode_targets(
     if task == "values":
         return _as_values(values, name, level), (), everything
     if task is None and not are_classes(values):
-        _warn_of_missing_classes(values)
         return values, (), everything
-    kept = everything
+    kept = np.flatnonzero(~missing_targets(values))
+    if len(kept) < len(values):
+        _warn_of_missing(len(values) - len(kept), len(values), level)
+    values = values[kept]
     if values.dtype.kind == "f":
-        kept = _with_target(values, name, level)
-        values = values[kept].astype(np.int64)
+        values = _whole(values, name)
     numbers, names = _numbered(values)
     known = class_names or {}
     return numbers, tuple(known.get(text, text) for text in names), kept
@@ -128,33 +136,27 @@ def _as_values(values: Array, name: str, level: Level) -> Array:
     return array
 
 
-def _with_target(values: Array, name: str, level: Level) -> Array:
-    """Return the positions of the items with a class; a number that is not whole is an error."""
-    kept = np.flatnonzero(~np.isnan(values))
-    known = values[kept]
+def missing_targets(values: Array) -> Array:
+    """Return which targets are missing: NaN, or ``None`` among objects."""
+    if values.dtype.kind == "O":
+        return np.equal(values, None).astype(bool)
+    return np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.shape, bool)
+
+
+def _whole(known: Array, name: str) -> Array:
+    """Return classes as whole numbers; a number that is not whole is an error."""
     wrong = known[(known != np.round(known)) | (np.abs(known) >= _LARGEST_EXACT)]
     if len(wrong):
         raise DatasetError(
             f"classes must be whole numbers below 2**53, or names, but {name} has the target "
             f"{wrong[0]:g}"
         )
-    missing = len(values) - len(kept)
-    if missing:
-        verbs = "has no target and is" if missing == 1 else "have no target and are"
-        warnings.warn(f"{missing:,} of {len(values):,} {level}s {verbs} left out", stacklevel=4)
-    return kept
+    return known.astype(np.int64)
 
 
-def _warn_of_missing_classes(values: Array) -> None:
-    missing = np.isnan(values)
-    known = values[~missing]
-    if missing.any() and len(known) and has_few_kinds(known):
-        warnings.warn(
-            f"{int(missing.sum())} of {len(values)} targets are missing, so whole numbers are "
-            "taken as real values to regress on; if they are classes, pass task='classes' "
-            "(--classification in a command), which leaves out the items without a target",
-            stacklevel=5,
-        )
+def _warn_of_missing(missing: int, total: int, level: Level) -> None:
+    verbs = "has no target and is" if missing == 1 else "have no target and are"
+    warnings.warn(f"{missing:,} of {total:,} {level}s {verbs} left out", stacklevel=4)
 
 
 def doubts(data: Dataset) -> list[str]:

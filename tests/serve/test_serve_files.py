@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import edgnn
+from edgnn.errors import DeadlineError
+from edgnn.io import Deadline
 from edgnn.models import NodeClassifier
 from edgnn.serve import Limits
-from edgnn.serve._limits import Busy, Deadline
 from edgnn.serve._molecules import read_molecule_file
 from edgnn.training import RunFolder
 from serve_runs import client_of, error, upload
@@ -257,17 +258,17 @@ def test_molecules_are_those_of_the_readers(tmp_path, name, content, kind, optio
 def test_reading_a_file_ends_with_its_time(tmp_path, monkeypatch):
     path, deadline, read = tmp_path / "a.csv", Deadline(1_000), []
 
-    def slowly(text):
+    def slowly(text, max_atoms):
         read.append(text)
         if len(read) == 2:
             deadline.end()
-        return rdkit(text)
+        return rdkit(text, max_atoms)
 
     from edgnn.io import read_smiles as rdkit
 
     monkeypatch.setattr("edgnn.io._molecule_files.read_smiles", slowly)
     path.write_text("smiles\n" + "CCO\n" * 10)
-    with pytest.raises(Busy):
+    with pytest.raises(DeadlineError):
         read_molecule_file(path, "smiles", {}, Limits(), deadline, skip=True)
     assert len(read) == 2
 

@@ -5,6 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
+# neighbors share what their module has set up; who is done takes from the other's end
+PARALLEL := -n 2 --dist worksteal
 MUTMUT := PYTHONPATH=tests OMP_NUM_THREADS=1 $(BIN)/mutmut
 
 .DEFAULT_GOAL := help
@@ -21,10 +23,10 @@ demo: $(READY)  ## the main job on the embedded data set: 10 x 10-fold edGNN on 
 	@$(BIN)/edgnn report demo
 
 test: lint  ## lint, types, the whole test suite
-	@$(PYTEST) -n 2
+	@$(PYTEST) $(PARALLEL)
 
 quick: $(READY)  ## the fast subset of the tests, for the inner loop
-	@$(PYTEST) -n 2 -m "not slow"
+	@$(PYTEST) $(PARALLEL) -m "not slow"
 
 lint: $(READY)  ## format, lint, import order, types
 	@$(BIN)/ruff format --check .
@@ -36,7 +38,7 @@ bench: $(READY)  ## measure against the peers (see benchmarks/README.md)
 	@$(BIN)/python -m benchmarks
 
 coverage: $(READY)  ## the whole test suite with branch coverage; fails below 90 %
-	@$(PYTEST) -n 2 --cov --cov-report=term --cov-report=html:coverage
+	@$(PYTEST) $(PARALLEL) --cov --cov-report=term --cov-report=html:coverage
 
 mutants: $(READY)  ## mutation testing of graphs and wl, a day; SAMPLE=400 for so many at random, MUTANTS='edgnn.wl._refine*' for some
 ifdef SAMPLE

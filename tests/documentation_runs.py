@@ -26,13 +26,17 @@ _OF_A_CLONE = (
     "pyproject.toml",
 )
 _SECONDS = 300
+#: Where the programs of this environment are.
+BIN = Path(sys.executable).parent
+#: What pages are run with.
+SURROUNDINGS = {"OMP_NUM_THREADS": "1", "NO_COLOR": "1", "COLUMNS": "120"}
 
 
 class PageRun:
     """The state of a page between its blocks: the folder, one Python namespace, what printed last, servers left running."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, programs: Path = BIN) -> None:
+        self.folder, self.programs = folder, programs
         self.module = ModuleType("__main__")
         self.printed = ""
         self.servers: list[subprocess.Popen[bytes]] = []
@@ -109,13 +113,8 @@ class PageRun:
         self.ports[block.notes["background"]] = address[1]
 
     def _start(self, words: list[str]) -> subprocess.Popen[bytes]:
-        programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        environment = os.environ | {
-            "PATH": programs,
-            "OMP_NUM_THREADS": "1",
-            "NO_COLOR": "1",
-            "COLUMNS": "120",
-        }
+        path = os.pathsep.join([*map(str, (self.programs, BIN)), os.environ["PATH"]])
+        environment = os.environ | SURROUNDINGS | {"PATH": path}
         return subprocess.Popen(
             words,
             cwd=self.folder,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import csv
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -11,7 +11,37 @@ from pathlib import Path
 
 import pytest
 
+from fresh_interpreter import FreshInterpreter
+
 PLUGIN = Path(__file__).resolve().parents[2] / "examples" / "plugin"
+TESTS = Path(__file__).resolve().parents[1]
+INTERRUPTED = """
+import os, signal, sys
+from edgnn.cli import main
+from edgnn.training import RunFolder
+append = RunFolder.append_history
+def pressed(run, row):
+    append(run, row)
+    if row["epoch"] == 2:
+        os.kill(os.getpid(), signal.SIGINT)
+RunFolder.append_history = pressed
+sys.argv = ["edgnn", *{words}]
+try:
+    main()
+finally:
+    RunFolder.append_history = append
+"""
+SERVE = """
+import json
+import edgnn
+from serve_runs import client_of
+graph = edgnn.load_dataset("MUTAG").graphs[0]
+ends = zip(graph.edge_source.tolist(), graph.edge_target.tolist(), graph.edge_labels)
+given = {"edges": [list(edge) for edge in ends], "node_labels": graph.node_labels}
+answer = client_of("whole").post("/predict", json={"graphs": [given]})
+assert answer.status_code == 200, answer.text
+print(json.dumps(answer.json()["predictions"][0]["prediction"]))
+"""
 QUICK = ("--max-epochs", "4", "--hidden", "8", "--quiet")
 
 pytestmark = pytest.mark.slow
@@ -29,39 +59,46 @@ def installed(tmp_path_factory) -> Path:
     return target
 
 
-@pytest.fixture
-def edgnn_with_plugin(installed, tmp_path):
-    """Run the command line in a process that has the package, inside an empty folder."""
+@pytest.fixture(scope="module")
+def interpreter(installed):
+    """An interpreter that has the package."""
+    started = FreshInterpreter(installed, TESTS)
+    yield started
+    started.close()
 
-    def run(*words: object, code: int = 0) -> str:
-        path = os.pathsep.join([str(installed), *filter(None, [os.environ.get("PYTHONPATH")])])
-        done = subprocess.run(
-            [sys.executable, "-W", "error", "-m", "edgnn", *map(str, words)],
-            env=os.environ | {"PYTHONPATH": path},
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == code, done.stderr
-        return done.stdout if code == 0 else done.stderr
+
+@pytest.fixture
+def edgnn_with_plugin(interpreter, tmp_path):
+    """Run the command line where the package is installed, inside an empty folder."""
+
+    def run(*words: object) -> str:
+        done = interpreter.command(tmp_path, *words)
+        assert done.code == 0, done.err
+        return done.out
 
     return run
 
 
-def test_its_layer_trains_in_a_fleet_and_is_resumed_explained_and_exported(
-    edgnn_with_plugin, tmp_path
+def test_its_layer_trains_in_a_fleet_and_is_resumed_explained_served_and_exported(
+    edgnn_with_plugin, interpreter, tmp_path
 ):
     edgnn = edgnn_with_plugin
     options = ("--conv", "max", "--members", "3", "--validation", "0.2", *QUICK)
     edgnn("train", "MUTAG", *options, "--out", "whole")
-    edgnn("train", "MUTAG", *options, "--out", "short", "--max-epochs", "2")
+    words = ["train", "MUTAG", *options, "--out", "interrupted"]
+    assert interpreter.run(tmp_path, INTERRUPTED.format(words=words)).code == 130
+    edgnn("train", "--resume", "--out", "interrupted", "--quiet")
+    whole, resumed = (tmp_path / name / "model.safetensors" for name in ("whole", "interrupted"))
+    assert resumed.read_bytes() == whole.read_bytes()
     config = json.loads((tmp_path / "whole" / "config.json").read_text())
     assert config["parameters"]["conv"] == "max"
     table = edgnn("predict", "whole", "MUTAG")
     assert len(table.splitlines()) == 189
     explanation = edgnn("explain", "whole", "MUTAG", "--json")
     assert json.loads(explanation)
+    served = interpreter.run(tmp_path, SERVE)
+    assert served.code == 0, served.err
+    assert json.loads(served.out) == next(csv.DictReader(table.splitlines()))["prediction"]
     edgnn("export", "whole", "--out", "program")
     assert (tmp_path / "program" / "model.pt2").is_file()
 

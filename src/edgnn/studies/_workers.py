@@ -153,9 +153,7 @@ class ClusterWorkers:
                     silence_logs=logging.ERROR,
                 )
             try:
-                self._client = distributed.Client(
-                    self._cluster or scheduler, set_as_default=False, timeout="20s"
-                )
+                self._client = distributed.Client(self._cluster or scheduler, set_as_default=False)
             except (OSError, ValueError) as error:
                 raise StudyError(
                     f"the Dask scheduler {scheduler} does not answer ({error}); "

@@ -541,6 +541,7 @@ def _restored(kind: type[Any], run: RunFolder, changes: Mapping[str, Any]) -> An
         raise RunError(
             f"{run.path} cannot be loaded as a {kind.__name__}: {type(error).__name__}: {reason}"
         ) from None
+    model.check_parameters()
     if model.trains_by_epochs:
         model.history_ = run.history()
     return model

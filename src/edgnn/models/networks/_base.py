@@ -12,6 +12,7 @@ from torch import Tensor
 
 from edgnn._files import Path_
 from edgnn._rules import check
+from edgnn._system import memory_errors
 from edgnn.errors import EstimatorError, ModelError
 from edgnn.graphs import Graphs
 from edgnn.models._coder import Coder, Seen
@@ -55,6 +56,7 @@ class Estimator(SharedParameters, Model):
 
     # Learning
 
+    @memory_errors()
     def fit(
         self,
         X: Any,
@@ -175,6 +177,7 @@ class Estimator(SharedParameters, Model):
     def _learned(self, pipeline: Pipeline, part: Part) -> None:
         """Learn what comes after training."""
 
+    @memory_errors()
     def predict_splits(
         self,
         X: Any,
@@ -222,6 +225,7 @@ class Estimator(SharedParameters, Model):
 
     # Predicting
 
+    @memory_errors()
     def _outputs(self, X: Any) -> _Array:
         """Return every member's outputs for ``X``, shape (M, n, K)."""
         items = self.read_items(X)
@@ -230,6 +234,7 @@ class Estimator(SharedParameters, Model):
         encoded = self._encoded(items)
         return raw_outputs(self._model, self._inputs(encoded), encoded)
 
+    @memory_errors()
     def embed(self, X: Any) -> _Array:
         """Return what the final linear map of the model sees of each item.
 

@@ -225,6 +225,10 @@ class Estimator(SharedParameters, Model):
 
     # Predicting
 
+    def read_items(self, X: Any) -> Items:
+        """Return new items as one collection; the model's coder numbers their labels."""
+        return self._items_of_level(X)
+
     @memory_errors()
     def _outputs(self, X: Any) -> _Array:
         """Return every member's outputs for ``X``, shape (M, n, K)."""

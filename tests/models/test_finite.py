@@ -64,12 +64,12 @@ def test_features_beyond_single_precision_are_refused_when_they_are_converted(cl
     assert edgnn.nn.Inputs.of(edges, dtype=torch.float64).num_nodes == 2
 
 
+@pytest.mark.filterwarnings("ignore:the loss of member 0")
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_a_training_that_overflows_is_an_error(precision):
     huge = {"float32": 1e38, "float64": 1e308}[precision]
     model = GraphClassifier(**QUICK, precision=precision)
-    with warnings.catch_warnings(), pytest.raises(TrainingError, match="scale the features"):
-        warnings.simplefilter("ignore")  # of losses that are NaN from some epoch on
+    with pytest.raises(TrainingError, match="scale the features"):
         model.fit(pairs(huge, -huge, huge, 1.0), ["a", "b", "a", "b"])
     with pytest.raises(edgnn.models.NotFitted):
         model.predict(pairs(1.0))
@@ -126,7 +126,7 @@ def test_a_temperature_that_is_infinite_is_refused(tmp_path, classifier):
     classifier.save(tmp_path / "run")
     run = RunFolder.open(tmp_path / "run")
     run.update_config(fitted=run.config["fitted"] | {"temperature": float("inf")})
-    with pytest.raises(RunError, match="config.json says of 'temperature' is NaN or infinite"):
+    with pytest.raises(RunError, match=r"config\.json says of 'temperature' is NaN"):
         load_model(tmp_path / "run")
 
 

@@ -61,7 +61,7 @@ def renumbered(graphs, seed=0):
 
 
 def stored(model):
-    facts, tensors = model.get_state()
+    _, tensors = model.get_state()
     return {name: value.tolist() for name, value in tensors.items()}
 
 

@@ -115,7 +115,9 @@ def predict(
 
 def _check_one_source(source: str | None, smiles: list[str] | None) -> None:
     if source is None and not smiles:
-        raise EdgnnError("name a file or data set to predict for, - for standard input, or --smiles")
+        raise EdgnnError(
+            "name a file or data set to predict for, - for standard input, or --smiles"
+        )
     if source is not None and smiles:
         raise EdgnnError(f"give a source ({source}) or --smiles, not both")
 
@@ -204,9 +206,7 @@ def _document(run: Path, source: str | None, smiles: list[str] | None) -> dict[s
     return {"run": str(run), "source": smiles if source is None else source}
 
 
-def _print_json(
-    tables: Iterable[TablePiece], document: dict[str, Any]
-) -> Iterator[TablePiece]:
+def _print_json(tables: Iterable[TablePiece], document: dict[str, Any]) -> Iterator[TablePiece]:
     """Print the rows of passing tables as one strict JSON document."""
     from edgnn._json import plain
 

@@ -132,8 +132,8 @@ class Coder:
         if len(strangers):
             name = graphs.node_vocabulary[int(graphs.node_label[strangers[0]])]
             raise UnknownLabelError(
-                f"node {short(name)} is none of the {len(self.node_vocabulary):,} nodes of the graphs "
-                f"given to fit: {_FEATURELESS}"
+                f"node {short(name)} is none of the {len(self.node_vocabulary):,} nodes of the "
+                f"graphs given to fit: {_FEATURELESS}"
             )
 
     def includes(self, other: Coder) -> bool:
@@ -259,8 +259,8 @@ def _identified(graphs: Graphs) -> Graphs:
     if len(identified.node_vocabulary) < graphs.num_nodes:
         name = identified.node_vocabulary[int(torch.bincount(identified.node_label).argmax())]
         raise EstimatorError(
-            f"several nodes have the name {short(name)}, but a featureless model knows nodes by their "
-            'names: give each its own, or set node_labels="given"'
+            f"several nodes have the name {short(name)}, but a featureless model knows nodes by "
+            'their names: give each its own, or set node_labels="given"'
         )
     return identified
 

@@ -41,8 +41,8 @@ def model_parts(
     for parameter, value in entry.parameters.items():
         if parameters.get(parameter, value) != value:
             raise EstimatorError(
-                f"{parameter}={short(parameters[parameter])} is not the model {name!r}, which stands "
-                f"for {parameter}={value!r}; leave out one of the two"
+                f"{parameter}={short(parameters[parameter])} is not the model {name!r}, which "
+                f"stands for {parameter}={value!r}; leave out one of the two"
             )
     shared = {key: value for key, value in (common or {}).items() if key in kind._get_param_names()}
     return kind, {**shared, **entry.parameters, **parameters}

@@ -309,6 +309,4 @@ class _Unknown:
 
 
 def _warn_again(warning: warnings.WarningMessage) -> None:
-    warnings.warn_explicit(
-        warning.message, warning.category, warning.filename, warning.lineno
-    )
+    warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)

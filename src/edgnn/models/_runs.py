@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from edgnn._files import Path_
+from edgnn._system import is_out_of_memory
 from edgnn._words import one_line, short
 from edgnn.errors import EstimatorError, RunError, TrainingError
 from edgnn.models._data import Data
@@ -32,8 +33,6 @@ _SECONDS_BETWEEN_CHECKPOINTS = 1.0
 _SHARE_OF_TIME = 0.1
 #: How labels are numbered; runs from before this was written down follow the vocabulary.
 _LABEL_ORDER = "appearance"
-#: What torch's allocator of main memory says; there is no type for it.
-_NO_MEMORY = ("can't allocate memory", "out of memory", "not enough memory")
 
 
 @dataclass(frozen=True, eq=False)
@@ -428,11 +427,9 @@ def memory_errors() -> Iterator[None]:
     try:
         yield
     except (MemoryError, RuntimeError) as error:
-        text = str(error)
-        by_type = isinstance(error, MemoryError | torch.OutOfMemoryError)
-        if not by_type and not any(mark in text.lower() for mark in _NO_MEMORY):
+        if not is_out_of_memory(error):
             raise
-        first = (text.splitlines() or ["out of memory"])[0]
+        first = str(error).partition("\n")[0] or "out of memory"
         raise TrainingError(
             "out of memory: lower batch_size, hidden or members, "
             f"or train on a machine with more of it ({first})",

@@ -173,7 +173,8 @@ def class_weights(weight: Any, encoding: Encoding) -> Any:
             )
         if not NOT_NEGATIVE.holds(value):
             raise EstimatorError(
-                f"class_weight[{short(name)}]={short(value)}: a weight is a finite number, 0 or more"
+                f"class_weight[{short(name)}]={short(value)}: "
+                "a weight is a finite number, 0 or more"
             )
     return [float(weight.get(name, 1.0)) for name in known]
 

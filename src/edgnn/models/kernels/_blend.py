@@ -266,6 +266,7 @@ class BlendGraphClassifier(SplitClassifier):
         """Set both halves."""
         then = decode_parameters(facts["blend_fitted_with"], new_model)
         self._as_fitted = type(self)(**then)
+        self._as_fitted.check_parameters()
         parameters = decode_parameters(facts["ridge_parameters"], new_model)
         self.ridge_ = RidgeGraphClassifier(**parameters)
         self.ridge_.set_state(facts, tensors)

@@ -14,7 +14,8 @@ from sklearn.utils.metaestimators import available_if
 from torch import Tensor
 
 from edgnn._rules import Rule, check
-from edgnn.errors import EstimatorError
+from edgnn._words import preview, short
+from edgnn.errors import EstimatorError, RunError
 from edgnn.models._data import Data
 from edgnn.models._finite import check_outputs
 from edgnn.models._items import Items
@@ -257,7 +258,14 @@ class KernelClassifier(SolvedClassifier):
     def _compared(self, items: Items) -> Array:
         then = self._as_fitted  # parameters may have been set anew since
         new = then._represent(items, self._trained_on)
-        compared: Array = then._kernels(new, self._trained_on)[self._fitted.setting]
+        kernels = then._kernels(new, self._trained_on)
+        setting = self._fitted.setting
+        if setting not in kernels:
+            raise RunError(
+                f"the model's kernel {short(setting)} is none of those that it compares by, "
+                f"{preview(list(kernels))}: its run folder is damaged"
+            )
+        compared: Array = kernels[setting]
         return compared
 
     def get_state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
@@ -270,6 +278,7 @@ class KernelClassifier(SolvedClassifier):
         """Set the training items, and what the solver has learned from them."""
         super().set_state(facts, tensors)
         self._as_fitted = type(self)(**decode_parameters(facts["fitted_with"], new_model))
+        self._as_fitted.check_parameters()
         self._items = unpack_items(tensors)
         if len(self._items) != len(self._codes):
             raise ValueError(f"{len(self._items)} training items have {len(self._codes)} classes")

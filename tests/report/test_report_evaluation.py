@@ -362,7 +362,7 @@ def test_choices_inside_the_training_parts_are_counted(write):
         )
         for outcome, strength in zip(SPREAD.outcomes, strengths, strict=True)
     ]
-    page, data = write(replace(SPREAD, outcomes=tuple(outcomes)))
+    page, data = write(replace(SPREAD, metrics=("accuracy",), outcomes=tuple(outcomes)))
     assert "kernel 3 (10×) C 1 (7×), 10 (3×)" in page.text
     assert "inner_accuracy" not in page.text
     assert [split["chosen"]["C"] for split in data["evaluation"]["splits"]] == strengths

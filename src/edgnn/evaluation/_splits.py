@@ -212,19 +212,28 @@ def published(
         raise EvaluationError(
             f"the split names item {size - 1}, but there are {pool.total} targets"
         )
-    splits = []
-    for repeat, base in bases(repeats, seed):
-        for fold, layout in enumerate(layouts):
-            parts = {name: items[np.isin(items, pool.items)] for name, items in layout.items()}
-            held_out = parts.get("validation", parts["train"][:0])
-            valid = held_out if len(held_out) else None
-            taken = Split(
-                parts["train"], parts["test"], valid, repeat, fold, member_seed(base, fold)
-            )
-            if "validation" not in parts:
-                taken = _with_validation(taken, pool, validation)
-            splits.append(taken)
-    return splits
+    return [
+        _given(pool, layout, validation, repeat, fold, member_seed(base, fold))
+        for repeat, base in bases(repeats, seed)
+        for fold, layout in enumerate(layouts)
+    ]
+
+
+def _given(
+    pool: Pool,
+    layout: Mapping[str, Array],
+    validation: float | str | None,
+    repeat: int,
+    fold: int,
+    seed: int,
+) -> Split:
+    """Return a given split of the items that have a target."""
+    parts = {name: items[np.isin(items, pool.items)] for name, items in layout.items()}
+    valid = parts.get("validation")
+    if valid is not None and not len(valid):
+        valid = None
+    split = Split(parts["train"], parts["test"], valid, repeat, fold, seed)
+    return split if "validation" in parts else _with_validation(split, pool, validation)
 
 
 _SYNONYMS = {
@@ -251,10 +260,10 @@ def _by_word(words: Any) -> dict[str, Array]:
 
 def _layouts(split: Mapping[Any, Any]) -> list[dict[str, Array]]:
     """Return the parts of a given split, or those of each of the given folds."""
-    words = {word: str(word).strip().casefold() for word in split}
-    if words and all(_FOLD.fullmatch(word) for word in words.values()):
-        return _fold_layouts({float(words[key]): items for key, items in split.items()})
-    parts: dict[str, list[Array]] = {}
+    words = {given: str(given).strip().casefold() for given in split}
+    if words and all(map(_FOLD.fullmatch, words.values())):
+        return _fold_layouts({float(words[given]): items for given, items in split.items()})
+    parts: dict[str, list[Array]] = {"train": [], "test": []}
     for given, word in words.items():
         if word not in _SYNONYMS:
             raise EvaluationError(
@@ -263,12 +272,13 @@ def _layouts(split: Mapping[Any, Any]) -> list[dict[str, Array]]:
             )
         what = f"the {_SYNONYMS[word]} part of the given split"
         parts.setdefault(_SYNONYMS[word], []).append(_positions(split[given], what))
-    lacking = {"train", "test"} - set(parts)
-    if lacking - {"test"} or ("validation" not in parts and lacking):
-        there = ", ".join(map(repr, split)) or "nothing"
-        raise EvaluationError(f"the split has no {max(lacking)!r} part, only {there}")
-    nothing = {"test": np.array([], dtype=np.int64)}
-    return [nothing | {name: np.concatenate(items) for name, items in parts.items()}]
+    needed = ("train",) if "validation" in parts else ("train", "test")
+    for name in needed:
+        if not parts[name]:
+            there = ", ".join(map(repr, split)) or "nothing"
+            raise EvaluationError(f"the split has no {name!r} part, only {there}")
+    nothing = np.array([], dtype=np.int64)
+    return [{name: np.concatenate([nothing, *items]) for name, items in parts.items()}]
 
 
 def _fold_layouts(folds: Mapping[float, Any]) -> list[dict[str, Array]]:

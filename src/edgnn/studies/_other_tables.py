@@ -159,18 +159,18 @@ def rankings(summary: TableSummary) -> list[dict[str, Any]]:
 
 def _ranking(summary: TableSummary, level: str, protocol: str) -> dict[str, Any]:
     """Return the ranking of the rows that have cells of a protocol on all its data sets."""
-    entries = {
-        key: entry
-        for key, entry in summary.entries.items()
-        if entry.settings["protocol"] == protocol
-    }
-    with_entries = {dataset for _, dataset in entries}
+    by_row: dict[str, dict[str, Any]] = {}
+    for (row_id, dataset), entry in summary.entries.items():
+        if entry.settings["protocol"] == protocol:
+            by_row.setdefault(row_id, {})[dataset] = entry
+    with_entries = set().union(*by_row.values())
     datasets = [name for name in summary.datasets if name in with_entries]
-    rows: list[dict[str, Any]] = []
-    for row in summary.rows:
-        own = {name: entries.get((row.id, name)) for name in datasets}
-        if own and None not in own.values():
-            rows.append(_ranked_row(row, own))
+    complete = [row for row in summary.rows if by_row.get(row.id, {}).keys() == with_entries]
+    rows = [
+        _ranked_row(row, {name: by_row[row.id][name] for name in datasets})
+        for row in complete
+        if datasets
+    ]
     rows.sort(key=lambda row: -row["mean"])
     best = [row["row"] for row in rows]
     trained = [row for row in best if summary.table.row(row).trained]

@@ -30,9 +30,8 @@ from edgnn.cli._trained import Trained, check_nodes, listed_pieces, new_pieces, 
 from edgnn.errors import EdgnnError
 
 if TYPE_CHECKING:
-    from edgnn.graphs import Graphs, Nodes
     from edgnn.io import Piece
-    from edgnn.models import TablePiece
+    from edgnn.models import Items, TablePiece
 
 #: Exit code where some rows have no prediction.
 _INCOMPLETE = 3
@@ -143,7 +142,7 @@ def _pieces(
     options: dict[str, Any],
     data_dir: Path | None,
     nodes: str | None,
-) -> Iterator[Iterable[Piece] | Graphs | Nodes]:
+) -> Iterator[Iterable[Piece] | Items]:
     if source is None:
         yield listed_pieces(list(smiles), trained, options)
         return
@@ -153,7 +152,7 @@ def _pieces(
 
 def _tables(
     trained: Trained,
-    source: Iterable[Piece] | Graphs | Nodes,
+    source: Iterable[Piece] | Items,
     probabilities: bool,
     uncertainty: bool | None,
 ) -> Iterator[TablePiece]:

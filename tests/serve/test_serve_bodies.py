@@ -197,9 +197,9 @@ def test_what_is_no_object_of_json_asks_for_one(molecules, kind):
 
 def asked_by_urllib(address, body):
     """Return the status and error of a request whose client sends all before it reads."""
-    request = urllib.request.Request(f"{address}/predict", body, JSON)  # noqa: S310
+    request = urllib.request.Request(f"{address}/predict", body, JSON)
     with pytest.raises(urllib.error.HTTPError) as refused:
-        urllib.request.urlopen(request, timeout=60)  # noqa: S310
+        urllib.request.urlopen(request, timeout=60)
     with refused.value:
         return refused.value.code, json.load(refused.value)["error"]
 
@@ -256,5 +256,5 @@ def test_what_is_no_http_is_answered_as_all_errors_are(served_address, request_b
         assert (answer.status, answer.headers["x-content-type-options"]) == (400, "nosniff")
         assert json.load(answer)["error"].startswith("this is not HTTP as the server understands")
         assert connection.recv(1) == b""
-    with urllib.request.urlopen(f"{served_address}/health", timeout=60) as health:  # noqa: S310
+    with urllib.request.urlopen(f"{served_address}/health", timeout=60) as health:
         assert health.status == 200

@@ -47,6 +47,16 @@ def test_work_beyond_its_time_is_given_up_and_later_work_goes_on():
     run_async(main())
 
 
+def test_a_long_explanation_keeps_no_other_waiting():
+    async def main():
+        workers, together = Workers(Limits(seconds=300)), threading.Barrier(2, timeout=250)
+        both = [workers.run(lambda _: together.wait(), until_canceled, "explain") for _ in range(2)]
+        assert sorted(await asyncio.gather(*both)) == [0, 1]
+        workers.close()
+
+    run_async(main())
+
+
 def test_beyond_the_queue_requests_are_turned_away():
     async def main():
         workers, event = Workers(Limits(workers=1, waiting=3)), threading.Event()

@@ -58,7 +58,7 @@ class Limits:
     waiting : int
         Requests that may be at work or wait for it; more are asked to come again.
     workers : int
-        Threads that work.
+        Threads that predict, and as many that explain.
     """
 
     bytes: int = 32 * 2**20
@@ -126,7 +126,7 @@ class Deadline:
 
 
 class Workers:
-    """Threads that predict, and one that explains: no explanation keeps a prediction waiting.
+    """Threads that predict, and as many that explain: explanations delay no prediction.
 
     A thread cannot be stopped from outside. So what is not begun is dropped when its client has
     left or its time is over, and what is under way stops at its next look at the deadline; until
@@ -147,7 +147,7 @@ class Workers:
     def _open(self) -> None:
         self._pools = {
             "predict": ThreadPoolExecutor(self._limits.workers, thread_name_prefix="predict"),
-            "explain": ThreadPoolExecutor(1, thread_name_prefix="explain"),
+            "explain": ThreadPoolExecutor(self._limits.workers, thread_name_prefix="explain"),
         }
 
     @property

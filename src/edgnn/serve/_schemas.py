@@ -127,7 +127,11 @@ class RoundOut(BaseModel):
     )
     new_nodes: int | None = Field(description="Nodes whose color the training data has not.")
     meaning: str | None = Field(description="Of a node: what its color stands for.")
-    legend: list[ColorOut] = Field(description="Of a graph: its colors, the most frequent first.")
+    legend: list[ColorOut] = Field(
+        description="The colors of the graph, or of a node and its neighbors, the most frequent "
+        "first."
+    )
+    drawn: str | None = Field(description="Of a node: what the picture shows.")
     picture: str | None
 
 

@@ -436,7 +436,7 @@ const roundOf = (found) => {
   const node = model.level === 'node';
   const kind = {label: 'label', degree: 'degree, which this model takes for its label', name: 'name'}[model.node_label_kind];
   const reach = round ? `what ${plural(round, 'layer')} can see of a node` : `a ${kind}`;
-  parts.push(make('p', {}, node ? `After round ${round}, a color stands for ${reach}. Drawn: this node and its neighbors.` : `${plural(found.colors, 'color')}, each standing for ${reach}.`,
+  parts.push(make('p', {}, node ? `After round ${round}, a color stands for ${reach}.${found.drawn ? ` Drawn: ${found.drawn}.` : ''}` : `${plural(found.colors, 'color')}, each standing for ${reach}.`,
     found.new_nodes ? ` ${plural(found.new_nodes, 'node')} with a dashed ring: a color never seen in training.` : null));
   if (found.picture) parts.push(picture(found.picture, `Colors of round ${round}`));
   if (found.meaning) parts.push(make('h3', {}, 'This node, in words', found.seen === false ? make('span', {class: 'tag'}, 'never seen') : null), make('p', {}, make('code', {}, found.meaning)),

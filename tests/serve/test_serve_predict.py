@@ -1,5 +1,6 @@
 import csv
 import io
+import json
 import shutil
 
 import numpy as np
@@ -350,6 +351,47 @@ def test_the_model_says_what_it_is(molecules, mutag_run):
     assert found["classes"] == ["not mutagenic", "mutagenic"]
     assert found["limits"]["items"] == Limits().items
     assert str(mutag_run.parent) not in molecules.get("/model").text
+
+
+def test_the_model_names_what_it_predicts(value_run, tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(value_run, run)
+    RunFolder.open(run).update_config(target_names=["logp"])
+    assert client_of(run).get("/model").json()["targets"] == ["logp"]
+
+
+def test_what_is_no_number_is_an_error_of_its_item(tmp_path):
+    graphs = edgnn.Graphs.from_edges(
+        [(0, 1), (2, 3)], sizes=[2, 2], node_features=[[1.0], [1.0], [2.0], [3.0]]
+    )
+    model = edgnn.GraphClassifier(max_epochs=2, random_state=0).fit(graphs, ["a", "b"])
+    model.save(tmp_path / "run")
+    client = client_of(tmp_path / "run")
+    specs = [{"node_features": [[value]], "edges": []} for value in (1.0, 9e37, 2.0)]
+    client_features = {"graphs": specs}
+    answer = client.post("/predict", json=client_features)
+    rows = strict_json(answer.text)["predictions"]
+    assert [row["prediction"] is None for row in rows] == [False, True, False]
+    assert [row.get("error", "")[:31] for row in rows] == [
+        "",
+        "the model gives no finite value",
+        "",
+    ]
+    assert rows[1]["probabilities"] is None
+    table = client.post("/predict?format=csv", json=client_features).text.splitlines()
+    assert table[0].endswith(",error")
+    assert "the model gives no finite value" in table[2]
+    assert table[1].endswith(",")
+    assert "nan" not in " ".join(table).lower()
+    explained = client.post("/explain", json={"graph": specs[1]})
+    assert error(explained).startswith("the model gives no finite value")
+
+
+def strict_json(text):
+    def refuse(word):
+        raise AssertionError(f"{word} is no JSON")
+
+    return json.loads(text, parse_constant=refuse)
 
 
 def test_versions_and_health(molecules):

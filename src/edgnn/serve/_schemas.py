@@ -174,13 +174,14 @@ class ModelOut(BaseModel):
     level: Literal["graph", "node"]
     task: Literal["classes", "labels", "values"]
     classes: list[str]
+    targets: list[str] = Field(description="Columns of the training data that it predicts.")
     members: int
     layers: int | None = Field(description="Of a network; null for other models.")
     conv: str | None
     trained_on: str | None = Field(description="The data it was trained on.")
     trained_items: int | None
     judged: dict[str, Any] | None = Field(
-        description="Which part it was evaluated on, and the metrics of that."
+        description="Which set (`part`) it was evaluated on, and the metrics of that."
     )
     node_labels: list[Any] = Field(description="Labels it has learned; the first thousand.")
     edge_labels: list[Any]

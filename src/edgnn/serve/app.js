@@ -451,20 +451,22 @@ const roundOf = (found) => {
 
 // The start
 
-const metricWords = {accuracy: 'accuracy', balanced_accuracy: 'balanced accuracy', roc_auc: 'ROC AUC', rmse: 'RMSE', mae: 'MAE', r2: 'R²'};
+const metricWords = {accuracy: 'accuracy', balanced_accuracy: 'balanced accuracy', roc_auc: 'ROC-AUC', rmse: 'RMSE', mae: 'MAE', r2: 'R²'};
+const metricNumber = (value) => Math.abs(value) >= 0.01 && Math.abs(value) < 1000 ? value.toFixed(3) : number(value);
 const describe = () => {
-  const items = `${model.level}s`, kind = model.task === 'values' ? 'values' : model.task === 'labels' ? 'labels' : 'classes';
+  const items = model.smiles ? 'molecules' : `${model.level}s`;
+  const what = model.targets.length && model.targets.length <= 4 ? model.targets.join(', ') : model.task;
   document.title = `${model.trained_on || model.run} · edgnn`;
   $('title').textContent = model.trained_on ? `Try the model of ${model.trained_on}` : `Try the model ${model.run}`;
   const many = model.members > 1 ? `An ensemble of ${model.members} models` : 'A single model';
   const network = model.conv ? ` with ${plural(model.layers, 'layer')} of ${model.conv === 'edgnn' ? 'edGNN' : model.conv}` : `: ${model.estimator}`;
-  const of = model.task === 'classes' && model.classes.length <= 4 ? `: ${model.classes.join(' or ')}` : '';
-  $('lead').textContent = `It predicts ${kind} of ${items}${of}. ${many}${network}.`;
+  const of = model.task === 'classes' && model.classes.length <= 4 ? ` (${model.classes.join(' or ')})` : '';
+  $('lead').textContent = `It predicts ${what}${of} of ${items}. ${many}${network}.`;
   const figures = [];
   if (model.trained_items) figures.push(['trained on', `${model.trained_items.toLocaleString('en')} ${items}`]);
   if (model.judged) for (const [name, value] of Object.entries(model.judged.metrics).filter(([name]) => metricWords[name]).slice(0, 3)) {
     const shares = ['accuracy', 'balanced_accuracy'].includes(name);
-    figures.push([`${metricWords[name]}, ${model.judged.part} part`, shares ? percent(value) : number(value)]);
+    figures.push([`${metricWords[name]}, ${model.judged.part} set`, shares ? `${(100 * value).toFixed(1)} %` : metricNumber(value)]);
   }
   $('figures').replaceChildren(...figures.map(([name, value]) => make('div', {}, make('dt', {}, name), make('dd', {}, value))));
 };

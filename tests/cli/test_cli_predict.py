@@ -41,7 +41,7 @@ def test_predictions_are_those_of_the_estimator(command, run, molecules):
     ended = command("predict", run, molecules)
     assert (ended.code, ended.err) == (0, "")
     rows, graphs = rows_of(ended.out), edgnn.read(molecules)
-    assert list(rows[0]) == ["id", "prediction", "p(-1)", "p(1)"]
+    assert list(rows[0]) == ["id", "prediction", "p(-1)", "p(1)", "first_new_round", "error"]
     assert [row["id"] for row in rows] == [str(number) for number in range(40)]
     estimator = load_model(run)
     assert np.allclose(
@@ -72,8 +72,11 @@ def test_files_hold_what_is_printed(command, run, molecules, tmp_path):
 
 def test_an_ensemble_says_how_sure_it_is(command, ensemble, smiles, run_python):
     rows = rows_of(command("predict", ensemble, smiles).out)
+    carried = ["smiles", "kind", "value", "length", "odd", "even"]
+    ends = ["first_new_round", "error"]
     assert list(rows[0]) == [
         "id",
+        *carried,
         "prediction",
         "p(alcohol)",
         "p(amine)",
@@ -81,21 +84,19 @@ def test_an_ensemble_says_how_sure_it_is(command, ensemble, smiles, run_python):
         "mutual_information",
         "std(alcohol)",
         "std(amine)",
+        *ends,
     ]
     assert rows[0]["id"] == "CO"
     assert float(rows[0]["mutual_information"]) > 0
     assert (
-        list(rows_of(command("predict", ensemble, smiles, "--no-uncertainty").out)[0])[-1]
+        list(rows_of(command("predict", ensemble, smiles, "--no-uncertainty").out)[0])[-3]
         == "p(amine)"
     )
     assert list(
         rows_of(command("predict", ensemble, smiles, "--no-uncertainty", "--no-probabilities").out)[
             0
         ]
-    ) == [
-        "id",
-        "prediction",
-    ]
+    ) == ["id", *carried, "prediction", *ends]
 
 
 def test_labels_never_seen_are_counted_in_one_warning(command, ensemble, tmp_path):
@@ -117,18 +118,19 @@ def test_values_come_with_names_of_several_targets(command, smiles, tmp_path):
     rows = rows_of(command("predict", tmp_path / "run", tmp_path / "new.smi").out)
     assert list(rows[0]) == [
         "id",
+        "smiles",
         "prediction(value)",
         "prediction(length)",
         "std(value)",
         "std(length)",
+        "first_new_round",
+        "error",
     ]
     assert (
         command("train", smiles, "--out", tmp_path / "one", "--target", "value", *QUICK).code == 0
     )
-    assert list(rows_of(command("predict", tmp_path / "one", smiles).out)[0]) == [
-        "id",
-        "prediction",
-    ]
+    (row, *_) = rows_of(command("predict", tmp_path / "one", smiles).out)
+    assert list(row)[-3:] == ["prediction", "first_new_round", "error"]
     assert (
         "train with --members 5"
         in command("predict", tmp_path / "one", smiles, "--uncertainty").err
@@ -151,7 +153,8 @@ def test_several_labels_have_a_column_each(command, smiles, tmp_path):
         == 0
     )
     rows = rows_of(command("predict", tmp_path / "run", smiles).out)
-    assert list(rows[0]) == ["id", "prediction(odd)", "prediction(even)", "p(odd)", "p(even)"]
+    predicted = ["prediction(odd)", "prediction(even)", "p(odd)", "p(even)"]
+    assert list(rows[0])[-6:-2] == predicted
     assert all((float(row["p(odd)"]) > 0.5) == (row["prediction(odd)"] == "1") for row in rows)
 
 
@@ -228,8 +231,10 @@ def test_options_of_the_reader_are_remembered(command, tmp_path):
     ended = command("predict", tmp_path / "run", tmp_path / "b.csv")
     assert (ended.code, ended.err, len(rows_of(ended.out))) == (0, "", 1)
     (tmp_path / "c.csv").write_text("text\nC1CC1\n")
-    ended = command("predict", tmp_path / "run", tmp_path / "c.csv", "-o", "smiles=text")
-    assert (ended.code, ended.err) == (0, "")
+    for words in (["-o", "smiles=text"], []):
+        other = command("predict", tmp_path / "run", tmp_path / "c.csv", *words)
+        assert (other.code, other.err) == (0, "")
+        assert rows_of(other.out)[0]["prediction"] == rows_of(ended.out)[0]["prediction"]
 
 
 def test_the_columns_of_edges_are_remembered(command, tmp_path):
@@ -305,7 +310,7 @@ def test_a_saved_estimator_predicts_its_own_classes(command, molecules, tmp_path
         tmp_path / "saved"
     )
     rows = rows_of(command("predict", tmp_path / "saved", molecules).out)
-    assert list(rows[0]) == ["id", "prediction", "p(bad)", "p(good)"]
+    assert list(rows[0])[:4] == ["id", "prediction", "p(bad)", "p(good)"]
 
 
 def test_a_file_that_cannot_be_finished_is_not_begun(
@@ -405,7 +410,7 @@ def test_what_names_nodes_is_a_file(command, node_run, people):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("new.csv", "smiles\n", "new.csv: there are no graphs in it; a table needs rows"),
+        ("new.csv", "smiles\n", "there is nothing to predict: a table needs rows"),
         ("new.xlsx", "PK\3\4", "new.xlsx: a spreadsheet is not read; save it as CSV"),
     ],
 )
@@ -414,3 +419,152 @@ def test_a_file_without_graphs_is_named(command, run, name, text, message, tmp_p
     ended = command("predict", run, tmp_path / name)
     assert (ended.code, ended.err.count("\n")) == (2, 1)
     assert message in ended.err
+
+
+# Molecules: no row is lost
+
+MIXED = (
+    "compound_id,batch,smiles,prediction\n"
+    "a,1,CCO,x\nb,2,CC(,y\nc,3,,z\nd,4,CCN\ne,5,CC>>CO,w\nf,6,CCCN,v\n"
+)
+
+
+@pytest.fixture(scope="session")
+def molecule_run(tmp_path_factory, smiles):
+    """A small network trained on the table of molecules."""
+    data = edgnn.load_dataset(smiles, target="kind")
+    model = edgnn.GraphClassifier(hidden=4, max_epochs=2, random_state=0)
+    names = np.array(data.class_names)[data.targets]
+    folder = tmp_path_factory.mktemp("molecules") / "run"
+    model.fit(data.graphs, names).save(folder)
+    return folder
+
+
+def test_rows_that_cannot_be_read_stay_with_their_lines_and_all_columns(
+    command, molecule_run, tmp_path
+):
+    (tmp_path / "new.csv").write_text(MIXED)
+    ended = command("predict", molecule_run, tmp_path / "new.csv")
+    assert ended.code == 3
+    assert ended.err == "edgnn: 4 of 6 rows have no prediction; the column error says why\n"
+    rows = rows_of(ended.out)
+    assert list(rows[0])[:6] == [
+        *("id", "compound_id", "batch", "smiles", "prediction (2)", "prediction")
+    ]
+    assert [row["id"] for row in rows] == list("abcdef")
+    assert [row["batch"] for row in rows] == list("123456")
+    assert [row["prediction (2)"] for row in rows] == ["x", "y", "z", "", "w", "v"]
+    assert [bool(row["prediction"]) for row in rows] == [True, False, False, False, False, True]
+    for row, start in zip(
+        rows[1:5],
+        (
+            "line 3: RDKit cannot read it as SMILES",
+            "line 4: the SMILES is empty",
+            "line 5: the row has 3 cells, but the header has 4",
+            "line 6: it is a reaction",
+        ),
+        strict=True,
+    ):
+        assert row["error"].startswith(start)
+    assert {rows[0]["error"], rows[5]["error"]} == {""}
+
+
+def test_a_strict_prediction_ends_at_the_first_bad_row(command, molecule_run, tmp_path):
+    (tmp_path / "new.csv").write_text(MIXED)
+    out = tmp_path / "p.csv"
+    ended = command("predict", molecule_run, tmp_path / "new.csv", "-o", "bad=error", "--out", out)
+    assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
+    assert "new.csv, line 3: SMILES 'CC(': RDKit cannot read it" in ended.err
+    assert not out.exists()
+
+
+def test_a_file_of_nothing_readable_says_so(command, molecule_run, smiles, tmp_path):
+    (tmp_path / "rxn.csv").write_text("smiles,y\nCC>>CO,1\nC>O>N,2\n")
+    said = "none of the 2 molecules can be read; the first, 'CC>>CO': "
+    ended = command("predict", molecule_run, tmp_path / "rxn.csv")
+    assert (ended.code, ended.out) == (2, "")
+    assert f"{said}line 2: it is a reaction, which edgnn does not read" in ended.err
+    ended = command("train", tmp_path / "rxn.csv", "-t", "y", "-o", "bad=skip", "--out", "x")
+    assert f"{said}it is a reaction, which edgnn does not read" in ended.err
+
+
+def test_records_keep_their_properties(command, molecule_run, tmp_path):
+    from rdkit import Chem
+
+    block = Chem.MolToMolBlock(Chem.MolFromSmiles("CCO")).partition("\n")[2]
+    (tmp_path / "a.sdf").write_text(
+        f"first\n{block}\n> <dose>\n3\n\n$$$$\nsecond\nnonsense\n> <note>\nodd\n\n$$$$\n"
+    )
+    ended = command("predict", molecule_run, tmp_path / "a.sdf")
+    rows = rows_of(ended.out)
+    assert ended.code == 3
+    assert list(rows[0])[:4] == ["id", "dose", "note", "prediction"]
+    assert [[row["id"], row["dose"], row["note"]] for row in rows] == [
+        ["first", "3", ""],
+        ["second", "", "odd"],
+    ]
+    assert rows[1]["error"].startswith("line 16: RDKit cannot read its mol block")
+
+
+@pytest.mark.parametrize(
+    ("piped", "ids", "columns"),
+    [
+        ("CCO\nCCN ethylamine\n", ["CCO", "ethylamine"], ["id", "smiles", "prediction"]),
+        ("nr;SMILES\n7;CCO\n8;CCN\n", ["CCO", "CCN"], ["id", "nr", "SMILES", "prediction"]),
+        ("mol,id\nCCO,u\nCCN,v\n", ["u", "v"], ["id", "mol", "prediction"]),
+    ],
+)
+def test_molecules_come_from_standard_input(
+    command, molecule_run, piped, ids, columns, tmp_path, monkeypatch
+):
+    (tmp_path / "piped").write_text(piped)
+    # told that the training data were molecules, as a run of edgnn train is
+    from edgnn.training import RunFolder
+
+    shutil.copytree(molecule_run, tmp_path / "run")
+    source = {"name": "a.csv", "options": {}, "format": "smiles"}
+    RunFolder.open(tmp_path / "run").update_config(source=source)
+    with (tmp_path / "piped").open() as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        ended = command("predict", tmp_path / "run", "-")
+    assert (ended.code, ended.err) == (0, "")
+    rows = rows_of(ended.out)
+    assert list(rows[0])[: len(columns)] == columns
+    assert [row["id"] for row in rows] == ids
+
+
+def test_molecules_come_from_the_command_line(command, molecule_run, tmp_path):
+    (tmp_path / "a.csv").write_text("smiles\nCCO\nCCN\n")
+    expected = rows_of(command("predict", molecule_run, tmp_path / "a.csv").out)
+    ended = command("predict", molecule_run, "--smiles", "CCO", "--smiles", "CCN")
+    rows = rows_of(ended.out)
+    assert (ended.code, [row["id"] for row in rows]) == (0, ["CCO", "CCN"])
+    assert [row["p(amine)"] for row in rows] == [row["p(amine)"] for row in expected]
+    ended = command("predict", molecule_run, "--smiles", "C((")
+    assert (ended.code, ended.err.count("\n")) == (2, 1)
+    assert "the molecule 'C((' cannot be read" in ended.err
+    assert "not both" in command("predict", molecule_run, "x.csv", "--smiles", "C").err
+    assert "- for standard input" in command("predict", molecule_run).err
+
+
+def test_json_is_strict_and_holds_every_row(command, molecule_run, tmp_path):
+    (tmp_path / "new.csv").write_text(MIXED)
+    ended = command("predict", molecule_run, tmp_path / "new.csv", "--json")
+
+    def refuse(name):
+        raise AssertionError(name)
+
+    document = json.loads(ended.out, parse_constant=refuse)
+    assert [row["id"] for row in document["predictions"]] == list("abcdef")
+    assert document["predictions"][1]["prediction"] is None
+
+
+def test_a_long_word_is_not_echoed_in_full(command, molecule_run):
+    for words in (
+        ["predict", molecule_run, "x" * 5_000],
+        ["y" * 5_000],
+        ["train", "--" + "z" * 999],
+    ):
+        ended = command(*words)
+        assert ended.code == 2
+        assert len(ended.err) < 600

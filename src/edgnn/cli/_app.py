@@ -16,18 +16,24 @@ from edgnn.cli._evaluate import evaluate
 from edgnn.cli._explain import explain
 from edgnn.cli._export import export
 from edgnn.cli._predict import predict
-from edgnn.cli._process import drop_output, leave_with, set_up
+from edgnn.cli._process import INTERRUPTED, drop_output
 from edgnn.cli._progress import printed_warnings
-from edgnn.cli._ranks import be_silent
 from edgnn.cli._report import report
 from edgnn.cli._reproduce import reproduce
 from edgnn.cli._serve import serve
 from edgnn.cli._train import train
-from edgnn.cli._usage import Commands, UsageError, help_text, hide_values_of_flags, usage_words
+from edgnn.cli._usage import (
+    Commands,
+    UsageError,
+    help_text,
+    hide_values_of_flags,
+    shortened,
+    usage_words,
+)
 from edgnn.cli._wl import wl_app
 from edgnn.errors import EdgnnError
 
-_WRONG, _INTERRUPTED = 2, 130
+_WRONG = 2
 #: As a shell says of a program that a closed pipe has ended (128 + SIGPIPE).
 _PIPE_CLOSED = 128 + 13
 
@@ -62,7 +68,7 @@ class _Program(Commands):
             typer.echo(text, err=True)
             sys.exit(_WRONG)
         except typer.Abort:
-            _fail("interrupted", _INTERRUPTED)
+            _fail("interrupted", INTERRUPTED)
         if standalone_mode:
             sys.exit(result if isinstance(result, int) else 0)
         return result
@@ -76,7 +82,7 @@ class _Program(Commands):
             drop_output()
             sys.exit(_PIPE_CLOSED)
         except KeyboardInterrupt:
-            _fail("interrupted", _INTERRUPTED)
+            _fail("interrupted", INTERRUPTED)
 
 
 hide_values_of_flags()
@@ -124,14 +130,8 @@ def main() -> None:
         _fail(f"{error.filename}: {error.strerror}" if named else str(error), _WRONG)
 
 
-def run() -> NoReturn:
-    """Run :func:`main` as a program."""
-    set_up()
-    be_silent()
-    leave_with(main)
-
-
 def _fail(message: str, code: int) -> NoReturn:
+    message = shortened(message, sys.argv[1:])
     # names of files can hold anything, also what a terminal would obey
     line = "".join(letter if letter.isprintable() else " " for letter in message)
     typer.echo(f"edgnn: {line}", err=True)

@@ -239,7 +239,7 @@ def _smiles(
     source: str, config: dict[str, Any], options: dict[str, Any], graphs: Graphs
 ) -> dict[int, str]:
     """Return the SMILES of molecules that have other names; none where rows do not match."""
-    from edgnn.io import molecule_records, read_smiles
+    from edgnn.io import molecule_records
     from edgnn.io.datasets import find, reading_options
 
     if find(source) is not None or not Path(source).is_file() or graphs.graph_names is None:
@@ -249,9 +249,10 @@ def _smiles(
         return {}
     chosen = {key: options[key] for key in ("smiles", "delimiter", "max_bytes") if key in options}
     with molecule_records(source, "smiles", **chosen) as records:
-        texts = [record.text for record in records]
-    if len(texts) != len(graphs):  # the reader may have skipped those that are no molecules
-        texts = [text for text in texts if read_smiles(text)[0] is not None]
+        rows = list(records)
+    if len(rows) != len(graphs):  # the reader may have skipped those that are no molecules
+        rows = [row for row in rows if row.read()[0] is not None]
+    texts = [row.text for row in rows]
     if len(texts) != len(graphs):
         return {}
     return {number: text for number, text in enumerate(texts) if text != graphs.graph_names[number]}

@@ -30,9 +30,8 @@ from edgnn.cli._trained import Trained, check_nodes, listed_pieces, new_pieces, 
 from edgnn.errors import EdgnnError
 
 if TYPE_CHECKING:
-    from edgnn.graphs import Graphs, Nodes
     from edgnn.io import Piece
-    from edgnn.models import TablePiece
+    from edgnn.models import Items, TablePiece
 
 #: Exit code where some rows have no prediction.
 _INCOMPLETE = 3
@@ -115,7 +114,9 @@ def predict(
 
 def _check_one_source(source: str | None, smiles: list[str] | None) -> None:
     if source is None and not smiles:
-        raise EdgnnError("name a file or data set to predict for, - for standard input, or --smiles")
+        raise EdgnnError(
+            "name a file or data set to predict for, - for standard input, or --smiles"
+        )
     if source is not None and smiles:
         raise EdgnnError(f"give a source ({source}) or --smiles, not both")
 
@@ -141,7 +142,7 @@ def _pieces(
     options: dict[str, Any],
     data_dir: Path | None,
     nodes: str | None,
-) -> Iterator[Iterable[Piece] | Graphs | Nodes]:
+) -> Iterator[Iterable[Piece] | Items]:
     if source is None:
         yield listed_pieces(list(smiles), trained, options)
         return
@@ -151,7 +152,7 @@ def _pieces(
 
 def _tables(
     trained: Trained,
-    source: Iterable[Piece] | Graphs | Nodes,
+    source: Iterable[Piece] | Items,
     probabilities: bool,
     uncertainty: bool | None,
 ) -> Iterator[TablePiece]:
@@ -204,9 +205,7 @@ def _document(run: Path, source: str | None, smiles: list[str] | None) -> dict[s
     return {"run": str(run), "source": smiles if source is None else source}
 
 
-def _print_json(
-    tables: Iterable[TablePiece], document: dict[str, Any]
-) -> Iterator[TablePiece]:
+def _print_json(tables: Iterable[TablePiece], document: dict[str, Any]) -> Iterator[TablePiece]:
     """Print the rows of passing tables as one strict JSON document."""
     from edgnn._json import plain
 

@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from edgnn.errors import RunError
@@ -23,12 +24,28 @@ if TYPE_CHECKING:
     from edgnn.models import Model
     from edgnn.training import RunFolder
 
+#: Exit code at Ctrl-C, as a shell says it (128 + SIGINT).
+INTERRUPTED = 130
+
 _MOST_THREADS = 4096
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # as glibc numbers its settings
 _KEPT_BYTES = 2**30
 _LARGEST_BLOCK = 2**25  # glibc takes no larger threshold
 _STOPPING = b"edgnn: stopping after this epoch"
 _AGAIN = b"; press Ctrl-C again to stop at once"
+
+
+def open_streams() -> None:
+    """Open what is closed of standard input, output and errors (``>&-``) as nothing.
+
+    Python has ``None`` in their place, and the next files that are opened would get their numbers,
+    so that what libraries print would go into them.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, that of the stream
+            nothing = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115 - stays open
+            setattr(sys, name, nothing)
 
 
 def set_up() -> None:
@@ -64,6 +81,9 @@ def leave_with(main: Callable[[], None]) -> NoReturn:
         main()
     except SystemExit as ended:
         code = ended.code
+    except KeyboardInterrupt:
+        os.write(2, b"edgnn: interrupted\n")
+        code = INTERRUPTED
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()

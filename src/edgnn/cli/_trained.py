@@ -99,7 +99,7 @@ def new_pieces(
 
     Molecules that cannot be read are rows without a prediction, unless ``bad=error`` is given.
     """
-    from edgnn.io import FORMATS, recognize, read_pieces
+    from edgnn.io import FORMATS, read_pieces, recognize
     from edgnn.io.datasets import find, reading_options
 
     if trained.level == "graph" and nodes is None and find(source) is None and _is_file(source):

@@ -6,12 +6,15 @@ This is the one place that knows how typer works inside, which differs between i
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import typer
 from typer.core import TyperGroup, TyperOption
 
 from edgnn._words import closest, suggestion
+
+_LONGEST_WORD = 200
 
 #: What typer raises for a command line it cannot use. typer exports only the subclass
 #: ``BadParameter``; its base belongs to click in older versions and to typer in newer ones.
@@ -57,6 +60,25 @@ def usage_words(error: Any) -> str:
     words = error.format_message().strip().rstrip(".").replace(": Value error, ", ": ")
     words = words[:1].lower() + words[1:] + _given(error, words) + _meant_value(error)
     return f"{words} ({command} --help tells more)"
+
+
+def shortened(message: str, words: Sequence[str]) -> str:
+    """Return a message in which long words of the command line are cut.
+
+    Parameters
+    ----------
+    message : str
+        The message.
+    words : sequence of str
+        The command line.
+    """
+    given = {part for word in words for part in (word, word.partition("=")[2])}
+    for word in sorted(given, key=len, reverse=True):
+        if len(word) > _LONGEST_WORD:
+            cut = f"{word[:_LONGEST_WORD]}…"
+            for written in (word, repr(word)[1:-1], word.lower(), word.replace("-", "_")):
+                message = message.replace(written, cut)
+    return message
 
 
 def help_text(error: Any) -> str | None:

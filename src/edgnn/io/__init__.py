@@ -23,8 +23,8 @@ from edgnn.io._molecules import (
 )
 from edgnn.io._networkx import from_networkx, to_networkx
 from edgnn.io._node_link import read_node_link, write_node_link
-from edgnn.io._pyg import from_pyg, to_pyg
 from edgnn.io._pieces import Piece, Unread, distinct, listed, pieces_of, read_pieces, smiles_pieces
+from edgnn.io._pyg import from_pyg, to_pyg
 from edgnn.io._rdf import read_rdf, write_rdf
 from edgnn.io._rdkit import Collector, chem, read_smiles
 from edgnn.io._read import FORMATS, format_to_write, read, read_labeled, recognize, write

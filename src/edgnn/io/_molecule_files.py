@@ -87,6 +87,11 @@ class MoleculeRecord:
     is_smiles: bool = True
     problem: str = ""
 
+    @property
+    def given(self) -> str:
+        """The SMILES, shortened and quoted, or what errors call a record."""
+        return short(self.text, 60) if self.is_smiles else self.where
+
     def read(self, keep_hydrogens: bool = False, max_atoms: int = MOST_ATOMS) -> tuple[Any, str]:
         """Return RDKit's molecule, or ``None`` and the reason why it cannot be read."""
         if self.problem:
@@ -283,14 +288,14 @@ def smiles_table(
     if may_lack_header and (smiles or _SMILES).casefold() not in first[1].casefold():
         rows = ((line, _fields(text)) for line, text in lines if text.strip())
         return SmilesTable([smiles or _SMILES, "name"], rows, 0, has_header=False)
-    header, rows = split_lines(lines, path, delimiter, even=False)
+    header, table_rows = split_lines(lines, path, delimiter, even=False)
     if smiles is not None:
-        return SmilesTable(header, rows, column_of(header, smiles, path, _CHOOSE_COLUMN))
-    looked_at = list(islice(rows, _LOOKED_AT))
+        return SmilesTable(header, table_rows, column_of(header, smiles, path, _CHOOSE_COLUMN))
+    looked_at = list(islice(table_rows, _LOOKED_AT))
     column = find_smiles_column(header, [row for _, row in looked_at])
     if column is None:
         column = column_of(header, _SMILES, path, _CHOOSE_COLUMN)
-    return SmilesTable(header, chain(looked_at, rows), column)
+    return SmilesTable(header, chain(looked_at, table_rows), column)
 
 
 def find_smiles_column(header: Sequence[str], rows: Sequence[Sequence[str]]) -> int | None:
@@ -383,6 +388,7 @@ class SkippedMolecules:
         check_bad(bad)
         self._path = path
         self._bad = bad
+        self._first: tuple[MoleculeRecord, str] | None = None
         self._reasons: dict[int, str] = {}
 
     def add(self, position: int, record: MoleculeRecord, reason: str) -> None:
@@ -391,32 +397,35 @@ class SkippedMolecules:
         if self._bad == "error":
             advice = "to leave such molecules out, pass bad='skip' (-o bad=skip in a command)"
             raise FormatError(self._path, f"{rule}; {advice}", record.line)
+        self._first = self._first or (record, reason)
         self._reasons[position] = f"line {record.line}: {rule}"
 
     def end(self, kept: int) -> None:
         """Warn once where molecules were skipped; raise where none is left."""
-        if not self._reasons:
+        if self._first is None:
             return
-        first = next(iter(self._reasons.values()))
+        count = len(self._reasons)
+        record, reason = self._first
         if not kept:
-            raise none_readable(self._path, len(self._reasons), first)
-        count, total = len(self._reasons), len(self._reasons) + kept
+            raise none_readable(count, record.given, reason, self._path, record.line)
         warnings.warn(
             SkippedWarning(
-                f"{fspath(self._path)}: {count} of {total} molecules were skipped; "
-                f"the first: {first}",
+                f"{fspath(self._path)}: {count} of {count + kept} molecules were skipped; "
+                f"the first: line {record.line}: {record.where}: {reason}",
                 self._reasons,
             ),
             stacklevel=4,
         )
 
 
-def none_readable(path: Path_ | None, count: int, first: str) -> GraphError:
+def none_readable(
+    count: int, first: str, reason: str, path: Path_ | None = None, line: int | None = None
+) -> GraphError:
     """Return the error of molecules of which not one can be read."""
-    rule = f"the molecule cannot be read: {first}"
+    rule = f"the molecule {first} cannot be read: {reason}"
     if count > 1:
-        rule = f"none of the {count:,} molecules can be read; the first: {first}"
-    return GraphError(rule) if path is None else FormatError(path, rule)
+        rule = f"none of the {count:,} molecules can be read; the first, {first}: {reason}"
+    return GraphError(rule) if path is None else FormatError(path, rule, line)
 
 
 def unreadable(skipped: dict[int, str], advice: str) -> GraphError:

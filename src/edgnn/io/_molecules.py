@@ -118,16 +118,18 @@ def from_smiles(
     )
     texts: list[Any] = []
     skipped: dict[int, str] = {}
+    first = ("", "")
     for position, (record, reason) in enumerate(read_records(_of_list(smiles), collector)):
         texts.append(record.text)
         if reason:
+            first = first if skipped else (record.where, reason)
             skipped[position] = f"{record.where}: {reason}"
     if names is not None and len(names) != len(texts):
         raise GraphError(f"{len(names)} names were given for {len(texts)} molecules")
     if skipped and bad == "error":
         raise unreadable(skipped, "correct or drop them, or pass bad='skip'")
     if skipped and len(skipped) == len(texts):
-        raise none_readable(None, len(skipped), skipped[0])
+        raise none_readable(len(skipped), *first)
     _warn_of_skipped(skipped, len(texts))
     called = texts if names is None else names
     return collector.graphs([name for at, name in enumerate(called) if at not in skipped])

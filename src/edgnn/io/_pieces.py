@@ -94,7 +94,7 @@ def read_pieces(
     atoms: int = ATOMS_AT_ONCE,
     **options: Any,
 ) -> Iterator[Piece]:
-    """Read a file of molecules a piece at a time, with all of its columns or properties.
+    r"""Read a file of molecules a piece at a time, with all of its columns or properties.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def read_pieces(
     --------
     >>> from pathlib import Path
     >>> from edgnn.io import read_pieces
-    >>> _ = Path("three.csv").write_text("smiles,batch\\nCCO,A\\nnonsense,B\\nCCN,B\\n")
+    >>> _ = Path("three.csv").write_text("smiles,batch\nCCO,A\nnonsense,B\nCCN,B\n")
     >>> (piece,) = read_pieces("three.csv", "smiles")
     >>> len(piece.items), piece.columns["batch"], piece.unread[0].line
     (2, ['A', 'B', 'B'], 3)

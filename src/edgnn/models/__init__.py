@@ -114,8 +114,8 @@ __all__ = [
     "Seen",
     "Solver",
     "SubgraphMatchingClassifier",
-    "Uncertainty",
     "TablePiece",
+    "Uncertainty",
     "UnknownLabelWarning",
     "UnseenNodeWarning",
     "WLClassifier",
@@ -156,6 +156,6 @@ __all__ = [
     "train_run",
     "unread_errors",
     "unseen_labels",
-    "write_table",
     "write_inputs",
+    "write_table",
 ]

@@ -36,6 +36,8 @@ def model_parts(
     """
     entry = MODELS.find(name)
     kind: Any = entry.find_class(level, task)
+    if "device" in parameters and "device" not in kind._get_param_names():
+        check_runs_on(name, parameters.pop("device"))
     check_names(kind, parameters)
     for parameter, value in entry.parameters.items():
         if parameters.get(parameter, value) != value:
@@ -45,6 +47,15 @@ def model_parts(
             )
     shared = {key: value for key, value in (common or {}).items() if key in kind._get_param_names()}
     return kind, {**shared, **entry.parameters, **parameters}
+
+
+def check_runs_on(name: str, device: Any) -> None:
+    """Raise where a model without a device of its choice is asked to run elsewhere."""
+    if device not in (None, "cpu", "auto"):
+        raise EstimatorError(
+            f"the model {name!r} runs on the CPU: leave device={device!r} "
+            "(--device in a command) out"
+        )
 
 
 def make_model(

@@ -218,8 +218,7 @@ def _no_predictions(rows: Sequence[_Predicted]) -> EdgnnError:
     unread = [entry for row in rows for entry in row.piece.unread]
     errors = [reason for row in rows for reason in row.errors.values()]
     if unread:
-        first = f"{short(unread[0].text)}, {errors[0]}"
-        return none_readable(None, len(unread), first)
+        return none_readable(len(unread), short(unread[0].text, 60), errors[0])
     if errors:
         return ModelError(errors[0])
     return GraphError("there is nothing to predict: a table needs rows below its column names")
@@ -309,6 +308,4 @@ class _Unknown:
 
 
 def _warn_again(warning: warnings.WarningMessage) -> None:
-    warnings.warn_explicit(
-        warning.message, warning.category, warning.filename, warning.lineno
-    )
+    warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)

@@ -9,13 +9,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgnn._json import to_csv
-from edgnn.graphs import Nodes
-from edgnn.models import Predictions, identities, in_pieces, prediction_columns
+from edgnn.models import (
+    Predictions,
+    first_new_rounds,
+    identities,
+    in_pieces,
+    prediction_columns,
+    table_piece,
+    unread_errors,
+    unseen_labels,
+)
 
 if TYPE_CHECKING:
-    from edgnn.graphs import Graphs
+    from edgnn.graphs import Graphs, Nodes
+    from edgnn.io import Piece
     from edgnn.serve._limits import Deadline
-    from edgnn.serve._molecules import Skipped
 
 _Array = np.ndarray[Any, Any]
 _UNCERTAINTY = "uncertainty "
@@ -75,17 +83,17 @@ class Answers:
         model: Any,
         class_names: Sequence[str],
         target_names: Sequence[str],
-        skipped: Sequence[Skipped] = (),
+        piece: Piece,
     ) -> bytes:
-        """Return a table with the columns of ``edgnn predict``, and the first unfamiliar round.
+        """Return the table of ``edgnn predict``; molecules that were skipped have rows as well.
 
-        Molecules that were skipped have rows where they stood, and a column says why.
+        ``piece`` holds the items of these answers, with those that were skipped.
         """
         arrays = self.arrays
         measures = {
             _measure(name): arrays[name] for name in arrays if name.startswith(_UNCERTAINTY)
         }
-        columns = self.ids | prediction_columns(
+        columns = prediction_columns(
             model,
             Predictions(arrays["prediction"], arrays.get("probability"), measures),
             class_names=class_names,
@@ -93,8 +101,8 @@ class Answers:
             uncertainty=True,
         )
         if "first_new" in arrays:
-            columns["first_new_round"] = [_round(first) for first in arrays["first_new"].tolist()]
-        return to_csv(_with_skipped(columns, skipped) if skipped else columns)
+            columns["first_new_round"] = first_new_rounds(arrays["first_new"])
+        return to_csv(table_piece(piece, columns, unread_errors(piece)).columns)
 
 
 def answers_of(model: Any, items: Graphs | Nodes, deadline: Deadline | None = None) -> Answers:
@@ -110,7 +118,7 @@ def answers_of(model: Any, items: Graphs | Nodes, deadline: Deadline | None = No
 
 def _arrays(model: Any, items: Graphs | Nodes) -> dict[str, _Array]:
     predictions: Predictions = model.predictions(items)
-    arrays = {"prediction": predictions.prediction, "unseen": _unseen(model, items)}
+    arrays = {"prediction": predictions.prediction, "unseen": unseen_labels(model, items)}
     if predictions.probability is not None:
         arrays["probability"] = predictions.probability
     for name, values in predictions.uncertainty.items():
@@ -120,35 +128,6 @@ def _arrays(model: Any, items: Graphs | Nodes) -> dict[str, _Array]:
         arrays["share"] = np.asarray(familiarity.share, dtype=np.float64).T
         arrays["first_new"] = np.asarray(familiarity.first_new, dtype=np.int64)
     return arrays
-
-
-def _with_skipped(
-    columns: dict[str, list[Any]], skipped: Sequence[Skipped]
-) -> dict[str, list[Any]]:
-    """Return columns with a row for each skipped item, where it stood."""
-    table = {name: list(values) for name, values in columns.items()}
-    table["error"] = [None] * len(columns["id"])
-    for entry in sorted(skipped, key=lambda entry: entry.index):
-        for values in table.values():
-            values.insert(entry.index, None)
-        table["id"][entry.index] = entry.name
-        table["error"][entry.index] = entry.error
-    return table
-
-
-def _unseen(model: Any, items: Graphs | Nodes) -> _Array:
-    """Count labels not learned: of a graph's nodes and edges; of a node, whether its own is."""
-    graphs = items.graphs if isinstance(items, Nodes) else items
-    unseen = model.seen.unseen(model.coder.encode(graphs))
-    unseen_nodes, unseen_edges = (numbers.cpu().numpy() for numbers in unseen)
-    if isinstance(items, Nodes):
-        own: _Array = np.isin(items.index.cpu().numpy(), unseen_nodes).astype(np.int64)
-        return own
-    owner = graphs.graph_of_node.cpu().numpy()
-    edge_owner = owner[graphs.edge_source.cpu().numpy()]
-    counts = np.bincount(owner[unseen_nodes], minlength=len(graphs))
-    counts += np.bincount(edge_owner[unseen_edges], minlength=len(graphs))
-    return counts
 
 
 def named(value: Any, class_names: Sequence[str]) -> Any:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from edgnn._files import line_chunks, open_binary
 from edgnn.errors import EdgnnError, FormatError, GraphError, UnknownLabelError
 from edgnn.graphs import Graphs, Nodes
-from edgnn.io import read, recognize, refuse_spreadsheet
+from edgnn.io import Piece, read, recognize, refuse_spreadsheet
 from edgnn.io.datasets import node_numbers, reading_options
-from edgnn.models import check_known
+from edgnn.models import check_known, graphs_of
 from edgnn.serve._limits import Busy, Deadline, Limits, TooLarge
-from edgnn.serve._molecules import Skipped, read_molecule_file
+from edgnn.serve._molecules import read_molecule_file
 from edgnn.serve._source import with_label_names
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def read_uploads(
     deadline: Deadline,
     *,
     skip: bool = False,
-) -> tuple[Graphs, list[Skipped]]:
+) -> Piece:
     """Return the graphs of uploaded files, in any format that :func:`edgnn.read` reads.
 
     Parameters
@@ -178,16 +178,17 @@ def read_uploads(
             "or a TU set as one zip archive"
         )
     with _on_disk(uploads) as folder, _errors_for_uploaders(folder):
-        graphs, skipped = _read_folder(served, folder, limits, deadline, skip=skip)
+        piece = _read_folder(served, folder, limits, deadline, skip=skip)
+    graphs = graphs_of(piece.items)
     if not len(graphs) or not graphs.num_nodes:
         raise GraphError(f"{uploads[0][0]} holds no graphs; choose a file with at least one node")
     limits.check_sizes(graphs.num_nodes, graphs.num_edges)
-    return graphs, skipped
+    return piece
 
 
 def _read_folder(
     served: Served, folder: Path, limits: Limits, deadline: Deadline, *, skip: bool
-) -> tuple[Graphs, list[Skipped]]:
+) -> Piece:
     files = list(folder.iterdir())
     for file in files:
         refuse_spreadsheet(file)
@@ -206,7 +207,7 @@ def _read_folder(
     graphs = read(path, **{**options, "max_bytes": limits.unpacked})
     if kind == "tu":
         graphs = with_label_names(served.config, graphs, [file.name for file in files])
-    return graphs, []
+    return Piece(graphs)
 
 
 def check_learned(served: Served, items: Graphs | Nodes) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,8 @@ from edgnn.explain import (
     explain,
 )
 from edgnn.graphs import Graphs, Nodes
+from edgnn.io import Piece
+from edgnn.models import graphs_of
 from edgnn.report import draw_counter_example, draw_explanation
 from edgnn.serve._answers import Answers, named
 from edgnn.serve._colors import color_rounds
@@ -31,7 +32,7 @@ from edgnn.serve._inputs import (
     read_uploads,
 )
 from edgnn.serve._limits import Deadline, Limits, TooLarge
-from edgnn.serve._molecules import Skipped, read_smiles_list
+from edgnn.serve._molecules import read_smiles_list
 
 if TYPE_CHECKING:
     from edgnn.serve._model import Served
@@ -71,13 +72,13 @@ class Work:
             return self._predict_named(request.nodes, "node", deadline, format)
         if request.smiles is not None:
             skip = request.bad == "skip"
-            graphs, skipped = read_smiles_list(
+            piece = read_smiles_list(
                 self._served, request.smiles, self._limits, deadline, skip=skip
             )
-            return self._written(self._served.answers(graphs, deadline), format, skipped)
+            return self._written(self._served.answers(piece.items, deadline), format, piece)
         assert request.graphs is not None
         items = self._items(read_graphs(request.graphs, self._limits), request.nodes)
-        return self._written(self._served.answers(items, deadline), format)
+        return self._written(self._served.answers(items, deadline), format, Piece(items))
 
     def predict_files(
         self,
@@ -89,12 +90,13 @@ class Work:
         skip: bool,
     ) -> dict[str, Any] | bytes:
         """Answer for all graphs, or the named nodes, of uploaded files."""
-        graphs, skipped = read_uploads(self._served, uploads, self._limits, deadline, skip=skip)
+        piece = read_uploads(self._served, uploads, self._limits, deadline, skip=skip)
         deadline.check()
         lines = [] if nodes is None else [line.strip() for line in nodes.splitlines()]
-        items = self._items(graphs, [line for line in lines if line])
+        items = self._items(graphs_of(piece.items), [line for line in lines if line])
         check_learned(self._served, items)
-        return self._written(self._served.answers(items, deadline), format, skipped)
+        answered = replace(piece, items=items)
+        return self._written(self._served.answers(items, deadline), format, answered)
 
     def _predict_named(
         self, names: list[str], level: str, deadline: Deadline, format: str
@@ -102,30 +104,29 @@ class Work:
         served = self._served
         positions = positions_of(served, names, self._limits, level)
         catalog = served.loaded()
+        items = catalog.pick(positions)
         if served.ready is not None:
             answers = served.ready.take(positions)
         else:
-            answers = served.answers(catalog.pick(positions), deadline)
+            answers = served.answers(items, deadline)
             answers = replace(answers, ids={"id": names})
-        written = self._written(answers, format)
+        written = self._written(answers, format, Piece(items, names=answers.ids["id"]))
         if isinstance(written, dict):
             for number, row in zip(positions, written["predictions"], strict=True):
                 row["text"] = catalog.text(number)
         return written
 
-    def _written(
-        self, answers: Answers, format: str, skipped: Sequence[Skipped] = ()
-    ) -> dict[str, Any] | bytes:
+    def _written(self, answers: Answers, format: str, piece: Piece) -> dict[str, Any] | bytes:
         served = self._served
         if format == "csv":
-            return answers.csv(served.model, served.class_names, served.target_names, skipped)
+            return answers.csv(served.model, served.class_names, served.target_names, piece)
         return {
             "task": served.task,
             "classes": served.classes,
             "predictions": answers.rows(served.class_names),
             "skipped": [
-                {"index": entry.index, "input": entry.input, "error": entry.error}
-                for entry in skipped
+                {"index": entry.position, "input": entry.text, "error": entry.reason}
+                for entry in piece.unread
             ],
         }
 
@@ -224,10 +225,9 @@ class Work:
         if isinstance(item, UploadedItem):
             return self._uploaded(item, deadline)
         if item.smiles is not None:
-            graphs, _ = read_smiles_list(
+            return read_smiles_list(
                 self._served, [item.smiles], self._limits, deadline, skip=False
-            )
-            return graphs
+            ).items
         if item.graph is not None:
             graphs = read_graphs([item.graph], self._limits)
             if self._served.level == "node" and item.node is None:
@@ -239,7 +239,8 @@ class Work:
         return self._named(item.example, "graph")
 
     def _uploaded(self, item: UploadedItem, deadline: Deadline) -> Graphs | Nodes:
-        graphs, _ = read_uploads(self._served, item.uploads, self._limits, deadline, skip=item.skip)
+        piece = read_uploads(self._served, item.uploads, self._limits, deadline, skip=item.skip)
+        graphs = graphs_of(piece.items)
         items = graphs if self._served.level == "graph" else graphs.nodes
         check_learned(self._served, items)
         return one_of(items, item.number)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from edgnn._words import suggestion
+from edgnn._words import short, suggestion
 from edgnn.errors import EdgnnError
 
 
@@ -58,7 +58,7 @@ def check(values: Mapping[str, Any], rules: Rules, error: type[EdgnnError]) -> N
         if name not in values or rule.holds(values[name]):
             continue
         value = values[name]
-        raise error(f"{name}={value!r}: choose {rule.text}{suggestion(value, rule.words)}")
+        raise error(f"{name}={short(value)}: choose {rule.text}{suggestion(value, rule.words)}")
 
 
 def whole(least: int, most: int | None = None) -> Rule:

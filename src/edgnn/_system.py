@@ -128,3 +128,14 @@ def is_out_of_memory(error: BaseException) -> bool:
         return False
     text = str(error).lower()
     return any(words in text for words in _NO_MEMORY)
+
+
+@contextmanager
+def memory_errors() -> Iterator[None]:
+    """Raise a ``MemoryError`` where memory runs out, also where torch has its own words for it."""
+    try:
+        yield
+    except RuntimeError as error:
+        if not is_out_of_memory(error):
+            raise
+        raise MemoryError(str(error).partition("\n")[0]) from None

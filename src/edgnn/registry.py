@@ -13,7 +13,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
-from edgnn._words import suggestion_or
+from edgnn._words import short, suggestion_or
 from edgnn.errors import EdgnnError, EstimatorError, ModelError
 
 Level = Literal["graph", "node"]
@@ -75,7 +75,7 @@ class Registry(Mapping[str, _E], Generic[_E]):
         entries = self._all()
         if name not in entries:
             hint = suggestion_or(name, entries, f"choose one of {', '.join(entries)}")
-            raise self._error(f"there is no {self.kind} {name!r}; {hint}")
+            raise self._error(f"there is no {self.kind} {short(name)}; {hint}")
         return entries[name]
 
     def __getitem__(self, name: str) -> _E:

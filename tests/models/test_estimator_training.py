@@ -56,7 +56,7 @@ def test_a_warm_start_with_other_labels_or_classes_is_refused(mutag):
     graphs, y = mutag
     classifier = GraphClassifier(**QUICK, warm_start=True).fit(graphs, y)
     with pytest.raises(EstimatorError, match="labels or features of the graphs changed"):
-        classifier.fit(graphs.with_node_labels(["C"] * graphs.num_nodes), y)
+        classifier.fit(graphs.with_node_labels(["Xx"] * graphs.num_nodes), y)
     with pytest.raises(EstimatorError, match="the targets changed"):
         classifier.fit(graphs, y + 1)
     assert classifier.set_params(warm_start=False).fit(graphs, y + 1).classes_.tolist() == [1, 2]

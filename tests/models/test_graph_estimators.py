@@ -263,7 +263,7 @@ def test_labels_of_the_vocabulary_that_training_lacked_are_unknown_too(rings):
     graphs, y, _ = rings
     rare = graphs.with_node_labels(["rare", *graphs.node_labels[1:]])
     classifier = GraphClassifier(**QUICK, validation=None).fit(rare[1:], y[1:])
-    assert "rare" in classifier._coder.node_vocabulary
+    assert "rare" not in classifier.coder.node_vocabulary
     with pytest.warns(UnknownLabelWarning, match="labels of 1 node"):
         classifier.predict(rare)
     with warnings.catch_warnings():

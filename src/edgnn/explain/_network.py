@@ -31,6 +31,7 @@ from edgnn.graphs import Graphs, Nodes, degrees
 from edgnn.models import (
     Estimator,
     UnknownLabelWarning,
+    check_outputs,
     decide,
     device_of,
     graphs_of,
@@ -150,7 +151,9 @@ class NetworkSubject(Subject):
                 found.append(outputs.double().cpu())
         finally:
             model.train(training)
-        return NetworkScores(torch.cat(found, dim=1), self.task, self.temperature)
+        outputs = torch.cat(found, dim=1)
+        check_outputs(outputs.numpy(), axis=1)
+        return NetworkScores(outputs, self.task, self.temperature)
 
     def copies(self, changes: Changes) -> tuple[Graphs, Tensor | None]:
         """Return the changed copies, encoded, and the number of the explained node in each."""

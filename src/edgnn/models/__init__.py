@@ -4,6 +4,7 @@ from edgnn.errors import EstimatorError
 from edgnn.models._coder import Coder, Seen, UnknownLabelWarning
 from edgnn.models._familiarity import Familiarity, Refinement
 from edgnn.models._fingerprint import fingerprint
+from edgnn.models._finite import check_outputs
 from edgnn.models._items import Items, graphs_of, in_pieces
 from edgnn.models._majority import MajorityClassifier, MeanRegressor
 from edgnn.models._make import make_model, model_parts
@@ -124,6 +125,7 @@ __all__ = [
     "change_epochs",
     "check_data",
     "check_known",
+    "check_outputs",
     "check_ranks",
     "check_table_file",
     "checkpoint_epoch",

@@ -12,7 +12,7 @@ import torch
 from scipy.sparse import csr_array
 from torch import Tensor
 
-from edgnn._words import counted, preview
+from edgnn._words import counted, preview, short
 from edgnn.errors import EstimatorError, UnknownLabelError
 from edgnn.graphs import UNKNOWN, Direction, Graphs, Multiplicity, Nodes, Vocabulary, recode
 from edgnn.models._items import Items, graphs_of
@@ -132,14 +132,18 @@ class Coder:
         if len(strangers):
             name = graphs.node_vocabulary[int(graphs.node_label[strangers[0]])]
             raise UnknownLabelError(
-                f"node {name!r} is none of the {len(self.node_vocabulary):,} nodes of the graphs "
-                f"given to fit: {_FEATURELESS}"
+                f"node {short(name)} is none of the {len(self.node_vocabulary):,} nodes of the "
+                f"graphs given to fit: {_FEATURELESS}"
             )
 
-    def equals(self, other: Coder) -> bool:
-        """Whether a model made for one can read what the other encodes."""
-        names = self.__dataclass_fields__
-        return all(getattr(self, name) == getattr(other, name) for name in names)
+    def includes(self, other: Coder) -> bool:
+        """Whether a model made for this can learn from graphs that the other was made for."""
+        same = ("node_features", "edge_features", "degree_labels", "multiplicity", "identity")
+        return (
+            all(getattr(self, name) == getattr(other, name) for name in same)
+            and set(self.node_vocabulary) >= set(other.node_vocabulary)
+            and set(self.edge_vocabulary) >= set(other.edge_vocabulary)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,7 +213,7 @@ class Seen:
             known, marks = coder.edge_vocabulary, self.edges
         seen = [value for value, mark in zip(known, marks.tolist(), strict=True) if mark]
         return (
-            f"{element} has the label {label!r}, "
+            f"{element} has the label {short(label)}, "
             f"which is not among the {len(seen)} of the training set: {preview(seen)}; "
             'set unknown="zero" to let such labels count for nothing'
         )
@@ -255,8 +259,8 @@ def _identified(graphs: Graphs) -> Graphs:
     if len(identified.node_vocabulary) < graphs.num_nodes:
         name = identified.node_vocabulary[int(torch.bincount(identified.node_label).argmax())]
         raise EstimatorError(
-            f"several nodes have the name {name!r}, but a featureless model knows nodes by their "
-            'names: give each its own, or set node_labels="given"'
+            f"several nodes have the name {short(name)}, but a featureless model knows nodes by "
+            'their names: give each its own, or set node_labels="given"'
         )
     return identified
 

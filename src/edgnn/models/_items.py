@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from edgnn.errors import EstimatorError, GraphError
-from edgnn.graphs import Graphs, Nodes, joined
+from edgnn.graphs import UNKNOWN, Graphs, Nodes, Vocabulary, joined
 
 Level = Literal["graph", "node"]
 Items = Graphs | Nodes
@@ -50,6 +51,39 @@ def positions_of(items: Items) -> Tensor | None:
 def with_graphs(items: Items, graphs: Graphs) -> Items:
     """Return the same items of changed graphs."""
     return Nodes._of(graphs, items.index) if isinstance(items, Nodes) else graphs
+
+
+def numbered_by_appearance(items: Items) -> Items:
+    """Return items with the labels that occur alone, in the order of their first appearance.
+
+    What is learned from them depends neither on labels that nothing has, nor on the order in which
+    a vocabulary lists them.
+    """
+    graphs, changes = graphs_of(items), {}
+    for kind in ("node", "edge"):
+        labels, vocabulary = getattr(graphs, f"{kind}_label"), getattr(graphs, f"{kind}_vocabulary")
+        order = _order_of_appearance(labels, vocabulary)
+        if np.array_equal(order, np.arange(len(vocabulary))):
+            continue
+        number = np.zeros(len(vocabulary), dtype=np.int64)
+        number[order] = np.arange(len(order))
+        changes[f"{kind}_label"] = torch.from_numpy(number).to(labels.device)[labels]
+        changes[f"{kind}_vocabulary"] = Vocabulary([vocabulary[old] for old in order] or [None])
+    return with_graphs(items, graphs._with(**changes)) if changes else items
+
+
+def _order_of_appearance(labels: Tensor, vocabulary: Vocabulary) -> np.ndarray[Any, Any]:
+    """Return the labels that occur, the first to appear first; ``UNKNOWN`` stays the last."""
+    if vocabulary.constant:
+        return np.zeros(1, dtype=np.int64)
+    count = len(labels)
+    first = np.full(len(vocabulary), count)
+    first[labels.cpu().numpy()[::-1]] = np.arange(count)[::-1]
+    occurs = first < count
+    if UNKNOWN in vocabulary:
+        first[vocabulary.index(UNKNOWN)] = count
+    order = np.argsort(first, kind="stable")
+    return order[occurs[order]]
 
 
 def in_pieces(items: Items, members: int) -> Iterator[Items]:

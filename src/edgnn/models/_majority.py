@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from torch import Tensor
 
+from edgnn.errors import EstimatorError
 from edgnn.models._familiarity import Familiarity
 from edgnn.models._model import ClassifierModel, Model, RegressorModel
 from edgnn.models._state import to_tensor
@@ -96,6 +97,10 @@ class MeanRegressor(RegressorModel, _Constant):
         """Average the targets of graphs or nodes."""
         data = self.read_training(X, y)
         self.constant_ = _column_means(data.codes)
+        if not np.isfinite(self.constant_).all():
+            raise EstimatorError(
+                "the sum of the targets overflows: scale them, such as by dividing all by 1e10"
+            )
         self.remember(data)
         return self
 
@@ -108,6 +113,7 @@ class MeanRegressor(RegressorModel, _Constant):
 def _column_means(values: _Array) -> _Array:
     """Return the mean of the known values of each column; 0 where none is known."""
     known = ~np.isnan(values)
-    totals = np.where(known, values, 0.0).sum(axis=0)
+    with np.errstate(over="ignore"):
+        totals = np.where(known, values, 0.0).sum(axis=0)
     means: _Array = totals / np.maximum(known.sum(axis=0), 1)
     return means

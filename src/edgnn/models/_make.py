@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from edgnn._words import short
 from edgnn.errors import EstimatorError
 from edgnn.models._model import Model, check_names
 from edgnn.registry import MODELS, Level, Task
@@ -42,8 +43,8 @@ def model_parts(
     for parameter, value in entry.parameters.items():
         if parameters.get(parameter, value) != value:
             raise EstimatorError(
-                f"{parameter}={parameters[parameter]!r} is not the model {name!r}, which stands "
-                f"for {parameter}={value!r}; leave out one of the two"
+                f"{parameter}={short(parameters[parameter])} is not the model {name!r}, which "
+                f"stands for {parameter}={value!r}; leave out one of the two"
             )
     shared = {key: value for key, value in (common or {}).items() if key in kind._get_param_names()}
     return kind, {**shared, **entry.parameters, **parameters}

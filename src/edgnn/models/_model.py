@@ -22,7 +22,15 @@ from edgnn.graphs import Graphs, Nodes
 from edgnn.models._coder import Coder, Seen
 from edgnn.models._data import Data
 from edgnn.models._familiarity import Colors, Familiarity, Refinement
-from edgnn.models._items import Items, Level, graphs_of, read_items, with_graphs
+from edgnn.models._finite import check_stored
+from edgnn.models._items import (
+    Items,
+    Level,
+    graphs_of,
+    numbered_by_appearance,
+    read_items,
+    with_graphs,
+)
 from edgnn.models._predictions import Predictions
 from edgnn.models._state import (
     coder_facts,
@@ -137,8 +145,17 @@ class Model(BaseEstimator, ABC):  # type: ignore[misc]
     # What a subclass calls
 
     def read_training(self, X: Any, y: Any, sample_weight: Any = None) -> Data:
-        """Check what ``fit`` was given; raise where the model does not learn from such items."""
-        return Data.read(read_items(X, self.levels), y, self.tasks, sample_weight)
+        """Check what ``fit`` was given; raise where the model does not learn from such items.
+
+        Labels are numbered by their first appearance in the items, and others are left out.
+        """
+        items = self._numbered(read_items(X, self.levels))
+        data = Data.read(items, y, self.tasks, sample_weight)
+        data.check_columns()
+        return data
+
+    def _numbered(self, items: Items) -> Items:
+        return numbered_by_appearance(items)
 
     def remember(self, data: Data) -> None:
         """Keep what every model remembers of its training set; it is fitted from here on."""
@@ -157,7 +174,7 @@ class Model(BaseEstimator, ABC):  # type: ignore[misc]
                 f"X holds {given}s, but this classifier was fitted on {self._level}s: "
                 f"pass {self._level}s"
             )
-        return items
+        return numbered_by_appearance(items)
 
     # What every model knows once it is fitted
 
@@ -433,7 +450,7 @@ def check_names(kind: type[Model], parameters: Mapping[str, Any]) -> None:
     for name in parameters:
         if name not in known:
             raise EstimatorError(
-                f"a {kind.__name__} has no parameter {name!r}{similar(name, known)}"
+                f"a {kind.__name__} has no parameter {short(name)}{similar(name, known)}"
             )
 
 
@@ -516,12 +533,15 @@ def _restored(kind: type[Any], run: RunFolder, changes: Mapping[str, Any]) -> An
     _check_layer(run, config["fitted"])
     try:
         model = kind(**(decode_parameters(config["parameters"], new_model) | dict(changes)))
-        _fill(model, config["fitted"], run.load_tensors(MODEL))
+        tensors = run.load_tensors(MODEL)
+        check_stored(run.path, MODEL, config["fitted"], tensors)
+        _fill(model, config["fitted"], tensors)
     except _DAMAGE as error:
         reason = one_line(" ".join(str(error).split()))
         raise RunError(
             f"{run.path} cannot be loaded as a {kind.__name__}: {type(error).__name__}: {reason}"
         ) from None
+    model.check_parameters()
     if model.trains_by_epochs:
         model.history_ = run.history()
     return model
@@ -534,7 +554,7 @@ def _check_layer(run: RunFolder, facts: Any) -> None:
     if not isinstance(conv, str) or conv in LAYERS:
         return
     raise RunError(
-        f"{run.path} was made with the layer {conv!r}, which is not known here: install the "
+        f"{run.path} was made with the layer {short(conv)}, which is not known here: install the "
         "package that has it, or call edgnn.registry.LAYERS.register(LayerEntry(...)) before"
     )
 

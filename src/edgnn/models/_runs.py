@@ -13,11 +13,12 @@ import numpy as np
 import torch
 
 from edgnn._files import Path_
-from edgnn._words import one_line
+from edgnn._system import is_out_of_memory
+from edgnn._words import one_line, short
 from edgnn.errors import EstimatorError, RunError, TrainingError
 from edgnn.models._data import Data
 from edgnn.models._fingerprint import fingerprint
-from edgnn.models._items import Items
+from edgnn.models._items import Items, numbered_by_appearance
 from edgnn.models._model import Model, find_class, new_model, run_config, write_model
 from edgnn.models._targets import class_weights, encoding_of
 from edgnn.models.networks._base import Estimator
@@ -30,8 +31,8 @@ _Array = np.ndarray[Any, Any]
 
 _SECONDS_BETWEEN_CHECKPOINTS = 1.0
 _SHARE_OF_TIME = 0.1
-#: What torch's allocator of main memory says; there is no type for it.
-_NO_MEMORY = ("can't allocate memory", "out of memory", "not enough memory")
+#: How labels are numbered; runs from before this was written down follow the vocabulary.
+_LABEL_ORDER = "appearance"
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +98,7 @@ def start_run(
         Whether a run that is there is thrown away.
     """
     _check(model, X, y, split, class_names)
-    config = run_config(model) | {"data_sha256": fingerprint(X, y)}
+    config = run_config(model) | {"data_sha256": fingerprint(X, y), "label_order": _LABEL_ORDER}
     return RunFolder.create(path, config | dict(about or {}), overwrite=overwrite)
 
 
@@ -247,6 +248,8 @@ def _train_by_epochs(
     encoding = pipeline.encoding(part)
     keeper = _Keeper(run, on_epoch) if first else None
     state = None if keeper is None else keeper.last_state()
+    if state is not None:
+        _check_label_order(run, X)
     trained = pipeline.train(
         [part],
         encoding,
@@ -267,6 +270,15 @@ def _train_by_epochs(
     seconds = sum(row["seconds"] for row in estimator.history_)
     learned = pipeline.learned_from(part)
     return Answer(name, items, known, learned, validated, lacking, values, seconds)
+
+
+def _check_label_order(run: RunFolder, X: Items) -> None:
+    """Raise where the weights of a checkpoint belong to labels in another order."""
+    if run.config.get("label_order") != _LABEL_ORDER and numbered_by_appearance(X) is not X:
+        raise RunError(
+            f"{run.path} was started by an edgnn that numbered the labels of this data in another "
+            "order, so it cannot be resumed: start a new run"
+        )
 
 
 def _evaluated_on(split: Any, part: Part) -> tuple[str, _Array, _Array]:
@@ -362,7 +374,7 @@ def _check(model: Model, X: Items, y: Any, split: Any, class_names: Sequence[str
     seed = parameters.get("random_state", 0)
     if not isinstance(seed, int):
         raise EstimatorError(
-            f"random_state={seed!r}: a run needs a whole number, else it cannot be repeated"
+            f"random_state={short(seed)}: a run needs a whole number, else it cannot be repeated"
         )
     data = model.read_training(X, y)
     train = np.arange(len(data)) if split is None else np.asarray(split.train)
@@ -415,11 +427,9 @@ def memory_errors() -> Iterator[None]:
     try:
         yield
     except (MemoryError, RuntimeError) as error:
-        text = str(error)
-        by_type = isinstance(error, MemoryError | torch.OutOfMemoryError)
-        if not by_type and not any(mark in text.lower() for mark in _NO_MEMORY):
+        if not is_out_of_memory(error):
             raise
-        first = (text.splitlines() or ["out of memory"])[0]
+        first = str(error).partition("\n")[0] or "out of memory"
         raise TrainingError(
             "out of memory: lower batch_size, hidden or members, "
             f"or train on a machine with more of it ({first})",

@@ -95,7 +95,7 @@ def _as_tuple(value: Any) -> Any:
 
 def pack_text(value: Any) -> Tensor:
     """Return a JSON value as bytes: thousands of names would make ``config.json`` unreadable."""
-    return torch.tensor(bytearray(json.dumps(value).encode()), dtype=torch.uint8)
+    return torch.tensor(bytearray(json.dumps(value, allow_nan=False).encode()), dtype=torch.uint8)
 
 
 def unpack_text(stored: Tensor) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from edgnn._rules import NOT_NEGATIVE
-from edgnn._words import suggestion
+from edgnn._words import preview, short, suggestion
 from edgnn.errors import EstimatorError
 
 _Array = np.ndarray[Any, Any]
@@ -145,18 +145,19 @@ def class_weights(weight: Any, encoding: Encoding) -> Any:
         return weight
     if not isinstance(weight, Mapping):
         raise EstimatorError(
-            f"class_weight={weight!r}: choose 'balanced', a dict of weights by class, or None"
+            f"class_weight={short(weight)}: choose 'balanced', a dict of weights by class, or None"
         )
     known = encoding.classes.tolist()
     for name, value in weight.items():
         if name not in known:
             raise EstimatorError(
-                f"class_weight names the class {name!r}, which is not among those of y: "
-                f"{known}{suggestion(name, known)}"
+                f"class_weight names the class {short(name)}, which is not among those of y: "
+                f"{preview(known)}{suggestion(name, known)}"
             )
         if not NOT_NEGATIVE.holds(value):
             raise EstimatorError(
-                f"class_weight[{name!r}]={value!r}: a weight is a finite number, 0 or more"
+                f"class_weight[{short(name)}]={short(value)}: "
+                "a weight is a finite number, 0 or more"
             )
     return [float(weight.get(name, 1.0)) for name in known]
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from edgnn._words import suggestion
+from edgnn._words import short, suggestion
 from edgnn.errors import ModelError
 
 Activation = Callable[[Tensor], Tensor]
@@ -40,7 +40,7 @@ def activation_of(name: str | Activation) -> Activation:
         return name
     if name not in ACTIVATIONS:
         raise ModelError(
-            f"activation={name!r}: choose a function or one of "
+            f"activation={short(name)}: choose a function or one of "
             f"{', '.join(map(repr, ACTIVATIONS))}{suggestion(name, ACTIVATIONS)}"
         )
     return ACTIVATIONS[name]

@@ -95,6 +95,7 @@ class Inputs:
         ``cells`` are the cells to count, for a model that has weights for these only; all that
         occur by default.
         """
+        check_range(graphs, dtype)
         if device is not None:
             graphs = graphs.to(device)
         structure = Structure.of(
@@ -251,6 +252,22 @@ def _dense(graphs: Graphs, labels: int, dtype: torch.dtype) -> Tensor:
     if graphs.node_features is None:
         return H0.contiguous()
     return torch.cat([H0, graphs.node_features.to(dtype)], dim=1)
+
+
+def check_range(graphs: Graphs, dtype: torch.dtype) -> None:
+    """Raise where a feature is too large for the numbers that it becomes."""
+    most = torch.finfo(dtype).max
+    for noun, features in (("node", graphs.node_features), ("edge", graphs.edge_features)):
+        if features is None or features.dtype == dtype:
+            continue
+        beyond = (features.abs() > most).nonzero()
+        if len(beyond):
+            element, column = beyond[0].tolist()
+            raise ModelError(
+                f"feature {column} of {noun} {element} is {float(features[element, column]):g}, "
+                f"but numbers of {str(dtype).removeprefix('torch.')} end at {most:.2g}: scale the "
+                'features, or compute with precision="float64"'
+            )
 
 
 def label_counts(row: Any, label: Any, shape: tuple[int, int], features: Tensor | None) -> Any:

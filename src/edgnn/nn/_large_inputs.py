@@ -12,7 +12,14 @@ from torch import Tensor
 
 from edgnn.errors import ModelError
 from edgnn.graphs import CSR, Graphs, ListedBy, Multiplicity, Structure, known_labels, select_rows
-from edgnn.nn._inputs import DENSE_LABELS, Inputs, Matrix, from_scipy, label_counts
+from edgnn.nn._inputs import (
+    DENSE_LABELS,
+    Inputs,
+    Matrix,
+    check_range,
+    from_scipy,
+    label_counts,
+)
 from edgnn.nn.ops import row_sum
 
 _NODES_AT_ONCE = 2**18  # where all nodes are gone through
@@ -76,6 +83,7 @@ class LargeInputs:
         A structure that is given, from a file for example, decides about the options itself.
         """
         graphs = graphs.to("cpu")
+        check_range(graphs, dtype)
         options: dict[str, Any] = {
             "direction": direction,
             "multiplicity": multiplicity,

@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import nn
 
-from edgnn._words import suggestion
+from edgnn._words import short, suggestion
 from edgnn.errors import ModelError
 from edgnn.graphs import ListedBy
 from edgnn.nn._conv import Conv, Scheme
@@ -43,14 +43,14 @@ class LayerKind:
         if isinstance(conv, str):
             if conv not in LAYERS:
                 raise ModelError(
-                    f"conv={conv!r}: choose one of {', '.join(map(repr, LAYERS))}, or add a layer "
+                    f"conv={short(conv)}: choose one of {', '.join(map(repr, LAYERS))}, or add a layer "
                     "with edgnn.registry.LAYERS.register(LayerEntry(...))"
                     f"{suggestion(conv, LAYERS)}"
                 )
             return _kind(conv, LAYERS[conv].load(), LAYERS[conv].options)
         if not isinstance(conv, type) or not issubclass(conv, nn.Module):
             raise ModelError(
-                f"conv={conv!r}: a layer is a name ({', '.join(map(repr, LAYERS))}), a subclass "
+                f"conv={short(conv)}: a layer is a name ({', '.join(map(repr, LAYERS))}), a subclass "
                 "of edgnn.nn.Conv, or another class of torch modules"
             )
         for entry in LAYERS.values():

@@ -13,6 +13,7 @@ import edgnn
 from edgnn._files import Path_, os_errors_as, sync_folder
 from edgnn._json import from_json
 from edgnn._paths import CONFIG, check_no_file, check_run
+from edgnn._words import one_line, short
 from edgnn.errors import RunError
 
 #: The layout of the folder; a folder with a higher number is refused.
@@ -99,8 +100,8 @@ def read_config(folder: Path) -> dict[str, Any]:
         raise RunError(f"{folder / CONFIG} has no valid field 'format', so this is no run of edgnn")
     if config["format"] > FORMAT:
         raise RunError(
-            f"{folder}: this run was written by edgnn {config.get('edgnn')} "
-            f"(format {config['format']}); "
+            f"{folder}: this run was written by edgnn {one_line(config.get('edgnn'), 40)} "
+            f"(format {short(config['format'], 20)}); "
             f"this edgnn ({edgnn.__version__}) reads up to format {FORMAT}: upgrade edgnn"
         )
     return config

@@ -15,6 +15,7 @@ from torch import Tensor
 from edgnn._rules import FLAG, Rule, Rules, number, some_of, whole
 from edgnn.graphs import Graphs
 from edgnn.models._data import Data
+from edgnn.models._finite import check_outputs
 from edgnn.models._items import Level, graphs_of
 from edgnn.models._model import new_model
 from edgnn.models._seeds import root_seed
@@ -213,6 +214,7 @@ class BlendGraphClassifier(SplitClassifier):
         colors = NodeColors.of([coloring.extend(new) for coloring in colored.colorings])
         table = colors.counts(colored.columns)
         mixed: Array = then._mixed(self.ridge_.predict_proba(graphs), self.forest_, table)
+        check_outputs(mixed)
         return mixed
 
     # Halves
@@ -264,6 +266,7 @@ class BlendGraphClassifier(SplitClassifier):
         """Set both halves."""
         then = decode_parameters(facts["blend_fitted_with"], new_model)
         self._as_fitted = type(self)(**then)
+        self._as_fitted.check_parameters()
         parameters = decode_parameters(facts["ridge_parameters"], new_model)
         self.ridge_ = RidgeGraphClassifier(**parameters)
         self.ridge_.set_state(facts, tensors)

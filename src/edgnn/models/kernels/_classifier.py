@@ -14,8 +14,10 @@ from sklearn.utils.metaestimators import available_if
 from torch import Tensor
 
 from edgnn._rules import Rule, Rules, check
-from edgnn.errors import EstimatorError
+from edgnn._words import preview, short
+from edgnn.errors import EstimatorError, RunError
 from edgnn.models._data import Data
+from edgnn.models._finite import check_outputs
 from edgnn.models._items import Items
 from edgnn.models._model import ClassifierModel, new_model
 from edgnn.models._predictions import Predictions
@@ -138,8 +140,7 @@ class SolvedClassifier(SplitClassifier):
         ------
         → (n,)
         """
-        K = self._compared(self.read_items(X))
-        found: Array = self.classes_[self._fitted.predict(K)]
+        found: Array = self.classes_[self._fitted.predict(self._kernel_values(X))]
         return found
 
     def decision_function(self, X: Any) -> Array:
@@ -149,8 +150,13 @@ class SolvedClassifier(SplitClassifier):
         ------
         → (n,) or (n, K)
         """
+        return self._fitted.scores(self._kernel_values(X))
+
+    def _kernel_values(self, X: Any) -> Array:
+        """Return what decides about items; raise where they or the weights are too large."""
         K = self._compared(self.read_items(X))
-        return self._fitted.scores(K)
+        check_outputs(self._fitted.scores(K))
+        return K
 
     def _has_probabilities(self) -> bool:
         return False
@@ -163,12 +169,11 @@ class SolvedClassifier(SplitClassifier):
         ------
         → (n, K)
         """
-        K = self._compared(self.read_items(X))
-        return self._fitted.probabilities(K)  # type: ignore[attr-defined,no-any-return]
+        return self._fitted.probabilities(self._kernel_values(X))  # type: ignore[attr-defined,no-any-return]
 
     def predictions(self, X: Any) -> Predictions:
         """Return predictions, with probabilities where there are any."""
-        K = self._compared(self.read_items(X))
+        K = self._kernel_values(X)
         probability = None
         if hasattr(self._fitted, "probabilities"):
             probability = self._fitted.probabilities(K)
@@ -261,8 +266,14 @@ class KernelClassifier(SolvedClassifier):
     def _compared(self, items: Items) -> Array:
         then = self._as_fitted  # parameters may have been set anew since
         new = then._represent(items, self._trained_on)
-        compared: Array = then._kernels(new, self._trained_on)[self._fitted.setting]
-        return compared
+        kernels = then._kernels(new, self._trained_on)
+        setting = self._fitted.setting
+        if setting not in kernels:
+            raise RunError(
+                f"the model's kernel {short(setting)} is none of those that it compares by, "
+                f"{preview(list(kernels))}: its run folder is damaged"
+            )
+        return kernels[setting]
 
     def get_state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
         """Return the training items, and what the solver has learned from them."""
@@ -274,6 +285,7 @@ class KernelClassifier(SolvedClassifier):
         """Set the training items, and what the solver has learned from them."""
         super().set_state(facts, tensors)
         self._as_fitted = type(self)(**decode_parameters(facts["fitted_with"], new_model))
+        self._as_fitted.check_parameters()
         self._items = unpack_items(tensors)
         if len(self._items) != len(self._codes):
             raise ValueError(f"{len(self._items)} training items have {len(self._codes)} classes")

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from edgnn._files import Path_
 from edgnn._rules import check
+from edgnn._system import memory_errors
 from edgnn.errors import EstimatorError, ModelError
 from edgnn.graphs import Graphs
 from edgnn.models._coder import Coder, Seen
@@ -55,6 +56,7 @@ class Estimator(SharedParameters, Model):
 
     # Learning
 
+    @memory_errors()
     def fit(
         self,
         X: Any,
@@ -108,7 +110,7 @@ class Estimator(SharedParameters, Model):
 
     def _keep(self, trained: Trained, pipeline: Pipeline, encoding: Encoding, part: Part) -> None:
         """Take what was learned; from here on the estimator is fitted."""
-        continued = self.warm_start and self.__sklearn_is_fitted__()
+        continued = self._continues
         learned = pipeline.learned_from(part)
         seen = Seen.of(pipeline.coder, pipeline.items, learned)
         chosen = pipeline.items[torch.as_tensor(learned)]
@@ -135,16 +137,29 @@ class Estimator(SharedParameters, Model):
         """Learn how graphs are to be read."""
         return Coder.of(graphs, self.degree_labels, self.multiplicity)
 
+    def _numbered(self, items: Items) -> Items:
+        # later fits may bring labels that stand in the vocabulary only
+        return items if self.warm_start else super()._numbered(items)
+
+    def _coder_for(self, graphs: Graphs) -> Coder:
+        """Return how graphs are to be read; a warm start keeps the numbers of the fitted labels."""
+        coder = self._coder_of(graphs)
+        return self._coder if self._continues and self._coder.includes(coder) else coder
+
+    @property
+    def _continues(self) -> bool:
+        return self.warm_start and self.__sklearn_is_fitted__()
+
     def _initial(self, pipeline: Pipeline, encoding: Encoding) -> Network | None:
         """Return the weights to start from, if ``warm_start`` asks for it and there are any."""
-        if not self.warm_start or not self.__sklearn_is_fitted__():
+        if not self._continues:
             return None
         wanted = model_config(pipeline.parameters, pipeline.coder, encoding)
         changed = [
             name for name, value in wanted.items() if self._model.config.get(name, value) != value
         ]
         for name, same in (
-            ("the labels or features of the graphs", pipeline.coder.equals(self._coder)),
+            ("the labels or features of the graphs", pipeline.coder is self._coder),
             ("the targets", encoding.same(self._encoding)),
             ("members", self._model.members == self.members),
             (", ".join(changed), not changed),
@@ -162,6 +177,7 @@ class Estimator(SharedParameters, Model):
     def _learned(self, pipeline: Pipeline, part: Part) -> None:
         """Learn what comes after training."""
 
+    @memory_errors()
     def predict_splits(
         self,
         X: Any,
@@ -176,10 +192,9 @@ class Estimator(SharedParameters, Model):
         The estimator itself stays as it is. A split gets what a fresh estimator with
         ``random_state=split.seed`` predicts for ``X[split.test]`` after ``fit`` on
         ``X[split.train]`` with the split's validation set, or where it has none, the estimator's
-        own fraction. Labels are numbered as in the whole of ``X``, as parts of ``Graphs`` and
-        ``Nodes`` do; with ``degree_labels``, where a part of ``Graphs`` has fewer degrees than the
-        whole, ``fit`` on it therefore draws other initial weights. Labels that a training set lacks
-        count for nothing, without a warning.
+        own fraction. Labels are numbered as in the whole of ``X``; where a training set lacks some
+        of them, or lists them in another order, ``fit`` on it alone therefore draws other initial
+        weights. Labels that a training set lacks count for nothing, without a warning.
 
         Parameters
         ----------
@@ -210,6 +225,7 @@ class Estimator(SharedParameters, Model):
 
     # Predicting
 
+    @memory_errors()
     def _outputs(self, X: Any) -> _Array:
         """Return every member's outputs for ``X``, shape (M, n, K)."""
         items = self.read_items(X)
@@ -218,6 +234,7 @@ class Estimator(SharedParameters, Model):
         encoded = self._encoded(items)
         return raw_outputs(self._model, self._inputs(encoded), encoded)
 
+    @memory_errors()
     def embed(self, X: Any) -> _Array:
         """Return what the final linear map of the model sees of each item.
 

@@ -231,7 +231,8 @@ class GraphClassifier(GraphParameters, Classifier):
     device : str
         ``"cpu"``, ``"cuda"``, or ``"auto"`` for CUDA where there is one.
     warm_start : bool
-        Whether another ``fit`` goes on from the fitted weights.
+        Whether another ``fit`` goes on from the fitted weights. All labels of the vocabulary of the
+        first graphs then have weights, for later fits may bring graphs that have them.
     random_state : int, RandomState or None
         The random seed.
     verbose : int

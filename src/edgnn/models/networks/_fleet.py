@@ -10,9 +10,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from edgnn._words import short
 from edgnn.errors import EstimatorError
 from edgnn.graphs import Graphs
 from edgnn.models._coder import Coder
+from edgnn.models._finite import check_outputs
 from edgnn.models._items import Items, Level, positions_of
 from edgnn.models._targets import Encoding, class_weights
 from edgnn.models.networks._parameters import plain
@@ -97,11 +99,11 @@ def device_of(name: Any) -> torch.device:
         device = torch.device("meta")
     if device.type not in ("cpu", "cuda"):
         raise EstimatorError(
-            f"device={name!r}: choose 'cpu', 'cuda', 'cuda:1' (and so on) or 'auto'"
+            f"device={short(name)}: choose 'cpu', 'cuda', 'cuda:1' (and so on) or 'auto'"
         )
     if device.type == "cuda" and not has_cuda:
         raise EstimatorError(
-            f"device={name!r}: torch sees no CUDA device here; choose 'cpu' or 'auto'"
+            f"device={short(name)}: torch sees no CUDA device here; choose 'cpu' or 'auto'"
         )
     return device
 
@@ -159,6 +161,7 @@ def raw_outputs(
         model.to(inputs.device)
     found = outputs(model, inputs, positions=positions_of(items), group=group)
     result: _Array = found.detach().double().cpu().numpy()
+    check_outputs(result, axis=1)
     return result
 
 
@@ -177,6 +180,7 @@ def embedded(model: Any, inputs: Inputs | LargeInputs, items: Items) -> _Array:
     else:
         chosen = node_outputs(model, inputs, positions, states=True)
     beside: _Array = torch.cat(list(chosen), dim=-1).cpu().numpy()
+    check_outputs(beside)
     return beside
 
 

@@ -19,7 +19,8 @@ from edgnn.errors import EstimatorError, TrainingError, UnknownLabelError
 from edgnn.graphs import Graphs
 from edgnn.models._coder import Coder, Seen, carriers
 from edgnn.models._data import Data, validation_parts
-from edgnn.models._items import Items, graphs_of, positions_of, with_graphs
+from edgnn.models._finite import check_learned
+from edgnn.models._items import Items, graphs_of, positions_of, read_items, with_graphs
 from edgnn.models._seeds import held_out, member_seed, with_every_label
 from edgnn.models._splits import Split, checked_split
 from edgnn.models._targets import Encoding, class_weights, encoding_of
@@ -108,11 +109,13 @@ class Pipeline:
         """
         parameters = estimator._checked_parameters()
         data = estimator.read_training(X, y, sample_weight)
-        coder = estimator._coder_of(graphs_of(data.items))
+        coder = estimator._coder_for(graphs_of(data.items))
         given = None
         if validation is not None:
             given = len(data)
-            data = data.followed_by(estimator.read_training(*validation_parts(validation)))
+            X_valid, y_valid, weight = validation_parts(validation)
+            more = read_items(X_valid, estimator.levels)
+            data = data.followed_by(Data.read(more, y_valid, estimator.tasks, weight))
         items = with_graphs(data.items, coder.encode(graphs_of(data.items)))
         device = None if group is None else "cpu"
         inputs = inputs_of(graphs_of(items), parameters, device)
@@ -232,6 +235,7 @@ class Pipeline:
                 f"the loss of {trained.best_epoch.count(0)} of {len(fleet)} models was NaN in "
                 "every epoch: lower learning_rate, set clip_norm, or scale the features"
             )
+        check_learned(trained.model.state_dict())
         return trained
 
     def _check_targets(self, part: Part) -> None:

@@ -17,8 +17,9 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, BinaryIO, Protocol, cast
 
+from edgnn._deadline import check_deadline
 from edgnn._words import one_line
-from edgnn.errors import EdgnnError, FormatError
+from edgnn.errors import EdgnnError, FileError, FormatError, MissingFileError
 
 Path_ = str | os.PathLike[str]
 
@@ -30,6 +31,19 @@ BOMB_FLOOR = 64 * 2**20
 _CHUNK = 2**20
 _LONGEST_LINE = 64 * 2**20
 _GZIP_MAGIC = b"\x1f\x8b"
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}
+_OPEN_FLAGS = (
+    os.O_RDONLY
+    | getattr(os, "O_NONBLOCK", 0)  # a pipe must not be waited for
+    | getattr(os, "O_NOCTTY", 0)
+    | getattr(os, "O_BINARY", 0)
+)
 
 
 class Readable(Protocol):
@@ -44,8 +58,70 @@ class Readable(Protocol):
         ...
 
 
+def open_regular(path: Path_) -> BinaryIO:
+    """Open a regular file for reading as it is.
+
+    Pipes, sockets, devices and folders are refused at once: nothing is waited for. Who wants to
+    read standard input reads that stream, not a file.
+    """
+    try:
+        check_regular(path)
+        handle = os.open(path, _OPEN_FLAGS)
+        try:
+            _check_regular(os.fstat(handle), path)  # it may have been replaced in between
+        except BaseException:
+            os.close(handle)
+            raise
+    except OSError as error:
+        raise file_error(error, path) from None
+    return os.fdopen(handle, "rb")
+
+
+def read_file(path: Path_) -> bytes:
+    """Return the content of a regular file."""
+    with open_regular(path) as stream:
+        try:
+            return stream.read()
+        except OSError as error:
+            raise file_error(error, path) from None
+
+
+def check_regular(path: Path_) -> None:
+    """Raise where there is no regular file of this name; a link to one will do."""
+    try:
+        _check_regular(Path(path).stat(), path)
+    except OSError as error:
+        raise file_error(error, path) from None
+    except ValueError:
+        name = one_line(os.fspath(path))
+        raise FileError(name, "this is no name of a file: it holds a zero byte") from None
+
+
+def _check_regular(status: os.stat_result, path: Path_) -> None:
+    if stat.S_ISREG(status.st_mode):
+        return
+    what = _KINDS.get(stat.S_IFMT(status.st_mode), "something else")
+    is_folder = stat.S_ISDIR(status.st_mode)
+    advice = "name a file in it" if is_folder else "save what it gives as a file first"
+    raise FileError(
+        path, f"this is {what}, not a file; {advice}", errno.EISDIR if is_folder else None
+    )
+
+
+def file_error(error: OSError, path: Path_) -> FileError:
+    """Return what the operating system says of a file as one of our errors."""
+    if isinstance(error, FileError):
+        return error
+    kind = MissingFileError if error.errno == errno.ENOENT else FileError
+    return kind(path, error.strerror or one_line(error), error.errno)
+
+
 class Guarded(io.RawIOBase):
-    """A readable stream that raises decoding errors as FormatError and stops at a size limit."""
+    """A readable stream that all bytes pass through on their way to a reader.
+
+    It raises decoding errors as FormatError and what the disk says as FileError, stops at a size
+    limit, and looks at the deadline.
+    """
 
     def __init__(
         self, stream: Readable, path: Path_, limit: int | None, also_close: Readable | None = None
@@ -63,12 +139,13 @@ class Guarded(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Fill ``buffer``; the one place all bytes pass through."""
+        check_deadline()
         view = memoryview(buffer).cast("B")
         try:
             data = self._stream.read(len(view))
         except (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
             if isinstance(error, OSError) and error.errno is not None:
-                raise
+                raise file_error(error, self._path) from None
             reason = one_line(error) or "unexpected end"
             raise FormatError(
                 self._path, f"the compressed data is damaged or cut off ({reason})"
@@ -104,23 +181,27 @@ def unpack_limit(packed: int, max_bytes: int | None) -> int:
 
 def open_binary(path: Path_, max_bytes: int | None = None) -> BinaryIO:
     """Open a plain or gzip-compressed file (told apart by its first bytes) for reading."""
-    raw = Path(path).open("rb")  # noqa: SIM115 - the caller closes it through the wrapper
-    if raw.read(2) != _GZIP_MAGIC:
+    raw = open_regular(path)
+    try:
+        is_packed = raw.read(2) == _GZIP_MAGIC
         raw.seek(0)
-        return raw
-    raw.seek(0)
-    limit = unpack_limit(os.fstat(raw.fileno()).st_size, max_bytes)
-    return io.BufferedReader(
-        Guarded(gzip.GzipFile(fileobj=raw, mode="rb"), path, limit, also_close=raw), _CHUNK
-    )
+    except OSError as error:
+        raw.close()
+        raise file_error(error, path) from None
+    stream, limit = cast(Readable, raw), None
+    if is_packed:
+        limit = unpack_limit(os.fstat(raw.fileno()).st_size, max_bytes)
+        stream = gzip.GzipFile(fileobj=raw, mode="rb")
+    return io.BufferedReader(Guarded(stream, path, limit, also_close=raw), _CHUNK)
 
 
 def open_zip(path: Path_) -> zipfile.ZipFile:
     """Open an archive for reading."""
+    check_regular(path)
     try:
         return zipfile.ZipFile(path)
-    except OSError:
-        raise
+    except OSError as error:
+        raise file_error(error, path) from None
     except Exception as error:  # zipfile lets struct and value errors of damaged archives through
         raise FormatError(path, f"this is not a readable zip archive ({one_line(error)})") from None
 
@@ -168,6 +249,7 @@ def line_chunks(
     """Yield pieces of about a megabyte that end at line ends, with the number of the first line."""
     line, rest = 1, b""
     while block := stream.read(_CHUNK):
+        check_deadline()
         end = block.rfind(b"\n") + 1
         if end == 0:
             rest += block

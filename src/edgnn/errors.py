@@ -7,13 +7,16 @@ from os import PathLike, fspath
 __all__ = [
     "ChecksumError",
     "DatasetError",
+    "DeadlineError",
     "EdgnnError",
     "EstimatorError",
     "EvaluationError",
     "FetchError",
+    "FileError",
     "FormatError",
     "GraphError",
     "MissingDependencyError",
+    "MissingFileError",
     "ModelError",
     "RunError",
     "StudyError",
@@ -104,6 +107,42 @@ class FormatError(GraphError):
     def __reduce__(self) -> tuple[type[FormatError], tuple[str, str, int | None, str | None, str]]:
         rule = self.rule.removesuffix(self.advice)
         return type(self), (self.path, rule, self.line, self.kind, self.advice)
+
+
+class FileError(EdgnnError, OSError):
+    """What cannot be opened or read as a file: a folder, a pipe, a link loop, a bad disk.
+
+    Parameters
+    ----------
+    path : path or str
+        The file, as the user named it.
+    rule : str
+        What is wrong.
+    number : int, optional
+        The error number of the operating system, as ``errno``.
+    """
+
+    path: str
+
+    def __init__(self, path: str | PathLike[str], rule: str, number: int | None = None) -> None:
+        super().__init__(f"{fspath(path)}: {rule}", path=path)
+        self.errno = number
+        self.strerror = rule
+        self.filename = fspath(path)
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+    def __reduce__(self) -> tuple[type[FileError], tuple[str, str | None, int | None]]:
+        return type(self), (self.path, self.strerror, self.errno)
+
+
+class MissingFileError(FileError, FileNotFoundError):
+    """A file or folder that does not exist."""
+
+
+class DeadlineError(EdgnnError):
+    """Work that did not end within the time it was given by :class:`edgnn.io.Deadline`."""
 
 
 class DatasetError(EdgnnError, ValueError):

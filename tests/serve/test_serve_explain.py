@@ -5,9 +5,10 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import edgnn
+from edgnn.errors import DeadlineError
+from edgnn.io import Deadline
 from edgnn.models import load_model
 from edgnn.serve import Limits, Served
-from edgnn.serve._limits import Busy, Deadline
 from edgnn.serve._work import Work
 from serve_runs import client_of
 
@@ -137,7 +138,7 @@ def test_an_explanation_ends_at_the_first_look_after_its_time(mutag_run, change)
     assert whole.looks > 2 + change  # while it works, and not only when all is done
     for last in range(1, whole.looks + 1):
         deadline = Ending(last)
-        with pytest.raises(Busy):
+        with pytest.raises(DeadlineError):
             work.explain_item(item, None, deadline, change=change)
         assert deadline.looks == last
 

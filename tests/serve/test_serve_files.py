@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import edgnn
+from edgnn.errors import DeadlineError
+from edgnn.io import Deadline
 from edgnn.models import NodeClassifier
 from edgnn.serve import Limits
-from edgnn.serve._limits import Busy, Deadline
 from edgnn.serve._molecules import read_molecule_file
 from edgnn.training import RunFolder
 from serve_runs import client_of, error, upload
@@ -269,7 +270,7 @@ def test_reading_a_file_ends_with_its_time(tmp_path, monkeypatch):
 
     monkeypatch.setattr("edgnn.io._molecule_files.read_smiles", slowly)
     path.write_text("smiles\n" + "CCO\n" * 10)
-    with pytest.raises(Busy):
+    with pytest.raises(DeadlineError):
         read_molecule_file(path, "smiles", {}, Limits(), deadline, skip=True)
     assert len(read) == 2
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from edgnn._files import read_file
 from edgnn._words import similar, suggestion
 from edgnn.cli._complete import names
 from edgnn.cli._options import parse_value
@@ -27,7 +28,7 @@ _VARIANTS = ("gnn", "joint")
 def read_config(path: Path, options: Iterable[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return a TOML file's values for the command's own options, and for the estimator."""
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        document = tomllib.loads(read_file(path).decode())
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise EdgnnError(f"{path} is no TOML file: {error}") from None
     own, of_estimator = set(options), parameter_names()

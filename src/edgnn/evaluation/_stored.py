@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from edgnn._files import Path_
+from edgnn._files import Path_, read_file
 from edgnn._json import plain
 from edgnn._words import one_line
-from edgnn.errors import EvaluationError, FormatError
+from edgnn.errors import EvaluationError, FileError, FormatError
 from edgnn.evaluation._evaluation import Evaluation, Outcome
 from edgnn.evaluation._metrics import find_metric
 from edgnn.evaluation._splits import Split
@@ -37,7 +37,7 @@ def load_evaluation(path: Path_) -> Evaluation:
     """Return the evaluation in a file."""
     try:
         document = stored_document(path)
-    except (FileNotFoundError, IsADirectoryError):
+    except FileError:
         raise EvaluationError(f"there is no file {Path(path)}; {_EXPECTED}") from None
     except ValueError as error:
         raise FormatError(path, f"it {error}; {_EXPECTED}") from None
@@ -55,7 +55,7 @@ def evaluation_of(document: Mapping[str, Any], path: Path_) -> Evaluation:
 def stored_document(path: Path_) -> dict[str, Any]:
     """Return what the file of an evaluation holds; a ``ValueError`` says what else it is."""
     try:
-        document = json.loads(Path(path).read_bytes())
+        document = json.loads(read_file(path))
     except (ValueError, RecursionError):
         raise ValueError("is no JSON file") from None
     if not isinstance(document, dict):

@@ -1,5 +1,6 @@
 """Foreign formats to Graphs and back: files by `read` and `write`, objects by `from_*`, `to_*`."""
 
+from edgnn._deadline import Deadline
 from edgnn.io._arrays import read_arrays, write_arrays
 from edgnn.io._column_uses import ColumnUse
 from edgnn.io._format import Candidate, Format
@@ -40,6 +41,7 @@ __all__ = [
     "Collector",
     "ColumnUse",
     "Dataset",
+    "Deadline",
     "Format",
     "GraphWriter",
     "Labeled",

@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from edgnn._files import open_regular
 from edgnn.errors import FormatError, GraphError
 from edgnn.io._common import Array
 
@@ -152,7 +153,7 @@ def map_array(path: Path, entry: Entry) -> Array:
     """
     expected = _HEADER + entry.nbytes
     try:
-        with path.open("rb") as stream:
+        with open_regular(path) as stream:
             size = os.fstat(stream.fileno()).st_size
             if size != expected:
                 rule = f"the file has {size:,} bytes, but the folder's header asks for {expected:,}"

@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from edgnn._files import open_regular, read_file
 from edgnn._words import one_line, short
 from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import decode_value, encode_value
@@ -90,7 +91,7 @@ def read_header(path: Path, kind: str) -> dict[str, Any]:
         folder.stat()
         raise FormatError(folder, f"this is a file, but the format {kind!r} is a folder")
     try:
-        with path.open("rb") as stream:
+        with open_regular(path) as stream:
             data = stream.read(_LARGEST_HEADER)
     except FileNotFoundError:
         raise _no_header(path, kind) from None
@@ -167,7 +168,7 @@ def open_arrays(
 def read_values(path: Path, stored: Mapping[str, Any]) -> list[Any]:
     """Return the values of a file that :class:`ValuesFile` wrote, after a check of its size."""
     try:
-        data = path.read_bytes()
+        data = read_file(path)
     except FileNotFoundError:
         raise damaged(path, "the file is missing") from None
     if zlib.crc32(data) != stored["crc32"]:

@@ -18,6 +18,7 @@ from edgnn.io._table_files import Table
 from edgnn.io._tables import TableColumns, chosen_columns, read_tables
 
 _LOOKED_AT = 200
+_MOST_COLUMNS = 200
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,8 @@ class ColumnUse:
         Columns that are not read.
     numbers, words : tuple of str
         Of these, where edges and nodes have them: those that could be features, and those that
-        could be labels, as far as the first rows tell: words that come again.
+        could be labels, as far as the first rows tell: words that come again. Only the first few
+        hundred columns are looked at.
     """
 
     path: Path
@@ -85,7 +87,7 @@ def _use(rows: TableColumns, of: str) -> ColumnUse:
     features = tuple(column.name for column in rows.features)
     numbers: list[str] = []
     words: list[str] = []
-    first = _first_cells(rows.table, unused) if unused and of != "graph" else {}
+    first = _first_cells(rows.table, unused[:_MOST_COLUMNS]) if unused and of != "graph" else {}
     for name, cells in first.items():
         if _are_numbers(cells):
             numbers.append(name)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from edgnn._deadline import checked
 from edgnn._words import short
 from edgnn.errors import FormatError
 from edgnn.io._common import Array, object_array
@@ -29,7 +30,7 @@ def read_columns(table: Table, columns: Sequence[Column]) -> None:
             arrays = {
                 name: _decoded(array) for name, array in zip(names, batch.columns, strict=True)
             }
-            for column in columns:
+            for column in checked(columns):
                 column.add(arrays[column.name], row)
             row += len(batch)
 

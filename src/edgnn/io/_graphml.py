@@ -275,19 +275,18 @@ class _Reader:
 
     def _chosen(self, domain: str) -> Attributes:
         """Return the attributes to take of nodes or edges, and note the keys that hold them."""
-        declared = {
-            key: one.name for key, one in self._keys.items() if one.domain in ("all", domain)
-        }
+        declared = self._declared(domain)
         label, given, target = self._labels[domain], self._features[domain], self._targets[domain]
         features = as_list(given)
         if given is None:
-            known = {*declared, *declared.values()}
-            features = list(takewhile(known.__contains__, (f"feature_{n}" for n in count())))
+            features = list(takewhile(declared.__contains__, (f"feature_{n}" for n in count())))
         asked = {label: "label", target: "target"} | dict.fromkeys(features, "features")
         self._defaults[domain] = {}
         for name, option in asked.items():
             if name is not None:
-                for identifier in self._keys_of(name, option, domain, declared):
+                if name not in declared and (name, option) != ("label", "label"):
+                    raise self._undeclared(name, option, domain)
+                for identifier in declared.get(name, ()):
                     self._choose(identifier, name, domain)
         return Attributes(label, features or None, all_or_none=given is None, target=target)
 
@@ -297,19 +296,25 @@ class _Reader:
         if key.default is not None:
             self._defaults[domain][name] = key.value(key.default, key.element)
 
-    def _keys_of(self, name: str, option: str, domain: str, declared: dict[str, str]) -> list[str]:
-        """Return the keys of an attribute: by its name, or else by the id of the key."""
-        keys = [key for key in declared if declared[key] == name]
-        if not keys and name in declared:
-            keys = [name]
-        if not keys and (name, option) != ("label", "label"):
-            names = sorted(set(declared.values()))
-            raise FormatError(
-                self._path,
-                f"no key declares the {domain} attribute {name!r}, which {domain}_{option} asks "
-                f"for; declared are {preview(names, 20) or 'none'}{suggestion(name, names)}",
-            )
-        return keys
+    def _declared(self, domain: str) -> dict[str, list[str]]:
+        """Return the keys of each attribute: by its name, or else by the id of the key."""
+        names = self._declared_names(domain)
+        keys: dict[str, list[str]] = {}
+        for identifier, name in names.items():
+            keys.setdefault(name, []).append(identifier)
+        return {identifier: [identifier] for identifier in names} | keys
+
+    def _declared_names(self, domain: str) -> dict[str, str]:
+        domains = ("all", domain)
+        return {key: one.name for key, one in self._keys.items() if one.domain in domains}
+
+    def _undeclared(self, name: str, option: str, domain: str) -> FormatError:
+        names = sorted(set(self._declared_names(domain).values()))
+        return FormatError(
+            self._path,
+            f"no key declares the {domain} attribute {name!r}, which {domain}_{option} asks "
+            f"for; declared are {preview(names, 20) or 'none'}{suggestion(name, names)}",
+        )
 
 
 def _write(graphs: Graphs, stream: BinaryIO) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 from xml.parsers import expat
 
+from edgnn._deadline import check_deadline
 from edgnn._files import Path_
 from edgnn._words import one_line, short
 from edgnn.errors import FormatError
@@ -65,6 +66,7 @@ def elements(stream: BinaryIO, path: Path_) -> Iterator[Element]:
     """Yield the keys, the graph (when it begins), the nodes and the edges of a document."""
     parser = _Parser(path)
     while block := stream.read(_CHUNK):
+        check_deadline()
         yield from parser.feed(block)
     yield from parser.feed(b"")
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from edgnn._deadline import check_deadline, seconds_left
 from edgnn.errors import GraphError
 
 #: Atoms that a molecule may have unless a reader is told otherwise.
@@ -108,9 +109,14 @@ def read_in_child(kind: Literal["smiles", "sdf"], text: str, keep_hydrogens: boo
     command = [sys.executable, "-I", str(_CHILD), kind, str(int(keep_hydrogens)), str(_ceiling())]
     try:
         child = subprocess.run(  # noqa: S603 - our own file and three words
-            command, input=text.encode(), capture_output=True, timeout=_SECONDS, check=False
+            command,
+            input=text.encode(),
+            capture_output=True,
+            timeout=seconds_left(_SECONDS),
+            check=False,
         )
     except subprocess.TimeoutExpired:
+        check_deadline()
         return None
     if child.returncode != 0 or not child.stdout:
         return None

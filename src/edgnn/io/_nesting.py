@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from edgnn._deadline import checked
 from edgnn._files import Path_
 from edgnn.errors import FormatError
 
@@ -39,7 +40,7 @@ def unclosed(block: bytes) -> tuple[int, int]:
 def refuse_deep_brackets(data: bytes, path: Path_) -> None:
     """Raise where brackets that are neither in texts nor in IRIs nor in comments nest too deep."""
     depth = 0
-    for token in _TOKEN.finditer(data):
+    for token in checked(_TOKEN.finditer(data)):
         if token[1]:
             depth += 1
             if depth > DEEPEST_BRACKET:

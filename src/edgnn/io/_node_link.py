@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from torch import Tensor
 
+from edgnn._deadline import checked
 from edgnn._files import Path_, atomic_maybe_gzip, open_binary
 from edgnn._words import short
 from edgnn.errors import FormatError, GraphError
@@ -136,7 +137,7 @@ def _list(document: dict[str, Any], key: str, path: Path_) -> list[Any]:
 
 def _add_nodes(nodes: list[Any], node_id: str, elements: Elements, path: Path_) -> None:
     have_names = any(isinstance(node, dict) and node_id in node for node in nodes)
-    for position, node in enumerate(nodes):
+    for position, node in enumerate(checked(nodes)):
         if not isinstance(node, dict):
             raise FormatError(path, f"a node is {short(node)}; it must be an object: {{…}}")
         name: Hashable = position
@@ -149,7 +150,7 @@ def _add_nodes(nodes: list[Any], node_id: str, elements: Elements, path: Path_) 
 
 
 def _add_edges(edges: list[Any], ends: tuple[str, str], elements: Elements, path: Path_) -> None:
-    for edge in edges:
+    for edge in checked(edges):
         if not isinstance(edge, dict):
             raise FormatError(path, f"an edge is {short(edge)}; it must be an object: {{…}}")
         for end in ends:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from edgnn._deadline import checked
 from edgnn._files import Path_
 from edgnn.errors import FormatError
 from edgnn.io._common import Array
@@ -289,7 +290,7 @@ def refuse_deep_terms(data: bytes, path: Path_, line: int) -> None:
     if data.count(b"<<(") <= DEEPEST_TERM:
         return
     depth = 0
-    for token in _TURTLE_TOKEN.finditer(data):
+    for token in checked(_TURTLE_TOKEN.finditer(data)):
         if token.lastindex == _TERM_OPENS:
             depth += 1
             if depth > DEEPEST_TERM:

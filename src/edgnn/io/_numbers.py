@@ -8,6 +8,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from edgnn._deadline import checked
 from edgnn._files import Path_, line_chunks
 from edgnn.errors import FormatError
 from edgnn.io._common import Array
@@ -118,7 +119,7 @@ def _parse_slowly(body: bytes, kind: str, columns: int | None, path: Path_, line
     """Parse line by line, so that an error can name the line."""
     rows = []
     noun = "whole number" if kind == "int" else "number"
-    for number, text in enumerate(body.split(b"\n"), line):
+    for number, text in enumerate(checked(body.split(b"\n")), line):
         if not text.strip(b" \t\r"):
             raise FormatError(path, _BLANK_RULE, number)
         fields = text.split(b",")

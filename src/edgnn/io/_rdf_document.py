@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO, NoReturn
 from xml.parsers import expat
 
+from edgnn._deadline import check_deadline, checked
 from edgnn._files import Path_, line_chunks, open_binary, unpack_limit
 from edgnn._optional import optional
 from edgnn._words import one_line
@@ -138,6 +139,7 @@ class Document:
         try:
             quads = self._quads(source)
             while size := _add_some(quads, builder, texts):
+                check_deadline()
                 handled, held = handled + size, held + builder.growth
                 if self.format not in _BY_LINE and (held > limit or handled > _REPEATS * limit):
                     raise FormatError(
@@ -183,7 +185,7 @@ class Document:
         with self.open() as stream:
             lines = _LineByLine(stream)
             with suppress(SyntaxError, MemoryError):
-                for _ in self._quads(lines):
+                for _ in checked(self._quads(lines)):
                     pass
             return lines.line
 

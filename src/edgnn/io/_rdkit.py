@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
+from edgnn._deadline import check_deadline
 from edgnn._optional import optional
 from edgnn._words import one_line, preview, suggestion
 from edgnn.errors import GraphError, UnknownLabelError
@@ -68,6 +69,7 @@ class Collector:
 
     def add(self, mol: Any, where: str) -> None:
         """Append a molecule; ``where`` names it in errors."""
+        check_deadline()
         try:
             mol = self._prepared(mol)
         except (ValueError, RuntimeError) as error:
@@ -359,6 +361,7 @@ def _from_child(
 
 def _quietly(parse: Callable[[str], Any], text: str, complaint: str) -> tuple[Any, str]:
     """Run an RDKit parser with its log held back; the user's log settings stay as they are."""
+    check_deadline()
     base = _base()
     # RDKit before 2026 keeps its reasons to its log
     capture = getattr(base, "CaptureErrorLog", nullcontext)

@@ -17,6 +17,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from edgnn._deadline import checked
 from edgnn._files import Path_, line_chunks, open_binary
 from edgnn._words import preview, short, suggestion
 from edgnn.errors import FormatError, GraphError
@@ -107,7 +108,7 @@ def read_header(path: Path_, delimiter: str | None = None) -> list[str]:
 def numbered_lines(stream: IO[bytes], path: Path_) -> Iterator[tuple[int, str]]:
     """Yield the numbered lines of a UTF-8 text, line ends kept, a byte order mark removed."""
     for first, chunk in line_chunks(stream, path):
-        for number, raw in enumerate(io.BytesIO(chunk), first):
+        for number, raw in enumerate(checked(io.BytesIO(chunk)), first):
             try:
                 text = raw.decode()
             except UnicodeDecodeError as error:

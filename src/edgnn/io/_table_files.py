@@ -8,13 +8,15 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from edgnn._files import Path_, open_binary, too_large, unpack_limit
+from edgnn._deadline import checked
+from edgnn._files import Path_, open_binary, open_regular, too_large, unpack_limit
 from edgnn._optional import optional
 from edgnn._words import one_line, short
-from edgnn.errors import FormatError
+from edgnn.errors import EdgnnError, FormatError
 from edgnn.io._separated import delimiter_of
 
 PARQUET = (".parquet", ".pq")
@@ -50,6 +52,11 @@ class Table(ABC):
     names: list[str]
     typed: bool  #: whether columns have types of their own; if not, everything is text
 
+    @cached_property
+    def position(self) -> dict[str, int]:
+        """Where each named column stands."""
+        return {name: place for place, name in reversed([*enumerate(self.names)])}
+
     @abstractmethod
     def batches(self, columns: Sequence[str]) -> Generator[Any]:
         """Yield record batches of the chosen columns."""
@@ -63,8 +70,8 @@ class Table(ABC):
         return FormatError(self.path, rule, self.line(row))
 
     def _check_names(self) -> None:
-        for position, name in enumerate(self.names):
-            if name and name in self.names[:position]:
+        for place, name in enumerate(self.names):
+            if name and self.position[name] != place:
                 raise FormatError(
                     self.path,
                     f"the column {short(name)} stands twice; give each column its own name",
@@ -79,7 +86,7 @@ class ParquetTable(Table):
 
     def __init__(self, path: Path, max_bytes: int | None) -> None:
         self.path = path
-        with path.open("rb") as stream, _decoding(path):
+        with open_regular(path) as stream, _decoding(path):
             file = arrow("pyarrow.parquet").ParquetFile(stream)
             self.names = file.schema_arrow.names
         self._limit = unpack_limit(path.stat().st_size, max_bytes)
@@ -89,7 +96,7 @@ class ParquetTable(Table):
         """Yield record batches of the chosen columns."""
         parquet = arrow("pyarrow.parquet")
         unpacked = 0
-        with self.path.open("rb") as stream, _decoding(self.path):
+        with open_regular(self.path) as stream, _decoding(self.path):
             file = parquet.ParquetFile(stream)
             self._check_claims(file.metadata)
             for batch in file.iter_batches(batch_size=_ROWS, columns=list(columns)):
@@ -159,7 +166,7 @@ class TextTable(Table):
     def _read(self, columns: Sequence[str], block: int) -> Iterator[Any]:
         pa = arrow()
         reader = arrow("pyarrow.csv")
-        wanted = [str(self.names.index(name)) for name in columns]
+        wanted = [str(self.position[name]) for name in columns]
         with open_binary(self.path, self._max_bytes) as stream:
             self._header(stream)
             try:
@@ -202,7 +209,7 @@ class TextTable(Table):
             try:
                 next(records)
                 start = records.line_num
-                for record in records:
+                for record in checked(records):
                     if record:
                         if row == 0:
                             return start + 1
@@ -309,7 +316,7 @@ def _decoding(path: Path) -> Iterator[None]:
     pa = arrow()
     try:
         yield
-    except FormatError:
+    except EdgnnError:
         raise
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError, OverflowError) as error:
         raise FormatError(

@@ -202,19 +202,19 @@ class TableColumns:
 
     def _numbered(self, stem: str) -> list[str]:
         names = (f"{stem}_{number}" for number in count())
-        return list(takewhile(self.table.names.__contains__, names))
+        return list(takewhile(self.table.position.__contains__, names))
 
     def _optional(self, option: str, default: str) -> str | None:
         """Return the column of an option; ``None`` where it is the default and not there."""
         name = self._options[option]
-        if name is None or (name == default and name not in self.table.names):
+        if name is None or (name == default and name not in self.table.position):
             return None
         return self._existing(name, option)
 
     def _existing(self, name: str, option: str) -> str:
-        names = self.table.names
-        if name in names:
+        if name in self.table.position:
             return name
+        names = self.table.names
         return names[column_of(names, name, self.table.path, f": choose one with {option}=")]
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from edgnn._deadline import checked
 from edgnn._files import (
     Path_,
     atomic_file,
@@ -305,7 +306,7 @@ def _label_values(columns: Array) -> Array:
     if columns.shape[1] == 1:
         return columns[:, 0]
     rows = np.zeros(len(columns), np.int64)
-    for column in columns.T:
+    for column in checked(columns.T):
         values, place = np.unique(column, return_inverse=True)
         rows = np.unique(rows * len(values) + place, return_inverse=True)[1]
     _, first = np.unique(rows, return_index=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import edgnn
-from edgnn._files import Path_, atomic_file
+from edgnn._files import Path_, atomic_file, read_file
 from edgnn._json import plain
 from edgnn.errors import EdgnnError, FormatError
 from edgnn.evaluation import Evaluation
@@ -82,7 +82,7 @@ def read_report(path: Path_) -> dict[str, Any]:
     path : path
         The page.
     """
-    _, start, rest = Path(path).read_bytes().decode(errors="replace").partition(_OPEN)
+    _, start, rest = read_file(path).decode(errors="replace").partition(_OPEN)
     text, end, _ = rest.partition(_CLOSE)
     if not start or not end:
         raise FormatError(path, "this is no page that edgnn has written: it holds no data")

@@ -15,7 +15,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 import edgnn
-from edgnn.errors import EdgnnError
+from edgnn.errors import DeadlineError, EdgnnError
 from edgnn.report import STYLE
 from edgnn.serve import _schemas as schema
 from edgnn.serve._limits import LONGEST_LINES, Busy, ClientGone, Deadline, Limits, TooLarge, Workers
@@ -171,7 +171,7 @@ def _fit_description(app: FastAPI, served: Served, limits: Limits) -> None:
 def _add_errors(app: FastAPI) -> None:
     @app.exception_handler(EdgnnError)
     async def refused(_: Request, error: EdgnnError) -> Response:
-        statuses = {Busy: 503, TooLarge: 413, ClientGone: 499}
+        statuses = {Busy: 503, DeadlineError: 503, TooLarge: 413, ClientGone: 499}
         return problem(statuses.get(type(error), 422), str(error))
 
     @app.exception_handler(MemoryError)

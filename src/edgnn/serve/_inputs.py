@@ -10,12 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from edgnn._files import line_chunks, open_binary
-from edgnn.errors import EdgnnError, FormatError, GraphError, UnknownLabelError
+from edgnn.errors import (
+    DeadlineError,
+    EdgnnError,
+    FormatError,
+    GraphError,
+    UnknownLabelError,
+)
 from edgnn.graphs import Graphs, Nodes
 from edgnn.io import Piece, read, recognize, refuse_spreadsheet
 from edgnn.io.datasets import node_numbers, reading_options
 from edgnn.models import check_known, graphs_of
-from edgnn.serve._limits import Busy, Deadline, Limits, TooLarge
+from edgnn.serve._limits import Deadline, Limits, TooLarge
 from edgnn.serve._molecules import read_molecule_file
 from edgnn.serve._source import with_label_names
 
@@ -271,7 +277,7 @@ def _errors_for_uploaders(folder: Path) -> Iterator[None]:
     """Let errors name files as people do, not where they lay."""
     try:
         yield
-    except (TooLarge, Busy):
+    except (TooLarge, DeadlineError):
         raise
     except EdgnnError as error:
         message = _advised(error).replace(f"{folder}/", "").replace(str(folder), "the upload")

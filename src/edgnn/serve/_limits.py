@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import math
-import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
 from edgnn.errors import EdgnnError
+from edgnn.io import Deadline
 
 LONGEST_SMILES = 5_000
 LONGEST_LINES = 2**24  # characters of a field of names
@@ -104,27 +104,6 @@ class Limits:
                 )
 
 
-class Deadline:
-    """When a piece of work must be done; work looks at it between its steps."""
-
-    def __init__(self, seconds: float) -> None:
-        self._end = time.monotonic() + seconds
-
-    @property
-    def left(self) -> float:
-        """Seconds that are left."""
-        return self._end - time.monotonic()
-
-    def end(self) -> None:
-        """Let the time be over now."""
-        self._end = -math.inf
-
-    def check(self) -> None:
-        """Raise where the time is over: nobody waits for the answer any more."""
-        if self.left <= 0:
-            raise Busy("the time of the request is over")
-
-
 class Workers:
     """Threads that predict, and as many that explain: explanations delay no prediction.
 
@@ -208,7 +187,8 @@ class Workers:
 
 def _begin(work: Callable[[Deadline], _T], deadline: Deadline) -> _T:
     deadline.check()
-    return work(deadline)
+    with deadline:
+        return work(deadline)
 
 
 async def _disconnect(receive: Callable[[], Awaitable[Any]]) -> None:

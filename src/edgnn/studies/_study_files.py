@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import edgnn
-from edgnn._files import atomic_file, exclusive_lock, os_errors_as
+from edgnn._files import atomic_file, exclusive_lock, os_errors_as, read_file
 from edgnn._json import from_json, to_json
 from edgnn.errors import FormatError, StudyError
 
@@ -141,6 +141,6 @@ def _disk_errors(action: str, path: Path) -> AbstractContextManager[None]:
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_file(path)
     except OSError as error:
         raise StudyError(f"cannot read {path}: {error.strerror or error}") from error

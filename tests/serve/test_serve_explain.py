@@ -225,7 +225,7 @@ def test_of_many_neighbors_those_that_look_alike_are_drawn_as_one(nodes):
     graph = {"node_labels": labels, "edges": edges, "node_names": [f"n{k}" for k in range(84)]}
     rounds = nodes.post("/colors", json={"graph": graph, "node": "n0"}).json()["rounds"]
     for entry, groups in zip(rounds[:2], (["60×", "n61", "n62"], ["40×", "20×"]), strict=True):
-        assert entry["drawn"].startswith("this node and its 62 neighbors, those with the same")
+        assert entry["drawn"].startswith("this node and its 62 neighbors, those that look alike")
         for name in ("n0", *groups):
             assert f">{name}</text>" in entry["picture"]
         assert entry["picture"].count("<circle") < 10

@@ -239,7 +239,7 @@ class _Star:
         graph = Graphs.from_edges(
             ends, num_nodes=len(members), node_labels=texts, edge_labels=labels
         )
-        description = f"this node and its {len(links):,} neighbors, those with the same color and links as one"
+        description = f"this node and its {len(links):,} neighbors, those that look alike as one"
         left_out = len(alike) - len(groups)
         if left_out:
             description += f" (without {counted(left_out, 'less frequent kind')})"

@@ -35,7 +35,8 @@ class PredictionOut(BaseModel):
     graph: str | int | None = Field(None, description="Of nodes of several graphs: which graph.")
     text: str | None = Field(None, description="What people call it, of items of the loaded data.")
     prediction: Any = Field(
-        description="The class, or a list of labels (0 or 1), or a value, or several."
+        description="The class, or a list of labels (0 or 1), or a value, or several; null where "
+        "there is an error."
     )
     probabilities: list[float | None] | None = Field(
         description="In the order of `classes`; null from models of values."
@@ -49,6 +50,9 @@ class PredictionOut(BaseModel):
     )
     unseen_labels: int = Field(
         description="Nodes and edges whose label the model has not learned: they count for nothing."
+    )
+    error: str | None = Field(
+        None, description="Why there is no prediction: the output is not a finite number."
     )
 
 

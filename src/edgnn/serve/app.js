@@ -205,7 +205,7 @@ const downloadCsv = async () => {
 const what = (count) => plural(count, current.way === 'smiles' ? 'molecule' : model.level);
 const summary = (found) => {
   const counts = new Map();
-  if (found.task === 'classes') for (const {prediction} of found.predictions) counts.set(prediction, (counts.get(prediction) || 0) + 1);
+  if (found.task === 'classes') for (const {prediction, error} of found.predictions) if (!error) counts.set(prediction, (counts.get(prediction) || 0) + 1);
   const parts = [...counts].sort((one, two) => two[1] - one[1]).slice(0, 4).map(([name, count]) => `${count.toLocaleString('en')} ${name}`);
   const several = found.predictions.length > 1 && parts.length;
   return what(found.predictions.length) + (several ? `: ${parts.join(', ')}${counts.size > 4 ? ', …' : ''}` : '');
@@ -273,7 +273,8 @@ const columnsOf = (found) => {
     const [kind, words] = familiar(row);
     return [make('span', {class: `dot ${kind}`}), words];
   }});
-  return columns;
+  return columns.map((column) => !column.cell ? column : {...column, key: column.key && ((row) => row.error ? null : column.key(row)),
+    cell: (row) => row.error ? ['–'] : column.cell(row)});
 };
 const topOf = (found, row) => {
   const place = found.classes.indexOf(String(row.prediction));
@@ -335,6 +336,7 @@ const detailOf = (found, row, place) => {
 };
 const said = (found, row) => {
   const parts = [make('h3', {}, row.probabilities ? 'Probabilities' : 'Prediction')];
+  if (row.error) return [...parts, make('p', {class: 'alert'}, sentence(row.error))];
   if (!row.probabilities) return [...parts, make('p', {class: 'top'}, labelsOf(found, row))];
   const order = row.probabilities.map((share, place) => [share, place]);
   if (order.length > 2) order.sort((one, two) => two[0] - one[0]);

@@ -275,7 +275,7 @@ def finite_parts(
         yield from finite_parts(model, items[half:], first + half)
         return
     finite = predictions.finite
-    if finite.any():
+    if finite.any() or not len(items):
         yield numbers[finite], predictions.mapped(lambda values: values[finite])
     if not finite.all():
         yield numbers[~finite], _NOT_FINITE

@@ -99,6 +99,33 @@ def test_health_stays_while_a_request_is_slow(mutag_run, monkeypatch):
         event.set()
 
 
+def test_predictions_are_answered_while_files_are_read(mutag_run, monkeypatch):
+    event = threading.Event()
+    monkeypatch.setattr("edgnn.serve._work.Work.predict_files", slow(threading.Event(), event, []))
+    app = create_app(mutag_run, limits=Limits(seconds=300))
+
+    async def main():
+        async with httpx.AsyncClient(
+            transport=httpx.ASGITransport(app=app), base_url="http://localhost", timeout=250
+        ) as client:
+            files = [("files", ("a.csv", "smiles\nCCO\n"))]
+            uploads = [
+                asyncio.create_task(client.post("/predict/file", files=files)) for _ in range(4)
+            ]
+            while app.state.workers.waiting < 4:
+                await asyncio.sleep(0.001)
+            answer = await client.post("/predict", json={"smiles": ["CCO"]})
+            assert answer.status_code == 200
+            assert not any(upload.done() for upload in uploads)
+            event.set()
+            return [(await upload).status_code for upload in uploads]
+
+    try:
+        assert run_async(main()) == [200] * 4
+    finally:
+        event.set()
+
+
 def test_a_slow_request_gets_503(mutag_run, monkeypatch):
     begun, event = threading.Event(), threading.Event()
     monkeypatch.setattr("edgnn.serve._work.Work.predict", slow(begun, event, []))

@@ -148,6 +148,14 @@ def test_a_band_is_drawn_only_where_there_is_one():
     assert len(elements(draw_series([banded], "x", "y", title="t"), "polygon")) == 1
 
 
+def test_a_curve_that_leaves_the_plot_says_how_high_it_goes():
+    losses = [900.0, *([2.0] * 9), *([1.0] * 30)]
+    picture = draw_series([Series(0, range(40), losses)], "epoch", "loss", title="t")
+    assert "↑ up to 900" in texts(picture)
+    inside = draw_series([Series(0, range(39), losses[1:])], "epoch", "loss", title="t")
+    assert not any("up to" in text for text in texts(inside))
+
+
 def test_a_single_epoch_is_a_mark():
     picture = draw_series([Series(0, [1], [1.0], dashed=True)], "epoch", "loss", title="t")
     assert len(elements(picture, "path")) == 1

@@ -117,12 +117,16 @@ def test_one_loss_per_epoch_is_enough(run, page_of):
 
 
 def test_regression_shows_points(tmp_path, page_of):
-    run = RunFolder.create(tmp_path / "run", {"estimator": "GraphRegressor", "task": "values"})
+    run = RunFolder.create(
+        tmp_path / "run",
+        {"estimator": "GraphRegressor", "task": "values", "target_names": ["logp"]},
+    )
     run.write_json("metrics.json", {"metrics": {"rmse": 0.125}, "majority": {"rmse": 1.043}})
     run.write_rows(
         "predictions.csv", {"target": [1.5, 2.5, math.nan], "prediction": [1.0, 3.0, 2.0]}
     )
     page = page_of(write_run_report(run.path))
+    assert "GraphRegressor · predicts logp" in page.text
     assert "RMSE 0.125 RMSE of predicting the mean 1.043" in page.text
     assert "prediction against true value, 2 points" in {
         svg.get("aria-label") for svg in page.attributes("svg")

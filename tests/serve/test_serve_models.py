@@ -1,5 +1,7 @@
 """Any model is served that has the public side of one, whatever else it can do."""
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,8 @@ from edgnn.models import (
     load_model,
 )
 from edgnn.serve import Served
-from serve_runs import client_of, error
+from edgnn.training import RunFolder
+from serve_runs import client_of, error, upload
 
 NOTHING = {"class_names": [], "target_names": [], "source": {}}
 
@@ -96,3 +99,20 @@ def test_a_closed_form_of_nodes_is_served_from_its_run_folder(people, tmp_path):
     rows = client.post("/predict", json={"nodes": ["p12", "p13"]}).json()["predictions"]
     expected = model.predict_proba(edgnn.Nodes.named(data.graphs, ["p12", "p13"]))
     np.testing.assert_allclose([row["probabilities"] for row in rows], expected)
+
+
+def test_a_run_that_reads_large_molecules_lets_none_into_the_server(mutag_run, tmp_path):
+    """They would be read in child processes, of which requests could ask for any number."""
+    run = tmp_path / "run"
+    shutil.copytree(mutag_run, run)
+    source = {"name": "none.smi", "format": "smiles", "options": {"max_atoms": 5_000}}
+    folder = RunFolder.open(run)
+    folder.update_config(source=folder.config["source"] | source)
+    with pytest.warns(UserWarning, match="nothing can be picked by name"):
+        client = client_of(run)
+    large = "C" * 1_500
+    for answer in (
+        client.post("/predict", json={"smiles": [large]}),
+        upload(client, "/predict/file", [("a.csv", f"smiles\n{large}\n")]),
+    ):
+        assert "it has 1,500 atoms, and max_atoms=1,000" in error(answer)

@@ -1,5 +1,6 @@
 import csv
 import io
+import json
 import shutil
 
 import numpy as np
@@ -212,7 +213,7 @@ def test_csv_has_the_columns_of_the_command(molecules):
     assert list(rows[0])[:4] == ["id", "prediction", "p(not mutagenic)", "p(mutagenic)"]
     assert [row["id"] for row in rows] == ["CCO", NITRO]
     assert rows[0]["first_new_round"] in ("1", "2")
-    assert "error" not in rows[0]
+    assert rows[0]["error"] == ""
 
 
 def test_what_was_skipped_has_a_row_of_the_csv_where_it_stood(molecules):
@@ -350,6 +351,44 @@ def test_the_model_says_what_it_is(molecules, mutag_run):
     assert found["classes"] == ["not mutagenic", "mutagenic"]
     assert found["limits"]["items"] == Limits().items
     assert str(mutag_run.parent) not in molecules.get("/model").text
+
+
+def test_the_model_names_what_it_predicts(value_run, tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(value_run, run)
+    RunFolder.open(run).update_config(target_names=["logp"])
+    assert client_of(run).get("/model").json()["targets"] == ["logp"]
+
+
+def test_what_is_no_number_is_an_error_of_its_item(tmp_path):
+    graphs = edgnn.Graphs.from_edges(
+        [(0, 1), (2, 3)], sizes=[2, 2], node_features=[[1.0], [1.0], [2.0], [3.0]]
+    )
+    model = edgnn.GraphClassifier(max_epochs=2, random_state=0).fit(graphs, ["a", "b"])
+    model.save(tmp_path / "run")
+    client = client_of(tmp_path / "run")
+    specs = [{"node_features": [[value]] * 60, "edges": []} for value in (1.0, 9e37, 2.0)]
+    features = {"graphs": specs}
+    answer = client.post("/predict", json=features)
+    rows = strict_json(answer.text)["predictions"]
+    assert [row["prediction"] is None for row in rows] == [False, True, False]
+    said = "the model's output is not a finite number"
+    assert [row.get("error", "").startswith(said) for row in rows] == [False, True, False]
+    assert rows[1]["probabilities"] is None
+    table = client.post("/predict?format=csv", json=features).text.splitlines()
+    assert table[0].endswith(",error")
+    assert said in table[2]
+    assert table[1].endswith(",")
+    assert "nan" not in " ".join(table).lower()
+    explained = client.post("/explain", json={"graph": specs[1]})
+    assert "NaN or infinite" in error(explained)
+
+
+def strict_json(text):
+    def refuse(word):
+        raise AssertionError(f"{word} is no JSON")
+
+    return json.loads(text, parse_constant=refuse)
 
 
 def test_versions_and_health(molecules):

@@ -47,6 +47,16 @@ def test_work_beyond_its_time_is_given_up_and_later_work_goes_on():
     run_async(main())
 
 
+def test_a_long_explanation_keeps_no_other_waiting():
+    async def main():
+        workers, together = Workers(Limits(seconds=300)), threading.Barrier(2, timeout=250)
+        both = [workers.run(lambda _: together.wait(), until_canceled, "explain") for _ in range(2)]
+        assert sorted(await asyncio.gather(*both)) == [0, 1]
+        workers.close()
+
+    run_async(main())
+
+
 def test_beyond_the_queue_requests_are_turned_away():
     async def main():
         workers, event = Workers(Limits(workers=1, waiting=3)), threading.Event()
@@ -85,6 +95,33 @@ def test_health_stays_while_a_request_is_slow(mutag_run, monkeypatch):
 
     try:
         run_async(main())
+    finally:
+        event.set()
+
+
+def test_predictions_are_answered_while_files_are_read(mutag_run, monkeypatch):
+    event = threading.Event()
+    monkeypatch.setattr("edgnn.serve._work.Work.predict_files", slow(threading.Event(), event, []))
+    app = create_app(mutag_run, limits=Limits(seconds=300))
+
+    async def main():
+        async with httpx.AsyncClient(
+            transport=httpx.ASGITransport(app=app), base_url="http://localhost", timeout=250
+        ) as client:
+            files = [("files", ("a.csv", "smiles\nCCO\n"))]
+            uploads = [
+                asyncio.create_task(client.post("/predict/file", files=files)) for _ in range(4)
+            ]
+            while app.state.workers.waiting < 4:
+                await asyncio.sleep(0.001)
+            answer = await client.post("/predict", json={"smiles": ["CCO"]})
+            assert answer.status_code == 200
+            assert not any(upload.done() for upload in uploads)
+            event.set()
+            return [(await upload).status_code for upload in uploads]
+
+    try:
+        assert run_async(main()) == [200] * 4
     finally:
         event.set()
 

@@ -72,3 +72,13 @@ def test_all_nodes_of_a_color_read_the_same_and_others_differ():
         for color in set(coloring.at(3).tolist())
     }
     assert len(set(texts.values())) == len(texts)
+
+
+def test_kinds_of_neighbors_that_are_cut_alike_are_counted_together():
+    """Three leaves of three colors: beside one, two and three other nodes."""
+    edges = [(0, 1), (0, 2), (0, 3), (1, 4), (2, 5), (2, 6), (3, 7), (3, 8), (3, 9)]
+    coloring = wl.refine(Graphs.from_edges(edges, node_labels=["a"] * 10), 2, "node")
+    color = int(coloring.colors[0])
+    whole = coloring.meaning(color).text
+    assert whole == "a[near: a[near: 2× a], a[near: 3× a], a[near: 4× a]]"
+    assert coloring.meaning(color, size=20).text == "a[near: 3× a…]"

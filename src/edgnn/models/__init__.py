@@ -11,6 +11,7 @@ from edgnn.models._make import make_model, model_parts
 from edgnn.models._model import ClassifierModel, Model, NotFitted, RegressorModel, load_model
 from edgnn.models._predict_table import (
     TablePiece,
+    finite_parts,
     first_new_rounds,
     predict_table,
     table_piece,
@@ -145,6 +146,7 @@ __all__ = [
     "export",
     "fingerprint",
     "finished",
+    "finite_parts",
     "first_new_rounds",
     "graphs_of",
     "identities",

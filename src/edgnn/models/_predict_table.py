@@ -230,7 +230,7 @@ def _predict_piece(model: Model, piece: Piece, unknown: _Unknown) -> _Predicted:
     if not len(items):
         return _Predicted(piece, None, None, errors)
     with unknown.counted(model, items):
-        parts = list(_finite_parts(model, items, 0))
+        parts = list(finite_parts(model, items))
         familiarity = model.familiarity(items)
     places = [place for place in range(len(piece)) if place not in errors]
     good: list[_Array] = []
@@ -247,10 +247,20 @@ def _predict_piece(model: Model, piece: Piece, unknown: _Unknown) -> _Predicted:
     return _Predicted(piece, Predictions.joined(found), first_new, errors)
 
 
-def _finite_parts(
-    model: Model, items: Items, first: int
+def finite_parts(
+    model: Model, items: Items, first: int = 0
 ) -> Iterator[tuple[_Array, Predictions | str]]:
-    """Yield predictions with the numbers of their items, or why these have none."""
+    """Yield predictions with the numbers of their items, or why these have none.
+
+    Parameters
+    ----------
+    model : Model
+        Any fitted model.
+    items : Graphs or Nodes
+        What to predict for.
+    first : int
+        The number of the first item.
+    """
     numbers = np.arange(first, first + len(items))
     try:
         predictions = model.predictions(items)
@@ -259,13 +269,13 @@ def _finite_parts(
             raise
         half = len(items) // 2
         if not half:
-            yield numbers, str(error)
+            yield numbers, _NOT_FINITE
             return
-        yield from _finite_parts(model, items[:half], first)
-        yield from _finite_parts(model, items[half:], first + half)
+        yield from finite_parts(model, items[:half], first)
+        yield from finite_parts(model, items[half:], first + half)
         return
     finite = predictions.finite
-    if finite.any():
+    if finite.any() or not len(items):
         yield numbers[finite], predictions.mapped(lambda values: values[finite])
     if not finite.all():
         yield numbers[~finite], _NOT_FINITE

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _Array = np.ndarray[Any, Any]
 
 #: The ``kind`` of the error of a model whose outputs are not finite numbers.
-NOT_FINITE = "finite"
+NOT_FINITE = "overflow"
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class Predictions:
         finite = np.ones(len(self.prediction), dtype=bool)
         for values in arrays:
             if values.dtype.kind == "f":
-                finite &= np.isfinite(values).reshape(len(finite), -1).all(axis=1)
+                finite &= np.isfinite(values).all(axis=tuple(range(1, values.ndim)))
         return finite
 
     def mapped(self, change: Callable[[_Array], _Array]) -> Predictions:

@@ -28,6 +28,7 @@ from edgnn.training import METRICS as METRICS_FILE
 
 _Array = np.ndarray[Any, Any]
 _PAGE = "report.html"
+_MOST_TARGETS = 4
 _LEARNED = ("task", "best_epoch", "members", "seed", "temperature", "classes")
 #: Which set of items a run is evaluated on, the best first.
 _SETS = ("test", "validation")
@@ -119,12 +120,20 @@ class _Files:
 def _lead(config: Mapping[str, Any], history: list[dict[str, Any]]) -> str:
     seconds = [row.get("seconds") for row in history]
     finished = "fitted" in config
-    texts = [str(config.get("estimator", ""))]
+    texts = [str(config.get("estimator", "")), _prediction_text(config)]
     if history or not finished:
         known = [value for value in seconds if isinstance(value, int | float)]
         texts += [counted(len(history), "epoch"), duration(sum(known))]
     texts.append("finished" if finished else "not finished")
     return " · ".join(filter(None, texts))
+
+
+def _prediction_text(config: Mapping[str, Any]) -> str:
+    """Return what the model predicts; nothing where the run does not say, or it is too much."""
+    names = config.get("target_names")
+    if not isinstance(names, list) or not 1 <= len(names) <= _MOST_TARGETS:
+        return ""
+    return f"predicts {', '.join(map(str, names))}"
 
 
 def _result(metrics: Any, config: Mapping[str, Any]) -> dict[str, Any]:

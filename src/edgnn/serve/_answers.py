@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from edgnn._json import to_csv
+from edgnn.errors import GraphError
 from edgnn.models import (
     Predictions,
+    finite_parts,
     first_new_rounds,
     identities,
     in_pieces,
@@ -22,8 +24,7 @@ from edgnn.models import (
 
 if TYPE_CHECKING:
     from edgnn.graphs import Graphs, Nodes
-    from edgnn.io import Piece
-    from edgnn.serve._limits import Deadline
+    from edgnn.io import Deadline, Piece
 
 _Array = np.ndarray[Any, Any]
 _UNCERTAINTY = "uncertainty "
@@ -43,39 +44,36 @@ class Answers:
         model has not learned; where that is known, ``share``, the fraction of nodes by round whose
         color occurs in the training set, and ``first_new``, the first round with a color never
         seen (−1 for none).
+    errors : dict
+        Why some items have no prediction, by position.
     """
 
     ids: dict[str, list[Any]]
     arrays: dict[str, _Array]
+    errors: dict[int, str]
 
     def take(self, positions: Sequence[int]) -> Answers:
         """Return the answers for some of the items."""
         index = np.asarray(positions, dtype=np.int64)
         ids = {name: [values[number] for number in positions] for name, values in self.ids.items()}
-        return Answers(ids, {name: values[index] for name, values in self.arrays.items()})
+        arrays = {name: values[index] for name, values in self.arrays.items()}
+        errors = {new: self.errors[old] for new, old in enumerate(positions) if old in self.errors}
+        return Answers(ids, arrays, errors)
 
     def rows(self, class_names: Sequence[str]) -> list[dict[str, Any]]:
         """Return one object per item, ready for JSON."""
         columns = {name: values.tolist() for name, values in self.arrays.items()}
+        count = len(columns["prediction"])
         rows = []
-        for number in range(len(columns["prediction"])):
-            row = {name: values[number] for name, values in columns.items()}
+        for number in range(count):
+            values = {name: column[number] for name, column in columns.items()}
+            rows.append(_row(values, class_names))
+        for number, error in self.errors.items():
+            nothing = {"prediction": None, "probabilities": None, "uncertainty": {}}
+            rows[number] |= {**nothing, "error": error}
+        for number, row in enumerate(rows):
             ids = {name: _identity(values[number]) for name, values in self.ids.items()}
-            measures = {_measure(name): row[name] for name in row if name.startswith(_UNCERTAINTY)}
-            familiarity = None
-            if "share" in row:
-                first_new = _round(row["first_new"])
-                familiarity = {"first_new_round": first_new, "seen_share": row["share"]}
-            rows.append(
-                {
-                    **ids,
-                    "prediction": named(row["prediction"], class_names),
-                    "probabilities": row.get("probability"),
-                    "uncertainty": measures,
-                    "familiarity": familiarity,
-                    "unseen_labels": row["unseen"],
-                }
-            )
+            rows[number] = ids | row
         return rows
 
     def csv(
@@ -85,44 +83,68 @@ class Answers:
         target_names: Sequence[str],
         piece: Piece,
     ) -> bytes:
-        """Return the table of ``edgnn predict``; molecules that were skipped have rows as well.
+        """Return the table of ``edgnn predict``; items without a prediction have rows as well.
 
         ``piece`` holds the items of these answers, with those that were skipped.
         """
-        arrays = self.arrays
-        measures = {
-            _measure(name): arrays[name] for name in arrays if name.startswith(_UNCERTAINTY)
-        }
+        good = [number for number in range(len(piece.items)) if number not in self.errors]
+        arrays = {name: values[good] for name, values in self.arrays.items()}
         columns = prediction_columns(
             model,
-            Predictions(arrays["prediction"], arrays.get("probability"), measures),
+            Predictions(arrays["prediction"], arrays.get("probability"), _measures(arrays)),
             class_names=class_names,
             target_names=target_names,
             uncertainty=True,
         )
         if "first_new" in arrays:
             columns["first_new_round"] = first_new_rounds(arrays["first_new"])
-        return to_csv(table_piece(piece, columns, unread_errors(piece)).columns)
+        unread = unread_errors(piece)
+        places = [place for place in range(len(piece)) if place not in unread]
+        errors = unread | {places[number]: error for number, error in self.errors.items()}
+        return to_csv(table_piece(piece, columns, errors).columns)
 
 
 def answers_of(model: Any, items: Graphs | Nodes, deadline: Deadline | None = None) -> Answers:
     """Return what a model says about items, some at a time, within the deadline."""
-    pieces = []
+    arrays: dict[str, _Array] = {}
+    errors: dict[int, str] = {}
+    first = 0
     for piece in in_pieces(items, model.num_members):
         if deadline is not None:
             deadline.check()
-        pieces.append(_arrays(model, piece))
-    arrays = {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
-    return Answers(identities(items), arrays)
+        for numbers, predictions in finite_parts(model, piece, first):
+            if isinstance(predictions, str):
+                errors |= dict.fromkeys(numbers.tolist(), predictions)
+            else:
+                _put(arrays, len(items), numbers, _predicted(predictions))
+        every = slice(first, first + len(piece))
+        _put(arrays, len(items), every, _familiarity(model, piece))
+        first += len(piece)
+    if errors and "prediction" not in arrays:
+        raise GraphError(next(iter(errors.values())))
+    return Answers(identities(items), arrays, errors)
 
 
-def _arrays(model: Any, items: Graphs | Nodes) -> dict[str, _Array]:
-    predictions: Predictions = model.predictions(items)
-    arrays = {"prediction": predictions.prediction, "unseen": unseen_labels(model, items)}
+def _put(
+    arrays: dict[str, _Array], count: int, where: _Array | slice, found: dict[str, _Array]
+) -> None:
+    """Write the values of some items into arrays over all items."""
+    for name, values in found.items():
+        if name not in arrays:
+            arrays[name] = np.zeros((count, *values.shape[1:]), values.dtype)
+        arrays[name][where] = values
+
+
+def _predicted(predictions: Predictions) -> dict[str, _Array]:
+    arrays = {"prediction": predictions.prediction}
     if predictions.probability is not None:
         arrays["probability"] = predictions.probability
-    for name, values in predictions.uncertainty.items():
-        arrays[_UNCERTAINTY + name] = values
+    measures = predictions.uncertainty.items()
+    return arrays | {_UNCERTAINTY + name: values for name, values in measures}
+
+
+def _familiarity(model: Any, items: Graphs | Nodes) -> dict[str, _Array]:
+    arrays = {"unseen": unseen_labels(model, items)}
     familiarity = model.familiarity(items)
     if familiarity is not None:
         arrays["share"] = np.asarray(familiarity.share, dtype=np.float64).T
@@ -130,17 +152,33 @@ def _arrays(model: Any, items: Graphs | Nodes) -> dict[str, _Array]:
     return arrays
 
 
+def _row(values: dict[str, Any], class_names: Sequence[str]) -> dict[str, Any]:
+    """Return what JSON has of an item, but for its names."""
+    familiarity = None
+    if "share" in values:
+        first_new = values["first_new"] if values["first_new"] >= 0 else None
+        familiarity = {"first_new_round": first_new, "seen_share": values["share"]}
+    return {
+        "prediction": named(values["prediction"], class_names),
+        "probabilities": values.get("probability"),
+        "uncertainty": _measures(values),
+        "familiarity": familiarity,
+        "unseen_labels": values["unseen"],
+    }
+
+
+def _measures(arrays: dict[str, Any]) -> dict[str, Any]:
+    """Return the measures of uncertainty by name."""
+    return {
+        name.removeprefix(_UNCERTAINTY): values
+        for name, values in arrays.items()
+        if name.startswith(_UNCERTAINTY)
+    }
+
+
 def named(value: Any, class_names: Sequence[str]) -> Any:
     """Return a prediction as JSON has it: a class by its name, all else as it is."""
     return class_names[value] if class_names and isinstance(value, int) else value
-
-
-def _measure(name: str) -> str:
-    return name.removeprefix(_UNCERTAINTY)
-
-
-def _round(first_new: int) -> int | None:
-    return None if first_new < 0 else first_new
 
 
 def _identity(value: Any) -> Any:

@@ -268,7 +268,7 @@ def _add_predictions(app: FastAPI, work: Work, workers: Workers, limits: Limits)
             skip = bad == "skip"
             return _table(work.predict_files(uploads, nodes, deadline, format, skip=skip))
 
-        return await workers.run(answer, http.receive)
+        return await workers.run(answer, http.receive, "files")
 
 
 def _add_explanations(app: FastAPI, work: Work, workers: Workers, limits: Limits) -> None:

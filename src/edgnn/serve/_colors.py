@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
-from edgnn._words import short_iri
+from edgnn._words import counted, short_iri
 from edgnn.errors import GraphError
 from edgnn.explain import is_molecule, node_texts
 from edgnn.graphs import Graphs, Nodes
@@ -33,6 +34,7 @@ _Draw = Callable[[list[str], list[str], list[int], int | None], str]
 
 _LARGEST, _LARGEST_AROUND, _MOST_DRAWN_EDGES = 150, 40, 1_000
 _LEGEND = 40
+_NAMED = 5
 _NAME_MARGIN = 34  # room for names at the border
 _STYLE = (
     ".node{stroke:currentColor;stroke-opacity:.55;stroke-width:1}"
@@ -98,7 +100,7 @@ def _rounds_of_graph(
             known = seen[round]
         unfamiliar = [node for node, is_known in enumerate(known) if is_known is False]
         filled = fills.of(colors)
-        legend = _legend(coloring, round, colors, filled, known)
+        legend = _legend(coloring, round, colors, filled, known, _LARGEST + 1)
         entry: dict[str, Any] = {
             "round": round,
             "colors": len(set(colors)),
@@ -106,6 +108,7 @@ def _rounds_of_graph(
             "new_nodes": None,
             "meaning": None,
             "legend": list(legend.values())[:_LEGEND],
+            "drawn": None,
             "picture": None,
         }
         if round < len(seen):
@@ -123,11 +126,12 @@ def _legend(
     colors: list[int],
     fills: list[str],
     known: Sequence[bool | None],
+    most: int,
 ) -> dict[int, dict[str, Any]]:
-    """Return what each color means, the most frequent first; of a graph too large to draw, some."""
+    """Return what each color means, the most frequent first, and at most so many."""
     node_of = dict(zip(colors, range(len(colors)), strict=True))
     legend = {}
-    for color, count in Counter(colors).most_common(_LARGEST + 1):
+    for color, count in Counter(colors).most_common(most):
         node = node_of[color]
         legend[color] = {
             "fill": fills[node],
@@ -155,33 +159,124 @@ def _rounds_of_node(
     center = int((around == node).nonzero()[0])
     neighborhood = item.graphs.induced(around)[int(item.graphs.graph_of_node[node])]
     names = [texts[number] for number in around.tolist()] if texts else node_texts(neighborhood)
+    neighbors = neighborhood.num_nodes - 1
     draw = None
     is_small = neighborhood.num_edges <= _MOST_DRAWN_EDGES
-    if is_small and 1 < neighborhood.num_nodes <= _LARGEST_AROUND:
+    if is_small and 1 <= neighbors < _LARGEST_AROUND:
         draw = _digraph_drawer(_renamed(neighborhood, names))
     fills = _Fills()
     rounds: list[dict[str, Any]] = []
     for round in range(coloring.rounds + 1):
         colors = coloring.at(round)
         shown = colors[around].tolist()
-        known = seen[round][0] if round < len(seen) else None
-        unfamiliar = [center] if known is False else []
+        filled = fills.of(shown)
+        own = seen[round][0] if round < len(seen) else None
+        known = [own if color == shown[center] else None for color in shown]
+        legend = _legend(coloring, round, shown, filled, known, _LEGEND)
         meaning = coloring.meaning(int(colors[node]), round, size=600).text
-        picture = None
+        drawn = picture = None
         if draw is not None:
-            picture = draw(fills.of(shown), _names(neighborhood), unfamiliar, center)
+            drawn = f"this node and its {counted(neighbors, 'neighbor')}"
+            unfamiliar = [center] if own is False else []
+            picture = draw(filled, _names(neighborhood), unfamiliar, center)
+        elif neighbors:
+            star = _Star.of(neighborhood, center, shown, names)
+            drawn = star.description
+            picture = star.draw(filled, unfamiliar=own is False)
         rounds.append(
             {
                 "round": round,
                 "colors": len(set(shown)),
-                "seen": known,
+                "seen": own,
                 "new_nodes": None,
                 "meaning": short_iri(meaning),
-                "legend": [],
+                "legend": list(legend.values()),
+                "drawn": drawn,
                 "picture": picture,
             }
         )
     return rounds
+
+
+@dataclass(frozen=True, eq=False)
+class _Star:
+    """A node and its neighbors, where they are many: those that look alike as one.
+
+    Attributes
+    ----------
+    graph : Graphs
+        The node, and one node for each group of neighbors.
+    members : list of list of int
+        Which nodes of the neighborhood each node of the graph stands for.
+    titles : list of str
+        What they are called.
+    description : str
+        What is drawn.
+    """
+
+    graph: Graphs
+    members: list[list[int]]
+    titles: list[str]
+    description: str
+
+    @classmethod
+    def of(
+        cls, neighborhood: Graphs, center: int, colors: Sequence[int], names: Sequence[str]
+    ) -> _Star:
+        """Group the neighbors that have the same links to the node and the same color."""
+        links = _links_of(neighborhood, center)
+        alike: dict[Any, list[int]] = defaultdict(list)
+        for neighbor, own in links.items():
+            alike[colors[neighbor], tuple(own)].append(neighbor)
+        groups = sorted(alike.values(), key=len, reverse=True)[:_LARGEST_AROUND]
+        members = [[center], *groups]
+        texts = [_group_text(group, names) for group in members]
+        ends, labels = [], []
+        for number, group in enumerate(groups, 1):
+            for incoming, label in links[group[0]]:
+                ends.append((number, 0) if incoming else (0, number))
+                labels.append(label)
+        graph = Graphs.from_edges(
+            ends, num_nodes=len(members), node_labels=texts, edge_labels=labels
+        )
+        description = f"this node and its {len(links):,} neighbors, those that look alike as one"
+        left_out = len(alike) - len(groups)
+        if left_out:
+            description += f" (without {counted(left_out, 'less frequent kind')})"
+        return cls(graph, members, [_group_title(group, names) for group in members], description)
+
+    def draw(self, fills: Sequence[str], *, unfamiliar: bool) -> str:
+        """Return the picture, with the fills of the neighborhood's nodes."""
+        own_fills = [fills[group[0]] for group in self.members]
+        return _digraph_drawer(self.graph)(own_fills, self.titles, [0] if unfamiliar else [], 0)
+
+
+def _links_of(graph: Graphs, center: int) -> dict[int, list[tuple[bool, Any]]]:
+    """Return, for each neighbor, whether its links come in to the node, and their labels."""
+    links: dict[int, list[tuple[bool, Any]]] = defaultdict(list)
+    ends = zip(
+        graph.edge_source.tolist(), graph.edge_target.tolist(), graph.edge_labels, strict=True
+    )
+    for source, target, label in ends:
+        if source == center != target:
+            links[target].append((False, label))
+        elif target == center != source:
+            links[source].append((True, label))
+    for own in links.values():
+        own.sort(key=repr)
+    return links
+
+
+def _group_text(group: list[int], names: Sequence[str]) -> str:
+    """Return what stands at the node of a group: its name, or how many it is."""
+    return names[group[0]] if len(group) == 1 else f"{len(group):,}×"
+
+
+def _group_title(group: list[int], names: Sequence[str]) -> str:
+    """Return what shows over the node of a group."""
+    shown = [names[node] for node in group[:_NAMED] if names[node]]
+    more = f" and {len(group) - _NAMED:,} more" if len(group) > _NAMED else ""
+    return f"{len(group):,}× {', '.join(shown)}{more}" if len(group) > 1 else ", ".join(shown)
 
 
 def _around(graphs: Graphs, node: int) -> torch.Tensor:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, fields
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 from edgnn.errors import EdgnnError
 from edgnn.io import Deadline
@@ -16,6 +16,7 @@ LONGEST_SMILES = 5_000
 LONGEST_LINES = 2**24  # characters of a field of names
 
 _T = TypeVar("_T")
+Pool = Literal["predict", "files", "explain"]
 
 
 class TooLarge(EdgnnError):
@@ -58,7 +59,7 @@ class Limits:
     waiting : int
         Requests that may be at work or wait for it; more are asked to come again.
     workers : int
-        Threads that work.
+        Threads that predict, as many that read files, and as many that explain.
     """
 
     bytes: int = 32 * 2**20
@@ -105,7 +106,9 @@ class Limits:
 
 
 class Workers:
-    """Threads that predict, and one that explains: no explanation keeps a prediction waiting.
+    """Threads that predict, as many that read files, and as many that explain.
+
+    Neither a file that takes long to read nor an explanation keeps other predictions waiting.
 
     A thread cannot be stopped from outside. So what is not begun is dropped when its client has
     left or its time is over, and what is under way stops at its next look at the deadline; until
@@ -125,8 +128,8 @@ class Workers:
 
     def _open(self) -> None:
         self._pools = {
-            "predict": ThreadPoolExecutor(self._limits.workers, thread_name_prefix="predict"),
-            "explain": ThreadPoolExecutor(1, thread_name_prefix="explain"),
+            name: ThreadPoolExecutor(self._limits.workers, thread_name_prefix=name)
+            for name in get_args(Pool)
         }
 
     @property
@@ -138,7 +141,7 @@ class Workers:
         self,
         work: Callable[[Deadline], _T],
         receive: Callable[[], Awaitable[Any]],
-        pool: str = "predict",
+        pool: Pool = "predict",
     ) -> _T:
         """Return the result of ``work``, done in a thread.
 
@@ -148,7 +151,7 @@ class Workers:
             Called with the deadline.
         receive : callable
             What the ASGI server gives to hear from the client, after the body has been read.
-        pool : {"predict", "explain"}
+        pool : {"predict", "files", "explain"}
             Which threads.
         """
         if self.waiting >= self._limits.waiting:

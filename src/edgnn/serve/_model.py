@@ -249,6 +249,7 @@ class Served:
             "level": self.level,
             "task": self.task,
             "classes": self.classes,
+            "targets": self.target_names,
             "members": self.model.num_members,
             "layers": getattr(self.model, "layers", None),
             "conv": getattr(self.model, "conv", None),

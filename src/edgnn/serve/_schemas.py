@@ -35,7 +35,8 @@ class PredictionOut(BaseModel):
     graph: str | int | None = Field(None, description="Of nodes of several graphs: which graph.")
     text: str | None = Field(None, description="What people call it, of items of the loaded data.")
     prediction: Any = Field(
-        description="The class, or a list of labels (0 or 1), or a value, or several."
+        description="The class, or a list of labels (0 or 1), or a value, or several; null where "
+        "there is an error."
     )
     probabilities: list[float | None] | None = Field(
         description="In the order of `classes`; null from models of values."
@@ -49,6 +50,9 @@ class PredictionOut(BaseModel):
     )
     unseen_labels: int = Field(
         description="Nodes and edges whose label the model has not learned: they count for nothing."
+    )
+    error: str | None = Field(
+        None, description="Why there is no prediction: the output is not a finite number."
     )
 
 
@@ -132,7 +136,11 @@ class RoundOut(BaseModel):
     )
     new_nodes: int | None = Field(description="Nodes whose color the training data has not.")
     meaning: str | None = Field(description="Of a node: what its color stands for.")
-    legend: list[ColorOut] = Field(description="Of a graph: its colors, the most frequent first.")
+    legend: list[ColorOut] = Field(
+        description="The colors of the graph, or of a node and its neighbors, the most frequent "
+        "first."
+    )
+    drawn: str | None = Field(description="Of a node: what the picture shows.")
     picture: str | None
 
 
@@ -175,13 +183,14 @@ class ModelOut(BaseModel):
     level: Literal["graph", "node"]
     task: Literal["classes", "labels", "values"]
     classes: list[str]
+    targets: list[str] = Field(description="Columns of the training data that it predicts.")
     members: int
     layers: int | None = Field(description="Of a network; null for other models.")
     conv: str | None
     trained_on: str | None = Field(description="The data it was trained on.")
     trained_items: int | None
     judged: dict[str, Any] | None = Field(
-        description="Which part it was evaluated on, and the metrics of that."
+        description="Which set (`part`) it was evaluated on, and the metrics of that."
     )
     node_labels: list[Any] = Field(description="Labels it has learned; the first thousand.")
     edge_labels: list[Any]

@@ -205,7 +205,7 @@ const downloadCsv = async () => {
 const what = (count) => plural(count, current.way === 'smiles' ? 'molecule' : model.level);
 const summary = (found) => {
   const counts = new Map();
-  if (found.task === 'classes') for (const {prediction} of found.predictions) counts.set(prediction, (counts.get(prediction) || 0) + 1);
+  if (found.task === 'classes') for (const {prediction, error} of found.predictions) if (!error) counts.set(prediction, (counts.get(prediction) || 0) + 1);
   const parts = [...counts].sort((one, two) => two[1] - one[1]).slice(0, 4).map(([name, count]) => `${count.toLocaleString('en')} ${name}`);
   const several = found.predictions.length > 1 && parts.length;
   return what(found.predictions.length) + (several ? `: ${parts.join(', ')}${counts.size > 4 ? ', …' : ''}` : '');
@@ -273,7 +273,8 @@ const columnsOf = (found) => {
     const [kind, words] = familiar(row);
     return [make('span', {class: `dot ${kind}`}), words];
   }});
-  return columns;
+  return columns.map((column) => !column.cell ? column : {...column, key: column.key && ((row) => row.error ? null : column.key(row)),
+    cell: (row) => row.error ? ['–'] : column.cell(row)});
 };
 const topOf = (found, row) => {
   const place = found.classes.indexOf(String(row.prediction));
@@ -335,6 +336,7 @@ const detailOf = (found, row, place) => {
 };
 const said = (found, row) => {
   const parts = [make('h3', {}, row.probabilities ? 'Probabilities' : 'Prediction')];
+  if (row.error) return [...parts, make('p', {class: 'alert'}, sentence(row.error))];
   if (!row.probabilities) return [...parts, make('p', {class: 'top'}, labelsOf(found, row))];
   const order = row.probabilities.map((share, place) => [share, place]);
   if (order.length > 2) order.sort((one, two) => two[0] - one[0]);
@@ -439,7 +441,7 @@ const roundOf = (found) => {
   const node = model.level === 'node';
   const kind = {label: 'label', degree: 'degree, which this model takes for its label', name: 'name'}[model.node_label_kind];
   const reach = round ? `what ${plural(round, 'layer')} can see of a node` : `a ${kind}`;
-  parts.push(make('p', {}, node ? `After round ${round}, a color stands for ${reach}. Drawn: this node and its neighbors.` : `${plural(found.colors, 'color')}, each standing for ${reach}.`,
+  parts.push(make('p', {}, node ? `After round ${round}, a color stands for ${reach}.${found.drawn ? ` Drawn: ${found.drawn}.` : ''}` : `${plural(found.colors, 'color')}, each standing for ${reach}.`,
     found.new_nodes ? ` ${plural(found.new_nodes, 'node')} with a dashed ring: a color never seen in training.` : null));
   if (found.picture) parts.push(picture(found.picture, `Colors of round ${round}`));
   if (found.meaning) parts.push(make('h3', {}, 'This node, in words', found.seen === false ? make('span', {class: 'tag'}, 'never seen') : null), make('p', {}, make('code', {}, found.meaning)),
@@ -454,20 +456,22 @@ const roundOf = (found) => {
 
 // The start
 
-const metricWords = {accuracy: 'accuracy', balanced_accuracy: 'balanced accuracy', roc_auc: 'ROC AUC', rmse: 'RMSE', mae: 'MAE', r2: 'R²'};
+const metricWords = {accuracy: 'accuracy', balanced_accuracy: 'balanced accuracy', roc_auc: 'ROC-AUC', rmse: 'RMSE', mae: 'MAE', r2: 'R²'};
+const metricNumber = (value) => Math.abs(value) >= 0.01 && Math.abs(value) < 1000 ? value.toFixed(3) : number(value);
 const describe = () => {
-  const items = `${model.level}s`, kind = model.task === 'values' ? 'values' : model.task === 'labels' ? 'labels' : 'classes';
+  const items = model.smiles ? 'molecules' : `${model.level}s`;
+  const what = model.targets.length && model.targets.length <= 4 ? model.targets.join(', ') : model.task;
   document.title = `${model.trained_on || model.run} · edgnn`;
   $('title').textContent = model.trained_on ? `Try the model of ${model.trained_on}` : `Try the model ${model.run}`;
   const many = model.members > 1 ? `An ensemble of ${model.members} models` : 'A single model';
   const network = model.conv ? ` with ${plural(model.layers, 'layer')} of ${model.conv === 'edgnn' ? 'edGNN' : model.conv}` : `: ${model.estimator}`;
-  const of = model.task === 'classes' && model.classes.length <= 4 ? `: ${model.classes.join(' or ')}` : '';
-  $('lead').textContent = `It predicts ${kind} of ${items}${of}. ${many}${network}.`;
+  const of = model.task === 'classes' && model.classes.length <= 4 ? ` (${model.classes.join(' or ')})` : '';
+  $('lead').textContent = `It predicts ${what}${of} of ${items}. ${many}${network}.`;
   const figures = [];
   if (model.trained_items) figures.push(['trained on', `${model.trained_items.toLocaleString('en')} ${items}`]);
   if (model.judged) for (const [name, value] of Object.entries(model.judged.metrics).filter(([name]) => metricWords[name]).slice(0, 3)) {
     const shares = ['accuracy', 'balanced_accuracy'].includes(name);
-    figures.push([`${metricWords[name]}, ${model.judged.part} part`, shares ? percent(value) : number(value)]);
+    figures.push([`${metricWords[name]}, ${model.judged.part} set`, shares ? `${(100 * value).toFixed(1)} %` : metricNumber(value)]);
   }
   $('figures').replaceChildren(...figures.map(([name, value]) => make('div', {}, make('dt', {}, name), make('dd', {}, value))));
 };

@@ -122,25 +122,22 @@ def render(tree: Tree) -> str:
         return f"{label}…"
     if "neighbors" not in tree:
         return label
-    groups: dict[str, list[str]] = {"near": [], "in": [], "out": []}
+    # Kinds of neighbors that differ only where the unfolding was cut are counted together.
+    groups: dict[str, Counter[str]] = {name: Counter() for name in ("near", "in", "out")}
     for entry in tree["neighbors"]:
-        node = render(entry["node"])
-        if "direction" not in entry:
-            groups["near"].append(f"{_times(entry['count'])}{node}")
-            continue
-        direction = entry["direction"]
-        word = _PREPOSITIONS[direction]
-        edge = _shown(entry["edge"])
-        groups[direction].append(f"{_times(entry['count'])}{edge} {word} {node}")
+        direction, text = entry.get("direction", "near"), render(entry["node"])
+        if "direction" in entry:
+            text = f"{_shown(entry['edge'])} {_PREPOSITIONS[direction]} {text}"
+        groups[direction][text] += entry["count"]
     for direction in _PREPOSITIONS:
         for value, count in tree.get(direction, {}).items():
-            groups[direction].append(f"{_times(count)}{_shown(value)}")
-    texts = [f"{name}: {', '.join(entries)}" for name, entries in groups.items() if entries]
+            groups[direction][_shown(value)] += count
+    texts = [f"{name}: {_counted(counts)}" for name, counts in groups.items() if counts]
     return f"{label}[{'; '.join(texts) or 'alone'}]"
 
 
-def _times(count: int) -> str:
-    return "" if count == 1 else f"{count}× "
+def _counted(counts: Counter[str]) -> str:
+    return ", ".join(text if count == 1 else f"{count}× {text}" for text, count in counts.items())
 
 
 def _shown(value: Any) -> str:

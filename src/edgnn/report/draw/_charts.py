@@ -204,7 +204,7 @@ def draw_series(
     """Draw curves over one axis; those of one place are a group of the class ``series``.
 
     A few values that are much higher than all others, as losses of the first epochs may be, are cut
-    off.
+    off, and the highest is named.
     """
     height, left = 220, 52
     known = [point for curve in curves for point in _drawable_points(curve.x, curve.y)]
@@ -223,7 +223,12 @@ def draw_series(
             if curve.place == place:
                 parts += _curve(curve, x, y)
         parts.append("</g>")
-    return _picture([*parts, "</svg>"], width, height + _AXIS, title, about)
+    parts.append("</svg>")
+    highest = max((value for _, value in known), default=roof)
+    if highest > roof:
+        note = f"↑ up to {highest:.3g}"
+        parts.append(_text(width - 14, 20, note, f'text-anchor="end" {_SOFT}'))
+    return _picture(parts, width, height + _AXIS, title, about)
 
 
 def draw_points(

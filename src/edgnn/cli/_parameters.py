@@ -22,6 +22,7 @@ from edgnn.cli._options import (
     TaskOption,
     TrainingDevice,
     parse_assignments,
+    parse_reader_options,
     parse_value,
     parse_values,
 )
@@ -211,7 +212,7 @@ def _plain(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options that were used, as plain values."""
     used = {name: value for name, value in options.items() if value is not None and value != []}
     if "options" in used:
-        used["options"] = parse_assignments(used["options"])
+        used["options"] = parse_reader_options(used["options"])
     return {name: _text_or_value(value) for name, value in used.items()}
 
 

@@ -40,7 +40,8 @@ _TASKS = Literal["classes", "values"]
 
 
 def load_dataset(
-    name: str | os.PathLike[str],
+    source: str | os.PathLike[str],
+    /,
     *,
     data_dir: str | os.PathLike[str] | None = None,
     download: bool = True,
@@ -60,7 +61,7 @@ def load_dataset(
 
     Parameters
     ----------
-    name : str or path
+    source : str or path
         A set's name (case, ``-`` and ``_`` do not matter), or a path in any format of
         :func:`edgnn.read`.
     data_dir : path, optional
@@ -96,8 +97,8 @@ def load_dataset(
     """
     if level not in (None, "graph", "node"):
         raise DatasetError(f"level={level!r}: targets belong to a 'graph' or a 'node'")
-    text = os.fspath(name)
-    is_path = find(text) is None and exists(text)
+    name = os.fspath(source)
+    is_path = find(name) is None and exists(name)
     if target_file is not None:
         column = options.pop("target", None) if target_column is None else target_column
         columns = _column_names(column)
@@ -108,15 +109,15 @@ def load_dataset(
         return _with_targets(data, labeled, task)
     columns = _column_names(target_column)
     if columns:
-        options |= target_options(text, columns, level, options)
+        options |= target_options(name, columns, level, options)
     if is_path:
-        data = _from_path(Path(text), options, task)
+        data = _from_path(Path(name), options, task)
     else:
-        data = _named(text, data_dir, download, progress, options, task)
+        data = _named(name, data_dir, download, progress, options, task)
     if level is not None and data.targets is not None and data.level != level:
         raise DatasetError(
             f"level={level!r} (--task {level} in a command): "
-            f"the targets of {text} belong to {data.level}s"
+            f"the targets of {name} belong to {data.level}s"
         )
     return data
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import pickle
@@ -19,6 +20,7 @@ from edgnn.models import load_model
 from edgnn.report import write_report
 from edgnn.training import RunFolder
 from fuzz import samples
+from fuzz.mutations import no_longer_than
 
 #: Loads, predicts and reports from a sound folder, so that all modules are there; then from hostile ones, watched; then a pickle.
 WATCHED = """
@@ -222,6 +224,82 @@ def test_a_pipe_as_the_data_that_a_run_remembers_does_not_block(run, tmp_path, m
     with suppress(SystemExit):
         main()
     assert capfd.readouterr().out.count("\n") == 2
+
+
+@pytest.fixture(scope="module")
+def molecular(tmp_path_factory):
+    """A run of ``edgnn train`` on a table of molecules, as files, beside its data."""
+    from edgnn.cli import main
+
+    place = tmp_path_factory.mktemp("molecular")
+    (place / "mol.csv").write_text(
+        "smiles,active\n" + "".join(f"{'C' * n}O,{n % 2}\n" for n in range(1, 13))
+    )
+    words = ["train", "mol.csv", "--target", "active", "--out", "run", "--max-epochs", "1", "-q"]
+    with pytest.MonkeyPatch.context() as patch, suppress(SystemExit):
+        patch.chdir(place)
+        patch.setattr("sys.argv", ["edgnn", *words])
+        main()
+    return place
+
+
+def hostile_source(molecular, place, **options):
+    """Put the run into a folder, with options of the reader as a stranger would write them."""
+    files = samples.content_of(molecular / "run")
+    source = json.loads(files["config.json"])["source"]
+    options = {**source["options"], **options}
+    return samples.put(place / "run", config(files, source=source | {"options": options}))
+
+
+def ended(patch, capfd, *words):
+    """Run a command in this process and return its exit code and what it printed."""
+    from edgnn.cli import main
+
+    patch.setattr("sys.argv", ["edgnn", *map(str, words)])
+    code = 0
+    with no_longer_than(60):
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code or 0
+    return code, *capfd.readouterr()
+
+
+HOSTILE_OPTIONS = {
+    "a file of secrets": {"target_file": "SECRET"},
+    "a pipe": {"target_file": "PIPE"},
+    "a node table": {"nodes": "SECRET", "graphs": "PIPE"},
+    "a limit": {"max_bytes": 10**30, "max_atoms": 10**9},
+    "words of load_dataset": {"path": "x", "name": "y", "data_dir": "PIPE", "like": "S"},
+    "more of them": {"level": "node", "task": "values", "progress": 1, "target_column": "x"},
+}
+
+
+@pytest.mark.parametrize("options", HOSTILE_OPTIONS.values(), ids=HOSTILE_OPTIONS)
+def test_options_of_a_strangers_run_open_no_file(molecular, tmp_path, monkeypatch, capfd, options):
+    secret, pipe = tmp_path / "secret", tmp_path / "pipe"
+    secret.write_text("root:*:20228:0:99999:7:::\n")
+    os.mkfifo(pipe)
+    places = {"SECRET": str(secret), "PIPE": str(pipe)}
+    run = hostile_source(
+        molecular, tmp_path, **{name: places.get(value, value) for name, value in options.items()}
+    )
+    (tmp_path / "p.csv").write_text("smiles\nCCO\n")
+    for words in (("predict", run, tmp_path / "p.csv"), ("explain", run, tmp_path / "p.csv")):
+        code, out, err = ended(monkeypatch, capfd, *words)
+        assert (code, "root:" in out + err) == (0, False), err
+    code, out, err = ended(monkeypatch, capfd, "train", "--out", run, "--resume")
+    assert code in (0, 2)
+    assert err.count("\n") <= 1
+
+
+def test_a_strangers_run_does_not_lift_the_limit_of_a_bomb(molecular, tmp_path, monkeypatch, capfd):
+    run = hostile_source(molecular, tmp_path, max_bytes=10**30)
+    bomb = tmp_path / "bomb.csv.gz"
+    with gzip.open(bomb, "wb", compresslevel=1) as stream:
+        stream.write(b"smiles\nC\n" + (b" " * 2**16 + b"\n") * 1_040)
+    code, _, err = ended(monkeypatch, capfd, "predict", run, bomb)
+    assert (code, "as a decompression bomb would" in err) == (2, True)
 
 
 def test_markup_in_names_is_text_on_the_page(run, tmp_path):

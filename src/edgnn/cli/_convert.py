@@ -19,7 +19,7 @@ from edgnn.cli._options import (
     TargetFile,
     TargetOption,
     TaskOption,
-    parse_assignments,
+    parse_reader_options,
     print_json,
 )
 from edgnn.cli._source import Source, check_files
@@ -63,7 +63,7 @@ def convert(
 
     A folder of arrays (big.graphs) may be larger than memory.
     """
-    options = parse_assignments(option)
+    options = parse_reader_options(option)
     chosen = {"task": task, "target": target, "target_file": target_file, "options": options}
     check_files(source, chosen)
     with ceiling(memory, source):

@@ -12,7 +12,7 @@ from edgnn.cli._options import (
     Options,
     SourceArgument,
     console,
-    parse_assignments,
+    parse_reader_options,
     print_json,
 )
 from edgnn.cli._source import Source, check_files
@@ -88,7 +88,7 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Load a data set and print its statistics beside the paper's."""
-    options = parse_assignments(option)
+    options = parse_reader_options(option)
     check_files(name, {"options": options})
     from edgnn.io.datasets import load_dataset, summary
 

@@ -23,7 +23,7 @@ from edgnn.cli._options import (
     SourceArgument,
     console,
     open_page,
-    parse_assignments,
+    parse_reader_options,
     print_json,
 )
 from edgnn.cli._show import result_table
@@ -119,7 +119,7 @@ def explain(
     if by not in _SCORES:
         raise unknown_name(EdgnnError, "score", by, _SCORES, " for --by")
     trained = open_trained(run, device)
-    subject = _Subject.load(trained, source, parse_assignments(option), data_dir, nodes)
+    subject = _Subject.load(trained, source, parse_reader_options(option), data_dir, nodes)
     positions = positions_of(subject.items, item or ())
     explained = _explain_all(subject, positions, target, counter, quiet=as_json)
     page = run / _PAGE if out is None else out

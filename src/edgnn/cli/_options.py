@@ -166,6 +166,32 @@ def parse_assignments(
     return parsed
 
 
+#: Words that ``load_dataset`` or a command takes for itself, and the option that says the same.
+_NOT_FOR_READERS = {
+    "data_dir": "--data-dir",
+    "download": "",
+    "level": "--task",
+    "like": "",
+    "path": "",
+    "progress": "",
+    "target_column": "--target",
+    "target_file": "--target-file",
+    "task": "--regression or --classification",
+    **dict.fromkeys(("allowed", "device", "host", "limits", "on_start", "port", "run"), ""),
+}
+
+
+def parse_reader_options(assignments: Iterable[str] | None) -> dict[str, Any]:
+    """Return the options of a file's reader, as ``-o NAME=VALUE`` gives them."""
+    options = parse_assignments(assignments)
+    for name in options:
+        if name in _NOT_FOR_READERS:
+            instead = _NOT_FOR_READERS[name]
+            advice = f"use {instead}" if instead else "leave it out"
+            raise EdgnnError(f"-o {name}= is no option of a file's reader; {advice}")
+    return options
+
+
 def parse_values(text: str) -> Any:
     """Return what a text means; of words with commas between them, a list of what each means.
 

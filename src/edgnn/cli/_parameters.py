@@ -26,6 +26,7 @@ from edgnn.cli._options import (
     TrainingDevice,
     ValidationFile,
     parse_assignments,
+    parse_reader_options,
     parse_values,
 )
 
@@ -218,7 +219,7 @@ def _plain(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options that were used, as plain values."""
     used = {name: value for name, value in options.items() if value is not None and value != []}
     if "options" in used:
-        used["options"] = parse_assignments(used["options"])
+        used["options"] = parse_reader_options(used["options"])
     return {name: _text_or_value(value) for name, value in used.items()}
 
 

@@ -22,7 +22,7 @@ from edgnn.cli._options import (
     Nodes,
     Options,
     RunArgument,
-    parse_assignments,
+    parse_reader_options,
 )
 from edgnn.cli._source import check_here
 from edgnn.cli._stdin import STANDARD_INPUT, piped
@@ -89,7 +89,7 @@ def predict(
     if source is not None and source != STANDARD_INPUT:
         check_here(source, data_dir)
     check_nodes(nodes)
-    options = parse_assignments(option)
+    options = parse_reader_options(option)
     with ceiling(memory, source):
         if out is not None:
             _check_out(out)

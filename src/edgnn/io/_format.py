@@ -15,6 +15,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 from edgnn._files import Path_, open_binary
 from edgnn._words import short, suggestion
 from edgnn.errors import GraphError
+from edgnn.graphs import Graphs
 from edgnn.io._labeled import Labeled
 from edgnn.registry import Level
 
@@ -27,6 +28,7 @@ _TYPE_NAMES: dict[Any, str] = {
     os.PathLike: "a path",
     Sequence: "a list of texts",
     Iterable: "a list of texts",
+    Graphs: "Graphs",
 }
 
 
@@ -109,6 +111,10 @@ class Format:
         of them have.
     path_options : tuple of str
         Options of the reader that name other files.
+    carried_options : tuple of str
+        Options of the reader that a trained model carries over to new files of this format, such as
+        what their columns are called. The model may come from a stranger, so none of them may name
+        a file, raise a limit or choose targets; what is not listed must be given again.
     columns : callable, optional
         Of formats that are tables: ``columns(path, options)`` returns a list of
         :class:`ColumnUse`.
@@ -124,6 +130,7 @@ class Format:
     target_options: Mapping[Level, str] = field(default_factory=dict)
     target_level: Callable[[Path, Mapping[str, Any]], Level] | None = None
     path_options: tuple[str, ...] = ()
+    carried_options: tuple[str, ...] = ()
     columns: Callable[[Path, Mapping[str, Any]], list[Any]] | None = None
 
     @property

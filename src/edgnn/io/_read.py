@@ -41,6 +41,15 @@ _RDF_SYNTAXES = {
 }
 
 
+_LABELS_AND_FEATURES = ("node_label", "edge_label", "node_features", "edge_features")
+_OF_RDF = ("literals", "drop_predicates", "missing_predicates", "node_labels", "base_iri")
+_OF_TABLES = (
+    *("source", "target", "edge_graph", "node", "node_graph", "graph", "delimiter"),
+    *_LABELS_AND_FEATURES,
+)
+_OF_MOLECULES = ("atom_label", "bond_label", "hydrogens", "kekulize", "aromaticity", "bad")
+
+
 def _is_tu(candidate: Candidate) -> bool:
     is_folder = any(name.endswith("_A.txt") for name in candidate.entries)
     return is_folder or candidate.text.startswith(b"PK")
@@ -95,6 +104,7 @@ _OURS = [
         write_rdf,
         suffixes=(".nt", ".ttl", ".nq", ".trig", ".n3", ".rdf", ".owl"),
         recognizes=lambda candidate: syntax_of(candidate.start) is not None,
+        carried_options=_OF_RDF,
     ),
     Format(
         "tables",
@@ -107,6 +117,7 @@ _OURS = [
         target_options={"graph": "graph_target", "node": "node_target"},
         target_level=target_level,
         path_options=("nodes", "graphs"),
+        carried_options=_OF_TABLES,
         columns=of_tables,
     ),
     Format(
@@ -116,6 +127,7 @@ _OURS = [
         write_graphml,
         suffixes=(".graphml",),
         recognizes=lambda candidate: b"<graphml" in candidate.text,
+        carried_options=_LABELS_AND_FEATURES,
         target_options={"node": "node_target"},
     ),
     Format(
@@ -125,6 +137,7 @@ _OURS = [
         write_node_link,
         suffixes=(".json",),
         recognizes=lambda candidate: candidate.text.startswith(b"{"),
+        carried_options=("node_id", "source", "target", *_LABELS_AND_FEATURES),
         target_options={"node": "node_target"},
     ),
     Format(
@@ -133,6 +146,7 @@ _OURS = [
         read_sdf,
         suffixes=(".sdf", ".sd", ".mol"),
         recognizes=_is_sd_file,
+        carried_options=_OF_MOLECULES,
         target_options={"graph": "target"},
     ),
     Format(
@@ -141,6 +155,7 @@ _OURS = [
         read_smiles_table,
         suffixes=(".smi", ".smiles", *TEXT),
         recognizes=_has_smiles,
+        carried_options=("smiles", "id", "delimiter", *_OF_MOLECULES),
         target_options={"graph": "target"},
         columns=of_molecules,
     ),
@@ -153,7 +168,12 @@ _OURS = [
         recognizes=lambda candidate: HEADER in candidate.entries,
     ),
     *(
-        Format(syntax, f"RDF as {title}", partial(read_rdf, format=syntax))
+        Format(
+            syntax,
+            f"RDF as {title}",
+            partial(read_rdf, format=syntax),
+            carried_options=_OF_RDF,
+        )
         for syntax, title in _RDF_SYNTAXES.items()
     ),
 ]
@@ -162,7 +182,7 @@ _OURS = [
 FORMATS: Registry[Format] = Registry("format", "edgnn.formats", _OURS, GraphError)
 
 
-def read(path: Path_, *, format: str | None = None, **options: Any) -> Graphs:
+def read(path: Path_, /, *, format: str | None = None, **options: Any) -> Graphs:
     """Read graphs in any supported format.
 
     TU folders and zips; RDF as N-Triples, Turtle, N-Quads, TriG or RDF/XML; edge tables as CSV or
@@ -185,7 +205,7 @@ def read(path: Path_, *, format: str | None = None, **options: Any) -> Graphs:
     return read_labeled(path, format=format, **options).graphs
 
 
-def read_labeled(path: Path_, *, format: str | None = None, **options: Any) -> Labeled:
+def read_labeled(path: Path_, /, *, format: str | None = None, **options: Any) -> Labeled:
     """Read graphs with the targets that the source carries; parameters as in :func:`read`."""
     name = recognize(path, options) if format is None else format
     chosen = _format_named(name, [*FORMATS])

@@ -152,7 +152,9 @@ class _Files:
             names = sorted(PurePosixPath(key).name.removesuffix("_A.txt") for key in sets)
             several = one_line(", ".join(names))
             raise FormatError(
-                folder, f"several TU data sets are here ({several}); choose one with name="
+                folder,
+                f"several TU data sets are here ({several}); choose one with name= "
+                "(-o name=NAME in a command)",
             )
         self._prefix = sets[0].removesuffix("A.txt")
         self._openers = openers

@@ -41,7 +41,8 @@ _TASKS = Literal["classes", "values"]
 
 
 def load_dataset(
-    name: str | os.PathLike[str],
+    source: str | os.PathLike[str],
+    /,
     *,
     data_dir: str | os.PathLike[str] | None = None,
     download: bool = True,
@@ -62,7 +63,7 @@ def load_dataset(
 
     Parameters
     ----------
-    name : str or path
+    source : str or path
         A set's name (case, ``-`` and ``_`` do not matter), or a path in any format of
         :func:`edgnn.read`.
     data_dir : path, optional
@@ -101,8 +102,8 @@ def load_dataset(
     """
     if level not in (None, "graph", "node"):
         raise DatasetError(f"level={level!r}: targets belong to a 'graph' or a 'node'")
-    text = os.fspath(name)
-    is_path = find(text) is None and exists(text)
+    name = os.fspath(source)
+    is_path = find(name) is None and exists(name)
     if target_file is not None:
         column = options.pop("target", None) if target_column is None else target_column
         columns = _column_names(column)
@@ -116,20 +117,20 @@ def load_dataset(
         return _with_targets(data, labeled, task, words=words)
     columns = _column_names(target_column)
     if columns:
-        options |= target_options(text, columns, level, options)
+        options |= target_options(name, columns, level, options)
     if is_path:
-        data = _from_path(Path(text), options, task, split_column)
+        data = _from_path(Path(name), options, task, split_column)
     elif split_column is not None:
         raise DatasetError(
-            f"{text} is no file, so it has no column {split_column!r} that splits it; leave "
+            f"{name} is no file, so it has no column {split_column!r} that splits it; leave "
             "split_column out"
         )
     else:
-        data = _named(text, data_dir, download, progress, options, task)
+        data = _named(name, data_dir, download, progress, options, task)
     if level is not None and data.targets is not None and data.level != level:
         raise DatasetError(
             f"level={level!r} (--task {level} in a command): "
-            f"the targets of {text} belong to {data.level}s"
+            f"the targets of {name} belong to {data.level}s"
         )
     return data
 

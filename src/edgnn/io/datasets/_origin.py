@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from edgnn._files import Path_
+from edgnn._words import short
 from edgnn.errors import RunError
 from edgnn.io._format import suffix_of
 from edgnn.io._molecule_files import HEADERLESS
@@ -33,15 +34,26 @@ def origin_of(config: Mapping[str, Any]) -> dict[str, Any] | None:
     stored: Any = config.get("source")
     if not isinstance(stored, dict) or not _has_types(stored, _FIELDS):
         return None
-    return None if "\0" in stored["name"] else stored
+    return None if "\0" in stored["name"] else {"format": None, **stored}
 
 
 def loadable_origin(config: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return what a run was trained on where that is enough to load it again; else ``None``."""
+    """Return what a run was trained on where that is enough to load it again; else ``None``.
+
+    Of the reader's options, those are left out that raise a limit: the folder may be a stranger's.
+    """
     origin = origin_of(config)
     if origin is None or not _has_types(origin, _FIELDS_TO_LOAD):
         return None
-    return origin if _are_texts(origin.get("target", [])) else None
+    if not _are_texts(origin.get("target", [])):
+        return None
+    options = {}
+    if origin["format"] in FORMATS:
+        known = FORMATS[origin["format"]]
+        options = _plain_options(
+            origin, *known.carried_options, *known.path_options, *known.target_options.values()
+        )
+    return origin | {"options": options | _told_format(origin)}
 
 
 def _has_types(stored: Mapping[str, Any], types: Mapping[str, Any]) -> bool:
@@ -79,47 +91,60 @@ def reading_options(
     Returns
     -------
     dict
-        All options of how to read, where it has the format of the training; of other molecules,
-        what their labels are.
+        Options of how to read that the format lists as carried over, where the file has the format
+        of the training; of other molecules, what their labels are. The run may be a stranger's: no
+        option names a file or raises a limit.
     """
     origin, given = origin_of(config), given or {}
     if origin is None:
         return {}
     molecular = molecule_options(config)
-    trained = _format_of_training(origin)
+    trained = origin["format"]
     if trained is None and not molecular:
         return {}
     new = _format_of_new(origin, source, given, trained)
     if new != trained:
         return molecular if _is_molecular(new) else {}
-    options = dict(origin["options"])
-    if new in FORMATS:
-        ignored = [*FORMATS[new].target_options.values()]
-        if Path(origin["name"]).resolve() != Path(source).resolve():
-            ignored += FORMATS[new].path_options
-        for name in ignored:
-            options.pop(name, None)
-    return _tolerant(options, source, given)
+    return _tolerant(_carried_options(origin) | _told_format(origin), source, given)
 
 
-def _format_of_training(origin: Mapping[str, Any]) -> str | None:
-    """Return the format of the data of the training; ``None`` where it is not known any more."""
-    if origin.get("format"):
-        return str(origin["format"])
-    path = Path(origin["name"])
-    return _format_of(path, origin["options"]) if path.is_file() or path.is_dir() else None
+def _carried_options(origin: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the stored options that hold for new files: those that the format lists."""
+    known = FORMATS.get(origin["format"])
+    return {} if known is None else _plain_options(origin, *known.carried_options)
+
+
+def _plain_options(origin: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """Return stored options of these names, after a check that they are plain values."""
+    options = {name: value for name, value in origin["options"].items() if name in names}
+    for name, value in options.items():
+        if not _is_plain(value):
+            raise RunError(
+                f"source.options.{name} in the config.json of the run is {short(value)}, "
+                "no option of a reader; the file is damaged"
+            )
+    return options
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, str | bool | int) or _are_texts(value)
+
+
+def _told_format(origin: Mapping[str, Any]) -> dict[str, str]:
+    """Return the format as an option, where the training was told it."""
+    has = "format" in origin["options"] and origin["format"] in FORMATS
+    return {"format": origin["format"]} if has else {}
 
 
 def _format_of_new(
     origin: Mapping[str, Any], source: Path_, given: Mapping[str, Any], trained: str | None
 ) -> str:
     """Return the format of a new file; one that the training was told holds for the same suffix."""
-    options = dict(origin["options"])
-    was_told = options.pop("format", None) is not None and "format" not in given
+    was_told = "format" in origin["options"] and "format" not in given
     has_suffix = Path(origin["name"]).suffix.lower() == Path(source).suffix.lower()
     if trained is not None and was_told and has_suffix:
         return trained
-    return _format_of(source, options | dict(given))
+    return _format_of(source, _carried_options(origin) | dict(given))
 
 
 def _tolerant(options: dict[str, Any], source: Path_, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -147,7 +172,8 @@ def molecule_options(config: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     if _is_molecular(origin.get("format")):
         shared = MoleculeOptions.__annotations__
-        return {name: value for name, value in origin["options"].items() if name in shared}
+        carried = _carried_options(origin)
+        return {name: value for name, value in carried.items() if name in shared}
     entry = find(origin["name"])
     is_ptc = entry is not None and entry.name.startswith("PTC")
     return {"aromaticity": "cdk"} if is_ptc else {}

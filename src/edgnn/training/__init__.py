@@ -1,6 +1,7 @@
 """Fleets of models: training, early stopping, checkpoints, run folders; in one process or more."""
 
 from edgnn.training._environment import environment
+from edgnn.training._fleet import Fleet
 from edgnn.training._group import Group, launched, shared_state
 from edgnn.training._layerwise import node_outputs, states_within
 from edgnn.training._outputs import outputs
@@ -16,7 +17,7 @@ from edgnn.training._run_folder import CONFIG, MODEL, RunFolder
 from edgnn.training._sampled import fanouts
 from edgnn.training._settings import Member, Settings
 from edgnn.training._targets import Targets
-from edgnn.training._train import train
+from edgnn.training._train import new_fleet, train
 from edgnn.training._values import decode_value, decode_vocabulary, encode_value, encode_vocabulary
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "MODEL",
     "PREDICTIONS",
     "Epoch",
+    "Fleet",
     "Group",
     "Member",
     "RunFolder",
@@ -41,6 +43,7 @@ __all__ = [
     "environment",
     "fanouts",
     "launched",
+    "new_fleet",
     "node_outputs",
     "outputs",
     "shared_state",

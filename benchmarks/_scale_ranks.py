@@ -16,10 +16,7 @@ from benchmarks._scale_epochs import LAYERS, classes, model_config
 from benchmarks._shard_cost import shard_costs
 from benchmarks._wl import random_digraph
 from edgnn.nn import Inputs
-from edgnn.training import Group, Member, Settings, Targets, train
-from edgnn.training._fleet import Fleet
-from edgnn.training._prepare import checked_member, starting_model
-from edgnn.training._tasks import NodeTask, node_positions
+from edgnn.training import Group, Member, Settings, Targets, new_fleet, train
 
 RANKS = 2
 _ALONE = """
@@ -109,17 +106,7 @@ def _held_by_step(
     config: dict[str, Any], inputs: Inputs, targets: Targets, member: Member, settings: Settings
 ) -> int:
     """Return the most that the second epoch of one process holds."""
-    task, members = (
-        NodeTask(inputs, node_positions(inputs)),
-        [checked_member(0, member, inputs.num_nodes)],
-    )
-    fleet = Fleet(
-        starting_model("node", config, task, targets, members, None),
-        task,
-        targets,
-        members,
-        settings,
-    )
+    fleet = new_fleet("node", config, inputs, targets, [member], settings)
     fleet.epoch(1)
     held, _ = most_held(lambda: fleet.epoch(2))
     return held

@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count, cycle
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -18,11 +19,7 @@ from benchmarks._wl import random_digraph
 from edgnn.graphs import CSR, ListedBy, Structure
 from edgnn.nn import Inputs
 from edgnn.nn.ops import Sampler
-from edgnn.training import Member, Settings
-from edgnn.training._fleet import Fleet
-from edgnn.training._prepare import checked_member, starting_model
-from edgnn.training._sampled import SampledTask
-from edgnn.training._tasks import node_positions
+from edgnn.training import Member, Settings, new_fleet
 
 
 @dataclass(frozen=True)
@@ -211,17 +208,18 @@ def _training(
 ) -> Callable[[], Callable[[], None]]:
     def build() -> Callable[[], None]:
         items = seeds.numel()
-        task = SampledTask(inputs, node_positions(inputs, seeds.flatten().cpu()), plan.fanout)
-        task._sampler = sampler(inputs.structure)
-        settings = Settings(batch_size=plan.batch_size, fanout=plan.fanout, device=device)
-        targets, members = (
-            classes(items).to(torch.device(device), settings.dtype),
-            [checked_member(0, Member(torch.arange(items)), items)],
+        fleet = new_fleet(
+            "node",
+            model_config(plan.size, len(plan.fanout) + 1),
+            inputs,
+            classes(items),
+            [Member(torch.arange(items))],
+            Settings(batch_size=plan.batch_size, fanout=plan.fanout, device=device),
+            positions=seeds.flatten().cpu(),
         )
-        model = starting_model(
-            "node", model_config(plan.size, len(plan.fanout) + 1), task, targets, members, None
-        )
-        fleet, numbers = Fleet(model, task, targets, members, settings), count(1)
+        task: Any = fleet.task
+        task.sampler = sampler(inputs.structure)
+        numbers = count(1)
         return lambda: _drop(fleet.epoch(next(numbers)))
 
     return build

@@ -11,14 +11,8 @@ import torch
 from edgnn._system import process_memory, restart_peak_memory
 from edgnn.errors import TrainingError
 from edgnn.graphs import CSR, Traffic
-from edgnn.nn import Inputs, Model
-from edgnn.training._fleet import Fleet
-from edgnn.training._group import Group
-from edgnn.training._prepare import checked_member, starting_model
-from edgnn.training._settings import Member, Settings
-from edgnn.training._shard import ShardTask
-from edgnn.training._targets import Targets
-from edgnn.training._tasks import node_positions
+from edgnn.nn import Inputs
+from edgnn.training import Fleet, Group, Member, Settings, Targets, new_fleet
 
 
 @dataclass(frozen=True)
@@ -142,15 +136,12 @@ def shard_costs(
     the process, where the system tells it.
     """
     device = group.device(settings.device)
-    task = ShardTask(inputs, node_positions(inputs), group, device, settings.dtype)
-    targets = targets.to(device, settings.dtype)
-    chosen = [checked_member(number, member, task.items) for number, member in enumerate(members)]
-    model = starting_model("node", model_config, task, targets, chosen, None)
-    fleet = Fleet(model, task, targets, chosen, settings, group)
-    size = _size(model, task, fleet)
+    fleet = new_fleet("node", model_config, inputs, targets, members, settings, group=group)
+    shard = fleet.task.inputs
+    size = _size(fleet)
     fleet.epoch(1)
     fleet.validate()
-    halo = task.inputs.structure.halo
+    halo = shard.structure.halo
     assert halo is not None
     before = replace(halo.traffic), replace(group.traffic)
     held, start = _restart_peak(device), time.perf_counter()
@@ -159,7 +150,7 @@ def shard_costs(
     peak, seconds = _peak(device), time.perf_counter() - start
     of_states, of_sums = _since(before[0], halo.traffic), _since(before[1], group.traffic)
     measured = {
-        "constants": _constants(task.inputs),
+        "constants": _constants(shard),
         "states": None if peak is None or held is None else peak - held,
         "states_sent": of_states.sent,
         "states_received": of_states.received,
@@ -168,8 +159,9 @@ def shard_costs(
     return ShardCosts(size, {name: getattr(size, name) for name in _COSTS}, measured, seconds)
 
 
-def _size(model: Model, task: ShardTask, fleet: Fleet) -> ShardSize:
-    inputs, config = task.inputs, model.config
+def _size(fleet: Fleet) -> ShardSize:
+    model, inputs = fleet.model, fleet.task.inputs
+    config = model.config
     structure, halo = inputs.structure, inputs.structure.halo
     assert halo is not None
     dense = not any(

@@ -16,7 +16,7 @@ from benchmarks._harness import TU_SETS, Row, Skipped, folder_of, measure_alone,
 from benchmarks._timing import in_turns, wait
 from edgnn.graphs import Graphs
 from edgnn.io.datasets import load_dataset
-from edgnn.wl import WLVectorizer, refine
+from edgnn.wl import Neighborhood, Refinement, WLVectorizer, refine
 
 _STABLE_ALONE = """
 import json, sys, time, torch
@@ -163,9 +163,6 @@ def _path(size: int) -> Row:
 
 def _growth(edges: int, device: str, repeats: int) -> Row:
     """Time five whole rounds, the first of five refinements: later ones of one refinement would have less and less to do."""
-    from edgnn.wl._neighborhood import Neighborhood
-    from edgnn.wl._refine import Refinement
-
     graphs = random_digraph(max(edges // 10, 10), edges, device)
     refine(graphs, 1, "joint")
     start = time.perf_counter()

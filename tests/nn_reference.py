@@ -43,7 +43,7 @@ def node_inputs(graphs):
 
 def eq3(conv, graphs, x):
     """Return f(v) W1 + Σ_{u ∈ N(v)} f(u) W2 + b inside the activation, for every v."""
-    neighbors = neighbors_of(graphs, conv.direction, conv.multiplicity)
+    neighbors = neighbors_of(graphs, conv.direction, conv.multiplicity or "once")
     return torch.stack(
         [conv.activation(_own_and_neighbors(conv, v, neighbors[v], x)) for v in range(len(x))]
     )
@@ -51,7 +51,10 @@ def eq3(conv, graphs, x):
 
 def eq4(conv, graphs, x):
     """Return Eq. 3 with Σ f_E(u,v) W3 over entering and Σ f_E(v,u) W4 over leaving edges added."""
-    neighbors, edges = neighbors_of(graphs, conv.direction, conv.multiplicity), edges_of(graphs)
+    neighbors, edges = (
+        neighbors_of(graphs, conv.direction, conv.multiplicity or "once"),
+        edges_of(graphs),
+    )
     rows = []
     for v in range(len(x)):
         total = _own_and_neighbors(conv, v, neighbors[v], x)

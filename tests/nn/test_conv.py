@@ -13,6 +13,7 @@ from edgnn.nn import (
     ACTIVATIONS,
     EdGNNConv,
     GNNConv,
+    GraphModel,
     Inputs,
     Noise,
     RelationalConv,
@@ -399,3 +400,44 @@ def test_states_that_do_not_fit_are_told(x, said):
         ModelError, match=f"the layer takes states of 2 real numbers per node, {said}"
     ):
         EdGNNConv(2, 3, 1)(x, torch.tensor([[0], [1]]))
+
+
+def test_a_structure_of_another_multiplicity_is_an_error():
+    graphs = Graphs.from_edges([(0, 1), (0, 1), (1, 0)], edge_labels="xxy")
+    structure, x = Structure.of(graphs), torch.ones(2, 3)
+    for kind in (EdGNNConv, GNNConv):
+        conv = kind(3, 2, 2, multiplicity="per-edge")
+        with pytest.raises(GraphError, match=r"multiplicity='per-edge', the structure 'once'"):
+            conv(x, structure)
+        conv(x, Structure.of(graphs, multiplicity="per-edge"))
+        kind(3, 2, 2, multiplicity=None)(x, structure)
+    # edges are counted one by one here, whatever the lists of neighbors
+    listed = Structure.of(graphs, relations=True)
+    RelationalConv(3, 2, 2, multiplicity="per-edge")(x, listed)
+
+
+def test_models_take_inputs_of_either_multiplicity():
+    graphs = Graphs.from_edges([(0, 1), (0, 1), (1, 0)], edge_labels="xxy")
+    model = GraphModel(1, 2, 2, hidden=4)
+    once, per_edge = (
+        model(Inputs.of(graphs, multiplicity=multiplicity)) for multiplicity in ("once", "per-edge")
+    )
+    assert not torch.allclose(once, per_edge)
+
+
+def test_what_a_layer_cannot_take_is_one_clear_error():
+    graphs = Graphs.from_edges([(0, 1), (1, 0)], edge_labels="xy")
+    conv, x, structure = EdGNNConv(3, 2, 2), torch.ones(2, 3), Structure.of(graphs)
+    index, kinds = torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 1])
+    for wrong, name in (((x, x), "a tuple"), (None, "None"), (x.numpy(), "a ndarray")):
+        with pytest.raises(TypeError, match=f"states of all nodes as one tensor, not {name}"):
+            conv(wrong, index, kinds)
+        with pytest.raises(TypeError, match=f"states of all nodes as one tensor, not {name}"):
+            conv(wrong, structure)
+    for listed, name in ((graphs, "a Graphs"), ([graphs], "a list")):
+        with pytest.raises(GraphError, match=f"a Structure or an edge_index, not over {name}"):
+            conv(x, listed)
+    with pytest.raises(GraphError, match="leave out edge_type"):
+        conv(x, structure, kinds)
+    with pytest.raises(TypeError, match=r"not a list: put several .* with Graphs\.concat"):
+        GraphModel(1, 2, 2)([graphs, graphs])

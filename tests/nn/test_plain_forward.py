@@ -24,6 +24,7 @@ def layer_and_edges(conv, collection, width, direction="both", multiplicity="onc
         **kind.options,
         edge_features=features.shape[1] if features is not None and kind.reads_labels else 0,
         direction=direction,
+        multiplicity=multiplicity,
         bias=bias,
         members=MEMBERS,
     ).double()

@@ -124,11 +124,11 @@ def test_over_processes_a_second_derivative_is_an_error(process_group):
     for conv, structure in (layer_and_structure(name) for name in LAYERS):
         y = conv(x, replace(structure, halo=halo)).square().sum()
         torch.autograd.grad(y, x, retain_graph=True)
-        with pytest.raises(ModelError, match="exchange of states .* no second derivative"):
+        with pytest.raises(ModelError, match=r"exchange of states .* no second derivative"):
             torch.autograd.grad(y, x, create_graph=True)
     norm = BatchNorm(2).double()
     norm.over_ranks = lambda sums: sums
     y = norm(x).square().sum()
     torch.autograd.grad(y, x, retain_graph=True)
-    with pytest.raises(ModelError, match="batch norm over .* no second derivative"):
+    with pytest.raises(ModelError, match=r"batch norm over .* no second derivative"):
         torch.autograd.grad(y, x, create_graph=True)

@@ -255,3 +255,12 @@ def test_other_activations_and_layers_out_of_range_are_refused():
         weights.dense(2)
     with pytest.raises(IndexError, match="round 2"):
         weights.apply(PATH).at(2)
+
+
+def test_weights_without_layers_say_how_to_get_some():
+    stable = Graphs.from_edges([(0, 1), (1, 0)])
+    weights = wl_weights(stable)
+    assert weights.rounds == 0
+    with pytest.raises(IndexError, match=r"no layers, for the colors are stable .* rounds=1"):
+        weights.dense(1)
+    assert wl_weights(stable, rounds=1).dense(1).W1.shape == (1, 1)

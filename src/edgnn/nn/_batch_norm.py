@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -70,7 +71,7 @@ class BatchNorm(nn.Module):
         x = x.to(self.weight.dtype)  # in mixed precision, sums are those of float32
         real = (x.new_ones(x.shape[:-1]) if mask is None else mask.to(x.dtype)).unsqueeze(-2)
         count = _total(real.sum(-1, keepdim=True), self.over_ranks)
-        with torch.autocast(x.device.type, enabled=False):
+        with _exactly(x.device.type):
             y, _, _, mean, variance = _Normalize.apply(  # type: ignore[no-untyped-call]
                 x,
                 self.weight.unsqueeze(-2),
@@ -162,6 +163,13 @@ def _gradients(
     if of_inverse is not None:
         scale = scale + of_inverse * inverse
     return (total - fraction * (shift + unit * scale)) * inverse, grad_weight, grad_bias
+
+
+def _exactly(device_type: str) -> AbstractContextManager[Any]:
+    """Leave mixed precision; the device of shapes alone has none."""
+    if device_type == "meta":
+        return nullcontext()
+    return torch.autocast(device_type, enabled=False)
 
 
 def _total(sums: Tensor, over_ranks: Callable[[Tensor], Tensor] | None) -> Tensor:

@@ -116,7 +116,7 @@ class Conv(nn.Module, ABC):
         batch_norm: bool = False,
         bias: bool = False,
         direction: Literal["both", "in"] = "both",
-        multiplicity: Multiplicity = "once",
+        multiplicity: Multiplicity | None = "once",
         members: int | None = None,
     ) -> None:
         super().__init__()
@@ -273,17 +273,32 @@ class Conv(nn.Module, ABC):
                 "a layer takes a structure or an edge_index, one of them: conv(x, structure), "
                 "conv(x, edge_index, edge_type)"
             )
-        if isinstance(x, Tensor):
-            self._check_states(x)
         listed = edge_index if structure is None else structure
+        if not isinstance(listed, Tensor | Structure):
+            raise GraphError(
+                f"a layer sums over a Structure or an edge_index, not over {_a(listed)}: "
+                "conv(x, Structure.of(graphs)), conv(x, data.edge_index, data.edge_type)"
+            )
+        self._check_states(x, listed)
         if isinstance(listed, Tensor):
             assert isinstance(x, Tensor)
             listed = self._structure(x, listed, edge_type)
-        assert listed is not None
+        elif edge_type is not None:
+            raise GraphError(
+                "a structure has the labels of its edges already: leave out edge_type, or call "
+                "conv(x, edge_index, edge_type)"
+            )
         self._check(listed)
         return listed
 
-    def _check_states(self, x: Tensor) -> None:
+    def _check_states(self, x: States, listed: Structure | Tensor) -> None:
+        if isinstance(x, SummedStates) and isinstance(listed, Structure):
+            return
+        if not isinstance(x, Tensor):
+            raise TypeError(
+                f"a layer takes the states of all nodes as one tensor, not {_a(x)}: "
+                f"conv(x, …) with x of the shape (nodes, {self.in_dim})"
+            )
         has_rows = x.dim() >= 2 and x.shape[-1] == self.in_dim
         if not has_rows or not x.is_floating_point():
             raise ModelError(
@@ -304,7 +319,7 @@ class Conv(nn.Module, ABC):
             num_edge_labels=self.num_edge_labels,
             dtype=torch.float64 if x.dtype == torch.float64 else torch.float32,
             direction=self.direction,
-            multiplicity=self.multiplicity,
+            multiplicity=self.multiplicity or "once",
             relations=self.relations,
         )
 
@@ -314,6 +329,13 @@ class Conv(nn.Module, ABC):
             raise GraphError(
                 f"the layer has direction={self.direction!r}, the structure "
                 f"{structure.direction!r}: build one of them with the other's direction"
+            )
+        # layers that list edges by label count them one by one, whatever the lists of neighbors
+        reads_neighbors = not self.relations and self.multiplicity is not None
+        if reads_neighbors and self.multiplicity != structure.multiplicity:
+            raise GraphError(
+                f"the layer has multiplicity={self.multiplicity!r}, the structure "
+                f"{structure.multiplicity!r}: build one of them with the other's multiplicity"
             )
         if self.relations == "sources" and structure.sources is None:
             raise GraphError(
@@ -347,6 +369,10 @@ class Conv(nn.Module, ABC):
             f"{self.in_dim}, {self.out_dim}, num_edge_labels={self.num_edge_labels}, "
             f"direction={self.direction!r}"
         )
+
+
+def _a(value: Any) -> str:
+    return "None" if value is None else f"a {type(value).__name__}"
 
 
 def own_rows(x: Tensor, structure: Structure) -> Tensor:

@@ -42,8 +42,8 @@ class GNNConv(Conv):
         Whether there is a b; the paper has none.
     direction : {"both", "in"}
         Of the structures the layer takes.
-    multiplicity : {"once", "per-edge"}
-        How structures are built from ``edge_index``.
+    multiplicity : {"once", "per-edge"}, optional
+        Of the structures the layer takes; with ``None``, either.
     members : int, optional
         So many layers at once: every weight gets a leading axis.
 

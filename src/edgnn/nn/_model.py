@@ -79,6 +79,7 @@ class Model(nn.Module):
             **kind.cls.options_of({"edge_embedding": edge_embedding, "bases": bases}),
             "edge_features": edge_features if kind.reads_labels else 0,
             "direction": direction,
+            "multiplicity": None,  # the inputs decide
             "input_dropout": input_dropout,
             "bias": bias,
             "members": members,
@@ -178,6 +179,11 @@ class Model(nn.Module):
             raise ModelError(
                 "LargeInputs are read some nodes at a time: call "
                 "edgnn.training.outputs(model, inputs), or count everything with Inputs.of"
+            )
+        if not isinstance(inputs, Graphs):
+            raise TypeError(
+                f"a model takes Graphs or Inputs, not a {type(inputs).__name__}: put several "
+                "graphs together with Graphs.concat"
             )
         some = next(self.parameters())
         return Inputs.of(

@@ -88,9 +88,12 @@ class WLWeights:
     def dense(self, layer: int) -> Dense:
         """Return the plain matrices W1, W2, W3, W4 of a layer, counted from 1."""
         if not 1 <= layer <= self.rounds:
-            raise IndexError(
-                f"layer {layer} was asked for, but there are layers 1 to {self.rounds}"
-            )
+            if not self.rounds:
+                raise IndexError(
+                    "there are no layers, for the colors are stable from the start: give rounds=1 "
+                    "or more to wl_weights"
+                )
+            raise IndexError(f"there is no layer {layer}, but layers 1 to {self.rounds}")
         factors = self.layers[layer - 1]
         W1 = torch.outer(factors.w1, factors.alpha) - torch.outer(factors.kappa, factors.beta)
         W2 = torch.outer(factors.w2, factors.alpha)

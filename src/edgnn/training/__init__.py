@@ -2,6 +2,7 @@
 
 from edgnn.training._blocks import Blocks
 from edgnn.training._environment import environment
+from edgnn.training._fleet import Fleet
 from edgnn.training._group import Group, launched, shared_state
 from edgnn.training._layerwise import node_outputs, states_within
 from edgnn.training._optimizer import FleetAdam, Packed
@@ -28,6 +29,8 @@ from edgnn.training._values import (
     pack_tensors,
     unpack_tensors,
 )
+from edgnn.training._train import new_fleet, train
+from edgnn.training._values import decode_value, decode_vocabulary, encode_value, encode_vocabulary
 
 __all__ = [
     "CHECKPOINT",
@@ -41,6 +44,7 @@ __all__ = [
     "Blocks",
     "Epoch",
     "FleetAdam",
+    "Fleet",
     "Group",
     "Member",
     "Packed",
@@ -55,6 +59,7 @@ __all__ = [
     "environment",
     "fanouts",
     "launched",
+    "new_fleet",
     "node_outputs",
     "outputs",
     "pack_tensors",

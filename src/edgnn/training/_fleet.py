@@ -46,7 +46,7 @@ class Fleet:
         group: Group | None = None,
     ) -> None:
         self.model, self.task, self.targets = model, task, targets
-        self.settings, self.group = settings, group
+        self.members, self.settings, self.group = members, settings, group
         device, dtype = task.inputs.device, settings.dtype
         self.model.to(device=device, dtype=dtype)
         self.packed = Packed(self.model)
@@ -76,6 +76,11 @@ class Fleet:
         self._valid_blocks: list[Inputs] | None = None
         if group is not None:
             self._normalize_over(group)
+
+    def of_members(self, members: list[Member]) -> Fleet:
+        """Return a fleet of some of the members, whose state is to be loaded."""
+        model = self.model.with_members(len(members))
+        return Fleet(model, self.task, self.targets, members, self.settings, self.group)
 
     def _normalize_over(self, group: Group) -> None:
         """Have batch norm add up its sums over all ranks."""

@@ -16,12 +16,9 @@ from edgnn.errors import TrainingError
 from edgnn.nn import Model
 from edgnn.training._captured import Captured, captured
 from edgnn.training._fleet import Fleet
-from edgnn.training._group import Group
 from edgnn.training._judge import Judge, Verdict
 from edgnn.training._optimizer import Packed
-from edgnn.training._settings import Member, Settings
-from edgnn.training._targets import Targets
-from edgnn.training._tasks import Kind, Task
+from edgnn.training._tasks import Kind
 
 #: A fleet is made smaller once at most this share of its members is still being trained.
 _COMPACT_BELOW = 0.75
@@ -88,18 +85,9 @@ class Trained:
 class Run:
     """A training in progress: the fleet of active members, and the best of every member."""
 
-    def __init__(
-        self,
-        model: Model,
-        task: Task,
-        targets: Targets,
-        members: list[Member],
-        settings: Settings,
-        group: Group | None = None,
-    ) -> None:
-        self.task, self.targets, self.members = task, targets, members
-        self.settings, self.group = settings, group
-        self.fleet = Fleet(model, task, targets, members, settings, group)
+    def __init__(self, fleet: Fleet) -> None:
+        self.fleet, members = fleet, fleet.members
+        self.members, self.settings, self.group = members, fleet.settings, fleet.group
         self.alive = list(range(len(members)))
         self.best = self.fleet.packed.values()
         self.best_loss = np.full(len(members), np.inf)
@@ -191,9 +179,7 @@ class Run:
         self._collect()
         self.recorded = None
         self.alive = [self.alive[row] for row in rows]
-        model = self.fleet.model.with_members(len(rows))
-        chosen = [self.members[member] for member in self.alive]
-        self.fleet = Fleet(model, self.task, self.targets, chosen, self.settings, self.group)
+        self.fleet = self.fleet.of_members([self.members[member] for member in self.alive])
         self.fleet.load({name: part[rows] for name, part in state.items()})
         self._start()
 

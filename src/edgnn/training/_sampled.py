@@ -66,7 +66,7 @@ class SampledTask(Task):
         self.inputs, self.items = inputs, len(positions)
         self.positions, self.fanout = positions, fanout
         self.prefetch = _core_to_spare(inputs.device)
-        self._sampler, self._drawing = Sampler(inputs.structure), Lock()
+        self.sampler, self._drawing = Sampler(inputs.structure), Lock()
         self._ready: deque[tuple[Job, Future[Batch]]] = deque()
         self._coming: Iterator[tuple[Job, Future[Batch]]] = iter(())
 
@@ -169,7 +169,7 @@ class SampledTask(Task):
             conv = model.convs[layer - 1]
             (key,) = keys(noise.seeds.cpu(), *noise.purpose, _SAMPLE, number).tolist()
             hops.append(
-                self._sampler.hop(
+                self.sampler.hop(
                     rows, most[number], key, relations=conv.relations, means=conv.averages
                 )
             )

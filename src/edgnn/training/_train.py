@@ -13,6 +13,7 @@ from torch import Tensor
 from edgnn.errors import TrainingError
 from edgnn.nn import Inputs, LargeInputs, Model
 from edgnn.nn.ops import launching
+from edgnn.training._fleet import Fleet
 from edgnn.training._group import Group
 from edgnn.training._prepare import check_targets, checked_member, starting_model
 from edgnn.training._run import Epoch, Run, Trained
@@ -72,15 +73,58 @@ def train(
         The ranks that train together, each of which makes this call: graphs of a batch are divided
         among them, the nodes of a graph are spread over them. All return the same.
     """
-    settings = (settings or Settings()).of(kind)
-    device, dtype = (
-        torch.device(settings.device) if group is None else group.device(settings.device),
-        settings.dtype,
+    fleet = new_fleet(
+        kind,
+        model_config,
+        inputs,
+        targets,
+        members,
+        settings,
+        positions=positions,
+        initial=initial,
+        group=group,
     )
+    run = Run(fleet)
+    if resume is not None:
+        run.load(resume)
+    try:
+        with launching(run.best):
+            run.go(on_epoch)
+    except torch.OutOfMemoryError as error:
+        chosen = fleet.settings
+        whole = kind == "node" and chosen.batch_size is None
+        size = "" if whole else f" of {chosen.batch_size or 'all'} {kind}s each"
+        raise TrainingError(
+            f"out of memory on {chosen.device} with {len(members)} members and batches{size}: "
+            "lower batch_size, train fewer members at once, or use device='cpu' "
+            f"({str(error).splitlines()[0]})",
+            kind="memory",
+        ) from None
+    return run.result(kind)
+
+
+def new_fleet(
+    kind: Kind,
+    model_config: dict[str, Any],
+    inputs: Inputs | LargeInputs,
+    targets: Targets,
+    members: Sequence[Member],
+    settings: Settings | None = None,
+    *,
+    positions: Any = None,
+    initial: Model | None = None,
+    group: Group | None = None,
+) -> Fleet:
+    """Return what :func:`train` trains, before the first epoch: to take and time epochs one by one.
+
+    Everything is checked, and initial weights are drawn. Parameters are those of :func:`train`.
+    """
+    settings = (settings or Settings()).of(kind)
+    device = torch.device(settings.device) if group is None else group.device(settings.device)
     task = _task(kind, inputs, positions, settings, device, group)
     if len(targets) != task.items:
         raise TrainingError(f"there are {len(targets)} targets for {task.items} items")
-    targets = targets.to(device, dtype)
+    targets = targets.to(device, settings.dtype)
     chosen = [checked_member(number, member, task.items) for number, member in enumerate(members)]
     if not chosen:
         raise TrainingError("a fleet needs at least one member")
@@ -91,22 +135,7 @@ def train(
     ]
     model = starting_model(kind, model_config, task, targets, chosen, initial)
     task.check(model)
-    run = Run(model, task, targets, chosen, settings, group)
-    if resume is not None:
-        run.load(resume)
-    try:
-        with launching(run.best):
-            run.go(on_epoch)
-    except torch.OutOfMemoryError as error:
-        whole = kind == "node" and settings.batch_size is None
-        size = "" if whole else f" of {settings.batch_size or 'all'} {kind}s each"
-        raise TrainingError(
-            f"out of memory on {settings.device} with {len(chosen)} members and batches{size}: "
-            "lower batch_size, train fewer members at once, or use device='cpu' "
-            f"({str(error).splitlines()[0]})",
-            kind="memory",
-        ) from None
-    return run.result(kind)
+    return Fleet(model, task, targets, chosen, settings, group)
 
 
 def _task(

@@ -17,7 +17,8 @@ from edgnn.wl._discretize import Discretizer
 from edgnn.wl._extend import signatures
 from edgnn.wl._isomorphism import isomorphic, isomorphism
 from edgnn.wl._meaning import Meaning
-from edgnn.wl._neighborhood import Direction, Scheme
+from edgnn.wl._neighborhood import Direction, Neighborhood, Scheme
+from edgnn.wl._refine import Refinement
 
 if TYPE_CHECKING:
     from edgnn.wl._features import WLKernel, WLVectorizer, color_counts
@@ -28,7 +29,9 @@ __all__ = [
     "Direction",
     "Discretizer",
     "Meaning",
+    "Neighborhood",
     "Power",
+    "Refinement",
     "Scheme",
     "Verdict",
     "WLKernel",

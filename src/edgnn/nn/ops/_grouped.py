@@ -46,7 +46,8 @@ def relational_product(
     relations, or these have a block for each
     """
     kind = x.device.type
-    if torch.is_autocast_enabled(kind) and x.dtype != torch.float64:
+    has_autocast = kind != "meta" and torch.is_autocast_enabled(kind)
+    if has_autocast and x.dtype != torch.float64:
         x, weight = (part.to(torch.get_autocast_dtype(kind)) for part in (x, weight))
     if mean:
         relations = relations.averaged(torch.float64 if x.dtype == torch.float64 else torch.float32)

@@ -101,6 +101,8 @@ def row_sum(matrix: CSR, x: Tensor) -> Tensor:
         from edgnn.nn.ops._row_sum_triton import row_sum_on_device
 
         return row_sum_on_device(matrix, x)
+    if x.device.type != "cpu":
+        return _gathered_sum(matrix, x)
     if x.dim() == 2:
         return _row_sum(matrix, x)
     return torch.stack([_row_sum(matrix, of_member) for of_member in x])
@@ -112,8 +114,8 @@ def launching(x: Tensor) -> AbstractContextManager[Any]:
 
 
 def _on_device(device: torch.device) -> bool:
-    """Return whether the kernels for devices are to be used."""
-    return device.type != "cpu"
+    """Return whether Triton's kernels are to be used."""
+    return device.type == "cuda"
 
 
 def _check_rows(rows: int, nodes: int) -> None:
@@ -137,3 +139,15 @@ def _row_sum(matrix: CSR, x: Tensor) -> Tensor:
         include_last_offset=True,
         per_sample_weights=weights,
     )
+
+
+def _gathered_sum(matrix: CSR, x: Tensor) -> Tensor:
+    """Return ``matrix @ x`` on any device, by operations that all have.
+
+    ``index_add`` may add in another order at every call, and needs memory for every entry.
+    """
+    sent = x.index_select(-2, matrix.indices.long())
+    if matrix.values is not None:
+        sent = sent * matrix.values.to(x.dtype).unsqueeze(-1)
+    empty = x.new_zeros(*x.shape[:-2], matrix.shape[0], x.shape[-1])
+    return empty.index_add(-2, matrix.row_of_entry, sent)

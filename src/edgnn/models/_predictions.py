@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _Array = np.ndarray[Any, Any]
 
 #: The ``kind`` of the error of a model whose outputs are not finite numbers.
-NOT_FINITE = "finite"
+NOT_FINITE = "overflow"
 
 
 @dataclass(frozen=True, eq=False)

@@ -708,7 +708,7 @@ def test_rows_are_sorted_by_column(molecules, visit):
             page.get_by_role("button", name=name).click()
             assert page.locator("#columns th[aria-sort]").count() == 1
             assert head.get_attribute("aria-sort") == order
-            assert page.locator("#told").inner_text() == f"Sorted by {name}, {order}"
+            assert page.locator("#status").inner_text() == f"Sorted by {name}, {order}"
             expected = sorted(
                 smiles, key=lambda one, key=key: key(rows[one]), reverse=order == "descending"
             )

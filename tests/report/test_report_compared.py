@@ -107,7 +107,7 @@ def test_without_a_p_value_nothing_is_called_real(store, page_of):
         for found in (one, values(3.0))
     ]
     files = [store("a.json", single[0]), store("b.json", single[1])]
-    assert compare_files(files).to_first[0].verdict == "cannot be told"
+    assert compare_files(files).to_first[0].verdict == "not tested"
     text = page_of(write_report(files)).text
     assert "No p value" in text
     assert "without a p value: gin (b)" in text

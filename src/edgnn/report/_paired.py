@@ -78,7 +78,7 @@ class Pair:
     def verdict(self) -> str:
         """Whether the difference is real, in words."""
         if self.comparison is None or math.isnan(self.corrected):
-            return "cannot be told"
+            return "not tested"
         if self.comparison.interval == (0, 0):
             return "no difference"
         if not self.beyond:
@@ -114,15 +114,15 @@ def common_runs(one: Evaluation, two: Evaluation) -> tuple[Evaluation, Evaluatio
 def compared(summary: TableSummary) -> dict[str, list[Pair]]:
     """Return, for every row as the reference, how all others compare with it on each data set."""
     rows = [row for row in summary.rows if row.best_of is None]
-    found: dict[str, list[Pair]] = {row.id: [] for row in rows}
+    pairs_of: dict[str, list[Pair]] = {row.id: [] for row in rows}
     for one, two in combinations(rows, 2):
         for dataset in summary.datasets:
             if (one.id, dataset) in summary.entries and (two.id, dataset) in summary.entries:
                 pair = _pair(summary, one, two, dataset)
-                found[two.id].append(pair)
+                pairs_of[two.id].append(pair)
                 turned = _turned(pair.comparison)
-                found[one.id].append(replace(pair, row=two, comparison=turned))
-    return {reference: _corrected(pairs) for reference, pairs in found.items()}
+                pairs_of[one.id].append(replace(pair, row=two, comparison=turned))
+    return {reference: _corrected(pairs) for reference, pairs in pairs_of.items()}
 
 
 def comparison_view(
@@ -147,15 +147,15 @@ def comparison_view(
 
 def pair_values(pairs: Sequence[Pair]) -> list[dict[str, Any]]:
     """Return comparisons as plain values."""
-    found = []
+    rows = []
     for pair in pairs:
         values: dict[str, Any] = {"row": pair.row.id, "dataset": pair.dataset, "runs": pair.runs}
         if pair.comparison is None:
             values["reason"] = pair.reason
         else:
             values |= comparison_values(pair)
-        found.append(values)
-    return found
+        rows.append(values)
+    return rows
 
 
 def comparison_values(pair: Pair) -> dict[str, Any]:
@@ -167,17 +167,14 @@ def comparison_values(pair: Pair) -> dict[str, Any]:
 
 def _against(summary: TableSummary, reference: Row, pairs: list[Pair]) -> dict[str, Any]:
     """Return how all rows compare with one: in words, drawn, and as a table."""
-    place = {row.id: number for number, row in enumerate(summary.rows)}
-    ordered = sorted(pairs, key=lambda pair: place[pair.row.id])
-    ordered.sort(key=lambda pair: summary.datasets.index(pair.dataset))
     on: dict[str, dict[str, Pair]] = {}
-    for pair in ordered:
+    for pair in sorted(pairs, key=lambda pair: summary.datasets.index(pair.dataset)):
         on.setdefault(pair.dataset, {})[pair.row.id] = pair
-    rows = {pair.row.id: pair.row for pair in sorted(pairs, key=lambda pair: place[pair.row.id])}
-    lines = []
-    for row in rows.values():
-        cells = [_cell(here.get(row.id)) for here in on.values()]
-        lines.append([Cell(row.title), *cells])
+    titles = {pair.row.id: pair.row.title for pair in pairs}  # in the order of the table
+    lines = [
+        [Cell(title), *(_cell(here.get(row)) for here in on.values())]
+        for row, title in titles.items()
+    ]
     metric = measured(summary)
     unit = "points" if metric.percent else metric_name(metric.name)
     caption = f"Difference to {reference.title} in {unit}; ▲ or ▼: beyond the noise"

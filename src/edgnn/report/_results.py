@@ -73,8 +73,8 @@ def environments_of(summaries: Sequence[TableSummary]) -> list[tuple[list[str], 
 
 def environment_view(summaries: Sequence[TableSummary]) -> list[tuple[list[str], Any]]:
     """Return the machines and versions as text, each with the cells that were computed there."""
-    found = environments_of(summaries)
-    return [(cells, setting_groups(environment)) for cells, environment in found]
+    environments = environments_of(summaries)
+    return [(cells, setting_groups(facts)) for cells, facts in environments]
 
 
 def result_table(summary: TableSummary) -> Sortable:

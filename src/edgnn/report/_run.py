@@ -178,17 +178,17 @@ def _evaluated_on(metrics: Mapping[str, Any]) -> str:
 
 def _named_metrics(values: Mapping[str, Any], percent: bool = False) -> dict[str, Any]:
     """Return metrics with the names and the digits that people expect, at any depth."""
-    found: dict[str, Any] = {}
+    named: dict[str, Any] = {}
     for name, value in values.items():
         metric = METRICS.get(name)
         in_percent = metric.percent if metric else percent
         if isinstance(value, Mapping):
-            found[metric_name(name, in_percent)] = _named_metrics(value, in_percent)
+            named[metric_name(name, in_percent)] = _named_metrics(value, in_percent)
         elif isinstance(value, float):
-            found[metric_name(name, in_percent and metric is not None)] = number(value, in_percent)
+            named[metric_name(name, in_percent and metric is not None)] = number(value, in_percent)
         else:
-            found[name.replace("_", " ")] = value
-    return found
+            named[name.replace("_", " ")] = value
+    return named
 
 
 def _settings(config: Mapping[str, Any]) -> dict[str, Any]:

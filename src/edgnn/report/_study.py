@@ -220,14 +220,14 @@ def _table_view(summary: TableSummary) -> dict[str, Any]:
 
 
 def _settings(summaries: Sequence[TableSummary]) -> list[tuple[str, list[tuple[str, str]]]]:
-    found = []
+    settings = []
     for summary in summaries:
         for row in summary.rows:
             own = [entry for entry in computed_entries(summary) if entry.row.id == row.id]
             entries = [entry for entry in own if entry.settings]
             if entries:
-                found.append((f"{_heading(summary)}: {row.title}", _setting_rows(entries)))
-    return found
+                settings.append((f"{_heading(summary)}: {row.title}", _setting_rows(entries)))
+    return settings
 
 
 def _setting_rows(entries: Sequence[Entry]) -> list[tuple[str, str]]:
@@ -244,7 +244,7 @@ def _setting_rows(entries: Sequence[Entry]) -> list[tuple[str, str]]:
 
 def _data_set_tables(folder: Path, lost: list[str]) -> list[dict[str, Any]]:
     """Return the tables of data sets that a study has written; damaged ones go into ``lost``."""
-    found = []
+    documents = []
     for name in TABLES:
         path = folder / "tables" / f"{name}.json"
         if not find_table(name).statistics or not path.is_file():
@@ -252,13 +252,13 @@ def _data_set_tables(folder: Path, lost: list[str]) -> list[dict[str, Any]]:
         try:
             document = json.loads(path.read_bytes())
             _data_set_view(document)
-            found.append(document)
+            documents.append(document)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             lost.append(
                 f"{path.name} cannot be read ({type(error).__name__}: {error}); "
                 "`edgnn reproduce` writes it again."
             )
-    return found
+    return documents
 
 
 def _data_set_view(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -95,14 +95,14 @@ def table_curves(summary: TableSummary) -> dict[tuple[str, str], Curves]:
 
     A search over candidates has none: its epochs are those of many models.
     """
-    found = {}
+    of_entries = {}
     for entry in computed_entries(summary):
         curves = None
         if not has_candidates(entry):
             curves = curves_of(entry.history, _MOST_POINTS)
         if curves is not None:
-            found[entry.row.id, entry.dataset] = curves
-    return found
+            of_entries[entry.row.id, entry.dataset] = curves
+    return of_entries
 
 
 def curve_view(
@@ -186,10 +186,10 @@ def table_values(
         "datasets": summary.datasets,
         "rows": [{name: getattr(row, name) for name in row_names} for row in summary.rows],
         "entries": entries,
-        "comparisons": {reference: pair_values(found) for reference, found in pairs.items()},
+        "comparisons": {reference: pair_values(own) for reference, own in pairs.items()},
     }
-    found: dict[str, Any] = rounded(plain(values))
-    return found
+    plain_values: dict[str, Any] = rounded(plain(values))
+    return plain_values
 
 
 def _entry_values(entry: Entry) -> dict[str, Any]:

@@ -156,8 +156,8 @@ def panels(draw: Callable[[str, int], str], names: Sequence[str], caption: str) 
     wide = _FEW.get(len(names))
     if wide is None:
         return Figure(caption, [(name, [("", draw(name, _PANEL))]) for name in names], "panels")
-    found = [(name, _drawn(partial(draw, name), wide)) for name in names]
-    return Figure(caption, found, "panels few")
+    drawn = [(name, _drawn(partial(draw, name), wide)) for name in names]
+    return Figure(caption, drawn, "panels few")
 
 
 def _drawn(draw: Callable[..., str], wide: int) -> list[tuple[str, str]]:

@@ -86,7 +86,7 @@ def _read(
     skip: bool,
 ) -> Piece:
     """Return all molecules as one piece; one that may not be skipped is an error."""
-    # Above the reader's own bound on atoms, molecules are read in child processes: not for requests.
+    # Above the reader's own bound on atoms, it starts child processes: not for requests.
     known = MoleculeOptions.__annotations__.keys() - {"max_atoms"}
     chosen = {name: value for name, value in options.items() if name in known}
     collector = Collector(**chosen)

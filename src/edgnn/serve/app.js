@@ -190,7 +190,7 @@ const downloadCsv = async () => {
   const button = $('csv'), words = button.textContent, held = document.activeElement === button;
   button.disabled = true;
   button.textContent = 'Preparing…';
-  $('told').textContent = 'Preparing the table';
+  $('status').textContent = 'Preparing the table';
   try {
     const blob = await (await ask(`${current.path}?format=csv`, bodyOf(current))).blob();
     const link = make('a', {href: URL.createObjectURL(blob), download: 'predictions.csv'});
@@ -199,7 +199,7 @@ const downloadCsv = async () => {
   } catch (error) { complain(error); }
   button.textContent = words;
   button.disabled = false;
-  $('told').textContent = '';
+  $('status').textContent = '';
   if (held && document.activeElement === document.body) button.focus();  // what is disabled loses it
 };
 const what = (count) => plural(count, current.way === 'smiles' ? 'molecule' : model.level);
@@ -253,7 +253,7 @@ const sortBy = (column) => {
   [...$('columns').children].forEach((head, place) => {
     if (sorted && current.columns[place] === column) head.setAttribute('aria-sort', order); else head.removeAttribute('aria-sort');
   });
-  $('told').textContent = sorted ? `Sorted by ${column.head}, ${order}` : 'In the order given';
+  $('status').textContent = sorted ? `Sorted by ${column.head}, ${order}` : 'In the order given';
   showRows();
 };
 const columnsOf = (found) => {

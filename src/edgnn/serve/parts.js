@@ -124,9 +124,9 @@ const ask = async (path, body, signal) => {
     throw new Error(changed ? `${changed.name} has changed since it was chosen; choose it again.` : 'The server does not answer; is it still running?');
   }
   if (answer.ok) return answer;
-  let told = '';
-  try { told = (await answer.json()).error; } catch { /* no sentence came with it */ }
-  throw new Error(told || `The server answered with ${answer.status}.`);
+  let reason = '';
+  try { reason = (await answer.json()).error; } catch { /* no sentence came with it */ }
+  throw new Error(reason || `The server answered with ${answer.status}.`);
 };
 const sentence = (text) => (/^[a-z]+ /.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text) + (/[.!?]$/.test(text) ? '' : '.');
 const complain = (error) => {

@@ -21,7 +21,7 @@ from edgnn.report.draw._digraph import strengths, strongest_part
 from edgnn.report.draw._layout import layout
 from edgnn.report.draw._molecule import draw_molecule, skeleton
 from edgnn.report.draw._shade import AGAINST, FOR, clean, signed
-from edgnn.report.draw._svg import MARGIN, edge_length, fill, panel
+from edgnn.report.draw._svg import MARGIN, Fills, arrow, edge_length, panel
 
 __all__ = [
     "AGAINST",
@@ -30,7 +30,9 @@ __all__ = [
     "MARGIN",
     "Dots",
     "Estimate",
+    "Fills",
     "Series",
+    "arrow",
     "clean",
     "coloring_page",
     "draw_attribution",
@@ -43,7 +45,6 @@ __all__ = [
     "draw_reliability",
     "draw_series",
     "edge_length",
-    "fill",
     "layout",
     "panel",
     "series_color",

@@ -212,18 +212,16 @@ def draw_series(
     x = Scale.exact([place for place, _ in known], left, width - 10)
     reached = [value for curve in curves for value in (*curve.y, *curve.low, *curve.high)]
     y = Scale.over([value for value in reached if value <= roof], height, 8)
-    parts = _x_axis(x, 8, height, x_label, whole=True) + _y_axis(y, left, width - 10, y_label)
     # An inner frame cuts off what is above the roof.
     across, down = width - left - 5, height - 8
     frame = f'x="{left}" y="8" width="{across}" height="{down}"'
-    parts.append(f'<svg {frame} viewBox="{left} 8 {across} {down}" aria-hidden="true">')
-    for place in dict.fromkeys(curve.place for curve in curves):
-        parts.append(f'<g class="series" data-series="{place}">')
-        for curve in curves:
-            if curve.place == place:
-                parts += _curve(curve, x, y)
-        parts.append("</g>")
-    parts.append("</svg>")
+    parts = [
+        *_x_axis(x, 8, height, x_label, whole=True),
+        *_y_axis(y, left, width - 10, y_label),
+        f'<svg {frame} viewBox="{left} 8 {across} {down}" aria-hidden="true">',
+        *_groups(curves, x, y),
+        "</svg>",
+    ]
     highest = max((value for _, value in known), default=roof)
     if highest > roof:
         note = f"↑ up to {highest:.3g}"
@@ -417,6 +415,17 @@ def _dots(row: Dots, x: Scale, y: float, height: float) -> list[str]:
         paint = 'stroke="currentColor" stroke-width="2"'
         parts.append(_segment(x(row.mean), y - 13, x(row.mean), y + 13, paint))
     return parts
+
+
+def _groups(curves: Sequence[Series], x: Scale, y: Scale) -> list[str]:
+    """Return all curves, those of one place as a group."""
+    drawn: dict[int, list[str]] = {}
+    for curve in curves:
+        drawn.setdefault(curve.place, []).extend(_curve(curve, x, y))
+    return [
+        "\n".join([f'<g class="series" data-series="{place}">', *parts, "</g>"])
+        for place, parts in drawn.items()
+    ]
 
 
 def _curve(curve: Series, x: Scale, y: Scale) -> list[str]:

@@ -9,7 +9,7 @@ from edgnn._words import counted, cut, short_iri
 from edgnn.errors import GraphError
 from edgnn.report._page import render
 from edgnn.report.draw._layout import layout
-from edgnn.report.draw._svg import MARGIN, fill, panel
+from edgnn.report.draw._svg import MARGIN, Fills, arrow, panel
 from edgnn.wl import Coloring
 
 LARGEST = 200
@@ -24,10 +24,7 @@ _STYLE = """
 .edge-label{paint-order:stroke;stroke:#fff;stroke-width:3px}
 .title{font:bold 14px sans-serif}.legend{font:11px sans-serif}
 """
-_ARROW = (
-    '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '
-    'orient="auto-start-reverse"><path d="M0,0 L8,4 L0,8 z" fill="#777"/></marker></defs>'
-)
+_ARROW = arrow("#777")
 
 
 def draw_coloring(coloring: Coloring, graph: int = 0, *, rounds: int | None = None) -> str:
@@ -88,13 +85,13 @@ def _panels(coloring: Coloring, graph: int, rounds: int | None) -> tuple[list[st
     last = min(coloring.rounds, 7 if rounds is None else rounds)
     start = int(coloring.graphs.graph_offset[graph % len(coloring.graphs)])
     place = layout(one)
-    numbers: dict[int, int] = {}
+    round_fills = Fills()
     panels, widths, heights = [], [], []
     for round in range(last + 1):
         colors = coloring.at(round)[start : start + one.num_nodes].tolist()
         counts = Counter(colors)
         meanings = {color: coloring.meaning(color, round, size=160).text for color in counts}
-        fills = [fill(numbers.setdefault(color, len(numbers))) for color in colors]
+        fills = round_fills.of(colors)
         titles = [f"color {color}: {meanings[color]}" for color in colors]
         picture, width, height = panel(one, place, fills, titles)
         words = f"round {round}: {counted(len(counts), 'color')}"

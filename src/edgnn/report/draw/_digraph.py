@@ -230,14 +230,14 @@ def draw_node(number: int, shown: Shown, points: _Array, shade: Shade) -> list[s
 
 def codes(labels: Sequence[Any]) -> dict[Any, str]:
     """Return at most three characters for each label, different ones for different labels."""
-    found: dict[Any, str] = {}
+    code_of: dict[Any, str] = {}
     for label in labels:
         text = label_text(label)
         letters = re.sub(r"\W", "", text) or text.strip()
         tries = [text] if len(text) <= 3 else [letters[:1], letters[:2], letters[:3]]
         tries += map(str, range(1, len(labels) + 1))
-        found[label] = next(code for code in tries if code and code not in found.values())
-    return found
+        code_of[label] = next(code for code in tries if code and code not in code_of.values())
+    return code_of
 
 
 # The part of a large graph that is worth drawing: what contributes most, and what connects it
@@ -245,11 +245,11 @@ def codes(labels: Sequence[Any]) -> dict[Any, str]:
 
 def strengths(graph: Graphs, nodes: _Array, edges: _Array) -> _Array:
     """Return how much each node matters: its contribution, or a stronger one of an edge at it."""
-    found: _Array = np.abs(np.nan_to_num(nodes))
+    strength: _Array = np.abs(np.nan_to_num(nodes))
     known = np.abs(np.nan_to_num(edges))
     for ends in (graph.edge_source, graph.edge_target):
-        np.maximum.at(found, ends.cpu().numpy(), known)
-    return found
+        np.maximum.at(strength, ends.cpu().numpy(), known)
+    return strength
 
 
 def strongest_part(graph: Graphs, strength: _Array, root: int | None, most: int) -> list[int]:

@@ -126,17 +126,17 @@ class _Bond:
 
 def _bonds(graph: Graphs, scores: _Array, marked: Sequence[int]) -> list[_Bond]:
     """Return each bond once, with the stronger contribution of its two edges."""
-    found: dict[tuple[int, int], _Bond] = {}
+    bonds: dict[tuple[int, int], _Bond] = {}
     chosen = set(map(int, marked))
     ends = zip(graph.edge_source.tolist(), graph.edge_target.tolist(), strict=True)
     for edge, ((source, target), label) in enumerate(zip(ends, graph.edge_labels, strict=True)):
         key = (min(source, target), max(source, target))
         score, ring = float(scores[edge]), edge in chosen
-        if key in found:
-            score = stronger(found[key].score, score)
-            ring = ring or found[key].marked
-        found[key] = _Bond(*key, label, score, ring)
-    return list(found.values())
+        if key in bonds:
+            score = stronger(bonds[key].score, score)
+            ring = ring or bonds[key].marked
+        bonds[key] = _Bond(*key, label, score, ring)
+    return list(bonds.values())
 
 
 def skeleton(

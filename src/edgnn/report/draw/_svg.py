@@ -35,6 +35,26 @@ PALETTE = (
 )
 
 
+def arrow(color: str) -> str:
+    """Return the tip of arrows that lines name by ``url(#arrow)``."""
+    return (
+        '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
+        'markerHeight="7" orient="auto-start-reverse">'
+        f'<path d="M0,0 L8,4 L0,8 z" fill="{color}"/></marker></defs>'
+    )
+
+
+class Fills:
+    """Fills of colors: a number keeps its fill from round to round."""
+
+    def __init__(self) -> None:
+        self._order: dict[int, int] = {}
+
+    def of(self, colors: Sequence[int]) -> list[str]:
+        """Return the fill of each color."""
+        return [fill(self._order.setdefault(color, len(self._order))) for color in colors]
+
+
 def fill(number: int) -> str:
     """Return the fill color of the ``number``-th class."""
     if number < len(PALETTE):
@@ -126,10 +146,10 @@ def lines(graph: Graphs) -> list[Line]:
     )
     for edge, (source, target, label) in enumerate(ends):
         between[min(source, target), max(source, target)].append((edge, source, target, label))
-    found = []
+    joined = []
     for (first, second), edges in between.items():
         if first == second:
-            found += [
+            joined += [
                 Line((edge,), first, first, label, True, turn)
                 for turn, (edge, _, _, label) in enumerate(edges)
             ]
@@ -137,13 +157,13 @@ def lines(graph: Graphs) -> list[Line]:
         pairs = _paired(edges)
         for number, (members, source, target, label) in enumerate(pairs):
             bend = (number - (len(pairs) - 1) / 2) * 22 * (1 if source == first else -1)
-            found.append(Line(members, source, target, label, len(members) == 1, bend))
-    return found
+            joined.append(Line(members, source, target, label, len(members) == 1, bend))
+    return joined
 
 
 def _paired(edges: list[tuple[int, int, int, Any]]) -> list[tuple[tuple[int, ...], int, int, Any]]:
     """Merge an edge and its reverse of the same label."""
-    waiting, found = list(edges), []
+    waiting, merged = list(edges), []
     while waiting:
         edge, source, target, label = waiting.pop(0)
         reverse = next(
@@ -151,8 +171,8 @@ def _paired(edges: list[tuple[int, int, int, Any]]) -> list[tuple[tuple[int, ...
             None,
         )
         members: tuple[int, ...] = (edge,) if reverse is None else (edge, waiting.pop(reverse)[0])
-        found.append((members, source, target, label))
-    return found
+        merged.append((members, source, target, label))
+    return merged
 
 
 def curve(line: Line, points: _Array, gap: float = 3) -> Curve:

@@ -1,7 +1,7 @@
 'use strict';
 (() => {
 const all = (selector, root) => [...(root || document).querySelectorAll(selector)];
-const told = document.getElementById('told');
+const status = document.getElementById('status');
 
 const valueOf = (row, place) => {
   const cell = row.cells[place];
@@ -19,7 +19,7 @@ const sort = (table, head) => {
   body.append(...rows.map(([, row]) => row));
   all('th[aria-sort]', table).forEach((other) => other.removeAttribute('aria-sort'));
   head.setAttribute('aria-sort', order);
-  told.textContent = `Sorted by ${head.textContent.trim()}, ${order}`;
+  status.textContent = `Sorted by ${head.textContent.trim()}, ${order}`;
 };
 const button = (content, pressed) => {
   const made = document.createElement('button');

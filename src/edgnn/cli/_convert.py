@@ -19,8 +19,8 @@ from edgnn.cli._options import (
     TargetFile,
     TargetOption,
     TaskOption,
-    parse_assignments,
     print_json,
+    reader_options,
 )
 from edgnn.cli._source import Source, check_files
 from edgnn.cli._trained import load_new, open_trained, select_items
@@ -63,7 +63,7 @@ def convert(
 
     A folder of arrays (big.graphs) may be larger than memory.
     """
-    options = parse_assignments(option)
+    options = reader_options(option)
     chosen = {"task": task, "target": target, "target_file": target_file, "options": options}
     check_files(source, chosen)
     with ceiling(memory, source):

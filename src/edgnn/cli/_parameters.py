@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from edgnn._values import parse_value, parse_values
 from edgnn.cli._choices import read_config
 from edgnn.cli._complete import model_lines, names, words
 from edgnn.cli._options import (
@@ -22,8 +23,7 @@ from edgnn.cli._options import (
     TaskOption,
     TrainingDevice,
     parse_assignments,
-    parse_value,
-    parse_values,
+    reader_options,
 )
 
 #: By help panel: parameter, placeholder of its value (``None`` for a switch), help.
@@ -211,7 +211,7 @@ def _plain(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options that were used, as plain values."""
     used = {name: value for name, value in options.items() if value is not None and value != []}
     if "options" in used:
-        used["options"] = parse_assignments(used["options"])
+        used["options"] = reader_options(used["options"])
     return {name: _text_or_value(value) for name, value in used.items()}
 
 

@@ -22,7 +22,7 @@ from edgnn.cli._options import (
     Options,
     RunArgument,
     SourceArgument,
-    parse_assignments,
+    reader_options,
 )
 from edgnn.cli._source import check_here
 from edgnn.cli._trained import Trained, check_nodes, load_new, open_trained, select_items
@@ -75,7 +75,7 @@ def predict(
     with ceiling(memory, source):
         write = None if out is None else _writer(out)
         trained = open_trained(run, device, unknown=unknown)
-        data = load_new(source, trained.config, parse_assignments(option), data_dir)
+        data = load_new(source, trained.config, reader_options(option), data_dir)
         items = select_items(data, trained.level, nodes)
         columns = _columns(run, trained, items, probabilities, uncertainty)
         if as_json:

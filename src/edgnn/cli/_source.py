@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from edgnn._paths import exists
+from edgnn._values import parse_value
 from edgnn._words import closest, short
 from edgnn.cli._complete import names
 from edgnn.errors import DatasetError
@@ -57,12 +58,23 @@ class Source:
         """Return the reader's options, with paths that hold in any folder."""
         from edgnn.io import FORMATS
 
-        options = dict(self.options or {})
-        if not _is_named(self.name):
-            for name in FORMATS[format_of(self.name, options)].path_options:
-                if name in options:
-                    options[name] = _absolute(options[name])
+        if _is_named(self.name):
+            return dict(self.options or {})
+        known = FORMATS[format_of(self.name, self.options or {})]
+        options = self._typed_options()
+        for name in known.path_options:
+            if name in options:
+                options[name] = _absolute(options[name])
         return options
+
+    def _typed_options(self) -> dict[str, Any]:
+        """Return the options of the reader of a file as it takes them, ``format`` among them."""
+        from edgnn.io import FORMATS
+
+        options = dict(self.options or {})
+        known = FORMATS[format_of(self.name, options)]
+        chosen = {"format": str(options.pop("format"))} if "format" in options else {}
+        return chosen | known.check_read_options(options)
 
     @classmethod
     def of(cls, name: str, chosen: Mapping[str, Any], data_dir: Path | str | None = None) -> Source:
@@ -116,7 +128,7 @@ class Source:
         from edgnn.io import FORMATS
         from edgnn.io.datasets import target_options
 
-        options = dict(self.options or {})
+        options = self._typed_options()
         level: Any = self.task
         known = FORMATS[format_of(self.name, options)]
         if known.columns is None:
@@ -149,7 +161,8 @@ def check_files(name: str, chosen: Mapping[str, Any]) -> None:
     """
     options = chosen.get("options") or {}
     check_exists(name, options)
-    for path in (*(options.get(key) for key in _PATHS), chosen.get("target_file")):
+    named = [parse_value(options.get(option)) for option in _PATHS]
+    for path in (*named, chosen.get("target_file")):
         if isinstance(path, str | Path) and not exists(path):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
 

@@ -21,8 +21,8 @@ from edgnn.cli._options import (
     TargetFile,
     TargetOption,
     TaskOption,
-    parse_assignments,
     print_json,
+    reader_options,
 )
 from edgnn.cli._source import Source, check_exists
 from edgnn.cli._usage import Commands
@@ -220,7 +220,7 @@ def power(
     from edgnn import wl
 
     chosen = {"task": task, "target": target, "target_file": target_file, "regression": regression}
-    options = parse_assignments(option)
+    options = reader_options(option)
     data = Source.of(source, chosen | {"options": options}, data_dir).load()
     items = data.graphs if data.nodes is None else data.nodes
     table = wl.power(
@@ -286,7 +286,7 @@ def _refined(
 def _dataset(source: str, data_dir: Path | None, option: list[str] | None) -> Dataset:
     from edgnn.io.datasets import find, load_dataset, load_items
 
-    options = parse_assignments(option)
+    options = reader_options(option)
     check_exists(source, options)
     if find(source) is None and exists(source):
         return load_items(source, **options)

@@ -27,6 +27,7 @@ from edgnn.io.datasets._statistics import (
     statistics,
     stored_both_ways,
     summary,
+    term_counts,
 )
 from edgnn.io.datasets._target_file import named_nodes, node_numbers
 from edgnn.io.datasets._targets import are_classes, doubts, encode_targets, has_few_kinds, task_of
@@ -66,4 +67,5 @@ __all__ = [
     "summary",
     "target_options",
     "task_of",
+    "term_counts",
 ]

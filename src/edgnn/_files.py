@@ -103,8 +103,12 @@ def unpack_limit(packed: int, max_bytes: int | None) -> int:
 
 
 def open_binary(path: Path_, max_bytes: int | None = None) -> BinaryIO:
-    """Open a plain or gzip-compressed file (told apart by its first bytes) for reading."""
-    raw = Path(path).open("rb")  # noqa: SIM115 - the caller closes it through the wrapper
+    """Open a plain or gzip-compressed file (told apart by its first bytes) for reading.
+
+    What has a method ``open`` itself, such as a data frame in place of a file, is asked for bytes.
+    """
+    source: Any = path if hasattr(path, "open") else Path(path)
+    raw: BinaryIO = source.open("rb")
     if raw.read(2) != _GZIP_MAGIC:
         raw.seek(0)
         return raw

@@ -15,6 +15,7 @@ from edgnn.cli._options import (
     DataDir,
     Json,
     Options,
+    SkipUnknown,
     SourceArgument,
     TargetFile,
     TargetOption,
@@ -45,6 +46,7 @@ def convert(
     task: TaskOption = None,
     target: TargetOption = None,
     target_file: TargetFile = None,
+    skip_unknown: SkipUnknown = None,
     run: Annotated[
         Path | None,
         typer.Option(
@@ -64,7 +66,13 @@ def convert(
     A folder of arrays (big.graphs) may be larger than memory.
     """
     options = reader_options(option)
-    chosen = {"task": task, "target": target, "target_file": target_file, "options": options}
+    chosen = {
+        "task": task,
+        "target": target,
+        "target_file": target_file,
+        "skip_unknown": skip_unknown,
+        "options": options,
+    }
     check_files(source, chosen)
     with ceiling(memory, source):
         if run is None:

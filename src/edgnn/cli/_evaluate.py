@@ -99,7 +99,7 @@ def evaluate(
         else:
             written = [path for path in (out, report) if path is not None]
             print_evaluation(
-                outcome.evaluation, outcome.paper, outcome.seconds, written, plan.source.target
+                outcome.evaluation, outcome.paper, outcome.seconds, written, plan.data.target_names
             )
         if outcome.stopped is not None:
             raise typer.Exit(130)

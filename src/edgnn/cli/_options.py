@@ -49,7 +49,8 @@ TargetOption = Annotated[
         "--target",
         "-t",
         metavar="COLUMN",
-        help="Column or property of the file to learn; repeat it for several.",
+        help="Column or property of the file to learn; several with commas or by repeating it, "
+        "'NR-*' for all that fit, '*' for all that nothing else uses.",
         rich_help_panel="Data",
     ),
 ]
@@ -58,6 +59,14 @@ TargetFile = Annotated[
     typer.Option(
         "--target-file",
         help="A table of names and targets, for files that hold none, such as RDF.",
+        rich_help_panel="Data",
+    ),
+]
+SkipUnknown = Annotated[
+    bool | None,
+    typer.Option(
+        "--skip-unknown",
+        help="Leave out rows of --target-file that name nothing in the data; they are counted.",
         rich_help_panel="Data",
     ),
 ]

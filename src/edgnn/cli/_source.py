@@ -40,6 +40,7 @@ class Source:
     regression: bool | None = None
     options: Mapping[str, Any] | None = None
     data_dir: str | None = None
+    skip_unknown: bool = False
 
     def stored(self) -> dict[str, Any]:
         """Return what finds the same data again, from any folder."""
@@ -49,6 +50,7 @@ class Source:
             "target": list(self.target),
             "target_file": None if self.target_file is None else _absolute(self.target_file),
             "regression": self.regression,
+            "skip_unknown": self.skip_unknown,
             "options": self._absolute_options(),
             "data_dir": None if self.data_dir is None else _absolute(self.data_dir),
             "format": None if _is_named(self.name) else format_of(self.name, self.options or {}),
@@ -86,6 +88,7 @@ class Source:
             name,
             target=(target,) if isinstance(target, str) else tuple(target),
             data_dir=where,
+            skip_unknown=bool(chosen.get("skip_unknown")),
             **fields,
         )
 
@@ -117,6 +120,7 @@ class Source:
             "target_file": self.target_file,
             "target_column": self.target or None,
             "level": self.task,
+            "unknown_names": "skip" if self.skip_unknown else "error",
         }
         return load_dataset(self.name, data_dir=self.data_dir, **targets, **(self.options or {}))
 

@@ -151,7 +151,7 @@ def _start(request: _Request, lead: Lead, name: str, overwrite: bool) -> None:
         "model": choice.name,
         "settings": None if choice.settings is None else choice.settings.row,
         "source": source.stored(),
-        **run_facts(data, sets, source.target),
+        **run_facts(data, sets),
     }
     if lead.group is not None:
         check_ranks(choice.model)

@@ -17,6 +17,7 @@ from edgnn.cli._options import (
     Json,
     Options,
     Regression,
+    SkipUnknown,
     SourceArgument,
     TargetFile,
     TargetOption,
@@ -211,6 +212,7 @@ def power(
     task: TaskOption = None,
     target: TargetOption = None,
     target_file: TargetFile = None,
+    skip_unknown: SkipUnknown = None,
     regression: Regression = None,
     option: Options = None,
     data_dir: DataDir = None,
@@ -219,9 +221,15 @@ def power(
     """Print the best score that any model bounded by the refinement can reach, depth by depth."""
     from edgnn import wl
 
-    chosen = {"task": task, "target": target, "target_file": target_file, "regression": regression}
-    options = reader_options(option)
-    data = Source.of(source, chosen | {"options": options}, data_dir).load()
+    chosen = {
+        "task": task,
+        "target": target,
+        "target_file": target_file,
+        "skip_unknown": skip_unknown,
+        "regression": regression,
+        "options": reader_options(option),
+    }
+    data = Source.of(source, chosen, data_dir).load()
     items = data.graphs if data.nodes is None else data.nodes
     table = wl.power(
         items,

@@ -90,7 +90,7 @@ def train(
     seed : int
         Random seed of the split and of the model.
     target_names : sequence of str
-        Names of several targets, for tables.
+        Names of several targets, for tables; default: those of the data.
     resume : bool
         Whether a run that is in the folder is resumed. What it was started with holds, and the data
         must be the same.
@@ -213,7 +213,7 @@ def run_facts(
         "level": data.level,
         "task": data.task,
         "class_names": list(data.class_names),
-        "target_names": list(target_names),
+        "target_names": list(target_names or data.target_names),
     }
 
 

@@ -16,6 +16,7 @@ from edgnn._files import Path_, open_binary
 from edgnn._values import Word, parse_value, parse_values, split_words
 from edgnn._words import short, suggestion
 from edgnn.errors import GraphError
+from edgnn.io._frames import Frame
 from edgnn.io._labeled import Labeled
 from edgnn.registry import Level
 
@@ -38,24 +39,24 @@ class Candidate:
 
     Parameters
     ----------
-    path : Path
-        The file or folder.
+    path : Path or Frame
+        The file or folder, or a data frame.
     options : collection of str
         Names of the reader's options that were given.
     """
 
-    path: Path
+    path: Path | Frame
     options: Collection[str] = ()
 
     @property
     def suffix(self) -> str:
         """The ending of the name in lower case, without ``.gz``."""
-        return suffix_of(self.path)
+        return ".csv" if isinstance(self.path, Frame) else suffix_of(self.path)
 
     @cached_property
     def entries(self) -> frozenset[str]:
         """Names of what a folder holds; empty for a file."""
-        if not self.path.is_dir():
+        if isinstance(self.path, Frame) or not self.path.is_dir():
             return frozenset()
         return frozenset(entry.name for entry in self.path.iterdir())
 

@@ -15,10 +15,10 @@ from edgnn._files import open_binary
 from edgnn._paths import exists
 from edgnn.errors import DatasetError, FetchError, FormatError
 from edgnn.graphs import Nodes
-from edgnn.io._common import as_list
+from edgnn.io._frames import Frame, as_source
 from edgnn.io._labeled import Labeled
 from edgnn.io._rdf import read_rdf
-from edgnn.io._read import FORMATS, read_labeled, recognize
+from edgnn.io._read import read_labeled
 from edgnn.io._separated import column_of, read_rows, refuse_spreadsheet
 from edgnn.io._tu import read_tu
 from edgnn.io.datasets._cache import ensure, recorded, verify
@@ -32,7 +32,15 @@ from edgnn.io.datasets._registry import (
     similar_name,
     smiles_hint,
 )
-from edgnn.io.datasets._target_file import targets_of_file
+from edgnn.io.datasets._target_columns import (
+    column_words,
+    expanded,
+    format_of_source,
+    takes_target,
+    target_names,
+    target_options,
+)
+from edgnn.io.datasets._target_file import OnUnknownName, targets_of_file
 from edgnn.io.datasets._targets import encode_targets, missing_targets
 from edgnn.registry import Level
 
@@ -40,15 +48,16 @@ _TASKS = Literal["classes", "values"]
 
 
 def load_dataset(
-    name: str | os.PathLike[str],
+    name: Any,
     *,
     data_dir: str | os.PathLike[str] | None = None,
     download: bool = True,
     progress: bool | None = None,
     task: _TASKS | None = None,
-    target_file: str | os.PathLike[str] | None = None,
+    target_file: Any = None,
     target_column: str | Sequence[str] | None = None,
     level: Level | None = None,
+    unknown_names: OnUnknownName = "error",
     **options: Any,
 ) -> Dataset:
     """Load a data set by name, or any file that edgnn reads.
@@ -60,9 +69,9 @@ def load_dataset(
 
     Parameters
     ----------
-    name : str or path
-        A set's name (case, ``-`` and ``_`` do not matter), or a path in any format of
-        :func:`edgnn.read`.
+    name : str, path or data frame
+        A set's name (case, ``-`` and ``_`` do not matter), a path in any format of
+        :func:`edgnn.read`, or a table of pandas, polars or pyarrow.
     data_dir : path, optional
         A folder laid out as ``TUDataset/NAME/NAME_A.txt`` and ``rdf/NAME/…``.
     download : bool
@@ -74,16 +83,21 @@ def load_dataset(
         numbers with a point (``1.0``) are where they are all whole, at most 20 different ones, and
         each comes twice on average; other numbers are values. With ``"classes"``, items without a
         target are left out.
-    target_file : path, optional
+    target_file : path or data frame, optional
         A table (CSV or TSV, plain or gzip) of names and targets, for files that hold none, such as
         RDF.
     target_column : str or sequence of str, optional
-        The column of targets, or several: of ``target_file`` (default: the only one beside the
-        names; ``target=`` says the same where the reader has no option of that name), or without
-        one, of the file itself, whatever its reader calls that option.
+        The columns of targets: of ``target_file`` (default: the only one beside the names), or
+        without one, of the file itself, whatever its reader calls that option. Each is a name,
+        several names with commas between them, or a pattern among the columns that nothing else
+        uses: ``"NR-*"``, ``"*"`` for all. ``target=`` says the same, but of tables of edges, where
+        it is the column of an edge's end.
     level : {"graph", "node"}, optional
         What targets belong to; default: as the file has them. The rows of ``target_file`` name
         nodes of a single graph, else graphs.
+    unknown_names : {"error", "skip"}
+        What to do with rows of ``target_file`` that name nothing in the data: raise, or skip them
+        with one warning that counts them.
     **options
         For a path: options of its reader, such as ``target=`` or ``node_target=``.
 
@@ -96,21 +110,28 @@ def load_dataset(
     """
     if level not in (None, "graph", "node"):
         raise DatasetError(f"level={level!r}: targets belong to a 'graph' or a 'node'")
-    text = os.fspath(name)
-    is_path = find(text) is None and exists(text)
+    source = as_source(name)
+    text = os.fspath(source)
+    is_path = isinstance(source, Frame) or (find(text) is None and exists(text))
     if target_file is not None:
-        column = options.pop("target", None) if target_column is None else target_column
-        columns = _column_names(column)
+        if target_column is None and not (is_path and takes_target(source, options)):
+            target_column = options.pop("target", None)
+        words = column_words(target_column)
         data = load_dataset(
-            name, data_dir=data_dir, download=download, progress=progress, **options
+            source, data_dir=data_dir, download=download, progress=progress, **options
         )
-        labeled = targets_of_file(data.graphs, target_file, columns, level=level)
+        labeled = targets_of_file(
+            data.graphs, as_source(target_file), words, level=level, unknown=unknown_names
+        )
         return _with_targets(data, labeled, task)
-    columns = _column_names(target_column)
-    if columns:
-        options |= target_options(text, columns, level, options)
+    words = column_words(target_column)
+    if words:
+        options |= target_options(source, words, level, options)
     if is_path:
-        data = _with_targets(*_read(Path(text), options), task)
+        options = expanded(source, options)
+        data, labeled = _read(source, options)
+        labeled = replace(labeled, target_names=target_names(source, options))
+        data = _with_targets(data, labeled, task)
     else:
         data = _named(text, data_dir, download, progress, options, task)
     if level is not None and data.targets is not None and data.level != level:
@@ -121,63 +142,7 @@ def load_dataset(
     return data
 
 
-def _column_names(target: Any) -> list[str]:
-    is_list = isinstance(target, list | tuple) and all(isinstance(name, str) for name in target)
-    if target is not None and not is_list and not isinstance(target, str):
-        raise DatasetError(f"target={target!r}: name the column of targets, or a list of columns")
-    return as_list(target)
-
-
-def target_options(
-    name: str, columns: Sequence[str], level: Level | None, options: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return the option of a file's reader that takes its columns of targets.
-
-    Parameters
-    ----------
-    name : str
-        The file or folder.
-    columns : sequence of str
-        The columns.
-    level : {"graph", "node"}, optional
-        What the targets belong to; default: as the file has them.
-    options : mapping
-        Those of the reader that were given.
-    """
-    if find(name) is not None:
-        raise DatasetError(f"{name} is a named data set with its own targets; leave target out")
-    if not exists(name):
-        raise DatasetError(
-            f"there is no file {name}; if you mean a TU set of that name, leave target out"
-        )
-    known = FORMATS.find(str(options.get("format") or recognize(name, options)))
-    offered = known.target_options
-    if not offered:
-        raise DatasetError(
-            f"{name} has the format {known.name!r}, which has no target columns; leave target out "
-            "where it holds its targets itself, or name a table of targets with target_file= "
-            "(--target-file in a command)"
-        )
-    default: Level = next(iter(offered))
-    if known.target_level is not None:
-        default = known.target_level(Path(name), options)
-    level = level or default
-    if level not in offered:
-        other = next(iter(offered))
-        raise DatasetError(
-            f"{name} has the format {known.name!r}, in which {other}s have targets; "
-            f"use level={other!r} (--task {other} in a command)"
-        )
-    option = offered[level]
-    if len(columns) > 1 and not known.takes_several(option):
-        raise DatasetError(
-            f"{level}s have one target here, but {len(columns)} columns were named: "
-            f"{', '.join(columns)}"
-        )
-    return {option: columns[0] if len(columns) == 1 else list(columns)}
-
-
-def load_items(path: str | os.PathLike[str], **options: Any) -> Dataset:
+def load_items(path: Any, **options: Any) -> Dataset:
     """Load a file as :func:`load_dataset` does, but no targets: all graphs, to predict for.
 
     Parameters
@@ -188,12 +153,14 @@ def load_items(path: str | os.PathLike[str], **options: Any) -> Dataset:
         Those of its reader. A column of targets says which nodes are meant; without one, the
         reader's default is not looked at.
     """
-    known = FORMATS.find(str(options.get("format") or recognize(path, options)))
+    known = format_of_source(path, options)
     unread = {name: None for name in known.target_options.values() if known.takes_none(name)}
-    return _read(Path(path), unread | options)[0]
+    return _read(path, unread | options)[0]
 
 
-def _read(path: Path, options: dict[str, Any]) -> tuple[Dataset, Labeled]:
+def _read(source: Any, options: dict[str, Any]) -> tuple[Dataset, Labeled]:
+    source = as_source(source)
+    path = source if isinstance(source, Frame) else Path(source)
     refuse_spreadsheet(path)
     labeled = read_labeled(path, **options)
     if not len(labeled.graphs):
@@ -223,7 +190,14 @@ def _with_targets(
             graphs = graphs[kept]
         else:
             nodes = nodes[kept]
-    return replace(data, graphs=graphs, nodes=nodes, targets=targets, class_names=names)
+    return replace(
+        data,
+        graphs=graphs,
+        nodes=nodes,
+        targets=targets,
+        class_names=names,
+        target_names=labeled.target_names,
+    )
 
 
 def _named(

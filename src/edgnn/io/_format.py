@@ -16,7 +16,7 @@ from edgnn._files import Path_, open_binary
 from edgnn._values import Word, parse_value, parse_values, split_words
 from edgnn._words import short, suggestion
 from edgnn.errors import GraphError
-from edgnn.io._frames import Frame
+from edgnn.io._frames import Frame, as_source
 from edgnn.io._labeled import Labeled
 from edgnn.registry import Level
 
@@ -179,6 +179,8 @@ class Format:
     def _fitted(self, name: str, value: Any, types: Sequence[Any]) -> Any:
         if isinstance(value, Word):
             value = _meaning(value, types)
+        if os.PathLike in types:
+            value = as_source(value)
         fitted = _as_text(value) if str in types else value
         if any(_is_of_type(fitted, kind) for kind in types):
             return fitted

@@ -182,7 +182,7 @@ def read_labeled(path: Path_, *, format: str | None = None, **options: Any) -> L
     path = as_source(path)
     name = recognize(path, options) if format is None else format
     chosen = _format_named(name, [*FORMATS])
-    options = chosen.check_read_options({key: as_source(value) for key, value in options.items()})
+    options = chosen.check_read_options(options)
     if chosen.read is read_tables and format is None:
         _check_table_columns(path, options)
     return chosen.read(path, **options)

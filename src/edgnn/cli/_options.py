@@ -66,7 +66,8 @@ SkipUnknown = Annotated[
     bool | None,
     typer.Option(
         "--skip-unknown",
-        help="Leave out rows of --target-file that name nothing in the data; they are counted.",
+        help="Leave out rows of a table of names (--target-file, --nodes) that name nothing in "
+        "the data; they are counted.",
         rich_help_panel="Data",
     ),
 ]

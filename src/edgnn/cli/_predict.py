@@ -21,6 +21,7 @@ from edgnn.cli._options import (
     Nodes,
     Options,
     RunArgument,
+    SkipUnknown,
     SourceArgument,
     reader_options,
 )
@@ -49,6 +50,7 @@ def predict(
         typer.Option(help="Columns that say how sure the model is; default: for ensembles."),
     ] = None,
     nodes: Nodes = None,
+    skip_unknown: SkipUnknown = None,
     unknown: Annotated[
         str | None,
         typer.Option(
@@ -76,7 +78,7 @@ def predict(
         write = None if out is None else _writer(out)
         trained = open_trained(run, device, unknown=unknown)
         data = load_new(source, trained.config, reader_options(option), data_dir)
-        items = select_items(data, trained.level, nodes)
+        items = select_items(data, trained.level, nodes, skip_unknown=skip_unknown)
         columns = _columns(run, trained, items, probabilities, uncertainty)
         if as_json:
             _print_json(run, source, columns)

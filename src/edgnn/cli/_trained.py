@@ -79,7 +79,9 @@ def load_new(
     return load_items(source, **(stored | options))
 
 
-def select_items(data: Dataset, level: str, nodes: str | None) -> Graphs | Nodes:
+def select_items(
+    data: Dataset, level: str, nodes: str | None, *, skip_unknown: bool | None = False
+) -> Graphs | Nodes:
     """Return the graphs, or the nodes that ``--nodes`` asks for."""
     if level == "graph":
         if nodes is not None:
@@ -92,7 +94,7 @@ def select_items(data: Dataset, level: str, nodes: str | None) -> Graphs | Nodes
     check_nodes(nodes)
     from edgnn.io.datasets import named_nodes
 
-    return named_nodes(data.graphs, nodes)
+    return named_nodes(data.graphs, nodes, unknown="skip" if skip_unknown else "error")
 
 
 def check_nodes(nodes: str | None) -> None:

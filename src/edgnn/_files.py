@@ -180,8 +180,12 @@ def unpack_limit(packed: int, max_bytes: int | None) -> int:
 
 
 def open_binary(path: Path_, max_bytes: int | None = None) -> BinaryIO:
-    """Open a plain or gzip-compressed file (told apart by its first bytes) for reading."""
-    raw = open_regular(path)
+    """Open a plain or gzip-compressed file (told apart by its first bytes) for reading.
+
+    What is no path but has a method ``open``, such as a data frame, is asked for its bytes.
+    """
+    in_memory: Any = None if isinstance(path, str | Path) else getattr(path, "open", None)
+    raw: BinaryIO = open_regular(path) if in_memory is None else in_memory("rb")
     try:
         is_packed = raw.read(2) == _GZIP_MAGIC
         raw.seek(0)

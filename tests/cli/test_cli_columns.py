@@ -103,8 +103,10 @@ def test_show_lists_the_most_frequent_labels(command, tmp_path):
     assert lines[3].split()[-2:] == ["none", "12"]
     first = lines.index("Edge labels, by how many edges have them") + 1
     assert lines[first : first + 11] == [f"    {20 - edge}  r:{edge}" for edge in range(10)] + [
-        "    and 2 more"
+        "    and 2 more (--all lists them)"
     ]
+    everything = command("datasets", "show", tmp_path / "a.nt", "--all").out.splitlines()
+    assert everything[first : first + 12] == [f"    {20 - edge:>2}  r:{edge}" for edge in range(12)]
     assert not any(line.startswith("Node labels,") for line in lines)
     told = json.loads(command("datasets", "show", tmp_path / "a.nt", "--json").out)
     assert told["edge_labels"] == [{"label": f"r:{edge}", "count": 20 - edge} for edge in range(12)]
@@ -123,3 +125,22 @@ def test_show_counts_the_labels_of_nodes(command):
         ["2", "Br"],
         ["1", "I"],
     ]
+
+
+def test_show_speaks_of_one_graph_as_one(command, tmp_path):
+    triples = [
+        "<a:a> <r:r> <a:b> .",
+        '<a:a> <r:r> "b" .',
+        '_:x <r:s> "b"@en .',
+        "<a:b> <r:r> <a:c> .",
+    ]
+    (tmp_path / "a.nt").write_text("\n".join(triples))
+    lines = command("datasets", "show", tmp_path / "a.nt").out.splitlines()
+    assert lines[2].split() == ["Graphs", "Nodes", "Edges", "Node", "labels", "Edge", "labels"]
+    assert lines[3].split() == ["here", "1", "6", "4", "none", "2"]
+    assert "Terms     3 IRIs, 2 literals, 1 blank node" in lines
+    told = json.loads(command("datasets", "show", tmp_path / "a.nt", "--json").out)
+    assert told["terms"] == {"IRI": 3, "literal": 2, "blank node": 1}
+    assert told["statistics"]["nodes"] == 6
+    (tmp_path / "b.csv").write_text("source,target\na,b\nb,c\n")
+    assert "Terms" not in command("datasets", "show", tmp_path / "b.csv").out

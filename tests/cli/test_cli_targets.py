@@ -238,6 +238,42 @@ def test_nodes_that_a_file_names_by_a_prefix_are_asked_for_in_full(command, grap
     )
 
 
+def test_names_that_are_not_in_the_graph_are_skipped_where_asked(command, graph, tmp_path):
+    data, flag, table = graph(["a", "b"] * 6)
+    table.write_text(table.read_text() + "http://a.example/p77,a\n")
+    words = ("train", data, flag, table, "--out", tmp_path / "run", *QUICK)
+    assert "line 14: 'http://a.example/p77' is no node of the data" in command(*words).err
+    ended = command(*words, "--skip-unknown")
+    assert (ended.code, "12 nodes of 12, 2 classes" in ended.out) == (0, True)
+    assert "1 of the 13 names in column 1 name no node of the data and are skipped" in ended.err
+    (tmp_path / "list.txt").write_text("http://a.example/p4\nhttp://a.example/p99\n")
+    words = ("predict", tmp_path / "run", data, "--nodes", tmp_path / "list.txt")
+    assert (command(*words).code, command(*words).out) == (2, "")
+    ended = command(*words, "--skip-unknown")
+    assert (ended.code, len(ended.out.splitlines())) == (0, 2)
+    assert "1 of the 2 names in column 1 name no node" in ended.err
+
+
+def test_several_columns_of_targets_in_one_word(command, tmp_path):
+    rows = [
+        f"{'C' * (n % 7 + 1)}O,{n},{n % 2},{n % 3 // 2 if n % 5 else ''},{n / 2}\n"
+        for n in range(20)
+    ]
+    (tmp_path / "tox.csv").write_text("smiles,id,NR-A,NR-B,dose\n" + "".join(rows))
+    words = ("train", tmp_path / "tox.csv", "--out")
+    out = command(*words, tmp_path / "a", "-t", "NR-*", *QUICK).out
+    assert "20 graphs, 2 targets" in out
+    assert "columns not used: dose" in out
+    assert config_of(tmp_path / "a")["target_names"] == ["NR-A", "NR-B"]
+    out = command(*words, tmp_path / "b", "-t", "NR-B,dose", *QUICK).out
+    assert config_of(tmp_path / "b")["target_names"] == ["NR-B", "dose"]
+    header = command("predict", tmp_path / "b", tmp_path / "tox.csv").out.partition("\n")[0]
+    assert "NR-B" in header
+    ended = command(*words, tmp_path / "c", "-t", "SR-*", *QUICK)
+    assert (ended.code, ended.err.count("\n")) == (2, 1)
+    assert "no column fits target='SR-*' (--target in a command)" in ended.err
+
+
 def test_an_item_is_never_taken_for_a_blank_node(command, tmp_path):
     (tmp_path / "who.nt").write_text(
         "".join(f"_:b{n} <k:{n % 2}> <http://a.example/p{n}> .\n" for n in range(12))

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from edgnn._files import read_file
+from edgnn._values import parse_value
 from edgnn._words import similar, suggestion
 from edgnn.cli._complete import names
-from edgnn.cli._options import parse_value
 from edgnn.errors import EdgnnError
 
 if TYPE_CHECKING:

@@ -15,12 +15,13 @@ from edgnn.cli._options import (
     DataDir,
     Json,
     Options,
+    SkipUnknown,
     SourceArgument,
     TargetFile,
     TargetOption,
     TaskOption,
-    parse_reader_options,
     print_json,
+    reader_options,
 )
 from edgnn.cli._source import Source, check_files
 from edgnn.cli._trained import load_new, open_trained, select_items
@@ -45,6 +46,7 @@ def convert(
     task: TaskOption = None,
     target: TargetOption = None,
     target_file: TargetFile = None,
+    skip_unknown: SkipUnknown = None,
     run: Annotated[
         Path | None,
         typer.Option(
@@ -63,8 +65,14 @@ def convert(
 
     A folder of arrays (big.graphs) may be larger than memory.
     """
-    options = parse_reader_options(option)
-    chosen = {"task": task, "target": target, "target_file": target_file, "options": options}
+    options = reader_options(option)
+    chosen = {
+        "task": task,
+        "target": target,
+        "target_file": target_file,
+        "skip_unknown": skip_unknown,
+        "options": options,
+    }
     check_files(source, chosen)
     with ceiling(memory, source):
         if run is None:

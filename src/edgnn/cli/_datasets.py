@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from edgnn._words import counted
 from edgnn.cli._options import (
     DataDir,
     Json,
     Options,
     SourceArgument,
     console,
-    parse_reader_options,
     print_json,
+    reader_options,
 )
 from edgnn.cli._source import Source, check_files
 from edgnn.cli._usage import Commands
@@ -85,10 +86,13 @@ def show(
     name: SourceArgument,
     option: Options = None,
     data_dir: DataDir = None,
+    all_labels: Annotated[
+        bool, typer.Option("--all", help="List all labels, not only the ten most frequent.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Load a data set and print its statistics beside the paper's."""
-    options = parse_reader_options(option)
+    options = reader_options(option)
     check_files(name, {"options": options})
     from edgnn.io.datasets import load_dataset, summary
 
@@ -96,13 +100,13 @@ def show(
     if as_json:
         print_json(summary(data))
     else:
-        _print(data, Source(name, options=options).columns())
+        _print(data, Source(name, options=options).columns(), None if all_labels else _MOST_LABELS)
 
 
-def _print(data: Dataset, columns: list[str]) -> None:
+def _print(data: Dataset, columns: list[str], most_labels: int | None) -> None:
     from rich.markup import escape
 
-    from edgnn.io.datasets import class_counts, label_counts, stored_both_ways
+    from edgnn.io.datasets import class_counts, label_counts, stored_both_ways, term_counts
 
     screen = console()
     screen.print(f"[bold]{escape(data.name)}[/]  {escape(data.description)}".rstrip() + "\n")
@@ -114,8 +118,11 @@ def _print(data: Dataset, columns: list[str]) -> None:
         screen.print(f"\nClasses   {', '.join(counts)}")
     if data.level == "graph" and stored_both_ways(data.graphs):
         screen.print("Edges     each is stored both ways; the table counts it once")
+    terms = [counted(count, kind) for kind, count in term_counts(data.graphs).items()]
+    if terms:
+        screen.print(f"Terms     {', '.join(terms)}")
     for element in _LABELED:
-        _print_labels(screen, element, label_counts(data.graphs, element))
+        _print_labels(screen, element, label_counts(data.graphs, element), most_labels)
     for line in columns:
         screen.print(f"Columns   {escape(line.removeprefix('columns '))}", soft_wrap=True)
     screen.print(f"Source    {escape(data.source)}")
@@ -155,7 +162,9 @@ def _number(value: int | float) -> str:
     return f"{value:,.2f}" if isinstance(value, float) else f"{value:,}"
 
 
-def _print_labels(screen: Any, element: str, counts: list[tuple[Any, int]]) -> None:
+def _print_labels(
+    screen: Any, element: str, counts: list[tuple[Any, int]], most: int | None
+) -> None:
     """Print the most frequent labels, each as an option of a reader would have it."""
     from rich.markup import escape
 
@@ -163,7 +172,7 @@ def _print_labels(screen: Any, element: str, counts: list[tuple[Any, int]]) -> N
         return
     screen.print(f"{element.capitalize()} labels, by how many {element}s have them")
     width = len(f"{counts[0][1]:,}")
-    for label, count in counts[:_MOST_LABELS]:
+    for label, count in counts[:most]:
         screen.print(f"    {count:>{width},}  {escape(str(label))}", soft_wrap=True)
-    if len(counts) > _MOST_LABELS:
-        screen.print(f"    and {len(counts) - _MOST_LABELS:,} more")
+    if most is not None and len(counts) > most:
+        screen.print(f"    and {len(counts) - most:,} more (--all lists them)")

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from edgnn._paths import check_file_to_write
+from edgnn._values import parse_value
 from edgnn._words import counted
 from edgnn.cli._choices import Choice, validation_of
 from edgnn.cli._complete import names, words
 from edgnn.cli._memory import MemoryOption, ceiling
-from edgnn.cli._options import Json, Quiet, SourceArgument, parse_value, print_json
+from edgnn.cli._options import Json, Quiet, SourceArgument, print_json
 from edgnn.cli._parameters import Choices, training_command
 from edgnn.cli._process import softly_interrupted, use_few_threads
 from edgnn.cli._progress import Progress
@@ -101,7 +102,7 @@ def evaluate(
         else:
             written = [path for path in (out, report) if path is not None]
             print_evaluation(
-                outcome.evaluation, outcome.paper, outcome.seconds, written, plan.source.target
+                outcome.evaluation, outcome.paper, outcome.seconds, written, plan.data.target_names
             )
         if outcome.stopped is not None:
             raise typer.Exit(130)

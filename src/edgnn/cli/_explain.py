@@ -23,8 +23,8 @@ from edgnn.cli._options import (
     SourceArgument,
     console,
     open_page,
-    parse_reader_options,
     print_json,
+    reader_options,
 )
 from edgnn.cli._show import result_table
 from edgnn.cli._source import check_here, format_of
@@ -119,7 +119,7 @@ def explain(
     if by not in _SCORES:
         raise unknown_name(EdgnnError, "score", by, _SCORES, " for --by")
     trained = open_trained(run, device)
-    subject = _Subject.load(trained, source, parse_reader_options(option), data_dir, nodes)
+    subject = _Subject.load(trained, source, reader_options(option), data_dir, nodes)
     positions = positions_of(subject.items, item or ())
     explained = _explain_all(subject, positions, target, counter, quiet=as_json)
     page = run / _PAGE if out is None else out
@@ -239,7 +239,7 @@ def _smiles(
     source: str, config: dict[str, Any], options: dict[str, Any], graphs: Graphs
 ) -> dict[int, str]:
     """Return the SMILES of molecules that have other names; none where rows do not match."""
-    from edgnn.io import molecule_records
+    from edgnn.io import FORMATS, molecule_records
     from edgnn.io.datasets import find, reading_options
 
     if find(source) is not None or not Path(source).is_file() or graphs.graph_names is None:
@@ -247,6 +247,8 @@ def _smiles(
     options = reading_options(config, source, options) | options
     if format_of(source, options) != "smiles":
         return {}
+    options.pop("format", None)
+    options = FORMATS["smiles"].check_read_options(options)
     chosen = {key: options[key] for key in ("smiles", "delimiter", "max_bytes") if key in options}
     with molecule_records(source, "smiles", **chosen) as records:
         rows = list(records)

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from edgnn._values import Word, parse_values
 from edgnn.cli._complete import sources, words
 from edgnn.errors import EdgnnError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-_INTEGER = re.compile(r"[+-]?(0|[1-9]\d{0,30})", re.ASCII)
-_FLOAT = re.compile(r"[+-]?(\d+\.\d*|\.\d+|\d+(?=e))(e[+-]?\d+)?", re.ASCII)
-_CONSTANTS = {"none": None, "true": True, "false": False}
 _WIDTH_IN_A_PIPE = 200
 
 
@@ -52,7 +49,8 @@ TargetOption = Annotated[
         "--target",
         "-t",
         metavar="COLUMN",
-        help="Column or property of the file to learn; repeat it for several.",
+        help="Column or property of the file to learn; several with commas or by repeating it, "
+        "'NR-*' for all that fit, '*' for all that nothing else uses.",
         rich_help_panel="Data",
     ),
 ]
@@ -61,6 +59,15 @@ TargetFile = Annotated[
     typer.Option(
         "--target-file",
         help="A table of names and targets, for files that hold none, such as RDF.",
+        rich_help_panel="Data",
+    ),
+]
+SkipUnknown = Annotated[
+    bool | None,
+    typer.Option(
+        "--skip-unknown",
+        help="Leave out rows of a table of names (--target-file, --nodes) that name nothing in "
+        "the data; they are counted.",
         rich_help_panel="Data",
     ),
 ]
@@ -156,14 +163,19 @@ def parse_assignments(
     assignments: Iterable[str] | None, flag: str = "--option", example: str = "source=from"
 ) -> dict[str, Any]:
     """Return what ``NAME=VALUE`` words mean, by name (``-`` in a name reads as ``_``)."""
-    parsed: dict[str, Any] = {}
+    texts = _split_assignments(assignments, flag, example)
+    return {name: parse_values(text) for name, text in texts}
+
+
+def _split_assignments(
+    assignments: Iterable[str] | None, flag: str = "--option", example: str = "source=from"
+) -> Iterator[tuple[str, str]]:
     for word in assignments or ():
         name, equals, value = word.partition("=")
         name = name.strip().replace("-", "_")
         if not equals or not name.isidentifier():
             raise EdgnnError(f"{flag} takes NAME=VALUE, such as {example}, not {word!r}")
-        parsed[name] = parse_values(value)
-    return parsed
+        yield name, value
 
 
 #: Words that ``load_dataset`` or a command takes for itself, and the option that says the same.
@@ -177,54 +189,21 @@ _NOT_FOR_READERS = {
     "target_column": "--target",
     "target_file": "--target-file",
     "task": "--regression or --classification",
+    "unknown_names": "--skip-unknown",
+    "split_column": "--split-column",
     **dict.fromkeys(("allowed", "device", "host", "limits", "on_start", "port", "run"), ""),
 }
 
 
-def parse_reader_options(assignments: Iterable[str] | None) -> dict[str, Any]:
-    """Return the options of a file's reader, as ``-o NAME=VALUE`` gives them."""
-    options = parse_assignments(assignments)
+def reader_options(assignments: Iterable[str] | None) -> dict[str, Any]:
+    """Return the options of a reader from ``-o NAME=VALUE``; the reader says what each means."""
+    options = {name: Word(text) for name, text in _split_assignments(assignments)}
     for name in options:
         if name in _NOT_FOR_READERS:
             instead = _NOT_FOR_READERS[name]
             advice = f"use {instead}" if instead else "leave it out"
             raise EdgnnError(f"-o {name}= is no option of a file's reader; {advice}")
     return options
-
-
-def parse_values(text: str) -> Any:
-    """Return what a text means; of words with commas between them, a list of what each means.
-
-    Pairs (``a=1,b=2``) stay text, and so does a single comma, which is a delimiter.
-    """
-    words = [word.strip() for word in _unwrapped(text.strip()).split(",")]
-    if len(words) == 1 or not any(words) or "=" in text:
-        return parse_value(text)
-    return [parse_value(word) for word in words if word]
-
-
-def parse_value(text: Any) -> Any:
-    """Return what one word means: none, true, false, a number, else the text itself.
-
-    Only numbers as Python writes them are numbers: ``007``, ``nan`` or ``1_000`` may be names.
-    """
-    if not isinstance(text, str):
-        return text
-    word = text.strip().lower()
-    if word in _CONSTANTS:
-        return _CONSTANTS[word]
-    if _INTEGER.fullmatch(word):
-        return int(word)
-    if _FLOAT.fullmatch(word):
-        return float(word)
-    return text
-
-
-def _unwrapped(text: str) -> str:
-    """Return what is inside the brackets of a list as Python writes it."""
-    if (text[:1], text[-1:]) in (("(", ")"), ("[", "]")):
-        return text[1:-1]
-    return text
 
 
 def print_json(document: Any, *, indent: int | None = 2) -> None:

@@ -11,12 +11,14 @@ from typing import Annotated, Any
 
 import typer
 
+from edgnn._values import parse_values
 from edgnn.cli._choices import read_config
 from edgnn.cli._complete import model_lines, names, words
 from edgnn.cli._options import (
     DataDir,
     Options,
     Regression,
+    SkipUnknown,
     SplitColumn,
     SplitsFile,
     TargetFile,
@@ -26,8 +28,7 @@ from edgnn.cli._options import (
     TrainingDevice,
     ValidationFile,
     parse_assignments,
-    parse_reader_options,
-    parse_values,
+    reader_options,
 )
 
 #: By help panel: parameter, placeholder of its value (``None`` for a switch), help.
@@ -135,6 +136,7 @@ _SHARED = {
     "task": TaskOption,
     "target": TargetOption,
     "target_file": TargetFile,
+    "skip_unknown": SkipUnknown,
     "regression": Regression,
     "split_column": SplitColumn,
     "splits_file": SplitsFile,
@@ -219,7 +221,7 @@ def _plain(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options that were used, as plain values."""
     used = {name: value for name, value in options.items() if value is not None and value != []}
     if "options" in used:
-        used["options"] = parse_reader_options(used["options"])
+        used["options"] = reader_options(used["options"])
     return {name: _text_or_value(value) for name, value in used.items()}
 
 

@@ -22,7 +22,8 @@ from edgnn.cli._options import (
     Nodes,
     Options,
     RunArgument,
-    parse_reader_options,
+    SkipUnknown,
+    reader_options,
 )
 from edgnn.cli._source import check_here
 from edgnn.cli._stdin import STANDARD_INPUT, piped
@@ -63,6 +64,7 @@ def predict(
         typer.Option(help="Columns that say how sure the model is; default: for ensembles."),
     ] = None,
     nodes: Nodes = None,
+    skip_unknown: SkipUnknown = None,
     unknown: Annotated[
         str | None,
         typer.Option(
@@ -89,14 +91,16 @@ def predict(
     if source is not None and source != STANDARD_INPUT:
         check_here(source, data_dir)
     check_nodes(nodes)
-    options = parse_reader_options(option)
+    options = reader_options(option)
     with ceiling(memory, source):
         if out is not None:
             _check_out(out)
         trained = open_trained(run, device, unknown=unknown)
         if uncertainty and trained.model.num_members == 1:
             raise _no_spread(run, trained)
-        with _pieces(source, smiles or (), trained, options, data_dir, nodes) as pieces:
+        with _pieces(
+            source, smiles or (), trained, options, data_dir, nodes, skip_unknown
+        ) as pieces:
             tables = _Counted(_tables(trained, pieces, probabilities, uncertainty))
             _write(tables, out, _document(run, source, smiles) if as_json else None)
     if out is not None and not as_json:
@@ -142,12 +146,13 @@ def _pieces(
     options: dict[str, Any],
     data_dir: Path | None,
     nodes: str | None,
+    skip_unknown: bool | None,
 ) -> Iterator[Iterable[Piece] | Items]:
     if source is None:
         yield listed_pieces(list(smiles), trained, options)
         return
     with piped(source, options, molecules=trained.reads_molecules) as path:
-        yield new_pieces(path, trained, options, data_dir, nodes)
+        yield new_pieces(path, trained, options, data_dir, nodes, skip_unknown=skip_unknown)
 
 
 def _tables(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from edgnn._values import parse_value
 from edgnn.cli._choices import class_weight_of, recipe_of, validation_of
-from edgnn.cli._options import parse_value
 from edgnn.errors import RunError
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from edgnn.cli._options import (
     Open,
     Options,
     RunArgument,
-    parse_reader_options,
+    reader_options,
 )
 from edgnn.cli._process import terminated_softly
 from edgnn.cli._source import check_here
@@ -87,7 +87,7 @@ def serve(
     from edgnn.models import device_of
     from edgnn.serve import serve as serve_until_interrupted
 
-    options = parse_reader_options(option)
+    options = reader_options(option)
     if options and source is None:
         raise EdgnnError("-o is for the reader of --source: name the data with --source")
     device_of(device)

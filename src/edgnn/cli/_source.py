@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from edgnn._paths import exists
+from edgnn._values import parse_value
 from edgnn._words import closest, short
 from edgnn.cli._complete import names
 from edgnn.errors import DatasetError
@@ -44,6 +45,7 @@ class Source:
     splits_file: str | None = None
     test_file: str | None = None
     validation_file: str | None = None
+    skip_unknown: bool = False
 
     def stored(self) -> dict[str, Any]:
         """Return what finds the same data again, from any folder."""
@@ -54,6 +56,7 @@ class Source:
             "regression": self.regression,
             "split_column": self.split_column,
             **{name: _absolute(getattr(self, name)) for name in _OTHER_FILES},
+            "skip_unknown": self.skip_unknown,
             "options": self._absolute_options(),
             "data_dir": None if self.data_dir is None else _absolute(self.data_dir),
             "format": None if _is_named(self.name) else format_of(self.name, self.options or {}),
@@ -63,12 +66,23 @@ class Source:
         """Return the reader's options, with paths that hold in any folder."""
         from edgnn.io import FORMATS
 
-        options = dict(self.options or {})
-        if not _is_named(self.name):
-            for name in FORMATS[format_of(self.name, options)].path_options:
-                if name in options:
-                    options[name] = _absolute(options[name])
+        if _is_named(self.name):
+            return dict(self.options or {})
+        known = FORMATS[format_of(self.name, self.options or {})]
+        options = self._typed_options()
+        for name in known.path_options:
+            if name in options:
+                options[name] = _absolute(options[name])
         return options
+
+    def _typed_options(self) -> dict[str, Any]:
+        """Return the options of the reader of a file as it takes them, ``format`` among them."""
+        from edgnn.io import FORMATS
+
+        options = dict(self.options or {})
+        known = FORMATS[format_of(self.name, options)]
+        chosen = {"format": str(options.pop("format"))} if "format" in options else {}
+        return chosen | known.check_read_options(options)
 
     @classmethod
     def of(cls, name: str, chosen: Mapping[str, Any], data_dir: Path | str | None = None) -> Source:
@@ -81,6 +95,7 @@ class Source:
             name,
             target=(target,) if isinstance(target, str) else tuple(target),
             data_dir=where,
+            skip_unknown=bool(chosen.get("skip_unknown")),
             **fields,
         )
 
@@ -140,6 +155,7 @@ class Source:
             "target_column": self.target or None,
             "level": self.task,
             "split_column": self.split_column,
+            "unknown_names": "skip" if self.skip_unknown else "error",
         }
         return load_dataset(self.name, data_dir=self.data_dir, **targets, **(self.options or {}))
 
@@ -151,7 +167,7 @@ class Source:
         from edgnn.io import FORMATS
         from edgnn.io.datasets import target_options
 
-        options = dict(self.options or {})
+        options = self._typed_options()
         level: Any = self.task
         known = FORMATS[format_of(self.name, options)]
         if known.columns is None:
@@ -186,7 +202,10 @@ def check_files(name: str, chosen: Mapping[str, Any]) -> None:
     """
     options = chosen.get("options") or {}
     check_exists(name, options)
-    named = (*(options.get(key) for key in _PATHS), *(chosen.get(key) for key in _OTHER_FILES))
+    named = (
+        *(parse_value(options.get(key)) for key in _PATHS),
+        *(chosen.get(key) for key in _OTHER_FILES),
+    )
     for path in named:
         if isinstance(path, str | Path) and not exists(path):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))

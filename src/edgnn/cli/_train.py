@@ -173,7 +173,7 @@ def _start(request: _Request, lead: Lead, name: str, overwrite: bool) -> None:
         "model": choice.name,
         "settings": None if choice.settings is None else choice.settings.row,
         "source": source.stored(),
-        **run_facts(data, sets, source.target, selection),
+        **run_facts(data, sets, selection),
     }
     if lead.group is not None:
         about |= {"ranks": lead.group.size, "launch": launch()}

@@ -94,6 +94,8 @@ def new_pieces(
     options: dict[str, Any],
     data_dir: Path | None,
     nodes: str | None,
+    *,
+    skip_unknown: bool | None = False,
 ) -> Iterator[Piece] | Graphs | Nodes:
     """Return what to predict for: files of molecules piece by piece, all else as a whole.
 
@@ -111,7 +113,7 @@ def new_pieces(
             fitting.pop("target", None)
             return read_pieces(source, kind, **fitting)
     data = load_new(source, trained.config, options, data_dir)
-    return select_items(data, trained.level, nodes)
+    return select_items(data, trained.level, nodes, skip_unknown=skip_unknown)
 
 
 def _is_file(source: str) -> bool:
@@ -131,7 +133,9 @@ def listed_pieces(
     return smiles_pieces(smiles, **(molecule_options(trained.config) | given))
 
 
-def select_items(data: Dataset, level: str, nodes: str | None) -> Graphs | Nodes:
+def select_items(
+    data: Dataset, level: str, nodes: str | None, *, skip_unknown: bool | None = False
+) -> Graphs | Nodes:
     """Return the graphs, or the nodes that ``--nodes`` asks for."""
     if level == "graph":
         if nodes is not None:
@@ -144,7 +148,7 @@ def select_items(data: Dataset, level: str, nodes: str | None) -> Graphs | Nodes
     check_nodes(nodes)
     from edgnn.io.datasets import named_nodes
 
-    return named_nodes(data.graphs, nodes)
+    return named_nodes(data.graphs, nodes, unknown="skip" if skip_unknown else "error")
 
 
 def check_nodes(nodes: str | None) -> None:

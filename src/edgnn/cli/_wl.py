@@ -17,12 +17,13 @@ from edgnn.cli._options import (
     Json,
     Options,
     Regression,
+    SkipUnknown,
     SourceArgument,
     TargetFile,
     TargetOption,
     TaskOption,
-    parse_reader_options,
     print_json,
+    reader_options,
 )
 from edgnn.cli._source import Source, check_exists
 from edgnn.cli._usage import Commands
@@ -211,6 +212,7 @@ def power(
     task: TaskOption = None,
     target: TargetOption = None,
     target_file: TargetFile = None,
+    skip_unknown: SkipUnknown = None,
     regression: Regression = None,
     option: Options = None,
     data_dir: DataDir = None,
@@ -219,9 +221,15 @@ def power(
     """Print the best score that any model bounded by the refinement can reach, depth by depth."""
     from edgnn import wl
 
-    chosen = {"task": task, "target": target, "target_file": target_file, "regression": regression}
-    options = parse_reader_options(option)
-    data = Source.of(source, chosen | {"options": options}, data_dir).load()
+    chosen = {
+        "task": task,
+        "target": target,
+        "target_file": target_file,
+        "skip_unknown": skip_unknown,
+        "regression": regression,
+        "options": reader_options(option),
+    }
+    data = Source.of(source, chosen, data_dir).load()
     items = data.graphs if data.nodes is None else data.nodes
     table = wl.power(
         items,
@@ -286,7 +294,7 @@ def _refined(
 def _dataset(source: str, data_dir: Path | None, option: list[str] | None) -> Dataset:
     from edgnn.io.datasets import find, load_dataset, load_items
 
-    options = parse_reader_options(option)
+    options = reader_options(option)
     check_exists(source, options)
     if find(source) is None and exists(source):
         return load_items(source, **options)

@@ -98,7 +98,7 @@ def train(
     seed : int
         Random seed of the split and of the model.
     target_names : sequence of str
-        Names of several targets, for tables.
+        Names of several targets, for tables; default: those of the data.
     resume : bool
         Whether a run that is in the folder is resumed. What it was started with holds, and the data
         must be the same.
@@ -122,6 +122,8 @@ def train(
     from edgnn.models import check_data, estimator_of, finished, load_model, start_run, train_run
 
     data, test, validation = _with_other_sets(data, test, validation)
+    if target_names:
+        data = replace(data, target_names=tuple(target_names))
     if data.targets is None:
         raise DatasetError(f"{data.name} has no targets, so there is nothing to learn")
     folder = Path(out)
@@ -145,7 +147,7 @@ def train(
             data.items,
             data.targets,
             where,
-            about=run_facts(data, sets, target_names, selection),
+            about=run_facts(data, sets, selection),
             class_names=data.class_names,
             overwrite=overwrite,
         )
@@ -304,10 +306,7 @@ def stored_sets(run: RunFolder) -> dict[str, Any]:
 
 
 def run_facts(
-    data: Dataset,
-    sets: Mapping[str, Any],
-    target_names: Sequence[str] = (),
-    selection: Selection | None = None,
+    data: Dataset, sets: Mapping[str, Any], selection: Selection | None = None
 ) -> dict[str, Any]:
     """Return what a run folder says about the data beside the model, as plain values."""
     search = {} if selection is None else {"search": selection.facts()}
@@ -317,7 +316,7 @@ def run_facts(
         "level": data.level,
         "task": data.task,
         "class_names": list(data.class_names),
-        "target_names": list(target_names),
+        "target_names": list(data.target_names),
     }
 
 

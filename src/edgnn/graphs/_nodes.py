@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -86,7 +86,9 @@ class Nodes:
         raise AttributeError(f"cannot delete {name!r}: Nodes do not change")
 
     @classmethod
-    def named(cls, graphs: Graphs, names: Iterable[Any]) -> Nodes:
+    def named(
+        cls, graphs: Graphs, names: Iterable[Any], *, unknown: Literal["error", "skip"] = "error"
+    ) -> Nodes:
         """Return the nodes with these names of a single graph.
 
         Parameters
@@ -95,15 +97,22 @@ class Nodes:
             One graph, whose nodes have names.
         names : iterable
             IRIs, keys of a table: what ``graphs.node_names`` holds, in full.
+        unknown : {"error", "skip"}
+            What to do with names that the graph does not have: raise, or leave them out, so that
+            :attr:`names` are those that were found.
         """
         if graphs.node_names is None or len(graphs) != 1:
             raise GraphError(
                 "nodes are found by name in a single graph whose nodes have names, not in "
                 f"{graphs!r}"
             )
+        if unknown not in ("error", "skip"):
+            raise GraphError(f"unknown={unknown!r}: choose 'error' or 'skip'")
         position = {name: number for number, name in enumerate(graphs.node_names.tolist())}
         index = []
         for entry, name in enumerate(names):
+            if name not in position and unknown == "skip":
+                continue
             if name not in position:
                 raise GraphError(
                     f"entry {entry} names the node {name!r}, which the graph does not have"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -11,14 +12,16 @@ from typing import Any
 
 from edgnn._files import open_binary
 from edgnn.io._common import as_list
-from edgnn.io._molecule_files import smiles_table, table_columns
-from edgnn.io._molecules import read_smiles_table
+from edgnn.io._frames import Frame
+from edgnn.io._molecule_files import molecule_records, smiles_table, table_columns
+from edgnn.io._molecules import read_sdf, read_smiles_table
 from edgnn.io._separated import number_in
 from edgnn.io._table_files import Table
 from edgnn.io._tables import TableColumns, chosen_columns, read_tables
 
 _LOOKED_AT = 200
 _MOST_COLUMNS = 200
+_PROPERTY = re.compile("^>.*<(.*)>", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -27,8 +30,8 @@ class ColumnUse:
 
     Attributes
     ----------
-    path : Path
-        The file.
+    path : Path or Frame
+        The file, or the data frame.
     of : {"edge", "node", "graph"}
         What its rows are.
     label : str, optional
@@ -43,7 +46,7 @@ class ColumnUse:
         hundred columns are looked at.
     """
 
-    path: Path
+    path: Path | Frame
     of: str
     label: str | None
     features: tuple[str, ...]
@@ -62,6 +65,17 @@ def of_molecules(path: Path, options: Mapping[str, Any]) -> list[ColumnUse]:
     used = {table.column, names, *targets}
     unused = tuple(cell.strip() for place, cell in enumerate(table.header) if place not in used)
     return [ColumnUse(path, "graph", None, (), unused)]
+
+
+def of_sd_file(path: Path, options: Mapping[str, Any]) -> list[ColumnUse]:
+    """Return which properties of an SD file are not read, in the order of their appearance."""
+    given = _with_defaults(read_sdf, options)
+    names: dict[str, None] = {}
+    with molecule_records(path, "sdf", max_bytes=given["max_bytes"]) as records:
+        for record in records:
+            names |= dict.fromkeys(_PROPERTY.findall(record.text))
+    wanted = as_list(given["target"])
+    return [ColumnUse(path, "graph", None, (), tuple(name for name in names if name not in wanted))]
 
 
 def of_tables(path: Path, options: Mapping[str, Any]) -> list[ColumnUse]:

@@ -7,15 +7,17 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from inspect import Parameter, signature
-from numbers import Integral
+from numbers import Integral, Real
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from edgnn._files import Path_, open_binary
+from edgnn._values import Word, parse_value, parse_values, split_words
 from edgnn._words import short, suggestion
 from edgnn.errors import GraphError
 from edgnn.graphs import Graphs
+from edgnn.io._frames import Frame, as_source
 from edgnn.io._labeled import Labeled
 from edgnn.registry import Level
 
@@ -24,6 +26,7 @@ _TYPE_NAMES: dict[Any, str] = {
     str: "text",
     bool: "True or False",
     int: "a whole number",
+    float: "a number",
     NoneType: "None",
     os.PathLike: "a path",
     Sequence: "a list of texts",
@@ -38,24 +41,24 @@ class Candidate:
 
     Parameters
     ----------
-    path : Path
-        The file or folder.
+    path : Path or Frame
+        The file or folder, or a data frame.
     options : collection of str
         Names of the reader's options that were given.
     """
 
-    path: Path
+    path: Path | Frame
     options: Collection[str] = ()
 
     @property
     def suffix(self) -> str:
         """The ending of the name in lower case, without ``.gz``."""
-        return suffix_of(self.path)
+        return ".csv" if isinstance(self.path, Frame) else suffix_of(self.path)
 
     @cached_property
     def entries(self) -> frozenset[str]:
         """Names of what a folder holds; empty for a file."""
-        if not self.path.is_dir():
+        if isinstance(self.path, Frame) or not self.path.is_dir():
             return frozenset()
         return frozenset(entry.name for entry in self.path.iterdir())
 
@@ -185,10 +188,14 @@ class Format:
         return fitted
 
     def _fitted(self, name: str, value: Any, types: Sequence[Any]) -> Any:
+        if isinstance(value, Word):
+            value = _meaning(value, types)
+        if os.PathLike in types:
+            value = as_source(value)
         fitted = _as_text(value) if str in types else value
         if any(_is_of_type(fitted, kind) for kind in types):
             return fitted
-        *others, last = dict.fromkeys(_TYPE_NAMES[kind] for kind in types)
+        *others, last = dict.fromkeys(_TYPE_NAMES[kind] for kind in types if kind in _TYPE_NAMES)
         takes = f"{', '.join(others)} or {last}" if others else last
         raise GraphError(
             f"{name}={short(value)}: this option of the format {self.name!r} takes {takes}"
@@ -240,7 +247,31 @@ def _unpacked(hint: Any) -> dict[str, Any]:
 def _types(hint: Any) -> tuple[Any, ...]:
     """Return the types of an annotation: of ``str | Sequence[str]``, ``str`` and ``Sequence``."""
     members = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-    return tuple(get_origin(member) or member for member in members)
+    return tuple(
+        member if get_origin(member) is Literal else get_origin(member) or member
+        for member in members
+    )
+
+
+def _meaning(word: Word, types: Sequence[Any]) -> Any:
+    """Return what a word of a command line means for an option that takes these types."""
+    text = word.strip()
+    for kind in types:
+        if get_origin(kind) is Literal and text in map(str, get_args(kind)):
+            return next(one for one in get_args(kind) if str(one) == text)
+    value = parse_value(text)
+    if value is None and NoneType in types:
+        return None
+    is_list = Sequence in types or Iterable in types
+    words = split_words(text)
+    if is_list and text in ("()", "[]"):
+        return []
+    if is_list and (words is not None or str not in types):
+        return [text] if words is None else words
+    for kind in (bool, int, float):
+        if kind in types and _is_of_type(value, kind):
+            return value
+    return str(word) if str in types else parse_values(word)
 
 
 def _as_text(value: Any) -> Any:
@@ -259,6 +290,8 @@ def _is_of_type(value: Any, kind: Any) -> bool:
         return True  # an annotation that is not one of a few plain types is left to the reader
     if kind is int:
         return _is_whole(value)
+    if kind is float:
+        return isinstance(value, Real) and not isinstance(value, bool)
     if kind is not Sequence:
         return isinstance(value, kind)
     # an iterator is refused: looking at its values would use them up

@@ -45,11 +45,14 @@ class Labeled:
         ``None`` where it has none.
     nodes : Nodes, optional
         The nodes that the targets belong to, when they belong to nodes.
+    target_names : tuple of str
+        What the columns of targets are called, where they were chosen by name.
     """
 
     graphs: Graphs
     targets: Array | None = None
     nodes: Nodes | None = None
+    target_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if isinstance(self.targets, list | tuple):

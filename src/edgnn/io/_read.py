@@ -14,8 +14,9 @@ from edgnn._words import preview, suggestion
 from edgnn.errors import FormatError, GraphError, MissingDependencyError
 from edgnn.graphs import Graphs
 from edgnn.io._arrays import read_arrays, write_arrays
-from edgnn.io._column_uses import of_molecules, of_tables
+from edgnn.io._column_uses import of_molecules, of_sd_file, of_tables
 from edgnn.io._format import Candidate, Format, suffix_of
+from edgnn.io._frames import Frame, as_source
 from edgnn.io._graph_writer import HEADER
 from edgnn.io._graphml import read_graphml, write_graphml
 from edgnn.io._labeled import Labeled
@@ -26,7 +27,7 @@ from edgnn.io._rdf import read_rdf, write_rdf
 from edgnn.io._rdf_document import syntax_of
 from edgnn.io._separated import delimiter_of, has_column
 from edgnn.io._structure_files import HEADER as STRUCTURE_HEADER
-from edgnn.io._table_files import PARQUET, TEXT, TextTable
+from edgnn.io._table_files import PARQUET, TEXT, open_table
 from edgnn.io._tables import read_tables, target_level, write_tables
 from edgnn.io._tu import read_tu, write_tu
 from edgnn.registry import Registry
@@ -148,6 +149,7 @@ _OURS = [
         recognizes=_is_sd_file,
         carried_options=_OF_MOLECULES,
         target_options={"graph": "target"},
+        columns=of_sd_file,
     ),
     Format(
         "smiles",
@@ -193,8 +195,8 @@ def read(path: Path_, /, *, format: str | None = None, **options: Any) -> Graphs
 
     Parameters
     ----------
-    path : path
-        A file or folder.
+    path : path or data frame
+        A file or folder; or a table of pandas, polars or pyarrow, which is read as a file of it.
     format : str, optional
         ``"tu"``, ``"rdf"`` (or its syntax: ``"nt"``, ``"ttl"``, ``"nq"``, ``"trig"``, ``"n3"``,
         ``"xml"``), ``"tables"``, ``"graphml"``, ``"node-link"``, ``"sdf"``, ``"smiles"`` or
@@ -207,11 +209,12 @@ def read(path: Path_, /, *, format: str | None = None, **options: Any) -> Graphs
 
 def read_labeled(path: Path_, /, *, format: str | None = None, **options: Any) -> Labeled:
     """Read graphs with the targets that the source carries; parameters as in :func:`read`."""
+    path = as_source(path)
     name = recognize(path, options) if format is None else format
     chosen = _format_named(name, [*FORMATS])
     options = chosen.check_read_options(options)
     if chosen.read is read_tables and format is None:
-        _check_table_columns(Path(path), options)
+        _check_table_columns(path, options)
     return chosen.read(path, **options)
 
 
@@ -265,7 +268,8 @@ def recognize(path: Path_, options: Collection[str] = ()) -> str:
         Names of the reader's options that were given: a text table with ``smiles`` among them holds
         molecules.
     """
-    candidate = Candidate(Path(path), options)
+    source = as_source(path)
+    candidate = Candidate(source if isinstance(source, Frame) else Path(source), options)
     formats = list(FORMATS.values())[::-1]
     is_folder = candidate.path.is_dir()
     if not is_folder:
@@ -306,11 +310,12 @@ def _format_named(name: str, names: Collection[str]) -> Format:
     return FORMATS[name]
 
 
-def _check_table_columns(path: Path, options: dict[str, Any]) -> None:
+def _check_table_columns(path: Path_ | Frame, options: dict[str, Any]) -> None:
     """Raise where the header of a text table names neither edges nor molecules."""
-    if suffix_of(path) not in TEXT or path.is_dir() or "source" in options:
+    is_text = suffix_of(path) in TEXT and Path(path).is_file()
+    if "source" in options or not (is_text or isinstance(path, Frame)):
         return
-    names = TextTable(path, options.get("delimiter"), options.get("max_bytes")).names
+    names = open_table(path, options.get("delimiter"), options.get("max_bytes")).names
     has_target = "target" in names and "target" not in options
     if "source" in names or has_target:
         return

@@ -17,6 +17,7 @@ from edgnn._files import Path_, open_binary, open_regular, too_large, unpack_lim
 from edgnn._optional import optional
 from edgnn._words import one_line, short
 from edgnn.errors import EdgnnError, FormatError
+from edgnn.io._frames import Frame
 from edgnn.io._separated import delimiter_of
 
 PARQUET = (".parquet", ".pq")
@@ -35,8 +36,12 @@ def arrow(module: str = "pyarrow") -> Any:
     return optional(module, "reading and writing tables")
 
 
-def open_table(path: Path_, delimiter: str | None = None, max_bytes: int | None = None) -> Table:
-    """Open the table in ``path``; its suffix tells text from Parquet."""
+def open_table(
+    path: Path_ | Frame, delimiter: str | None = None, max_bytes: int | None = None
+) -> Table:
+    """Open the table in ``path``: text or Parquet, as its suffix says, or a data frame."""
+    if isinstance(path, Frame):
+        return FrameTable(path)
     path = Path(path)
     if path.name.lower().endswith(PARQUET):
         return ParquetTable(path, max_bytes)
@@ -48,7 +53,7 @@ def open_table(path: Path_, delimiter: str | None = None, max_bytes: int | None 
 class Table(ABC):
     """A table file: its column names, its columns in batches, and errors that name the line."""
 
-    path: Path
+    path: Path | Frame
     names: list[str]
     typed: bool  #: whether columns have types of their own; if not, everything is text
 
@@ -82,6 +87,7 @@ class Table(ABC):
 class ParquetTable(Table):
     """A Parquet file."""
 
+    path: Path
     typed = True
 
     def __init__(self, path: Path, max_bytes: int | None) -> None:
@@ -117,6 +123,34 @@ class ParquetTable(Table):
     def _check_size(self, unpacked: int) -> None:
         if unpacked > self._limit:
             raise too_large(self.path, self._limit)
+
+
+class FrameTable(Table):
+    """A data frame."""
+
+    typed = True
+
+    def __init__(self, frame: Frame) -> None:
+        self.path = self._frame = frame
+        self.names = frame.names
+        self._check_names()
+
+    def batches(self, columns: Sequence[str]) -> Generator[Any]:
+        """Yield the chosen columns at once."""
+        arrays = [self._array(name) for name in columns]
+        yield arrow().RecordBatch.from_arrays(arrays, names=list(columns))
+
+    def line(self, row: int) -> int | None:
+        """Return the line that a row would have in a CSV file."""
+        return row + 2
+
+    def _array(self, name: str) -> Any:
+        pa = arrow()
+        try:
+            return pa.array(self._frame.column(name))
+        except (pa.ArrowException, OverflowError) as error:
+            rule = f"the values of the column {short(name)} are not of one type"
+            raise FormatError(self.path, f"{rule} ({_first_line(str(error))})") from None
 
 
 class TextTable(Table):

@@ -17,6 +17,7 @@ from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import Graphs, Nodes, OnUnknown, Vocabulary
 from edgnn.io._columns import Column, Keys, Numbers, Targets, number, read_columns
 from edgnn.io._common import Array, as_list, labels_like
+from edgnn.io._frames import Frame
 from edgnn.io._labeled import Labeled
 from edgnn.io._separated import column_of
 from edgnn.io._table_files import ENDINGS, open_table
@@ -100,7 +101,7 @@ def read_tables(
         more.
     """
     # locals() here are the options of this function, as of_tables in _column_uses has them
-    edges, listed, collection = chosen_columns(Path(path), locals())
+    edges, listed, collection = chosen_columns(_path(path), locals())
     for rows in (collection, listed, edges):
         if rows is not None:
             read_columns(rows.table, rows.columns)
@@ -115,7 +116,7 @@ def read_tables(
 
 
 def chosen_columns(
-    path: Path, options: Mapping[str, Any]
+    path: Path | Frame, options: Mapping[str, Any]
 ) -> tuple[TableColumns, TableColumns | None, TableColumns | None]:
     """Return the columns that options of :func:`read_tables` choose, of edges, nodes and graphs."""
     edge_path, node_path, graph_path = table_paths(path, options["nodes"], options["graphs"])
@@ -144,7 +145,7 @@ def chosen_columns(
 class TableColumns:
     """The columns that are read of one table, chosen by the options of :func:`read_tables`."""
 
-    def __init__(self, path: Path, options: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path | Frame, options: Mapping[str, Any]) -> None:
         self.table = open_table(path, options["delimiter"], options["max_bytes"])
         self._options = options
         self.ids: list[Keys] = []
@@ -216,8 +217,11 @@ class TableColumns:
     def _existing(self, name: str, option: str) -> str:
         if name in self.table.position:
             return name
+        hint = f": choose one with {option}="
+        if option == "target":
+            hint += "; the column of targets is target_column= (--target in a command)"
         names = self.table.names
-        return names[column_of(names, name, self.table.path, f": choose one with {option}=")]
+        return names[column_of(names, name, self.table.path, hint)]
 
 
 def target_level(path: Path, options: Mapping[str, Any]) -> Level:
@@ -232,12 +236,12 @@ def _listed(rows: TableColumns | None) -> Listed | None:
 
 
 def table_paths(
-    path: Path, nodes: Path_ | None, graphs: Path_ | None
-) -> tuple[Path, Path | None, Path | None]:
+    path: Path | Frame, nodes: Path_ | None, graphs: Path_ | None
+) -> tuple[Path | Frame, Path | Frame | None, Path | Frame | None]:
     """Return where the edge, node and graph tables are."""
-    node_path = None if nodes is None else Path(nodes)
-    graph_path = None if graphs is None else Path(graphs)
-    if not path.is_dir():
+    node_path = None if nodes is None else _path(nodes)
+    graph_path = None if graphs is None else _path(graphs)
+    if isinstance(path, Frame) or not path.is_dir():
         return path, node_path, graph_path
     edge_path = _table_named("edges", path)
     if edge_path is None:
@@ -250,6 +254,10 @@ def table_paths(
         node_path or _table_named("nodes", path),
         graph_path or _table_named("graphs", path),
     )
+
+
+def _path(path: Path_ | Frame) -> Path | Frame:
+    return path if isinstance(path, Frame) else Path(path)
 
 
 def _table_named(stem: str, folder: Path) -> Path | None:

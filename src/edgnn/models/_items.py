@@ -112,6 +112,7 @@ def append(items: Items, more: Items) -> Items:
 def _read(X: Any, levels: Sequence[Level]) -> Items:
     """Read graphs of other packages; join a list of our own."""
     _refuse_arrays(X)
+    X = X.to_pylist() if hasattr(X, "to_pylist") else X  # a column of pyarrow
     if _reader(X) is not None:
         X = [X]
     if not isinstance(X, Iterable):
@@ -155,5 +156,5 @@ def _refuse_arrays(X: Any) -> None:
         raise GraphError(
             f"X is a {type(X).__name__} of shape {shape}; edgnn learns from graphs: "
             "pass Graphs (Graphs.from_edges, edgnn.read), Nodes, or a list of networkx or PyG "
-            "graphs or of SMILES strings"
+            "graphs or of SMILES strings, such as a column of a table"
         )

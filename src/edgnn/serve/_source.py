@@ -185,6 +185,7 @@ def _load_origin(origin: Mapping[str, Any], level: str, data_dir: Path_ | None) 
             "target_file": origin["target_file"],
             "target_column": target,
             "level": origin.get("task"),
+            "unknown_names": "skip" if origin.get("skip_unknown") else "error",
         }
     elif level == "node" and target:
         options |= {"target_column": target, "level": "node"}

@@ -20,7 +20,7 @@ from edgnn.training._run_folder import CONFIG, MODEL, RunFolder
 from edgnn.training._sampled import fanouts
 from edgnn.training._settings import Member, Settings
 from edgnn.training._targets import Targets
-from edgnn.training._train import train
+from edgnn.training._train import new_fleet, train
 from edgnn.training._values import (
     decode_value,
     decode_vocabulary,
@@ -29,8 +29,6 @@ from edgnn.training._values import (
     pack_tensors,
     unpack_tensors,
 )
-from edgnn.training._train import new_fleet, train
-from edgnn.training._values import decode_value, decode_vocabulary, encode_value, encode_vocabulary
 
 __all__ = [
     "CHECKPOINT",
@@ -43,8 +41,8 @@ __all__ = [
     "SPLITS",
     "Blocks",
     "Epoch",
-    "FleetAdam",
     "Fleet",
+    "FleetAdam",
     "Group",
     "Member",
     "Packed",

@@ -2,7 +2,7 @@
 
 from edgnn.io.datasets._cache import Part, cache_root, ensure, manifest
 from edgnn.io.datasets._dataset import Dataset
-from edgnn.io.datasets._load import load_dataset, load_items, target_options
+from edgnn.io.datasets._load import load_dataset, load_items
 from edgnn.io.datasets._origin import (
     loadable_origin,
     molecule_options,
@@ -27,7 +27,9 @@ from edgnn.io.datasets._statistics import (
     statistics,
     stored_both_ways,
     summary,
+    term_counts,
 )
+from edgnn.io.datasets._target_columns import choose_columns, target_options
 from edgnn.io.datasets._target_file import named_nodes, node_numbers, targets_of_file
 from edgnn.io.datasets._targets import are_classes, doubts, encode_targets, has_few_kinds, task_of
 
@@ -40,6 +42,7 @@ __all__ = [
     "Statistic",
     "are_classes",
     "cache_root",
+    "choose_columns",
     "class_counts",
     "doubts",
     "encode_targets",
@@ -67,4 +70,5 @@ __all__ = [
     "target_options",
     "targets_of_file",
     "task_of",
+    "term_counts",
 ]

@@ -28,6 +28,8 @@ class Dataset:
         source has none.
     class_names : tuple of str
         What the class numbers mean; empty for labels and values.
+    target_names : tuple of str
+        What the columns of targets are called, where they were chosen by name.
     nodes : Nodes, optional
         The labeled nodes that ``targets`` belong to; ``None`` when they belong to graphs.
     split : mapping, optional
@@ -60,6 +62,7 @@ class Dataset:
     citation: str = ""
     paper: Mapping[str, Any] = field(default_factory=dict)
     paper_note: str = ""
+    target_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.targets is not None and len(self.targets) != len(self):

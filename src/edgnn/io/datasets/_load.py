@@ -16,10 +16,11 @@ from edgnn._files import open_binary
 from edgnn._paths import exists
 from edgnn.errors import DatasetError, FetchError, FormatError
 from edgnn.graphs import Nodes
-from edgnn.io._common import Array, as_list, object_array
+from edgnn.io._common import Array, object_array
+from edgnn.io._frames import Frame, as_source
 from edgnn.io._labeled import Labeled
 from edgnn.io._rdf import read_rdf
-from edgnn.io._read import FORMATS, read_labeled, recognize
+from edgnn.io._read import read_labeled
 from edgnn.io._separated import column_of, read_rows, refuse_spreadsheet
 from edgnn.io._tu import read_tu
 from edgnn.io.datasets._cache import ensure, recorded, verify
@@ -33,7 +34,15 @@ from edgnn.io.datasets._registry import (
     similar_name,
     smiles_hint,
 )
-from edgnn.io.datasets._target_file import targets_of_file
+from edgnn.io.datasets._target_columns import (
+    column_words,
+    expanded,
+    format_of_source,
+    takes_target,
+    target_names,
+    target_options,
+)
+from edgnn.io.datasets._target_file import OnUnknownName, targets_of_file
 from edgnn.io.datasets._targets import encode_targets, missing_targets
 from edgnn.registry import Level
 
@@ -41,17 +50,18 @@ _TASKS = Literal["classes", "values"]
 
 
 def load_dataset(
-    source: str | os.PathLike[str],
+    source: Any,
     /,
     *,
     data_dir: str | os.PathLike[str] | None = None,
     download: bool = True,
     progress: bool | None = None,
     task: _TASKS | None = None,
-    target_file: str | os.PathLike[str] | None = None,
+    target_file: Any = None,
     target_column: str | Sequence[str] | None = None,
     split_column: str | None = None,
     level: Level | None = None,
+    unknown_names: OnUnknownName = "error",
     **options: Any,
 ) -> Dataset:
     """Load a data set by name, or any file that edgnn reads.
@@ -63,9 +73,9 @@ def load_dataset(
 
     Parameters
     ----------
-    source : str or path
-        A set's name (case, ``-`` and ``_`` do not matter), or a path in any format of
-        :func:`edgnn.read`.
+    source : str, path or data frame
+        A set's name (case, ``-`` and ``_`` do not matter), a path in any format of
+        :func:`edgnn.read`, or a table of pandas, polars or pyarrow.
     data_dir : path, optional
         A folder laid out as ``TUDataset/NAME/NAME_A.txt`` and ``rdf/NAME/…``.
     download : bool
@@ -77,19 +87,24 @@ def load_dataset(
         numbers with a point (``1.0``) are where they are all whole, at most 20 different ones, and
         each comes twice on average; other numbers are values. With ``"classes"``, items without a
         target are left out.
-    target_file : path, optional
+    target_file : path or data frame, optional
         A table (CSV or TSV, plain or gzip) of names and targets, for files that hold none, such as
         RDF.
     target_column : str or sequence of str, optional
-        The column of targets, or several: of ``target_file`` (default: the only one beside the
-        names; ``target=`` says the same where the reader has no option of that name), or without
-        one, of the file itself, whatever its reader calls that option.
+        The columns of targets: of ``target_file`` (default: the only one beside the names), or
+        without one, of the file itself, whatever its reader calls that option. Each is a name,
+        several names with commas between them, or a pattern among the columns that nothing else
+        uses: ``"NR-*"``, ``"*"`` for all. ``target=`` says the same, but of tables of edges, where
+        it is the column of an edge's end.
     split_column : str, optional
         A column beside the targets that says which part each item is in (train, validation, test,
         or the number of a fold). It becomes :attr:`Dataset.split`; the file is read twice.
     level : {"graph", "node"}, optional
         What targets belong to; default: as the file has them. The rows of ``target_file`` name
         nodes of a single graph, else graphs.
+    unknown_names : {"error", "skip"}
+        What to do with rows of ``target_file`` that name nothing in the data: raise, or skip them
+        with one warning that counts them.
     **options
         For a path: options of its reader, such as ``target=`` or ``node_target=``.
 
@@ -102,24 +117,29 @@ def load_dataset(
     """
     if level not in (None, "graph", "node"):
         raise DatasetError(f"level={level!r}: targets belong to a 'graph' or a 'node'")
+    source = as_source(source)
     name = os.fspath(source)
-    is_path = find(name) is None and exists(name)
+    is_path = isinstance(source, Frame) or (find(name) is None and exists(name))
     if target_file is not None:
-        column = options.pop("target", None) if target_column is None else target_column
-        columns = _column_names(column)
+        if target_column is None and not (is_path and takes_target(source, options)):
+            target_column = options.pop("target", None)
+        words = column_words(target_column)
         data = load_dataset(
-            name, data_dir=data_dir, download=download, progress=progress, **options
+            source, data_dir=data_dir, download=download, progress=progress, **options
         )
-        labeled = targets_of_file(data.graphs, target_file, columns, level=level)
-        words = None
+        table = as_source(target_file)
+        labeled = targets_of_file(data.graphs, table, words, level=level, unknown=unknown_names)
+        parts = None
         if split_column is not None:
-            words = targets_of_file(data.graphs, target_file, [split_column], level=level).targets
-        return _with_targets(data, labeled, task, words=words)
-    columns = _column_names(target_column)
-    if columns:
-        options |= target_options(name, columns, level, options)
+            parts = targets_of_file(
+                data.graphs, table, [split_column], level=level, unknown=unknown_names
+            ).targets
+        return _with_targets(data, labeled, task, parts=parts)
+    words = column_words(target_column)
+    if words:
+        options |= target_options(source, words, level, options)
     if is_path:
-        data = _from_path(Path(name), options, task, split_column)
+        data = _from_source(source, options, task, split_column)
     elif split_column is not None:
         raise DatasetError(
             f"{name} is no file, so it has no column {split_column!r} that splits it; leave "
@@ -135,73 +155,34 @@ def load_dataset(
     return data
 
 
-def _column_names(target: Any) -> list[str]:
-    is_list = isinstance(target, list | tuple) and all(isinstance(name, str) for name in target)
-    if target is not None and not is_list and not isinstance(target, str):
-        raise DatasetError(f"target={target!r}: name the column of targets, or a list of columns")
-    return as_list(target)
-
-
-def target_options(
-    name: str, columns: Sequence[str], level: Level | None, options: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return the option of a file's reader that takes its columns of targets.
-
-    Parameters
-    ----------
-    name : str
-        The file or folder.
-    columns : sequence of str
-        The columns.
-    level : {"graph", "node"}, optional
-        What the targets belong to; default: as the file has them.
-    options : mapping
-        Those of the reader that were given.
-    """
-    if find(name) is not None:
-        raise DatasetError(f"{name} is a named data set with its own targets; leave target out")
-    if not exists(name):
-        raise DatasetError(
-            f"there is no file {name}; if you mean a TU set of that name, leave target out"
-        )
-    known = FORMATS.find(str(options.get("format") or recognize(name, options)))
-    offered = known.target_options
-    if not offered:
-        raise DatasetError(
-            f"{name} has the format {known.name!r}, which has no target columns; leave target out "
-            "where it holds its targets itself, or name a table of targets with target_file= "
-            "(--target-file in a command)"
-        )
-    default: Level = next(iter(offered))
-    if known.target_level is not None:
-        default = known.target_level(Path(name), options)
-    level = level or default
-    if level not in offered:
-        other = next(iter(offered))
-        raise DatasetError(
-            f"{name} has the format {known.name!r}, in which {other}s have targets; "
-            f"use level={other!r} (--task {other} in a command)"
-        )
-    option = offered[level]
-    if len(columns) > 1 and not known.takes_several(option):
-        raise DatasetError(
-            f"{level}s have one target here, but {len(columns)} columns were named: "
-            f"{', '.join(columns)}"
-        )
-    return {option: columns[0] if len(columns) == 1 else list(columns)}
-
-
-def _from_path(
-    path: Path, options: dict[str, Any], task: str | None, split_column: str | None
+def _from_source(
+    source: Any, options: dict[str, Any], task: str | None, split_column: str | None
 ) -> Dataset:
-    data, labeled = _read(path, options)
-    words = None
+    options = expanded(source, options)
+    data, labeled = _read(source, options)
+    labeled = replace(labeled, target_names=target_names(source, options))
+    parts = None
     if split_column is not None:
-        words = _column_beside(labeled, path, split_column, options)
-    return _with_targets(data, labeled, task, words=words)
+        parts = _column_beside(labeled, source, split_column, options)
+    return _with_targets(data, labeled, task, parts=parts)
 
 
-def load_items(path: str | os.PathLike[str], **options: Any) -> Dataset:
+def _column_beside(labeled: Labeled, source: Any, column: str, options: Mapping[str, Any]) -> Array:
+    """Return the values of a column that stands beside the targets, one per labeled item."""
+    if labeled.targets is None:
+        raise DatasetError(f"{source} has no targets, so there is nothing to split by {column!r}")
+    option = target_options(source, [column], labeled.level, options)
+    with warnings.catch_warnings():  # the first reading has said all
+        warnings.simplefilter("ignore")
+        again = read_labeled(source, **(dict(options) | option))
+    values = np.asarray(again.targets)
+    if labeled.nodes is None or again.nodes is None:
+        return values
+    value_of = dict(zip(again.nodes.index.tolist(), values.tolist(), strict=True))
+    return object_array([value_of.get(node, "") for node in labeled.nodes.index.tolist()])
+
+
+def load_items(path: Any, **options: Any) -> Dataset:
     """Load a file as :func:`load_dataset` does, but no targets: all graphs, to predict for.
 
     Parameters
@@ -212,12 +193,14 @@ def load_items(path: str | os.PathLike[str], **options: Any) -> Dataset:
         Those of its reader. A column of targets says which nodes are meant; without one, the
         reader's default is not looked at.
     """
-    known = FORMATS.find(str(options.get("format") or recognize(path, options)))
+    known = format_of_source(path, options)
     unread = {name: None for name in known.target_options.values() if known.takes_none(name)}
-    return _read(Path(path), unread | options)[0]
+    return _read(path, unread | options)[0]
 
 
-def _read(path: Path, options: dict[str, Any]) -> tuple[Dataset, Labeled]:
+def _read(source: Any, options: dict[str, Any]) -> tuple[Dataset, Labeled]:
+    source = as_source(source)
+    path = source if isinstance(source, Frame) else Path(source)
     refuse_spreadsheet(path)
     labeled = read_labeled(path, **options)
     if not len(labeled.graphs):
@@ -229,31 +212,16 @@ def _read(path: Path, options: dict[str, Any]) -> tuple[Dataset, Labeled]:
     return data, labeled
 
 
-def _column_beside(labeled: Labeled, path: Path, column: str, options: Mapping[str, Any]) -> Array:
-    """Return the values of a column that stands beside the targets, one per labeled item."""
-    if labeled.targets is None:
-        raise DatasetError(f"{path} has no targets, so there is nothing to split by {column!r}")
-    option = target_options(str(path), [column], labeled.level, options)
-    with warnings.catch_warnings():  # the first reading has said all
-        warnings.simplefilter("ignore")
-        again = read_labeled(path, **(dict(options) | option))
-    values = np.asarray(again.targets)
-    if labeled.nodes is None or again.nodes is None:
-        return values
-    value_of = dict(zip(again.nodes.index.tolist(), values.tolist(), strict=True))
-    return object_array([value_of.get(node, "") for node in labeled.nodes.index.tolist()])
-
-
 def _with_targets(
     data: Dataset,
     labeled: Labeled,
     task: str | None,
     class_names: Mapping[str, str] | None = None,
-    words: Array | None = None,
+    parts: Array | None = None,
 ) -> Dataset:
     """Return a data set with the targets of a file: classes by number, or values.
 
-    ``words`` say of each item which part of the split it is in.
+    ``parts`` are the words that say which part of the split each item is in.
     """
     if labeled.targets is None or missing_targets(labeled.targets).all():
         return replace(data, graphs=labeled.graphs, nodes=labeled.nodes)
@@ -266,9 +234,14 @@ def _with_targets(
             graphs = graphs[kept]
         else:
             nodes = nodes[kept]
-    split = None if words is None else _positions_by_word(words[kept])
     return replace(
-        data, graphs=graphs, nodes=nodes, targets=targets, class_names=names, split=split
+        data,
+        graphs=graphs,
+        nodes=nodes,
+        targets=targets,
+        class_names=names,
+        target_names=labeled.target_names,
+        split=None if parts is None else _positions_by_word(parts[kept]),
     )
 
 

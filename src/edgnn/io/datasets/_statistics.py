@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,6 +14,8 @@ from edgnn.graphs import Graphs
 from edgnn.io.datasets._dataset import Dataset
 
 _MOST_LABELS = 1_000
+_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_TERM_STARTS = {'"': "literal", "_:": "blank node", "<<(": "triple term"}
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,8 @@ class Statistic:
 def statistics(data: Dataset) -> list[Statistic]:
     """Return what the paper's appendix tabulates of ``data``, and a little more.
 
-    An average number of edges counts a bond that is stored both ways once, as the paper does.
+    Of several graphs, nodes and edges are averages. A bond that is stored both ways counts once,
+    as in the paper.
     """
     graphs = data.graphs
     values: dict[str, int | float] = {}
@@ -43,13 +48,15 @@ def statistics(data: Dataset) -> list[Statistic]:
         values["graphs"] = len(graphs)
     if data.class_names:
         values["classes"] = len(data.class_names)
-    if data.level == "graph":
-        edges = _undirected(graphs) if stored_both_ways(graphs) else graphs.num_edges
+    edges = graphs.num_edges
+    if data.level == "graph" and stored_both_ways(graphs):
+        edges = _undirected(graphs)
+    if len(graphs) == 1:
+        values["nodes"] = graphs.num_nodes
+        values["edges"] = edges
+    else:
         values["avg_nodes"] = graphs.num_nodes / max(1, len(graphs))
         values["avg_edges"] = edges / max(1, len(graphs))
-    else:
-        values["nodes"] = graphs.num_nodes
-        values["edges"] = graphs.num_edges
     values["node_labels"] = len(torch.unique(graphs.node_label))
     values["edge_labels"] = len(torch.unique(graphs.edge_label))
     if data.nodes is not None:
@@ -77,6 +84,7 @@ def summary(data: Dataset) -> dict[str, Any]:
         "class_counts": class_counts(data),
         "node_labels": _ready(label_counts(data.graphs, "node")),
         "edge_labels": _ready(label_counts(data.graphs, "edge")),
+        "terms": term_counts(data.graphs),
         "edges_stored_both_ways": stored_both_ways(data.graphs),
         "source": data.source,
         "sha256": dict(data.sha256),
@@ -103,6 +111,23 @@ def label_counts(graphs: Graphs, of: Literal["node", "edge"]) -> list[tuple[Any,
     counts = torch.bincount(labels.cpu(), minlength=len(vocabulary))
     order = torch.argsort(counts, descending=True, stable=True)[: int((counts > 0).sum())]
     return [(vocabulary[number], int(counts[number])) for number in order.tolist()]
+
+
+def term_counts(graphs: Graphs) -> dict[str, int]:
+    """Return how many nodes are IRIs, literals and blank nodes, where all are RDF terms."""
+    names = [] if graphs.node_names is None else graphs.node_names.tolist()
+    counts = Counter(map(_term_kind, names))
+    return {} if "" in counts else dict(counts.most_common())
+
+
+def _term_kind(name: Any) -> str:
+    """Return what kind of RDF term has this name; an empty text where none has."""
+    if not isinstance(name, str):
+        return ""
+    for start, kind in _TERM_STARTS.items():
+        if name.startswith(start):
+            return kind
+    return "IRI" if _IRI.match(name) else ""
 
 
 def _ready(counts: list[tuple[Any, int]]) -> list[dict[str, Any]]:

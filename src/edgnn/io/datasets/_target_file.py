@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from os import fspath
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -16,6 +18,7 @@ from edgnn.graphs import Graphs, Nodes
 from edgnn.io._common import Array, node_names
 from edgnn.io._labeled import Labeled
 from edgnn.io._separated import Row, TargetColumns, column_of, has_column, number_in, read_rows
+from edgnn.io.datasets._target_columns import choose_columns
 from edgnn.registry import Level
 
 #: What a first line holds that is a header.
@@ -25,8 +28,17 @@ _HEADER_WORD = re.compile(
 )
 
 
+#: What to do with rows that name nothing in the data.
+OnUnknownName = Literal["error", "skip"]
+
+
 def targets_of_file(
-    graphs: Graphs, path: Path_, target: Sequence[str] = (), *, level: Level | None = None
+    graphs: Graphs,
+    path: Path_,
+    target: Sequence[str] = (),
+    *,
+    level: Level | None = None,
+    unknown: OnUnknownName = "error",
 ) -> Labeled:
     """Return graphs with the targets that a table gives to its nodes, or to the graphs.
 
@@ -39,9 +51,11 @@ def targets_of_file(
         targets, may lack. The column of names is the first in which every row names a node (a
         graph).
     target : sequence of str
-        Columns of targets; default: the only other one.
+        Columns of targets, or patterns of them; default: the only other one.
     level : {"graph", "node"}, optional
         What the rows name; default: nodes of a single graph, else graphs.
+    unknown : {"error", "skip"}
+        What to do with rows that name nothing in the data.
     """
     level = level or ("node" if len(graphs) == 1 else "graph")
     if level == "node":
@@ -50,16 +64,18 @@ def targets_of_file(
         names = _numbers_by_name(range(len(graphs)), "graph")
     else:
         names = _numbers_by_name(graphs.graph_names.tolist(), "graph")
-    table = _NameTable(path, level, names, target)
-    values = table.targets(target)
+    table = _NameTable(path, level, names, target, unknown=unknown)
+    columns = table.target_columns(target)
+    values = table.targets(columns)
     index = table.index
     table.check_unique(index)
+    called = tuple(columns) if target else ()
     if level == "node":
-        return Labeled(graphs, values, Nodes(graphs, torch.from_numpy(index)))
-    return Labeled(graphs[index], values)
+        return Labeled(graphs, values, Nodes(graphs, torch.from_numpy(index)), called)
+    return Labeled(graphs[index], values, target_names=called)
 
 
-def named_nodes(graphs: Graphs, path: Path_) -> Nodes:
+def named_nodes(graphs: Graphs, path: Path_, *, unknown: OnUnknownName = "error") -> Nodes:
     """Return the nodes that a file names: one per line, or in the first column of a table of names.
 
     The first line of a list is passed over where it is a word such as ``node``, ``name``, ``id`` or
@@ -70,7 +86,7 @@ def named_nodes(graphs: Graphs, path: Path_) -> Nodes:
         lines = enumerate(stream.read().decode("utf-8-sig", "replace").splitlines(), 1)
     rows = [(number, [line]) for number, line in lines if line.strip()]
     is_list = any(_bare(row[0]) in names for _, row in rows)
-    table = _NameTable(path, "node", names, rows=rows if is_list else None)
+    table = _NameTable(path, "node", names, rows=rows if is_list else None, unknown=unknown)
     return Nodes(graphs, torch.from_numpy(table.index))
 
 
@@ -104,6 +120,8 @@ class _NameTable:
         The columns of targets that were asked for.
     rows : list, optional
         All rows, the first line among them; default: read from ``path``.
+    unknown : {"error", "skip"}
+        What to do with rows that name nothing in the data.
     """
 
     def __init__(
@@ -113,7 +131,10 @@ class _NameTable:
         names: Mapping[str, int],
         target: Sequence[str] = (),
         rows: list[Row] | None = None,
+        unknown: OnUnknownName = "error",
     ) -> None:
+        if unknown not in ("error", "skip"):
+            raise DatasetError(f"unknown_names={unknown!r}: choose 'error' or 'skip'")
         self._path = path
         self._level = level
         self._names = names
@@ -125,7 +146,8 @@ class _NameTable:
         self._has_header = self._first_line_is_header(target)
         if not self._has_header:
             self.rows = rows
-        self.key = self._key_column()
+        self.key = self._best_column() if self.rows else 0
+        self._check_names(unknown)
 
     @property
     def index(self) -> Array:
@@ -133,25 +155,32 @@ class _NameTable:
         numbers = [self._names[_bare(row[self.key])] for _, row in self.rows]
         return np.array(numbers, dtype=np.int64)
 
-    def targets(self, target: Sequence[str]) -> Array:
+    def target_columns(self, target: Sequence[str]) -> list[str]:
+        """Return the names of the columns of targets."""
+        if not self._has_header:
+            self.header = self._numbered_columns(target)
+        others = [name.strip() for place, name in enumerate(self.header) if place != self.key]
+        return choose_columns(target, others) or [self._only_one(others)]
+
+    def targets(self, wanted: Sequence[str]) -> Array:
         """Return the columns of targets, one or one row per row of the table."""
-        header = self.header if self._has_header else self._numbered_columns(target)
-        wanted = list(target) or [self._only_other_column(header)]
         columns = TargetColumns(self._path, wanted if len(wanted) > 1 else wanted[0], self._level)
-        places = [column_of(header, name, self._path) for name in wanted]
+        places = [column_of(self.header, name, self._path) for name in wanted]
         for line, row in self.rows:
             columns.add([row[place].strip() for place in places], line)
         values = columns.targets()
         assert values is not None
         return values
 
-    def _only_other_column(self, header: list[str]) -> str:
-        others = [name for column, name in enumerate(header) if column != self.key]
+    def _only_one(self, others: list[str]) -> str:
         if len(others) == 1:
             return others[0]
         choice = "There is none beside the names; add one"
         if others:
-            choice = f"Name one of {preview(others, 20)}"
+            choice = (
+                f"Name one or several of {preview(others, 20)} with target_column= "
+                "(--target in a command; '*' takes all)"
+            )
         raise FormatError(self._path, f"which column holds the targets? {choice}")
 
     def check_unique(self, index: Array) -> None:
@@ -184,23 +213,32 @@ class _NameTable:
         """Return the first column with the fewest cells that name nothing."""
         return min(range(len(self.header)), key=lambda column: len(self._unknown_rows(column)))
 
-    def _key_column(self) -> int:
-        """Return the first column that names only nodes (graphs); raise where there is none."""
+    def _check_names(self, unknown: OnUnknownName) -> None:
+        """Raise where a row names nothing in the data, or leave such rows out with a warning."""
         if not self.rows:
             only = short(",".join(self.header))
             rule = f"no {self._level} of the data is named in it, there is only the line {only}"
             raise FormatError(self._path, rule, 1)
-        best = self._best_column()
-        unknown = self._unknown_rows(best)
-        if not unknown:
-            return best
-        line, row = unknown[0]
+        strange = self._unknown_rows(self.key)
+        if not strange:
+            return
+        line, row = strange[0]
+        name = short(row[self.key].strip())
         names = counted(len(self.rows), "name")
-        rule = (
-            f"{short(row[best].strip())} is no {self._level} of the data; "
-            f"unknown are {len(unknown):,} of the {names} in column {best + 1}"
+        number = f"{len(strange):,} of the {names} in column {self.key + 1}"
+        are_all = len(strange) == len(self.rows)
+        if unknown == "error" or are_all:
+            rule = f"{name} is no {self._level} of the data; unknown are {number}"
+            if not are_all:
+                rule += " (unknown_names='skip', in a command --skip-unknown, leaves them out)"
+            advice = _advice(_bare(row[self.key]), self._names)
+            raise FormatError(self._path, f"{rule}{advice}", line)
+        self.rows = [row for row in self.rows if _bare(row[1][self.key]) in self._names]
+        warnings.warn(
+            f"{fspath(self._path)}: {number} name no {self._level} of the data and are skipped; "
+            f"the first: {name} in line {line}",
+            stacklevel=4,
         )
-        raise FormatError(self._path, f"{rule}{_advice(_bare(row[best]), self._names)}", line)
 
     def _numbered_columns(self, target: Sequence[str]) -> list[str]:
         """Return names for the columns of a table without a header: names, perhaps targets."""

@@ -139,8 +139,10 @@ def _as_values(values: Array, name: str, level: Level) -> Array:
 def missing_targets(values: Array) -> Array:
     """Return which targets are missing: NaN, or ``None`` among objects."""
     if values.dtype.kind == "O":
-        return np.equal(values, None).astype(bool)
-    return np.isnan(values) if values.dtype.kind == "f" else np.zeros(values.shape, bool)
+        return np.array([value is None for value in values.flat], bool).reshape(values.shape)
+    if values.dtype.kind == "f":
+        return np.asarray(np.isnan(values))
+    return np.zeros(values.shape, bool)
 
 
 def _whole(known: Array, name: str) -> Array:

@@ -12,7 +12,7 @@ import pytest
 
 import edgnn
 from edgnn.cli import main
-from edgnn.training import RunFolder
+from edgnn.training import Epoch
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,14 @@ def press_ctrl_c(monkeypatch) -> Callable[[int], None]:
     """Press Ctrl-C in an epoch of the trainings that follow."""
 
     def in_epoch(number: int) -> None:
-        real = RunFolder.append_history
+        real = Epoch.__init__
 
-        def pressed(self, row):
-            real(self, row)
-            if row["epoch"] == number:
+        def pressed(self, *arguments, **options):
+            real(self, *arguments, **options)
+            if self.number == number:
                 os.kill(os.getpid(), signal.SIGINT)
 
-        monkeypatch.setattr(RunFolder, "append_history", pressed)
+        monkeypatch.setattr(Epoch, "__init__", pressed)
 
     return in_epoch
 

@@ -13,13 +13,7 @@ from edgnn.training._group import Group
 from edgnn.training._layerwise import default_memory, node_outputs
 from edgnn.training._run import Trained
 from edgnn.training._shard import ShardTask
-from edgnn.training._tasks import (
-    STATES_AT_ONCE,
-    GraphTask,
-    NodeTask,
-    node_positions,
-    task_of,
-)
+from edgnn.training._tasks import GraphTask, NodeTask, fit_at_once, node_positions, task_of
 
 
 @torch.no_grad()
@@ -106,7 +100,7 @@ def _is_large(model: Model, inputs: Inputs | LargeInputs) -> bool:
 
 def _of_graphs(model: GraphModel, inputs: Inputs) -> Tensor:
     """Compute graphs some at a time; where all fit, as they are, for cutting takes longer."""
-    if inputs.num_nodes * (model.members or 1) <= STATES_AT_ONCE:
+    if fit_at_once(inputs, model.members or 1):
         outputs: Tensor = model(inputs)
         return outputs
     task = GraphTask(inputs)

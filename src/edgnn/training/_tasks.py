@@ -21,7 +21,7 @@ Kind = Literal["graph", "node"]
 MODELS: dict[str, type[Model]] = {"graph": GraphModel, "node": NodeModel}
 
 #: About so many states (nodes times members) are computed at once where no gradient is needed.
-STATES_AT_ONCE = 200_000
+_NODES_AT_ONCE = 200_000
 
 #: Node tasks leave out what the items do not depend on, unless the items are more than this
 #: fraction of all nodes.
@@ -157,7 +157,7 @@ class GraphTask(Task):
     def chunk(self, members: int) -> int:
         """Return how many items of each member to compute at once without gradients."""
         per_graph = max(1, self.inputs.num_nodes // max(1, self.items))
-        return max(1, STATES_AT_ONCE // (members * per_graph))
+        return max(1, _NODES_AT_ONCE // (members * per_graph))
 
     def seen(self, train: list[np.ndarray[Any, Any]], node_labels: int) -> tuple[Tensor, Tensor]:
         """Return which labels each member's training graphs have."""
@@ -167,6 +167,11 @@ class GraphTask(Task):
         """Return the graphs of all members as blocks."""
         chunks = torch.split(items, self.chunk(len(items)), dim=1)
         return [self.blocks.take(chunk) for chunk in chunks]
+
+
+def fit_at_once(inputs: Inputs, members: int) -> bool:
+    """Return whether all graphs can be computed at once where no gradient is needed."""
+    return inputs.num_nodes * members <= _NODES_AT_ONCE
 
 
 class NodeTask(Task):

@@ -132,7 +132,8 @@ class SolvedClassifier(SplitClassifier):
         ------
         → (n,)
         """
-        found: Array = self.classes_[self._fitted.predict(self._kernel_values(X))]
+        K = self._kernel_values(X)
+        found: Array = self.classes_[self._fitted.predict(K)]
         return found
 
     def decision_function(self, X: Any) -> Array:
@@ -142,7 +143,8 @@ class SolvedClassifier(SplitClassifier):
         ------
         → (n,) or (n, K)
         """
-        return self._fitted.scores(self._kernel_values(X))
+        K = self._kernel_values(X)
+        return self._fitted.scores(K)
 
     def _kernel_values(self, X: Any) -> Array:
         """Return what decides about items; raise where they or the weights are too large."""
@@ -161,7 +163,8 @@ class SolvedClassifier(SplitClassifier):
         ------
         → (n, K)
         """
-        return self._fitted.probabilities(self._kernel_values(X))  # type: ignore[attr-defined,no-any-return]
+        K = self._kernel_values(X)
+        return self._fitted.probabilities(K)  # type: ignore[attr-defined,no-any-return]
 
     def predictions(self, X: Any) -> Predictions:
         """Return predictions, with probabilities where there are any."""

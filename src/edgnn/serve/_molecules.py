@@ -13,6 +13,7 @@ from edgnn.errors import FormatError, GraphError
 from edgnn.io import (
     FORMATS,
     Collector,
+    Deadline,
     MoleculeOptions,
     MoleculeRecord,
     MoleculeRecords,
@@ -24,7 +25,7 @@ from edgnn.io import (
     pieces_of,
 )
 from edgnn.io.datasets import molecule_options
-from edgnn.serve._limits import LONGEST_SMILES, Deadline, Limits, TooLarge
+from edgnn.serve._limits import LONGEST_SMILES, Limits, TooLarge
 
 if TYPE_CHECKING:
     from edgnn.serve._model import Served

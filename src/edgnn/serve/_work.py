@@ -17,7 +17,7 @@ from edgnn.explain import (
     explain,
 )
 from edgnn.graphs import Graphs, Nodes
-from edgnn.io import Piece
+from edgnn.io import Deadline, Piece
 from edgnn.models import graphs_of
 from edgnn.report import draw_counter_example, draw_explanation
 from edgnn.serve._answers import Answers, named
@@ -31,7 +31,7 @@ from edgnn.serve._inputs import (
     read_graphs,
     read_uploads,
 )
-from edgnn.serve._limits import Deadline, Limits, TooLarge
+from edgnn.serve._limits import Limits, TooLarge
 from edgnn.serve._molecules import read_smiles_list
 
 if TYPE_CHECKING:

@@ -174,7 +174,7 @@ def test_a_resumed_closed_form_is_the_same_one(command, ridge, words, message):
         (("--model", "rige"), "there is no model 'rige'; did you mean 'ridge'?"),
         (("--model", "ridge", "--set", "dept=2"), "no parameter 'dept'; did you mean 'depth'?"),
         (("--model", "ridge", "--hidden", 8), "a RidgeGraphClassifier has no parameter 'hidden'"),
-        (("--model", "ridge", "--device", "cpu"), "has no parameter 'device'"),
+        (("--model", "ridge", "--device", "cuda"), "the model 'ridge' runs on the CPU: leave"),
         (("--model", "joint", "--conv", "gnn"), "conv='gnn' is not the model 'joint'"),
         (("--model", "ridge", "--settings", "rgcn"), "are those of rgcn, not of ridge"),
         (("--model", "wl-rdf"), "wl-rdf learns about nodes, but the targets are those of graphs"),
@@ -185,6 +185,16 @@ def test_a_wrong_choice_is_one_line(command, molecules, tmp_path, words, message
     assert (ended.code, ended.err.count("\n")) == (2, 1), ended.err
     assert message in ended.err
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("device", ["cpu", "auto"])
+def test_a_model_without_a_device_runs_on_the_cpu_by_name(command, molecules, tmp_path, device):
+    run = tmp_path / "run"
+    words = ("--model", "wl-subtree", "--device", device)
+    assert command("train", molecules, "--out", run, *words).code == 0
+    assert command("predict", run, molecules, "--device", device).code == 0
+    protocol = ("--protocol", "holdout", "--runs", 1)
+    assert command("evaluate", molecules, *words, *protocol).code == 0
 
 
 def test_settings_choose_their_model(command, molecules, tmp_path):

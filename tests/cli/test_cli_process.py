@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+import os
 import platform
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+
+import edgnn
 
 HUGE = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
@@ -48,3 +53,34 @@ def test_systems_without_the_setting_go_on(run_python):
     without = "import ctypes; ctypes.CDLL = lambda name: object()"
     code = f"{without}\nfrom edgnn.cli._process import set_up\nset_up(); print('on')"
     assert run_python(code).split() == ["on"]
+
+
+@pytest.mark.parametrize("module", ["edgnn.cli._process", "typer", "edgnn.cli._train"])
+def test_ctrl_c_while_modules_are_imported_is_one_line(module):
+    code = (
+        "import os, signal, sys\n"
+        "class Press:\n"
+        "    def find_spec(self, name, *rest):\n"
+        f"        if name == {module!r}:\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Press())\n"
+        "sys.argv = ['edgnn', 'datasets']\n"
+        "from edgnn.cli import run\n"
+        "run()\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "edgnn: interrupted\n")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="shells close streams so")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_closed_stream_is_nothing_to_write_to(closed, tmp_path):
+    (tmp_path / "a.csv").write_text("source,target\na,b\n")
+    line = f"{sys.executable} -m edgnn convert a.csv b.graphs {closed}"
+    ended = subprocess.run(
+        line, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert len(edgnn.read(tmp_path / "b.graphs")) == 1

@@ -15,9 +15,11 @@ from rdkit import Chem, rdBase
 from edgnn.errors import FormatError, GraphError, UnknownLabelError
 from edgnn.graphs import UNKNOWN, Graphs
 from edgnn.io import (
+    SkippedWarning,
     from_mols,
     from_sdf,
     from_smiles,
+    read,
     read_sdf,
     read_smiles_table,
     read_tu,
@@ -181,9 +183,9 @@ def test_cdk_aromaticity_leaves_out_rings_with_outward_double_bonds():
             ["CC", "C\nC"],
             r"SMILES 1 \('C\\nC'\): it has a newline in the middle.* give each molecule a string of its own",
         ),
-        (["C", None], r"SMILES 1 is missing \(None\)"),
-        ([float("nan")], r"SMILES 0 is missing \(nan\)"),
-        ([b"C"], "SMILES 0 is a bytes, not a string"),
+        (["C", None], r"SMILES 1: it is missing \(None\)"),
+        ([float("nan")], r"SMILES 0: it is missing \(nan\)"),
+        ([b"C"], "SMILES 0: it is a bytes, not a string"),
         (["C\ud800"], "SMILES 0"),
         ([f"{'C' * 900}X"], r"SMILES 0 \('C{80}…'\): .*around position 901"),
         (b"C", "expected SMILES strings, got a bytes"),
@@ -540,7 +542,7 @@ def test_a_missing_column_of_smiles_names_the_way_out(tmp_path):
         FormatError,
         match=r"the columns are 'mol', 'y'; choose .* \(-o smiles=NAME in a command\)",
     ):
-        read_smiles_table(_sdf(tmp_path, "mol,y\nC,1\n", name="a.csv"))
+        read_smiles_table(_sdf(tmp_path, "mol,y\nCX,1\n", name="a.csv"))
 
 
 def test_a_word_among_numbers_with_gaps_is_named(tmp_path):
@@ -588,7 +590,7 @@ def test_case_decides_between_columns_of_one_name(tmp_path):
     ("content", "line", "rule"),
     [
         (b"", None, "the table is empty"),
-        (b"a,b\nC,1\n", 1, "there is no column 'smiles'; the columns are 'a', 'b'"),
+        (b"a,b\nC,O\n", 1, "there is no column 'smiles'; the columns are 'a', 'b'"),
         (b"smiles,y\nC,1\nC\n", 3, "the row has 1 cells, but the header has 2"),
         (b"smiles,y\nC,1\nCX,1\n", 3, r"SMILES 'CX': .*around position 2"),
         (b"smiles,y\nC,1\n,1\n", 3, "SMILES '': the SMILES is empty"),
@@ -820,3 +822,72 @@ def test_a_record_of_many_short_lines_is_held_as_one_text():
         tracemalloc.stop()
     assert (line, record) == (1, data.decode())
     assert peak < 10 * len(data)
+
+
+# Columns that are found, and molecules that are left out
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "expected"),
+    [
+        ("smiles,canonical_smiles", "C,CC", 1),
+        ("SMILES,name", "C,CC", 1),
+        ("canonical_smiles,other", "CC,C", 2),
+        ("raw_smiles,clean_smiles", "?,CCC", 3),
+        ("structure,active,mass", "CCCC,yes,58.1", 4),
+    ],
+)
+def test_the_column_of_smiles_is_found_by_its_name_or_its_cells(tmp_path, header, row, expected):
+    path = _sdf(tmp_path, f"{header}\n{row}\n", name="a.csv")
+    assert read_smiles_table(path).graphs.sizes.tolist() == [expected]
+    assert read(path).sizes.tolist() == [expected]
+
+
+def test_two_columns_of_molecules_are_not_chosen_from(tmp_path):
+    path = _sdf(tmp_path, "mol,salt\nCCO,CCN\n", name="a.csv")
+    with pytest.raises(FormatError, match=r"there is no column 'smiles'.*-o smiles=NAME"):
+        read_smiles_table(path)
+
+
+@pytest.mark.parametrize("column", ["compound_id", "Molecule ID", "CID", "name", "id"])
+def test_names_are_found_by_what_people_call_them(tmp_path, column):
+    path = _sdf(tmp_path, f"{column},smiles\nx7,CC\n", name="a.csv")
+    assert read_smiles_table(path).graphs.graph_names.tolist() == ["x7"]
+    data = read_smiles_table(path, target=column)
+    assert data.targets.tolist() == ["x7"]
+    assert data.graphs.graph_names.tolist() == ["CC"]
+
+
+def test_strings_that_cannot_be_read_are_named_by_position():
+    texts = ["CCO", "CX", None, "CCN", "C(("]
+    with pytest.raises(GraphError, match=r"SMILES 1 \('CX'\): .*; nor can those at 2, 4; .*skip"):
+        from_smiles(texts)
+    with pytest.warns(SkippedWarning, match=r"3 of 5 SMILES were skipped") as caught:
+        graphs = from_smiles(texts, bad="skip", names=range(5))
+    assert graphs.graph_names.tolist() == [0, 3]
+    assert list(caught[0].message.skipped) == [1, 2, 4]
+    with pytest.raises(
+        GraphError, match="none of the 2 molecules can be read; the first, SMILES 0"
+    ):
+        from_smiles(["CX", "C(("], bad="skip")
+    with pytest.raises(GraphError, match="bad='drop': choose 'error' or 'skip'"):
+        from_smiles(texts, bad="drop")
+
+
+@pytest.mark.parametrize("text", ["CC>>CO", "CC>O>CO", "[O-:1]>>C note", ">>C"])
+def test_a_reaction_is_called_one(text):
+    with pytest.raises(GraphError, match="it is a reaction, which edgnn does not read"):
+        from_smiles([text])
+
+
+def test_a_dative_bond_is_no_reaction():
+    assert from_smiles("[NH3]->[Fe]<-[NH3]").num_nodes == 3
+
+
+def test_a_molecule_whose_label_fails_leaves_nothing_behind():
+    def label(atom):
+        return [] if atom.GetSymbol() == "N" else atom.GetSymbol()
+
+    with pytest.warns(SkippedWarning, match="cannot be hashed"):
+        graphs = from_smiles(["CCO", "CN", "CC"], atom_label=label, bad="skip")
+    assert graphs.equals(from_smiles(["CCO", "CC"], atom_label=label))

@@ -27,7 +27,8 @@ SDF_MARK = b"\n  made\n\n  0  0  0  0  0  0  0  0  0  0999 V2000\nM  END\n$$$$\n
         ("a.csv", b"Compound_ID|SMILES\n", "smiles"),
         ("a.txt", b"smiles name\n", "smiles"),
         ("a.csv", b"smiles,data source,activity\n", "smiles"),
-        ("a.csv", b"canonical smiles,y\n", "tables"),
+        ("a.csv", b"canonical smiles,y\n", "smiles"),
+        ("a.csv", b"mol,y\n", "tables"),
         ("noname", NT, "rdf"),
         ("noname", gzip.compress(b"@prefix a: <http://a> .", mtime=0), "rdf"),
         ("noname", b"PREFIX a: <http://a>\na:a a:b a:c .", "rdf"),
@@ -126,10 +127,10 @@ def test_a_named_column_of_smiles_makes_a_table_one_of_molecules(tmp_path):
 @pytest.mark.parametrize("options", [{}, {"target": "active"}])
 def test_a_table_of_neither_edges_nor_molecules_names_both_ways_out(tmp_path, options):
     path = tmp_path / "a.csv"
-    path.write_text("canonical_smiles,active\nCCO,1\n")
+    path.write_text("mol,active\nno,1\n")
     with pytest.raises(
         FormatError,
-        match=r"columns are 'canonical_smiles', 'active': .*source= .*smiles= \(-o smiles=NAME",
+        match=r"columns are 'mol', 'active': .*source= .*smiles= \(-o smiles=NAME",
     ):
         edgnn.read(path, **options)
     with pytest.raises(FormatError, match=r"there is no column 'from'; .* choose one with source="):

@@ -285,7 +285,7 @@ class _Unknown:
     """Labels that the training set did not contain: one warning for all pieces."""
 
     def __init__(self) -> None:
-        self._warnings: list[warnings.WarningMessage] = []
+        self._warnings: list[UnknownLabelWarning] = []
         self._with_unknown = 0
         self._items = 0
 
@@ -295,10 +295,11 @@ class _Unknown:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             yield
-        own = [warning for warning in caught if warning.category is UnknownLabelWarning]
-        for warning in caught:
-            if warning not in own:
-                _warn_again(warning)
+        messages = [warning.message for warning in caught]
+        own = [message for message in messages if isinstance(message, UnknownLabelWarning)]
+        for message in messages:
+            if message not in own:
+                warnings.warn(message, stacklevel=3)
         self._items += len(items)
         if own:
             self._warnings.append(own[0])
@@ -306,16 +307,12 @@ class _Unknown:
 
     def warn(self) -> None:
         """Warn once of what was held back."""
-        if len(self._warnings) == 1:
-            _warn_again(self._warnings[0])
-        elif self._warnings:
-            warnings.warn(
+        if not self._warnings:
+            return
+        message = self._warnings[0]
+        if len(self._warnings) > 1:
+            message = UnknownLabelWarning(
                 f"the training set did not contain some labels of {self._with_unknown:,} of "
-                f"{self._items:,} graphs; they count for nothing in the prediction",
-                UnknownLabelWarning,
-                stacklevel=3,
+                f"{self._items:,} graphs; they count for nothing in the prediction"
             )
-
-
-def _warn_again(warning: warnings.WarningMessage) -> None:
-    warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+        warnings.warn(message, stacklevel=3)  # where predict_table is iterated over

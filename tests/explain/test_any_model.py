@@ -111,12 +111,12 @@ def test_models_have_gradients_only_if_they_are_networks():
         draw_explanation(found, by="gradient")
 
 
-def test_a_model_without_probabilities_is_taken_to_be_sure():
+def test_a_decision_turns_where_the_class_changes():
     data = mutag()
     model = SubgraphMatchingClassifier().fit(data.graphs[:40], data.targets[:40])
     found = explain(model, data.graphs[0])
-    assert sorted(found.probability) == [0, 1]
-    flips = np.flatnonzero(found.node_removal > 1).tolist()
+    assert found.measure == "decision"
+    flips = np.flatnonzero(found.node_removal > found.value).tolist()
     for node in range(data.graphs[0].num_nodes):
         left = model.predict(without_node(data.graphs[0], node))[0]
         assert (left != found.prediction) == (node in flips)

@@ -331,7 +331,8 @@ def _print_one(screen: Any, item: Explained, *, first: bool) -> None:
         if first:
             screen.print(_safe(item.unit))
         screen.print()
-    for text in (fidelity_text(item), counter_text(item), item.others if first else ""):
+    texts = (item.left_out, fidelity_text(item), counter_text(item), item.others if first else "")
+    for text in texts:
         if text:
             screen.print(_safe(text))
     screen.print()
@@ -345,10 +346,7 @@ def _reasons(item: Explained) -> Any:
     if not reasons:
         return None
     largest = max(abs(reason.contribution) for reason in reasons)
-    falls = "log-odds fall by"
-    if item.explanation.probability is None:
-        falls = f"{item.measure} falls by"
-    table = result_table(item.without, falls, "")
+    table = result_table(item.without, item.falls, "")
     table.columns[2].justify = "left"
     for reason in reasons:
         color = "red" if reason.contribution > 0 else "blue"

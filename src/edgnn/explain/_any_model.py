@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from edgnn.explain._subject import (
     MEMORY,
     Check,
     Labels,
+    Measure,
     Scores,
     Subject,
     check_classes,
@@ -29,7 +31,7 @@ from edgnn.models import Model, graphs_of
 
 _Array = np.ndarray[Any, Any]
 
-#: Probabilities of 0 and 1, as of models that give none, have log-odds of about ∓14 and ±14.
+#: Probabilities of 0 and 1 have log-odds of about ∓14 and ±14.
 _LEAST = 1e-6
 #: How many edges around a node its prediction is taken to rest on, mostly.
 _REACH = 2
@@ -39,21 +41,23 @@ _ELEMENTS_AT_ONCE, _COPIES_AT_ONCE = 200_000, 512
 
 @dataclass(frozen=True, eq=False)
 class PlainScores(Scores):
-    """Probabilities or outputs, as ``predict_proba`` or ``predict`` returns them."""
+    """Probabilities, outputs or decisions, as the estimator returns them."""
 
     numbers: _Array
-    task: str
+    measure: Measure
 
     def value(self, column: int) -> _Array:
-        """Return the log-odds of a class, or an output."""
-        if self.task == "values":
+        """Return the log-odds of a class, or a number as it is."""
+        if self.measure != "log-odds":
             return self.numbers[:, column]
         probability = self.numbers[:, column].clip(_LEAST, 1 - _LEAST)
         log_odds: _Array = np.log(probability) - np.log1p(-probability)
         return log_odds
 
     def log_probability(self) -> _Array:
-        """Return the logarithm of every class's probability."""
+        """Return the logarithm of every class's probability, or its decision value."""
+        if self.measure != "log-odds":
+            return self.numbers
         logs: _Array = np.log(self.numbers.clip(_LEAST))
         return logs
 
@@ -118,7 +122,7 @@ class AnySubject(Subject):
             self.look()
             piece = changes.piece(start, min(start + size, changes.count))
             found.append(self._predicted(*copies(self._whole, piece)))
-        return PlainScores(np.concatenate(found), self.task)
+        return PlainScores(np.concatenate(found), self.measure)
 
     def _predicted(self, graphs: Graphs, numbers: Tensor) -> _Array:
         items: Graphs | Nodes = graphs
@@ -128,24 +132,44 @@ class AnySubject(Subject):
             warnings.simplefilter("ignore")  # of labels that are taken out on purpose
             return self._numbers(items)
 
-    def _numbers(self, items: Graphs | Nodes) -> _Array:
+    @cached_property
+    def measure(self) -> Measure:
+        """What is explained: of a classifier without probabilities, its decisions if it has any."""
         if self.task == "values":
-            values: _Array = np.asarray(self.estimator.predict(items), dtype=float)
-            return values.reshape(len(items), -1)
+            return "output"
         if hasattr(self.estimator, "predict_proba"):
+            return "log-odds"
+        has_decisions = self.task == "classes" and hasattr(self.estimator, "decision_function")
+        return "decision" if has_decisions and self._decides_by_class() else "class"
+
+    def _decides_by_class(self) -> bool:
+        """Return whether there is one decision value per class, or one for two classes."""
+        shape = np.shape(self.estimator.decision_function(self.item))
+        return shape == (1, len(self.classes)) or (shape == (1,) and len(self.classes) == 2)
+
+    def _numbers(self, items: Graphs | Nodes) -> _Array:
+        if self.measure == "log-odds":
             return np.asarray(self.estimator.predict_proba(items), dtype=float)
+        if self.measure == "decision":
+            decision = np.asarray(self.estimator.decision_function(items), dtype=float)
+            return np.stack([-decision, decision], axis=1) if decision.ndim == 1 else decision
         predicted = np.asarray(self.estimator.predict(items))
-        sure: _Array = predicted[:, None] == np.asarray(self.classes)[None]
-        return sure.astype(float)
+        if self.measure == "output":
+            return predicted.astype(float).reshape(len(items), -1)
+        if self.task == "labels":
+            return predicted.astype(float)
+        is_predicted: _Array = predicted[:, None] == np.asarray(self.classes)[None]
+        return is_predicted.astype(float)
 
     def prediction(self, scores: Scores) -> Any:
         """Return what ``predict`` says of the item."""
         predicted = self.estimator.predict(self.item)[0]
         return predicted.item() if np.ndim(predicted) == 0 else np.asarray(predicted)
 
-    def answer(self, item: Graphs | Nodes) -> tuple[_Array, Any]:
+    def answer(self, item: Graphs | Nodes) -> tuple[_Array | None, Any]:
         """Ask the estimator itself."""
-        return self._numbers(item)[0], self.estimator.predict(item)[0]
+        probability = self._numbers(item)[0] if self.measure == "log-odds" else None
+        return probability, self.estimator.predict(item)[0]
 
     def label_choices(self, kind: str) -> list[int]:
         """Return the labels of the training set; of foreign models, of the graph's vocabulary."""
@@ -197,7 +221,7 @@ def _is_fitted(estimator: Any) -> bool:
         check_is_fitted(estimator)
     except NotFittedError:
         return False
-    except TypeError:  # no estimator of scikit-learn: nobody can tell
+    except (AttributeError, TypeError):  # no estimator of scikit-learn: nobody can tell
         return True
     return True
 

@@ -15,7 +15,7 @@ from edgnn.errors import EstimatorError
 from edgnn.explain._explain import check_numbers
 from edgnn.explain._names import label_of, label_text, link_words, node_words
 from edgnn.explain._search import Found, Search, Step
-from edgnn.explain._subject import MEMORY, Subject, copies_allowed
+from edgnn.explain._subject import MEMORY, Budget, Subject, copies_allowed
 from edgnn.graphs import Graphs, Nodes, Vocabulary
 
 _Array = np.ndarray[Any, Any]
@@ -60,8 +60,8 @@ class CounterExample:
         The whole changed item, as it was predicted to verify the example.
     prediction : Any
         What ``predict`` says of it; ``before`` is what it said of the item given.
-    probability : array
-        What ``predict_proba`` says of it.
+    probability : array, optional
+        What ``predict_proba`` says of it; ``None`` from models without.
     smallest : bool
         Whether fewer changes are known not to do: all of them were tried. Where degrees are labels,
         links outside the part around a node count for degrees but are not tried, so that it is
@@ -77,7 +77,7 @@ class CounterExample:
     item: Graphs | Nodes
     before: Any
     prediction: Any
-    probability: _Array
+    probability: _Array | None
     smallest: bool
     tried: int
 
@@ -107,6 +107,7 @@ def counter_example(
     largest: int = 3,
     most: int | None = None,
     memory: int = MEMORY,
+    seconds: float | None = None,
     check: Callable[[], None] | None = None,
 ) -> CounterExample | None:
     """Find the smallest change of labels or links that changes the prediction.
@@ -133,6 +134,8 @@ def counter_example(
         with thousands of nodes and edges, some seconds' worth.
     memory : int
         Bytes that a pass of the model may take, about.
+    seconds : float, optional
+        When the search begins no further pass.
     check : callable, optional
         Called before every pass of the model; what it raises ends the work.
 
@@ -142,6 +145,7 @@ def counter_example(
         ``None`` where none was found.
     """
     check_numbers(largest=largest, most=1 if most is None else most, memory=memory)
+    budget = Budget(seconds)
     subject = Subject.of(estimator, item, check)
     if subject.task == "values":
         raise EstimatorError(
@@ -150,7 +154,7 @@ def counter_example(
         )
     wanted = None if target is None else subject.checked_target(target)
     allowed = copies_allowed(subject, 20_000) if most is None else most
-    search = Search.of(subject, wanted, allowed, memory)
+    search = Search.of(subject, wanted, allowed, memory, budget)
     for found in search.by_size(largest):
         verified = _verified(subject, search, found)
         if verified is not None:

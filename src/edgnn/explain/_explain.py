@@ -13,9 +13,12 @@ from edgnn.explain._explanation import Explanation, LabelEffect
 from edgnn.explain._gradients import Gradients, integrated_gradients
 from edgnn.explain._links import links_of, members_of, twin_links, twins_of
 from edgnn.explain._network import NetworkSubject
-from edgnn.explain._subject import MEMORY, Labels, Subject, copies_allowed
+from edgnn.explain._subject import MEMORY, Budget, Labels, Subject, copies_allowed
 
 _Array = np.ndarray[Any, Any]
+
+#: Nodes and links between two looks at the clock.
+_ELEMENTS_OF_A_ROUND = 16
 
 
 def explain(
@@ -26,15 +29,18 @@ def explain(
     most: int | None = None,
     steps: int = 64,
     memory: int = MEMORY,
+    seconds: float | None = None,
     check: Callable[[], None] | None = None,
 ) -> Explanation:
     """Explain a prediction: the contribution of every node, edge, link and label.
 
     Each element is taken out in turn and the model asked again: networks about many changed copies
     of the graph in one pass, any other model through its ``predict_proba`` or ``predict``. Elements
-    that can be swapped without changing the graph are tried once. Integrated gradients, of networks
-    only, divide the difference between the value and that of a graph without labels among the nodes
-    and edges that the label counts come from. The same call gives the same numbers.
+    that can be swapped without changing the graph are tried once. What is explained of a classifier
+    without probabilities is its decision value, or else only whether the class changes. Integrated
+    gradients, of networks only, divide the difference between the value and that of a graph without
+    labels among the nodes and edges that the label counts come from. The same call gives the same
+    numbers, unless ``seconds`` end it.
 
     Parameters
     ----------
@@ -55,6 +61,9 @@ def explain(
         Number of points of the integral.
     memory : int
         Bytes that a pass of the model may take, about.
+    seconds : float, optional
+        When leaving out begins no further pass: the elements with the largest gradients, or the
+        nearest, are tried first, and those that are left are NaN. A first pass is always made.
     check : callable, optional
         Called before every pass of the model; what it raises ends the work.
 
@@ -68,6 +77,7 @@ def explain(
     (17,)
     """
     check_numbers(most=1 if most is None else most, steps=steps, memory=memory)
+    budget = Budget(seconds)
     subject = Subject.of(estimator, item, check)
     most = copies_allowed(subject, 5000) if most is None else most
     scores = subject.scores(Changes.of(1), memory)
@@ -78,7 +88,10 @@ def explain(
         gradients = integrated_gradients(subject, column, steps, memory)
     links = links_of(subject.raw)
     removals = _Removals(subject, column, value, links, memory)
-    complete = removals.run(*_chosen(subject, removals, gradients, most))
+    complete = removals.run(*_chosen(subject, removals, gradients, most), budget)
+    effects: tuple[LabelEffect, ...] | None = None
+    if not budget.is_spent:
+        effects = _label_effects(subject, column, value, most, memory)
     return Explanation(
         graph=subject.raw,
         node=subject.node,
@@ -88,7 +101,7 @@ def explain(
         target=subject.classes[column],
         target_index=column,
         prediction=subject.prediction(scores),
-        probability=None if subject.task == "values" else scores.numbers[0],
+        probability=scores.numbers[0] if subject.measure == "log-odds" else None,
         classes=() if subject.task == "values" else tuple(subject.classes),
         value=value,
         node_removal=removals.node,
@@ -102,10 +115,11 @@ def explain(
         edge_gradient=gradients.edge,
         baseline=gradients.baseline,
         completeness=gradients.error,
-        labels=_label_effects(subject, column, value, most, memory),
+        labels=effects or (),
         node_label_kind=subject.node_label_kind,
-        complete=complete and subject.is_whole,
+        complete=complete and effects is not None and subject.is_whole,
         links_beyond=subject.has_links_beyond,
+        measure=subject.measure,
     )
 
 
@@ -162,8 +176,24 @@ class _Removals:
             tried.append((self.link_label, whole, unlabeled))
         return tried
 
-    def run(self, nodes: _Array, links: _Array) -> bool:
-        """Try them all; return whether that was everything."""
+    def run(self, nodes: _Array, links: _Array, budget: Budget) -> bool:
+        """Try nodes and links, the most promising first; return whether that was everything."""
+        rounds = 1
+        if budget.limited:
+            rounds = max(1, (len(nodes) + len(links)) // _ELEMENTS_OF_A_ROUND)
+        tried = 0
+        for some_nodes, some_links in zip(
+            np.array_split(nodes, rounds), np.array_split(links, rounds), strict=True
+        ):
+            self._try(np.sort(some_nodes), np.sort(some_links))
+            tried += len(some_nodes) + len(some_links)
+            if budget.is_spent:
+                break
+        self._spread()
+        return tried == len(np.unique(self.same_node)) + len(np.unique(self.same_link))
+
+    def _try(self, nodes: _Array, links: _Array) -> None:
+        """Leave out nodes, links and their labels, each by itself."""
         families = self.families(nodes, links)
         changes = Changes.joined([changes for *_, changes in families])
         values = self.subject.scores(changes, self.memory).value(self.target)
@@ -171,6 +201,9 @@ class _Removals:
         for result, elements, tried in families:
             result[elements] = self.value - values[start : start + tried.count]
             start += tried.count
+
+    def _spread(self) -> None:
+        """Give twins what the one of them that was tried has."""
         for result in (self.node, self.node_label):
             result[:] = result[self.same_node]
         for result in (self.edge, self.edge_label):
@@ -180,8 +213,6 @@ class _Removals:
         for result, of_edges in ((self.link, self.edge), (self.link_label, self.edge_label)):
             result[alone] = of_edges[first[alone]]
             result[:] = result[self.same_link]
-        every_node = len(nodes) == len(np.unique(self.same_node))
-        return every_node and len(links) == len(np.unique(self.same_link))
 
 
 def _chosen(
@@ -189,14 +220,14 @@ def _chosen(
 ) -> tuple[_Array, _Array]:
     """Return the nodes and links to try, one of each kind of twins.
 
-    Where all of them are too many, those with the largest gradients, or the nearest.
+    Those with the largest gradients, or the nearest, come first, as many as are allowed.
     """
     nodes, links = np.unique(removals.same_node), np.unique(removals.same_link)
     copies_of_link = 6 if subject.raw.num_edges > len(removals.links) else 2
-    if 2 * len(nodes) + copies_of_link * len(links) <= most:
-        return nodes, links
-    for_nodes = min(len(nodes), max(1, most // 4))
-    for_links = min(len(links), max(0, (most - 2 * for_nodes) // copies_of_link))
+    for_nodes, for_links = len(nodes), len(links)
+    if 2 * for_nodes + copies_of_link * for_links > most:
+        for_nodes = min(len(nodes), max(1, most // 4))
+        for_links = min(len(links), max(0, (most - 2 * for_nodes) // copies_of_link))
     distance = subject.distance().astype(float)
     node_rank = -distance if gradients.node is None else np.abs(gradients.node)
     if gradients.edge is None:
@@ -206,9 +237,9 @@ def _chosen(
     else:
         sums = [gradients.edge[removals.links[link]].sum() for link in links]
         link_rank = np.abs(np.array(sums, dtype=float))
-    best_nodes = nodes[np.argsort(-node_rank[nodes], kind="stable")[:for_nodes]]
-    best_links = links[np.argsort(-link_rank, kind="stable")[:for_links]]
-    return np.sort(best_nodes), np.sort(best_links)
+    best_nodes = np.argsort(-node_rank[nodes], kind="stable")[:for_nodes]
+    best_links = np.argsort(-link_rank, kind="stable")[:for_links]
+    return nodes[best_nodes], links[best_links]
 
 
 def _label_effects(

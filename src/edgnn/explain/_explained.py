@@ -102,7 +102,8 @@ class Explained:
         explanation = self.explanation
         prediction = self.prediction_text(explanation.prediction)
         if explanation.probability is None:
-            return prediction
+            decision = number(explanation.value)
+            return f"{prediction} ({self.measure} {decision})" if self.decides else prediction
         probability = percent(float(explanation.probability[explanation.target_index]))
         if self.target == prediction:
             return f"{prediction} ({probability} %)"
@@ -110,7 +111,7 @@ class Explained:
 
     def prediction_text(self, prediction: Any) -> str:
         """Return a prediction as people say it."""
-        if self.explanation.probability is None:
+        if self.is_value:
             value = number(float(np.ravel(prediction)[self.explanation.target_index]))
             return f"{self.output} = {value}" if self.output else value
         if self.several_labels:
@@ -140,7 +141,7 @@ class Explained:
     def others(self) -> str:
         """Of a regressor with several targets: which is explained, and how to choose another."""
         count = np.size(self.explanation.prediction)
-        if self.explanation.probability is not None or count < 2:
+        if not self.is_value or count < 2:
             return ""
         columns = [column for column in range(count) if column != self.explanation.target_index]
         names = preview(list(map(self.class_text, columns)))
@@ -152,24 +153,69 @@ class Explained:
     @property
     def several_labels(self) -> bool:
         """Whether the model gives every item several labels."""
-        return self.explanation.probability is not None and np.ndim(self.explanation.prediction) > 0
+        return not self.is_value and np.ndim(self.explanation.prediction) > 0
 
     # What the numbers mean
 
     @property
     def measure(self) -> str:
         """The number that is explained."""
-        if self.explanation.probability is None:
-            return f"predicted {self.output or 'value'}"
-        return f"log-odds of {self.target}"
+        texts = {
+            "output": f"predicted {self.output or 'value'}",
+            "decision": f"decision value of {self.target}",
+            "class": f"prediction of {self.target}",
+            "log-odds": f"log-odds of {self.target}",
+        }
+        return texts[self.explanation.measure]
 
     @property
     def unit(self) -> str:
         """What the numbers of reasons mean."""
-        if self.explanation.probability is None:
-            unit = self.output or "the predicted value"
-            return f"In units of {unit}; below zero, the prediction rises without it."
-        return f"In log-odds of {self.target}: {_ODDS}; below zero, it speaks against."
+        texts = {
+            "output": f"In units of {self.output or 'the predicted value'}; below zero, the "
+            "prediction rises without it.",
+            "decision": f"In units of the {self.measure}, which is no probability; below zero, it "
+            "speaks against.",
+            "class": f"1: without it, {self.target} is no longer predicted; −1: only without it. "
+            "The model gives neither probabilities nor decision values.",
+            "log-odds": f"In log-odds of {self.target}: {_ODDS}; below zero, it speaks against.",
+        }
+        return texts[self.explanation.measure]
+
+    @property
+    def is_value(self) -> bool:
+        """Whether the output of a regressor is explained."""
+        return self.explanation.measure == "output"
+
+    @property
+    def decides(self) -> bool:
+        """Whether the decision value of a class is explained."""
+        return self.explanation.measure == "decision"
+
+    @property
+    def has_probability(self) -> bool:
+        """Whether effects are differences of a probability, to be told in points."""
+        return self.explanation.measure == "log-odds"
+
+    @property
+    def falls(self) -> str:
+        """What stands above the effects of reasons: what falls without them."""
+        if self.has_probability:
+            return "log-odds fall by"
+        return f"{self.measure} falls by"
+
+    @property
+    def left_out(self) -> str:
+        """What was not tried, as a sentence; empty where everything was."""
+        nodes, links = self.explanation.left_out
+        if not nodes and not links:
+            return ""
+        graph_links = len(self.explanation.link_removal)
+        return (
+            f"Not tried, as it would take too long: {nodes:,} of "
+            f"{counted(self.explanation.graph.num_nodes, self.kind('node'))} and {links:,} of "
+            f"{counted(graph_links, self.kind('link'))}."
+        )
 
     @property
     def without(self) -> str:
@@ -271,9 +317,8 @@ def fidelity_text(item: Explained) -> str:
     strongest = f"the strongest {kind}" if size == 1 else f"the {size:,} strongest {kind}s"
     if fidelity.take == "label":
         strongest = f"the {'label' if size == 1 else 'labels'} of {strongest}"
-    if item.explanation.probability is None:
-        effect = f"the {item.measure} changes"
-    else:
+    effect = f"the {item.measure} changes"
+    if item.has_probability:
         effect = f"the probability of {item.target} falls"
     own = _drop_text(item, fidelity.comprehensiveness[place])
     random = _drop_text(item, fidelity.random_comprehensiveness[place])
@@ -293,7 +338,7 @@ def counter_text(item: Explained) -> str:
         return ""
     words = " and ".join(item.change_text(change) for change in example.changes)
     prediction = item.prediction_text(example.prediction)
-    if not item.several_labels and np.ndim(example.probability) > 0:
+    if example.probability is not None and not item.several_labels:
         prediction += f" ({percent(float(np.max(example.probability)))} %)"
     proven = example.smallest and len(example.changes) > 1
     smallest = " No smaller change does that." if proven else ""
@@ -312,6 +357,6 @@ def number(value: float) -> str:
 
 def _drop_text(item: Explained, value: float) -> str:
     """Return a drop of the probability in points, or of a value as it is."""
-    if item.explanation.probability is None:
+    if not item.has_probability:
         return number(float(value))
     return f"{percent(float(value))} points"

@@ -14,6 +14,7 @@ from edgnn._json import plain
 from edgnn._words import counted
 from edgnn.explain._links import members_of
 from edgnn.explain._names import label_text, link_words, node_words, texts_of_item
+from edgnn.explain._subject import Measure
 from edgnn.graphs import Graphs, Nodes
 
 _Array = np.ndarray[Any, Any]
@@ -76,9 +77,12 @@ class Explanation:
 
     The number explained, ``value``, is the log-odds :math:`\ln p - \ln (1 - p)` of the target class
     (of a label, where there are several), p being what ``predict_proba`` says, or the output of a
-    regressor. A *removal* is ``value`` minus the value without the element, computed exactly:
-    positive for what speaks for the target. It is not a number where it does not apply, and for
-    elements that were left out because there are too many (``complete`` is then false).
+    regressor. Of a classifier without probabilities it is the decision value of the class, above
+    zero for it where there are two classes, or without such values 1 if the class is predicted, so
+    that a removal of 1 says that the class changes. A *removal* is ``value`` minus the value
+    without the element, computed exactly: positive for what speaks for the target. It is NaN where
+    it does not apply, and for elements that were left out because there are too many (``complete``
+    is then false, and ``left_out`` counts them).
 
     Attributes
     ----------
@@ -97,7 +101,7 @@ class Explanation:
     prediction : Any
         What ``predict`` says.
     probability : array, optional
-        What ``predict_proba`` says; ``None`` from regressors.
+        What ``predict_proba`` says; ``None`` from models without.
     classes : tuple
         The classes in its order; numbers of labels; empty for regressors.
     value : float
@@ -129,6 +133,8 @@ class Explanation:
     links_beyond : bool
         Whether links that lead out of ``graph`` count as well, for degrees that are labels; they
         are not tried.
+    measure : {"log-odds", "output", "decision", "class"}
+        What ``value`` is.
 
     Shapes
     ------
@@ -162,6 +168,15 @@ class Explanation:
     node_label_kind: str
     complete: bool
     links_beyond: bool = False
+    measure: Measure = "log-odds"
+
+    @property
+    def left_out(self) -> tuple[int, int]:
+        """How many nodes and how many links were not tried, as there are too many."""
+        nodes = np.isnan(self.node_removal)
+        if self.node is not None:
+            nodes[self.node] = False
+        return int(nodes.sum()), int(np.isnan(self.link_removal).sum())
 
     @property
     def by_label(self) -> bool:

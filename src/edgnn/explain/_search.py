@@ -11,11 +11,13 @@ import numpy as np
 
 from edgnn.explain._changes import Changes
 from edgnn.explain._links import links_of, members_of
-from edgnn.explain._subject import Scores, Subject
+from edgnn.explain._subject import Budget, Scores, Subject
 
 #: So many sets are tried at a time; the search ends with the first batch that holds a
 #: counter-example.
 _BATCH = 2048
+#: So many are tried between two looks at the clock.
+_PIECE = 64
 #: From so many of the most promising sets larger ones grow where not all can be tried.
 _BEAM = 16
 #: So many of the found sets are offered for verification.
@@ -62,11 +64,20 @@ class Search:
         The column that is to become the prediction, or of several labels the one to change.
     most, memory : int
         Largest number of changed graphs; bytes per pass.
+    budget : Budget
+        How long it may take.
     """
 
     def __init__(
-        self, subject: Subject, wanted: int | None, steps: list[Step], most: int, memory: int
+        self,
+        subject: Subject,
+        wanted: int | None,
+        steps: list[Step],
+        most: int,
+        memory: int,
+        budget: Budget,
     ) -> None:
+        self.budget = budget
         self.subject, self.wanted, self.steps, self.memory = subject, wanted, steps, memory
         self.left, self.tried = most, 0
         scores = subject.scores(Changes.of(1), memory)
@@ -74,9 +85,11 @@ class Search:
         self.own = None if subject.task == "labels" else subject.column(None, scores)
 
     @classmethod
-    def of(cls, subject: Subject, wanted: int | None, most: int, memory: int) -> Search:
+    def of(
+        cls, subject: Subject, wanted: int | None, most: int, memory: int, budget: Budget
+    ) -> Search:
         """Prepare the search over all changes that labels seen in training allow."""
-        return cls(subject, wanted, single_steps(subject, most + 1), most, memory)
+        return cls(subject, wanted, single_steps(subject, most + 1), most, memory, budget)
 
     def flips(self, prediction: Any) -> bool:
         """Return whether a prediction is another one, of the kind wanted."""
@@ -88,7 +101,9 @@ class Search:
         return bool(prediction == self.subject.classes[self.wanted])
 
     def _margins(self, scores: Scores) -> _Array:
-        """Return how far each prediction is on the other side, in log-odds; below zero, not yet.
+        """Return how far each prediction is on the other side: below zero, not yet.
+
+        In log-odds, or decision values.
 
         Shapes
         ------
@@ -97,6 +112,8 @@ class Search:
         if self.subject.task == "labels":
             columns = range(len(self.subject.classes))
             odds = np.stack([scores.value(column) for column in columns], axis=1)
+            if self.subject.measure == "class":
+                odds -= 0.5
             side = np.where(np.asarray(self.prediction) > 0, -odds, odds)
             return np.asarray(side.max(axis=1) if self.wanted is None else side[:, self.wanted])
         logs = scores.log_probability()
@@ -116,6 +133,8 @@ class Search:
         margins = self._asked(singles)
         exhaustive = len(margins) == len(self.steps) and self.subject.is_whole
         yield from _offered(singles, margins, True)
+        if len(margins) < len(singles):
+            return
         reached: list[tuple[tuple[Step, ...], float]] = list(
             zip(singles, margins.tolist(), strict=True)
         )
@@ -167,11 +186,17 @@ class Search:
     def _asked(self, sets: Sequence[tuple[Step, ...]]) -> _Array:
         """Return the margins of as many of the sets as may still be tried."""
         sets = sets[: max(self.left, 0)]
-        self.left -= len(sets)
-        self.tried += len(sets)
-        if not sets:
-            return np.zeros(0)
-        return self._margins(self.subject.scores(_as_changes(sets), self.memory))
+        size = _PIECE if self.budget.limited else max(1, len(sets))
+        margins = [np.zeros(0)]
+        for start in range(0, len(sets), size):
+            if self.budget.is_spent:
+                self.left = 0
+                break
+            piece = sets[start : start + size]
+            self.left -= len(piece)
+            self.tried += len(piece)
+            margins.append(self._margins(self.subject.scores(_as_changes(piece), self.memory)))
+        return np.concatenate(margins)
 
 
 def _offered(sets: Sequence[tuple[Step, ...]], margins: _Array, smallest: bool) -> Iterator[Found]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from edgnn._rules import POSITIVE
+from edgnn._words import preview, short
 from edgnn.errors import EstimatorError
 from edgnn.explain._changes import Changes
 from edgnn.explain._names import texts_of_item
@@ -21,8 +25,27 @@ from edgnn.models import NotFitted
 _Array = np.ndarray[Any, Any]
 Check = Callable[[], None]
 
+#: What is explained: log-odds of a class or label, an output of a regressor, the decision value of
+#: a class, or whether a class is predicted at all (1 or 0).
+Measure = Literal["log-odds", "output", "decision", "class"]
+
 #: Bytes that the copies of a pass may take, by default.
 MEMORY = 256 * 2**20
+
+
+class Budget:
+    """The seconds that some work may take; without a number, as many as it needs."""
+
+    def __init__(self, seconds: float | None) -> None:
+        if seconds is not None and not POSITIVE.holds(seconds):
+            raise EstimatorError(f"seconds={short(seconds)}: choose {POSITIVE.text}, or None")
+        self.limited = seconds is not None
+        self._end = math.inf if seconds is None else time.monotonic() + seconds
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether the time is over."""
+        return time.monotonic() >= self._end
 
 
 class Scores(ABC):
@@ -31,7 +54,8 @@ class Scores(ABC):
     Attributes
     ----------
     numbers : array
-        The probability of every class or label, or the outputs of a regressor.
+        The probability of every class or label, or the outputs of a regressor; of a classifier
+        without probabilities, its decision values, or 1 for the predicted class and 0 for others.
 
     Shapes
     ------
@@ -42,11 +66,11 @@ class Scores(ABC):
 
     @abstractmethod
     def value(self, column: int) -> _Array:
-        """Return the number that is explained: log-odds of a class or label, or an output."""
+        """Return the number that is explained, as the subject's ``measure`` says."""
 
     @abstractmethod
     def log_probability(self) -> _Array:
-        """Return the logarithm of every class's probability, up to a constant."""
+        """Return the logarithm of every class's probability, up to a constant, or its value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +139,11 @@ class Subject(ABC):
     classes: list[Any]
     labels: dict[str, Labels]
 
+    @property
+    def measure(self) -> Measure:
+        """What is explained."""
+        return "output" if self.task == "values" else "log-odds"
+
     @staticmethod
     def of(estimator: Any, item: Any, check: Check | None = None) -> Subject:
         """Check an estimator and an item; labels never seen are warned of, as by ``predict``.
@@ -142,7 +171,7 @@ class Subject(ABC):
         """Return what ``predict`` says of the first copy, which is unchanged."""
 
     @abstractmethod
-    def answer(self, item: Graphs | Nodes) -> tuple[_Array, Any]:
+    def answer(self, item: Graphs | Nodes) -> tuple[_Array | None, Any]:
         """Return what the estimator itself says of an item: probabilities, and the prediction."""
 
     @abstractmethod
@@ -208,8 +237,8 @@ class Subject(ABC):
             return self.classes.index(target)
         kind = {"classes": "class", "labels": "label", "values": "output"}[self.task]
         raise EstimatorError(
-            f"target={target!r} is no {kind} of this {type(self.estimator).__name__}: "
-            f"choose one of {self.classes}"
+            f"target={short(target)} is no {kind} of this {type(self.estimator).__name__}: "
+            f"choose one of {preview(self.classes)}"
         )
 
 

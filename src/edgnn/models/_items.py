@@ -59,7 +59,8 @@ def numbered_by_appearance(items: Items) -> Items:
     What is learned from them depends neither on labels that nothing has, nor on the order in which
     a vocabulary lists them.
     """
-    graphs, changes = graphs_of(items), {}
+    graphs = graphs_of(items)
+    changes: dict[str, Any] = {}
     for kind in ("node", "edge"):
         labels, vocabulary = getattr(graphs, f"{kind}_label"), getattr(graphs, f"{kind}_vocabulary")
         order = _order_of_appearance(labels, vocabulary)

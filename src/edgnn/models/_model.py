@@ -165,7 +165,13 @@ class Model(BaseEstimator, ABC):  # type: ignore[misc]
         self._set_encoding(data.encoding)
 
     def read_items(self, X: Any) -> Items:
-        """Return new items as one collection; raise where the model is not fitted."""
+        """Return new items as one collection; raise where the model is not fitted.
+
+        Labels are numbered by their first appearance, as those of the training items.
+        """
+        return numbered_by_appearance(self._items_of_level(X))
+
+    def _items_of_level(self, X: Any) -> Items:
         self._check_fitted()
         items = read_items(X, self.levels)
         given = "node" if isinstance(items, Nodes) else "graph"
@@ -174,7 +180,7 @@ class Model(BaseEstimator, ABC):  # type: ignore[misc]
                 f"X holds {given}s, but this classifier was fitted on {self._level}s: "
                 f"pass {self._level}s"
             )
-        return numbered_by_appearance(items)
+        return items
 
     # What every model knows once it is fitted
 

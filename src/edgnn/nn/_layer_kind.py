@@ -43,15 +43,15 @@ class LayerKind:
         if isinstance(conv, str):
             if conv not in LAYERS:
                 raise ModelError(
-                    f"conv={short(conv)}: choose one of {', '.join(map(repr, LAYERS))}, or add a layer "
-                    "with edgnn.registry.LAYERS.register(LayerEntry(...))"
+                    f"conv={short(conv)}: choose one of {', '.join(map(repr, LAYERS))}, or add a "
+                    "layer with edgnn.registry.LAYERS.register(LayerEntry(...))"
                     f"{suggestion(conv, LAYERS)}"
                 )
             return _kind(conv, LAYERS[conv].load(), LAYERS[conv].options)
         if not isinstance(conv, type) or not issubclass(conv, nn.Module):
             raise ModelError(
-                f"conv={short(conv)}: a layer is a name ({', '.join(map(repr, LAYERS))}), a subclass "
-                "of edgnn.nn.Conv, or another class of torch modules"
+                f"conv={short(conv)}: a layer is a name ({', '.join(map(repr, LAYERS))}), a "
+                "subclass of edgnn.nn.Conv, or another class of torch modules"
             )
         for entry in LAYERS.values():
             if entry.load() is conv:

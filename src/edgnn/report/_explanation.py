@@ -117,7 +117,7 @@ def values_of(item: Explained) -> dict[str, Any]:
     return {
         "name": item.title,
         "smiles": item.smiles,
-        "target": item.output if item.explanation.probability is None else item.target,
+        "target": item.output if item.is_value else item.target,
         "class_names": list(item.class_names),
         "complete": complete,
         "explanation": values,
@@ -180,7 +180,7 @@ def _predicted(item: Explained) -> _View:
     """Return the headline, and where there are several classes or outputs, the others."""
     explanation = item.explanation
     rows: list[tuple[str, str | Bar]] = []
-    if explanation.probability is None:
+    if item.is_value:
         values = np.ravel(explanation.prediction).tolist()
         name = item.measure if item.output else "prediction"
         headline = [(name, number(values[explanation.target_index]))]
@@ -188,6 +188,11 @@ def _predicted(item: Explained) -> _View:
             texts = map(number, values[:_CLASSES])
             rows = [(item.class_text(column), text) for column, text in enumerate(texts)]
         return {"headline": headline, "classes": rows, "classes_head": ("target", "predicted")}
+    if explanation.probability is None:
+        headline = [("prediction", item.prediction_text(explanation.prediction))]
+        if item.decides:
+            headline.append((item.measure, signed(explanation.value)))
+        return {"headline": headline, "classes": rows, "classes_head": ("class", "")}
     own = float(explanation.probability[explanation.target_index])
     headline = [
         ("prediction", item.prediction_text(explanation.prediction)),
@@ -286,7 +291,7 @@ def _fidelity(item: Explained) -> _View | None:
     fidelity = item.fidelity
     if fidelity is None:
         return None
-    percent = item.explanation.probability is not None
+    percent = item.has_probability
     rows = []
     for place, (fraction, size) in enumerate(zip(fidelity.shares, fidelity.sizes, strict=True)):
         row = [f"{fraction:.0%}: {counted(size, item.kind(fidelity.kind))}".replace(" ", "\u00a0")]

@@ -106,6 +106,11 @@ class ExplainResponse(BaseModel):
     value: float | None = Field(
         description="What is explained: the log-odds of the target class, or the value."
     )
+    measure: str = Field(
+        description="What `value` is: `log-odds`, `output` of a regressor, `decision` value of a "
+        "model without probabilities, or `class`: 1 where the target is predicted, else 0."
+    )
+    left_out: str = Field(description="What was not tried, as there is too much; mostly empty.")
     reasons: list[ReasonOut]
     picture: str = Field(description="SVG; of a large graph, the part that matters.")
     counter_example: ChangeOut | None

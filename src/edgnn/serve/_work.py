@@ -42,6 +42,8 @@ _REASONS = 12
 #: Changed copies of a graph that explanations and counter-examples try: fewer of a large graph, as
 #: others wait.
 _REMOVALS, _CHANGES = 1_250, 5_000
+#: How long each of them may take, so that others who wait for an explanation have their turn.
+_SECONDS = 8.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,6 +171,7 @@ class Work:
             item,
             target=wanted,
             most=copies_allowed(subject, _REMOVALS),
+            seconds=_SECONDS,
             check=deadline.check,
         )
         deadline.check()
@@ -180,6 +183,7 @@ class Work:
                 item,
                 target=explanation.target if served.task == "labels" else None,
                 most=copies_allowed(subject, _CHANGES),
+                seconds=_SECONDS,
                 check=deadline.check,
             )
             deadline.check()
@@ -187,6 +191,8 @@ class Work:
             "prediction": self._named_prediction(explanation.prediction),
             "target": served.classes[explanation.target_index],
             "value": explanation.value,
+            "measure": explanation.measure,
+            "left_out": explained.left_out,
             "reasons": [
                 {
                     "kind": reason.kind,
@@ -204,7 +210,7 @@ class Work:
         return {
             "words": [change.words for change in flipped.changes],
             "prediction": self._named_prediction(flipped.prediction),
-            "probabilities": flipped.probability.tolist(),
+            "probabilities": None if flipped.probability is None else flipped.probability.tolist(),
             "smallest": bool(flipped.smallest),
             "pictures": list(draw_counter_example(explained, flipped)),
         }

@@ -386,6 +386,9 @@ const answered = async (body, words, path, row, place, more) => {
   }
 };
 
+const DROPS = {'log-odds': 'its log-odds drop', output: 'the value drops', decision: 'its decision value drops',
+  class: 'its being predicted, 1 or 0, drops'};
+
 const why = async (body, row, place, target) => {
   const found = await answered(body, 'Taking out every node, edge and label in turn…', '/explain', row, place, target ? {target} : {});
   if (!found) return;
@@ -397,7 +400,7 @@ const why = async (body, row, place, target) => {
   }
   parts.push(picture(found.picture, `What speaks for ${found.target}`));
   parts.push(make('p', {class: 'note'}, make('b', {class: 'for'}, 'Red'), ` speaks for ${found.target}, blue (dashed) against: `,
-    model.task === 'values' ? 'by how much the value drops without it.' : 'by how much its log-odds drop without it.'));
+    `by how much ${DROPS[found.measure]} without it.`, found.left_out ? ` ${found.left_out}` : null));
   parts.push(reasonTable(found.reasons));
   const change = make('div', {class: 'change', tabindex: '-1'});
   if (model.task !== 'values') {

@@ -13,7 +13,13 @@ from edgnn.training._group import Group
 from edgnn.training._layerwise import default_memory, node_outputs
 from edgnn.training._run import Trained
 from edgnn.training._shard import ShardTask
-from edgnn.training._tasks import GraphTask, Kind, NodeTask, node_positions, task_of
+from edgnn.training._tasks import (
+    STATES_AT_ONCE,
+    GraphTask,
+    NodeTask,
+    node_positions,
+    task_of,
+)
 
 
 @torch.no_grad()
@@ -59,7 +65,8 @@ def outputs(
     """
     model = trained.model if isinstance(trained, Trained) else trained
     some, training = next(model.parameters()), model.training
-    model.eval()
+    if training:
+        model.eval()
     try:
         if group is not None:
             return _over_ranks(model, inputs, positions, group, memory)
@@ -74,11 +81,14 @@ def outputs(
             raise TrainingError(
                 "LargeInputs are for models of nodes: count everything with Inputs.of"
             )
-        kind: Kind = "graph" if isinstance(model, GraphModel) else "node"
-        task = task_of(kind, inputs.to(some.device, some.dtype), positions)
+        inputs = inputs.to(some.device, some.dtype)
+        if isinstance(model, GraphModel):
+            return _of_graphs(model, inputs)
+        task = task_of("node", inputs, positions)
         return _in_chunks(model, task, torch.arange(task.items, device=some.device))
     finally:
-        model.train(training)
+        if training:
+            model.train()
 
 
 def _is_large(model: Model, inputs: Inputs | LargeInputs) -> bool:
@@ -92,6 +102,15 @@ def _is_large(model: Model, inputs: Inputs | LargeInputs) -> bool:
     return 3 * (
         model.members or 1
     ) * inputs.num_nodes * width * some.element_size() > default_memory(some.device)
+
+
+def _of_graphs(model: GraphModel, inputs: Inputs) -> Tensor:
+    """Compute graphs some at a time; where all fit, as they are, for cutting takes longer."""
+    if inputs.num_nodes * (model.members or 1) <= STATES_AT_ONCE:
+        outputs: Tensor = model(inputs)
+        return outputs
+    task = GraphTask(inputs)
+    return _in_chunks(model, task, torch.arange(task.items, device=inputs.device))
 
 
 def _in_chunks(model: Model, task: GraphTask | NodeTask, items: Tensor) -> Tensor:

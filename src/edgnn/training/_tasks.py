@@ -21,7 +21,7 @@ Kind = Literal["graph", "node"]
 MODELS: dict[str, type[Model]] = {"graph": GraphModel, "node": NodeModel}
 
 #: About so many states (nodes times members) are computed at once where no gradient is needed.
-_NODES_AT_ONCE = 200_000
+STATES_AT_ONCE = 200_000
 
 #: Node tasks leave out what the items do not depend on, unless the items are more than this
 #: fraction of all nodes.
@@ -157,7 +157,7 @@ class GraphTask(Task):
     def chunk(self, members: int) -> int:
         """Return how many items of each member to compute at once without gradients."""
         per_graph = max(1, self.inputs.num_nodes // max(1, self.items))
-        return max(1, _NODES_AT_ONCE // (members * per_graph))
+        return max(1, STATES_AT_ONCE // (members * per_graph))
 
     def seen(self, train: list[np.ndarray[Any, Any]], node_labels: int) -> tuple[Tensor, Tensor]:
         """Return which labels each member's training graphs have."""

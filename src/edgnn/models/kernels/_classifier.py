@@ -273,7 +273,8 @@ class KernelClassifier(SolvedClassifier):
                 f"the model's kernel {short(setting)} is none of those that it compares by, "
                 f"{preview(list(kernels))}: its run folder is damaged"
             )
-        return kernels[setting]
+        compared: Array = kernels[setting]
+        return compared
 
     def get_state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
         """Return the training items, and what the solver has learned from them."""

@@ -56,7 +56,6 @@ class Estimator(SharedParameters, Model):
 
     # Learning
 
-    @memory_errors()
     def fit(
         self,
         X: Any,
@@ -90,22 +89,25 @@ class Estimator(SharedParameters, Model):
         resume : dict of tensors, optional
             The ``state()`` of an epoch of the same training, to continue from.
         """
-        pipeline = Pipeline.of(self, X, y, sample_weight, validation=validation)
-        part = pipeline.part(None, None, root_seed(self.random_state))
-        encoding = pipeline.encoding(part)
-        initial = self._initial(pipeline, encoding)
-        last = LastEpoch(on_epoch)
-        try:
-            trained = pipeline.train(
-                [part], encoding, on_epoch=last, resume=resume, initial=initial
-            )
-        except KeyboardInterrupt:
-            if last.epoch is not None:
-                state, done = last.epoch.state(), last.epoch.number
-                ended = pipeline.train([part], encoding, resume=state, max_epochs=done, verbose=0)
-                self._keep(ended, pipeline, encoding, part)
-            raise
-        self._keep(trained, pipeline, encoding, part)
+        with memory_errors():
+            pipeline = Pipeline.of(self, X, y, sample_weight, validation=validation)
+            part = pipeline.part(None, None, root_seed(self.random_state))
+            encoding = pipeline.encoding(part)
+            initial = self._initial(pipeline, encoding)
+            last = LastEpoch(on_epoch)
+            try:
+                trained = pipeline.train(
+                    [part], encoding, on_epoch=last, resume=resume, initial=initial
+                )
+            except KeyboardInterrupt:
+                if last.epoch is not None:
+                    state, done = last.epoch.state(), last.epoch.number
+                    ended = pipeline.train(
+                        [part], encoding, resume=state, max_epochs=done, verbose=0
+                    )
+                    self._keep(ended, pipeline, encoding, part)
+                raise
+            self._keep(trained, pipeline, encoding, part)
         return self
 
     def _keep(self, trained: Trained, pipeline: Pipeline, encoding: Encoding, part: Part) -> None:
@@ -177,7 +179,6 @@ class Estimator(SharedParameters, Model):
     def _learned(self, pipeline: Pipeline, part: Part) -> None:
         """Learn what comes after training."""
 
-    @memory_errors()
     def predict_splits(
         self,
         X: Any,
@@ -214,8 +215,9 @@ class Estimator(SharedParameters, Model):
             where there is a validation set; of classes ``"training_accuracy"``, that of the
             ensemble on the items its weights were learned from.
         """
-        pipeline = Pipeline.of(self, X, y, sample_weight)
-        return pipeline.predict_splits(list(splits), on_epoch)
+        with memory_errors():
+            pipeline = Pipeline.of(self, X, y, sample_weight)
+            return pipeline.predict_splits(list(splits), on_epoch)
 
     @abstractmethod
     def _result(
@@ -225,16 +227,19 @@ class Estimator(SharedParameters, Model):
 
     # Predicting
 
-    @memory_errors()
+    def read_items(self, X: Any) -> Items:
+        """Return new items as one collection; the model's coder numbers their labels."""
+        return self._items_of_level(X)
+
     def _outputs(self, X: Any) -> _Array:
         """Return every member's outputs for ``X``, shape (M, n, K)."""
         items = self.read_items(X)
         if not len(items):
             return np.zeros((self.num_members, 0, self._encoding.outputs))
-        encoded = self._encoded(items)
-        return raw_outputs(self._model, self._inputs(encoded), encoded)
+        with memory_errors():
+            encoded = self._encoded(items)
+            return raw_outputs(self._model, self._inputs(encoded), encoded)
 
-    @memory_errors()
     def embed(self, X: Any) -> _Array:
         """Return what the final linear map of the model sees of each item.
 
@@ -245,11 +250,12 @@ class Estimator(SharedParameters, Model):
         ------
         → (n, members · d)
         """
-        items = self._encoded(self.read_items(X))
-        pieces = [
-            embedded(self._model, self._inputs(piece), piece)
-            for piece in in_pieces(items, self.num_members)
-        ]
+        with memory_errors():
+            items = self._encoded(self.read_items(X))
+            pieces = [
+                embedded(self._model, self._inputs(piece), piece)
+                for piece in in_pieces(items, self.num_members)
+            ]
         return np.concatenate(pieces)
 
     def _encoded(self, items: Items) -> Items:

@@ -157,7 +157,7 @@ def raw_outputs(
     ------
     → (M, n, K)
     """
-    if group is None:
+    if group is None and next(model.parameters()).device != inputs.device:
         model.to(inputs.device)
     found = outputs(model, inputs, positions=positions_of(items), group=group)
     result: _Array = found.detach().double().cpu().numpy()

@@ -294,7 +294,7 @@ def test_a_study_of_data_sets_alone_has_a_page(tmp_path, page_of):
     links = {attributes["href"] for attributes in page.attributes("a")}
     assert links == {
         f"#{attributes['id']}" for _, attributes in page.elements if "id" in attributes
-    } - {"#edgnn-data", "#told"}
+    } - {"#edgnn-data", "#status"}
 
 
 def test_cells_of_the_nested_protocol_alone_have_a_page(tmp_path, page_of):

@@ -10,8 +10,9 @@ import urllib.request
 import httpx
 import pytest
 
+from edgnn.errors import DeadlineError
 from edgnn.serve import Limits, _app, create_app
-from edgnn.serve._limits import Busy, Workers
+from edgnn.serve._limits import Workers
 from serve_runs import client_of, run_async, served, until_canceled
 
 JSON = {"content-type": "application/json"}
@@ -125,7 +126,7 @@ def test_what_is_queued_for_a_client_that_left_is_dropped(mutag_run, monkeypatch
         return {}
 
     monkeypatch.setattr("edgnn.serve._work.Work.explain", explain)
-    app = create_app(mutag_run)
+    app = create_app(mutag_run, limits=Limits(workers=1))
 
     async def main():
         async def send(message):
@@ -161,7 +162,7 @@ def test_work_for_a_caller_that_is_gone_ends_at_its_next_look_at_the_clock():
             event.wait(200)
             try:
                 deadline.check()
-            except Busy:
+            except DeadlineError:
                 ended.append(1)
                 raise
 

@@ -65,7 +65,7 @@ def _print(compared: Compared) -> None:
     """Print every model's mean, then the differences to the first."""
     from rich.markup import escape
 
-    from edgnn.report import shape_of, test_note
+    from edgnn.report import comparison_note, shape_of
 
     metric, first = compared.metric, compared.entries[0]
     evaluation = first.evaluation
@@ -87,7 +87,7 @@ def _print(compared: Compared) -> None:
         table.add_row(*map(escape, _difference(pair)))
     screen.print(table)
     lower = "" if metric.higher_is_better else " Lower is better."
-    screen.print(f"{test_note(compared.to_first)}{lower}\n")
+    screen.print(f"{comparison_note(compared.to_first)}{lower}\n")
 
 
 def _difference(pair: Pair) -> list[str]:

@@ -7,7 +7,7 @@ from edgnn.report._explanation_picture import draw_counter_example, draw_explana
 from edgnn.report._method import shape_of
 from edgnn.report._numbers import p_text
 from edgnn.report._page import STYLE, ReportError, read_report
-from edgnn.report._paired import Pair, test_note
+from edgnn.report._paired import Pair, comparison_note
 from edgnn.report._run import write_run_report
 from edgnn.report._sources import write_report
 from edgnn.report._study import study_page, write_study_report
@@ -18,6 +18,7 @@ __all__ = [
     "Pair",
     "ReportError",
     "compare_files",
+    "comparison_note",
     "comparison_page",
     "draw_counter_example",
     "draw_explanation",
@@ -25,7 +26,6 @@ __all__ = [
     "read_report",
     "shape_of",
     "study_page",
-    "test_note",
     "values_of",
     "write_evaluation_report",
     "write_explanations",

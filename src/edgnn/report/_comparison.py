@@ -19,10 +19,10 @@ from edgnn.report._page import ReportError, write_page
 from edgnn.report._paired import (
     Pair,
     compared,
+    comparison_note,
     comparison_values,
     comparison_view,
     measured,
-    test_note,
 )
 from edgnn.report._predictions import cards, chosen_view
 from edgnn.report._results import dates_of, environment_view, environments_of
@@ -157,7 +157,7 @@ def comparison_page(models: Compared, path: Path_ | None = None) -> Path:
         data,
         metric=metric_name(models.metric.name),
         differences=[_difference(pair, first) for pair in models.to_first],
-        test_note=test_note(models.to_first),
+        comparison_note=comparison_note(models.to_first),
         lower_is_better=not models.metric.higher_is_better,
         sizes=split_sizes(evaluation),
         results=_results(models),

@@ -38,8 +38,8 @@ class Pair:
         The one that is compared.
     dataset : str
         Where.
-    comparison : Comparison, optional
-        Row minus reference; ``None`` if the two cannot be compared.
+    comparison : Comparison
+        Row minus reference; all NaN if the two cannot be compared.
     runs : int
         How many runs both have.
     reason : str
@@ -50,7 +50,7 @@ class Pair:
 
     row: Row
     dataset: str
-    comparison: Comparison | None
+    comparison: Comparison
     runs: int = 0
     reason: str = ""
     corrected: float = math.nan
@@ -58,7 +58,7 @@ class Pair:
     @property
     def beyond(self) -> int:
         """1 or −1 if the difference exceeds the noise, else 0."""
-        if self.comparison is None or not self.corrected < LEVEL:
+        if not self.corrected < LEVEL:
             return 0
         return 1 if self.comparison.difference > 0 else -1
 
@@ -72,12 +72,12 @@ class Pair:
     @property
     def percent(self) -> bool:
         """Whether it is read in points of percent."""
-        return self.comparison is not None and find_metric(self.comparison.metric).percent
+        return find_metric(self.comparison.metric).percent
 
     @property
     def verdict(self) -> str:
         """Whether the difference is real, in words."""
-        if self.comparison is None or math.isnan(self.corrected):
+        if math.isnan(self.corrected):
             return "not tested"
         if self.comparison.interval == (0, 0):
             return "no difference"
@@ -89,14 +89,14 @@ class Pair:
     @property
     def gap_text(self) -> str:
         """The difference as text; a dash if there is none."""
-        return "–" if self.comparison is None else gap(self.comparison.difference, self.percent)
+        return gap(self.comparison.difference, self.percent)
 
     @property
     def limits_text(self) -> str:
         """The ends of its interval as text; a dash if there is none."""
-        if self.comparison is None or math.isnan(self.comparison.interval[0]):
-            return "–"
         low, high = self.comparison.interval
+        if math.isnan(low):
+            return "–"
         return f"{gap(low, self.percent)} to {gap(high, self.percent)}"
 
 
@@ -120,8 +120,7 @@ def compared(summary: TableSummary) -> dict[str, list[Pair]]:
             if (one.id, dataset) in summary.entries and (two.id, dataset) in summary.entries:
                 pair = _pair(summary, one, two, dataset)
                 pairs_of[two.id].append(pair)
-                turned = _turned(pair.comparison)
-                pairs_of[one.id].append(replace(pair, row=two, comparison=turned))
+                pairs_of[one.id].append(_turned(pair, two))
     return {reference: _corrected(pairs) for reference, pairs in pairs_of.items()}
 
 
@@ -149,12 +148,8 @@ def pair_values(pairs: Sequence[Pair]) -> list[dict[str, Any]]:
     """Return comparisons as plain values."""
     rows = []
     for pair in pairs:
-        values: dict[str, Any] = {"row": pair.row.id, "dataset": pair.dataset, "runs": pair.runs}
-        if pair.comparison is None:
-            values["reason"] = pair.reason
-        else:
-            values |= comparison_values(pair)
-        rows.append(values)
+        values = {"reason": pair.reason} if pair.reason else comparison_values(pair)
+        rows.append({"row": pair.row.id, "dataset": pair.dataset, "runs": pair.runs} | values)
     return rows
 
 
@@ -195,10 +190,7 @@ def _difference_figure(
     reference: Row, on: dict[str, dict[str, Pair]], unit: str, metric: Metric
 ) -> Figure | None:
     """Return the differences to a row with their intervals; ``None`` where none is known."""
-    drawn = []
-    for dataset, pairs in on.items():
-        if any(pair.comparison for pair in pairs.values()):
-            drawn.append(dataset)
+    drawn = [name for name, pairs in on.items() if not all(pair.reason for pair in pairs.values())]
     if not drawn:
         return None
 
@@ -219,19 +211,19 @@ def _words(pairs: Iterable[Pair], reference: Row) -> str:
     """Return which rows differ from the reference on a data set by more than the noise."""
     rows: dict[str, list[str]] = {side: [] for side in _SIDES}
     for pair in pairs:
-        if pair.comparison is not None:
-            gap_ = f" ({pair.gap_text})" if pair.beyond else ""
-            rows[pair.side].append(f"{pair.row.title}{gap_}")
-    texts = []
-    for side, names in rows.items():
-        verb = "lies" if len(names) == 1 else "lie"
-        if names:
-            texts.append(_SIDES[side].format(", ".join(names), verb, reference.title))
-    return f"{'; '.join(texts)}." if texts else "nothing can be compared."
+        if not pair.reason:
+            amount = f" ({pair.gap_text})" if pair.beyond else ""
+            rows[pair.side].append(f"{pair.row.title}{amount}")
+    texts = [
+        _SIDES[side].format(", ".join(names), "lies" if len(names) == 1 else "lie", reference.title)
+        for side, names in rows.items()
+        if names
+    ]
+    return f"{'; '.join(texts) or 'nothing can be compared'}."
 
 
 def _cell(pair: Pair | None) -> Cell:
-    if pair is None or pair.comparison is None:
+    if pair is None or pair.reason:
         return MISSING
     mark = {1: " ▲", -1: " ▼", 0: ""}[pair.beyond]
     note = "no interval" if pair.limits_text == "–" else pair.limits_text
@@ -240,7 +232,7 @@ def _cell(pair: Pair | None) -> Cell:
     return Cell(f"{pair.gap_text}{mark}", pair.comparison.difference, note)
 
 
-def test_note(pairs: Sequence[Pair]) -> str:
+def comparison_note(pairs: Sequence[Pair]) -> str:
     """Return when a difference among those to one model is called real."""
     tested = sum(not math.isnan(pair.corrected) for pair in pairs)
     if not tested:
@@ -263,8 +255,6 @@ def measured(summary: TableSummary) -> Metric:
 
 
 def _estimate(pair: Pair) -> Estimate:
-    if pair.comparison is None:
-        return Estimate(pair.row.title, "–", math.nan)
     factor = 100 if pair.percent else 1
     low, high = pair.comparison.interval
     return Estimate(
@@ -286,18 +276,18 @@ def _pair(summary: TableSummary, one: Row, two: Row, dataset: str) -> Pair:
             return Pair(one, dataset, first.paired(second), runs)
         except EvaluationError:
             reason = "were evaluated on different splits"
-    return Pair(one, dataset, None, reason=f"{one.title} and {two.title} {reason}")
+    nothing = Comparison(first.metrics[0], math.nan, (math.nan, math.nan), math.nan, 0, "")
+    return Pair(one, dataset, nothing, reason=f"{one.title} and {two.title} {reason}")
 
 
-def _turned(comparison: Comparison | None) -> Comparison | None:
-    if comparison is None:
-        return None
-    low, high = comparison.interval
-    return replace(comparison, difference=-comparison.difference, interval=(-high, -low))
+def _turned(pair: Pair, row: Row) -> Pair:
+    """Return the other row against the one of a pair."""
+    low, high = pair.comparison.interval
+    difference = -pair.comparison.difference
+    turned = replace(pair.comparison, difference=difference, interval=(-high, -low))
+    return replace(pair, row=row, comparison=turned)
 
 
 def _corrected(pairs: list[Pair]) -> list[Pair]:
-    values = holm(
-        [math.nan if pair.comparison is None else pair.comparison.p_value for pair in pairs]
-    )
+    values = holm([pair.comparison.p_value for pair in pairs])
     return [replace(pair, corrected=value) for pair, value in zip(pairs, values, strict=True)]

@@ -118,12 +118,12 @@ class _Files:
 
 
 def _lead(config: Mapping[str, Any], history: list[dict[str, Any]]) -> str:
-    seconds = [row.get("seconds") for row in history]
     finished = "fitted" in config
     texts = [str(config.get("estimator", "")), _prediction_text(config)]
     if history or not finished:
-        known = [value for value in seconds if isinstance(value, int | float)]
-        texts += [counted(len(history), "epoch"), duration(sum(known))]
+        seconds = [row.get("seconds") for row in history]
+        total = sum(value for value in seconds if isinstance(value, int | float))
+        texts += [counted(len(history), "epoch"), duration(total)]
     texts.append("finished" if finished else "not finished")
     return " · ".join(filter(None, texts))
 
@@ -140,16 +140,15 @@ def _result(metrics: Any, config: Mapping[str, Any]) -> dict[str, Any]:
     """Return how good the model is; metrics of a form not known here are listed as they are."""
     if not isinstance(metrics, Mapping):
         metrics = {"metrics": metrics}
-    own, majority = metrics.get("metrics"), metrics.get("majority")
+    own, baseline = metrics.get("metrics"), metrics.get("majority")
     if not _are_numbers(own):
         return {"measures": [], "groups": setting_groups(_named_metrics(metrics))}
-    others = majority if isinstance(majority, Mapping) else {}
+    baseline = baseline if _are_numbers(baseline) else {}
     rows = []
     for name, value in own.items():
         percent = name in METRICS and METRICS[name].percent
-        other = others.get(name)
-        baseline = number(other, percent) if isinstance(other, int | float) else "–"
-        rows.append((metric_name(name, percent), number(value, percent), baseline))
+        texts = [number(score, percent) for score in (value, baseline.get(name, math.nan))]
+        rows.append((metric_name(name, percent), *texts))
     first, value, against = rows[0]
     task = str(config.get("task"))
     return {
@@ -197,14 +196,10 @@ def _settings(config: Mapping[str, Any]) -> dict[str, Any]:
     kept = {name: value for name, value in config.items() if name not in hidden}
     fitted = config.get("fitted")
     if isinstance(fitted, Mapping):
-        learned = {}
-        for name in _LEARNED:
-            if fitted.get(name) not in (None, []):
-                learned[name.replace("_", " ")] = fitted[name]
-        for name in ("node_labels", "edge_labels"):
-            if isinstance(fitted.get(name), list):
-                learned[name.replace("_", " ")] = len(fitted[name])
-        kept["learned"] = learned
+        learned = {name: fitted[name] for name in _LEARNED if fitted.get(name) not in (None, [])}
+        labels = {name: fitted.get(name) for name in ("node_labels", "edge_labels")}
+        learned |= {name: len(own) for name, own in labels.items() if isinstance(own, list)}
+        kept["learned"] = {name.replace("_", " "): value for name, value in learned.items()}
     return kept
 
 

@@ -180,17 +180,15 @@ def _heading(summary: TableSummary) -> str:
 def _headline(
     summaries: Sequence[TableSummary], views: Sequence[Mapping[str, Any]]
 ) -> list[tuple[str, str]]:
-    verdicts: dict[str, list[Any]] = {"paper": [], "nested": []}
-    for summary, view in zip(summaries, views, strict=True):
-        if view["verdict"]["reported"]:
-            verdicts[summary.protocol].append(view["verdict"])
     figures = []
     # Of both protocols, the paper's is the one to compare with it.
-    counted_verdicts = verdicts["paper"] or verdicts["nested"]
-    if counted_verdicts:
-        met = sum(one["met"] for one in counted_verdicts)
-        reported = sum(one["reported"] for one in counted_verdicts)
-        figures.append(("the paper’s means that are met", f"{met} of {reported}"))
+    for protocol in ("paper", "nested"):
+        pairs = zip(summaries, views, strict=True)
+        verdicts = [view["verdict"] for summary, view in pairs if summary.protocol == protocol]
+        met, reported = (sum(one[name] for one in verdicts) for name in ("met", "reported"))
+        if reported:
+            figures.append(("the paper’s means that are met", f"{met} of {reported}"))
+            break
     entries = own_entries(summaries)
     trainings = sum(len(entry.evaluation.splits) for entry in entries)
     seconds = sum(entry.seconds for entry in entries)
@@ -220,14 +218,13 @@ def _table_view(summary: TableSummary) -> dict[str, Any]:
 
 
 def _settings(summaries: Sequence[TableSummary]) -> list[tuple[str, list[tuple[str, str]]]]:
-    settings = []
+    entries: dict[str, list[Entry]] = {}
     for summary in summaries:
-        for row in summary.rows:
-            own = [entry for entry in computed_entries(summary) if entry.row.id == row.id]
-            entries = [entry for entry in own if entry.settings]
-            if entries:
-                settings.append((f"{_heading(summary)}: {row.title}", _setting_rows(entries)))
-    return settings
+        for entry in computed_entries(summary):
+            if entry.settings:
+                title = f"{_heading(summary)}: {entry.row.title}"
+                entries.setdefault(title, []).append(entry)
+    return [(title, _setting_rows(own)) for title, own in entries.items()]
 
 
 def _setting_rows(entries: Sequence[Entry]) -> list[tuple[str, str]]:

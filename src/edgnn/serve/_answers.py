@@ -69,8 +69,8 @@ class Answers:
             values = {name: column[number] for name, column in columns.items()}
             rows.append(_row(values, class_names))
         for number, error in self.errors.items():
-            rows[number] |= {"prediction": None, "probabilities": None, "uncertainty": {}}
-            rows[number]["error"] = error
+            rows[number] |= {"prediction": None, "probabilities": None, "error": error}
+            rows[number]["uncertainty"] = {}
         for number, row in enumerate(rows):
             ids = {name: _identity(values[number]) for name, values in self.ids.items()}
             rows[number] = ids | row

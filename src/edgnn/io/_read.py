@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from edgnn._files import Path_
+from edgnn._files import Path_, status_of
 from edgnn._words import preview, suggestion
 from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import Graphs
@@ -255,6 +255,7 @@ def recognize(path: Path_, options: Collection[str] = ()) -> str:
         Names of the reader's options that were given: a text table with ``smiles`` among them holds
         molecules.
     """
+    status_of(path)
     candidate = Candidate(Path(path), options)
     formats = list(FORMATS.values())[::-1]
     is_folder = candidate.path.is_dir()

@@ -14,7 +14,7 @@ from edgnn.models import Predictions, identities, in_pieces, prediction_columns
 
 if TYPE_CHECKING:
     from edgnn.graphs import Graphs
-    from edgnn.serve._limits import Deadline
+    from edgnn.io import Deadline
     from edgnn.serve._molecules import Skipped
 
 _Array = np.ndarray[Any, Any]

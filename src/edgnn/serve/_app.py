@@ -16,9 +16,10 @@ from starlette.exceptions import HTTPException
 
 import edgnn
 from edgnn.errors import DeadlineError, EdgnnError
+from edgnn.io import Deadline
 from edgnn.report import STYLE
 from edgnn.serve import _schemas as schema
-from edgnn.serve._limits import LONGEST_LINES, Busy, ClientGone, Deadline, Limits, TooLarge, Workers
+from edgnn.serve._limits import LONGEST_LINES, Busy, ClientGone, Limits, TooLarge, Workers
 from edgnn.serve._middleware import SECURITY_HEADERS, BodyLimit, Guard, json_answer, problem
 from edgnn.serve._model import Served
 from edgnn.serve._requests import (

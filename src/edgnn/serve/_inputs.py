@@ -18,10 +18,10 @@ from edgnn.errors import (
     UnknownLabelError,
 )
 from edgnn.graphs import Graphs, Nodes
-from edgnn.io import read, recognize, refuse_spreadsheet
+from edgnn.io import Deadline, read, recognize, refuse_spreadsheet
 from edgnn.io.datasets import node_numbers, reading_options
 from edgnn.models import check_known
-from edgnn.serve._limits import Deadline, Limits, TooLarge
+from edgnn.serve._limits import Limits, TooLarge
 from edgnn.serve._molecules import Skipped, read_molecule_file
 from edgnn.serve._source import with_label_names
 

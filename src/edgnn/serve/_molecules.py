@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from edgnn._words import short
 from edgnn.errors import EdgnnError, FormatError, GraphError
 from edgnn.graphs import Graphs
-from edgnn.io import FORMATS, Collector, MoleculeOptions, MoleculeRecord, molecule_records
+from edgnn.io import FORMATS, Collector, Deadline, MoleculeOptions, MoleculeRecord, molecule_records
 from edgnn.io.datasets import molecule_options
-from edgnn.serve._limits import LONGEST_SMILES, Deadline, Limits, TooLarge
+from edgnn.serve._limits import LONGEST_SMILES, Limits, TooLarge
 
 if TYPE_CHECKING:
     from edgnn.serve._model import Served

@@ -28,7 +28,8 @@ from pydantic import (
 from starlette.exceptions import HTTPException
 
 from edgnn._words import short
-from edgnn.serve._limits import LONGEST_LINES, LONGEST_SMILES, Deadline, Limits
+from edgnn.io import Deadline
+from edgnn.serve._limits import LONGEST_LINES, LONGEST_SMILES, Limits
 
 LONGEST_NAME = 10_000
 _LONGEST_LABEL = 100

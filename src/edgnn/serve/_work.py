@@ -18,6 +18,7 @@ from edgnn.explain import (
     explain,
 )
 from edgnn.graphs import Graphs, Nodes
+from edgnn.io import Deadline
 from edgnn.report import draw_counter_example, draw_explanation
 from edgnn.serve._answers import Answers, named
 from edgnn.serve._colors import color_rounds
@@ -30,7 +31,7 @@ from edgnn.serve._inputs import (
     read_graphs,
     read_uploads,
 )
-from edgnn.serve._limits import Deadline, Limits, TooLarge
+from edgnn.serve._limits import Limits, TooLarge
 from edgnn.serve._molecules import Skipped, read_smiles_list
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, BinaryIO, Protocol, cast
 
 from edgnn._deadline import check_deadline
-from edgnn._words import one_line
+from edgnn._words import cut, one_line
 from edgnn.errors import EdgnnError, FileError, FormatError, MissingFileError
 
 Path_ = str | os.PathLike[str]
@@ -29,6 +29,7 @@ BOMB_RATIO = 100
 BOMB_FLOOR = 64 * 2**20
 
 _CHUNK = 2**20
+_LONGEST_NAME = 300
 _LONGEST_LINE = 64 * 2**20
 _GZIP_MAGIC = b"\x1f\x8b"
 _KINDS = {
@@ -88,8 +89,13 @@ def read_file(path: Path_) -> bytes:
 
 def check_regular(path: Path_) -> None:
     """Raise where there is no regular file of this name; a link to one will do."""
+    _check_regular(status_of(path), path)
+
+
+def status_of(path: Path_) -> os.stat_result:
+    """Return what the system says of a file or folder; one that is not there is a FileError."""
     try:
-        _check_regular(Path(path).stat(), path)
+        return Path(path).stat()
     except OSError as error:
         raise file_error(error, path) from None
     except ValueError:
@@ -113,7 +119,7 @@ def file_error(error: OSError, path: Path_) -> FileError:
     if isinstance(error, FileError):
         return error
     kind = MissingFileError if error.errno == errno.ENOENT else FileError
-    return kind(path, error.strerror or one_line(error), error.errno)
+    return kind(cut(os.fspath(path), _LONGEST_NAME), error.strerror or one_line(error), error.errno)
 
 
 class Guarded(io.RawIOBase):

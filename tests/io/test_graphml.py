@@ -172,6 +172,29 @@ def test_values_nested_in_foreign_elements_are_skipped_unless_wanted(put):
     )
 
 
+@pytest.mark.parametrize(
+    ("encoding", "label"),
+    [("shift_jis", "日本"), ("EUC-JP", "日本"), ("gbk", "中"), ("big5", "中"), ("euc-kr", "한")],
+)
+def test_encodings_of_east_asia_are_decoded(put, encoding, label):
+    nodes = "".join(f'<node id="{label}{n}"/>\n' for n in range(3_000))
+    graph = f'<graph edgedefault="directed">{nodes}</graph>'
+    text = f'<?xml version="1.0" encoding="{encoding}"?>\n<graphml>{graph}</graphml>'
+    names = read_graphml(put(text.encode(encoding))).graphs.node_names
+    assert names.tolist() == [f"{label}{n}" for n in range(3_000)]
+    cut_off = text.encode(encoding).replace(b"<node", b"\xff\xff<node", 1)
+    with pytest.raises(FormatError, match=r"line 1: the encoding cannot be read|not well-formed"):
+        read_graphml(put(cut_off))
+
+
+@pytest.mark.parametrize(
+    "encoding", ["utf-7", "utf-32", "utf-16", "iso2022_kr", "zlib", "hex", "rot13", "x" * 5_000]
+)
+def test_a_declared_encoding_that_is_not_read_is_one_error(put, encoding):
+    with pytest.raises(FormatError, match=r"encoding|not well-formed"):
+        read_graphml(put(f'<?xml version="1.0" encoding="{encoding}"?>\n<graphml/>'.encode()))
+
+
 def test_encodings_that_xml_declares_are_understood(put):
     graph = '<graph edgedefault="directed"><node id="ä"/></graph>'
     for encoding in ("utf-8", "iso-8859-1", "utf-16", "cp1252"):

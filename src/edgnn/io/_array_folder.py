@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from edgnn._files import open_regular, read_file
+from edgnn._files import open_regular, read_file, status_of
 from edgnn._words import one_line, short
 from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import decode_value, encode_value
@@ -88,7 +88,7 @@ def read_header(path: Path, kind: str) -> dict[str, Any]:
     """Return the content of a folder's header."""
     folder = path.parent
     if not folder.is_dir():
-        folder.stat()
+        status_of(folder)
         raise FormatError(folder, f"this is a file, but the format {kind!r} is a folder")
     try:
         with open_regular(path) as stream:

@@ -5,6 +5,8 @@ Our own on expat instead of networkx: it streams, names lines, and refuses entit
 
 from __future__ import annotations
 
+import codecs
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
@@ -39,6 +41,17 @@ _VALUES = ("data", "default")
 _PLAIN = ("data", "default", "desc")  # elements of other kinds within them are passed over
 
 
+_DECLARED = re.compile(rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z][A-Za-z0-9._-]*)["']""")
+#: Encodings of East Asia, which expat does not read: Python decodes them first. No others are taken
+#: from a file, as some of Python's codecs unpack what is compressed.
+_MULTI_BYTE = (
+    *("big5", "big5hkscs", "cp950"),
+    *("gb2312", "gbk", "gb18030"),
+    *("shift_jis", "shift_jis_2004", "shift_jisx0213", "cp932", "euc_jp", "iso2022_jp"),
+    *("euc_kr", "cp949", "johab"),
+)
+
+
 @dataclass(slots=True)
 class Element:
     """An XML element; ``has_markup`` says that its text has elements in between."""
@@ -64,11 +77,28 @@ class Element:
 
 def elements(stream: BinaryIO, path: Path_) -> Iterator[Element]:
     """Yield the keys, the graph (when it begins), the nodes and the edges of a document."""
-    parser = _Parser(path)
-    while block := stream.read(_CHUNK):
+    block = stream.read(_CHUNK)
+    decoder = _multi_byte_decoder(block)
+    parser = _Parser(path, None if decoder is None else "utf-8")
+    while block:
         check_deadline()
-        yield from parser.feed(block)
-    yield from parser.feed(b"")
+        yield from parser.feed(block, decoder)
+        block = stream.read(_CHUNK)
+    yield from parser.feed(b"", decoder)
+
+
+def _multi_byte_decoder(start: bytes) -> codecs.IncrementalDecoder | None:
+    """Return what decodes a document whose first bytes declare a multi-byte encoding."""
+    declared = _DECLARED.match(start)
+    if declared is None:
+        return None
+    try:
+        codec = codecs.lookup(declared[1].decode())
+    except LookupError:
+        return None
+    if codec.name not in _MULTI_BYTE:
+        return None
+    return codecs.getincrementaldecoder(codec.name)()
 
 
 class _Parser:
@@ -78,29 +108,32 @@ class _Parser:
     bound, and GraphML needs none.
     """
 
-    def __init__(self, path: Path_) -> None:
+    def __init__(self, path: Path_, encoding: str | None) -> None:
         self._path = path
         self._open = [Element(path, "", {}, 1)]
         self._foreign = 0  # how many elements of other kinds are open
         self._has_graph = False
         self._ready: list[Element] = []
-        self._expat = expat.ParserCreate(namespace_separator=" ")
+        self._expat = expat.ParserCreate(encoding, " ")
         self._expat.buffer_text = True
         self._expat.StartElementHandler = self._start
         self._expat.EndElementHandler = self._end
         self._expat.CharacterDataHandler = self._characters
         self._expat.StartDoctypeDeclHandler = self._doctype
 
-    def feed(self, block: bytes) -> list[Element]:
+    def feed(self, block: bytes, decoder: codecs.IncrementalDecoder | None) -> list[Element]:
         """Parse more of the document, nothing at its end; return the elements that are ready."""
+        is_last = not block
         try:
-            self._expat.Parse(block, not block)
+            if decoder is not None:
+                block = decoder.decode(block, is_last).encode()
+            self._expat.Parse(block, is_last)
         except expat.ExpatError as error:
             rule = f"this is not well-formed XML: {expat.ErrorString(error.code)}"
             raise FormatError(self._path, rule, error.lineno) from None
-        except (LookupError, UnicodeError) as error:
-            rule = f"the encoding cannot be read ({one_line(error)})"
-            raise FormatError(self._path, rule, 1) from None
+        except (LookupError, ValueError) as error:
+            rule = f"the encoding cannot be read ({one_line(error)}); convert the file to UTF-8"
+            raise FormatError(self._path, rule, self._expat.CurrentLineNumber) from None
         ready = self._ready
         self._ready = []
         return ready

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from edgnn._files import Path_
+from edgnn._files import Path_, status_of
 from edgnn._words import preview, suggestion
 from edgnn.errors import FormatError, GraphError, MissingDependencyError
 from edgnn.graphs import Graphs
@@ -269,7 +269,10 @@ def recognize(path: Path_, options: Collection[str] = ()) -> str:
         molecules.
     """
     source = as_source(path)
-    candidate = Candidate(source if isinstance(source, Frame) else Path(source), options)
+    if not isinstance(source, Frame):
+        status_of(source)
+        source = Path(source)
+    candidate = Candidate(source, options)
     formats = list(FORMATS.values())[::-1]
     is_folder = candidate.path.is_dir()
     if not is_folder:

@@ -116,30 +116,31 @@ def load_dataset(
     if target_file is not None:
         if target_column is None and not (is_path and takes_target(source, options)):
             target_column = options.pop("target", None)
-        words = column_words(target_column)
-        data = load_dataset(
-            source, data_dir=data_dir, download=download, progress=progress, **options
-        )
-        labeled = targets_of_file(
-            data.graphs, as_source(target_file), words, level=level, unknown=unknown_names
-        )
+        if is_path:
+            data = load_items(source, **options)
+        else:
+            data = _named(text, data_dir, download, progress, options, None)
+        words, file = column_words(target_column), as_source(target_file)
+        labeled = targets_of_file(data.graphs, file, words, level=level, unknown=unknown_names)
         return _with_targets(data, labeled, task)
     words = column_words(target_column)
     if words:
         options |= target_options(source, words, level, options)
     if is_path:
-        options = expanded(source, options)
-        data, labeled = _read(source, options)
-        labeled = replace(labeled, target_names=target_names(source, options))
-        data = _with_targets(data, labeled, task)
+        data = _from_source(source, options, task)
     else:
         data = _named(text, data_dir, download, progress, options, task)
+    _check_level(data, level, text)
+    return data
+
+
+def _check_level(data: Dataset, level: Level | None, name: str) -> None:
+    """Raise where targets belong to something else than what was asked for."""
     if level is not None and data.targets is not None and data.level != level:
         raise DatasetError(
             f"level={level!r} (--task {level} in a command): "
-            f"the targets of {text} belong to {data.level}s"
+            f"the targets of {name} belong to {data.level}s"
         )
-    return data
 
 
 def load_items(path: Any, **options: Any) -> Dataset:
@@ -156,6 +157,14 @@ def load_items(path: Any, **options: Any) -> Dataset:
     known = format_of_source(path, options)
     unread = {name: None for name in known.target_options.values() if known.takes_none(name)}
     return _read(path, unread | options)[0]
+
+
+def _from_source(source: Any, options: dict[str, Any], task: str | None) -> Dataset:
+    """Return what a file or data frame holds, with its targets."""
+    options = expanded(source, options)
+    data, labeled = _read(source, options)
+    labeled = replace(labeled, target_names=target_names(source, options))
+    return _with_targets(data, labeled, task)
 
 
 def _read(source: Any, options: dict[str, Any]) -> tuple[Dataset, Labeled]:

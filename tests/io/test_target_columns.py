@@ -120,6 +120,14 @@ def test_target_of_a_table_of_edges_is_the_end_of_an_edge(tmp_path):
         edgnn.load_dataset(tmp_path / "edges.tsv", target_file=file, source="head", target="role")
 
 
+def test_targets_of_the_file_itself_do_not_matter_beside_a_table(tmp_path):
+    (tmp_path / "edges.csv").write_text("graph,source,target\n0,a,b\n1,a,b\n2,b,a\n")
+    (tmp_path / "graphs.csv").write_text("graph,target\n0,1\n1,\n2,0\n")
+    (tmp_path / "others.csv").write_text("graph,y\n0,p\n1,q\n2,p\n")
+    data = edgnn.load_dataset(tmp_path, target_file=tmp_path / "others.csv")
+    assert (len(data.graphs), data.class_names) == (3, ("p", "q"))
+
+
 def test_target_of_other_formats_is_the_column_of_the_table(tmp_path):
     (tmp_path / "a.nt").write_text("<n:a> <r:r> <n:b> .\n<n:b> <r:r> <n:c> .\n")
     (tmp_path / "who.csv").write_text("node,y,z\nn:a,0,1\nn:b,1,1\nn:c,1,0\n")

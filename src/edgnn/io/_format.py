@@ -256,22 +256,29 @@ def _types(hint: Any) -> tuple[Any, ...]:
 def _meaning(word: Word, types: Sequence[Any]) -> Any:
     """Return what a word of a command line means for an option that takes these types."""
     text = word.strip()
-    for kind in types:
-        if get_origin(kind) is Literal and text in map(str, get_args(kind)):
-            return next(one for one in get_args(kind) if str(one) == text)
+    literals = [one for kind in types if get_origin(kind) is Literal for one in get_args(kind)]
+    for literal in literals:
+        if str(literal) == text:
+            return literal
     value = parse_value(text)
     if value is None and NoneType in types:
         return None
-    is_list = Sequence in types or Iterable in types
-    words = split_words(text)
-    if is_list and text in ("()", "[]"):
-        return []
-    if is_list and (words is not None or str not in types):
-        return [text] if words is None else words
+    if Sequence in types or Iterable in types:
+        return _listed(text, or_text=str in types)
     for kind in (bool, int, float):
         if kind in types and _is_of_type(value, kind):
             return value
     return str(word) if str in types else parse_values(word)
+
+
+def _listed(text: str, or_text: bool) -> list[str] | str:
+    """Return the words of a list; a single one as text where that is taken too."""
+    if text in ("()", "[]"):
+        return []
+    words = split_words(text)
+    if words is None:
+        return text if or_text else [text]
+    return words
 
 
 def _as_text(value: Any) -> Any:

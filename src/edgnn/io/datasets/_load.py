@@ -123,11 +123,11 @@ def load_dataset(
     if target_file is not None:
         if target_column is None and not (is_path and takes_target(source, options)):
             target_column = options.pop("target", None)
-        words = column_words(target_column)
-        data = load_dataset(
-            source, data_dir=data_dir, download=download, progress=progress, **options
-        )
-        table = as_source(target_file)
+        if is_path:
+            data = load_items(source, **options)
+        else:
+            data = _named(name, data_dir, download, progress, options, None)
+        words, table = column_words(target_column), as_source(target_file)
         labeled = targets_of_file(data.graphs, table, words, level=level, unknown=unknown_names)
         parts = None
         if split_column is not None:
@@ -147,12 +147,17 @@ def load_dataset(
         )
     else:
         data = _named(name, data_dir, download, progress, options, task)
+    _check_level(data, level, name)
+    return data
+
+
+def _check_level(data: Dataset, level: Level | None, name: str) -> None:
+    """Raise where targets belong to something else than what was asked for."""
     if level is not None and data.targets is not None and data.level != level:
         raise DatasetError(
             f"level={level!r} (--task {level} in a command): "
             f"the targets of {name} belong to {data.level}s"
         )
-    return data
 
 
 def _from_source(
@@ -196,6 +201,14 @@ def load_items(path: Any, **options: Any) -> Dataset:
     known = format_of_source(path, options)
     unread = {name: None for name in known.target_options.values() if known.takes_none(name)}
     return _read(path, unread | options)[0]
+
+
+def _from_source(source: Any, options: dict[str, Any], task: str | None) -> Dataset:
+    """Return what a file or data frame holds, with its targets."""
+    options = expanded(source, options)
+    data, labeled = _read(source, options)
+    labeled = replace(labeled, target_names=target_names(source, options))
+    return _with_targets(data, labeled, task)
 
 
 def _read(source: Any, options: dict[str, Any]) -> tuple[Dataset, Labeled]:

@@ -163,6 +163,7 @@ def _check_level(data: Dataset, level: Level | None, name: str) -> None:
 def _from_source(
     source: Any, options: dict[str, Any], task: str | None, split_column: str | None
 ) -> Dataset:
+    """Return what a file or data frame holds, with its targets."""
     options = expanded(source, options)
     data, labeled = _read(source, options)
     labeled = replace(labeled, target_names=target_names(source, options))
@@ -201,14 +202,6 @@ def load_items(path: Any, **options: Any) -> Dataset:
     known = format_of_source(path, options)
     unread = {name: None for name in known.target_options.values() if known.takes_none(name)}
     return _read(path, unread | options)[0]
-
-
-def _from_source(source: Any, options: dict[str, Any], task: str | None) -> Dataset:
-    """Return what a file or data frame holds, with its targets."""
-    options = expanded(source, options)
-    data, labeled = _read(source, options)
-    labeled = replace(labeled, target_names=target_names(source, options))
-    return _with_targets(data, labeled, task)
 
 
 def _read(source: Any, options: dict[str, Any]) -> tuple[Dataset, Labeled]:

@@ -239,7 +239,7 @@ def _smiles(
     source: str, config: dict[str, Any], options: dict[str, Any], graphs: Graphs
 ) -> dict[int, str]:
     """Return the SMILES of molecules that have other names; none where rows do not match."""
-    from edgnn.io import FORMATS, molecule_records
+    from edgnn.io import FORMATS
     from edgnn.io.datasets import find, reading_options
 
     if find(source) is not None or not Path(source).is_file() or graphs.graph_names is None:
@@ -249,15 +249,20 @@ def _smiles(
         return {}
     options.pop("format", None)
     options = FORMATS["smiles"].check_read_options(options)
+    texts = _texts(source, options, len(graphs))
+    return {number: text for number, text in enumerate(texts) if text != graphs.graph_names[number]}
+
+
+def _texts(source: str, options: dict[str, Any], count: int) -> list[str]:
+    """Return the SMILES of so many molecules; nothing where the file has another number."""
+    from edgnn.io import molecule_records
+
     chosen = {key: options[key] for key in ("smiles", "delimiter", "max_bytes") if key in options}
     with molecule_records(source, "smiles", **chosen) as records:
         rows = list(records)
-    if len(rows) != len(graphs):  # the reader may have skipped those that are no molecules
+    if len(rows) != count:  # the reader may have skipped those that are no molecules
         rows = [row for row in rows if row.read()[0] is not None]
-    texts = [row.text for row in rows]
-    if len(texts) != len(graphs):
-        return {}
-    return {number: text for number, text in enumerate(texts) if text != graphs.graph_names[number]}
+    return [row.text for row in rows] if len(rows) == count else []
 
 
 def _target(model: Any, word: str, names: Sequence[str]) -> Any:

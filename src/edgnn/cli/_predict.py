@@ -87,9 +87,7 @@ def predict(
     """
     check_run(run)
     check_file_to_write(out, "--out")
-    _check_one_source(source, smiles)
-    if source is not None and source != STANDARD_INPUT:
-        check_here(source, data_dir)
+    _check_source(source, smiles, data_dir)
     check_nodes(nodes)
     options = reader_options(option)
     with ceiling(memory, source):
@@ -107,22 +105,31 @@ def predict(
         done = tables.rows - tables.failed
         typer.echo(f"{counted(done, 'prediction')} {'is' if done == 1 else 'are'} in {out}")
     if tables.failed:
-        has = "has" if tables.failed == 1 else "have"
-        rows = counted(tables.rows, "row")
-        typer.echo(
-            f"edgnn: {tables.failed:,} of {rows} {has} no prediction; the column error says why",
-            err=True,
-        )
-        raise typer.Exit(_INCOMPLETE)
+        raise _incomplete(tables)
 
 
-def _check_one_source(source: str | None, smiles: list[str] | None) -> None:
+def _incomplete(tables: _Counted) -> typer.Exit:
+    """Print how many rows have no prediction, and return how the command ends."""
+    has = "has" if tables.failed == 1 else "have"
+    rows = counted(tables.rows, "row")
+    typer.echo(
+        f"edgnn: {tables.failed:,} of {rows} {has} no prediction; the column error says why",
+        err=True,
+    )
+    return typer.Exit(_INCOMPLETE)
+
+
+def _check_source(source: str | None, smiles: list[str] | None, data_dir: Path | None) -> None:
     if source is None and not smiles:
         raise EdgnnError(
             "name a file or data set to predict for, - for standard input, or --smiles"
         )
-    if source is not None and smiles:
+    if source is None:
+        return
+    if smiles:
         raise EdgnnError(f"give a source ({source}) or --smiles, not both")
+    if source != STANDARD_INPUT:
+        check_here(source, data_dir)
 
 
 def _check_out(out: Path) -> None:

@@ -129,9 +129,8 @@ def from_smiles(
         raise GraphError(f"{len(names)} names were given for {len(texts)} molecules")
     if skipped and bad == "error":
         raise unreadable(skipped, "correct or drop them, or pass bad='skip'")
-    if skipped and len(skipped) == len(texts):
-        raise none_readable(len(skipped), *first)
-    _warn_of_skipped(skipped, len(texts))
+    if skipped:
+        _warn_of_skipped(skipped, first, len(texts))
     called = texts if names is None else names
     return collector.graphs([name for at, name in enumerate(called) if at not in skipped])
 
@@ -149,11 +148,11 @@ def _of_list(smiles: Any) -> Iterator[MoleculeRecord]:
         yield MoleculeRecord(position, f"SMILES {position}", "", "", problem=problem)
 
 
-def _warn_of_skipped(skipped: dict[int, str], count: int) -> None:
-    if not skipped:
-        return
-    first = next(iter(skipped.values()))
-    message = f"{len(skipped)} of {count} SMILES were skipped; the first: {first}"
+def _warn_of_skipped(skipped: dict[int, str], first: tuple[str, str], count: int) -> None:
+    """Warn of strings that were left out; raise where none is left."""
+    if len(skipped) == count:
+        raise none_readable(count, *first)
+    message = f"{len(skipped)} of {count} SMILES were skipped; the first: {': '.join(first)}"
     warnings.warn(SkippedWarning(message, skipped), stacklevel=3)
 
 

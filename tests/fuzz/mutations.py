@@ -11,7 +11,7 @@ import time
 import unicodedata
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
@@ -268,6 +268,105 @@ def no_waiting_for_the_disk() -> Iterator[None]:
         yield
     finally:
         os.fsync = kept
+
+
+#: What a stranger writes into the options that a run folder stores, beside odd values.
+HOSTILE_OPTIONS: dict[str, list[Any]] = {
+    "target_file": ["/etc/passwd", "PIPE"],
+    "nodes": ["/etc/passwd", "PIPE"],
+    "graphs": ["/etc/passwd", "PIPE"],
+    "path": ["/etc/passwd"],
+    "name": ["x"],
+    "data_dir": ["/", "PIPE"],
+    "like": ["x", {}],
+    "format": ["tables", "rdf", "os.system", 7, None],
+    "max_bytes": [10**30, -1],
+    "max_atoms": [10**9],
+    "delimiter": ["\0", "ab", 7],
+    "smiles": ["\u202e", "x" * 5_000],
+    "id": ["x", 7],
+    "level": ["node"],
+    "task": ["values"],
+    "atom_label": ["os.system", ["charge"] * 1_000],
+    "drop_predicates": [["x"] * 1_000],
+    "base_iri": ["file:///etc/passwd"],
+}
+
+_ENCODINGS = [
+    "shift_jis",
+    "euc-jp",
+    "gbk",
+    "big5",
+    "utf-7",
+    "utf-8",
+    "utf-16",
+    "utf-32",
+    "iso2022_kr",
+    "hz",
+    "cp932",
+    "zlib",
+    "hex",
+    "rot13",
+    "idna",
+    "punycode",
+    "unicode_escape",
+    "mbcs",
+    "undefined",
+    "\x00",
+    "x",
+]
+
+
+def hostile_options(options: dict[str, Any], source: random.Random) -> dict[str, Any]:
+    """Return options of a reader with one to four that a stranger has put in."""
+    changed = dict(options)
+    for name in source.sample(sorted(HOSTILE_OPTIONS), source.randrange(1, 5)):
+        changed[name] = source.choice((*HOSTILE_OPTIONS[name], *_ODD_VALUES))
+    return changed
+
+
+def declared(text: bytes, source: random.Random) -> bytes:
+    """Return an XML document that declares an encoding, in which it is often really written."""
+    encoding = source.choice(_ENCODINGS)
+    body = text.partition(b"?>")[2].decode(errors="replace")
+    document = f'<?xml version="1.0" encoding="{encoding}"?>{body}'
+    if source.random() < 0.5:
+        with suppress(LookupError, ValueError, TypeError):
+            return document.encode(encoding, "replace")
+    return document.encode(errors="replace")
+
+
+def wide_table(source: random.Random) -> bytes:
+    """Return a table of many columns, some of them twice."""
+    columns = source.choice((300, 3_000, 20_000))
+    stem = source.choice(("c", "feature_", "target_", "label"))
+    names = [f"{stem}{number}" for number in range(min(columns, 3_000 if stem != "c" else columns))]
+    if source.random() < 0.3:
+        names.append(source.choice(names))
+    first = source.choice((["source", "target"], ["smiles"], ["node"], ["graph", "source"], []))
+    cells = source.choice((["1"], ["a"], [""], ["1.5"])) * len(names)
+    rows = [["CCO"] * len(first) + cells] * source.choice((0, 1, 2))
+    mark = source.choice((",", ";", "\t"))
+    return "\n".join(mark.join(row) for row in [first + names, *rows]).encode() + b"\n"
+
+
+def large_molecule(source: random.Random) -> bytes:
+    """Return a SMILES of a ring, a chain, branches or rings in one another, of any size."""
+    size = source.choice((3, 99, 900, 1_000, 1_100, 9_999, 100_000))
+    text = source.choice(
+        (
+            f"C1{'C' * size}1",
+            "C" * size,
+            "C(" * size + "C" + ")" * size,
+            "C1" + "C2C1" * min(size, 900) + "C2",
+            "".join(f"C%{10 + n % 90}" for n in range(size)),
+            "[" * size,
+            "[C" + "+" * size + "]",
+            ".".join("C" * size)[:50_000],
+            f"C%({size})CC%({size})",
+        )
+    )
+    return text.encode()
 
 
 def _span(data: bytes, source: random.Random) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -11,7 +12,15 @@ import edgnn
 from edgnn import wl
 from edgnn.io import open_structure, read_labeled
 from fuzz import samples
-from fuzz.mutations import check_told, explore, mutated, mutated_json
+from fuzz.mutations import (
+    check_told,
+    declared,
+    explore,
+    large_molecule,
+    mutated,
+    mutated_json,
+    wide_table,
+)
 
 SHARE = 1 / 40
 
@@ -45,6 +54,54 @@ def test_a_damaged_file_is_read_or_told(name):
         try_bytes(name, change(data, source), options)
 
     explore(check, 25, SHARE, seed=hash_of(name))
+
+
+@pytest.mark.parametrize("name", ["plain.graphml", "x.rdf"])
+def test_a_declared_encoding_is_read_or_told(name):
+    def check(source):
+        data = declared(samples.FILES[name][0], source)
+        try_bytes(name, mutated(data, source) if source.random() < 0.5 else data, {})
+
+    explore(check, 40, SHARE, seed=7)
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.tsv", "x.txt"])
+def test_a_wide_table_is_read_or_told(name):
+    def check(source):
+        try_bytes(name, wide_table(source), source.choice(({}, {"target": "c7"})))
+
+    explore(check, 10, SHARE / 2, seed=8)
+
+
+def test_a_large_molecule_is_read_or_told():
+    def check(source):
+        molecules = [large_molecule(source), b"CCO"]
+        source.shuffle(molecules)
+        data = b"\n".join(molecules) + b"\n"
+        if source.random() < 0.3:
+            data = mutated(data, source)
+        try_bytes("x.smi", data, source.choice(({}, {"bad": "skip"}, {"hydrogens": True})))
+
+    explore(check, 15, SHARE, seed=9)
+
+
+def test_a_pipe_among_files_is_told():
+    kinds = [(name, {name: data}, {}) for name, (data, _) in samples.FILES.items()]
+    kinds += [("", samples.TU, {}), ("", samples.TABLES, {})]
+    kinds += [("edges.csv", samples.TABLES, {"nodes": "nodes.csv", "graphs": "graphs.csv"})]
+
+    def check(source):
+        name, files, options = source.choice(kinds)
+        with TemporaryDirectory() as folder:
+            place = samples.put(Path(folder), files)
+            pipe = place / source.choice(sorted(files))
+            pipe.unlink()
+            os.mkfifo(pipe)
+            given = {option: place / file for option, file in options.items()}
+            check_told(lambda: read_labeled(place / name, **given))
+            check_told(lambda: edgnn.load_dataset(place / name, target_file=pipe))
+
+    explore(check, 20, SHARE, seed=10)
 
 
 @pytest.mark.parametrize("name", ["x.nt", "x.graphml", "molecules.csv", "x.ttl"])

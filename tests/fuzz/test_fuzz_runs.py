@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 from contextlib import suppress
 from pathlib import Path
@@ -13,12 +14,25 @@ import pytest
 from safetensors.torch import load, save
 
 import edgnn
+from edgnn.io.datasets import (
+    load_dataset,
+    loadable_origin,
+    molecule_options,
+    reading_options,
+)
 from edgnn.models import checkpoint_epoch, estimator_of, load_model
 from edgnn.report import write_report
 from edgnn.studies import Study
 from edgnn.training import RunFolder, pack_tensors
 from fuzz import samples
-from fuzz.mutations import check_told, explore, mutated, mutated_json, no_waiting_for_the_disk
+from fuzz.mutations import (
+    check_told,
+    explore,
+    hostile_options,
+    mutated,
+    mutated_json,
+    no_waiting_for_the_disk,
+)
 from study_pages import made_evaluation, make_study
 
 SHARE = 1 / 12
@@ -102,6 +116,8 @@ def reshaped(data, source):
             value.double(),
             value.long(),
             value * float("nan"),
+            value * float("inf"),
+            value * 3e38,
             value.bool(),
             None,
         )
@@ -127,6 +143,35 @@ def test_a_damaged_run_is_loaded_or_told(run_files, small):
     with TemporaryDirectory() as folder:
         assert check_told(lambda: used(samples.put(Path(folder) / "run", run_files), small[0][:3]))
     explore(check, 120, SHARE * 3, seed=1)
+
+
+def test_options_of_a_stranger_are_used_or_told(run_files, tmp_path):
+    """Whatever a run says of its data: new files are read or told, and no other file is opened."""
+    config = json.loads(run_files["config.json"])
+    os.mkfifo(tmp_path / "pipe")
+    news = {name: samples.FILES[name][0] for name in ("molecules.csv", "edges.csv", "x.nt")}
+    kinds = {"molecules.csv": "smiles", "edges.csv": "tables", "x.nt": "rdf"}
+    samples.put(tmp_path, news)
+
+    def check(source):
+        new = source.choice(sorted(news))
+        options = hostile_options({}, source)
+        places = {
+            name: str(tmp_path / "pipe") if value == "PIPE" else value
+            for name, value in options.items()
+        }
+        name = source.choice((str(tmp_path / new), "MUTAG", "PTC_MR", "/etc/passwd", "x"))
+        stored = {"name": name, "format": source.choice((kinds[new], None)), "options": places}
+        document = config | {"source": stored}
+
+        def read_new():
+            load_dataset(tmp_path / new, **reading_options(document, tmp_path / new))
+
+        check_told(read_new)
+        check_told(lambda: molecule_options(document))
+        check_told(lambda: loadable_origin(document))
+
+    explore(check, 60, SHARE, seed=6)
 
 
 def test_a_damaged_run_is_opened_and_resumed_or_told(run_files):

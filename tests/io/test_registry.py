@@ -26,6 +26,7 @@ def test_every_registered_file_has_a_hash_and_several_mirrors():
             for part in entry.parts
         )
         assert entry.citation
+        assert entry.license == "not stated by the source"
         assert entry.paper
 
 

@@ -5,9 +5,11 @@ import threading
 import httpx
 import pytest
 
+import edgnn
+from edgnn.io import Deadline
 from edgnn.serve import Limits, create_app
 from edgnn.serve._limits import Busy, Workers
-from serve_runs import client_of, run_async, until_canceled
+from serve_runs import client_of, error, run_async, until_canceled, upload
 
 
 def slow(begun, event, ended):
@@ -18,6 +20,29 @@ def slow(begun, event, ended):
         return 1
 
     return work
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", "source,target\na,b\n"),
+        ("a.nt", "<x:a> <x:b> <x:c> .\n"),
+        ("a.json", '{"nodes": [{"id": 1}], "links": []}'),
+        ("a.smi", "CCO\n"),
+    ],
+)
+def test_an_upload_of_any_format_is_read_within_the_time_of_its_request(
+    mutag_run, monkeypatch, name, content
+):
+    read_in_time = edgnn.serve._work.read_uploads
+
+    def read_too_late(served, uploads, limits, deadline, **named):
+        deadline.end()
+        return read_in_time(served, uploads, limits, Deadline(1_000), **named)
+
+    monkeypatch.setattr("edgnn.serve._work.read_uploads", read_too_late)
+    answer = upload(client_of(mutag_run), "/predict/file", [(name, content)])
+    assert error(answer, 503).startswith("the time is over")
 
 
 def test_work_beyond_its_time_is_given_up_and_later_work_goes_on():

@@ -128,6 +128,8 @@ def _print(data: Dataset, columns: list[str], most_labels: int | None) -> None:
     screen.print(f"Source    {escape(data.source)}")
     if data.citation:
         screen.print(f"Cite      {escape(data.citation)}")
+    if data.license:
+        screen.print(f"License   {escape(data.license)}")
 
 
 def _statistics(data: Dataset) -> Any:

@@ -32,6 +32,7 @@ _TYPE_NAMES: dict[Any, str] = {
     Sequence: "a list of texts",
     Iterable: "a list of texts",
     Graphs: "Graphs",
+    Callable: "a function",
 }
 
 

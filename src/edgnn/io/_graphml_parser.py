@@ -51,6 +51,9 @@ _MULTI_BYTE = (
     *("euc_kr", "cp949", "johab"),
 )
 
+#: Codecs for text of Python programs, which warn of what they cannot decode.
+_FOR_PYTHON = ("unicode-escape", "raw-unicode-escape", "idna", "punycode", "undefined")
+
 
 @dataclass(slots=True)
 class Element:
@@ -78,7 +81,7 @@ class Element:
 def elements(stream: BinaryIO, path: Path_) -> Iterator[Element]:
     """Yield the keys, the graph (when it begins), the nodes and the edges of a document."""
     block = stream.read(_CHUNK)
-    decoder = _multi_byte_decoder(block)
+    decoder = _multi_byte_decoder(block, path)
     parser = _Parser(path, None if decoder is None else "utf-8")
     while block:
         check_deadline()
@@ -87,7 +90,7 @@ def elements(stream: BinaryIO, path: Path_) -> Iterator[Element]:
     yield from parser.feed(b"", decoder)
 
 
-def _multi_byte_decoder(start: bytes) -> codecs.IncrementalDecoder | None:
+def _multi_byte_decoder(start: bytes, path: Path_) -> codecs.IncrementalDecoder | None:
     """Return what decodes a document whose first bytes declare a multi-byte encoding."""
     declared = _DECLARED.match(start)
     if declared is None:
@@ -96,6 +99,8 @@ def _multi_byte_decoder(start: bytes) -> codecs.IncrementalDecoder | None:
         codec = codecs.lookup(declared[1].decode())
     except LookupError:
         return None
+    if codec.name in _FOR_PYTHON:
+        raise FormatError(path, f"the encoding {codec.name!r} is none of XML; write UTF-8", 1)
     if codec.name not in _MULTI_BYTE:
         return None
     return codecs.getincrementaldecoder(codec.name)()

@@ -39,8 +39,8 @@ class Dataset:
         Where the files came from.
     sha256 : mapping
         Hashes of the files, where they were checked.
-    description, citation : str
-        What it is, and whom to cite.
+    description, citation, license : str
+        What it is, whom to cite, and the terms that its source names.
     paper : mapping
         What the paper's statistics table says about it; ``paper_note`` says where and why that
         differs.
@@ -60,6 +60,7 @@ class Dataset:
     sha256: Mapping[str, str] = field(default_factory=dict)
     description: str = ""
     citation: str = ""
+    license: str = ""
     paper: Mapping[str, Any] = field(default_factory=dict)
     paper_note: str = ""
     target_names: tuple[str, ...] = ()

@@ -367,6 +367,7 @@ def _about(entry: Entry) -> dict[str, Any]:
         "sha256": entry.sha256,
         "description": entry.description,
         "citation": entry.citation,
+        "license": entry.license,
         "paper": entry.paper,
         "paper_note": entry.paper_note,
     }

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from edgnn._files import Path_
 from edgnn._words import short
-from edgnn.errors import RunError
-from edgnn.io._format import suffix_of
+from edgnn.errors import GraphError, RunError
+from edgnn.io._format import Format, suffix_of
 from edgnn.io._molecule_files import HEADERLESS
 from edgnn.io._molecules import MoleculeOptions
 from edgnn.io._read import FORMATS, recognize
@@ -48,11 +48,10 @@ def loadable_origin(config: Mapping[str, Any]) -> dict[str, Any] | None:
     if not _are_texts(origin.get("target", [])):
         return None
     options = {}
-    if origin["format"] in FORMATS:
-        known = FORMATS[origin["format"]]
-        options = _plain_options(
-            origin, *known.carried_options, *known.path_options, *known.target_options.values()
-        )
+    known = FORMATS.get(origin["format"])
+    if known is not None:
+        names = {*known.carried_options, *known.path_options, *known.target_options.values()}
+        options = _stored_options(origin, known, names)
     return origin | {"options": options | _told_format(origin)}
 
 
@@ -111,11 +110,13 @@ def reading_options(
 def _carried_options(origin: Mapping[str, Any]) -> dict[str, Any]:
     """Return the stored options that hold for new files: those that the format lists."""
     known = FORMATS.get(origin["format"])
-    return {} if known is None else _plain_options(origin, *known.carried_options)
+    return {} if known is None else _stored_options(origin, known, known.carried_options)
 
 
-def _plain_options(origin: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """Return stored options of these names, after a check that they are plain values."""
+def _stored_options(
+    origin: Mapping[str, Any], known: Format, names: Collection[str]
+) -> dict[str, Any]:
+    """Return stored options of these names, after a check of their values."""
     options = {name: value for name, value in origin["options"].items() if name in names}
     for name, value in options.items():
         if not _is_plain(value):
@@ -123,7 +124,10 @@ def _plain_options(origin: Mapping[str, Any], *names: str) -> dict[str, Any]:
                 f"source.options.{name} in the config.json of the run is {short(value)}, "
                 "no option of a reader; the file is damaged"
             )
-    return options
+    try:
+        return known.check_read_options(options)
+    except GraphError as error:
+        raise RunError(f"source.options in the config.json of the run: {error}") from None
 
 
 def _is_plain(value: Any) -> bool:

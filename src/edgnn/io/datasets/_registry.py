@@ -34,6 +34,8 @@ class Entry:
         Where it lies below a data folder or the cache.
     parts : tuple of Part
         What to download.
+    license : str
+        The terms that its source names, or that it names none.
     sha256 : mapping
         Hashes of its files; empty for sets that are recorded on first download.
     node_labels, edge_labels : tuple of str
@@ -50,6 +52,7 @@ class Entry:
     parts: tuple[Part, ...]
     description: str = ""
     citation: str = ""
+    license: str = "not stated by the source"
     sha256: Mapping[str, str] = field(default_factory=dict)
     node_labels: tuple[str, ...] = ()
     edge_labels: tuple[str, ...] = ()

@@ -89,6 +89,7 @@ def summary(data: Dataset) -> dict[str, Any]:
         "source": data.source,
         "sha256": dict(data.sha256),
         "citation": data.citation,
+        "license": data.license,
     }
 
 

@@ -35,7 +35,7 @@ def multigraph():
 @pytest.mark.parametrize("sum_first", [False, True])
 def test_gather_concat_scatter_computes_what_the_layer_does(multigraph, sum_first):
     structure = Structure.of(multigraph, multiplicity="per-edge", dtype=torch.float64)
-    ours = EdGNNConv(5, 7, 4, activation="identity", bias=True).double()
+    ours = EdGNNConv(5, 7, 4, activation="identity", bias=True, multiplicity="per-edge").double()
     peer = GatherConcatScatter(multigraph, 5, 7, sum_first).double()
     with torch.no_grad():
         ours.bias.normal_()

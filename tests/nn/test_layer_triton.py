@@ -36,7 +36,7 @@ graphs = Graphs.from_edges(torch.randint(0, 30, (90, 2), generator=generator), n
 for options in ({}, {"multiplicity": "per-edge"}, {"direction": "in"}):
     structure = Structure.of(graphs, **options)
     members = None if options else 1
-    conv = EdGNNConv(6, 9, 3, bias=True, direction=structure.direction, members=members)
+    conv = EdGNNConv(6, 9, 3, bias=True, direction=structure.direction, multiplicity=None, members=members)
     x = normal(33, 6)[None if members else slice(None)].requires_grad_()
     _layer._LEAST_ROWS, _layer._NARROWEST = 1, 0
     assert _layer.fits_layer(x, structure, (6, 9))

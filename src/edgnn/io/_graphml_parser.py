@@ -133,6 +133,8 @@ class _Parser:
             if decoder is not None:
                 block = decoder.decode(block, is_last).encode()
             self._expat.Parse(block, is_last)
+        except FormatError:
+            raise
         except expat.ExpatError as error:
             rule = f"this is not well-formed XML: {expat.ErrorString(error.code)}"
             raise FormatError(self._path, rule, error.lineno) from None

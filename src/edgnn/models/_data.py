@@ -91,17 +91,6 @@ class Data:
         known = observed(self.y)
         return known if self.weight is None else known & (self.weight > 0)
 
-    def check_columns(self) -> None:
-        """Raise where one of several targets is missing of every item."""
-        if self.y.ndim == 1 or self.task == "classes":
-            return
-        missing = np.flatnonzero(np.isnan(self.y).all(axis=0))
-        if len(missing):
-            raise EstimatorError(
-                f"target {missing[0]} is missing (NaN) of all {len(self)} items: there is nothing "
-                "to learn; leave out its column"
-            )
-
     def __getitem__(self, positions: _Array) -> Data:
         """Return some of the items."""
         weight = None if self.weight is None else self.weight[positions]

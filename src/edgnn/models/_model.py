@@ -166,7 +166,6 @@ class Model(BaseEstimator, ABC):  # type: ignore[misc]
         """
         items = self._numbered(read_items(X, self.levels))
         data = Data.read(items, y, self.tasks, sample_weight)
-        data.check_columns()
         return data
 
     def _numbered(self, items: Items) -> Items:

@@ -142,7 +142,8 @@ class Estimator(SharedParameters, Model):
 
     def _numbered(self, items: Items) -> Items:
         # later fits may bring labels that stand in the vocabulary only
-        return items if self.warm_start else super()._numbered(items)
+        keeps_all = self.warm_start and not self._continues
+        return items if keeps_all else super()._numbered(items)
 
     def _coder_for(self, graphs: Graphs) -> Coder:
         """Return how graphs are to be read; a warm start keeps the numbers of the fitted labels."""

@@ -59,7 +59,9 @@ def test_options_that_molecules_share_are_looked_at(tmp_path):
 @pytest.mark.parametrize("label", [True, 1.5])
 def test_a_label_of_atoms_is_words_or_a_function(tmp_path, label):
     (tmp_path / "a.csv").write_text("smiles\nCCO\n")
-    with pytest.raises(GraphError, match=r"atom_label=.*takes text, a list of texts, a function or"):
+    with pytest.raises(
+        GraphError, match=r"atom_label=.*takes text, a list of texts, a function or"
+    ):
         edgnn.read(tmp_path / "a.csv", atom_label=label)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import edgnn
 from edgnn._words import one_line
-from edgnn.errors import FormatError
+from edgnn.errors import EdgnnError, FormatError
 from edgnn.io._nesting import DEEPEST_BRACKET, refuse_deep_brackets
 from edgnn.report import write_report
 from fuzz import samples
@@ -124,6 +124,16 @@ def damaged_evaluation(change):
 def test_an_evaluation_whose_parts_do_not_fit_is_told(tmp_path, change):
     (tmp_path / "x.json").write_text(damaged_evaluation(change))
     with pytest.raises(FormatError, match="what it holds is damaged") as told:
+        write_report(tmp_path / "x.json")
+    check_line(str(told.value))
+
+
+def test_a_long_figure_of_a_paper_is_shortened(tmp_path):
+    document = json.loads(damaged_evaluation(lambda _: None))
+    whole = {"evaluation": document.get("evaluation", document), "model": "a", "data": "b"}
+    whole["paper"] = {"row": "a", "mean": LONG, "spread": 0.1}
+    (tmp_path / "x.json").write_text(json.dumps(whole))
+    with pytest.raises(EdgnnError, match="give its mean and its spread") as told:
         write_report(tmp_path / "x.json")
     check_line(str(told.value))
 

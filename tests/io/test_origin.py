@@ -81,7 +81,7 @@ def test_a_run_folder_names_no_file_and_raises_no_limit(tmp_path, kind):
     assert not loaded.keys() & {"max_bytes", "max_atoms", "path", "name", "data_dir", "like"}
 
 
-@pytest.mark.parametrize("value", [{"a": 1}, [1], [["a"]], 1.5])
+@pytest.mark.parametrize("value", [{"a": 1}, [1], [["a"]], 1.5, "x" * 501, ["x" * 501]])
 def test_an_option_that_no_reader_takes_is_damage(molecules, value):
     stored = config("old.csv", "smiles", atom_label=value)
     for call in (lambda: reading_options(stored, molecules), lambda: molecule_options(stored)):

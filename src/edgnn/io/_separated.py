@@ -63,8 +63,8 @@ def delimiter_of(header: str, path: Path_ = "", chosen: str | None = None) -> st
     if chosen is not None:
         if len(chosen) != 1 or chosen in '"\r\n' or not chosen.isascii():
             raise GraphError(
-                f"delimiter={chosen!r}: a delimiter is one ASCII character, such as ',' or a tab, "
-                "and no quotation mark or line end"
+                f"delimiter={short(chosen)}: a delimiter is one ASCII character, such as ',' or a "
+                "tab, and no quotation mark or line end"
             )
         return chosen
     if fspath(path).lower().removesuffix(".gz").endswith(".tsv"):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from edgnn._files import Path_
-from edgnn._words import counted, duration
+from edgnn._words import counted, duration, short
 from edgnn.evaluation import Evaluation
 from edgnn.report._curves import curve_figure, curves_of
 from edgnn.report._method import (
@@ -138,7 +138,7 @@ def _published(
         mean, spread = (math.nan if value is None else float(value) for value in paper)
     except (TypeError, ValueError):
         raise ReportError(
-            f"paper={paper!r}: give its mean and its spread, such as (0.869, 0.010)"
+            f"paper={short(paper)}: give its mean and its spread, such as (0.869, 0.010)"
         ) from None
     return (mean / 100, spread / 100) if score.metric.percent and mean > 1 else (mean, spread)
 

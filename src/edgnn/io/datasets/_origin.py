@@ -16,6 +16,7 @@ from edgnn.io._read import FORMATS, recognize
 from edgnn.io._separated import has_column, read_header
 from edgnn.io.datasets._registry import find
 
+_LONGEST_TEXT = 500
 _FIELDS = {"name": str, "options": dict, "format": str | None}
 _FIELDS_TO_LOAD = {
     "task": str | None,
@@ -131,7 +132,11 @@ def _stored_options(
 
 
 def _is_plain(value: Any) -> bool:
-    return value is None or isinstance(value, str | bool | int) or _are_texts(value)
+    """Return whether a value is none, a truth value, a number, or texts that errors can quote."""
+    texts = [value] if isinstance(value, str) else value
+    if _are_texts(texts):
+        return all(len(text) <= _LONGEST_TEXT for text in texts)
+    return value is None or isinstance(value, bool | int)
 
 
 def _told_format(origin: Mapping[str, Any]) -> dict[str, str]:

@@ -24,7 +24,10 @@ EVERY = [
 def items():
     mutag = edgnn.load_dataset("MUTAG")
     # graphs of the same labels, in the same order: every training set numbers them alike
-    labels = [(tuple(dict.fromkeys(g.node_labels)), tuple(dict.fromkeys(g.edge_labels))) for g in mutag.graphs]
+    labels = [
+        (tuple(dict.fromkeys(g.node_labels)), tuple(dict.fromkeys(g.edge_labels)))
+        for g in mutag.graphs
+    ]
     chosen = [number for number, found in enumerate(labels) if found == labels[0]][:36]
     graphs, classes = mutag.graphs[chosen], np.array(["no", "yes"])[mutag.targets[chosen]]
     rng = np.random.default_rng(0)

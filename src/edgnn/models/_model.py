@@ -165,8 +165,7 @@ class Model(BaseEstimator, ABC):  # type: ignore[misc]
         Labels are numbered by their first appearance in the items, and others are left out.
         """
         items = self._numbered(read_items(X, self.levels))
-        data = Data.read(items, y, self.tasks, sample_weight)
-        return data
+        return Data.read(items, y, self.tasks, sample_weight)
 
     def _numbered(self, items: Items) -> Items:
         return numbered_by_appearance(items)

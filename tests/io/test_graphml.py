@@ -363,7 +363,7 @@ def inside(text, keys=KEYS):
         ),
         (
             '<?xml version="1.0" encoding="klingon"?><graphml/>',
-            "line 1: the encoding cannot be read (unknown encoding: klingon)",
+            "line 1: the encoding cannot be read (unknown encoding: klingon); convert the file to UTF-8",
         ),
     ],
 )

@@ -79,7 +79,8 @@ def random_graphs(nodes, edges, labels):
 @pytest.mark.parametrize("direction", ["both", "in"])
 def test_cuda_layers_give_what_the_cpu_gives(kind, labels, in_dim, out_dim, direction):
     graphs = random_graphs(10_000, 50_000, labels)
-    conv = kind(in_dim, out_dim, labels, bias=True, direction=direction)
+    # smooth, as second derivatives jump where rounding decides on which side of a kink a state lies
+    conv = kind(in_dim, out_dim, labels, bias=True, direction=direction, activation="tanh")
     x = torch.randn(10_000, in_dim, generator=torch.Generator().manual_seed(1))
     found = []
     for device in ("cpu", "cuda"):

@@ -7,14 +7,14 @@ from sklearn.base import clone
 from edgnn import Graphs, load_dataset
 from edgnn.evaluation import Split, kfold
 from edgnn.models import GINGraphClassifier, GINNodeClassifier, load_model
+from mutag import load_alike
 
 SMALL = {"hidden": 8, "max_epochs": 3, "batch_size": 8, "precision": "float64"}
 
 
 @pytest.fixture(scope="module")
 def mutag():
-    data = load_dataset("MUTAG")
-    return data.graphs[:40], np.asarray(data.targets)[:40]
+    return load_alike(40)
 
 
 def ring(size=20):

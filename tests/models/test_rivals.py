@@ -7,6 +7,7 @@ from edgnn.errors import EstimatorError
 from edgnn.evaluation import evaluate, kfold
 from edgnn.models import MajorityClassifier, make_model
 from edgnn.registry import MODELS
+from mutag import load_alike
 
 pytestmark = pytest.mark.filterwarnings("ignore::edgnn.models.UnknownLabelWarning")
 
@@ -22,21 +23,14 @@ EVERY = [
 
 @pytest.fixture(scope="module")
 def items():
-    mutag = edgnn.load_dataset("MUTAG")
-    # graphs of the same labels, in the same order: every training set numbers them alike
-    labels = [
-        (tuple(dict.fromkeys(g.node_labels)), tuple(dict.fromkeys(g.edge_labels)))
-        for g in mutag.graphs
-    ]
-    chosen = [number for number, found in enumerate(labels) if found == labels[0]][:36]
-    graphs, classes = mutag.graphs[chosen], np.array(["no", "yes"])[mutag.targets[chosen]]
+    graphs, classes = load_alike(36)
     rng = np.random.default_rng(0)
     source, target = rng.integers(40, size=(2, 160))
     one = edgnn.Graphs.from_edges(
         np.stack([source, target], 1), edge_labels=rng.integers(3, size=160).tolist()
     )
     return {
-        "graph": (graphs, classes),
+        "graph": (graphs, np.array(["no", "yes"])[classes]),
         "node": (one.nodes[np.arange(36)], np.array(["a", "b", "c"])[np.arange(36) % 3]),
     }
 

@@ -234,6 +234,7 @@ def test_twins_get_the_value_of_each_alone():
 def test_links_join_an_edge_with_one_reverse_of_the_same_label():
     graph = Graphs.from_edges(
         [(0, 1), (1, 0), (0, 1), (1, 0), (2, 2), (2, 2), (1, 2), (0, 1)],
+        node_labels=["C", "C", "N"],
         edge_labels=["s", "s", "s", "d", "s", "s", "s", "s"],
     )
     found = explain(fitted(), graph)

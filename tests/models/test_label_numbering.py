@@ -13,7 +13,6 @@ from edgnn.models import (
     GINGraphClassifier,
     GraphClassifier,
     NodeClassifier,
-    RDFWLClassifier,
     RGCNGraphClassifier,
     RidgeGraphClassifier,
     RidgeNodeClassifier,
@@ -36,7 +35,7 @@ OF_GRAPHS = [
     SubgraphMatchingClassifier(k=2, C=(1.0,)),
     WLShortestPathClassifier(depths=1, C=(1.0,)),
 ]
-OF_NODES = [NodeClassifier(**QUICK), RidgeNodeClassifier(), RDFWLClassifier(C=(1.0,))]
+OF_NODES = [NodeClassifier(**QUICK), RidgeNodeClassifier()]
 
 pytestmark = pytest.mark.filterwarnings("ignore::edgnn.models.UnknownLabelWarning")
 

@@ -45,13 +45,18 @@ class Deadline:
         own = self._end - time.monotonic()
         return own if self._outer is None else min(own, self._outer.left)
 
+    @property
+    def is_over(self) -> bool:
+        """Whether none is left."""
+        return self.left <= 0
+
     def end(self) -> None:
         """Let the time be over now; any thread may call this."""
         self._end = -math.inf
 
     def check(self) -> None:
         """Raise where the time is over."""
-        if self.left <= 0:
+        if self.is_over:
             raise DeadlineError("the time is over; allow more, or ask for less at once")
 
     def __enter__(self) -> Deadline:

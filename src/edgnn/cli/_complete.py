@@ -27,7 +27,7 @@ _VALUES: dict[str, tuple[str, ...]] = {
     "direction": ("both", "in"),
     "metric": ("accuracy", "balanced_accuracy", "roc_auc", "pr_auc", "f1", "rmse", "mae", "r2"),
     "precision": ("float32", "float64", "bfloat16"),
-    "protocol": (*("cv10x10", "train-cv10", "holdout", "split", "scaffold", "scaffold-fixed"),),
+    "protocol": ("cv10x10", "train-cv10", "holdout", "split", "scaffold", "scaffold-fixed"),
     "readout": ("sum", "mean", "max"),
     "unknown": ("zero", "silent", "error"),
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,6 +18,7 @@ from edgnn.errors import DatasetError, EvaluationError, FormatError
 from edgnn.evaluation._splits import Split, is_part, member_seed, published
 from edgnn.evaluation._targets import Array
 from edgnn.graphs import Graphs, Nodes
+from edgnn.io import read_rows
 from edgnn.io.datasets import Dataset
 
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
@@ -46,13 +46,13 @@ def read_splits(
     validation, repeats, seed
         As in :func:`published`.
     """
-    with open_binary(path) as stream:
-        content = stream.read()
+    is_json = Path(path).name.lower().removesuffix(".gz").endswith(".json")
     try:
-        if Path(path).name.lower().removesuffix(".gz").endswith(".json"):
-            layouts = read_layouts(json.loads(content))
-        else:
-            layouts = [_table_layout(content.decode("utf-8-sig"), data)]
+        with open_binary(path) as stream:
+            if is_json:
+                layouts = read_layouts(json.load(stream))
+            else:
+                layouts = [_table_layout(*read_rows(stream, path), data)]
         splits = []
         for number, layout in enumerate(layouts):
             options: dict[str, Any] = {"validation": validation, "repeats": repeats, "seed": seed}
@@ -60,6 +60,8 @@ def read_splits(
                 fold = number + split.fold
                 member = member_seed(seed + split.repeat, fold)
                 splits.append(replace(split, fold=fold, seed=member))
+    except FormatError:
+        raise
     except (ValueError, EvaluationError) as error:
         raise FormatError(path, f"it holds no splits of {data.name}: {error}") from None
     return sorted(splits, key=lambda split: (split.repeat, split.fold))
@@ -109,19 +111,20 @@ def _ranges(items: Array) -> str:
     return ",".join(f"{run[0]}" if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
 
 
-def _table_layout(text: str, data: Dataset) -> dict[str, Array]:
+def _table_layout(
+    header: Sequence[str], rows: Iterable[tuple[int, Sequence[str]]], data: Dataset
+) -> dict[str, Array]:
     """Return the positions of the items that each word of a table of names and words stands at."""
-    rows = [row for row in _rows(text) if any(row)]
-    widths = {len(row) for row in rows}
-    if widths != {2}:
+    if len(header) != 2:
         raise EvaluationError(
             "expected two columns, the name of an item and its part, such as: id,split"
         )
-    if not is_part(rows[0][1]):
-        rows = rows[1:]
+    pairs = [[cell.strip() for cell in row] for _, row in rows]
+    if is_part(header[1]):
+        pairs.insert(0, [cell.strip() for cell in header])
     positions = _positions_by_name(data)
     parts: dict[str, list[int]] = {}
-    for name, word in rows:
+    for name, word in pairs:
         if name not in positions:
             raise EvaluationError(
                 f"there is no {data.level} {short(name)}; names are such as "
@@ -129,13 +132,6 @@ def _table_layout(text: str, data: Dataset) -> dict[str, Array]:
             )
         parts.setdefault(word, []).extend(positions[name])
     return {word: np.array(items, dtype=np.int64) for word, items in parts.items()}
-
-
-def _rows(text: str) -> Iterable[list[str]]:
-    first = text.partition("\n")[0]
-    delimiter = next((mark for mark in "\t;" if mark in first), ",")
-    for row in csv.reader(text.splitlines(), delimiter=delimiter):
-        yield [cell.strip() for cell in row]
 
 
 def _positions_by_name(data: Dataset) -> dict[str, list[int]]:

@@ -166,7 +166,8 @@ class Search:
         """
         targets = target_array(y)
         inner = [
-            _inner_splits(targets, split.known, _fraction(split), split.seed) for split in splits
+            _inner_splits(targets, split.known, split.validation_fraction, split.seed)
+            for split in splits
         ]
         selections = self._selected(X, targets, inner, sample_weight, on_progress)
         answers: list[dict[str, Any]] = [{} for _ in splits]
@@ -283,11 +284,6 @@ def _chosen(answer: Mapping[str, Any], selection: Selection) -> dict[str, Any]:
         "inner_score": selection.score,
         "candidates": list(selection.candidates),
     }
-
-
-def _fraction(split: Split) -> float | None:
-    """Return how large the validation part is among the items that a split may learn from."""
-    return None if split.valid is None else len(split.valid) / len(split.known)
 
 
 def _inner_splits(y: Array, known: Array, validation: float | None, seed: int) -> list[Split]:

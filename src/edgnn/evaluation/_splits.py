@@ -14,6 +14,7 @@ from edgnn._words import suggestion
 from edgnn.errors import EvaluationError
 from edgnn.evaluation._pool import Pool, fraction_count
 from edgnn.evaluation._targets import Array
+from edgnn.io.datasets import positions_by_word
 
 #: How the number of a fold is written; a column with empty cells elsewhere has points.
 _FOLD = re.compile(r"\d+(\.0)?")
@@ -69,6 +70,11 @@ class Split:
     def known(self) -> Array:
         """All items whose targets the model may see: the training and the validation part."""
         return self.train if self.valid is None else np.concatenate([self.train, self.valid])
+
+    @property
+    def validation_fraction(self) -> float | None:
+        """How large the validation part is among the items that may be learned from."""
+        return None if self.valid is None else len(self.valid) / len(self.known)
 
     def of_items(self, items: Array) -> Split:
         """Return the same split of some of all items, where positions count in ``items``."""
@@ -205,7 +211,7 @@ def published(
         raise EvaluationError(
             f"validation={validation!r}: choose 'first-fifth', a fraction of all items, or None"
         )
-    layouts = _layouts(split if isinstance(split, Mapping) else _by_word(split))
+    layouts = _layouts(split if isinstance(split, Mapping) else positions_by_word(split))
     size = 1 + max(int(items.max(initial=-1)) for parts in layouts for items in parts.values())
     pool = Pool.of(np.zeros(size, dtype=np.int64) if y is None else y, True)
     if pool.total < size:
@@ -247,15 +253,6 @@ def is_part(word: str) -> bool:
     """Return whether a word names a part of a split, or numbers a fold."""
     folded = word.strip().casefold()
     return folded in _SYNONYMS or _FOLD.fullmatch(folded) is not None
-
-
-def _by_word(words: Any) -> dict[str, Array]:
-    """Return the positions of the items that each word, or number, stands at."""
-    values = words.tolist() if hasattr(words, "tolist") else list(words)
-    numbers: dict[str, list[int]] = {}
-    for position, value in enumerate(values):
-        numbers.setdefault(str(value), []).append(position)
-    return {word: np.array(positions) for word, positions in numbers.items()}
 
 
 def _layouts(split: Mapping[Any, Any]) -> list[dict[str, Array]]:

@@ -260,8 +260,7 @@ def choose_parameters(
         return model, None
     known, validation = np.arange(len(data)), sets["validation"]
     if split is not None:
-        known = split.known
-        validation = None if split.valid is None else len(split.valid) / len(known)
+        known, validation = split.known, split.validation_fraction
     selection = Search(model, grid).select(
         data.items, data.targets, known, validation, seed=sets["seed"], on_progress=on_progress
     )

@@ -15,7 +15,7 @@ from edgnn.errors import EstimatorError
 from edgnn.explain._explain import check_numbers
 from edgnn.explain._names import label_of, label_text, link_words, node_words
 from edgnn.explain._search import Found, Search, Step
-from edgnn.explain._subject import MEMORY, Budget, Subject, copies_allowed
+from edgnn.explain._subject import MEMORY, Subject, copies_allowed, time_limit
 from edgnn.graphs import Graphs, Nodes, Vocabulary
 
 _Array = np.ndarray[Any, Any]
@@ -145,7 +145,7 @@ def counter_example(
         ``None`` where none was found.
     """
     check_numbers(largest=largest, most=1 if most is None else most, memory=memory)
-    budget = Budget(seconds)
+    limit = time_limit(seconds)
     subject = Subject.of(estimator, item, check)
     if subject.task == "values":
         raise EstimatorError(
@@ -154,7 +154,7 @@ def counter_example(
         )
     wanted = None if target is None else subject.checked_target(target)
     allowed = copies_allowed(subject, 20_000) if most is None else most
-    search = Search.of(subject, wanted, allowed, memory, budget)
+    search = Search.of(subject, wanted, allowed, memory, limit)
     for found in search.by_size(largest):
         verified = _verified(subject, search, found)
         if verified is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +14,8 @@ from edgnn.explain._explanation import Explanation, LabelEffect
 from edgnn.explain._gradients import Gradients, integrated_gradients
 from edgnn.explain._links import links_of, members_of, twin_links, twins_of
 from edgnn.explain._network import NetworkSubject
-from edgnn.explain._subject import MEMORY, Budget, Labels, Subject, copies_allowed
+from edgnn.explain._subject import MEMORY, Labels, Subject, copies_allowed, time_limit
+from edgnn.io import Deadline
 
 _Array = np.ndarray[Any, Any]
 
@@ -77,7 +79,7 @@ def explain(
     (17,)
     """
     check_numbers(most=1 if most is None else most, steps=steps, memory=memory)
-    budget = Budget(seconds)
+    limit = time_limit(seconds)
     subject = Subject.of(estimator, item, check)
     most = copies_allowed(subject, 5000) if most is None else most
     scores = subject.scores(Changes.of(1), memory)
@@ -88,9 +90,9 @@ def explain(
         gradients = integrated_gradients(subject, column, steps, memory)
     links = links_of(subject.raw)
     removals = _Removals(subject, column, value, links, memory)
-    complete = removals.run(*_chosen(subject, removals, gradients, most), budget)
+    complete = removals.run(*_chosen(subject, removals, gradients, most), limit)
     effects: tuple[LabelEffect, ...] | None = None
-    if not budget.is_spent:
+    if not limit.is_over:
         effects = _label_effects(subject, column, value, most, memory)
     return Explanation(
         graph=subject.raw,
@@ -176,10 +178,10 @@ class _Removals:
             tried.append((self.link_label, whole, unlabeled))
         return tried
 
-    def run(self, nodes: _Array, links: _Array, budget: Budget) -> bool:
+    def run(self, nodes: _Array, links: _Array, limit: Deadline) -> bool:
         """Try nodes and links, the most promising first; return whether that was everything."""
         rounds = 1
-        if budget.limited:
+        if limit.left < math.inf:
             rounds = max(1, (len(nodes) + len(links)) // _ELEMENTS_OF_A_ROUND)
         tried = 0
         for some_nodes, some_links in zip(
@@ -187,7 +189,7 @@ class _Removals:
         ):
             self._try(np.sort(some_nodes), np.sort(some_links))
             tried += len(some_nodes) + len(some_links)
-            if budget.is_spent:
+            if limit.is_over:
                 break
         self._spread()
         return tried == len(np.unique(self.same_node)) + len(np.unique(self.same_link))

@@ -194,7 +194,7 @@ class Explained:
 
     @property
     def has_probability(self) -> bool:
-        """Whether effects are differences of a probability, to be told in points."""
+        """Whether effects are differences of a probability, printed in points."""
         return self.explanation.measure == "log-odds"
 
     @property

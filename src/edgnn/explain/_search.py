@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
@@ -11,7 +12,8 @@ import numpy as np
 
 from edgnn.explain._changes import Changes
 from edgnn.explain._links import links_of, members_of
-from edgnn.explain._subject import Budget, Scores, Subject
+from edgnn.explain._subject import Scores, Subject
+from edgnn.io import Deadline
 
 #: So many sets are tried at a time; the search ends with the first batch that holds a
 #: counter-example.
@@ -64,7 +66,7 @@ class Search:
         The column that is to become the prediction, or of several labels the one to change.
     most, memory : int
         Largest number of changed graphs; bytes per pass.
-    budget : Budget
+    limit : Deadline
         How long it may take.
     """
 
@@ -75,9 +77,9 @@ class Search:
         steps: list[Step],
         most: int,
         memory: int,
-        budget: Budget,
+        limit: Deadline,
     ) -> None:
-        self.budget = budget
+        self.limit = limit
         self.subject, self.wanted, self.steps, self.memory = subject, wanted, steps, memory
         self.left, self.tried = most, 0
         scores = subject.scores(Changes.of(1), memory)
@@ -86,10 +88,10 @@ class Search:
 
     @classmethod
     def of(
-        cls, subject: Subject, wanted: int | None, most: int, memory: int, budget: Budget
+        cls, subject: Subject, wanted: int | None, most: int, memory: int, limit: Deadline
     ) -> Search:
         """Prepare the search over all changes that labels seen in training allow."""
-        return cls(subject, wanted, single_steps(subject, most + 1), most, memory, budget)
+        return cls(subject, wanted, single_steps(subject, most + 1), most, memory, limit)
 
     def flips(self, prediction: Any) -> bool:
         """Return whether a prediction is another one, of the kind wanted."""
@@ -186,10 +188,10 @@ class Search:
     def _asked(self, sets: Sequence[tuple[Step, ...]]) -> _Array:
         """Return the margins of as many of the sets as may still be tried."""
         sets = sets[: max(self.left, 0)]
-        size = _PIECE if self.budget.limited else max(1, len(sets))
+        size = _PIECE if self.limit.left < math.inf else max(1, len(sets))
         margins = [np.zeros(0)]
         for start in range(0, len(sets), size):
-            if self.budget.is_spent:
+            if self.limit.is_over:
                 self.left = 0
                 break
             piece = sets[start : start + size]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from edgnn.errors import EstimatorError
 from edgnn.explain._changes import Changes
 from edgnn.explain._names import texts_of_item
 from edgnn.graphs import UNKNOWN, Graphs, Nodes, Vocabulary, taken
+from edgnn.io import Deadline
 from edgnn.models import NotFitted
 
 _Array = np.ndarray[Any, Any]
@@ -33,19 +33,11 @@ Measure = Literal["log-odds", "output", "decision", "class"]
 MEMORY = 256 * 2**20
 
 
-class Budget:
-    """The seconds that some work may take; without a number, as many as it needs."""
-
-    def __init__(self, seconds: float | None) -> None:
-        if seconds is not None and not POSITIVE.holds(seconds):
-            raise EstimatorError(f"seconds={short(seconds)}: choose {POSITIVE.text}, or None")
-        self.limited = seconds is not None
-        self._end = math.inf if seconds is None else time.monotonic() + seconds
-
-    @property
-    def is_spent(self) -> bool:
-        """Whether the time is over."""
-        return time.monotonic() >= self._end
+def time_limit(seconds: float | None) -> Deadline:
+    """Return the time that some work may take; without a number, as much as it needs."""
+    if seconds is not None and not POSITIVE.holds(seconds):
+        raise EstimatorError(f"seconds={short(seconds)}: choose {POSITIVE.text}, or None")
+    return Deadline(math.inf if seconds is None else seconds)
 
 
 class Scores(ABC):

@@ -29,7 +29,7 @@ from edgnn.io._pyg import from_pyg, to_pyg
 from edgnn.io._rdf import read_rdf, write_rdf
 from edgnn.io._rdkit import Collector, chem, read_smiles
 from edgnn.io._read import FORMATS, format_to_write, read, read_labeled, recognize, write
-from edgnn.io._separated import refuse_spreadsheet
+from edgnn.io._separated import read_rows, refuse_spreadsheet
 from edgnn.io._structure_files import open_structure, write_structure
 from edgnn.io._tables import read_tables, write_tables
 from edgnn.io._tu import read_tu, write_tu
@@ -72,6 +72,7 @@ __all__ = [
     "read_node_link",
     "read_pieces",
     "read_rdf",
+    "read_rows",
     "read_sdf",
     "read_smiles",
     "read_smiles_table",

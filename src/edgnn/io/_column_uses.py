@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -21,7 +20,6 @@ from edgnn.io._tables import TableColumns, chosen_columns, read_tables
 
 _LOOKED_AT = 200
 _MOST_COLUMNS = 200
-_PROPERTY = re.compile("^>.*<(.*)>", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -70,10 +68,8 @@ def of_molecules(path: Path, options: Mapping[str, Any]) -> list[ColumnUse]:
 def of_sd_file(path: Path, options: Mapping[str, Any]) -> list[ColumnUse]:
     """Return which properties of an SD file are not read, in the order of their appearance."""
     given = _with_defaults(read_sdf, options)
-    names: dict[str, None] = {}
-    with molecule_records(path, "sdf", max_bytes=given["max_bytes"]) as records:
-        for record in records:
-            names |= dict.fromkeys(_PROPERTY.findall(record.text))
+    with molecule_records(path, "sdf", columns=None, max_bytes=given["max_bytes"]) as records:
+        names = records.columns
     wanted = as_list(given["target"])
     return [ColumnUse(path, "graph", None, (), tuple(name for name in names if name not in wanted))]
 

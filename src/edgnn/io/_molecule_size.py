@@ -18,7 +18,7 @@ from typing import Any, Literal
 from edgnn._deadline import check_deadline, seconds_left
 from edgnn.errors import GraphError
 
-#: Atoms that a molecule may have unless a reader is told otherwise.
+#: Atoms that a molecule may have by default.
 MOST_ATOMS = 1_000
 
 _FEW_RINGS = 100

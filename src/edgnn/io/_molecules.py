@@ -120,7 +120,7 @@ def from_smiles(
     texts: list[Any] = []
     skipped: dict[int, str] = {}
     first = ("", "")
-    for position, (record, reason) in enumerate(read_records(_of_list(smiles), collector)):
+    for position, (record, reason) in enumerate(read_records(list_records(smiles), collector)):
         texts.append(record.text)
         if reason:
             first = first if skipped else (record.where, reason)
@@ -135,17 +135,17 @@ def from_smiles(
     return collector.graphs([name for at, name in enumerate(called) if at not in skipped])
 
 
-def _of_list(smiles: Any) -> Iterator[MoleculeRecord]:
+def list_records(smiles: Any) -> Iterator[MoleculeRecord]:
     """Yield SMILES strings as records; what is not a string has a problem."""
     for position, text in enumerate(_items(smiles, str, "SMILES strings")):
         if isinstance(text, str):
             where = f"SMILES {position} ({short(text)})"
-            yield MoleculeRecord(position, where, text, text)
+            yield MoleculeRecord(0, where, text, text)
             continue
         is_missing = text is None or text != text
         what = f"a {type(text).__name__}, not a string"
         problem = f"it is missing ({text})" if is_missing else f"it is {what}"
-        yield MoleculeRecord(position, f"SMILES {position}", "", "", problem=problem)
+        yield MoleculeRecord(0, f"SMILES {position}", "", "", problem=problem)
 
 
 def _warn_of_skipped(skipped: dict[int, str], first: tuple[str, str], count: int) -> None:

@@ -8,7 +8,6 @@ from itertools import count
 from typing import Any
 
 from edgnn._files import Path_
-from edgnn._words import short
 from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import Graphs, Nodes
 from edgnn.io._molecule_files import (
@@ -18,7 +17,7 @@ from edgnn.io._molecule_files import (
     molecule_records,
     read_records,
 )
-from edgnn.io._molecules import MoleculeOptions
+from edgnn.io._molecules import MoleculeOptions, list_records
 from edgnn.io._rdkit import Collector
 
 #: How many atoms, or rows, a piece has; small enough that all that is made of it is, too.
@@ -136,11 +135,7 @@ def smiles_pieces(smiles: Iterable[str], **options: Any) -> Iterator[Piece]:
 
 def listed(smiles: Iterable[str]) -> MoleculeRecords:
     """Return SMILES strings as records; errors count them from 0."""
-    records = (
-        MoleculeRecord(0, f"SMILES {number} ({short(text)})", text, text)
-        for number, text in enumerate(smiles)
-    )
-    return MoleculeRecords((), records)
+    return MoleculeRecords((), list_records(smiles))
 
 
 def pieces_of(

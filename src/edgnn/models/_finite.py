@@ -14,6 +14,9 @@ from edgnn.errors import EstimatorError, RunError, TrainingError
 
 _Array = np.ndarray[Any, Any]
 
+#: The ``kind`` of the error of a model whose outputs are not finite numbers.
+NOT_FINITE = "overflow"
+
 
 def check_outputs(outputs: _Array, axis: int = 0) -> None:
     """Raise where a model gives NaN or infinity for items, which are counted along an axis."""
@@ -28,7 +31,7 @@ def check_outputs(outputs: _Array, axis: int = 0) -> None:
     raise EstimatorError(
         f"{subject} NaN or infinite: the features are too large, or the model's weights are; "
         "scale the features as those of the training set",
-        kind="overflow",
+        kind=NOT_FINITE,
     )
 
 
@@ -38,7 +41,7 @@ def check_learned(tensors: Mapping[str, Tensor]) -> None:
         raise TrainingError(
             f"training has overflowed: {name} is NaN or infinite; scale the features and the "
             "targets, lower learning_rate, or set clip_norm",
-            kind="overflow",
+            kind=NOT_FINITE,
         )
 
 

@@ -15,9 +15,9 @@ from edgnn.errors import EdgnnError, GraphError, ModelError
 from edgnn.graphs import Graphs, Nodes
 from edgnn.io import Piece, distinct, none_readable
 from edgnn.models._coder import UnknownLabelWarning
+from edgnn.models._finite import NOT_FINITE
 from edgnn.models._items import Items, in_pieces
 from edgnn.models._predictions import (
-    NOT_FINITE,
     Predictions,
     check_known,
     identities,

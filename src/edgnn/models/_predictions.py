@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
 _Array = np.ndarray[Any, Any]
 
-#: The ``kind`` of the error of a model whose outputs are not finite numbers.
-NOT_FINITE = "overflow"
-
 
 @dataclass(frozen=True, eq=False)
 class Predictions:

@@ -99,7 +99,6 @@ def serve(
     """
     uvicorn = optional("uvicorn", "serving a model")
     from edgnn.serve._inputs import remove_uploads
-    from edgnn.serve._protocol import Protocol
 
     limits = limits or Limits()
     with listening(host, port) as listener:
@@ -119,7 +118,7 @@ def serve(
             timeout_keep_alive=_KEEP_ALIVE,
             limit_concurrency=2 * limits.waiting,
             backlog=_BACKLOG,
-            http=Protocol,
+            http="h11",
             ws="none",
         )
         address = address_of(host, listener.getsockname()[1])

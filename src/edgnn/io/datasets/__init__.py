@@ -1,7 +1,7 @@
 """Named data: found, fetched, verified, cached; with targets, published splits and provenance."""
 
 from edgnn.io.datasets._cache import Part, cache_root, ensure, manifest
-from edgnn.io.datasets._dataset import Dataset
+from edgnn.io.datasets._dataset import Dataset, positions_by_word
 from edgnn.io.datasets._load import load_dataset, load_items
 from edgnn.io.datasets._origin import (
     loadable_origin,
@@ -62,6 +62,7 @@ __all__ = [
     "names",
     "node_numbers",
     "origin_of",
+    "positions_by_word",
     "reading_options",
     "statistics",
     "stored_both_ways",

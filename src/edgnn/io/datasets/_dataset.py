@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from edgnn.errors import DatasetError
 from edgnn.graphs import Graphs, Nodes
@@ -99,3 +101,11 @@ class Dataset:
             sizes = ", ".join(f"{len(ids)} {subset}" for subset, ids in self.split.items())
             text += f" ({sizes})"
         return f"Dataset({text}, {self.graphs!r})"
+
+
+def positions_by_word(values: Iterable[Any]) -> dict[str, Array]:
+    """Return the positions of each value, as text, in the order of first appearance."""
+    positions: dict[str, list[int]] = {}
+    for position, value in enumerate(values):
+        positions.setdefault(str(value), []).append(position)
+    return {word: np.array(items) for word, items in positions.items()}

@@ -24,7 +24,7 @@ from edgnn.io._read import read_labeled
 from edgnn.io._separated import column_of, read_rows, refuse_spreadsheet
 from edgnn.io._tu import read_tu
 from edgnn.io.datasets._cache import ensure, recorded, verify
-from edgnn.io.datasets._dataset import Dataset
+from edgnn.io.datasets._dataset import Dataset, positions_by_word
 from edgnn.io.datasets._registry import (
     Entry,
     Location,
@@ -247,13 +247,8 @@ def _with_targets(
         targets=targets,
         class_names=names,
         target_names=labeled.target_names,
-        split=None if parts is None else _positions_by_word(parts[kept]),
+        split=None if parts is None else positions_by_word(parts[kept]),
     )
-
-
-def _positions_by_word(words: Array) -> dict[str, Array]:
-    texts = np.array([str(word) for word in words.tolist()], dtype=object)
-    return {word: np.flatnonzero(texts == word) for word in dict.fromkeys(texts.tolist())}
 
 
 def _named(

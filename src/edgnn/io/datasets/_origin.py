@@ -53,7 +53,7 @@ def loadable_origin(config: Mapping[str, Any]) -> dict[str, Any] | None:
     if known is not None:
         names = {*known.carried_options, *known.path_options, *known.target_options.values()}
         options = _stored_options(origin, known, names)
-    return origin | {"options": options | _told_format(origin)}
+    return origin | {"options": options | _chosen_format(origin)}
 
 
 def _has_types(stored: Mapping[str, Any], types: Mapping[str, Any]) -> bool:
@@ -105,7 +105,7 @@ def reading_options(
     new = _format_of_new(origin, source, given, trained)
     if new != trained:
         return molecular if _is_molecular(new) else {}
-    return _tolerant(_carried_options(origin) | _told_format(origin), source, given)
+    return _tolerant(_carried_options(origin) | _chosen_format(origin), source, given)
 
 
 def _carried_options(origin: Mapping[str, Any]) -> dict[str, Any]:
@@ -139,8 +139,8 @@ def _is_plain(value: Any) -> bool:
     return value is None or isinstance(value, bool | int)
 
 
-def _told_format(origin: Mapping[str, Any]) -> dict[str, str]:
-    """Return the format as an option, where the training was told it."""
+def _chosen_format(origin: Mapping[str, Any]) -> dict[str, str]:
+    """Return the format as an option, where it was given at training."""
     has = "format" in origin["options"] and origin["format"] in FORMATS
     return {"format": origin["format"]} if has else {}
 
@@ -148,10 +148,10 @@ def _told_format(origin: Mapping[str, Any]) -> dict[str, str]:
 def _format_of_new(
     origin: Mapping[str, Any], source: Path_, given: Mapping[str, Any], trained: str | None
 ) -> str:
-    """Return the format of a new file; one that the training was told holds for the same suffix."""
-    was_told = "format" in origin["options"] and "format" not in given
+    """Return the format of a new file; one that was given at training holds for the same suffix."""
+    was_chosen = "format" in origin["options"] and "format" not in given
     has_suffix = Path(origin["name"]).suffix.lower() == Path(source).suffix.lower()
-    if trained is not None and was_told and has_suffix:
+    if trained is not None and was_chosen and has_suffix:
         return trained
     return _format_of(source, _carried_options(origin) | dict(given))
 

@@ -21,7 +21,8 @@ def start(run):
     """Serve in this process; return the address and what ends it."""
     import uvicorn
 
-    from edgnn.serve import create_app, listening
+    from edgnn.serve import create_app
+    from edgnn.serve._server import listening
 
     ear = listening("127.0.0.1", 0)
     server = uvicorn.Server(

@@ -142,7 +142,7 @@ def test_a_wrong_file_of_splits_is_one_clear_error(data, tmp_path, content, mess
         ("id,split\nC,train\nCC,tests\n", "'tests' is no part"),
         ("id,split,more\nC,train,1\n", "expected two columns"),
         ("id,split\nC,train\nC,test\n", "item 0 occurs twice"),
-        ("", "expected two columns"),
+        ("", "the table is empty"),
     ],
 )
 def test_a_wrong_table_of_splits_is_one_clear_error(data, tmp_path, content, message):

@@ -23,7 +23,8 @@ from edgnn.io.datasets import (
 from edgnn.models import checkpoint_epoch, estimator_of, load_model
 from edgnn.report import write_report
 from edgnn.studies import Study
-from edgnn.training import RunFolder, pack_tensors
+from edgnn.training import RunFolder
+from edgnn.training._values import pack_tensors
 from fuzz import samples
 from fuzz.mutations import (
     check_told,

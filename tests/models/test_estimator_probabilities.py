@@ -2,12 +2,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import log_loss
 
-from edgnn.models import (
-    negative_log_likelihood,
-    probabilities,
-    temperature_of,
-    uncertainty_of,
-)
+from edgnn.models import probabilities
+from edgnn.models._probabilities import negative_log_likelihood, temperature_of, uncertainty_of
 
 
 def sampled_logits(members=1, n=4000, K=3, seed=0):

@@ -16,15 +16,10 @@ import edgnn
 from edgnn import GraphClassifier, GraphRegressor, Graphs, NodeClassifier, NodeRegressor
 from edgnn.errors import EstimatorError, ModelError
 from edgnn.graphs import Nodes, Vocabulary
-from edgnn.models import (
-    GINGraphClassifier,
-    RGCNGraphClassifier,
-    RGCNNodeClassifier,
-    check_program,
-    inputs_for,
-    program_of,
-)
+from edgnn.models import GINGraphClassifier, RGCNGraphClassifier, RGCNNodeClassifier
 from edgnn.models.networks import _export_predict as script
+from edgnn.models.networks._export_check import check_program, inputs_for
+from edgnn.models.networks._export_program import program_of
 from strategies import graphs as random_graphs
 
 QUICK = {"hidden": 8, "max_epochs": 2, "members": 2, "random_state": 0}

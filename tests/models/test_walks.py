@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from edgnn.errors import GraphError
 from edgnn.graphs import Graphs
-from edgnn.models import all_walks, random_walks
-from edgnn.models.rivals._walks import Ways, relabeled
+from edgnn.models import random_walks
+from edgnn.models.rivals._walks import Ways, all_walks, relabeled
 from strategies import graphs
 
 #: 0 -a-> 1 -b-> 2, 0 -c-> 2; node 2 is a dead end.

@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from edgnn.graphs import CSR
-from edgnn.nn import Linear, glorot_, parameter, plus_product
+from edgnn.nn import Linear, parameter
+from edgnn.nn._parameters import glorot_, plus_product
 from nn_reference import normal, randomized
 
 

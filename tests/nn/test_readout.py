@@ -9,7 +9,8 @@ from torch.autograd import gradcheck
 
 from dense_limits import dense_labels
 from edgnn.graphs import CSR, Graphs
-from edgnn.nn import Inputs, input_readout, readout
+from edgnn.nn import Inputs, readout
+from edgnn.nn._models import input_readout
 from nn_reference import node_inputs, normal, states
 from strategies import graphs
 

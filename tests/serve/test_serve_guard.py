@@ -6,7 +6,8 @@ import httpx
 import pytest
 
 from edgnn.errors import EdgnnError
-from edgnn.serve import LOCAL_NAMES, Limits, address_of, create_app, listening, names_of
+from edgnn.serve import Limits, create_app
+from edgnn.serve._server import LOCAL_NAMES, address_of, listening, names_of
 from serve_runs import client_of, error, run_async
 
 # Who may ask

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from edgnn.training import FleetAdam
+from edgnn.training._optimizer import FleetAdam
 from nn_reference import normal
 
 RATES, DECAYS = (

@@ -10,14 +10,8 @@ from hypothesis import strategies as st
 import edgnn
 from edgnn._json import from_json, to_csv, to_json
 from edgnn.errors import RunError
-from edgnn.training import (
-    decode_value,
-    decode_vocabulary,
-    encode_value,
-    encode_vocabulary,
-    pack_tensors,
-    unpack_tensors,
-)
+from edgnn.training import decode_value, decode_vocabulary, encode_value, encode_vocabulary
+from edgnn.training._values import pack_tensors, unpack_tensors
 
 texts = st.text(st.characters(exclude_categories=())) | st.sampled_from(
     ["NaN", "~NaN", "-Infinity", "~~Infinity", "nan", "\ud800"]

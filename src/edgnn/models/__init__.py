@@ -27,10 +27,7 @@ from edgnn.models._predictions import (
 )
 from edgnn.models._probabilities import (
     Uncertainty,
-    negative_log_likelihood,
     probabilities,
-    temperature_of,
-    uncertainty_of,
 )
 from edgnn.models._runs import (
     Answer,
@@ -65,8 +62,7 @@ from edgnn.models.networks import (
     NodeRegressor,
 )
 from edgnn.models.networks._export import Exported, export, write_inputs
-from edgnn.models.networks._export_check import check_program, inputs_for
-from edgnn.models.networks._export_program import program_of
+from edgnn.models.networks._export_check import ProgramCheck
 from edgnn.models.networks._fleet import device_of, rebuilt
 from edgnn.models.networks._pipeline import is_small
 from edgnn.models.rivals import (
@@ -81,7 +77,6 @@ from edgnn.models.rivals import (
     SubgraphMatchingClassifier,
     UnseenNodeWarning,
     WLShortestPathClassifier,
-    all_walks,
     random_walks,
     subgraph_counts,
 )
@@ -110,6 +105,7 @@ __all__ = [
     "NotFitted",
     "PartCounts",
     "Predictions",
+    "ProgramCheck",
     "RDF2Vec",
     "RDF2VecClassifier",
     "RDFWLClassifier",
@@ -130,12 +126,10 @@ __all__ = [
     "UnseenNodeWarning",
     "WLClassifier",
     "WLShortestPathClassifier",
-    "all_walks",
     "change_epochs",
     "check_data",
     "check_known",
     "check_outputs",
-    "check_program",
     "check_ranks",
     "check_table_file",
     "checkpoint_epoch",
@@ -151,27 +145,22 @@ __all__ = [
     "graphs_of",
     "identities",
     "in_pieces",
-    "inputs_for",
     "is_small",
     "load_model",
     "make_model",
     "memory_errors",
     "model_parts",
-    "negative_log_likelihood",
     "predict_table",
     "prediction_columns",
     "prediction_table",
     "probabilities",
-    "program_of",
     "random_walks",
     "rebuilt",
     "shaped",
     "start_run",
     "subgraph_counts",
     "table_piece",
-    "temperature_of",
     "train_run",
-    "uncertainty_of",
     "unread_errors",
     "unseen_labels",
     "write_inputs",

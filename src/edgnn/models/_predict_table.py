@@ -27,7 +27,6 @@ from edgnn.models._predictions import (
 if TYPE_CHECKING:
     from edgnn.models._model import Model
 
-_Array = np.ndarray[Any, Any]
 Columns = dict[str, list[Any]]
 
 _NOT_FINITE = "the model's output is not a finite number: its input or its weights are too large"
@@ -143,18 +142,20 @@ def unread_errors(piece: Piece) -> dict[int, str]:
     return {entry.position - piece.first: entry.located_reason for entry in piece.unread}
 
 
-def first_new_rounds(first_new: _Array) -> list[int | None]:
+def first_new_rounds(first_new: np.ndarray[Any, Any]) -> list[int | None]:
     """Return the first unfamiliar rounds as a column: nothing where every round is familiar."""
     return [None if first < 0 else first for first in first_new.tolist()]
 
 
-def unseen_labels(model: Model, items: Items) -> _Array:
+def unseen_labels(model: Model, items: Items) -> np.ndarray[Any, Any]:
     """Count labels not learned: of a graph's nodes and edges; of a node, whether its own is."""
     graphs = items.graphs if isinstance(items, Nodes) else items
     unseen = model.seen.unseen(model.coder.encode(graphs))
     unseen_nodes, unseen_edges = (numbers.cpu().numpy() for numbers in unseen)
     if isinstance(items, Nodes):
-        own: _Array = np.isin(items.index.cpu().numpy(), unseen_nodes).astype(np.int64)
+        own: np.ndarray[Any, Any] = np.isin(items.index.cpu().numpy(), unseen_nodes).astype(
+            np.int64
+        )
         return own
     owner = graphs.graph_of_node.cpu().numpy()
     edge_owner = owner[graphs.edge_source.cpu().numpy()]
@@ -169,7 +170,7 @@ class _Predicted:
 
     piece: Piece
     predictions: Predictions | None
-    first_new: _Array | None
+    first_new: np.ndarray[Any, Any] | None
     errors: dict[int, str]
 
 
@@ -233,7 +234,7 @@ def _predict_piece(model: Model, piece: Piece, unknown: _Unknown) -> _Predicted:
         parts = list(finite_parts(model, items))
         familiarity = model.familiarity(items)
     places = [place for place in range(len(piece)) if place not in errors]
-    good: list[_Array] = []
+    good: list[np.ndarray[Any, Any]] = []
     found: list[Predictions] = []
     for numbers, predictions in parts:
         if isinstance(predictions, str):
@@ -249,7 +250,7 @@ def _predict_piece(model: Model, piece: Piece, unknown: _Unknown) -> _Predicted:
 
 def finite_parts(
     model: Model, items: Items, first: int = 0
-) -> Iterator[tuple[_Array, Predictions | str]]:
+) -> Iterator[tuple[np.ndarray[Any, Any], Predictions | str]]:
     """Yield predictions with the numbers of their items, or why these have none.
 
     Parameters

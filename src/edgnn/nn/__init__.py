@@ -10,10 +10,10 @@ from edgnn.nn._inputs import Inputs, Matrix, from_scipy, with_neighbors
 from edgnn.nn._large_inputs import LargeInputs, input_bytes
 from edgnn.nn._layer_kind import ConvLike, LayerKind
 from edgnn.nn._model import Model, input_options
-from edgnn.nn._models import GraphModel, NodeModel, input_readout, readout
+from edgnn.nn._models import GraphModel, NodeModel, readout
 from edgnn.nn._module_conv import ModuleConv
 from edgnn.nn._noise import Noise, dropout
-from edgnn.nn._parameters import Linear, glorot_, linear_, parameter, plus_product
+from edgnn.nn._parameters import Linear, parameter
 from edgnn.nn._relational_conv import RelationalConv
 
 __all__ = [
@@ -42,13 +42,9 @@ __all__ = [
     "SummedStates",
     "dropout",
     "from_scipy",
-    "glorot_",
     "input_bytes",
     "input_options",
-    "input_readout",
-    "linear_",
     "parameter",
-    "plus_product",
     "readout",
     "with_neighbors",
 ]

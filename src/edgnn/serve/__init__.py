@@ -2,15 +2,11 @@
 
 from edgnn.serve._limits import Limits
 from edgnn.serve._model import Served
-from edgnn.serve._server import LOCAL_NAMES, address_of, create_app, listening, names_of, serve
+from edgnn.serve._server import create_app, serve
 
 __all__ = [
-    "LOCAL_NAMES",
     "Limits",
     "Served",
-    "address_of",
     "create_app",
-    "listening",
-    "names_of",
     "serve",
 ]

@@ -5,7 +5,7 @@ from edgnn.training._environment import environment
 from edgnn.training._fleet import Fleet
 from edgnn.training._group import Group, launched, shared_state
 from edgnn.training._layerwise import node_outputs, states_within
-from edgnn.training._optimizer import FleetAdam, Packed
+from edgnn.training._optimizer import Packed
 from edgnn.training._outputs import outputs
 from edgnn.training._run import Epoch, Trained
 from edgnn.training._run_files import (
@@ -26,8 +26,6 @@ from edgnn.training._values import (
     decode_vocabulary,
     encode_value,
     encode_vocabulary,
-    pack_tensors,
-    unpack_tensors,
 )
 
 __all__ = [
@@ -42,7 +40,6 @@ __all__ = [
     "Blocks",
     "Epoch",
     "Fleet",
-    "FleetAdam",
     "Group",
     "Member",
     "Packed",
@@ -60,9 +57,7 @@ __all__ = [
     "new_fleet",
     "node_outputs",
     "outputs",
-    "pack_tensors",
     "shared_state",
     "states_within",
     "train",
-    "unpack_tensors",
 ]

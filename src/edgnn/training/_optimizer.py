@@ -54,7 +54,7 @@ class Packed:
         return torch.cat([self.parameters, self.buffers], dim=1)
 
     def load(self, values: Tensor) -> None:
-        """Set parameters and buffers to stored :meth:`values`."""
+        """Set parameters and buffers to stored ``values``."""
         split = self.parameters.shape[1]
         self.parameters.copy_(values[:, :split])
         self.buffers.copy_(values[:, split:])

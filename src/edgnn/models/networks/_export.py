@@ -24,7 +24,7 @@ from edgnn.models._items import Items, graphs_of
 from edgnn.models._predictions import check_known, names_of_targets
 from edgnn.models.networks import _export_predict
 from edgnn.models.networks._export_check import (
-    Checked,
+    ProgramCheck,
     check_program,
     expected_of,
     inputs_for,
@@ -66,7 +66,7 @@ class Exported:
     path: Path
     files: dict[str, int]
     device: str
-    checked: Checked
+    checked: ProgramCheck
 
 
 def export(
@@ -172,7 +172,7 @@ def _any_size() -> AbstractContextManager[Any]:
 def _about(
     estimator: Estimator,
     device: torch.device,
-    checked: Checked,
+    checked: ProgramCheck,
     class_names: Sequence[str],
     target_names: Sequence[str],
 ) -> dict[str, Any]:
@@ -237,7 +237,7 @@ def _names(
     return [class_names[int(value)] for value in classes]
 
 
-def _examples(estimator: Estimator, checked: Checked) -> dict[str, Any]:
+def _examples(estimator: Estimator, checked: ProgramCheck) -> dict[str, Any]:
     """Return a few random graphs as the script reads them, and what the estimator says of them."""
     items = next(random_items(estimator))
     if isinstance(items, Nodes):  # each once and rising, as the script answers graph by graph

@@ -35,7 +35,7 @@ _TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-12}
 
 
 @dataclass(frozen=True)
-class Checked:
+class ProgramCheck:
     """What an exported program was checked on, and how far its answers were from the estimator's.
 
     ``difference`` is the largest, ``tolerance`` what it may be: 1e-5 in single and 1e-12 in double
@@ -83,7 +83,7 @@ def random_items(estimator: Estimator, seed: int = 0) -> Iterator[Items]:
 
 def check_program(
     estimator: Estimator, program: Callable[..., Tensor], device: torch.device
-) -> Checked:
+) -> ProgramCheck:
     """Compare a program with its estimator; raise where they are too far apart."""
     dtype = next(estimator._model.parameters()).dtype
     worst, tolerance, counts = 0.0, _TOLERANCE[dtype], [0, 0, 0]
@@ -101,7 +101,7 @@ def check_program(
             )
         worst = max(worst, apart)
         counts = [counts[0] + 1, counts[1] + len(graphs_of(items)), counts[2] + len(items)]
-    return Checked(counts[0], counts[1], counts[2], worst, tolerance)
+    return ProgramCheck(counts[0], counts[1], counts[2], worst, tolerance)
 
 
 def expected_of(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from os import PathLike, fspath
+from typing import Any
 
 __all__ = [
     "ChecksumError",
@@ -64,6 +65,10 @@ class EdgnnError(Exception):
         self.line = line
         self.advice = advice
 
+    def __reduce__(self) -> Any:
+        # without it, the pickles of tblib, which Dask installs, call the wrong base's __new__
+        return type(self), self.args, {**vars(self), "path": self.path}
+
 
 class GraphError(EdgnnError, ValueError):
     """Arrays, labels or names that do not make a labeled digraph."""
@@ -104,7 +109,7 @@ class FormatError(GraphError):
         super().__init__(f"{where}: {rule}", kind=kind, path=path, line=line, advice=advice)
         self.rule = rule + advice
 
-    def __reduce__(self) -> tuple[type[FormatError], tuple[str, str, int | None, str | None, str]]:
+    def __reduce__(self) -> Any:
         rule = self.rule.removesuffix(self.advice)
         return type(self), (self.path, rule, self.line, self.kind, self.advice)
 
@@ -133,7 +138,7 @@ class FileError(EdgnnError, OSError):
     def __str__(self) -> str:
         return str(self.args[0])
 
-    def __reduce__(self) -> tuple[type[FileError], tuple[str, str | None, int | None]]:
+    def __reduce__(self) -> Any:
         return type(self), (self.path, self.strerror, self.errno)
 
 

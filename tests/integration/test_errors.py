@@ -29,6 +29,17 @@ def test_a_pickled_error_keeps_message_and_fields(name: str) -> None:
     assert (copy.kind, copy.path, copy.line) == (error.kind, error.path, error.line)
 
 
+@pytest.mark.parametrize("name", errors.__all__)
+def test_dask_workers_can_send_an_error(name: str) -> None:
+    support = pytest.importorskip("tblib.pickling_support")
+    error = _error(name)
+    restore, arguments, *fields = support.pickle_exception(error)
+    copy = restore(*arguments)
+    for field in fields:
+        copy.__setstate__(field)
+    assert (type(copy), str(copy), copy.path) == (type(error), str(error), error.path)
+
+
 @pytest.mark.parametrize(
     "name", sorted(set(errors.__all__) - {"FormatError", "FileError", "MissingFileError"})
 )

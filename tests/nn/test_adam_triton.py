@@ -5,7 +5,7 @@ pytest.importorskip("triton")
 CHECK = """
 import torch
 from edgnn.nn.ops import adam_step
-from edgnn.training import FleetAdam
+from edgnn.training._optimizer import FleetAdam
 
 generator = torch.Generator().manual_seed(0)
 normal = lambda *shape: torch.randn(*shape, generator=generator, dtype=torch.float64)

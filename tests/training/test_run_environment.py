@@ -1,6 +1,7 @@
 import json
 import subprocess
 from importlib.metadata import PackageNotFoundError
+from pathlib import Path
 
 import pytest
 import torch
@@ -78,8 +79,12 @@ def test_no_commit_where_git_fails_or_is_missing(tmp_path, monkeypatch):
 
 
 def test_processor_where_the_system_does_not_tell(monkeypatch):
-    def missing(*args, **kwargs):
-        raise FileNotFoundError
+    read_text = Path.read_text
+
+    def missing(path, *args, **kwargs):
+        if path == Path("/proc/cpuinfo"):
+            raise FileNotFoundError
+        return read_text(path, *args, **kwargs)
 
     monkeypatch.setattr("pathlib.Path.read_text", missing)
     monkeypatch.setattr("platform.processor", lambda: "a processor")

@@ -21,7 +21,7 @@ _CONSTANT = 1e-12  # values that differ by no more than this share of them are t
 
 @dataclass(frozen=True, eq=False)
 class Targets:
-    """One target per item, made by :meth:`classes`, :meth:`labels` or :meth:`values`.
+    """One target per item, made by ``classes``, ``labels`` or ``values``.
 
     Attributes
     ----------

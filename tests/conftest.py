@@ -102,9 +102,10 @@ def run_python() -> Callable[..., str]:
 
 
 @pytest.fixture
-def quick_workers() -> Iterator[None]:
+def quick_workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let processes of joblib and Dask start at once."""
     before = spawn.get_executable()
+    monkeypatch.setattr(sys, "executable", warm_python())
     spawn.set_executable(warm_python())
     yield
     spawn.set_executable(before)

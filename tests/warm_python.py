@@ -56,7 +56,7 @@ for number in range(256):
         files.append(number)
     except OSError:
         pass
-call = [{words!r} + sys.argv[1:], os.getcwd(), dict(os.environ), files, ignored, blocked]
+call = [{words!r} + sys.argv[1:], os.getcwd(), dict(os.environ), files, ignored, blocked, os.getpid()]
 with socket.socket(socket.AF_UNIX) as server:
     server.connect({address!r})
     socket.send_fds(server, [b"x"], files)
@@ -148,7 +148,7 @@ def _answer(caller: socket.socket) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     _, handles, _, _ = socket.recv_fds(caller, 1, 256)
     with caller.makefile() as lines:
-        words, folder, environment, numbers, ignored, blocked = json.loads(lines.readline())
+        words, folder, environment, numbers, ignored, blocked, pid = json.loads(lines.readline())
     child = os.fork()
     if not child:
         caller.close()
@@ -156,6 +156,7 @@ def _answer(caller: socket.socket) -> None:
         for number in ignored:
             signal.signal(number, signal.SIG_IGN)
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        os.getppid = functools.partial(_parent_of, pid)
         _become(words, folder, environment)
     for handle in handles:
         os.close(handle)
@@ -172,6 +173,15 @@ def _answer(caller: socket.socket) -> None:
     with contextlib.suppress(OSError):
         caller.sendall(f"{os.waitstatus_to_exitcode(status)}\n".encode())
     os._exit(0)
+
+
+def _parent_of(pid: int) -> int:
+    """Return the process that has started another one, as that one knows it."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:  # it has ended
+        return 1
+    return int(status.rpartition(")")[2].split()[1])
 
 
 def _place(files: dict[int, int]) -> None:
@@ -201,6 +211,7 @@ def _become(words: list[str], folder: str, environment: dict[str, str]) -> NoRet
     _set_threads(environment.get("OMP_NUM_THREADS", ""))
     path = [*filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))]
     sys.path[:] = [*path, *(place for place in sys.path if place not in path)]
+    _forget_plugins()
     code: Any = 0
     try:
         _run(words)
@@ -219,6 +230,15 @@ def _become(words: list[str], folder: str, environment: dict[str, str]) -> NoRet
         sys.stdout.flush()
         sys.stderr.flush()
     os._exit(code if isinstance(code, int) else bool(code))
+
+
+def _forget_plugins() -> None:
+    """Have packages of others looked for anew: the path may be another one."""
+    from edgnn import registry
+
+    for found in vars(registry).values():
+        if isinstance(found, registry.Registry):
+            found._plugins_loaded = False
 
 
 def _encoding(environment: dict[str, str]) -> str:

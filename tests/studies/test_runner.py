@@ -328,6 +328,7 @@ def test_a_scheduler_at_an_address_computes_the_cells(small, study):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("quick_workers")
 def test_workers_give_what_this_process_gives(small, study, tmp_path):
     asked = Request((kept(small, "edgnn", "wl-subtree", "broken"),), runs=2)
     alone = Study.create(tmp_path / "alone")

@@ -222,7 +222,7 @@ def test_the_demo_of_the_makefile_runs_when_shortened(tmp_path):
         ("edgnn", "reproduce"),
         ("edgnn", "report"),
     ]
-    PageRun(tmp_path)._shell(
+    PageRun(tmp_path, warm_programs())._shell(
         "\n".join([commands[0] + " --models majority,wl-subtree --runs 1", *commands[1:]]),
         "Makefile",
     )

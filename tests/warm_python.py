@@ -2,7 +2,7 @@
 
 As a program, with the path of a socket: that process. What is forked ends with the caller, gets its signals,
 open files and surroundings. It has not what is set when an interpreter or a library starts: the seed of hashes,
-``-W``, where memory is taken from; tests of these start an interpreter of their own.
+where memory is taken from; tests of these start an interpreter of their own.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ import threading
 import traceback
 import warnings
 from importlib import import_module
+from multiprocessing import spawn
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -46,6 +47,12 @@ _LATER = (
 #: What the programs on the path do: hand files, words and surroundings over, pass signals on, and wait.
 _PROGRAM = """#!{python} -ISB
 import json, os, signal, socket, sys
+words = {words!r} + sys.argv[1:]
+at = 0
+while words[at : at + 1] and words[at] in ("-u", "-P", "-B", "-W"):
+    at += 1 + (words[at] == "-W")
+if not words[at : at + 1] or words[at].startswith("-") and words[at] not in ("-m", "-c"):
+    os.execv({python!r}, [{python!r}, *words])
 passed = signal.SIGINT, signal.SIGTERM
 ignored = [number for number in passed if signal.getsignal(number) is signal.SIG_IGN]
 blocked = [*map(int, signal.pthread_sigmask(signal.SIG_BLOCK, passed))]
@@ -56,7 +63,7 @@ for number in range(256):
         files.append(number)
     except OSError:
         pass
-call = [{words!r} + sys.argv[1:], os.getcwd(), dict(os.environ), files, ignored, blocked, os.getpid()]
+call = [words, __file__, os.getcwd(), dict(os.environ), files, ignored, blocked, os.getpid()]
 with socket.socket(socket.AF_UNIX) as server:
     server.connect({address!r})
     socket.send_fds(server, [b"x"], files)
@@ -109,8 +116,6 @@ def warm_python() -> str:
 
 
 def _import_everything() -> None:
-    from joblib.externals.loky.backend.context import set_start_method
-
     import edgnn
 
     found = pkgutil.walk_packages(edgnn.__path__, "edgnn.")
@@ -119,7 +124,6 @@ def _import_everything() -> None:
         with contextlib.suppress(ImportError), warnings.catch_warnings():  # of what is optional
             warnings.simplefilter("ignore")
             import_module(name)
-    set_start_method("fork")  # of the workers of loky, so that they start at once as well
 
 
 def _serve(address: str) -> None:
@@ -148,7 +152,9 @@ def _answer(caller: socket.socket) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     _, handles, _, _ = socket.recv_fds(caller, 1, 256)
     with caller.makefile() as lines:
-        words, folder, environment, numbers, ignored, blocked, pid = json.loads(lines.readline())
+        words, program, folder, environment, numbers, ignored, blocked, pid = json.loads(
+            lines.readline()
+        )
     child = os.fork()
     if not child:
         caller.close()
@@ -156,7 +162,11 @@ def _answer(caller: socket.socket) -> None:
         for number in ignored:
             signal.signal(number, signal.SIG_IGN)
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-        os.getppid = functools.partial(_parent_of, pid)
+        real, os.getppid = os.getppid, functools.partial(_parent_of, pid)
+        os.register_at_fork(after_in_child=functools.partial(setattr, os, "getppid", real))
+        # other processes, such as those of joblib, start at once as well
+        sys.executable = str(Path(program).with_name("python"))
+        spawn.set_executable(sys.executable)
         _become(words, folder, environment)
     for handle in handles:
         os.close(handle)
@@ -253,10 +263,13 @@ def _set_threads(number: str) -> None:
 
 
 def _run(words: list[str]) -> None:
-    """Do what an interpreter does with these words; known are flags, of which ``-P`` alone counts, ``-m``, ``-c`` and a file."""
+    """Do what an interpreter does with these words; known are those that the program passes on."""
     beside = True
-    while words[0] not in ("-m", "-c") and words[0].startswith("-"):
-        beside = beside and words.pop(0) != "-P"
+    while (flag := words[0]) in ("-u", "-P", "-B", "-W"):
+        beside = beside and flag != "-P"
+        if flag == "-W":
+            warnings._setoption(words.pop(1))  # type: ignore[attr-defined]
+        del words[0]
     if words[0] in ("-m", "-c"):
         option, what, *sys.argv[1:] = words
         sys.path.insert(0, "")

@@ -690,7 +690,7 @@ def test_splits_in_several_processes_give_the_same_and_name_the_split_that_faile
     for one, two in zip(alone.outcomes, both.outcomes, strict=True):
         assert np.array_equal(one.probability, two.probability)
     assert [(now.done, now.total, now.unit) for now in done] == [(n, 3, "split") for n in (1, 2, 3)]
-    with pytest.raises(EvaluationError, match="repeat 0, fold [01]: KNeighborsClassifier failed"):
+    with pytest.raises(EvaluationError, match=r"repeat 0, fold [01]: KNeighborsClassifier failed"):
         evaluate(KNeighborsClassifier(0), X, y, splits, n_jobs=2)
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from multiprocessing import spawn
 from pathlib import Path
 
 import pytest
 import torch
 from hypothesis import settings
+
+from warm_python import warm_python
 
 _REPOSITORY = Path(__file__).resolve().parents[1]
 _SHARED_DATA = _REPOSITORY.parent / "shared" / "data"
@@ -96,3 +99,13 @@ def run_python() -> Callable[..., str]:
         return done.stdout
 
     return run
+
+
+@pytest.fixture
+def quick_workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let processes of joblib and Dask start at once."""
+    before = spawn.get_executable()
+    monkeypatch.setattr(sys, "executable", warm_python())
+    spawn.set_executable(warm_python())
+    yield
+    spawn.set_executable(before)

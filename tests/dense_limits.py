@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from edgnn.graphs import _structure
-from edgnn.nn import _inputs, _large_inputs
-
 
 def dense_labels(patch: pytest.MonkeyPatch, most: int) -> None:
     """Have one-hot labels stored densely up to so many labels; -1: never."""
-    patch.setattr(_inputs, "DENSE_LABELS", most)
-    patch.setattr(_large_inputs, "DENSE_LABELS", most)
+    patch.setattr("edgnn.nn._inputs.DENSE_LABELS", most)
+    patch.setattr("edgnn.nn._large_inputs.DENSE_LABELS", most)
 
 
 def dense_entries(patch: pytest.MonkeyPatch, per_edge: int) -> None:
     """Have counts of edge labels stored densely up to so many entries per edge; -1: never."""
-    patch.setattr(_structure, "DENSE_ENTRIES_PER_EDGE", per_edge)
+    patch.setattr("edgnn.graphs._structure.DENSE_ENTRIES_PER_EDGE", per_edge)

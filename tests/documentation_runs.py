@@ -114,7 +114,9 @@ class PageRun:
 
     def _start(self, words: list[str]) -> subprocess.Popen[bytes]:
         path = os.pathsep.join([*map(str, (self.programs, BIN)), os.environ["PATH"]])
-        environment = os.environ | SURROUNDINGS | {"PATH": path}
+        # what torchrun starts is the program of that name, too
+        ranks = {"PYTHON_EXEC": str(self.programs / "python")}
+        environment = os.environ | SURROUNDINGS | ranks | {"PATH": path}
         return subprocess.Popen(
             words,
             cwd=self.folder,

@@ -16,6 +16,7 @@ import torch
 from edgnn import Graphs, Vocabulary
 from edgnn.nn import Inputs, input_options
 from edgnn.training import Member, Settings, Targets, launched, outputs, train
+from warm_python import warm_python
 
 ROOT = Path(__file__).resolve().parents[1]
 NODES, EDGES, CLASSES = 60, 170, 3
@@ -176,12 +177,17 @@ def run(program, ranks, *words, restarts=0, **environment):
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     return subprocess.run(
         torchrun(program, ranks, *words, restarts=restarts),
-        env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": path} | environment,
+        env=environment_of_ranks() | {"PYTHONPATH": path} | environment,
         capture_output=True,
         text=True,
         check=False,
         timeout=240,
     )
+
+
+def environment_of_ranks():
+    """Return the variables of torchrun, whose ranks then start at once."""
+    return os.environ | {"OMP_NUM_THREADS": "1", "PYTHON_EXEC": warm_python()}
 
 
 def torchrun(program, ranks, *words, restarts=0):

@@ -5,7 +5,6 @@ import contextlib
 import json
 import os
 import subprocess
-import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
@@ -13,6 +12,7 @@ import edgnn
 from edgnn.models import GraphClassifier, NodeClassifier
 from edgnn.serve import create_app
 from edgnn.training import RunFolder
+from warm_python import warm_python
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # starlette asks for another HTTP library
@@ -88,10 +88,10 @@ def make_node_run(path, people):
 
 
 @contextlib.contextmanager
-def served(run, *words):
+def served(run, *words, python=None):
     """Run ``edgnn serve`` as a process of its own; give the process and the address it prints."""
-    code = "from edgnn.cli import run; run()"
-    command = [sys.executable, "-c", code, "serve", str(run), "--port", "0", "--json", *words]
+    start = [python or warm_python(), "-m", "edgnn", "serve"]
+    command = [*start, str(run), "--port", "0", "--json", *words]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import socket
 import threading
 import time
 from urllib.parse import parse_qs, urlsplit
@@ -22,9 +23,8 @@ def start(run):
     import uvicorn
 
     from edgnn.serve import create_app
-    from edgnn.serve._server import listening
 
-    ear = listening("127.0.0.1", 0)
+    ear = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(
         uvicorn.Config(create_app(run), log_level="critical", access_log=False, ws="none")
     )

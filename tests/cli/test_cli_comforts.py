@@ -13,6 +13,7 @@ from edgnn._words import closest, suggestion, suggestion_or
 from edgnn.evaluation import METRICS
 from edgnn.nn import ACTIVATIONS
 from edgnn.registry import LAYERS, MODELS
+from warm_python import warm_python
 
 ESCAPE = "\x1b["
 PROGRAM = (sys.executable, "-m", "edgnn")
@@ -325,6 +326,7 @@ MARK = "--- next ---"
 SEVERAL = f"""
 import json, os, sys
 from edgnn.cli import main
+from warm_python import warm_python
 
 for words, environment in json.loads(sys.argv[1]):
     before = dict(os.environ)
@@ -347,7 +349,7 @@ def on_terminal(*runs):
     lead, side = pty.openpty()
     with subprocess.Popen(
         [
-            sys.executable,
+            warm_python(),
             "-c",
             SEVERAL,
             json.dumps([(list(map(str, words)), environment) for words, environment in runs]),

@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from edgnn.cli import app, main
+from warm_python import warm_python
 
 run = CliRunner().invoke
 
@@ -95,7 +96,7 @@ def test_a_reader_that_has_gone_is_told_by_the_exit_code_alone(arguments):
     os.close(reading)
     with os.fdopen(writing, "wb") as gone:
         done = subprocess.run(
-            [sys.executable, "-m", "edgnn", *arguments],
+            [warm_python(), "-m", "edgnn", *arguments],
             stdout=gone,
             stderr=subprocess.PIPE,
             text=True,
@@ -120,7 +121,6 @@ def test_version():
 
 def test_the_program_leaves_with_the_code_of_its_commands(tmp_path):
     import subprocess
-    import sys
 
     done = subprocess.run(
         [sys.executable, "-m", "edgnn", "datasets", "show", "MUTGA"], capture_output=True, text=True
@@ -128,6 +128,6 @@ def test_the_program_leaves_with_the_code_of_its_commands(tmp_path):
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "edgnn: there is no data set 'MUTGA'; did you mean MUTAG?\n"
     done = subprocess.run(
-        [sys.executable, "-m", "edgnn", "--version"], capture_output=True, text=True
+        [warm_python(), "-m", "edgnn", "--version"], capture_output=True, text=True
     )
     assert (done.returncode, done.stdout[:8]) == (0, "edgnn 0.")

@@ -1,12 +1,12 @@
 import json
 import shutil
 import subprocess
-import sys
 
 import pytest
 import torch
 
 import edgnn
+from warm_python import warm_python
 
 QUICK = ("--max-epochs", 2, "--hidden", 8, "--quiet")
 
@@ -88,7 +88,7 @@ def test_what_cannot_be_exported_is_told_in_one_line(command, run, tmp_path):
 
 def answers_of(folder, file):
     done = subprocess.run(
-        [sys.executable, folder / "predict.py", file], capture_output=True, text=True
+        [warm_python(), folder / "predict.py", file], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()], done.stderr

@@ -3,7 +3,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 
 import numpy as np
@@ -13,6 +12,7 @@ import torch
 import edgnn
 from edgnn.models import checkpoint_epoch, load_model
 from edgnn.training import RunFolder
+from warm_python import warm_python
 
 MODEL = ("--hidden", 8, "--dropout", 0.25, "--members", 2, "--patience", 4)
 QUICK = (*MODEL, "--max-epochs", 4, "--quiet")
@@ -86,7 +86,7 @@ def test_kill_9_at_any_moment_then_resume_gives_the_same_model(command, molecule
         run = tmp_path / f"run{attempt}"
         words = ["train", molecules, "--out", run, *epochs]
         process = subprocess.Popen(
-            [sys.executable, "-m", "edgnn", *map(str, words)],
+            [warm_python(), "-m", "edgnn", *map(str, words)],
             env=os.environ | {"OMP_NUM_THREADS": str(torch.get_num_threads())},
         )
         limit = time.monotonic() + 60

@@ -62,7 +62,6 @@ def words(source, out):
 
 def started(source, out, restarts=1):
     command = rank_cases.torchrun(["-m", "edgnn"], 2, *words(source, out), restarts=restarts)
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
     pipes = {
         "stdout": subprocess.PIPE,
         "stderr": subprocess.PIPE,
@@ -72,7 +71,7 @@ def started(source, out, restarts=1):
     pipes["preexec_fn"] = partial(
         signal.signal, signal.SIGINT, signal.SIG_DFL
     )  # as at a terminal, however the tests run
-    return subprocess.Popen(command, env=environment, **pipes)
+    return subprocess.Popen(command, env=rank_cases.environment_of_ranks(), **pipes)
 
 
 def wait_for_epochs(process, run, count):

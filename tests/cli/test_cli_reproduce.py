@@ -15,6 +15,7 @@ import pytest
 import small_tables
 from edgnn.errors import FetchError
 from edgnn.studies import Study, _cells, _study_files, _workers
+from warm_python import warm_python
 
 BASE = ("reproduce", "graphs", "--models", small_tables.GOOD)
 
@@ -24,9 +25,9 @@ def small(monkeypatch):
     small_tables.use(monkeypatch)
 
 
-def started(*words, **options):
+def started(*words, python=sys.executable, **options):
     """Start the program with the small table, in a group of its own and with Ctrl-C as at a terminal, however the tests run."""
-    command = [sys.executable, "-P", small_tables.__file__, *map(str, words)]
+    command = [python, "-P", small_tables.__file__, *map(str, words)]
     pipes = {
         "stdout": subprocess.PIPE,
         "stderr": subprocess.PIPE,
@@ -346,9 +347,8 @@ def test_a_terminal_that_knows_few_letters_is_shown_what_it_can(tmp_path):
         "--out",
         tmp_path / "out",
     )
-    process = started(
-        *words, env=os.environ | {"PYTHONIOENCODING": "ascii", "OMP_NUM_THREADS": "1"}
-    )
+    environment = os.environ | {"PYTHONIOENCODING": "ascii", "OMP_NUM_THREADS": "1"}
+    process = started(*words, python=warm_python(), env=environment)
     out, err = process.communicate(timeout=120)
     assert (process.returncode, err) == (0, "")
     assert "majority  66.5 ? " in out

@@ -1,11 +1,12 @@
 import os
 import re
 import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+from warm_python import warm_python
 
 EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "examples").glob("*.py"))
 NEEDS = {"pyg_model": "torch_geometric", "lightning_module": "lightning"}
@@ -22,7 +23,7 @@ def run(path, folder):
     if path.stem in NEEDS and find_spec(NEEDS[path.stem]) is None:
         pytest.skip(f"{NEEDS[path.stem]} is not installed")
     warnings = [word for rule in ("error", *THEIRS) for word in ("-W", rule)]
-    command = [sys.executable, *warnings, str(path)]
+    command = [warm_python(), *warnings, str(path)]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     done = subprocess.run(
         command,
@@ -57,7 +58,7 @@ def test_models_of_the_examples_learn(name, tmp_path):
 def test_pairs_are_told_apart_and_drawn(tmp_path):
     (path,) = [path for path in EXAMPLES if path.stem == "tell_apart"]
     done = subprocess.run(
-        [sys.executable, str(path), "."], cwd=tmp_path, capture_output=True, text=True, check=True
+        [warm_python(), str(path), "."], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert done.stdout.count("isomorphic: False") == 3
     assert len(list(tmp_path.glob("*.svg"))) == 6

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 import time
 
 import pytest
@@ -14,6 +13,7 @@ from edgnn.errors import RunError
 from edgnn.models import load_model
 from edgnn.report import write_report
 from edgnn.training import RunFolder
+from warm_python import warm_python
 
 LONG = ("--hidden", "8", "--layers", "2", "--max-epochs", "100000", "--patience", "100000", "-q")
 
@@ -29,7 +29,7 @@ def place(tmp_path_factory):
 
 
 def start(place, *words):
-    command = [sys.executable, "-m", "edgnn", *map(str, words)]
+    command = [warm_python(), "-m", "edgnn", *map(str, words)]
     return subprocess.Popen(
         command, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

@@ -18,6 +18,7 @@ from edgnn.cli import app, main
 from edgnn.errors import FetchError
 from fuzz import samples
 from fuzz.mutations import explore, mutated, mutated_json, no_longer_than, no_waiting_for_the_disk
+from warm_python import warm_python
 
 SHARE = 1 / 8
 ODD = [
@@ -242,7 +243,7 @@ def test_commands_on_a_damaged_run_work_or_are_told_in_one_line(world, words, mo
 
 def test_a_mistake_is_one_line_of_a_real_process(world):
     words = ["train", "SMALL\x1b[31m", "--ouT"]
-    command = [sys.executable, "-m", "edgnn", *words]
+    command = [warm_python(), "-m", "edgnn", *words]
     done = subprocess.run(
         command, cwd=world, capture_output=True, text=True, timeout=100, check=False
     )

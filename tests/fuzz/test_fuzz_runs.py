@@ -24,7 +24,6 @@ from edgnn.models import checkpoint_epoch, estimator_of, load_model
 from edgnn.report import write_report
 from edgnn.studies import Study
 from edgnn.training import RunFolder
-from edgnn.training._values import pack_tensors
 from fuzz import samples
 from fuzz.mutations import (
     check_told,
@@ -80,10 +79,17 @@ def run_files(tmp_path_factory, small):
         for name, value in load(files["model.safetensors"]).items()
         if name.startswith("model.")
     }
-    files["checkpoint.safetensors"] = pack_tensors(
-        state | {"losses": next(iter(state.values())).new_zeros(2, 2)}
-    )
+    checkpoint = state | {"losses": next(iter(state.values())).new_zeros(2, 2)}
+    files["checkpoint.safetensors"] = packed(checkpoint)
     return files
+
+
+def packed(tensors):
+    """Return what a run keeps of tensors, with its checksum."""
+    with TemporaryDirectory() as place:
+        run = RunFolder.create(Path(place) / "run", {})
+        run.save_tensors("checkpoint.safetensors", tensors)
+        return (run.path / "checkpoint.safetensors").read_bytes()
 
 
 def damaged(files, source):
@@ -125,7 +131,7 @@ def reshaped(data, source):
     )
     if other is not None:
         tensors[source.choice((name, "model.x", "x", name))] = other.contiguous()
-    return save(tensors) if source.random() < 0.5 else pack_tensors(tensors)
+    return save(tensors) if source.random() < 0.5 else packed(tensors)
 
 
 def used(place, graphs):

@@ -18,6 +18,7 @@ from safetensors.numpy import load_file
 from edgnn.cli import main
 from edgnn.models import load_model
 from golden.make import INTERRUPTED, STUDY, TRAINED, items_of
+from warm_python import warm_python
 
 HERE = Path(__file__).resolve().parent
 RUNS = sorted(path.name for path in (HERE / "runs").iterdir())
@@ -58,7 +59,7 @@ def python(*words):
     """Run a Python program in a process of its own and return what it prints."""
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
     ended = subprocess.run(
-        [sys.executable, *words],
+        [warm_python(), *words],
         env=environment,
         capture_output=True,
         encoding="utf-8",

@@ -9,7 +9,7 @@ from hypothesis import given
 
 import edgnn
 from edgnn.errors import GraphError
-from edgnn.graphs import Graphs, Structure, _order
+from edgnn.graphs import Graphs, Structure
 from edgnn.nn import GraphModel, Inputs, NodeModel
 from edgnn.nn.ops import neighbor_sum
 from nn_reference import randomized
@@ -136,4 +136,4 @@ def test_more_entries_than_fit_the_search_are_refused():
         num_nodes, edge_source, edge_target = 10, Long(), Long()
 
     with pytest.raises(GraphError, match="1,073,741,824 edges are too many to reorder"):
-        _order.breadth_first(Huge())
+        Graphs.reordered(Huge())

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dense_limits import dense_entries
 from edgnn.errors import GraphError
-from edgnn.graphs import CSR, Graphs, Halo, Structure, _structure
+from edgnn.graphs import CSR, Graphs, Halo, Structure
 from strategies import INTEGERS, STRINGS, graphs
 
 OPTIONS = [
@@ -298,7 +298,7 @@ def test_counts_and_sums_come_in_double_precision_when_asked():
 
 @pytest.mark.parametrize("nodes", [2, 99])
 def test_counts_beyond_what_float32_holds_exactly_are_refused(monkeypatch, nodes):
-    monkeypatch.setattr(_structure, "_EXACT_FLOAT32", 4)
+    monkeypatch.setattr("edgnn.graphs._structure._EXACT_FLOAT32", 4)
     Structure.of(Graphs.from_edges([(0, 1)] * 3 + [(1, 0)] * 3, num_nodes=nodes))
     collection = Graphs.from_edges([(0, 1)] * 4, num_nodes=nodes)
     with pytest.raises(

@@ -23,22 +23,20 @@ How to write a page:
 - A page takes less than half a minute.
 """
 
-import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 import torch
 from typer.main import get_command
 
 from documentation_blocks import ROOT, SHELL, blocks, command_lines, command_of, pages
-from documentation_runs import SURROUNDINGS, PageRun, dialogue, expect
+from documentation_runs import PageRun, dialogue, expect
 from edgnn.cli import app
-from warm_edgnn import warm_edgnn
+from warm_python import warm_programs
 
 PAGES = pages()
 NOT_RUN = {
@@ -71,24 +69,14 @@ def test_a_newcomer_needs_no_data_but_what_is_installed():
     assert needs_real_data(blocks(ROOT / "docs" / "nodes.md"))
 
 
-@pytest.fixture(scope="module")
-def programs():
-    """The program ``edgnn`` without the seconds that it takes to start."""
-    with (
-        TemporaryDirectory() as folder,
-        warm_edgnn(Path(folder), os.environ | SURROUNDINGS) as found,
-    ):
-        yield found
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(900)  # half a minute where nothing else runs
 @pytest.mark.parametrize("page", [page for page in PAGES if runs(page)], ids=names)
-def test_every_block_of_a_page_runs(page, programs, tmp_path, monkeypatch, request):
+def test_every_block_of_a_page_runs(page, tmp_path, monkeypatch, request):
     found = blocks(page)
     if needs_real_data(found):
         request.getfixturevalue("data_dir")
-    run = PageRun(tmp_path, programs)
+    run = PageRun(tmp_path, warm_programs())
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "__main__", run.module)
     threads = torch.get_num_threads()
@@ -234,7 +222,7 @@ def test_the_demo_of_the_makefile_runs_when_shortened(tmp_path):
         ("edgnn", "reproduce"),
         ("edgnn", "report"),
     ]
-    PageRun(tmp_path)._shell(
+    PageRun(tmp_path, warm_programs())._shell(
         "\n".join([commands[0] + " --models majority,wl-subtree --runs 1", *commands[1:]]),
         "Makefile",
     )

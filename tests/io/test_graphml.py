@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from edgnn.errors import FormatError, GraphError, UnknownLabelError
 from edgnn.graphs import UNKNOWN, Graphs
-from edgnn.io import _graphml_parser as graphml_parser
 from edgnn.io import from_networkx, read_graphml, write_graphml
 from strategies import contents, graphs
 
@@ -225,7 +224,7 @@ def test_pieces_of_any_size_give_the_same_graph(graph, size):
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         write_graphml(graph, Path(folder, "g.graphml"))
         whole = read_graphml(Path(folder, "g.graphml")).graphs
-        patch.setattr(graphml_parser, "_CHUNK", size)
+        patch.setattr("edgnn.io._graphml_parser._CHUNK", size)
         assert read_graphml(Path(folder, "g.graphml")).graphs.equals(whole)
 
 

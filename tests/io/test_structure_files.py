@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import edgnn
 import strategies
 from edgnn.errors import FormatError, GraphError
-from edgnn.io import _row_files, _structure_files, open_structure, write_structure
+from edgnn.io import open_structure, write_structure
 
 FIELDS = ("neighbors", "neighbors_t", "C_in", "C_out", "F_in", "F_out", "graph_offset")
 
@@ -50,8 +50,8 @@ def assert_same_bits(one, other):
 def build(graphs, folder, keys, **options):
     """Build with room for so many numbers only."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_structure_files, "LEAST_MEMORY", 0)
-        patch.setattr(_row_files, "_PIECE", keys)
+        patch.setattr("edgnn.io._structure_files.LEAST_MEMORY", 0)
+        patch.setattr("edgnn.io._row_files._PIECE", keys)
         write_structure(graphs, folder, memory=keys * 64, **options)
     return open_structure(folder, verify=True)
 
@@ -113,7 +113,7 @@ def test_sums_of_features_have_the_same_bits_in_any_number_of_passes(tmp_path):
 
 def test_index_arrays_are_wide_only_where_the_entries_need_it(tmp_path, monkeypatch):
     graphs = edgnn.Graphs.from_edges([(0, 1), (1, 0), (0, 1), (2, 0)])
-    monkeypatch.setattr(_row_files, "INT32_ENTRIES", 6)
+    monkeypatch.setattr("edgnn.io._row_files.INT32_ENTRIES", 6)
     few = build(graphs, tmp_path / "few", 3)  # 8 pairs, of which 4 are different
     assert (few.neighbors.indptr.dtype, few.neighbors.indices.dtype) == (torch.int32, torch.int32)
     assert_same_bits(few, edgnn.Structure.of(graphs))
@@ -139,7 +139,7 @@ def test_memory_stays_within_what_was_given(tmp_path):
 
 
 def test_counts_that_float32_cannot_hold_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(_row_files, "_EXACT_FLOAT32", 3)
+    monkeypatch.setattr("edgnn.io._row_files._EXACT_FLOAT32", 3)
     graphs = edgnn.Graphs.from_edges([(0, 1)] * 3)
     with pytest.raises(GraphError, match=r"3 or more edges of one label.*dtype=torch.float64"):
         build(graphs, tmp_path / "s", 2)
@@ -307,7 +307,7 @@ def test_a_full_disk_names_the_structure_and_leaves_nothing(tmp_path, monkeypatc
     def full(self, counts, dtype=None):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(_row_files.RowsFile, "append", full)
+    monkeypatch.setattr("edgnn.io._row_files.RowsFile.append", full)
     with pytest.raises(OSError, match=r"No space left on device: .*big\.structure'"):
         write_structure(random_graph(50, 100), tmp_path / "big.structure")
     assert list(tmp_path.iterdir()) == []

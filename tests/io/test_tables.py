@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 
 from edgnn.errors import FormatError, GraphError, UnknownLabelError
 from edgnn.graphs import UNKNOWN, Graphs
-from edgnn.io import _table_files as table_files
 from edgnn.io import read_tables, write_tables
 from strategies import contents, graphs
 
@@ -93,7 +92,7 @@ def test_text_ids_become_whole_numbers_only_where_all_are_plainly_written(tmp_pa
 
 
 def test_one_id_that_is_text_keeps_all_of_a_long_table_text(tmp_path, monkeypatch):
-    monkeypatch.setattr(table_files, "_BLOCKS", (64, 4096))
+    monkeypatch.setattr("edgnn.io._table_files._BLOCKS", (64, 4096))
     lines = [f"{number},{number + 1}\n" for number in range(200)]
     read = read_tables(put(tmp_path, edges="".join(["source,target\n", *lines, "x,1\n"])))
     assert read.graphs.node_names.tolist() == [*map(str, range(201)), "x"]
@@ -185,7 +184,7 @@ def test_labels_are_there_for_all_rows_or_for_none(tmp_path):
 
 
 def test_a_missing_label_is_found_in_a_later_batch_too(tmp_path, monkeypatch):
-    monkeypatch.setattr(table_files, "_BLOCKS", (64, 4096))
+    monkeypatch.setattr("edgnn.io._table_files._BLOCKS", (64, 4096))
     given_late = "source,target,label\n" + "a,b,\n" * 99 + "a,b,x\n"
     missing_late = "source,target,label\n" + "a,b,x\n" * 99 + "a,b,\n"
     assert wrong(put(tmp_path, edges=given_late)).startswith(
@@ -495,7 +494,7 @@ def test_broken_text_names_file_line_and_rule(tmp_path, content, said):
 
 
 def test_lines_are_counted_across_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr(table_files, "_BLOCKS", (64, 4096))
+    monkeypatch.setattr("edgnn.io._table_files._BLOCKS", (64, 4096))
     good = "source,target,feature_0\n" + '1,2,3\n\n"4\n5",6,7\n' * 50
     assert wrong(put(tmp_path, edges=good + "1,2,x\n")).startswith(
         "edges.csv, line 202: the column 'feature_0' holds 'x'"
@@ -509,7 +508,7 @@ def test_lines_are_counted_across_blocks(tmp_path, monkeypatch):
 
 
 def test_rows_longer_than_a_block_are_read_up_to_a_limit(tmp_path, monkeypatch):
-    monkeypatch.setattr(table_files, "_BLOCKS", (64, 1024))
+    monkeypatch.setattr("edgnn.io._table_files._BLOCKS", (64, 1024))
     long = "x" * 500
     read = read_tables(put(tmp_path, edges=f"source,target\na,b\n{long},b\n" + "a,b\n" * 30))
     assert pairs(read.graphs) == [("a", "b"), (long, "b"), *[("a", "b")] * 30]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 
 import numpy as np
@@ -84,10 +85,22 @@ def items_and_targets(data, level, task):
     return data[level], data.get((level, task), data.get(task))
 
 
+@pytest.fixture(scope="module")
+def fitted(data):
+    """Every model fitted to the first 24 items, once."""
+
+    @functools.cache
+    def to_24_items(name, level, task):
+        X, y = items_and_targets(data, level, task)
+        return of(name, level, task).fit(X[:24], y[:24])
+
+    return to_24_items
+
+
 @pytest.mark.parametrize(("name", "level", "task"), EVERY)
-def test_a_model_comes_back_exactly(data, tmp_path, name, level, task):
+def test_a_model_comes_back_exactly(data, fitted, tmp_path, name, level, task):
     X, y = items_and_targets(data, level, task)
-    model = of(name, level, task).fit(X[:24], y[:24])
+    model = fitted(name, level, task)
     model.save(tmp_path / "run")
     assert {path.suffix for path in (tmp_path / "run").iterdir()} <= {
         ".json",
@@ -120,9 +133,8 @@ def test_a_model_comes_back_exactly(data, tmp_path, name, level, task):
 
 
 @pytest.mark.parametrize(("name", "level", "task"), EVERY)
-def test_a_loaded_model_is_saved_again(data, tmp_path, name, level, task):
-    X, y = items_and_targets(data, level, task)
-    of(name, level, task).fit(X[:24], y[:24]).save(tmp_path / "first")
+def test_a_loaded_model_is_saved_again(fitted, tmp_path, name, level, task):
+    fitted(name, level, task).save(tmp_path / "first")
     load_model(tmp_path / "first").save(tmp_path / "second")
     assert (tmp_path / "first/model.safetensors").read_bytes() == (
         tmp_path / "second/model.safetensors"
@@ -157,9 +169,8 @@ def test_a_model_is_trained_into_a_run_folder(data, tmp_path, name, level, task)
 @pytest.mark.parametrize(
     "name", [name for name, level, task in EVERY if level == "graph" and task == "classes"]
 )
-def test_a_damaged_model_is_one_clear_error(data, tmp_path, name):
-    X, y = items_and_targets(data, "graph", "classes")
-    of(name, "graph", "classes").fit(X[:24], y[:24]).save(tmp_path / "run")
+def test_a_damaged_model_is_one_clear_error(fitted, tmp_path, name):
+    fitted(name, "graph", "classes").save(tmp_path / "run")
     path = tmp_path / "run/config.json"
     config = json.loads(path.read_text())
     for key in config["fitted"]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from dense_limits import dense_labels
 from edgnn.errors import ModelError
 from edgnn.graphs import CSR, Graphs, Structure
-from edgnn.nn import Inputs, LargeInputs, NodeModel, _large_inputs, input_bytes
+from edgnn.nn import Inputs, LargeInputs, NodeModel, input_bytes
 from strategies import STRINGS, graphs
 
 ODD = graphs(
@@ -31,7 +31,7 @@ def test_rows_are_those_of_everything_counted(collection, sparse, hub, data):
     nodes = torch.tensor(data.draw(st.lists(st.integers(0, count - 1))), dtype=torch.int64)
     with pytest.MonkeyPatch.context() as patch:
         dense_labels(patch, -1 if sparse else 64)
-        patch.setattr(_large_inputs, "_HUB", hub)
+        patch.setattr("edgnn.nn._large_inputs._HUB", hub)
         whole, large = (kind.of(collection, dtype=torch.float64) for kind in (Inputs, LargeInputs))
         assert isinstance(large.node_inputs(nodes), CSR if sparse else torch.Tensor)
         torch.testing.assert_close(dense(large.node_inputs(nodes)), dense(whole.H0)[nodes])
@@ -47,7 +47,7 @@ def test_labels_of_graphs_with_training_nodes_are_seen(collection, some, data):
     )
     large = LargeInputs.of(collection)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_large_inputs, "_NODES_AT_ONCE", some)
+        patch.setattr("edgnn.nn._large_inputs._NODES_AT_ONCE", some)
         found = large.seen([torch.tensor(nodes).numpy() for nodes in members], large.labels)
     for member, nodes in enumerate(members):
         learned = {int(collection.graph_of_node[node]) for node in nodes}
@@ -66,7 +66,7 @@ def test_labels_of_graphs_with_training_nodes_are_seen(collection, some, data):
 @pytest.mark.parametrize("sparse", [False, True])
 def test_the_neighbors_of_a_hub_are_counted_once(monkeypatch, sparse):
     star = Graphs.from_edges([(0, leaf) for leaf in range(1, 9)], num_nodes=9)
-    monkeypatch.setattr(_large_inputs, "_HUB", 4)
+    monkeypatch.setattr("edgnn.nn._large_inputs._HUB", 4)
     dense_labels(monkeypatch, -1 if sparse else 64)
     inputs, counted, sums = LargeInputs.of(star), [], LargeInputs._sums
     monkeypatch.setattr(

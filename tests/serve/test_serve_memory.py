@@ -35,7 +35,7 @@ def large_digraph(nodes):
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_memory_returns_after_large_requests(mutag_run):
     with (
-        served(mutag_run, "--seconds", "200") as (process, address),
+        served(mutag_run, "--seconds", "200", python=sys.executable) as (process, address),
         httpx.Client(base_url=address, timeout=250) as client,
     ):
         small = {"smiles": ["CCO"]}

@@ -232,6 +232,7 @@ def with_mortal(small, deaths, *rows):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("quick_workers")
 def test_cells_whose_worker_was_killed_once_are_computed_again(small, study, deaths):
     deaths.plan(1)
     notes = Notes()
@@ -243,6 +244,7 @@ def test_cells_whose_worker_was_killed_once_are_computed_again(small, study, dea
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("quick_workers")
 def test_a_cell_that_kills_its_worker_fails_alone(small, study, deaths):
     deaths.plan(9)
     made = work(Request((with_mortal(small, deaths, "majority"),), runs=1, jobs=2), study)
@@ -272,6 +274,7 @@ def test_ctrl_c_does_not_reach_a_worker_that_is_still_starting(small, study, cap
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("quick_workers")
 def test_a_dask_cluster_gives_the_same_cells_though_its_workers_are_killed(
     small, study, tmp_path, deaths
 ):
@@ -287,6 +290,7 @@ def test_a_dask_cluster_gives_the_same_cells_though_its_workers_are_killed(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("quick_workers")
 def test_a_cell_that_kills_dask_workers_fails_alone(small, study, deaths):
     import dask
 
@@ -302,6 +306,7 @@ def test_a_cell_that_kills_dask_workers_fails_alone(small, study, deaths):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("quick_workers")
 def test_a_scheduler_at_an_address_computes_the_cells(small, study):
     from distributed import LocalCluster
 
@@ -323,6 +328,7 @@ def test_a_scheduler_at_an_address_computes_the_cells(small, study):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("quick_workers")
 def test_workers_give_what_this_process_gives(small, study, tmp_path):
     asked = Request((kept(small, "edgnn", "wl-subtree", "broken"),), runs=2)
     alone = Study.create(tmp_path / "alone")

@@ -8,7 +8,7 @@ import torch
 
 from dense_limits import dense_entries, dense_labels
 from edgnn.registry import LAYERS
-from edgnn.training import Member, Settings, Targets, _tasks, train
+from edgnn.training import Member, Settings, Targets, train
 from training_reference import graph_task, node_task, plain_training, weights_of
 
 OTHERS = [  # different sizes, rates and seeds; the first is the one that is followed
@@ -209,7 +209,8 @@ def test_members_of_a_node_task_come_out_the_same_in_groups_of_any_size(monkeypa
     )
     together = train("node", config, inputs, targets, members, settings)
     monkeypatch.setattr(
-        _tasks, "_BYTES_AT_ONCE", 2 * 8 * inputs.num_nodes * together.model.config["hidden"]
+        "edgnn.training._tasks._BYTES_AT_ONCE",
+        2 * 8 * inputs.num_nodes * together.model.config["hidden"],
     )
     grouped = train("node", config, inputs, targets, members, settings)
     assert grouped.best_epoch == together.best_epoch

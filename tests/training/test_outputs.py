@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from edgnn.graphs import Graphs, known_labels
 from edgnn.nn import GraphModel, Inputs, NodeModel
 from edgnn.registry import LAYERS
-from edgnn.training import Member, Settings, Targets, _tasks, outputs, train
+from edgnn.training import Member, Settings, Targets, outputs, train
 from nn_reference import randomized
 from strategies import INTEGERS, STRINGS, graphs
 from training_reference import graph_task, node_task
@@ -29,7 +29,7 @@ def test_taking_graphs_some_at_a_time_changes_nothing(monkeypatch, conv, most):
     whole = outputs(model, inputs)
     assert whole.shape == (3, 48, 2)
     assert not whole.requires_grad
-    monkeypatch.setattr(_tasks, "_NODES_AT_ONCE", most)
+    monkeypatch.setattr("edgnn.training._tasks._NODES_AT_ONCE", most)
     torch.testing.assert_close(outputs(model, inputs), whole)
 
 
@@ -42,7 +42,7 @@ def test_all_members_see_the_same_items(collection, conv):
     for kind, items in ((GraphModel, len(collection)), (NodeModel, collection.num_nodes)):
         model = randomized(kind(*labels, 2, hidden=3, conv=conv, members=2)).eval()
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(_tasks, "_NODES_AT_ONCE", 4)
+            patch.setattr("edgnn.training._tasks._NODES_AT_ONCE", 4)
             result = outputs(model, Inputs.of(collection, relations=True, dtype=torch.float64))
         assert result.shape == (2, items, 2)
         torch.testing.assert_close(result, model(collection))
@@ -77,7 +77,7 @@ def test_outputs_of_some_nodes_are_those_of_all():
 
 @pytest.mark.parametrize("most", [1, 10**6])
 def test_models_without_members_give_outputs_without_members(monkeypatch, most):
-    monkeypatch.setattr(_tasks, "_NODES_AT_ONCE", most)
+    monkeypatch.setattr("edgnn.training._tasks._NODES_AT_ONCE", most)
     _, inputs, _, graphs = graph_task()
     model = graph_model(members=None)
     torch.testing.assert_close(outputs(model, inputs), model.eval()(graphs))

@@ -336,13 +336,15 @@ def test_estimators_pass_the_fanout_on_and_keep_it(tmp_path):
 
 
 def test_a_large_graph_is_not_counted_as_a_whole(monkeypatch):
-    from edgnn.models.networks import _fleet
 
     graphs, y = two_hop_task(60)
     options = {"batch_size": 16, "fanout": 3, "max_epochs": 3, "random_state": 1}
     counted = NodeClassifier(**options).fit(graphs.nodes, y)
-    monkeypatch.setattr(_fleet, "_LARGE", 0)
-    monkeypatch.setattr(_fleet.Inputs, "of", lambda *_, **__: pytest.fail("all nodes were counted"))
+    monkeypatch.setattr("edgnn.models.networks._fleet._LARGE", 0)
+    monkeypatch.setattr(
+        "edgnn.models.networks._fleet.Inputs.of",
+        lambda *_, **__: pytest.fail("all nodes were counted"),
+    )
     large = NodeClassifier(**options).fit(graphs.nodes, y)
     np.testing.assert_allclose(
         large.predict_proba(graphs.nodes), counted.predict_proba(graphs.nodes), atol=1e-6

@@ -101,7 +101,10 @@ def _is_whole(value: Any, least: int, most: int | None) -> bool:
 def _is_number(value: Any, test: Callable[[float], bool]) -> bool:
     if not isinstance(value, Real) or isinstance(value, bool):
         return False
-    return test(float(value))
+    try:
+        return test(float(value))
+    except OverflowError:  # a whole number beyond every float
+        return False
 
 
 def _is_word(value: Any, choices: tuple[Any, ...]) -> bool:

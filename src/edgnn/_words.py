@@ -131,7 +131,7 @@ def unknown_name(
     """Return the error for a name that is not among the choices, with the closest of them."""
     names = list(choices)
     hint = suggestion_or(name, names, f"there are {', '.join(names)}")
-    return kind(f"there is no {what} {name!r}{where}; {hint}")
+    return kind(f"there is no {what} {short(name)}{where}; {hint}")
 
 
 def similar(name: str, choices: Iterable[str]) -> str:

@@ -564,6 +564,7 @@ def test_a_long_word_is_not_echoed_in_full(command, molecule_run):
         ["predict", molecule_run, "x" * 5_000],
         ["y" * 5_000],
         ["train", "--" + "z" * 999],
+        ["predict", molecule_run, "--smiles", "CCO", "-o", "o" * 5_000 + "=1"],
     ):
         ended = command(*words)
         assert ended.code == 2

@@ -123,7 +123,14 @@ def test_a_table_of_names_and_parts_is_a_split(data, tmp_path, head):
         ('[{"train": [0], "test": []}]', "the test part is empty"),
         ('[{"train": [], "test": [1]}]', "the train part is empty"),
         ('[{"train": [0], "test": ["x"]}]', "test.*names 'x'; give numbers"),
-        ('[{"train": [0], "test": [-1]}]', "names item -1"),
+        ('[{"train": [0], "test": [-1]}]', "names -1; give numbers"),
+        (
+            '[{"train": "0-99999999999999", "test": [1]}]',
+            "names item 99999999999999, but there are",
+        ),
+        ('[{"train": "0-9,0-9", "test": [1]}]', "names more items than"),
+        (f'[{{"train": [{"9" * 400}], "test": [1]}}]', "names item 99.*…, but there are 10"),
+        ('[{"train": "0-5,7-3", "test": [8]}]', "names '7-3'; give numbers"),
         ('[{"train": [0], "test": 1.5}]', "test.* is 1.5"),
     ],
 )

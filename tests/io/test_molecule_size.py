@@ -53,6 +53,24 @@ def test_many_rings_on_few_atoms_are_refused():
             give(mol)
 
 
+def test_atoms_around_rings_that_share_many_bonds_hide_nothing(tmp_path):
+    mol = Chem.CombineMols(dense(12), Chem.MolFromSmiles("C" * 300))
+    with pytest.raises(GraphError, match="121 rings on 324 atoms"):
+        from_smiles([Chem.MolToSmiles(mol)])
+    path = tmp_path / "dense.sdf"
+    for write in (Chem.MolToMolBlock, Chem.MolToV3KMolBlock):
+        path.write_text(f"{write(mol, kekulize=False)}$$$$\n")
+        with pytest.raises(FormatError, match="121 rings on 324 atoms"):
+            read_sdf(path)
+
+
+def test_many_rings_that_share_few_bonds_are_read():
+    benzenes = ".".join(["c1ccccc1"] * 150)
+    ladder = "C1" + "".join(f"C%({n})" for n in range(100, 400)) + "CC1"
+    ladder += "".join(f"C%({n})" for n in reversed(range(100, 400)))
+    assert from_smiles([benzenes, ladder]).sizes.tolist() == [900, 603]
+
+
 def test_a_table_says_which_line_is_too_large_or_skips_it(tmp_path):
     path = tmp_path / "rings.csv"
     path.write_text(f"smiles\nCCO\n{ring(3_000)}\n")
@@ -74,6 +92,24 @@ def test_mol_blocks_have_the_same_bound(tmp_path):
     assert read_sdf(path).graphs.num_nodes == 150
     path.write_text(f"{Chem.MolToMolBlock(dense(12), kekulize=False)}$$$$\n")
     with pytest.raises(FormatError, match="121 rings on 24 atoms"):
+        read_sdf(path)
+
+
+@pytest.mark.parametrize(
+    ("written", "other"),
+    [
+        ("\n     RDKit", "M  V30 COUNTS 1 0\n     RDKit"),
+        ("M  V30 COUNTS 1500 1499", "M  V30 COU-\nM  V30 NTS 15-\nM  V30 00 1499"),
+        ("M  V30 COUNTS 1500 1499", "M  V30 COUNTS 1500 1499 -\nM  V30"),
+        ("M  V30 COUNTS", "M  V30 counts"),
+    ],
+)
+def test_the_size_of_a_mol_block_is_that_of_the_line_that_rdkit_reads(tmp_path, written, other):
+    block = Chem.MolToV3KMolBlock(Chem.MolFromSmiles("C" * 1_500))
+    assert written in block
+    path = tmp_path / "chain.sdf"
+    path.write_text(f"{block.replace(written, other, 1)}$$$$\n")
+    with pytest.raises(FormatError, match=r"it has 1,500 atoms"):
         read_sdf(path)
 
 

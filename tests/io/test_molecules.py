@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rdkit import Chem, rdBase
 
+import edgnn
 from edgnn.errors import FormatError, GraphError, UnknownLabelError
 from edgnn.graphs import UNKNOWN, Graphs
 from edgnn.io import (
@@ -584,6 +585,15 @@ def test_case_decides_between_columns_of_one_name(tmp_path):
     assert read_smiles_table(path, smiles="SMILES").graphs.node_labels == ["O"]
     with pytest.raises(FormatError, match="2 columns are called 'x'"):
         read_smiles_table(path, target="x")
+    path = _sdf(tmp_path, "smiles,smiles\nC,O\n", name="b.csv")
+    with pytest.raises(FormatError, match=r"b\.csv, line 1: 2 columns are called 'smiles'"):
+        edgnn.read(path)
+
+
+def test_a_column_of_reactions_is_refused_by_name_whatever_it_is_called(tmp_path):
+    path = _sdf(tmp_path, "rxn,yield\nCC>>CO,1\nCN>[Pd]>CC,2\n", name="a.csv")
+    with pytest.raises(FormatError, match="line 2.*it is a reaction, which edgnn does not read"):
+        edgnn.read(path)
 
 
 @pytest.mark.parametrize(

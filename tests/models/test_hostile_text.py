@@ -14,6 +14,7 @@ from edgnn.models import (
     checkpoint_epoch,
     estimator_of,
     load_model,
+    make_model,
     prediction_table,
     start_run,
     train_run,
@@ -37,17 +38,27 @@ def places(value, path=()):
             yield from places(entry, (*path, key))
 
 
-def changed(config, path):
-    """Return a copy of a configuration with hostile text at a place."""
+def leaves(value, path=()):
+    """Yield the place of everything in plain values that holds nothing else."""
+    entries = enumerate(value) if isinstance(value, list) else ()
+    entries = value.items() if isinstance(value, dict) else entries
+    if not value or not isinstance(value, list | dict):
+        yield path
+    for key, entry in entries:
+        yield from leaves(entry, (*path, key))
+
+
+def changed(config, path, hostile=HOSTILE):
+    """Return a copy of a configuration with something hostile at a place."""
     result = copy.deepcopy(config)
     *way, last = path
     entry = result
     for step in way:
         entry = entry[step]
     if isinstance(last, dict):
-        entry[HOSTILE] = entry.pop(last["key"])
+        entry[hostile] = entry.pop(last["key"])
     else:
-        entry[last] = HOSTILE
+        entry[last] = hostile
     return result
 
 
@@ -108,6 +119,29 @@ def test_every_text_of_a_configuration_may_be_hostile(tmp_path, model):
                 errors += 1
                 assert_clean(error)
     assert errors > 10
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(
+    "model",
+    [*models(), make_model("wl-subtree", random_state=0)],
+    ids=lambda model: type(model).__name__,
+)
+@pytest.mark.parametrize(
+    "value", [10**400, -1, None, [[]], {"a": 1}, True], ids=lambda value: str(value)[:8]
+)
+def test_every_value_of_a_configuration_may_be_another(tmp_path, model, value):
+    graphs, y = letters()
+    folder = tmp_path / "run"
+    run = start_run(folder, model, graphs, y, about={"source": {"data": "letters"}})
+    train_run(run, model, graphs, y)
+    config = json.loads((folder / "config.json").read_text())
+    for path in leaves(config):
+        (folder / "config.json").write_text(json.dumps(changed(config, path, value)))
+        try:
+            prediction_table(load_model(folder), graphs)
+        except EdgnnError as error:
+            assert_clean(error)
 
 
 @pytest.mark.parametrize("version", [HOSTILE, [HOSTILE], None, 10**5])

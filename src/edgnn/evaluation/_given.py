@@ -50,7 +50,7 @@ def read_splits(
     try:
         with open_binary(path) as stream:
             if is_json:
-                layouts = read_layouts(json.load(stream))
+                layouts = read_layouts(json.load(stream), len(data.items))
             else:
                 layouts = [_table_layout(*read_rows(stream, path), data)]
         splits = []
@@ -67,15 +67,19 @@ def read_splits(
     return sorted(splits, key=lambda split: (split.repeat, split.fold))
 
 
-def read_layouts(document: Any) -> list[dict[str, Array]]:
-    """Return the parts of each split of a JSON document; an error says what it should be."""
+def read_layouts(document: Any, count: int) -> list[dict[str, Array]]:
+    """Return the parts of each split of so many items; an error says what a document should be."""
     entries = [document] if isinstance(document, Mapping) else document
     if not isinstance(entries, list) or not entries:
         raise EvaluationError(_EXPECTED)
     if not all(isinstance(entry, Mapping) for entry in entries):
         raise EvaluationError(_EXPECTED)
     return [
-        {str(part): _positions(given, part) for part, given in entry.items() if given is not None}
+        {
+            str(part): _positions(given, part, count)
+            for part, given in entry.items()
+            if given is not None
+        }
         for entry in entries
     ]
 
@@ -86,24 +90,34 @@ def written_layout(train: Array, valid: Array, test: Array) -> list[dict[str, st
     return [{name: _ranges(items) for name, items in parts.items() if len(items)}]
 
 
-def _positions(given: Any, part: Any) -> Array:
-    """Return the numbers of a list, or those of ranges such as ``"0-99,105"``."""
+def _positions(given: Any, part: Any, count: int) -> Array:
+    """Return the numbers of a list, or those of ranges such as ``"0-99,105"``, below a count."""
     words = given.split(",") if isinstance(given, str) else given
     if not isinstance(words, list):
         raise EvaluationError(f"{short(part)} is {short(given)}; {_EXPECTED}")
     numbers: list[int] = []
     for word in words:
-        if type(word) is int:
-            numbers.append(word)
-            continue
-        span = _RANGE.fullmatch(word.strip()) if isinstance(word, str) else None
-        if span is None:
-            raise EvaluationError(
-                f"{short(part)} names {short(word)}; give numbers such as 105, or ranges such as "
-                "'0-99'"
-            )
-        numbers += range(int(span[1]), int(span[2] or span[1]) + 1)
+        first, last = _span(word, part)
+        if last >= count:
+            rule = f"there are {count} targets, numbered from 0"
+            raise EvaluationError(f"{short(part)} names item {short(last)}, but {rule}")
+        numbers += range(first, last + 1)
+        if len(numbers) > count:
+            raise EvaluationError(f"{short(part)} names more items than there are; name each once")
     return np.array(numbers, dtype=np.int64)
+
+
+def _span(word: Any, part: Any) -> tuple[int, int]:
+    """Return the first and the last number of a word such as ``"0-99"``."""
+    if type(word) is int and word >= 0:
+        return word, word
+    span = _RANGE.fullmatch(word.strip()) if isinstance(word, str) else None
+    first, last = (int(span[1]), int(span[2] or span[1])) if span else (0, -1)
+    if last < first:
+        raise EvaluationError(
+            f"{short(part)} names {short(word)}; give numbers such as 105, or ranges such as '0-99'"
+        )
+    return first, last
 
 
 def _ranges(items: Array) -> str:

@@ -281,7 +281,7 @@ def stored_split(run: RunFolder, model: Model, data: Dataset) -> Split | None:
     if not run.has(SPLITS):  # a run of an earlier version, or one that holds out its own fraction
         return split_for(model, data, sets)
     try:
-        (layout,) = read_layouts(run.read_json(SPLITS))
+        (layout,) = read_layouts(run.read_json(SPLITS), len(data.items))
         options: dict[str, Any] = {"validation": None, "repeats": 1, "seed": sets["seed"]}
         return published(layout, data.targets, **options)[0]
     except (EvaluationError, ValueError) as error:

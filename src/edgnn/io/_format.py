@@ -182,7 +182,7 @@ class Format:
             if name not in types and not takes_any:
                 has = ", ".join(types) or "none"
                 raise GraphError(
-                    f"the format {self.name!r} has no option {name!r}; "
+                    f"the format {self.name!r} has no option {short(name)}; "
                     f"it has {has}{suggestion(name, types)}"
                 )
             fitted[name] = self._fitted(name, value, types.get(name, (Any,)))

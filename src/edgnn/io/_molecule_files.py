@@ -16,7 +16,7 @@ from edgnn._files import Path_, open_binary
 from edgnn._words import preview, short
 from edgnn.errors import FormatError, GraphError, UnknownLabelError
 from edgnn.io._molecule_size import MOST_ATOMS
-from edgnn.io._rdkit import Collector, read_mol_block, read_smiles
+from edgnn.io._rdkit import Collector, is_reaction, read_mol_block, read_smiles
 from edgnn.io._separated import (
     Row,
     column_of,
@@ -292,13 +292,15 @@ def smiles_table(
     if smiles is not None:
         return SmilesTable(header, table_rows, column_of(header, smiles, path, _CHOOSE_COLUMN))
     looked_at = list(islice(table_rows, _LOOKED_AT))
-    column = find_smiles_column(header, [row for _, row in looked_at])
+    column = find_smiles_column(header, [row for _, row in looked_at], path)
     if column is None:
         column = column_of(header, _SMILES, path, _CHOOSE_COLUMN)
     return SmilesTable(header, chain(looked_at, table_rows), column)
 
 
-def find_smiles_column(header: Sequence[str], rows: Sequence[Sequence[str]]) -> int | None:
+def find_smiles_column(
+    header: Sequence[str], rows: Sequence[Sequence[str]], path: Path_
+) -> int | None:
     """Return the column of SMILES of a table that does not say which it is, or ``None``.
 
     Parameters
@@ -307,10 +309,12 @@ def find_smiles_column(header: Sequence[str], rows: Sequence[Sequence[str]]) -> 
         The column names.
     rows : sequence
         The first rows.
+    path : path
+        The file, for errors.
     """
     rows = rows[:_LOOKED_AT]
     if has_column(header, _SMILES):
-        return column_of(header, _SMILES, "")
+        return column_of(header, _SMILES, path)
     named = [place for place, name in enumerate(header) if _SMILES in name.casefold()]
     if len(named) == 1:
         return named[0]
@@ -325,10 +329,13 @@ def _cells(rows: Sequence[Sequence[str]], place: int) -> list[str]:
 
 
 def _are_smiles(cells: Sequence[str]) -> bool:
-    """Return whether all cells are molecules; numbers and words are not, as RDKit reads them."""
+    """Return whether all cells are molecules; numbers and words are not, as RDKit reads them.
+
+    Reactions count, so that they are refused by name where they are read.
+    """
     if not cells or any(number_in(cell) is not None for cell in cells):
         return False
-    return all(read_smiles(cell)[0] is not None for cell in cells)
+    return all(is_reaction(cell) or read_smiles(cell)[0] is not None for cell in cells)
 
 
 def _fields(text: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 Finding the rings takes RDKit time and memory that grow with the square of a ring's size, and faster
 where rings share many bonds; where memory runs out, it ends the whole process. So sizes are counted
-in the text first.
+in the text first, by rules of our own: RDKit's parser of mol blocks looks for rings at once.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -22,7 +23,7 @@ from edgnn.errors import GraphError
 MOST_ATOMS = 1_000
 
 _FEW_RINGS = 100
-_RINGS_PER_ATOM = 0.6  # a sheet of graphite has half a ring per atom
+_MOST_CROWDED = 180  # 22 atoms with eleven bonds each come to 154, and take a fifth of a second
 _SECONDS = 300
 _FRACTION_OF_MEMORY = 2
 _CHILD = Path(__file__).with_name("_molecule_child.py")
@@ -30,52 +31,119 @@ _CHILD = Path(__file__).with_name("_molecule_child.py")
 _ATOM = re.compile(r"\[[^\]]*\]?|Br|Cl|[BCNOSPFIbcnosp*]")
 _BRACKETS = re.compile(r"\[[^\]]*\]?")
 _RING_END = re.compile(r"%\(\d+\)|%\d\d|\d")
-_COUNTS_V2000 = re.compile(r"([ \d]{3})([ \d]{3}).*V2000")
-_COUNTS_V3000 = re.compile(r"M  V30 COUNTS +(\d+) +(\d+)")
+_DIGIT = re.compile(r"\d")
+_LINES_OF_HEAD = 5  # three lines of text, one of counts and the version, and the rest
+_VERSION = slice(34, 39)
+_CONTINUED = re.compile(r"-[ \t\r]*\nM  V30 ")
+_COUNTS_V3000 = re.compile(r"^M  V30 *COUNTS[^\d\n]*(\d+)(?:[^\d\n]+(\d+))?", re.M)
+_BOND_V3000 = re.compile(r"^M  V30 +\d+ +\d+ +(\d+) +(\d+)(?: |$)", re.M)
 
 
 @dataclass(frozen=True)
 class MoleculeSize:
-    """How many atoms and independent rings a molecule has."""
+    """How many atoms and independent rings a molecule has, and how much its rings share.
+
+    ``crowding`` counts the bonds beyond four of each atom, among bonds that may be parts of rings.
+    RDKit's memory follows it: 1,000 atoms of four bonds take it less than a second, 48 atoms with
+    24 bonds each end the process, however many other atoms surround them.
+    """
 
     atoms: int
     rings: int
+    crowding: int = 0
 
     @classmethod
     def of_smiles(cls, text: str) -> MoleculeSize:
         """Count in a SMILES; what follows a blank is not a part of it."""
         smiles = text.split(maxsplit=1)[0]
         ends = len(_RING_END.findall(_BRACKETS.sub("", smiles)))
-        return cls(len(_ATOM.findall(smiles)), ends // 2)
-
-    @classmethod
-    def of_mol_block(cls, text: str) -> MoleculeSize:
-        """Read the line of counts; where there are many bonds, count the rings they close."""
-        counts = _COUNTS_V3000.search(text) or _COUNTS_V2000.search(text)
-        if counts is None:
-            return cls(0, 0)  # nothing that RDKit reads
-        atoms, bonds = (int("".join(count.split()) or 0) for count in counts.groups())
-        if atoms > MOST_ATOMS or bonds <= _FEW_RINGS:
-            return cls(atoms, min(bonds, _FEW_RINGS))
+        atoms, rings = len(_ATOM.findall(smiles)), ends // 2
+        if atoms > MOST_ATOMS or rings <= _FEW_RINGS:
+            return cls(atoms, rings)
         from rdkit import Chem, rdBase
 
         with rdBase.BlockLogs():
-            mol = Chem.MolFromMolBlock(text, sanitize=False, removeHs=False)
-        return cls(atoms, 0) if mol is None else cls.of_mol(mol)
+            mol = Chem.MolFromSmiles(smiles, sanitize=False)  # without looking for rings
+        return cls(atoms, rings) if mol is None else cls.of_mol(mol)
+
+    @classmethod
+    def of_mol_block(cls, text: str) -> MoleculeSize:
+        """Read the lines of counts and of bonds; RDKit would look for rings in it."""
+        lines = text.split("\n", 4)
+        if len(lines) < _LINES_OF_HEAD:
+            return cls(0, 0)  # nothing that RDKit reads
+        if lines[3][_VERSION].upper() == "V3000":
+            return cls._of_v3000(lines[4].upper())
+        atoms, bonds = (int("0" + "".join(_DIGIT.findall(lines[3][at : at + 3]))) for at in (0, 3))
+        if bonds <= _FEW_RINGS:
+            return cls(atoms, bonds)
+        rows = lines[4].split("\n")[atoms : atoms + bonds]
+        return cls._of_bonds(atoms, bonds, [(row[:3].strip(), row[3:6].strip()) for row in rows])
+
+    @classmethod
+    def _of_v3000(cls, text: str) -> MoleculeSize:
+        """Read what follows the fourth line, where a line may go on behind a hyphen."""
+        text = _CONTINUED.sub("", text)
+        counts = [(int(a), int(b or 0)) for a, b in _COUNTS_V3000.findall(text)]
+        atoms, bonds = map(max, zip(*counts, strict=True)) if counts else (text.count("\n"), 0)
+        if atoms > MOST_ATOMS or bonds <= _FEW_RINGS:
+            return cls(atoms, bonds)
+        return cls._of_bonds(atoms, bonds, _BOND_V3000.findall(text))
 
     @classmethod
     def of_mol(cls, mol: Any) -> MoleculeSize:
         """Count in RDKit's molecule."""
-        from rdkit.Chem import GetMolFrags
+        atoms, bonds = mol.GetNumAtoms(), mol.GetNumBonds()
+        if atoms > MOST_ATOMS or bonds <= _FEW_RINGS:
+            return cls(atoms, bonds)
+        numbered = map(mol.GetBondWithIdx, range(bonds))
+        ends = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in numbered]
+        return cls._of_bonds(atoms, bonds, ends)
 
-        atoms = mol.GetNumAtoms()
-        return cls(atoms, mol.GetNumBonds() - atoms + len(GetMolFrags(mol)))
+    @classmethod
+    def _of_bonds(cls, atoms: int, bonds: int, ends: list[tuple[Any, Any]]) -> MoleculeSize:
+        """Count among bonds between named atoms; bonds that are not listed count in full."""
+        neighbors: dict[Any, set[Any]] = defaultdict(set)
+        for one, other in ends:
+            neighbors[one].add(other)
+            neighbors[other].add(one)
+        rings = bonds - len(neighbors) + _parts(neighbors)
+        _drop_chains(neighbors)
+        unlisted = max(0, bonds - len(ends))
+        crowding = sum(max(0, len(around) - 4) for around in neighbors.values())
+        return cls(atoms, rings, crowding + unlisted)
 
     @property
     def is_safe(self) -> bool:
-        """Whether RDKit finds the rings in some megabytes and a fraction of a second."""
-        few = self.rings <= max(_FEW_RINGS, _RINGS_PER_ATOM * self.atoms)
+        """Whether RDKit finds the rings in about a second and some hundred megabytes at most."""
+        few = self.rings <= _FEW_RINGS or self.crowding <= _MOST_CROWDED
         return self.atoms <= MOST_ATOMS and few
+
+
+def _parts(neighbors: dict[Any, set[Any]]) -> int:
+    """Return how many parts hang together."""
+    seen: set[Any] = set()
+    parts = 0
+    for first in neighbors:
+        parts += first not in seen
+        waiting = [first]
+        while waiting:
+            atom = waiting.pop()
+            if atom not in seen:
+                seen.add(atom)
+                waiting.extend(neighbors[atom])
+    return parts
+
+
+def _drop_chains(neighbors: dict[Any, set[Any]]) -> None:
+    """Remove what is in no ring and between no rings, from the ends of chains inwards."""
+    ends = [atom for atom, around in neighbors.items() if len(around) <= 1]
+    while ends:
+        atom = ends.pop()
+        for other in neighbors.pop(atom, ()):
+            neighbors[other].discard(atom)
+            if len(neighbors[other]) == 1:
+                ends.append(other)
 
 
 def check_most_atoms(value: Any) -> None:

@@ -78,7 +78,7 @@ def _has_smiles(candidate: Candidate) -> bool:
     if has_column(header, "source"):
         return False
     try:
-        return find_smiles_column(header, rows) is not None
+        return find_smiles_column(header, rows, candidate.path) is not None
     except MissingDependencyError:
         return False
 

@@ -161,6 +161,8 @@ def unpack_fields(
             values[name] = tensors[f"{prefix}{name}"].numpy()
         elif name == "chosen" and isinstance(facts[name], dict):
             values[name] = {key: decode_value(entry) for key, entry in facts[name].items()}
+        elif field.type == "float":
+            values[name] = float(facts[name])
         else:
             values[name] = decode_value(facts[name])
     return kind(**values)

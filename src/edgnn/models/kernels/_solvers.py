@@ -131,7 +131,8 @@ class FittedSVM:
         pairs = self.classes * (self.classes - 1) // 2
         shapes_fit = self.weight.shape == (len(self.support), pairs)
         first, last = self.support.min(initial=0), self.support.max(initial=0)
-        return shapes_fit and len(self.intercept) == pairs and 0 <= first <= last < count
+        pairs_fit = self.classes > 1 and len(self.intercept) == pairs
+        return shapes_fit and pairs_fit and 0 <= first <= last < count
 
     def predict(self, K: Array) -> Array:
         """Return class numbers: those that win the most pairs, of equals the first."""

@@ -95,7 +95,7 @@ def device_of(name: Any) -> torch.device:
         name = "cuda" if has_cuda else "cpu"
     try:
         device = torch.device(name)
-    except (RuntimeError, TypeError):
+    except (RuntimeError, TypeError, ValueError):
         device = torch.device("meta")
     if device.type not in ("cpu", "cuda"):
         raise EstimatorError(

@@ -592,7 +592,7 @@ def test_case_decides_between_columns_of_one_name(tmp_path):
 
 def test_a_column_of_reactions_is_refused_by_name_whatever_it_is_called(tmp_path):
     path = _sdf(tmp_path, "rxn,yield\nCC>>CO,1\nCN>[Pd]>CC,2\n", name="a.csv")
-    with pytest.raises(FormatError, match="line 2.*it is a reaction, which edgnn does not read"):
+    with pytest.raises(FormatError, match=r"line 2.*it is a reaction, which edgnn does not read"):
         edgnn.read(path)
 
 

@@ -326,7 +326,6 @@ MARK = "--- next ---"
 SEVERAL = f"""
 import json, os, sys
 from edgnn.cli import main
-from warm_python import warm_python
 
 for words, environment in json.loads(sys.argv[1]):
     before = dict(os.environ)

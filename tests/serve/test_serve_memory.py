@@ -47,8 +47,8 @@ def test_memory_returns_after_large_requests(mutag_run):
         large = {"smiles": "C1" + "C" * 600 + "C1"}
         assert client.post("/explain", json=large).status_code == 200
         for _ in range(100):  # the release follows the answer
-            if held(process) < before + 64 * MEBIBYTE:
+            if held(process) < before + 128 * MEBIBYTE:
                 break
             time.sleep(0.2)
             client.post("/predict", json=small)
-        assert held(process) < before + 64 * MEBIBYTE
+        assert held(process) < before + 128 * MEBIBYTE

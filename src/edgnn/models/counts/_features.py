@@ -1,0 +1,75 @@
+"""Numbers beside the counts: features of graphs, sums and means of those of elements, descriptors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from edgnn.errors import EstimatorError
+from edgnn.graphs import Graphs
+
+_Array = np.ndarray[Any, Any]
+
+_WIDEST = 10.0  # standard deviations; what lies beyond counts as so far
+
+
+def numbers_of(graphs: Graphs, descriptors: bool) -> _Array:
+    """Return the numbers of each graph: its features, sums and means of its elements', descriptors.
+
+    Shapes
+    ------
+    → (G, F)
+    """
+    columns = [np.zeros((len(graphs), 0))]
+    if graphs.graph_features is not None:
+        columns.append(graphs.graph_features.cpu().double().numpy())
+    owner = graphs.graph_of_node
+    if graphs.node_features is not None:
+        columns += _sums_and_means(graphs.node_features, owner, len(graphs))
+    if graphs.edge_features is not None:
+        columns += _sums_and_means(graphs.edge_features, owner[graphs.edge_source], len(graphs))
+    if descriptors:
+        from edgnn.io import rdkit_descriptors
+
+        columns.append(rdkit_descriptors(graphs)[0])
+    return np.hstack(columns)
+
+
+def _sums_and_means(rows: Tensor, owner: Tensor, items: int) -> list[_Array]:
+    sums = torch.zeros(items, rows.shape[1], dtype=torch.float64)
+    sums.index_add_(0, owner.cpu(), rows.cpu().double())
+    counts = torch.bincount(owner.cpu(), minlength=items).clamp(min=1)
+    return [sums.numpy(), (sums / counts[:, None]).numpy()]
+
+
+@dataclass(frozen=True, eq=False)
+class Standard:
+    """How numbers become comparable: less their mean, over their standard deviation.
+
+    Shapes
+    ------
+    mean, scale (F,)
+    """
+
+    mean: _Array
+    scale: _Array
+
+    @classmethod
+    def of(cls, numbers: _Array) -> Standard:
+        """Learn from training items; a column that does not vary becomes zeros."""
+        scale = numbers.std(axis=0)
+        return cls(numbers.mean(axis=0), np.where(scale > 0, scale, np.inf))
+
+    def __call__(self, numbers: _Array) -> _Array:
+        """Return the numbers standardized."""
+        if numbers.shape[1] != len(self.mean):
+            raise EstimatorError(
+                f"the items have {numbers.shape[1]} numbers beside their graphs, those of the "
+                f"training set {len(self.mean)}: give the same features and descriptors"
+            )
+        standard: _Array = (numbers - self.mean) / self.scale
+        return standard.clip(-_WIDEST, _WIDEST)

@@ -1,0 +1,120 @@
+"""Labelings: which labels and attributes of nodes and edges color refinement starts from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from edgnn._arrays import to_array, to_tensor
+from edgnn._hashing import mix
+from edgnn.errors import EstimatorError
+from edgnn.graphs import Graphs, Vocabulary
+
+_Array = np.ndarray[Any, Any]
+
+_LABEL = "label"
+_SHORTEST_CYCLE = "cycle"
+_MOST_KINDS = 16  # of an edge attribute; what is beyond counts as the last
+
+
+@dataclass(frozen=True)
+class Labeling:
+    """What two nodes, or two edges, must share to start with one color.
+
+    Parameters
+    ----------
+    name : str
+        What it is called.
+    node, edge : tuple of str
+        ``"label"``, names of attributes, and ``"cycle"``, the length of the shortest cycle through
+        a node or edge (:meth:`Graphs.with_ring_sizes`).
+    """
+
+    name: str
+    node: tuple[str, ...] = (_LABEL,)
+    edge: tuple[str, ...] = (_LABEL,)
+
+
+PLAIN = Labeling("labels")
+CYCLES = Labeling("labels and cycles", (_LABEL, _SHORTEST_CYCLE), (_LABEL, _SHORTEST_CYCLE))
+#: Of molecules: what chemists distinguish, in three views that err on different molecules.
+CHEMISTRY = (
+    Labeling("elements and rings", (_LABEL, "ring_size"), (_LABEL, "ring_size")),
+    Labeling("elements, charges and stereo", (_LABEL, "charge", "chirality"), (_LABEL, "stereo")),
+    Labeling("atom types", (_LABEL, "charge", "hydrogens", "aromatic", "in_ring")),
+)
+PHARMACOPHORE = Labeling("pharmacophore", ("pharmacophore",))
+
+
+def has_chemistry(graphs: Graphs) -> bool:
+    """Return whether nodes and edges have the attributes that molecules are read with."""
+    names = {name for labeling in (*CHEMISTRY, PHARMACOPHORE) for name in labeling.node}
+    edges = {name for labeling in CHEMISTRY for name in labeling.edge}
+    known = {_LABEL, *graphs.node_attribute_names}
+    return names <= known and edges <= {_LABEL, *graphs.edge_attribute_names}
+
+
+def default_labelings(graphs: Graphs) -> tuple[Labeling, ...]:
+    """Return the labelings that fit these graphs."""
+    if has_chemistry(graphs):
+        return CHEMISTRY
+    labelings = [PLAIN, CYCLES]
+    if graphs.node_attributes is not None or graphs.edge_attributes is not None:
+        node, edge = graphs.node_attribute_names, graphs.edge_attribute_names
+        labelings.append(Labeling("all attributes", (_LABEL, *node), (_LABEL, *edge)))
+    return tuple(labelings)
+
+
+def relabeled(graphs: Graphs, labeling: Labeling) -> Graphs:
+    """Return graphs whose labels are numbers that stand for what the labeling names.
+
+    A node's number is a hash of its label number and attributes, so it is the same in every
+    collection that numbers labels alike; an edge's is small, as color refinement counts them.
+    """
+    cycles = graphs.with_ring_sizes() if _SHORTEST_CYCLE in labeling.node + labeling.edge else None
+    node = torch.zeros(graphs.num_nodes, dtype=torch.int64)
+    for name in labeling.node:
+        values = _values(graphs, name, "node", cycles)
+        node = to_tensor(mix(to_array(mix_in(node, values)), 7))
+    edge, kinds = torch.zeros(graphs.num_edges, dtype=torch.int64), 1
+    for name in labeling.edge:
+        values = _values(graphs, name, "edge", cycles)
+        size = len(graphs.edge_vocabulary) + 1 if name == _LABEL else _MOST_KINDS
+        edge, kinds = edge * size + values.clamp(0, size - 1), kinds * size
+    return Graphs._trusted(
+        node_label=node,
+        edge_source=graphs.edge_source,
+        edge_target=graphs.edge_target,
+        edge_label=edge,
+        graph_offset=graphs.graph_offset,
+        node_vocabulary=Vocabulary([None]),
+        edge_vocabulary=Vocabulary(range(kinds)),
+    )
+
+
+def mix_in(hashes: Tensor, values: Tensor) -> Tensor:
+    """Return hashes that depend on the values as well."""
+    return hashes * 31 + values
+
+
+def _values(graphs: Graphs, name: str, what: str, cycles: Graphs | None) -> Tensor:
+    if name == _LABEL:
+        label: Tensor = getattr(graphs, f"{what}_label")
+        return label
+    if name == _SHORTEST_CYCLE:
+        assert cycles is not None
+        pairs = [pair[1] for pair in getattr(cycles, f"{what}_vocabulary")]
+        lengths = torch.tensor(pairs or [0], dtype=torch.int64)
+        return lengths[getattr(cycles, f"{what}_label")]
+    names: tuple[str, ...] = getattr(graphs, f"{what}_attribute_names")
+    if name not in names:
+        raise EstimatorError(
+            f"the model looks at the {what} attribute {name!r}, which these graphs lack: read them "
+            "as those of the training were read"
+        )
+    column: Tensor = getattr(graphs, f"{what}_attributes")[:, names.index(name)]
+    return column

@@ -1,0 +1,212 @@
+"""What every learner on counts sees of graphs: counts of their parts, and numbers beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy.sparse import csr_array, hstack
+
+from edgnn._words import short
+from edgnn.graphs import Graphs
+from edgnn.models.counts._labelings import (
+    PHARMACOPHORE,
+    Labeling,
+    default_labelings,
+    has_chemistry,
+    relabeled,
+)
+from edgnn.models.counts._parts import (
+    MOST_PAIRS,
+    Counts,
+    color_counts,
+    number_of_pairs,
+    pair_counts,
+)
+from edgnn.wl import Scheme, signatures
+
+_Array = np.ndarray[Any, Any]
+Kind = Literal["colors", "pairs"]
+
+#: Most rounds of refinement.
+DEEPEST = 100
+
+_FARTHEST = 8  # edges between two nodes of a pair
+_LEAST_ITEMS = 2  # that must differ in a column
+
+
+@dataclass(frozen=True)
+class View:
+    """One way of counting parts: colors of one refinement by round, or pairs of nodes.
+
+    Parameters
+    ----------
+    kind : {"colors", "pairs"}
+        What is counted.
+    labeling : Labeling
+        What nodes and edges start from.
+    scheme : {"node", "separate", "joint"}
+        The refinement.
+    rounds : int
+        Most rounds of refinement; of pairs, the round whose colors the two nodes have.
+    """
+
+    kind: Kind
+    labeling: Labeling
+    scheme: Scheme = "joint"
+    rounds: int = 4
+
+    @property
+    def name(self) -> str:
+        """What the view is called."""
+        pairs = f"pairs up to {_FARTHEST} edges apart of " if self.kind == "pairs" else ""
+        return f"{pairs}{self.labeling.name} ({self.scheme})"
+
+    def count(self, graphs: Graphs) -> tuple[Counts, ...]:
+        """Return the counts of encoded graphs: of colors by round, of pairs one."""
+        labeled = relabeled(graphs, self.labeling)
+        colors = [hashes.cpu().numpy() for hashes in signatures(labeled, self.rounds, self.scheme)]
+        if self.kind == "pairs":
+            return (pair_counts(labeled, colors[-1], _FARTHEST),)
+        owner = labeled.graph_of_node.cpu().numpy()
+        return tuple(color_counts(colors, owner, len(labeled)))
+
+
+def default_views(graphs: Graphs, rounds: int) -> tuple[View, ...]:
+    """Return the views that fit these graphs."""
+    labelings = default_labelings(graphs)
+    views = [View("colors", labeling, rounds=rounds) for labeling in labelings]
+    chemistry = has_chemistry(graphs)
+    if not chemistry:
+        views.append(View("colors", labelings[-1], scheme="node", rounds=rounds))
+    if number_of_pairs(graphs) <= MOST_PAIRS:
+        of_pairs = [labelings[-1], PHARMACOPHORE] if chemistry else [labelings[0]]
+        views += [View("pairs", labeling, rounds=0) for labeling in of_pairs]
+    return tuple(views)
+
+
+@dataclass(frozen=True, eq=False)
+class Represented:
+    """Items as counts, one tuple per view, and as numbers beside the counts.
+
+    Parameters
+    ----------
+    views : tuple of View
+        What was counted.
+    counts : tuple of tuples of Counts
+        For each view, the counts of each round, or of pairs.
+    features : array
+        Standardized numbers, such as descriptors; may have no columns.
+
+    Shapes
+    ------
+    features (n, F)
+    """
+
+    views: tuple[View, ...]
+    counts: tuple[tuple[Counts, ...], ...]
+    features: _Array
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    def __getitem__(self, items: _Array) -> Represented:
+        """Return some of the items, in the same columns."""
+        counts = tuple(tuple(part[items] for part in view) for view in self.counts)
+        return Represented(self.views, counts, self.features[items])
+
+    def in_columns_of(self, known: Represented) -> Represented:
+        """Return the items in the columns of others."""
+        pairs = zip(self.counts, known.counts, strict=True)
+        counts = tuple(
+            tuple(new.in_columns(old.names) for new, old in zip(mine, theirs, strict=True))
+            for mine, theirs in pairs
+        )
+        return Represented(self.views, counts, self.features)
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Which counts become the columns of a table, for learners that look at one column at a time.
+
+    Parameters
+    ----------
+    names : tuple of tuples of arrays
+        For each view and round, the parts that are columns, rising.
+    """
+
+    names: tuple[tuple[_Array, ...], ...]
+
+    @classmethod
+    def of(cls, items: Represented, most: int, deepest: int) -> Columns:
+        """Choose the parts that tell most items apart, of rounds up to ``deepest``."""
+        varied = [
+            [np.minimum(part.frequencies, len(items) - part.frequencies) for part in view]
+            for view in items.counts
+        ]
+        # a part of nearly all items may still vary in how often it occurs
+        usual = [
+            [np.maximum(few, _varying(part)) for few, part in zip(parts, view, strict=True)]
+            for parts, view in zip(varied, items.counts, strict=True)
+        ]
+        usable = [
+            [few if depth <= deepest else np.zeros_like(few) for depth, few in enumerate(parts)]
+            for parts in usual
+        ]
+        everything = np.concatenate([few for parts in usable for few in parts])
+        everything = np.sort(everything[everything >= _LEAST_ITEMS])[::-1]
+        least = max(_LEAST_ITEMS, int(everything[most])) if len(everything) > most else _LEAST_ITEMS
+        return cls(
+            tuple(
+                tuple(part.names[few >= least] for few, part in zip(parts, view, strict=True))
+                for parts, view in zip(usable, items.counts, strict=True)
+            )
+        )
+
+    def table(self, items: Represented) -> csr_array:
+        """Return the counts in these columns, and behind them the items' numbers."""
+        blocks = [
+            part.in_columns(names).table
+            for view, chosen in zip(items.counts, self.names, strict=True)
+            for part, names in zip(view, chosen, strict=True)
+        ]
+        blocks.append(csr_array(items.features.astype(np.float32)))
+        return csr_array(hstack(blocks, format="csr"))
+
+
+def _varying(part: Counts) -> _Array:
+    """Return how many items have another count of each part than the most frequent part has."""
+    totals = np.bincount(part.table.indices, part.table.data, minlength=len(part.names))
+    repeated = totals - part.frequencies
+    counts: _Array = np.minimum(repeated, part.frequencies).astype(np.int64)
+    return counts
+
+
+def view_facts(view: View) -> dict[str, Any]:
+    """Return a view as JSON holds it."""
+    labeling = view.labeling
+    return {
+        "kind": view.kind,
+        "scheme": view.scheme,
+        "rounds": view.rounds,
+        "labeling": labeling.name,
+        "node": list(labeling.node),
+        "edge": list(labeling.edge),
+    }
+
+
+def view_from(facts: Mapping[str, Any]) -> View:
+    """Return the view that :func:`view_facts` stored."""
+    kind, scheme, rounds = facts["kind"], facts["scheme"], facts["rounds"]
+    if kind not in ("colors", "pairs") or type(rounds) is not int or not 0 <= rounds <= DEEPEST:
+        raise ValueError(f"{short(dict(facts))} is no view of graphs")
+    labeling = Labeling(str(facts["labeling"]), _texts(facts["node"]), _texts(facts["edge"]))
+    return View(kind, labeling, scheme, rounds)
+
+
+def _texts(stored: Sequence[Any]) -> tuple[str, ...]:
+    if not all(isinstance(text, str) for text in stored):
+        raise ValueError("the names of labels and attributes must be texts")
+    return tuple(stored)

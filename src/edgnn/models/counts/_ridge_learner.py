@@ -1,0 +1,267 @@
+"""CountRidge: kernel ridge on similarities of counts and numbers, mixed by left-out error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from edgnn.models._probabilities import probabilities, temperature_of
+from edgnn.models.counts._kernel_ridge import Solution, solve, solve_with_centers
+from edgnn.models.counts._problem import Problem
+from edgnn.models.counts._representation import Represented
+from edgnn.models.counts._similarity import tanimoto
+
+_Array = np.ndarray[Any, Any]
+
+#: Shares of colors, pairs and numbers in the similarity; the first is the simplest.
+MIXTURES = (
+    (1.0, 0.0, 0.0),
+    (0.5, 0.5, 0.0),
+    (0.4, 0.4, 0.2),
+    (0.3, 0.3, 0.4),
+    (0.15, 0.15, 0.7),
+)
+
+_SAMPLE = 800  # items on which a mixture is chosen
+_MOST_EXACT = 4_000  # items that are all centers
+_CENTERS = 3_000  # of more items
+_ROWS_AT_ONCE = 4_096
+_NEAREST = 5
+
+
+@dataclass(frozen=True)
+class CountRidge:
+    """Kernel ridge on how alike items are by counts and by numbers.
+
+    The similarity is a mean of Tanimoto similarities of colors (over views and depths), of pairs,
+    and a Gaussian of the standardized numbers, mixed as on a sample the exact leave-one-out error
+    asks for. Up to ``most_exact`` items are all centers of the solution; of more, ``centers`` are
+    drawn (Nyström), so that a prediction costs the same whatever the training set's size.
+    """
+
+    most_exact: int = _MOST_EXACT
+    centers: int = _CENTERS
+    name: str = "ridge"
+
+    def fit(self, items: Represented, problem: Problem) -> FittedRidge:
+        """Choose the mixture, the centers and the strength, and solve."""
+        generator = np.random.default_rng(problem.seed)
+        mixture = _choose(items, problem, generator)
+        count, known = len(items), problem.known
+        masks = {column.tobytes(): column for column in known.T}
+        too_many = count > self.most_exact or (len(masks) > 1 and count > self.most_exact // 2)
+        size = min(count, self.centers)
+        chosen = np.sort(generator.permutation(count)[:size]) if too_many else np.arange(count)
+        centers = items[chosen]
+        K = similarity(items, centers, mixture)
+        weight = np.zeros((len(chosen), known.shape[1]))
+        intercept = np.zeros(known.shape[1])
+        held_out = np.full(known.shape, np.nan)
+        strengths = np.zeros(known.shape[1])
+        for mask in masks.values():
+            columns = np.flatnonzero((known == mask[:, None]).all(axis=0))
+            rows = np.flatnonzero(mask)
+            kept = np.flatnonzero(np.isin(chosen, rows))
+            solution = _solve(K, chosen, kept, rows, problem, columns)
+            weight[np.ix_(kept, columns)] = solution.weight
+            intercept[columns], strengths[columns] = solution.intercept, solution.strength
+            held_out[np.ix_(rows, columns)] = solution.left_out
+            missing = np.flatnonzero(~mask)
+            held_out[np.ix_(missing, columns)] = (
+                K[missing] @ weight[:, columns] + intercept[columns]
+            )
+        temperature = _temperature(held_out, problem)
+        return FittedRidge(
+            centers,
+            mixture,
+            weight,
+            intercept,
+            temperature,
+            strengths,
+            problem.task,
+            _outputs(held_out, problem.task, temperature),
+            _novelty_among(K, chosen),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class FittedRidge:
+    """A kernel ridge that was solved.
+
+    Parameters
+    ----------
+    centers : Represented
+        The training items that new ones are compared with.
+    mixture : tuple of float
+        Shares of colors, pairs and numbers in the similarity.
+    weight, intercept : array
+        Scores are ``similarity @ weight + intercept``.
+    temperature : float
+        What scores of classes and labels are divided by to become logits.
+    strengths : array
+        The strength of each column of targets.
+    task : {"classes", "labels", "values"}
+        What the targets are.
+    held_out : array
+        Outputs for each training item by the model that is fitted without it.
+    novelty : array
+        How unlike each training item is to the others, 0 to 1.
+
+    Shapes
+    ------
+    weight (centers, T), intercept (T,), held_out (n, K), novelty (n,)
+    """
+
+    centers: Represented
+    mixture: tuple[float, ...]
+    weight: _Array
+    intercept: _Array
+    temperature: float
+    strengths: _Array
+    task: str
+    held_out: _Array
+    novelty: _Array
+
+    def predict(self, items: Represented) -> tuple[_Array, _Array]:
+        """Return outputs of new items, and how unlike the training items each is.
+
+        Shapes
+        ------
+        → (n, K), (n,)
+        """
+        outputs, novelty = [], []
+        for start in range(0, max(len(items), 1), _ROWS_AT_ONCE):
+            some = items[np.arange(start, min(start + _ROWS_AT_ONCE, len(items)))]
+            K = similarity(some, self.centers, self.mixture)
+            outputs.append(K @ self.weight + self.intercept)
+            novelty.append(_novelty(K))
+        scores = np.concatenate(outputs)
+        return _outputs(scores, self.task, self.temperature), np.concatenate(novelty)
+
+
+def similarity(items: Represented, centers: Represented, mixture: tuple[float, ...]) -> _Array:
+    """Return how alike items and centers are, 0 to 1.
+
+    Shapes
+    ------
+    → (n, m) of float32
+    """
+    rows = items if items is centers else items.in_columns_of(centers)
+    mean: Any = np.zeros((len(items), len(centers)), dtype=np.float32)
+    for share, kind in zip(mixture, ("colors", "pairs"), strict=False):
+        views = [number for number, view in enumerate(rows.views) if view.kind == kind]
+        if not share or not views:
+            continue
+        for number in views:
+            by_depth = tanimoto(rows.counts[number], centers.counts[number])
+            # round 0 alone says little where there are later ones
+            used = by_depth[1:] or by_depth
+            for alike in used:
+                mean += np.float32(share / len(views) / len(used)) * alike
+    if mixture[2] and rows.features.shape[1]:
+        mean += np.float32(mixture[2]) * _gaussian(rows.features, centers.features)
+    return np.asarray(mean)
+
+
+def _gaussian(a: _Array, b: _Array) -> _Array:
+    """Return exp(−d²/2F) of the distances d of rows of F standardized numbers."""
+    products = a @ b.T
+    squares = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1)[None, :] - 2 * products
+    return np.exp(-np.maximum(squares, 0) / (2 * a.shape[1])).astype(np.float32)
+
+
+def _choose(
+    items: Represented, problem: Problem, generator: np.random.Generator
+) -> tuple[float, ...]:
+    """Return the mixture with the smallest left-out error on a sample."""
+    usable = [mixture for mixture in MIXTURES if _is_there(mixture, items)]
+    if len(usable) == 1 or len(items) < 8:
+        return usable[0]
+    chosen = np.sort(generator.permutation(len(items))[:_SAMPLE])
+    sample, part = items[chosen], problem[chosen]
+    alone = [
+        similarity(sample, sample, tuple(np.eye(3)[place])) if _has(items, place) else 0.0
+        for place in range(3)
+    ]
+    columns = part.columns
+    filled = np.where(np.isnan(columns), np.nanmean(np.append(columns, 0.0)), columns)
+    spread = filled.std(axis=0)
+    filled = filled / np.where(spread > 0, spread, 1)
+    errors = []
+    for mixture in usable:
+        K = sum(share * part for share, part in zip(mixture, alone, strict=True))
+        errors.append(solve(np.asarray(K), filled, part.weight).error)
+    return usable[int(np.argmin(errors))]
+
+
+def _is_there(mixture: tuple[float, ...], items: Represented) -> bool:
+    return all(_has(items, place) for place, share in enumerate(mixture) if share)
+
+
+def _has(items: Represented, place: int) -> bool:
+    if place == 2:
+        return items.features.shape[1] > 0
+    return any(view.kind == ("colors", "pairs")[place] for view in items.views)
+
+
+def _solve(
+    K: _Array, chosen: _Array, kept: _Array, rows: _Array, problem: Problem, columns: _Array
+) -> Solution:
+    """Solve for the columns of targets whose known items are the rows, with the kept centers."""
+    targets = problem.columns[np.ix_(rows, columns)]
+    weight = None if problem.weight is None else problem.weight[rows]
+    spread = targets.std(axis=0)
+    unit = np.where(spread > 0, spread, 1.0)
+    own = K[np.ix_(rows, kept)]
+    if len(kept) == len(rows):
+        solution = solve(own, targets / unit, weight)
+    else:
+        solution = solve_with_centers(own, K[np.ix_(chosen[kept], kept)], targets / unit, weight)
+    return Solution(
+        solution.weight * unit,
+        solution.intercept * unit,
+        solution.left_out * unit,
+        solution.error,
+        solution.strength,
+    )
+
+
+def _logits(scores: _Array) -> _Array:
+    """Return scores, which are 0 or 1 where the model is sure, as logits."""
+    return 2 * scores - 1
+
+
+def _temperature(held_out: _Array, problem: Problem) -> float:
+    if problem.task == "values":
+        return 1.0
+    logits = _logits(held_out)[None]
+    return temperature_of(logits, problem.targets, problem.task, problem.weight)
+
+
+def _outputs(scores: _Array, task: str, temperature: float) -> _Array:
+    """Return values as they are, and probabilities of classes or labels."""
+    if task == "values":
+        return scores
+    return probabilities(_logits(scores)[None], task, temperature)[0]
+
+
+def _novelty(K: _Array) -> _Array:
+    """Return one less the mean similarity to the most similar centers."""
+    count = min(_NEAREST, K.shape[1])
+    nearest = np.partition(K, K.shape[1] - count, axis=1)[:, K.shape[1] - count :]
+    novelty: _Array = 1 - nearest.mean(axis=1)
+    return novelty.astype(np.float64)
+
+
+def _novelty_among(K: _Array, chosen: _Array) -> _Array:
+    """Return the novelty of training items, none being compared with itself."""
+    others = K.copy()
+    others[chosen, np.arange(len(chosen))] = -1
+    if K.shape[1] == 1:
+        return np.ones(len(K))
+    count = min(_NEAREST, K.shape[1] - 1)
+    nearest = np.partition(others, K.shape[1] - count, axis=1)[:, K.shape[1] - count :]
+    novelty: _Array = 1 - nearest.mean(axis=1)
+    return novelty.astype(np.float64)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields
-from typing import Any, TypeVar
+from dataclasses import fields, is_dataclass
+from typing import Any, TypeVar, get_type_hints
 
 import numpy as np
 import torch
@@ -136,12 +136,18 @@ def unpack_items(tensors: Mapping[str, Tensor], prefix: str = "items.") -> Items
 
 
 def pack_fields(record: Any, prefix: str) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Return the fields of a dataclass: arrays as tensors, all others as JSON."""
+    """Return the fields of a dataclass: arrays as tensors, all others as JSON.
+
+    Those of a dataclass inside it have the name of its field before theirs.
+    """
     facts: dict[str, Any] = {}
     tensors: dict[str, Tensor] = {}
     for field in fields(record):
         value = getattr(record, field.name)
-        if isinstance(value, np.ndarray | np.generic):
+        if is_dataclass(value):
+            facts[field.name], inner = pack_fields(value, f"{prefix}{field.name}.")
+            tensors |= inner
+        elif isinstance(value, np.ndarray | np.generic):
             tensors[f"{prefix}{field.name}"] = to_tensor(value)
         elif isinstance(value, dict):
             facts[field.name] = {key: encode_value(entry) for key, entry in value.items()}
@@ -155,9 +161,13 @@ def unpack_fields(
 ) -> _T:
     """Return the dataclass that :func:`pack_fields` stored."""
     values: dict[str, Any] = {}
+    types = get_type_hints(kind)
     for field in fields(kind):  # type: ignore[arg-type]
         name = field.name
-        if f"{prefix}{name}" in tensors:
+        if is_dataclass(types[name]):
+            inner: Any = types[name]
+            values[name] = unpack_fields(inner, facts[name], tensors, f"{prefix}{name}.")
+        elif f"{prefix}{name}" in tensors:
             values[name] = tensors[f"{prefix}{name}"].numpy()
         elif name == "chosen" and isinstance(facts[name], dict):
             values[name] = {key: decode_value(entry) for key, entry in facts[name].items()}

@@ -32,6 +32,7 @@ def graphs(
     labels: st.SearchStrategy[Any] = LABELS,
     features: bool = True,
     names: bool = True,
+    attributes: bool = False,
 ) -> Graphs:
     """Draw a few small multigraphs: empty ones, self-loops and parallel edges among them.
 
@@ -46,7 +47,7 @@ def graphs(
             ends = st.tuples(st.integers(start, stop - 1), st.integers(start, stop - 1))
             edges += draw(st.lists(ends, max_size=max_edges))
     nodes = sum(sizes)
-    return Graphs.from_edges(
+    made = Graphs.from_edges(
         edges,
         sizes=sizes,
         node_labels=_column(draw, labels, nodes),
@@ -57,6 +58,21 @@ def graphs(
         graph_names=draw(st.none() | st.just([f"graph {g}" for g in range(len(sizes))]))
         if names
         else None,
+    )
+    return _with_attributes(draw, made) if attributes else made
+
+
+def _with_attributes(draw: st.DrawFn, collection: Graphs) -> Graphs:
+    values = np.random.default_rng(draw(st.integers(0, 2**16)))
+    node_names = draw(st.sampled_from([(), ("charge",), ("charge", "ring")]))
+    edge_names = draw(st.sampled_from([(), ("stereo",)]))
+    feature_names = draw(st.sampled_from([(), ("logP", "dose")]))
+    if feature_names:
+        rows = values.integers(-8, 9, (len(collection), 2)) / 4
+        collection = collection.with_graph_features(rows, feature_names)
+    return collection.with_attributes(
+        node={name: values.integers(-2, 3, collection.num_nodes) for name in node_names},
+        edge={name: values.integers(0, 3, collection.num_edges) for name in edge_names},
     )
 
 
@@ -75,6 +91,9 @@ def contents(collection: Graphs) -> list[dict[str, Any]]:
             "edge labels": [edge_labels[edge] for edge in edges],
             "node features": _rows(collection.node_features, range(start, stop)),
             "edge features": _rows(collection.edge_features, edges),
+            "node attributes": _rows(collection.node_attributes, range(start, stop)),
+            "edge attributes": _rows(collection.edge_attributes, edges),
+            "graph features": _rows(collection.graph_features, [graph]),
             "node names": None
             if collection.node_names is None
             else collection.node_names[start:stop].tolist(),

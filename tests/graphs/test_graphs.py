@@ -318,7 +318,7 @@ def test_read_only_arrays_are_taken_without_a_warning():
 
 @st.composite
 def collections_with_keys(draw):
-    collection = draw(graphs())
+    collection = draw(graphs(attributes=True))
     size = len(collection)
     position = st.integers(-size, size - 1)
     chosen = st.lists(position, max_size=6) if size else st.just([])
@@ -360,7 +360,7 @@ def test_indexing_agrees_with_a_list_of_graphs(case):
     Graphs(**{name: getattr(chosen, name) for name in Graphs.__dataclass_fields__})
 
 
-@given(graphs())
+@given(graphs(attributes=True))
 def test_iteration_and_its_concatenation_give_the_whole(collection):
     parts = list(collection)
     assert len(parts) == len(collection)
@@ -540,7 +540,7 @@ def test_renamed_changes_values_and_no_integers():
 # Pickling and moving
 
 
-@given(graphs())
+@given(graphs(attributes=True))
 def test_pickles_copies_and_moves_are_equal(collection):
     for other in (
         pickle.loads(pickle.dumps(collection)),
@@ -685,7 +685,7 @@ def test_equals_sees_every_difference(changed):
 # New graphs from these
 
 
-@given(graphs())
+@given(graphs(attributes=True))
 def test_reversing_turns_edges_and_twice_is_the_identity(collection):
     turned = collection.reverse()
     expected = contents(collection)
@@ -695,7 +695,7 @@ def test_reversing_turns_edges_and_twice_is_the_identity(collection):
     assert turned.reverse().equals(collection)
 
 
-@given(graphs(), st.data())
+@given(graphs(attributes=True), st.data())
 def test_induced_subgraphs_are_those_of_networkx(collection, data):
     mask = data.draw(
         st.lists(st.booleans(), min_size=collection.num_nodes, max_size=collection.num_nodes)
@@ -720,6 +720,10 @@ def test_induced_subgraphs_are_those_of_networkx(collection, data):
     assert collection.node_features is None or torch.equal(
         part.node_features, collection.node_features[kept]
     )
+    assert collection.node_attributes is None or torch.equal(
+        part.node_attributes, collection.node_attributes[kept]
+    )
+    assert part.edge_attribute_names == collection.edge_attribute_names
     assert (
         collection.graph_names is None
         or part.graph_names.tolist() == collection.graph_names.tolist()
@@ -732,7 +736,7 @@ def _bounds(collection):
     return offset[:-1], offset[1:]
 
 
-@given(graphs())
+@given(graphs(attributes=True))
 def test_inducing_on_all_nodes_changes_nothing(collection):
     assert collection.induced(collection.nodes).equals(collection)
 
@@ -790,7 +794,7 @@ def test_degree_labels_can_follow_other_graphs_and_name_wrong_choices():
         star.with_degree_labels("in", multiplicity="twice")
 
 
-@given(graphs(min_graphs=1, labels=LABELS))
+@given(graphs(min_graphs=1, labels=LABELS, attributes=True))
 def test_everything_that_makes_new_graphs_carries_the_rest_along(collection):
     whole = contents(collection)
     relabeled = contents(

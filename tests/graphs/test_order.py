@@ -30,7 +30,7 @@ def shuffled_grid(side, seed=0):
     )
 
 
-@given(random_graphs())
+@given(random_graphs(attributes=True))
 def test_the_old_numbers_rebuild_the_graphs(collection):
     close = collection.reordered()
     old, new, moved = close.old_number, close.new_number, close.graphs
@@ -40,6 +40,7 @@ def test_the_old_numbers_rebuild_the_graphs(collection):
         node_label=moved.node_label[new],
         node_features=None if moved.node_features is None else moved.node_features[new],
         node_names=None if moved.node_names is None else moved.node_names[new.numpy()],
+        node_attributes=None if moved.node_attributes is None else moved.node_attributes[new],
         edge_source=old[moved.edge_source],
         edge_target=old[moved.edge_target],
     )

@@ -50,16 +50,51 @@ def reread(graphs, **options):
         return edgnn.read_labeled(Path(place) / "g.graphs", verify=True)
 
 
-@given(strategies.graphs(max_graphs=4))
+@given(strategies.graphs(max_graphs=4, attributes=True))
 def test_graphs_come_back_as_they_were(graphs):
     back = reread(graphs).graphs
     assert back.equals(graphs)
     assert torch.equal(back.edge_offset, graphs.edge_offset)
     assert strategies.contents(back[1:3]) == strategies.contents(graphs[1:3])
-    for name in ("node_features", "edge_features"):
+    for name in ("node_features", "edge_features", "graph_features"):
         one, other = getattr(back, name), getattr(graphs, name)
         assert (one is None) == (other is None)
         assert one is None or one.dtype == other.dtype
+
+
+def test_pieces_keep_the_attributes_that_all_have(tmp_path):
+    pair = edgnn.Graphs.from_edges([(0, 1)]).with_graph_features([[1.5]], "dose")
+    one = pair.with_attributes(node={"charge": [0, 1]}, edge={"stereo": [2]})
+    other = pair.with_attributes(node={"isotope": [0, 0]}, edge={"stereo": [0]})
+    with edgnn.io.GraphWriter(tmp_path / "two.graphs") as writer:
+        for piece in (one, pair[:0], other):
+            writer.add(piece)
+    back = edgnn.read(tmp_path / "two.graphs")
+    assert back.equals(edgnn.Graphs.concat([one, other]))
+    assert back.edge_attributes.tolist() == [[2], [0]]
+    assert not (tmp_path / "two.graphs" / "node_attributes.npy").exists()
+    with edgnn.io.GraphWriter(tmp_path / "three.graphs") as writer:
+        writer.add(one)
+        writer.add_nodes(2)
+        writer.add_edges([0], [1])
+    back = edgnn.read(tmp_path / "three.graphs")
+    assert back.node_attributes is back.edge_attributes is back.graph_features is None
+    assert len(back) == 2
+
+
+def test_columns_without_names_are_damage(tmp_path):
+    pair = edgnn.Graphs.from_edges([(0, 1)]).with_attributes(node={"charge": [0, 1]})
+    edgnn.write(pair, tmp_path / "g.graphs")
+    header = tmp_path / "g.graphs" / "graphs.json"
+    stored = json.loads(header.read_text())
+    for columns in ({}, {"node_attributes": []}, {"node_attributes": [3]}, 5):
+        content = stored["content"] | {"columns": columns}
+        text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+        header.write_text(
+            json.dumps(stored | {"content": content, "crc32": zlib.crc32(text.encode())})
+        )
+        with pytest.raises(FormatError, match=r"graphs\.json"):
+            edgnn.read(tmp_path / "g.graphs")
 
 
 @given(st.lists(VALUES, min_size=1, max_size=6, unique=True))

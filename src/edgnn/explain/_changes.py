@@ -130,6 +130,11 @@ def copies(
         node_label=base.node_label[of_node],
         node_features=None if base.node_features is None else base.node_features[of_node],
         edge_features=None if base.edge_features is None else base.edge_features[edge],
+        node_attributes=None if base.node_attributes is None else base.node_attributes[of_node],
+        edge_attributes=None if base.edge_attributes is None else base.edge_attributes[edge],
+        graph_features=(
+            None if base.graph_features is None else base.graph_features.expand(count, -1)
+        ),
         node_names=None if base.node_names is None else base.node_names[of_node.cpu().numpy()],
         graph_names=None,
     )

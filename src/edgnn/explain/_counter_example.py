@@ -16,7 +16,7 @@ from edgnn.explain._explain import check_numbers
 from edgnn.explain._names import label_of, label_text, link_words, node_words
 from edgnn.explain._search import Found, Search, Step
 from edgnn.explain._subject import MEMORY, Subject, copies_allowed, time_limit
-from edgnn.graphs import Graphs, Nodes, Vocabulary
+from edgnn.graphs import Graphs, Nodes, Vocabulary, taken
 
 _Array = np.ndarray[Any, Any]
 
@@ -216,12 +216,8 @@ def _relabeled(graphs: Graphs, what: str, elements: list[int], value: Any) -> Gr
 def _without(graphs: Graphs, edges: list[int]) -> Graphs:
     keep = torch.ones(graphs.num_edges, dtype=torch.bool, device=graphs.device)
     keep[edges] = False
-    return graphs._with(
-        edge_source=graphs.edge_source[keep],
-        edge_target=graphs.edge_target[keep],
-        edge_label=graphs.edge_label[keep],
-        edge_features=None if graphs.edge_features is None else graphs.edge_features[keep],
-    )
+    nodes = torch.arange(graphs.num_nodes, device=graphs.device)
+    return taken(graphs, nodes, keep, nodes)
 
 
 def _in_words(subject: Subject, step: Step) -> Change:

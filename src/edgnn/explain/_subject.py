@@ -341,4 +341,7 @@ def cut(graphs: Graphs, part: Part) -> Graphs:
     return taken(graphs, nodes, edges, number)._with(
         graph_offset=torch.tensor([0, len(nodes)], device=graphs.device),
         graph_names=None if graphs.graph_names is None else graphs.graph_names[owner : owner + 1],
+        graph_features=(
+            None if graphs.graph_features is None else graphs.graph_features[owner : owner + 1]
+        ),
     )

@@ -50,11 +50,19 @@ class Graphs:
     node_names, graph_names : array of object, optional
         The users' own identifiers (IRIs, table keys, molecule names); a node name is unique within
         its graph.
+    node_attributes, edge_attributes : Tensor, optional
+        Whole numbers (int64) beside the labels, such as charges of atoms; models that do not ask
+        for them do not see them.
+    graph_features : Tensor, optional
+        Continuous features of whole graphs, one row per graph.
+    node_attribute_names, edge_attribute_names, graph_feature_names : tuple of str
+        What the columns of these three are called.
 
     Shapes
     ------
     node_label (N,), edge_source (E,), edge_target (E,), edge_label (E,), graph_offset (G+1,),
-    node_features (N, F), edge_features (E, D), node_names (N,), graph_names (G,)
+    node_features (N, F), edge_features (E, D), node_names (N,), graph_names (G,),
+    node_attributes (N, A), edge_attributes (E, B), graph_features (G, H)
     """
 
     node_label: Tensor
@@ -68,6 +76,12 @@ class Graphs:
     edge_features: Tensor | None = None
     node_names: Names | None = None
     graph_names: Names | None = None
+    node_attributes: Tensor | None = None
+    edge_attributes: Tensor | None = None
+    graph_features: Tensor | None = None
+    node_attribute_names: tuple[str, ...] = ()
+    edge_attribute_names: tuple[str, ...] = ()
+    graph_feature_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check.packed(self)
@@ -77,7 +91,8 @@ class Graphs:
         """Make a ``Graphs`` of arrays that are known to be right, without checking them again."""
         made = object.__new__(cls)
         for name in cls.__dataclass_fields__:
-            object.__setattr__(made, name, fields.get(name))
+            # the class has the defaults of optional fields
+            object.__setattr__(made, name, fields.get(name, getattr(cls, name, None)))
         return made
 
     def _with(self, **changes: Any) -> Graphs:
@@ -229,6 +244,9 @@ class Graphs:
         for what, features in (
             ("node feature", self.node_features),
             ("edge feature", self.edge_features),
+            ("node attribute", self.node_attributes),
+            ("edge attribute", self.edge_attributes),
+            ("graph feature", self.graph_features),
         ):
             if features is not None:
                 parts.append(_count(features.shape[1], what))
@@ -237,10 +255,11 @@ class Graphs:
         return f"Graphs({', '.join(parts)})"
 
     def equals(self, other: Graphs) -> bool:
-        """Whether both hold the same arrays, labels, features and names, in the same order."""
+        """Whether both hold the same arrays, labels and names, in the same order."""
         return isinstance(other, Graphs) and (
             self.node_vocabulary == other.node_vocabulary
             and self.edge_vocabulary == other.edge_vocabulary
+            and all(getattr(self, name) == getattr(other, name) for name in _COLUMN_NAMES)
             and all(
                 _same(getattr(self, name), getattr(other, name)) for name in (*_TENSORS, *_NAMES)
             )
@@ -265,7 +284,9 @@ class Graphs:
     def concat(cls, parts: Iterable[Graphs]) -> Graphs:
         """Join collections into one; labels only later ones have are appended to vocabularies.
 
-        Names are kept when every part has them; features must be in all parts or in none.
+        Names are kept when every part has them; features of nodes and edges must be in all parts or
+        in none. Attributes and features of graphs are kept when every part that has graphs has them
+        under the same names.
         """
         from edgnn.graphs._parts import concat
 
@@ -377,6 +398,78 @@ class Graphs:
             degrees(self, direction, multiplicity), like=like, unknown=unknown
         )
 
+    def with_attributes(
+        self, *, node: Mapping[str, Any] | None = None, edge: Mapping[str, Any] | None = None
+    ) -> Graphs:
+        """Return the graphs with more attributes; those of a name that is there are replaced.
+
+        Parameters
+        ----------
+        node, edge : mapping, optional
+            Names and values: one whole number, or truth value, per node or edge.
+
+        Examples
+        --------
+        >>> from edgnn import Graphs
+        >>> graphs = Graphs.from_edges([(0, 1)], node_labels=["N", "O"])
+        >>> charged = graphs.with_attributes(node={"charge": [1, -1]})
+        >>> charged.node_attribute_names, charged.node_attributes.tolist()
+        (('charge',), [[1], [-1]])
+        """
+        from edgnn.graphs._attributes import with_columns
+
+        changes = {} if node is None else with_columns(self, "node", node)
+        return self._with(**changes | ({} if edge is None else with_columns(self, "edge", edge)))
+
+    def with_graph_features(self, values: Any, names: str | Sequence[str] = ()) -> Graphs:
+        """Return the graphs with other features of whole graphs.
+
+        Parameters
+        ----------
+        values : array-like or None
+            One row of finite numbers per graph; ``None``: no features.
+        names : str or sequence of str
+            What the columns are called.
+        """
+        called = (names,) if isinstance(names, str) else tuple(names)
+        features = check.features(values, "graph", self.device)
+        check.graph_features(features, len(self))
+        check.column_names(called, 0 if features is None else features.shape[1], "graph feature")
+        return self._with(graph_features=features, graph_feature_names=called)
+
+    def labeled(
+        self,
+        *,
+        node: str | Sequence[str] = "label",
+        edge: str | Sequence[str] = "label",
+        like: Graphs | None = None,
+        unknown: OnUnknown = "error",
+    ) -> Graphs:
+        """Return the graphs without attributes, with labels made of labels and attributes.
+
+        Parameters
+        ----------
+        node, edge : str or sequence of str
+            ``"label"`` for the label, and names of attributes. Several make a tuple, one alone is
+            the label as it is, none at all: no labels. A label ``UNKNOWN`` stays that.
+        like, unknown
+            As of :meth:`from_edges`.
+
+        Examples
+        --------
+        >>> from edgnn import Graphs
+        >>> graphs = Graphs.from_edges([(0, 1)], node_labels=["N", "O"])
+        >>> graphs = graphs.with_attributes(node={"charge": [1, -1]})
+        >>> graphs.labeled(node=("label", "charge")).node_labels
+        [('N', 1), ('O', -1)]
+        """
+        from edgnn.graphs._attributes import relabeled
+
+        return self._with(
+            **relabeled(self, "node", node, like, unknown),
+            **relabeled(self, "edge", edge, like, unknown),
+        )
+
     def with_ring_sizes(
         self, limit: int = 8, *, like: Graphs | None = None, unknown: OnUnknown = "error"
     ) -> Graphs:
@@ -419,7 +512,7 @@ class Graphs:
     def __setstate__(self, state: dict[str, Any]) -> None:
         device = state.pop("device")
         for name in _TENSORS:
-            array = state[name]
+            array = state.get(name)  # pickles of older versions lack what came later
             if array is not None:
                 state[name] = torch.from_numpy(np.require(array, requirements="W")).to(device)
         for name, value in state.items():
@@ -434,8 +527,12 @@ _TENSORS = (
     "graph_offset",
     "node_features",
     "edge_features",
+    "node_attributes",
+    "edge_attributes",
+    "graph_features",
 )
 _NAMES = ("node_names", "graph_names")
+_COLUMN_NAMES = ("node_attribute_names", "edge_attribute_names", "graph_feature_names")
 
 
 def _labels(

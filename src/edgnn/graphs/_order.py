@@ -55,6 +55,7 @@ def reordered(graphs: Graphs) -> Reordered:
     moved = graphs._with(
         node_label=graphs.node_label[old],
         node_features=None if graphs.node_features is None else graphs.node_features[old],
+        node_attributes=None if graphs.node_attributes is None else graphs.node_attributes[old],
         node_names=None if graphs.node_names is None else graphs.node_names[old.cpu().numpy()],
         edge_source=new[graphs.edge_source],
         edge_target=new[graphs.edge_target],

@@ -34,6 +34,7 @@ def select(graphs: Graphs, chosen: slice | Tensor) -> Graphs:
             edge_source=graphs.edge_source[edges] - first,
             edge_target=graphs.edge_target[edges] - first,
             graph_names=_pick(graphs.graph_names, chosen),
+            graph_features=_pick(graphs.graph_features, chosen),
         )
     offset, nodes = _ranges(graphs.graph_offset, chosen)
     edge_offset, numbers = _ranges(graphs.edge_offset, chosen)
@@ -46,6 +47,7 @@ def select(graphs: Graphs, chosen: slice | Tensor) -> Graphs:
         edge_source=graphs.edge_source[numbers] + shift,
         edge_target=graphs.edge_target[numbers] + shift,
         graph_names=_pick(graphs.graph_names, chosen),
+        graph_features=_pick(graphs.graph_features, chosen),
     )
 
 
@@ -81,6 +83,8 @@ def _cut(graphs: Graphs, nodes: slice | Tensor, edges: slice | Tensor, **changes
         node_names=_pick(graphs.node_names, nodes),
         edge_label=graphs.edge_label[edges],
         edge_features=_pick(graphs.edge_features, edges),
+        node_attributes=_pick(graphs.node_attributes, nodes),
+        edge_attributes=_pick(graphs.edge_attributes, edges),
         **changes,
     )
 
@@ -130,6 +134,7 @@ def concat(parts: Sequence[Graphs]) -> Graphs:
         edge_features=_features(parts, "edge"),
         node_names=_names([part.node_names for part in parts]),
         graph_names=_names([part.graph_names for part in parts]),
+        **_columns(parts),
     )
 
 
@@ -172,6 +177,23 @@ def _features(parts: Sequence[Graphs], what: str) -> Tensor | None:
     if len(widths) > 1:
         raise GraphError(f"the parts have {what} features of different widths: {widths}")
     return torch.cat(present)
+
+
+def _columns(parts: Sequence[Graphs]) -> dict[str, Any]:
+    """Return attributes and features of graphs that all parts have alike; the rest are dropped."""
+    deciding = [part for part in parts if len(part)] or parts[:1]
+    joined: dict[str, Any] = {}
+    for array, names in (
+        ("node_attributes", "node_attribute_names"),
+        ("edge_attributes", "edge_attribute_names"),
+        ("graph_features", "graph_feature_names"),
+    ):
+        first = getattr(deciding[0], names)
+        if not first or any(getattr(part, names) != first for part in deciding):
+            continue
+        joined[array] = torch.cat([getattr(part, array) for part in deciding])
+        joined[names] = first
+    return joined
 
 
 def _names(parts: list[Any]) -> Any:

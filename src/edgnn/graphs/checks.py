@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from edgnn._words import short
 from edgnn.errors import GraphError
 from edgnn.graphs._vocabulary import Vocabulary
 
@@ -29,13 +30,15 @@ _INTEGERS = (
 )
 _MOST_NODES = 2**31
 _NUMBERS = ("edge_source", "edge_target", "edge_label", "graph_offset")
+_ATTRIBUTES = ("node_attributes", "edge_attributes")
+_FEATURES = ("node_features", "edge_features", "graph_features")
 
 
 def packed(graphs: Graphs) -> None:
     """Check every array of ``graphs`` against the others."""
     _kinds(graphs)
     nodes, edges, device = len(graphs.node_label), len(graphs.edge_source), graphs.node_label.device
-    for name in (*_NUMBERS, "node_features", "edge_features"):
+    for name in (*_NUMBERS, *_FEATURES, *_ATTRIBUTES):
         array = getattr(graphs, name)
         if array is not None and array.device != device:
             raise GraphError(
@@ -59,6 +62,16 @@ def packed(graphs: Graphs) -> None:
     label_range(graphs.edge_label, len(graphs.edge_vocabulary), "edge")
     _feature_rows(graphs.node_features, nodes, "node")
     _feature_rows(graphs.edge_features, edges, "edge")
+    graph_features(graphs.graph_features, len(graphs))
+    _attribute_rows(graphs.node_attributes, nodes, "node")
+    _attribute_rows(graphs.edge_attributes, edges, "edge")
+    for name, names, what in (
+        ("node_attributes", graphs.node_attribute_names, "node attribute"),
+        ("edge_attributes", graphs.edge_attribute_names, "edge attribute"),
+        ("graph_features", graphs.graph_feature_names, "graph feature"),
+    ):
+        array = getattr(graphs, name)
+        column_names(names, 0 if array is None else array.shape[1], what)
     _name_count(graphs.node_names, nodes, "node")
     _name_count(graphs.graph_names, len(graphs), "graph")
     if graphs.node_names is not None:
@@ -209,6 +222,39 @@ def features(values: Any, what: str, device: torch.device) -> Tensor | None:
     return array.detach().to(device, dtype, copy=isinstance(values, Tensor))
 
 
+def attribute(values: Any, size: int, what: str, name: str, device: torch.device) -> Tensor:
+    """Turn users' numbers of one attribute into an int64 vector."""
+    array = values if isinstance(values, Tensor) else _as_tensor(values, f"{what} attribute {name}")
+    if array.numel() == 0:
+        array = array.to(torch.int64)
+    if array.dim() != 1 or array.dtype not in (*_INTEGERS, torch.bool):
+        raise GraphError(
+            f"the {what} attribute {name!r} must be one whole number per {what}, got {array.dtype} "
+            f"of shape {tuple(array.shape)}"
+        )
+    if len(array) != size:
+        raise GraphError(
+            f"{len(array)} values of the {what} attribute {name!r} were given for {size} {what}s"
+        )
+    return _int64(array.detach(), f"the {what} attribute {name!r}").to(device)
+
+
+def graph_features(array: Tensor | None, size: int) -> None:
+    """Check that features of graphs are finite, one row per graph."""
+    _feature_rows(array, size, "graph")
+
+
+def column_names(values: Any, size: int, what: str) -> None:
+    """Check that columns have names: texts, one for each, all different."""
+    if not isinstance(values, tuple) or not all(isinstance(name, str) for name in values):
+        raise GraphError(f"{what} names must be a tuple of texts, got {short(values)}")
+    if len(values) != size:
+        raise GraphError(f"{len(values)} {what} names were given for {size} {what}s")
+    if len(set(values)) < size:
+        again = next(name for place, name in enumerate(values) if name in values[:place])
+        raise GraphError(f"the {what} name {again!r} stands twice; names are unique")
+
+
 def names(values: Sequence[Any] | None, what: str) -> Names | None:
     """Turn users' names into an object array."""
     if values is None:
@@ -284,8 +330,10 @@ def _kinds(graphs: Graphs) -> None:
             )
     for name in ("node_vocabulary", "edge_vocabulary"):
         _of_kind(graphs, name, Vocabulary, "a Vocabulary")
-    for name in ("node_features", "edge_features"):
+    for name in _FEATURES:
         _of_kind(graphs, name, Tensor | None, "a float matrix, a tensor")
+    for name in _ATTRIBUTES:
+        _of_kind(graphs, name, Tensor | None, "an int64 matrix, a tensor")
     for name in ("node_names", "graph_names"):
         array = getattr(graphs, name)
         is_array = isinstance(array, np.ndarray) and array.dtype == object and array.ndim == 1
@@ -357,6 +405,18 @@ def label_range(labels: Tensor, size: int, what: str) -> None:
             f"{what} {element} has the label number {int(labels[element])}, but the vocabulary "
             f"has {size}"
         )
+
+
+def _attribute_rows(array: Tensor | None, size: int, what: str) -> None:
+    if array is None:
+        return
+    if array.dim() != 2 or array.dtype != torch.int64:
+        raise GraphError(
+            f"{what} attributes must be an int64 matrix, got {array.dtype} of shape "
+            f"{tuple(array.shape)}"
+        )
+    if len(array) != size:
+        raise GraphError(f"{len(array)} rows of {what} attributes were given for {size} {what}s")
 
 
 def _feature_rows(array: Tensor | None, size: int, what: str) -> None:

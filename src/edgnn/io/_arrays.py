@@ -16,7 +16,7 @@ from edgnn.io import _piece_checks as check
 from edgnn.io._array_files import Entry, damaged
 from edgnn.io._array_folder import blaming, open_arrays, read_header, read_values, whole_numbers
 from edgnn.io._common import Array, object_array
-from edgnn.io._graph_writer import HEADER, KIND, GraphWriter
+from edgnn.io._graph_writer import COLUMNS, HEADER, KIND, GraphWriter
 from edgnn.io._labeled import Labeled
 
 _INTEGERS, _FLOATS = ("<i8",), ("<f4", "<f8")
@@ -32,9 +32,12 @@ _ARRAYS = {
     "edge_offset": ("offsets", _INTEGERS, 1),
     "node_features": ("nodes", _FLOATS, 2),
     "edge_features": ("edges", _FLOATS, 2),
+    "node_attributes": ("nodes", _INTEGERS, 2),
+    "edge_attributes": ("edges", _INTEGERS, 2),
+    "graph_features": ("graphs", _FLOATS, 2),
 }
 _TARGETS = ("targets", "target_nodes")
-_OPTIONAL = ("node_features", "edge_features")
+_OPTIONAL = ("node_features", "edge_features", *COLUMNS)
 
 
 def write_arrays(
@@ -99,6 +102,7 @@ def _read(folder: Path, content: Mapping[str, Any], names: bool, verify: bool) -
     fields: dict[str, Any] = {
         name: torch.from_numpy(array) for name, array in arrays.items() if name in _ARRAYS
     }
+    fields |= _column_names(folder, content, arrays)
     edge_offset = fields.pop("edge_offset")
     graphs = Graphs._trusted(**fields, **values)
     graphs.__dict__["edge_offset"] = edge_offset  # what the property would read all edges for
@@ -113,7 +117,7 @@ def _opened(
 ) -> dict[str, tuple[Array, Entry]]:
     """Map all arrays and check their sizes against one another."""
     graphs, nodes, edges = whole_numbers(content, "graphs", "nodes", "edges")
-    sizes = {"nodes": nodes, "edges": edges, "offsets": graphs + 1}
+    sizes = {"graphs": graphs, "nodes": nodes, "edges": edges, "offsets": graphs + 1}
     opened = open_arrays(folder, content["arrays"], (*_ARRAYS, *_TARGETS), verify=verify)
     for name, (rows, types, dimensions) in _ARRAYS.items():
         if name not in opened and name in _OPTIONAL:
@@ -160,6 +164,21 @@ def _values(folder: Path, content: Mapping[str, Any], names: bool) -> dict[str, 
     return values
 
 
+def _column_names(
+    folder: Path, content: Mapping[str, Any], arrays: Mapping[str, Array]
+) -> dict[str, tuple[str, ...]]:
+    """Return the names of attributes and of features of graphs."""
+    stored = content.get("columns", {})
+    names = {}
+    for array, field in COLUMNS.items():
+        if array in arrays:
+            names[field] = tuple(stored[array])
+            with blaming(folder / HEADER):
+                width = arrays[array].shape[1]
+                graph_check.column_names(names[field], width, f"{array} column")
+    return names
+
+
 def _labeled(
     folder: Path,
     content: Mapping[str, Any],
@@ -199,5 +218,8 @@ def _verify(graphs: Graphs) -> None:
             check.label_numbers(label[start : start + _PIECE].numpy(), len(vocabulary), start, what)
             if features is not None:
                 check.finite(features[start : start + _PIECE].numpy(), start, what)
+    if graphs.graph_features is not None:
+        for start in range(0, len(graphs), _PIECE):
+            check.finite(graphs.graph_features[start : start + _PIECE].numpy(), start, "graph")
     if graphs.node_names is not None:
         graph_check.unique_names(graphs.node_names, graphs.graph_offset)

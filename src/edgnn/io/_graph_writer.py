@@ -18,11 +18,18 @@ from edgnn.io import _piece_checks as check
 from edgnn.io._array_files import ArrayFile, plain_array, plain_numbers, write_array
 from edgnn.io._array_folder import ValuesFile, write_header
 from edgnn.io._common import Array
-from edgnn.io._growing import Elements, Names, Numbering
+from edgnn.io._growing import Columns, Elements, Names, Numbering
 
 #: The header of a folder of graphs, and the kind that it tells.
 HEADER = "graphs.json"
 KIND = "edgnn graphs"
+
+#: Arrays with named columns, and the field of graphs that has the names.
+COLUMNS = {
+    "node_attributes": "node_attribute_names",
+    "edge_attributes": "edge_attribute_names",
+    "graph_features": "graph_feature_names",
+}
 
 _PIECE = 2**18
 
@@ -94,6 +101,7 @@ class GraphWriter:
             }
             self._node_names = stack.enter_context(Names(folder, "node"))
             self._graph_names = stack.enter_context(Names(folder, "graph"))
+            self._columns = {name: stack.enter_context(Columns(folder, name)) for name in COLUMNS}
             self._graphs = 0
             self._first_node = 0
             self._begun = False
@@ -153,6 +161,8 @@ class GraphWriter:
             if not self._begun:
                 self._begin_one(None)
             size = self._nodes.size_of(count, labels, numbers, features, names)
+            if size:
+                self._columns["node_attributes"].drop()
             first = self._nodes.count - self._first_node
             self._node_names.append(names, size, self._nodes.count)
             self._nodes.append(size, labels, numbers, features)
@@ -187,12 +197,15 @@ class GraphWriter:
             nodes = self._nodes.count - self._first_node
             check.ends(sources, targets, 0, nodes, self._edges.count)
             self._edges.append(size, labels, numbers, features)
+            if size:
+                self._columns["edge_attributes"].drop()
             self._write_ends(sources, targets, self._first_node)
 
     def add(self, graphs: Graphs) -> None:
         """Add whole graphs behind those written so far.
 
-        Labels that only they have are put behind the known ones.
+        Labels that only they have are put behind the known ones. Attributes, and features of
+        graphs, are kept where all that is added has them under the same names.
         """
         if not isinstance(graphs, Graphs):
             raise GraphError(
@@ -205,6 +218,9 @@ class GraphWriter:
             self._nodes.copy(graphs.node_label, graphs.node_vocabulary, graphs.node_features)
             self._edges.copy(graphs.edge_label, graphs.edge_vocabulary, graphs.edge_features)
             self._node_names.append(graphs.node_names, graphs.num_nodes, shift, checked=True)
+            for name, names in COLUMNS.items():
+                array, called = getattr(graphs, name), getattr(graphs, names)
+                self._columns[name].append(array, called, decides=len(graphs) > 0)
             self._first_node, self._begun = self._nodes.count, False
 
     def add_targets(self, targets: Any, nodes: Nodes | Any = None) -> None:
@@ -259,6 +275,7 @@ class GraphWriter:
 
     def _begin_one(self, name: Any) -> None:
         self._begin(np.zeros(1, np.int64), np.zeros(1, np.int64), None if name is None else [name])
+        self._columns["graph_features"].drop()
         self._first_node, self._begun = self._nodes.count, True
 
     def _copy_edges(self, graphs: Graphs, shift: int) -> None:
@@ -298,6 +315,11 @@ class GraphWriter:
         self._write_offsets(np.zeros(1, np.int64), np.zeros(1, np.int64))
         arrays = {name: file.finish() for name, file in self._files.items()}
         arrays |= self._nodes.finish() | self._edges.finish()
+        columns: dict[str, list[str]] = {}
+        for file in self._columns.values():
+            entries, names = file.finish()
+            arrays |= entries
+            columns |= names
         values = self._node_names.finish() | self._graph_names.finish()
         for what, labels in self._labels.items():
             values[f"{what}_vocabulary"] = _write_values(
@@ -311,6 +333,8 @@ class GraphWriter:
             "arrays": stored | self._targets["arrays"],
             "values": values | self._targets["values"],
         }
+        if columns:
+            content["columns"] = columns
         write_header(self._folder / HEADER, KIND, content)
 
 

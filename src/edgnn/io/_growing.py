@@ -220,6 +220,68 @@ class Elements:
         return entries
 
 
+class Columns:
+    """Attributes or features of graphs in a file that grows, while all pieces have them alike.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the file is.
+    name : str
+        The field of :class:`Graphs` that it holds.
+    """
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self._path = folder / f"{name}.npy"
+        self._name = name
+        self._names: tuple[str, ...] = ()
+        self._file: ArrayFile | None = None
+        self._is_decided = False
+        self._is_dropped = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def append(self, array: Tensor | None, names: tuple[str, ...], *, decides: bool) -> None:
+        """Write more rows; where they are not as those before, all are dropped.
+
+        A piece without graphs decides nothing: its columns are kept where no other piece comes.
+        """
+        if self._is_dropped or (self._file is not None and not decides):
+            return
+        if array is None:
+            if decides:
+                self.drop()
+            return
+        rows = array.detach().cpu().numpy()
+        if self._file is None or not self._is_decided:
+            self.__exit__()
+            self._file = ArrayFile(self._path, rows.dtype, rows.shape[1])
+            self._names, self._is_decided = names, decides
+        if (names, rows.dtype) != (self._names, self._file.dtype):
+            self.drop()
+            return
+        self._file.append(rows)
+
+    def drop(self) -> None:
+        """Leave them out, as some piece has none."""
+        self._is_dropped = True
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+            self._path.unlink()
+
+    def finish(self) -> tuple[dict[str, Entry], dict[str, list[str]]]:
+        """Complete the file; return what the header says about it, and names of columns."""
+        if self._file is None:
+            return {}, {}
+        return {self._name: self._file.finish()}, {self._name: list(self._names)}
+
+
 class Names:
     """The names of all nodes, or of all graphs, in a file that grows.
 

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from edgnn.errors import RunError
+from edgnn.graphs import Graphs
 from edgnn.models._items import Items, graphs_of, positions_of
 from edgnn.training import encode_value
 
@@ -26,7 +27,7 @@ _ARRAYS = (
 )
 
 
-def fingerprint(X: Items, y: Any) -> str:
+def fingerprint(X: Items, y: Any, *, attributes: bool = False) -> str:
     """Return a SHA-256 over all that training reads of items and targets; names do not count.
 
     Parameters
@@ -35,10 +36,18 @@ def fingerprint(X: Items, y: Any) -> str:
         The items.
     y : array-like
         Their targets.
+    attributes : bool
+        Whether attributes of nodes and edges count, with their names: of models that read them.
+        Without, the hash is that of the same graphs before they had any.
     """
     graphs, digest = graphs_of(X), hashlib.sha256()
     for name in _ARRAYS:
         _add_array(digest, name, getattr(graphs, name))
+    if graphs.graph_features is not None:
+        _add_columns(digest, graphs, "graph_features", "graph_feature_names")
+    if attributes:
+        _add_columns(digest, graphs, "node_attributes", "node_attribute_names")
+        _add_columns(digest, graphs, "edge_attributes", "edge_attribute_names")
     _add_array(digest, "items", positions_of(X))
     _add_values(digest, graphs.node_vocabulary)
     _add_values(digest, graphs.edge_vocabulary)
@@ -58,6 +67,11 @@ def _add_array(digest: Any, name: str, array: Tensor | None) -> None:
     values = array.detach().cpu().contiguous().numpy()
     digest.update(f"{name} {values.dtype.str} {values.shape};".encode())
     digest.update(values.reshape(-1).view(np.uint8).data)
+
+
+def _add_columns(digest: Any, graphs: Graphs, name: str, names: str) -> None:
+    _add_array(digest, name, getattr(graphs, name))
+    _add_values(digest, getattr(graphs, names))
 
 
 def _add_values(digest: Any, values: Iterable[Any]) -> None:

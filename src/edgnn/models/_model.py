@@ -91,6 +91,8 @@ class Model(BaseEstimator, ABC):  # type: ignore[misc]
     transductive : bool
         Whether it predicts nothing but items of the very graph that it was fitted on, so that
         leaving out elements cannot explain it.
+    reads_attributes : bool
+        Whether it reads attributes of nodes and edges, so that a run notices when they change.
 
     Examples
     --------
@@ -116,6 +118,7 @@ class Model(BaseEstimator, ABC):  # type: ignore[misc]
     tasks: ClassVar[tuple[Task, ...]] = ("classes",)
     trains_by_epochs: ClassVar[bool] = False
     transductive: ClassVar[bool] = False
+    reads_attributes: ClassVar[bool] = False
     #: Which values the parameters of a subclass may have.
     rules: ClassVar[Rules] = {}
     #: Which colors :meth:`familiarity` looks at.

@@ -98,7 +98,8 @@ def start_run(
         Whether a run that is there is thrown away.
     """
     _check(model, X, y, split, class_names)
-    config = run_config(model) | {"data_sha256": fingerprint(X, y), "label_order": _LABEL_ORDER}
+    content = fingerprint(X, y, attributes=model.reads_attributes)
+    config = run_config(model) | {"data_sha256": content, "label_order": _LABEL_ORDER}
     return RunFolder.create(path, config | dict(about or {}), overwrite=overwrite)
 
 
@@ -140,7 +141,9 @@ def _state(run: RunFolder) -> dict[str, torch.Tensor]:
 
 def check_data(run: RunFolder, X: Items, y: Any) -> None:
     """Raise where the data is not what the run was started with."""
-    if fingerprint(X, y) != run.config.get("data_sha256"):
+    kind = find_class(run.config.get("estimator"))
+    attributes = kind is not None and kind.reads_attributes
+    if fingerprint(X, y, attributes=attributes) != run.config.get("data_sha256"):
         raise RunError(
             f"the data is not what {run.path} was started with: graphs or targets have changed "
             "since; bring the old data back, or start a new run"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields
-from typing import Any, TypeVar
+from dataclasses import fields, is_dataclass
+from typing import Any, TypeVar, get_type_hints
 
 import numpy as np
 import torch
@@ -31,8 +31,11 @@ _GRAPH_ARRAYS = (
     "graph_offset",
     "node_features",
     "edge_features",
+    "graph_features",
 )
+_ATTRIBUTES = ("node_attributes", "edge_attributes")
 _NAMES = ("node_names", "graph_names")
+_COLUMN_NAMES = ("node_attribute_names", "edge_attribute_names", "graph_feature_names")
 
 
 # Parameters
@@ -107,6 +110,7 @@ def pack_items(items: Items, prefix: str = "items.") -> dict[str, Tensor]:
     """Return graphs, or nodes with their graphs, as tensors."""
     graphs = graphs_of(items)
     tensors = {name: getattr(graphs, name) for name in _GRAPH_ARRAYS}
+    tensors |= {name: _narrow(getattr(graphs, name)) for name in _ATTRIBUTES}
     tensors["nodes"] = positions_of(items)
     texts: dict[str, Any] = {
         "node_labels": encode_vocabulary(graphs.node_vocabulary),
@@ -116,6 +120,9 @@ def pack_items(items: Items, prefix: str = "items.") -> dict[str, Tensor]:
         names = getattr(graphs, name)
         if names is not None:
             texts[name] = [encode_value(value) for value in names.tolist()]
+    for name in _COLUMN_NAMES:
+        if columns := getattr(graphs, name):
+            texts[name] = list(columns)
     tensors["texts"] = pack_text(texts)
     return {f"{prefix}{name}": value for name, value in tensors.items() if value is not None}
 
@@ -124,7 +131,11 @@ def unpack_items(tensors: Mapping[str, Tensor], prefix: str = "items.") -> Items
     """Return the items that :func:`pack_items` stored; arrays that make no graphs are an error."""
     texts = unpack_text(tensors[f"{prefix}texts"])
     arrays: dict[str, Any] = {name: tensors.get(f"{prefix}{name}") for name in _GRAPH_ARRAYS}
+    for name in _ATTRIBUTES:
+        stored = tensors.get(f"{prefix}{name}")
+        arrays[name] = None if stored is None else _widened(stored)
     names: dict[str, Any] = {name: _objects(texts[name]) for name in _NAMES if name in texts}
+    names |= {name: tuple(texts[name]) for name in _COLUMN_NAMES if name in texts}
     graphs = Graphs(
         node_vocabulary=decode_vocabulary(texts["node_labels"]),
         edge_vocabulary=decode_vocabulary(texts["edge_labels"]),
@@ -135,13 +146,37 @@ def unpack_items(tensors: Mapping[str, Tensor], prefix: str = "items.") -> Items
     return graphs if index is None else Nodes(graphs, index)
 
 
+def _narrow(array: Tensor | None) -> Tensor | None:
+    """Return whole numbers in the smallest type that holds them; attributes are small numbers."""
+    if array is None or not array.numel():
+        return array
+    low, high = int(array.min()), int(array.max())
+    for dtype in (torch.int8, torch.int16, torch.int32):
+        bounds = torch.iinfo(dtype)
+        if bounds.min <= low and high <= bounds.max:
+            return array.to(dtype)
+    return array
+
+
+def _widened(array: Tensor) -> Tensor:
+    if array.dtype not in (torch.int8, torch.int16, torch.int32, torch.int64):
+        raise ValueError(f"attributes are whole numbers, not {array.dtype}")
+    return array.to(torch.int64)
+
+
 def pack_fields(record: Any, prefix: str) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Return the fields of a dataclass: arrays as tensors, all others as JSON."""
+    """Return the fields of a dataclass: arrays as tensors, all others as JSON.
+
+    Those of a dataclass inside it have the name of its field before theirs.
+    """
     facts: dict[str, Any] = {}
     tensors: dict[str, Tensor] = {}
     for field in fields(record):
         value = getattr(record, field.name)
-        if isinstance(value, np.ndarray | np.generic):
+        if is_dataclass(value):
+            facts[field.name], inner = pack_fields(value, f"{prefix}{field.name}.")
+            tensors |= inner
+        elif isinstance(value, np.ndarray | np.generic):
             tensors[f"{prefix}{field.name}"] = to_tensor(value)
         elif isinstance(value, dict):
             facts[field.name] = {key: encode_value(entry) for key, entry in value.items()}
@@ -155,9 +190,13 @@ def unpack_fields(
 ) -> _T:
     """Return the dataclass that :func:`pack_fields` stored."""
     values: dict[str, Any] = {}
+    types = get_type_hints(kind)
     for field in fields(kind):  # type: ignore[arg-type]
         name = field.name
-        if f"{prefix}{name}" in tensors:
+        if is_dataclass(types[name]):
+            inner: Any = types[name]
+            values[name] = unpack_fields(inner, facts[name], tensors, f"{prefix}{name}.")
+        elif f"{prefix}{name}" in tensors:
             values[name] = tensors[f"{prefix}{name}"].numpy()
         elif name == "chosen" and isinstance(facts[name], dict):
             values[name] = {key: decode_value(entry) for key, entry in facts[name].items()}

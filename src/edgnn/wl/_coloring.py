@@ -175,4 +175,6 @@ class Coloring:
 
 def bare(graphs: Graphs) -> Graphs:
     """Return the graphs with labels only, so that any can be joined."""
-    return graphs._with(node_names=None, graph_names=None, node_features=None, edge_features=None)
+    fields = ("node_label", "edge_source", "edge_target", "edge_label", "graph_offset")
+    vocabularies = ("node_vocabulary", "edge_vocabulary")
+    return Graphs._trusted(**{name: getattr(graphs, name) for name in (*fields, *vocabularies)})

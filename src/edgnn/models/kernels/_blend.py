@@ -26,10 +26,10 @@ from edgnn.models._state import (
     pack_fields,
     unpack_fields,
 )
+from edgnn.models.counts import Trees
 from edgnn.models.kernels._checks import DEEPEST, Array, words
 from edgnn.models.kernels._classifier import SplitClassifier, solved_split
 from edgnn.models.kernels._count_kernels import NodeColors
-from edgnn.models.kernels._forest import Forest
 from edgnn.models.kernels._ridge_graphs import RidgeGraphClassifier, prepared
 from edgnn.models.kernels._solvers import Kernels
 from edgnn.wl import Coloring, Scheme, refine
@@ -87,7 +87,7 @@ class BlendGraphClassifier(SplitClassifier):
         The classes, sorted.
     chosen_ : dict
         What ridge chose inside the training set, and how many columns the forest was shown.
-    ridge_, forest_ : RidgeGraphClassifier, Forest
+    ridge_, forest_ : RidgeGraphClassifier, Trees
         Both halves.
 
     Examples
@@ -230,7 +230,7 @@ class BlendGraphClassifier(SplitClassifier):
         copy: RidgeGraphClassifier = clone(self.ridge)
         return copy
 
-    def _grown(self, table: csr_array, codes: Array, seed: int) -> Forest:
+    def _grown(self, table: csr_array, codes: Array, seed: int) -> Trees:
         """Grow a forest on color counts."""
         from sklearn.ensemble import RandomForestClassifier
 
@@ -240,9 +240,9 @@ class BlendGraphClassifier(SplitClassifier):
             random_state=seed % 2**32,
             n_jobs=1,
         )
-        return Forest.of(forest.fit(_readable(table), codes))
+        return Trees.of_forest(forest.fit(_readable(table), codes))
 
-    def _mixed(self, ridge: Array, forest: Forest, table: csr_array) -> Array:
+    def _mixed(self, ridge: Array, forest: Trees, table: csr_array) -> Array:
         share = float(self.share)
         found: Array = (1 - share) * ridge + share * forest.predict_proba(_readable(table))
         return found
@@ -273,7 +273,7 @@ class BlendGraphClassifier(SplitClassifier):
         self.ridge_._level = "graph"
         self.ridge_._set_encoding(self._encoding)
         self._items = self.ridge_._items
-        self.forest_ = unpack_fields(Forest, {}, tensors, "forest.")
+        self.forest_ = unpack_fields(Trees, {}, tensors, "forest.")
         self.chosen_ = facts["chosen"]
         self.forest_.check(self.chosen_["colors"])
 

@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0.dev0"
 
 _HOME = {
+    "AutoClassifier": "models",
+    "AutoRegressor": "models",
     "UNKNOWN": "graphs",
     "Dataset": "io",
     "GraphClassifier": "models",
@@ -95,6 +97,8 @@ _PACKAGES = (
 
 __all__ = [
     "UNKNOWN",
+    "AutoClassifier",
+    "AutoRegressor",
     "Dataset",
     "GraphClassifier",
     "GraphRegressor",

@@ -255,6 +255,18 @@ MODELS: Registry[ModelEntry] = Registry(
     "model",
     "edgnn.models",
     [
+        ModelEntry(
+            "auto",
+            "the best of several learners on color counts, or a blend; chosen on held-out items",
+            {
+                "graph": {
+                    "classes": "edgnn.models:AutoClassifier",
+                    "labels": "edgnn.models:AutoClassifier",
+                    "values": "edgnn.models:AutoRegressor",
+                }
+            },
+            probabilities=True,
+        ),
         _network("edgnn", "edGNN, the network of the paper"),
         _network("gnn", "the network without edge labels (Eq. 3)", "gnn"),
         _network("joint", "a network with weights per edge label", "joint"),

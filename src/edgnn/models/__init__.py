@@ -43,6 +43,7 @@ from edgnn.models._runs import (
 )
 from edgnn.models._table_files import check_table_file, csv_rows, write_table
 from edgnn.models._targets import decide, shaped
+from edgnn.models.counts._auto import AutoClassifier, AutoRegressor
 from edgnn.models.kernels import (
     BlendGraphClassifier,
     FittedRidge,
@@ -83,6 +84,8 @@ from edgnn.models.rivals import (
 
 __all__ = [
     "Answer",
+    "AutoClassifier",
+    "AutoRegressor",
     "BlendGraphClassifier",
     "ClassifierModel",
     "Coder",

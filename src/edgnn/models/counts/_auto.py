@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal, Self, get_args
@@ -11,7 +10,7 @@ from typing import Any, ClassVar, Literal, Self, get_args
 import numpy as np
 from torch import Tensor
 
-from edgnn._rules import NOT_NEGATIVE, POSITIVE, Rules, check, one_of, some_of, whole
+from edgnn._rules import POSITIVE, Rules, check, one_of, some_of, whole
 from edgnn.errors import EstimatorError
 from edgnn.graphs import Graphs
 from edgnn.models._data import Data
@@ -36,7 +35,7 @@ from edgnn.models.counts._representation import (
     View,
     default_views,
 )
-from edgnn.models.counts._ridge_learner import CountRidge, FittedRidge
+from edgnn.models.counts._ridge_learner import CountRidge, FittedRidge, RidgeSolution
 from edgnn.models.counts._sparse import FittedSparse, SparseLinear
 from edgnn.models.counts._stored import (
     pack_columns,
@@ -50,7 +49,21 @@ from edgnn.models.counts._stored import (
 _Array = np.ndarray[Any, Any]
 Learner = Literal["ridge", "sparse", "forest", "boosting"]
 
-_MOST_KEPT = 20_000  # training items that a run folder holds, for updates and for reasons
+_MOST_KEPT = 20_000  # training items that a run folder holds, for updates
+_MOST_COLUMNS = 3_000  # of the table that trees and linear models see
+_TABLE_ROUNDS = 2
+_NODES_AT_ONCE = 100_000
+
+_TABLE_LEARNERS: dict[str, Any] = {
+    "sparse": SparseLinear(),
+    "forest": Forest(),
+    "boosting": Boosting(),
+}
+_FITTED: dict[str, Any] = {
+    "sparse": FittedSparse,
+    "forest": FittedForest,
+    "boosting": FittedBoosting,
+}
 
 
 class CountModel(Model):
@@ -76,6 +89,7 @@ class CountModel(Model):
     _fitted: dict[str, Any]
     _shares: dict[str, float]
     _conformal: Conformal | None
+    _codes: _Array | None
 
     def check_parameters(self) -> None:
         """Raise where a parameter makes no sense."""
@@ -105,10 +119,14 @@ class CountModel(Model):
         return self
 
     def _learn(self, data: Data) -> None:
-        self._data = data
+        self._codes = data.codes
         graphs = self._coder.encode(graphs_of(data.items))
         problem = Problem(
-            data.task, data.codes, data.encoding.outputs, self._weights(data), root_seed(self.random_state)
+            data.task,
+            data.codes,
+            data.encoding.outputs,
+            self._weights(data),
+            root_seed(self.random_state),
         )
         self._descriptors = _uses_descriptors(self.descriptors, graphs)
         numbers = numbers_of(graphs, self._descriptors)
@@ -155,7 +173,9 @@ class CountModel(Model):
         names = list(self._fitted)
         held_out = [self._fitted[name].held_out for name in names]
         shares = blend_shares(held_out, problem)
-        self._shares = {name: float(share) for name, share in zip(names, shares, strict=True) if share}
+        self._shares = {
+            name: float(share) for name, share in zip(names, shares, strict=True) if share
+        }
         for row in self.tried_:
             row["share"] = self._shares.get(row["learner"], 0.0)
         mixed = sum(self._shares[name] * self._fitted[name].held_out for name in self._shares)
@@ -172,7 +192,9 @@ class CountModel(Model):
         self._conformal = None
         if problem.task != "labels":
             self._conformal = Conformal.of(self.held_out_, novelty, problem)
-        self.chosen_ = {"blend": ", ".join(f"{name} {share:.2f}" for name, share in self._shares.items())}
+        self.chosen_ = {
+            "blend": ", ".join(f"{name} {share:.2f}" for name, share in self._shares.items())
+        }
 
     def _weights(self, data: Data) -> _Array | None:
         return data.weight
@@ -217,6 +239,13 @@ class CountModel(Model):
         """
         return self._outputs(X)[1]
 
+    def _calibrated(self) -> Any:
+        self._check_fitted()
+        return self._conformal
+
+    def _novelty_column(self, novelty: _Array) -> dict[str, _Array]:
+        return {"novelty": novelty} if "ridge" in self._fitted else {}
+
     # Keeping
 
     def get_state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
@@ -233,7 +262,9 @@ class CountModel(Model):
         tensors = pack_columns(self._columns, "columns.")
         tensors |= {
             "standard.mean": to_tensor(self._standard.mean),
-            "standard.scale": to_tensor(np.where(np.isinf(self._standard.scale), 0.0, self._standard.scale)),
+            "standard.scale": to_tensor(
+                np.where(np.isinf(self._standard.scale), 0.0, self._standard.scale)
+            ),
             "held_out": to_tensor(self.held_out_),
         }
         for name, fitted in self._fitted.items():
@@ -241,15 +272,14 @@ class CountModel(Model):
             if name == "ridge":
                 facts["centers"], centers = pack_represented(fitted.centers, "centers.")
                 tensors |= centers
-            stored = fitted.record if name == "ridge" else fitted
+            stored = fitted.solution if name == "ridge" else fitted
             facts["learned"][name], own = pack_fields(stored, prefix)
             tensors |= own
         if self._conformal is not None:
             _, own = pack_fields(self._conformal, "conformal.")
             tensors |= own
-        if self._data is not None and len(self._data) <= _MOST_KEPT:
-            tensors |= pack_items(self._data.items)
-            tensors["codes"] = to_tensor(self._data.codes)
+        if self._codes is not None and len(self._codes) <= _MOST_KEPT:
+            tensors |= pack_items(self._training_items()) | {"codes": to_tensor(self._codes)}
         return facts, tensors
 
     def set_state(self, facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
@@ -257,7 +287,9 @@ class CountModel(Model):
         self._views = unpack_views(facts["views"])
         self._columns = unpack_columns(facts["parts"], tensors, "columns.")
         scale = tensors["standard.scale"].numpy()
-        self._standard = Standard(tensors["standard.mean"].numpy(), np.where(scale > 0, scale, np.inf))
+        self._standard = Standard(
+            tensors["standard.mean"].numpy(), np.where(scale > 0, scale, np.inf)
+        )
         self._descriptors = bool(facts["descriptors"])
         self._shares = {name: float(share) for name, share in facts["shares"].items()}
         self.tried_, self.chosen_ = list(facts["tried"]), dict(facts["chosen"])
@@ -268,8 +300,11 @@ class CountModel(Model):
             prefix = f"learned.{name}."
             if name == "ridge":
                 centers = unpack_represented(facts["centers"], tensors, "centers.")
-                record = unpack_fields(RidgeRecord, stored, tensors, prefix)
-                self._fitted[name] = FittedRidge.of(centers, record)
+                solution = unpack_fields(RidgeSolution, stored, tensors, prefix)
+                solution.check(len(centers))
+                # what was held out in training is not needed to predict
+                nothing = np.zeros((0, len(solution.intercept)))
+                self._fitted[name] = FittedRidge(centers, solution, nothing, nothing[:, 0])
                 continue
             fitted = unpack_fields(_FITTED[name], stored, tensors, prefix)
             fitted.check(width + len(scale))
@@ -277,5 +312,231 @@ class CountModel(Model):
         self._conformal = None
         if "conformal.scores" in tensors:
             self._conformal = unpack_fields(Conformal, {}, tensors, "conformal.")
+        self._codes = None
         if "codes" in tensors:
-            self._items = unpack_items(tensors)
+            self._items, self._codes = unpack_items(tensors), tensors["codes"].numpy()
+
+
+@dataclass(eq=False, repr=False)
+class AutoClassifier(CountModel, ClassifierModel):
+    """Classify graphs by counts of what they are made of, with the best of several learners.
+
+    Graphs are counted once: colors of Weisfeiler–Lehman refinement round by round, and pairs of
+    nodes at a distance, from several labelings. Of molecules these are elements with ring sizes,
+    with charges and stereo, atom types, and pharmacophores; features and RDKit descriptors stand
+    beside the counts. On these learn kernel ridge on Tanimoto similarities, sparse logistic
+    regression, a forest and boosted trees. The one that predicts held-out training items best is
+    taken, or a blend where that is better.
+
+    Parameters
+    ----------
+    learners : {"ridge", "sparse", "forest", "boosting"}, or several
+        What to try.
+    rounds : int
+        Most rounds of refinement.
+    descriptors : {"auto", "rdkit", "none"}
+        Whether RDKit's descriptors of molecules are computed; ``"auto"``: where the graphs are
+        molecules.
+    seconds : float, optional
+        No further learner is tried once half of that time is over.
+    class_weight : "balanced", dict, optional
+        How much the items of each class count.
+    random_state : int, RandomState or None
+        The random seed of forest, boosting and inner folds.
+
+    Attributes
+    ----------
+    classes_ : array
+        The classes, sorted.
+    tried_ : list of dict
+        What was tried: the learner, how well it predicts held-out items, its seconds and its share.
+    held_out_ : array
+        The probabilities of each training item by models that did not learn from it.
+
+    Examples
+    --------
+    >>> import edgnn
+    >>> data = edgnn.load_dataset("MUTAG")
+    >>> model = edgnn.AutoClassifier(learners="ridge").fit(data.graphs[:150], data.targets[:150])
+    >>> model.predict_proba(data.graphs[150:]).shape
+    (38, 2)
+    >>> model.predict_set(data.graphs[150:], coverage=0.9).shape
+    (38, 2)
+    """
+
+    tasks: ClassVar[tuple[Task, ...]] = ("classes", "labels")
+
+    learners: Learner | Sequence[Learner] = ("ridge", "sparse", "forest", "boosting")
+    _: KW_ONLY
+    rounds: int = 4
+    descriptors: Literal["auto", "rdkit", "none"] = "auto"
+    seconds: float | None = None
+    class_weight: Any = None
+    random_state: Any = None
+
+    def predict(self, X: Any) -> _Array:
+        """Return the most probable class of each item; of several labels, a matrix of 0 and 1.
+
+        Shapes
+        ------
+        → (n,) or (n, L)
+        """
+        return decide(self._outputs(X)[0], self._encoding)
+
+    def predict_proba(self, X: Any) -> _Array:
+        """Return the probability of each class, or of each label.
+
+        Shapes
+        ------
+        → (n, K) or (n, L)
+        """
+        return self._outputs(X)[0]
+
+    def predict_set(self, X: Any, coverage: float = 0.9, *, per_class: bool = False) -> _Array:
+        """Return, for each item, which classes are plausible.
+
+        The set of a new item like those of the training holds its class with the probability asked
+        for; it may hold several classes, or none where all are implausible.
+
+        Parameters
+        ----------
+        X : Graphs, or a list of them, or of SMILES strings
+            The items.
+        coverage : float
+            How often the set shall hold the true class.
+        per_class : bool
+            Whether that holds for the items of each class by itself.
+
+        Shapes
+        ------
+        → (n, K) of bool
+        """
+        coverage = check_coverage(coverage)
+        if self._calibrated() is None:
+            raise EstimatorError(
+                "sets are for one class per item; this model learned several labels"
+            )
+        return self._calibrated().members(self._outputs(X)[0], coverage, per_class)
+
+    def predictions(self, X: Any) -> Predictions:
+        """Return predictions with their probabilities, and the novelty of each item."""
+        probability, novelty = self._outputs(X)
+        return Predictions(
+            decide(probability, self._encoding), probability, self._novelty_column(novelty)
+        )
+
+    def _weights(self, data: Data) -> _Array | None:
+        weights = class_weights(self.class_weight, data.encoding)
+        if weights is None:
+            return data.weight
+        codes = data.codes
+        if isinstance(weights, str):
+            counts = np.bincount(codes, data.weight, minlength=data.encoding.outputs)
+            weights = counts.sum() / np.maximum(counts, 1) / data.encoding.outputs
+        of_items: _Array = np.asarray(weights)[codes]
+        return of_items if data.weight is None else of_items * data.weight
+
+
+@dataclass(eq=False, repr=False)
+class AutoRegressor(CountModel, RegressorModel):
+    """Predict numbers of graphs from counts of what they are made of; see :class:`AutoClassifier`.
+
+    Parameters
+    ----------
+    learners, rounds, descriptors, seconds, random_state
+        As of :class:`AutoClassifier`.
+
+    Attributes
+    ----------
+    tried_ : list of dict
+        What was tried: the learner, how well it predicts held-out items, its seconds and its share.
+    held_out_ : array
+        The values of each training item by models that did not learn from it.
+
+    Examples
+    --------
+    >>> from edgnn import AutoRegressor
+    >>> texts = ["C" * size for size in range(1, 30)]
+    >>> model = AutoRegressor(descriptors="none").fit(texts[::2], range(1, 30, 2))
+    >>> model.predict(texts[1::2]).round()[:3]
+    array([2., 4., 6.])
+    """
+
+    learners: Learner | Sequence[Learner] = ("ridge", "sparse", "forest", "boosting")
+    _: KW_ONLY
+    rounds: int = 4
+    descriptors: Literal["auto", "rdkit", "none"] = "auto"
+    seconds: float | None = None
+    random_state: Any = None
+
+    def predict(self, X: Any) -> _Array:
+        """Return the value of each item.
+
+        Shapes
+        ------
+        → (n,) or (n, T)
+        """
+        return shaped(self._outputs(X)[0], self._encoding)
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> _Array:
+        """Return the lower and the upper end of an interval around each prediction.
+
+        The interval of a new item like those of the training holds its value with the probability
+        asked for. It is wider for items that are unlike the training items.
+
+        Parameters
+        ----------
+        X : Graphs, or a list of them, or of SMILES strings
+            The items.
+        coverage : float
+            How often the interval shall hold the true value.
+
+        Shapes
+        ------
+        → (n, 2) or (n, 2, T)
+        """
+        coverage = check_coverage(coverage)
+        outputs, novelty = self._outputs(X)
+        half = self._calibrated().half_widths(novelty, coverage)
+        ends = np.stack([outputs - half, outputs + half], axis=1)
+        return ends[:, :, 0] if self._encoding.flat else ends
+
+    def predictions(self, X: Any) -> Predictions:
+        """Return predictions, and the novelty of each item."""
+        values, novelty = self._outputs(X)
+        return Predictions(shaped(values, self._encoding), None, self._novelty_column(novelty))
+
+
+def _uses_descriptors(wish: str, graphs: Graphs) -> bool:
+    """Return whether descriptors are computed; raise where they cannot be."""
+    if wish == "auto":
+        return has_chemistry(graphs)
+    if wish == "rdkit" and not has_chemistry(graphs):
+        raise EstimatorError(
+            "descriptors='rdkit' is for molecules read from SMILES or SD files with their "
+            "attributes: choose 'none' for other graphs"
+        )
+    return wish == "rdkit"
+
+
+def _pieces(items: Items) -> list[Items]:
+    """Return graphs some at a time, so that memory does not grow with their number."""
+    graphs = graphs_of(items)
+    size = max(1, _NODES_AT_ONCE * len(graphs) // max(graphs.num_nodes, 1))
+    starts = range(0, max(len(graphs), 1), size)
+    return [graphs[start : start + size] for start in starts]
+
+
+def _held_out_scores(held_out: _Array, problem: Problem) -> dict[str, float]:
+    """Return how well held-out items are predicted, in the terms of the task."""
+    known = problem.known
+    if problem.task == "values":
+        errors = (problem.targets - held_out)[known]
+        return {"rmse": float(np.sqrt(np.mean(errors**2)))}
+    losses = problem.losses(held_out)
+    scores = {"log loss": float(np.nanmean(losses))}
+    if problem.task == "classes":
+        right = held_out.argmax(axis=1) == problem.targets
+    else:
+        right = ((held_out > 0.5) == (problem.targets > 0.5))[known]
+    return scores | {"accuracy": float(np.mean(right))}

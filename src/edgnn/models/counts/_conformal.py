@@ -1,4 +1,4 @@
-"""Intervals and sets of classes that hold the truth as often as asked, from held-out predictions."""
+"""Intervals and sets of classes that hold the truth as often as asked, by held-out items."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ class Conformal:
     r"""How far held-out predictions were from the truth, in units that grow with novelty.
 
     For values, the score of a training item is :math:`|y_i - \hat y_{-i}| / s(u_i)` with
-    :math:`s(u) = a + b u`, u being how unlike the others the item is. For classes it is one less the
-    held-out probability of the true class. New items are exchangeable with training items, so the
-    :math:`\lceil (n + 1) c \rceil`-th smallest score bounds that of a new item with probability c.
+    :math:`s(u) = a + b u`, u being how unlike the others the item is. For classes it is one less
+    the held-out probability of the true class. New items are exchangeable with training items, so
+    the :math:`\lceil (n + 1) c \rceil`-th smallest score bounds that of a new item with
+    probability c.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Numbers beside the counts: features of graphs, sums and means of those of elements, descriptors."""
+"""Numbers beside the counts: features of graphs and of their elements, and descriptors."""
 
 from __future__ import annotations
 

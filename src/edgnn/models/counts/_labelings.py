@@ -39,7 +39,6 @@ class Labeling:
     edge: tuple[str, ...] = (_LABEL,)
 
 
-PLAIN = Labeling("labels")
 CYCLES = Labeling("labels and cycles", (_LABEL, _SHORTEST_CYCLE), (_LABEL, _SHORTEST_CYCLE))
 #: Of molecules: what chemists distinguish, in three views that err on different molecules.
 CHEMISTRY = (
@@ -62,11 +61,10 @@ def default_labelings(graphs: Graphs) -> tuple[Labeling, ...]:
     """Return the labelings that fit these graphs."""
     if has_chemistry(graphs):
         return CHEMISTRY
-    labelings = [PLAIN, CYCLES]
-    if graphs.node_attributes is not None or graphs.edge_attributes is not None:
-        node, edge = graphs.node_attribute_names, graphs.edge_attribute_names
-        labelings.append(Labeling("all attributes", (_LABEL, *node), (_LABEL, *edge)))
-    return tuple(labelings)
+    node, edge = graphs.node_attribute_names, graphs.edge_attribute_names
+    if not node and not edge:
+        return (CYCLES,)
+    return (Labeling("labels and attributes", (_LABEL, *node), (_LABEL, *edge)), CYCLES)
 
 
 def relabeled(graphs: Graphs, labeling: Labeling) -> Graphs:
@@ -75,7 +73,9 @@ def relabeled(graphs: Graphs, labeling: Labeling) -> Graphs:
     A node's number is a hash of its label number and attributes, so it is the same in every
     collection that numbers labels alike; an edge's is small, as color refinement counts them.
     """
-    cycles = graphs.with_ring_sizes() if _SHORTEST_CYCLE in labeling.node + labeling.edge else None
+    cycles = None
+    if _SHORTEST_CYCLE in labeling.node + labeling.edge:
+        cycles = graphs.with_node_labels(None).with_edge_labels(None).with_ring_sizes()
     node = torch.zeros(graphs.num_nodes, dtype=torch.int64)
     for name in labeling.node:
         values = _values(graphs, name, "node", cycles)

@@ -35,20 +35,21 @@ class Counts:
         The counts.
     totals : array
         How many parts each item has, those without a column included.
+    log_square : array
+        The sum of log²(1 + count) of each item, those without a column included.
 
     Shapes
     ------
-    names (d,), table (n, d), totals (n,)
+    names (d,), table (n, d), totals (n,), log_square (n,)
     """
 
     names: _Array
     table: csr_array
     totals: _Array
+    log_square: _Array
 
     @classmethod
-    def of(
-        cls, hashes: _Array, owner: _Array, items: int, times: _Array | None = None
-    ) -> Counts:
+    def of(cls, hashes: _Array, owner: _Array, items: int, times: _Array | None = None) -> Counts:
         """Count the hashes of the parts that each item owns, each so many times."""
         order = np.lexsort((hashes, owner))
         row, name = owner[order], hashes[order]
@@ -62,19 +63,22 @@ class Counts:
             (length.astype(np.float32), column.astype(np.int32), indptr.astype(np.int32)),
             shape=(items, len(names)),
         )
-        return cls(names, table, np.asarray(table.sum(axis=1)).ravel())
+        squares = csr_array(table.log1p().power(2)).sum(axis=1)
+        return cls(names, table, np.asarray(table.sum(axis=1)).ravel(), np.asarray(squares).ravel())
 
     def __len__(self) -> int:
         return self.table.shape[0]
 
     def __getitem__(self, items: _Array) -> Counts:
         """Return the counts of some items, in the same columns."""
-        return Counts(self.names, csr_array(self.table[items]), self.totals[items])
+        table = csr_array(self.table[items])
+        return Counts(self.names, table, self.totals[items], self.log_square[items])
 
     def in_columns(self, names: _Array) -> Counts:
         """Return the same counts in other columns; parts that have none there count in totals."""
         if not len(names):
-            return Counts(names, csr_array((len(self), 0), dtype=np.float32), self.totals)
+            empty = csr_array((len(self), 0), dtype=np.float32)
+            return Counts(names, empty, self.totals, self.log_square)
         place = np.searchsorted(names, self.names).clip(max=len(names) - 1)
         has_column = names[place] == self.names
         kept = csr_array(self.table[:, has_column])
@@ -82,7 +86,7 @@ class Counts:
         table = csr_array(
             (kept.data, column[kept.indices], kept.indptr), shape=(len(self), len(names))
         )
-        return Counts(names, table, self.totals)
+        return Counts(names, table, self.totals, self.log_square)
 
     @property
     def frequencies(self) -> _Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy.sparse import csr_array, hstack
@@ -29,6 +29,7 @@ from edgnn.wl import Scheme, signatures
 
 _Array = np.ndarray[Any, Any]
 Kind = Literal["colors", "pairs"]
+Comparison = Literal["tanimoto", "log-cosine"]
 
 #: Most rounds of refinement.
 DEEPEST = 100
@@ -51,12 +52,15 @@ class View:
         The refinement.
     rounds : int
         Most rounds of refinement; of pairs, the round whose colors the two nodes have.
+    comparisons : tuple of str
+        How the counts of two items are compared: ``"tanimoto"``, ``"log-cosine"``, the mean of both.
     """
 
     kind: Kind
     labeling: Labeling
     scheme: Scheme = "joint"
     rounds: int = 4
+    comparisons: tuple[Comparison, ...] = ("tanimoto",)
 
     @property
     def name(self) -> str:
@@ -77,12 +81,16 @@ class View:
 def default_views(graphs: Graphs, rounds: int) -> tuple[View, ...]:
     """Return the views that fit these graphs."""
     labelings = default_labelings(graphs)
+    if not has_chemistry(graphs):
+        # pairs only did harm on the five sets of the paper, and a second comparison helped
+        both = get_args(Comparison)
+        first = [View("colors", labeling, "joint", rounds, both) for labeling in labelings]
+        others: tuple[Scheme, ...] = ("node", "separate")
+        more = [View("colors", labelings[-1], scheme, rounds, both) for scheme in others]
+        return (*first, *more)
     views = [View("colors", labeling, rounds=rounds) for labeling in labelings]
-    chemistry = has_chemistry(graphs)
-    if not chemistry:
-        views.append(View("colors", labelings[-1], scheme="node", rounds=rounds))
     if number_of_pairs(graphs) <= MOST_PAIRS:
-        of_pairs = [labelings[-1], PHARMACOPHORE] if chemistry else [labelings[0]]
+        of_pairs = (labelings[-1], PHARMACOPHORE)
         views += [View("pairs", labeling, rounds=0) for labeling in of_pairs]
     return tuple(views)
 
@@ -194,6 +202,7 @@ def view_facts(view: View) -> dict[str, Any]:
         "labeling": labeling.name,
         "node": list(labeling.node),
         "edge": list(labeling.edge),
+        "comparisons": list(view.comparisons),
     }
 
 
@@ -203,7 +212,10 @@ def view_from(facts: Mapping[str, Any]) -> View:
     if kind not in ("colors", "pairs") or type(rounds) is not int or not 0 <= rounds <= DEEPEST:
         raise ValueError(f"{short(dict(facts))} is no view of graphs")
     labeling = Labeling(str(facts["labeling"]), _texts(facts["node"]), _texts(facts["edge"]))
-    return View(kind, labeling, scheme, rounds)
+    comparisons: Any = _texts(facts["comparisons"])
+    if not comparisons or not set(comparisons) <= set(get_args(Comparison)):
+        raise ValueError(f"{short(comparisons)} are no comparisons of counts")
+    return View(kind, labeling, scheme, rounds, comparisons)
 
 
 def _texts(stored: Sequence[Any]) -> tuple[str, ...]:

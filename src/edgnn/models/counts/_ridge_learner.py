@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from edgnn.models._probabilities import probabilities, temperature_of
+from edgnn.models._targets import Task
 from edgnn.models.counts._kernel_ridge import Solution, solve, solve_with_centers
 from edgnn.models.counts._problem import Problem
-from edgnn.models.counts._representation import Represented
-from edgnn.models.counts._similarity import tanimoto
+from edgnn.models.counts._representation import Comparison, Represented
+from edgnn.models.counts._similarity import log_cosine, tanimoto
 
 _Array = np.ndarray[Any, Any]
 
@@ -24,6 +26,11 @@ MIXTURES = (
     (0.15, 0.15, 0.7),
 )
 
+#: Widths of the kernel; 0: the similarity itself.
+WIDTHS = (2.0, 0.0)
+
+_COMPARE: dict[Comparison, Any] = {"tanimoto": tanimoto, "log-cosine": log_cosine}
+_ENOUGH = 8  # items to choose by
 _SAMPLE = 800  # items on which a mixture is chosen
 _MOST_EXACT = 4_000  # items that are all centers
 _CENTERS = 3_000  # of more items
@@ -48,14 +55,15 @@ class CountRidge:
     def fit(self, items: Represented, problem: Problem) -> FittedRidge:
         """Choose the mixture, the centers and the strength, and solve."""
         generator = np.random.default_rng(problem.seed)
-        mixture = _choose(items, problem, generator)
+        mixture, width = _choose(items, problem, generator)
         count, known = len(items), problem.known
         masks = {column.tobytes(): column for column in known.T}
         too_many = count > self.most_exact or (len(masks) > 1 and count > self.most_exact // 2)
         size = min(count, self.centers)
         chosen = np.sort(generator.permutation(count)[:size]) if too_many else np.arange(count)
         centers = items[chosen]
-        K = similarity(items, centers, mixture)
+        alike = similarity(items, centers, mixture)
+        K = kernel(alike, width)
         weight = np.zeros((len(chosen), known.shape[1]))
         intercept = np.zeros(known.shape[1])
         held_out = np.full(known.shape, np.nan)
@@ -73,17 +81,53 @@ class CountRidge:
                 K[missing] @ weight[:, columns] + intercept[columns]
             )
         temperature = _temperature(held_out, problem)
-        return FittedRidge(
-            centers,
-            mixture,
-            weight,
-            intercept,
-            temperature,
-            strengths,
-            problem.task,
-            _outputs(held_out, problem.task, temperature),
-            _novelty_among(K, chosen),
+        found = RidgeSolution(
+            problem.task, mixture, width, weight, intercept, temperature, strengths
         )
+        outputs = _outputs(held_out, problem.task, temperature)
+        return FittedRidge(centers, found, outputs, _novelty_among(alike, chosen))
+
+
+@dataclass(frozen=True, eq=False)
+class RidgeSolution:
+    """What was solved, for the centers.
+
+    Parameters
+    ----------
+    task : {"classes", "labels", "values"}
+        What the targets are.
+    mixture : tuple of float
+        Shares of colors, pairs and numbers in the similarity.
+    width : float
+        The w of the kernel :math:`e^{-w(1 - s)}` of similarities s; 0: the similarity itself.
+    weight, intercept : array
+        Scores are ``kernel @ weight + intercept``.
+    temperature : float
+        What scores of classes and labels are divided by to become logits.
+    strengths : array
+        The strength of each column of targets.
+
+    Shapes
+    ------
+    weight (centers, T), intercept (T,), strengths (T,)
+    """
+
+    task: Task
+    mixture: tuple[float, ...]
+    width: float
+    weight: _Array
+    intercept: _Array
+    temperature: float
+    strengths: _Array
+
+    def check(self, centers: int) -> None:
+        """Raise ``ValueError`` where the numbers are not those of so many centers."""
+        outputs = len(self.intercept)
+        shapes = self.weight.shape, self.strengths.shape, len(self.mixture)
+        arrays = (self.weight, self.intercept, self.strengths)
+        finite = all(np.isfinite(array).all() for array in arrays) and self.temperature > 0
+        if shapes != ((centers, outputs), (outputs,), 3) or not finite:
+            raise ValueError("the stored ridge is damaged")
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,16 +138,8 @@ class FittedRidge:
     ----------
     centers : Represented
         The training items that new ones are compared with.
-    mixture : tuple of float
-        Shares of colors, pairs and numbers in the similarity.
-    weight, intercept : array
-        Scores are ``similarity @ weight + intercept``.
-    temperature : float
-        What scores of classes and labels are divided by to become logits.
-    strengths : array
-        The strength of each column of targets.
-    task : {"classes", "labels", "values"}
-        What the targets are.
+    solution : RidgeSolution
+        Their weights.
     held_out : array
         Outputs for each training item by the model that is fitted without it.
     novelty : array
@@ -111,16 +147,11 @@ class FittedRidge:
 
     Shapes
     ------
-    weight (centers, T), intercept (T,), held_out (n, K), novelty (n,)
+    held_out (n, K), novelty (n,)
     """
 
     centers: Represented
-    mixture: tuple[float, ...]
-    weight: _Array
-    intercept: _Array
-    temperature: float
-    strengths: _Array
-    task: str
+    solution: RidgeSolution
     held_out: _Array
     novelty: _Array
 
@@ -131,14 +162,15 @@ class FittedRidge:
         ------
         → (n, K), (n,)
         """
+        solution = self.solution
         outputs, novelty = [], []
         for start in range(0, max(len(items), 1), _ROWS_AT_ONCE):
             some = items[np.arange(start, min(start + _ROWS_AT_ONCE, len(items)))]
-            K = similarity(some, self.centers, self.mixture)
-            outputs.append(K @ self.weight + self.intercept)
-            novelty.append(_novelty(K))
+            alike = similarity(some, self.centers, solution.mixture)
+            outputs.append(kernel(alike, solution.width) @ solution.weight + solution.intercept)
+            novelty.append(_novelty(alike))
         scores = np.concatenate(outputs)
-        return _outputs(scores, self.task, self.temperature), np.concatenate(novelty)
+        return _outputs(scores, solution.task, solution.temperature), np.concatenate(novelty)
 
 
 def similarity(items: Represented, centers: Represented, mixture: tuple[float, ...]) -> _Array:
@@ -155,14 +187,23 @@ def similarity(items: Represented, centers: Represented, mixture: tuple[float, .
         if not share or not views:
             continue
         for number in views:
-            by_depth = tanimoto(rows.counts[number], centers.counts[number])
-            # round 0 alone says little where there are later ones
-            used = by_depth[1:] or by_depth
-            for alike in used:
-                mean += np.float32(share / len(views) / len(used)) * alike
+            comparisons = rows.views[number].comparisons
+            for comparison in comparisons:
+                compare = _COMPARE[comparison]
+                by_depth = compare(rows.counts[number], centers.counts[number])
+                # round 0 alone says little where there are later ones
+                used = by_depth[1:] or by_depth
+                for alike in used:
+                    part = share / len(views) / len(comparisons) / len(used)
+                    mean += np.float32(part) * alike
     if mixture[2] and rows.features.shape[1]:
         mean += np.float32(mixture[2]) * _gaussian(rows.features, centers.features)
     return np.asarray(mean)
+
+
+def kernel(alike: _Array, width: float) -> _Array:
+    """Return the kernel of similarities: exp(−width · (1 − s)), or the similarities themselves."""
+    return np.exp(np.float32(width) * (alike - 1)) if width else alike
 
 
 def _gaussian(a: _Array, b: _Array) -> _Array:
@@ -174,11 +215,11 @@ def _gaussian(a: _Array, b: _Array) -> _Array:
 
 def _choose(
     items: Represented, problem: Problem, generator: np.random.Generator
-) -> tuple[float, ...]:
-    """Return the mixture with the smallest left-out error on a sample."""
+) -> tuple[tuple[float, ...], float]:
+    """Return the mixture and the width with the smallest left-out error on a sample."""
     usable = [mixture for mixture in MIXTURES if _is_there(mixture, items)]
-    if len(usable) == 1 or len(items) < 8:
-        return usable[0]
+    if len(items) < _ENOUGH:
+        return usable[0], WIDTHS[0]
     chosen = np.sort(generator.permutation(len(items))[:_SAMPLE])
     sample, part = items[chosen], problem[chosen]
     alone = [
@@ -189,11 +230,12 @@ def _choose(
     filled = np.where(np.isnan(columns), np.nanmean(np.append(columns, 0.0)), columns)
     spread = filled.std(axis=0)
     filled = filled / np.where(spread > 0, spread, 1)
+    choices = list(product(usable, WIDTHS))
     errors = []
-    for mixture in usable:
-        K = sum(share * part for share, part in zip(mixture, alone, strict=True))
-        errors.append(solve(np.asarray(K), filled, part.weight).error)
-    return usable[int(np.argmin(errors))]
+    for mixture, width in choices:
+        mean: Any = sum(share * own for share, own in zip(mixture, alone, strict=True))
+        errors.append(solve(kernel(mean, width), filled, part.weight).error)
+    return choices[int(np.argmin(errors))]
 
 
 def _is_there(mixture: tuple[float, ...], items: Represented) -> bool:

@@ -1,4 +1,4 @@
-"""How alike items are by their counts: Tanimoto of all pairs, in matrix products."""
+"""How alike items are by their counts: Tanimoto and cosine of all pairs, in matrix products."""
 
 from __future__ import annotations
 
@@ -45,29 +45,63 @@ def tanimoto(rows: Sequence[Counts], columns: Sequence[Counts]) -> list[_Array]:
     return similarities
 
 
+def log_cosine(rows: Sequence[Counts], columns: Sequence[Counts]) -> list[_Array]:
+    """Return the cosines of log(1 + count) by the counts of round 0, of rounds 0 and 1, and so on.
+
+    Parameters
+    ----------
+    rows, columns : sequences of Counts
+        As in :func:`tanimoto`; parts that only the rows have count in no length.
+
+    Shapes
+    ------
+    → (n, m) of float32 each
+    """
+    products: Any = 0.0
+    mine: Any = 0.0
+    theirs: Any = 0.0
+    similarities = []
+    for new, known in zip(rows, columns, strict=True):
+        a, b = csr_array(new.table.log1p()), csr_array(known.table.log1p())
+        products = products + _products(a, b)
+        mine = mine + new.log_square
+        theirs = theirs + known.log_square
+        lengths = np.sqrt(mine[:, None] * theirs[None, :]).astype(np.float32)
+        alike = np.divide(products, lengths, out=np.ones_like(products), where=lengths > 0)
+        similarities.append(alike)
+    return similarities
+
+
 def smaller_counts(a: csr_array, b: csr_array) -> _Array:
     r"""Return :math:`\sum_c \min(a_{ic}, b_{jc})` of all pairs of rows.
 
     :math:`\min(x, y) = \sum_{t \ge 1} [x \ge t][y \ge t]`, so it is an inner product of rows of
-    zeros and ones. Columns that many items have are multiplied as plain arrays, the others, which
-    are most, as sparse ones; a column that one side lacks adds nothing.
+    zeros and ones.
 
     Shapes
     ------
     (n, d), (m, d) → (n, m) of float32
     """
     most = np.minimum(_largest(a), _largest(b))
-    ones, others = _unary(a, most), _unary(b, most)
-    often = _frequency(ones) * 1.0 * _frequency(others)
+    return _products(_unary(a, most), _unary(b, most))
+
+
+def _products(a: csr_array, b: csr_array) -> _Array:
+    """Return the inner products of all pairs of rows.
+
+    Columns that many items have are multiplied as plain arrays, the others, which are most, as
+    sparse ones; a column that one side lacks adds nothing.
+    """
+    often = _frequency(a) * 1.0 * _frequency(b)
     frequent = often > _FREQUENT**2 * a.shape[0] * b.shape[0]
     rare = ~frequent & (often > 0)
-    sparse = csr_array(ones[:, rare]) @ csr_array(others[:, rare]).T
+    sparse = csr_array(a[:, rare]) @ csr_array(b[:, rare]).T
     products: _Array = sparse.toarray()
     columns = np.flatnonzero(frequent)
     size = max(1, _CELLS // max(a.shape[0], b.shape[0], 1))
     for start in range(0, len(columns), size):
         chosen = columns[start : start + size]
-        products += ones[:, chosen].toarray() @ others[:, chosen].toarray().T
+        products += a[:, chosen].toarray() @ b[:, chosen].toarray().T
     return products
 
 

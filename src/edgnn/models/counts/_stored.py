@@ -30,6 +30,7 @@ def pack_represented(items: Represented, prefix: str) -> tuple[dict[str, Any], d
             own = f"{prefix}{number}.{round}."
             tensors[f"{own}names"] = to_tensor(part.names)
             tensors[f"{own}totals"] = to_tensor(part.totals)
+            tensors[f"{own}log_square"] = to_tensor(part.log_square)
             tensors[f"{own}data"] = to_tensor(part.table.data.astype(np.float32))
             tensors[f"{own}indices"] = to_tensor(part.table.indices.astype(np.int32))
             tensors[f"{own}indptr"] = to_tensor(part.table.indptr.astype(np.int32))
@@ -46,8 +47,7 @@ def unpack_represented(
     counts = []
     for number, rounds in enumerate(parts):
         view = [
-            _counts(tensors, f"{prefix}{number}.{round}.", len(features))
-            for round in range(rounds)
+            _counts(tensors, f"{prefix}{number}.{round}.", len(features)) for round in range(rounds)
         ]
         counts.append(tuple(view))
     return Represented(views, tuple(counts), features)
@@ -62,9 +62,7 @@ def pack_columns(columns: Columns, prefix: str) -> dict[str, Tensor]:
     }
 
 
-def unpack_columns(
-    parts: list[int], tensors: Mapping[str, Tensor], prefix: str
-) -> Columns:
+def unpack_columns(parts: list[int], tensors: Mapping[str, Tensor], prefix: str) -> Columns:
     """Return what :func:`pack_columns` stored, for so many rounds of each view."""
     names = []
     for number, rounds in enumerate(parts):
@@ -92,15 +90,15 @@ def _part_counts(stored: Any, views: int) -> list[int]:
 
 def _counts(tensors: Mapping[str, Tensor], prefix: str, items: int) -> Counts:
     names = _hashes(tensors[f"{prefix}names"])
-    totals = _numbers(tensors[f"{prefix}totals"], 1)
+    totals, squares = (_numbers(tensors[f"{prefix}{name}"], 1) for name in ("totals", "log_square"))
     data, indices, indptr = (
         tensors[f"{prefix}{name}"].numpy() for name in ("data", "indices", "indptr")
     )
     table = csr_array((data, indices, indptr), shape=(items, len(names)))
     table.check_format()
-    if len(totals) != items or not np.isfinite(data).all() or (data < 0).any():
+    if len(totals) != items or len(squares) != items or not np.isfinite(data).all() or (data < 0).any():
         raise ValueError("the stored counts are damaged")
-    return Counts(names, table, totals)
+    return Counts(names, table, totals, squares)
 
 
 def _hashes(tensor: Tensor) -> _Array:

@@ -13,7 +13,7 @@ from edgnn.evaluation._pool import fraction_count
 from edgnn.evaluation._splits import Split, bases, member_seed
 from edgnn.evaluation._targets import Array, missing, target_array
 from edgnn.graphs import Graphs
-from edgnn.io import chem, read_smiles
+from edgnn.io import chem, filled, framework, frequent_first, grouped, members_of, read_smiles
 
 _BONDS = ("single", "double", "triple", "aromatic")
 
@@ -48,6 +48,8 @@ def scaffold(
     balanced : bool
         Without it, scaffolds come from the most to the least frequent, as in OGB and DeepChem:
         always the same split, with the rare ones in the test part; seeds are those of the models.
+        Of equally frequent scaffolds, the one that appears last comes first. Given SMILES, the
+        split is that of OGB.
     """
     group = scaffold_groups(molecules)
     items = np.arange(len(group))
@@ -59,11 +61,12 @@ def scaffold(
     tested = fraction_count(test, len(items), "test")
     count = fraction_count(validation, len(items), "validation")
     room = [len(items) - tested - count, count, tested]
-    groups = _largest_first(group[items])
+    groups = members_of(group[items])
     splits = []
     for repeat, base in bases(repeats, seed):
-        order = _balanced(groups, room[1:], base) if balanced else groups
-        train, valid, test_part = (items[places] for places in _filled(order, room))
+        order = _balanced(groups, room[1:], base) if balanced else frequent_first(groups)
+        parts = filled(order, room, carry=not balanced)
+        train, valid, test_part = (items[places] for places in parts)
         if not len(train) or not len(test_part):
             raise EvaluationError(
                 f"{len(items)} molecules with {len(groups)} scaffolds cannot fill "
@@ -79,28 +82,18 @@ def _balanced(groups: list[Array], held_out: list[int], seed: int) -> list[Array
     """Return the groups in random order, those larger than half of a held-out part first."""
     bound = min(size for size in held_out if size) / 2
     rng = np.random.default_rng(seed)
+    groups = sorted(groups, key=lambda places: (-len(places), int(places[0])))
     shuffled = [groups[place] for place in rng.permutation(len(groups))]
     return sorted(shuffled, key=lambda places: len(places) <= bound)
-
-
-def _filled(groups: list[Array], room: list[int]) -> list[Array]:
-    """Give each group to the first part that has room for it, else to the first of all."""
-    room = list(room)
-    parts: list[list[int]] = [[] for _ in room]
-    for members in groups:
-        has_room = np.asarray(room) >= len(members)
-        number = int(np.argmax(has_room))  # 0 where none has
-        parts[number] += members.tolist()
-        room[number] -= len(members)
-    return [np.array(sorted(part), dtype=np.int64) for part in parts]
 
 
 def scaffold_groups(molecules: Graphs | Sequence[str]) -> Array:
     """Number molecules by their Bemis–Murcko scaffold, for ``groups=`` of the other splits.
 
     Numbers are given in order of first appearance. The scaffold is the rings and the chains between
-    them, with what is double-bonded to either; hydrogens, charges and stereochemistry do not count.
-    All molecules without a ring have the same, empty scaffold.
+    them, with what is double-bonded to either. Stereochemistry does not count; charges and
+    hydrogens count where they are given, in SMILES. All molecules without a ring have the same,
+    empty scaffold.
 
     Parameters
     ----------
@@ -110,37 +103,17 @@ def scaffold_groups(molecules: Graphs | Sequence[str]) -> Array:
         graph names, as :func:`edgnn.from_smiles` gives them.
     """
     if isinstance(molecules, Graphs):
-        read = _molecules(molecules)
-    elif isinstance(molecules, str):
+        return grouped(_frameworks(molecules))
+    if isinstance(molecules, str):
         raise EvaluationError("molecules must be Graphs or a list of SMILES, got a single string")
-    else:
-        read = [_from_smiles(text, position) for position, text in enumerate(molecules)]
-    numbers: dict[str, int] = {}
-    return np.array(
-        [numbers.setdefault(_scaffold(mol), len(numbers)) for mol in read], dtype=np.int64
+    return grouped(
+        framework(_from_smiles(text, position)) for position, text in enumerate(molecules)
     )
-
-
-def _largest_first(group: Array) -> list[Array]:
-    """Return the members of each group, larger groups first, then in order of first appearance."""
-    members = [np.flatnonzero(group == number) for number in np.unique(group)]
-    return sorted(members, key=lambda places: (-len(places), int(places[0])))
-
-
-def _scaffold(mol: Any) -> str:
-    framework = chem().MurckoDecompose(mol)
-    for atom in framework.GetAtoms():
-        atom.SetFormalCharge(0)
-        atom.SetNumExplicitHs(0)
-        atom.SetNoImplicit(True)
-    framework.ClearComputedProps()
-    framework.UpdatePropertyCache(strict=False)
-    return str(chem().MolToSmiles(framework, isomericSmiles=False))
 
 
 def _from_smiles(text: Any, position: int, hint: str = "") -> Any:
     if isinstance(text, str):
-        mol, reason = read_smiles(text)
+        mol, reason = read_smiles(text, check_valence=False)
     else:
         mol, reason = None, f"it is a {type(text).__name__}, not a string"
     if mol is None:
@@ -148,12 +121,12 @@ def _from_smiles(text: Any, position: int, hint: str = "") -> Any:
     return mol
 
 
-def _molecules(graphs: Graphs) -> list[Any]:
+def _frameworks(graphs: Graphs) -> list[str]:
     table = chem().GetPeriodicTable()
     symbols = {table.GetElementSymbol(number) for number in range(1, 119)}
     are_atoms = all(label in symbols for label in graphs.node_vocabulary)
     if are_atoms and all(label in _BONDS for label in graphs.edge_vocabulary):
-        return [_molecule(graph) for graph in graphs]
+        return [framework(_molecule(graph), labels_only=True) for graph in graphs]
     if graphs.graph_names is None:
         raise EvaluationError(
             f"{graphs!r} cannot be read as molecules: nodes need element symbols as labels, "
@@ -164,7 +137,7 @@ def _molecules(graphs: Graphs) -> list[Any]:
         "read the table with id= and its column of SMILES"
     )
     return [
-        _from_smiles(name, position, hint)
+        framework(_from_smiles(name, position, hint))
         for position, name in enumerate(graphs.graph_names.tolist())
     ]
 

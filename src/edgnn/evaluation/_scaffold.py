@@ -13,7 +13,7 @@ from edgnn.evaluation._pool import fraction_count
 from edgnn.evaluation._splits import Split, bases, member_seed
 from edgnn.evaluation._targets import Array, missing, target_array
 from edgnn.graphs import Graphs
-from edgnn.io import chem, filled, framework, frequent_first, grouped, members_of, read_smiles
+from edgnn.io import chem, divide_by_frequency, framework, read_smiles
 
 _BONDS = ("single", "double", "triple", "aromatic")
 
@@ -61,11 +61,13 @@ def scaffold(
     tested = fraction_count(test, len(items), "test")
     count = fraction_count(validation, len(items), "validation")
     room = [len(items) - tested - count, count, tested]
-    groups = members_of(group[items])
+    groups = _largest_first(group[items])
     splits = []
     for repeat, base in bases(repeats, seed):
-        order = _balanced(groups, room[1:], base) if balanced else frequent_first(groups)
-        parts = filled(order, room, carry=not balanced)
+        if balanced:
+            parts = _filled(_balanced(groups, room[1:], base), room)
+        else:
+            parts = divide_by_frequency(group[items].tolist(), room)
         train, valid, test_part = (items[places] for places in parts)
         if not len(train) or not len(test_part):
             raise EvaluationError(
@@ -82,9 +84,20 @@ def _balanced(groups: list[Array], held_out: list[int], seed: int) -> list[Array
     """Return the groups in random order, those larger than half of a held-out part first."""
     bound = min(size for size in held_out if size) / 2
     rng = np.random.default_rng(seed)
-    groups = sorted(groups, key=lambda places: (-len(places), int(places[0])))
     shuffled = [groups[place] for place in rng.permutation(len(groups))]
     return sorted(shuffled, key=lambda places: len(places) <= bound)
+
+
+def _filled(groups: list[Array], room: list[int]) -> list[Array]:
+    """Give each group to the first part that has room for it, else to the first of all."""
+    room = list(room)
+    parts: list[list[int]] = [[] for _ in room]
+    for members in groups:
+        has_room = np.asarray(room) >= len(members)
+        number = int(np.argmax(has_room))  # 0 where none has
+        parts[number] += members.tolist()
+        room[number] -= len(members)
+    return [np.array(sorted(part), dtype=np.int64) for part in parts]
 
 
 def scaffold_groups(molecules: Graphs | Sequence[str]) -> Array:
@@ -103,12 +116,20 @@ def scaffold_groups(molecules: Graphs | Sequence[str]) -> Array:
         graph names, as :func:`edgnn.from_smiles` gives them.
     """
     if isinstance(molecules, Graphs):
-        return grouped(_frameworks(molecules))
-    if isinstance(molecules, str):
+        frameworks = _frameworks(molecules)
+    elif isinstance(molecules, str):
         raise EvaluationError("molecules must be Graphs or a list of SMILES, got a single string")
-    return grouped(
-        framework(_from_smiles(text, position)) for position, text in enumerate(molecules)
-    )
+    else:
+        mols = (_from_smiles(text, position) for position, text in enumerate(molecules))
+        frameworks = [framework(mol) for mol in mols]
+    numbers: dict[str, int] = {}
+    return np.array([numbers.setdefault(text, len(numbers)) for text in frameworks], np.int64)
+
+
+def _largest_first(group: Array) -> list[Array]:
+    """Return the members of each group, larger groups first, then in order of first appearance."""
+    members = [np.flatnonzero(group == number) for number in np.unique(group)]
+    return sorted(members, key=lambda places: (-len(places), int(places[0])))
 
 
 def _from_smiles(text: Any, position: int, hint: str = "") -> Any:

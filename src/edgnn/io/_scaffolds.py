@@ -1,8 +1,8 @@
-"""Frameworks of molecules, and how whole groups of molecules fill the parts of a split."""
+"""Frameworks of molecules, and the scaffold split of OGB, which keeps those of one together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,50 +37,40 @@ def framework(mol: Any, *, labels_only: bool = False) -> str:
     return str(chem().MolToSmiles(bare, isomericSmiles=False))
 
 
-def grouped(frameworks: Iterable[str]) -> Array:
-    """Number texts in order of first appearance."""
-    numbers: dict[str, int] = {}
-    return np.array([numbers.setdefault(text, len(numbers)) for text in frameworks], np.int64)
+def divide_by_frequency(groups: Iterable[Hashable], room: Sequence[int]) -> list[Array]:
+    """Divide items into parts by the rule of OGB and DeepChem, which keeps groups together.
 
-
-def members_of(group: Array) -> list[Array]:
-    """Return the positions of each group, by rising number of the group."""
-    order = np.argsort(group, kind="stable")
-    starts = np.flatnonzero(np.diff(group[order], prepend=-1))
-    return np.split(order, starts[1:]) if len(order) else []
-
-
-def frequent_first(groups: Sequence[Array]) -> list[Array]:
-    """Return groups by falling size; of one size, the one that begins last comes first.
-
-    This is the order of OGB and DeepChem, which sort (size, first position) downwards.
-    """
-    return sorted(groups, key=lambda places: (-len(places), -int(places[0])))
-
-
-def filled(groups: Iterable[Array], room: Sequence[int], *, carry: bool) -> list[Array]:
-    """Give each group to the first part that has room for all of it.
+    Groups come from the largest to the smallest, of one size the one that begins last first. Each
+    goes to the first part that has room for all of it, where room that the parts before have left
+    counts as well.
 
     Parameters
     ----------
-    groups : iterable of array
-        Positions of items, group by group.
+    groups : iterable
+        The group of each item, such as the framework of each molecule.
     room : sequence of int
-        Size of each part.
-    carry : bool
-        Whether room that the parts before have left counts as well, as in OGB and DeepChem. Without
-        it, a group that fits nowhere goes to the first part.
+        Size of each part; together as many as there are items.
 
     Returns
     -------
     list of array
-        The positions in each part, in rising order.
+        The positions of the items in each part, in rising order.
+
+    Examples
+    --------
+    >>> from edgnn.io import divide_by_frequency
+    >>> divide_by_frequency("abbcb", [3, 1, 1])
+    [array([1, 2, 4]), array([3]), array([0])]
     """
-    left = np.array(room, np.int64)
-    parts: list[list[Array]] = [[np.empty(0, np.int64)] for _ in room]
-    for places in groups:
-        free = np.cumsum(left) if carry else left
-        number = int(np.argmax(free >= len(places)))  # 0 where none has
-        parts[number].append(places)
-        left[number] -= len(places)
-    return [np.sort(np.concatenate(part)) for part in parts]
+    places: dict[Hashable, list[int]] = {}
+    for position, group in enumerate(groups):
+        places.setdefault(group, []).append(position)
+    ends = np.cumsum(room)
+    taken = np.zeros(len(room), np.int64)
+    parts: list[list[int]] = [[] for _ in room]
+    for items in sorted(places.values(), key=lambda items: (len(items), items[0]), reverse=True):
+        has_room = np.cumsum(taken) + len(items) <= ends
+        number = int(np.argmax(has_room))  # the last part always has
+        parts[number] += items
+        taken[number] += len(items)
+    return [np.array(sorted(part), np.int64) for part in parts]

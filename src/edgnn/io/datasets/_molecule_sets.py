@@ -17,7 +17,7 @@ from edgnn.io._common import Array, object_array
 from edgnn.io._molecule_files import MoleculeRecord, SkippedMolecules, molecule_records
 from edgnn.io._molecules import from_mols
 from edgnn.io._rdkit import read_smiles
-from edgnn.io._scaffolds import filled, framework, frequent_first, grouped, members_of
+from edgnn.io._scaffolds import divide_by_frequency, framework
 from edgnn.io._separated import TargetColumns, column_of
 from edgnn.io.datasets._registry import SCAFFOLD, Entry
 from edgnn.io.datasets._target_columns import choose_columns
@@ -88,8 +88,7 @@ def scaffold_parts(frameworks: Sequence[str]) -> Array:
     count = round(_HELD_OUT * len(frameworks))
     room = [len(frameworks) - 2 * count, count, count]
     words = object_array([""] * len(frameworks))
-    groups = frequent_first(members_of(grouped(frameworks)))
-    for part, places in zip(PARTS, filled(groups, room, carry=True), strict=True):
+    for part, places in zip(PARTS, divide_by_frequency(frameworks, room), strict=True):
         words[places] = part
     return words
 

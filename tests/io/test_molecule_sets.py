@@ -183,9 +183,15 @@ def test_fifteen_sets_of_moleculeace_are_registered():
     )
 
 
+def _real(name, data_dir):
+    if locate(find(name), data_dir).place == "network":
+        pytest.skip(f"{name} is not in the folder that EDGNN_DATA names")
+    return edgnn.load_dataset(name, data_dir=data_dir)
+
+
 @pytest.mark.parametrize("name", ["MoleculeACE/CHEMBL2835_Ki", "MoleculeACE/CHEMBL4616_EC50"])
 def test_sets_of_moleculeace_have_their_split_and_cliffs(name, data_dir):
-    data = edgnn.load_dataset(name, data_dir=data_dir)
+    data = _real(name, data_dir)
     assert data.task == "values"
     assert list(data.split) == ["train", "test"]
     sizes = [len(items) for items in data.split.values()]
@@ -196,7 +202,7 @@ def test_sets_of_moleculeace_have_their_split_and_cliffs(name, data_dir):
 
 @pytest.mark.slow
 def test_molhiv_has_the_split_of_ogb(data_dir):
-    data = edgnn.load_dataset("ogbg-molhiv", data_dir=data_dir)
+    data = _real("ogbg-molhiv", data_dir)
     assert class_counts(data) == {"inactive": 39684, "active": 1443}
     parts = {
         part: (len(items), int(data.targets[items].sum())) for part, items in data.split.items()

@@ -4,11 +4,14 @@ import csv
 import hashlib
 import io
 import json
+import tomllib
+from importlib.resources import files
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import small_tables
 from edgnn.cli import app
 from edgnn.io.datasets import DATASETS, Entry, Part
 from edgnn.registry import MODELS
@@ -16,16 +19,12 @@ from edgnn.report import write_study_report
 from edgnn.studies import (
     Request,
     Study,
-    _cells,
-    _measured_tables,
-    _tables,
     compact_rows,
     find_table,
     full_rows,
     reproduce,
     select,
 )
-from edgnn.studies._settings import read_toml
 
 ROWS = {
     "majority": {"title": "majority", "model": "majority", "says": "the mean, or the first class"},
@@ -86,10 +85,12 @@ def _register(folder, name, **fields):
 
 @pytest.fixture
 def asked(monkeypatch, tmp_path):
-    real = _tables._stored()
+    real = small_tables.stored()
     stored = {"tables": real["tables"] | {"molecules": TABLE}, "rows": real["rows"] | ROWS}
-    monkeypatch.setattr(_tables, "_stored", lambda: stored)
-    monkeypatch.setattr(_measured_tables, "read_toml", lambda name: {"rows": PUBLISHED})
+    monkeypatch.setattr("edgnn.studies._tables._stored", lambda: stored)
+    monkeypatch.setattr(
+        "edgnn.studies._measured_tables.read_toml", lambda name: {"rows": PUBLISHED}
+    )
     monkeypatch.delenv("EDGNN_DATA", raising=False)
     folder = tmp_path / "chains"
     folder.mkdir()
@@ -101,8 +102,6 @@ def asked(monkeypatch, tmp_path):
     yield lambda **options: Request(select(["molecules"]), data_dir=str(tmp_path), **options)
     for entry in registered:
         DATASETS.unregister(entry.name)
-    _cells.loaded.cache_clear()
-    _cells.transformed.cache_clear()
 
 
 def _errors(numbers, mean):
@@ -186,12 +185,17 @@ def test_the_command_prints_means_and_then_each_set(asked, tmp_path):
     assert (tmp_path / "study" / "tables" / "molecules.csv").is_file()
 
 
+def _published():
+    text = files("edgnn.studies").joinpath(find_table("molecules").published).read_text("utf-8")
+    return tomllib.loads(text)["rows"]
+
+
 def test_the_table_of_molecules_has_sets_rows_and_sources():
     table = find_table("molecules")
     assert len(table.datasets) == 16
     assert all(name in DATASETS for name in table.datasets)
     assert all(row.model in MODELS for row in table.rows)
-    published = read_toml(table.published)["rows"]
+    published = _published()
     assert not set(published) & {row.id for row in table.rows}
     metrics = {"values": "rmse", "classes": "roc_auc"}
     for row in published.values():
@@ -203,7 +207,7 @@ def test_the_table_of_molecules_has_sets_rows_and_sources():
 
 
 def test_published_means_are_those_that_their_sources_state():
-    rows = read_toml("molecules.toml")["rows"]
+    rows = _published()
     means = {
         name: tuple(
             round(float(np.mean([figures[key] for figures in row["figures"].values()])), 3)

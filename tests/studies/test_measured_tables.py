@@ -142,7 +142,7 @@ def test_a_table_of_molecules_is_computed_beside_published_figures(asked, tmp_pa
     assert head in markdown
     assert "| old model | 0.750 / 1.000 |  |" in markdown
     assert "| half |  |  |" in markdown
-    assert "| sure |  | 0.800 ± 0.010 |" in markdown
+    assert "| sure |  | 0.8000 ± 0.0100 |" in markdown
     assert "- **old model**: published: somewhere" in markdown
     predictions = (study.path / "predictions" / "molecules" / "Family" / "A.csv").read_text()
     rows = [row for row in csv.DictReader(io.StringIO(predictions)) if row["row"] == "majority"]
@@ -155,8 +155,8 @@ def test_a_figure_that_is_not_defined_is_a_dash():
     entry |= {"subset": "hard", "subset_value": 0.5}
     row = {"id": "a", "title": "A", "says": ""}
     document = {"datasets": ["one"], "rows": [row], "entries": [entry]}
-    assert compact_rows(document) == [{"model": "A", "one: roc auc / hard": "– / 0.500"}]
-    assert full_rows(document) == [{"data set": "one", "A": "– / 0.500"}]
+    assert compact_rows(document) == [{"model": "A", "one: roc auc / hard": "– / 0.5000"}]
+    assert full_rows(document) == [{"data set": "one", "A": "– / 0.5000"}]
 
 
 def test_what_is_there_is_kept_and_the_page_of_a_study_shows_the_table(asked, tmp_path):

@@ -174,5 +174,7 @@ def _number(metric: str, values: list[float | None]) -> str:
     known = [value for value in values if value is not None and value == value]
     if len(known) < len(values):
         return "–"
-    mean = float(np.mean(known))
-    return f"{100 * mean:.1f}" if find_metric(metric).percent else f"{mean:.3f}"
+    mean, kind = float(np.mean(known)), find_metric(metric)
+    if kind.percent:
+        return f"{100 * mean:.1f}"
+    return f"{mean:.4f}" if kind.higher_is_better else f"{mean:.3f}"

@@ -712,3 +712,33 @@ def test_targets_have_the_metrics_they_deserve(y, estimator, metrics):
     assert tuple(found.to_dict()["metrics"]) == metrics
     chosen = evaluate(estimator, items, y, kfold(np.arange(40) % 2, 4, 1), metrics=metrics[-1])
     assert chosen.metrics == metrics[-1:]
+
+
+def test_subsets_are_scored_by_themselves_and_stored():
+    y = np.arange(12.0)
+    splits = kfold(y, 3, 1, validation=None, stratify=False)
+    subsets = {"ends": [0, 11], "nothing": []}
+    found = evaluate(DummyRegressor(), y[:, None], y, splits, subsets=subsets)
+    assert list(found.by_subset) == ["ends"]
+    ends = found.by_subset["ends"]
+    squares = []
+    for split in splits:
+        of_split = [item for item in split.test.tolist() if item in (0, 11)]
+        if of_split:
+            errors = y[of_split] - y[split.train].mean()
+            squares.append(np.sqrt((errors**2).mean()))
+    assert ends["rmse"].scores.tolist() == pytest.approx(squares)
+    again = Evaluation.from_dict(found.to_dict())
+    assert again.by_subset["ends"]["rmse"].mean == ends["rmse"].mean
+    with pytest.raises(
+        EvaluationError, match="subset 'far' must be a list of positions from 0 to 11"
+    ):
+        evaluate(DummyRegressor(), y[:, None], y, splits, subsets={"far": [12]})
+
+
+def test_probabilities_of_a_subset_are_those_of_its_items():
+    y = np.array([0, 1] * 10)
+    splits = published({"train": range(10), "test": range(10, 20)}, repeats=1, validation=None)
+    found = evaluate(DummyClassifier(), y[:, None], y, splits, subsets={"two": [10, 13]})
+    (outcome,) = found.by_subset["two"].outcomes
+    assert outcome.probability.shape == (2, 2)

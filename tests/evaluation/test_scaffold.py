@@ -2,6 +2,9 @@ import sys
 
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from rdkit.Chem.Scaffolds import MurckoScaffold
 
 import edgnn
 from edgnn.errors import MissingDependencyError
@@ -43,7 +46,7 @@ def test_frequent_scaffolds_are_trained_on_and_rare_ones_tested():
     smiles = ["c1ccccc1"] * 6 + ["C1CCCCC1", "C1CCCC1"] + ["CC"] * 2
     split, again = scaffold(smiles[::-1], test=0.1, validation=0.1, repeats=2, balanced=False)
     assert split.train.tolist() == [0, 1, 4, 5, 6, 7, 8, 9]
-    assert (split.valid.tolist(), split.test.tolist()) == ([2], [3])
+    assert (split.valid.tolist(), split.test.tolist()) == ([3], [2])
     assert again.test.tolist() == split.test.tolist()
     assert again.seed != split.seed
 
@@ -96,3 +99,51 @@ def test_every_seed_draws_another_balanced_scaffold_split():
     groups = scaffold_groups(graphs)
     for split in splits:
         assert set(groups[split.test]).isdisjoint(groups[split.known])
+
+
+def _split_of_ogb(smiles):
+    """The rule of OGB and DeepChem, written down a second time."""
+    scaffolds = {}
+    for position, text in enumerate(smiles):
+        scaffold_of = MurckoScaffold.MurckoScaffoldSmiles(smiles=text, includeChirality=False)
+        scaffolds.setdefault(scaffold_of, []).append(position)
+    train, valid, test = [], [], []
+    for places in sorted(scaffolds.values(), key=lambda one: (len(one), one[0]), reverse=True):
+        if len(train) + len(places) <= 0.8 * len(smiles):
+            train += places
+        elif len(train) + len(valid) + len(places) <= 0.9 * len(smiles):
+            valid += places
+        else:
+            test += places
+    return sorted(train), sorted(valid), sorted(test)
+
+
+_PIECES = [
+    "C1CC1",
+    "c1cc[nH]c1",
+    "C1CC[NH2+]CC1",
+    "C1CCNCC1",
+    "CC",
+    "c1ccccc1",
+    "C1CCC1",
+    "C1CCCC1",
+]
+
+
+@given(
+    st.lists(st.sampled_from(_PIECES), min_size=20, max_size=60).filter(lambda s: len(s) % 10 == 0)
+)
+def test_a_fixed_split_of_smiles_is_that_of_ogb(smiles):
+    expected = _split_of_ogb(smiles)
+    assume(all(expected))
+    (split,) = scaffold(smiles, repeats=1, balanced=False)
+    assert (split.train.tolist(), split.valid.tolist(), split.test.tolist()) == expected
+
+
+def test_charges_and_hydrogens_of_smiles_tell_frameworks_apart():
+    assert scaffold_groups(["C1CC[NH2+]CC1", "C1CCNCC1", "CN1CCCCC1"]).tolist() == [0, 1, 1]
+    assert scaffold_groups(edgnn.from_smiles(["C1CC[NH2+]CC1", "C1CCNCC1"])).tolist() == [0, 0]
+
+
+def test_a_molecule_with_more_bonds_than_rdkit_allows_has_a_framework():
+    assert scaffold_groups(["Cc1ccc([B-2]2(C)=NCCO2)cc1", "C"]).tolist() == [0, 1]

@@ -79,6 +79,8 @@ def test_no_file_and_a_folder_are_told(tmp_path):
         ({"class_names": ["no"]}, "its classes and their names differ in number"),
         ({"splits": []}, "it has no splits"),
         ({"settings": 3}, "its settings are no mapping"),
+        ({"subsets": {"few": [10**6]}}, "a subset names an item that there is not"),
+        ({"subsets": {"few": [[1]]}}, "a subset names an item that there is not"),
     ],
 )
 def test_a_damaged_evaluation_is_found_before_anything_is_computed(tmp_path, change, said):

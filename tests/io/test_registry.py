@@ -6,9 +6,13 @@ import pytest
 from edgnn.errors import DatasetError
 from edgnn.io.datasets import find, find_or_tu, names
 
+OF_THE_PAPER = ("MUTAG", "PTC_FM", "PTC_FR", "PTC_MM", "PTC_MR", "AIFB", "MUTAG-RDF")
+OF_MOLECULENET = ("ESOL", "FreeSolv", "Lipophilicity", "BBBP", "BACE", "ClinTox", "Tox21", "SIDER")
 
-def test_the_seven_sets_of_the_paper_are_registered():
-    assert names() == ("MUTAG", "PTC_FM", "PTC_FR", "PTC_MM", "PTC_MR", "AIFB", "MUTAG-RDF")
+
+def test_the_seven_sets_of_the_paper_are_registered_and_come_first():
+    assert names()[:7] == OF_THE_PAPER
+    assert names()[-9:] == ("ogbg-molhiv", *OF_MOLECULENET)
 
 
 @pytest.mark.parametrize("spelling", ["MUTAG-RDF", "mutag_rdf", "Mutag-Rdf"])
@@ -26,8 +30,16 @@ def test_every_registered_file_has_a_hash_and_several_mirrors():
             for part in entry.parts
         )
         assert entry.citation
-        assert entry.license == "not stated by the source"
-        assert entry.paper
+        assert entry.description
+        assert (entry.license == "MIT") == (name.startswith(("MoleculeACE/", "ogbg")))
+        assert bool(entry.paper) == (name in OF_THE_PAPER)
+
+
+def test_no_two_sets_share_a_file_or_a_folder_of_the_cache():
+    entries = [find(name) for name in names()]
+    files = [(entry.folder, file) for entry in entries for file in entry.sha256]
+    assert len(set(files)) == len(files)
+    assert len({entry.cache_folder for entry in entries}) == len(entries)
 
 
 def test_other_names_are_taken_from_the_tu_collection():

@@ -5,7 +5,8 @@ from edgnn.studies import published_accuracy
 
 
 def test_what_the_paper_reports():
-    assert {name: str(published_accuracy(name)) for name in edgnn.io.datasets.names()} == {
+    published = {name: published_accuracy(name) for name in edgnn.io.datasets.names()}
+    assert {name: str(found) for name, found in published.items() if found is not None} == {
         "MUTAG": "86.9 ± 1.0",
         "PTC_FM": "59.8 ± 1.5",
         "PTC_FR": "65.7 ± 1.3",

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _LABELED: tuple[Literal["node", "edge"], ...] = ("node", "edge")
 _MOST_LABELS = 10
+_TASK = {"values": "regression"}
 
 datasets_app = typer.Typer(
     cls=Commands,
@@ -53,7 +54,7 @@ def list_sets(context: typer.Context, data_dir: DataDir = None, as_json: Json = 
         rows.append(
             {
                 "name": name,
-                "task": "graph classification" if entry.kind == "tu" else "node classification",
+                "task": f"{entry.level} {_TASK.get(entry.task, 'classification')}",
                 "from": location.place,
                 "path": None if location.path is None else str(location.path),
                 "description": entry.description,
@@ -69,7 +70,8 @@ def _print_list(rows: list[dict[str, Any]]) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
-    for title in ("Name", "Task", "Comes from", "What it is"):
+    table.add_column("Name", no_wrap=True)
+    for title in ("Task", "Comes from", "What it is"):
         table.add_column(title, overflow="fold")
     for row in rows:
         table.add_row(row["name"], row["task"], row["from"], row["description"])

@@ -266,6 +266,7 @@ def _run(plan: _Plan, quiet: bool) -> _Outcome:
             splits,
             metrics=plan.options.get("metric"),
             class_names=plan.data.class_names or None,
+            subsets=plan.data.subsets,
             on_progress=on_progress,
         )
     seconds = time.perf_counter() - begin
@@ -300,6 +301,9 @@ def _summary(about: dict[str, Any], outcome: _Outcome) -> dict[str, Any]:
     summary |= {name: document[name] for name in ("task", "class_names", "metrics", "confusion")}
     if evaluation.by_target:
         summary["by_target"] = [one.to_dict()["metrics"] for one in evaluation.by_target]
+    if evaluation.by_subset:
+        by_subset = evaluation.by_subset.items()
+        summary["by_subset"] = {name: one.to_dict()["metrics"] for name, one in by_subset}
     if rows := selection_rows(evaluation):
         summary["search"] = rows
     return summary

@@ -261,7 +261,8 @@ def _print_tables(made: Reproduction, study: Study) -> None:
         if "datasets" in document and "rows" not in document:
             _print_statistics(screen, document)
     for asked, summary in made.summaries:
-        _print_table(screen, summary.narrow(asked))
+        show = _print_measured if asked.metrics else _print_table
+        show(screen, summary.narrow(asked), study)
     _print_time(screen, made)
     files = [_file_name(document) for document in made.documents]
     if files:
@@ -294,7 +295,28 @@ def _print_statistics(screen: Any, document: dict[str, Any]) -> None:
     screen.print()
 
 
-def _print_table(screen: Any, summary: TableSummary) -> None:
+def _print_measured(screen: Any, summary: TableSummary, study: Study) -> None:
+    """Print a table of other metrics than accuracy: means over families, then each data set."""
+    from rich.markup import escape
+
+    from edgnn.studies import compact_rows, full_rows, measured_document
+
+    if not summary.entries:
+        return
+    document = measured_document(study, summary)
+    screen.print(f"[bold]{escape(summary.table.title)}[/]  {_runs(summary)}")
+    tables = [compact_rows(document)]
+    if len(summary.datasets) > len(tables[0][0]) - 1:  # a family is of several sets
+        tables.append(full_rows(document))
+    for rows in tables:
+        table = result_table(*map(escape, rows[0]))
+        for row in rows:
+            table.add_row(*map(escape, row.values()))
+        screen.print(table)
+        screen.print()
+
+
+def _print_table(screen: Any, summary: TableSummary, study: Study) -> None:
     from rich.markup import escape
 
     if not summary.entries:

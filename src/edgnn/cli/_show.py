@@ -141,6 +141,8 @@ def print_evaluation(
         table.add_row(_title(evaluation, name), *cells)
         for target, one in _of_targets(evaluation, name, target_names):
             table.add_row(target, *summary_cells(one))
+        for subset, of_subset in evaluation.by_subset.items():
+            table.add_row(f"  {escape(_short(subset))}", *summary_cells(of_subset[name]))
     screen.print()
     if rows := selection_rows(evaluation):
         print_candidates(rows, evaluation.metrics[0])

@@ -65,6 +65,7 @@ def evaluate(
     metrics: Any = None,
     sample_weight: Any = None,
     class_names: Sequence[str] | None = None,
+    subsets: Mapping[str, Any] | None = None,
     n_jobs: int | None = None,
     on_progress: Callable[[Progress], Any] | None = None,
 ) -> Evaluation:
@@ -96,6 +97,9 @@ def evaluate(
         One weight per item, for training only; scores are not weighted.
     class_names : sequence of str, optional
         How to print the classes, in sorted order, or by class number; default: as they are.
+    subsets : mapping, optional
+        Positions of items that are scored by themselves as well, by name, such as
+        :attr:`edgnn.Dataset.subsets`; :attr:`Evaluation.by_subset` has their scores.
     n_jobs : int, optional
         Splits at once, for estimators that are fitted split by split; ``None`` is one, or what
         ``joblib.parallel_config`` says, which may name a cluster.
@@ -142,6 +146,7 @@ def evaluate(
         class_names=names,
         settings=_settings(estimator),
         own_metrics={metric.name: metric for metric in chosen if metric.kind != "column"},
+        subsets=_subsets(subsets or {}, len(targets)),
     )
 
 
@@ -309,6 +314,17 @@ def _split_list(splits: Any, y: Array) -> list[Split]:
             raise EvaluationError(f"split {number} is a {kind}; {_HOW_TO_SPLIT}")
         parts.append(split)
     return parts
+
+
+def _subsets(given: Mapping[str, Any], size: int) -> dict[str, Array]:
+    """Return subsets as arrays, after a check that they name items."""
+    subsets = {name: np.asarray(items, dtype=np.int64) for name, items in given.items()}
+    for name, items in subsets.items():
+        if items.ndim != 1 or (len(items) and not 0 <= items.min() <= items.max() < size):
+            raise EvaluationError(
+                f"the subset {name!r} must be a list of positions from 0 to {size - 1}"
+            )
+    return subsets
 
 
 def _metrics(given: Any, task: Task) -> list[Metric]:

@@ -76,6 +76,8 @@ class Evaluation:
     own_metrics : mapping
         Metrics that were given as functions, by name; other names are found by
         :func:`find_metric`.
+    subsets : mapping
+        Positions of items that are of interest by themselves, by name; see :attr:`by_subset`.
     """
 
     task: Task
@@ -87,6 +89,7 @@ class Evaluation:
     class_names: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     own_metrics: Mapping[str, Metric] = field(default_factory=dict)
+    subsets: Mapping[str, Array] = field(default_factory=dict)
 
     def metric(self, name: str) -> Metric:
         """Return a metric by its name."""
@@ -158,6 +161,40 @@ class Evaluation:
                 probability = probability[:, column]
             outcomes.append(replace(outcome, prediction=prediction, probability=probability))
         return replace(self, truth=self.truth[:, column], outcomes=tuple(outcomes))
+
+    @cached_property
+    def by_subset(self) -> dict[str, Evaluation]:
+        """The evaluation of the test items of each subset alone, by name.
+
+        Models are trained on what they were trained on. Splits whose test part has no item of a
+        subset are left out, as are subsets without any test item.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.dummy import DummyRegressor
+        >>> from edgnn.evaluation import evaluate, published
+        >>> y = np.array([0.0, 2, 1, 5])
+        >>> splits = published(["train", "train", "test", "test"], repeats=1)
+        >>> found = evaluate(DummyRegressor(), y[:, None], y, splits, subsets={"hard": [3]})
+        >>> found["mae"].mean, found.by_subset["hard"]["mae"].mean
+        (2.0, 4.0)
+        """
+        ours = {name: self._of_items(items) for name, items in self.subsets.items()}
+        return {name: one for name, one in ours.items() if one.splits}
+
+    def _of_items(self, items: Array) -> Evaluation:
+        splits, outcomes = [], []
+        for split, outcome in zip(self.splits, self.outcomes, strict=True):
+            chosen = np.isin(split.test, items)
+            if not chosen.any():
+                continue
+            prediction, probability = outcome.prediction[chosen], outcome.probability
+            if probability is not None:
+                probability = probability[chosen]
+            splits.append(replace(split, test=split.test[chosen]))
+            outcomes.append(replace(outcome, prediction=prediction, probability=probability))
+        return replace(self, splits=tuple(splits), outcomes=tuple(outcomes), subsets={})
 
     @cached_property
     def confusion(self) -> Array | None:

@@ -13,7 +13,7 @@ from edgnn.evaluation._pool import fraction_count
 from edgnn.evaluation._splits import Split, bases, member_seed
 from edgnn.evaluation._targets import Array, missing, target_array
 from edgnn.graphs import Graphs
-from edgnn.io import chem, read_smiles
+from edgnn.io import chem, divide_by_frequency, framework, read_smiles
 
 _BONDS = ("single", "double", "triple", "aromatic")
 
@@ -48,6 +48,8 @@ def scaffold(
     balanced : bool
         Without it, scaffolds come from the most to the least frequent, as in OGB and DeepChem:
         always the same split, with the rare ones in the test part; seeds are those of the models.
+        Of equally frequent scaffolds, the one that appears last comes first. Given SMILES, the
+        split is that of OGB.
     """
     group = scaffold_groups(molecules)
     items = np.arange(len(group))
@@ -62,8 +64,11 @@ def scaffold(
     groups = _largest_first(group[items])
     splits = []
     for repeat, base in bases(repeats, seed):
-        order = _balanced(groups, room[1:], base) if balanced else groups
-        train, valid, test_part = (items[places] for places in _filled(order, room))
+        if balanced:
+            parts = _filled(_balanced(groups, room[1:], base), room)
+        else:
+            parts = divide_by_frequency(group[items].tolist(), room)
+        train, valid, test_part = (items[places] for places in parts)
         if not len(train) or not len(test_part):
             raise EvaluationError(
                 f"{len(items)} molecules with {len(groups)} scaffolds cannot fill "
@@ -99,8 +104,9 @@ def scaffold_groups(molecules: Graphs | Sequence[str]) -> Array:
     """Number molecules by their Bemis–Murcko scaffold, for ``groups=`` of the other splits.
 
     Numbers are given in order of first appearance. The scaffold is the rings and the chains between
-    them, with what is double-bonded to either; hydrogens, charges and stereochemistry do not count.
-    All molecules without a ring have the same, empty scaffold.
+    them, with what is double-bonded to either. Stereochemistry does not count; charges and
+    hydrogens count where they are given, in SMILES. All molecules without a ring have the same,
+    empty scaffold.
 
     Parameters
     ----------
@@ -110,15 +116,14 @@ def scaffold_groups(molecules: Graphs | Sequence[str]) -> Array:
         graph names, as :func:`edgnn.from_smiles` gives them.
     """
     if isinstance(molecules, Graphs):
-        read = _molecules(molecules)
+        frameworks = _frameworks(molecules)
     elif isinstance(molecules, str):
         raise EvaluationError("molecules must be Graphs or a list of SMILES, got a single string")
     else:
-        read = [_from_smiles(text, position) for position, text in enumerate(molecules)]
+        mols = (_from_smiles(text, position) for position, text in enumerate(molecules))
+        frameworks = [framework(mol) for mol in mols]
     numbers: dict[str, int] = {}
-    return np.array(
-        [numbers.setdefault(_scaffold(mol), len(numbers)) for mol in read], dtype=np.int64
-    )
+    return np.array([numbers.setdefault(text, len(numbers)) for text in frameworks], np.int64)
 
 
 def _largest_first(group: Array) -> list[Array]:
@@ -127,20 +132,9 @@ def _largest_first(group: Array) -> list[Array]:
     return sorted(members, key=lambda places: (-len(places), int(places[0])))
 
 
-def _scaffold(mol: Any) -> str:
-    framework = chem().MurckoDecompose(mol)
-    for atom in framework.GetAtoms():
-        atom.SetFormalCharge(0)
-        atom.SetNumExplicitHs(0)
-        atom.SetNoImplicit(True)
-    framework.ClearComputedProps()
-    framework.UpdatePropertyCache(strict=False)
-    return str(chem().MolToSmiles(framework, isomericSmiles=False))
-
-
 def _from_smiles(text: Any, position: int, hint: str = "") -> Any:
     if isinstance(text, str):
-        mol, reason = read_smiles(text)
+        mol, reason = read_smiles(text, check_valence=False)
     else:
         mol, reason = None, f"it is a {type(text).__name__}, not a string"
     if mol is None:
@@ -148,12 +142,12 @@ def _from_smiles(text: Any, position: int, hint: str = "") -> Any:
     return mol
 
 
-def _molecules(graphs: Graphs) -> list[Any]:
+def _frameworks(graphs: Graphs) -> list[str]:
     table = chem().GetPeriodicTable()
     symbols = {table.GetElementSymbol(number) for number in range(1, 119)}
     are_atoms = all(label in symbols for label in graphs.node_vocabulary)
     if are_atoms and all(label in _BONDS for label in graphs.edge_vocabulary):
-        return [_molecule(graph) for graph in graphs]
+        return [framework(_molecule(graph), labels_only=True) for graph in graphs]
     if graphs.graph_names is None:
         raise EvaluationError(
             f"{graphs!r} cannot be read as molecules: nodes need element symbols as labels, "
@@ -164,7 +158,7 @@ def _molecules(graphs: Graphs) -> list[Any]:
         "read the table with id= and its column of SMILES"
     )
     return [
-        _from_smiles(name, position, hint)
+        framework(_from_smiles(name, position, hint))
         for position, name in enumerate(graphs.graph_names.tolist())
     ]
 

@@ -93,6 +93,9 @@ def _check_head(evaluation: Evaluation) -> None:
     columns = 1 if evaluation.task == "classes" else 2
     _check(1 <= evaluation.truth.ndim <= columns, "its targets are no list")
     _check(len(evaluation.splits) > 0, "it has no splits")
+    for items in evaluation.subsets.values():
+        are_items = items.ndim == 1 and _within(items, 0, len(evaluation.truth))
+        _check(are_items, "a subset names an item that there is not")
     if evaluation.task == "classes":
         names, classes = evaluation.class_names, evaluation.classes
         _check(len(names) == len(classes) > 0, "its classes and their names differ in number")
@@ -157,6 +160,8 @@ def evaluation_to_dict(evaluation: Evaluation) -> dict[str, Any]:
             ],
         }
     )
+    if evaluation.subsets:
+        written["subsets"] = plain(dict(evaluation.subsets))
     return written
 
 
@@ -177,6 +182,10 @@ def evaluation_from_dict(values: Mapping[str, Any]) -> Evaluation:
         classes=tuple(values["classes"]),
         class_names=tuple(values["class_names"]),
         settings=values["settings"],
+        subsets={
+            name: np.array(items, dtype=np.int64)
+            for name, items in values.get("subsets", {}).items()
+        },
     )
 
 

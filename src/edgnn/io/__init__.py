@@ -29,6 +29,7 @@ from edgnn.io._pyg import from_pyg, to_pyg
 from edgnn.io._rdf import read_rdf, write_rdf
 from edgnn.io._rdkit import Collector, chem, read_smiles
 from edgnn.io._read import FORMATS, format_to_write, read, read_labeled, recognize, write
+from edgnn.io._scaffolds import divide_by_frequency, framework
 from edgnn.io._separated import read_rows, refuse_spreadsheet
 from edgnn.io._structure_files import open_structure, write_structure
 from edgnn.io._tables import read_tables, write_tables
@@ -53,7 +54,9 @@ __all__ = [
     "Unread",
     "chem",
     "distinct",
+    "divide_by_frequency",
     "format_to_write",
+    "framework",
     "from_mols",
     "from_networkx",
     "from_pyg",

@@ -294,7 +294,9 @@ def _base() -> Any:
     return optional("rdkit.rdBase", "reading molecules")
 
 
-def read_smiles(text: str, max_atoms: int = MOST_ATOMS) -> tuple[Any, str]:
+def read_smiles(
+    text: str, max_atoms: int = MOST_ATOMS, *, check_valence: bool = True
+) -> tuple[Any, str]:
     """Return the molecule, or None and the reason.
 
     Parameters
@@ -304,6 +306,9 @@ def read_smiles(text: str, max_atoms: int = MOST_ATOMS) -> tuple[Any, str]:
     max_atoms : int
         The most atoms it may have. What is larger than the default is read by a child process,
         whose end for want of memory is a reason like any other.
+    check_valence : bool
+        Whether an atom with more bonds than RDKit knows of its element is a reason. Versions of
+        RDKit differ in that, and benchmarks were made with older ones.
     """
     if not text.strip():
         return None, "the SMILES is empty; a molecule has at least one atom"
@@ -320,7 +325,24 @@ def read_smiles(text: str, max_atoms: int = MOST_ATOMS) -> tuple[Any, str]:
     complaint = "RDKit cannot read it as SMILES"
     if not size.is_safe:
         return _from_child("smiles", text, False, complaint)
-    return _quietly(chem().MolFromSmiles, text, complaint)
+    mol, reason = _quietly(chem().MolFromSmiles, text, complaint)
+    if mol is None and not check_valence:
+        mol, _ = _quietly(_without_valence_check, text, complaint)
+    return mol, "" if mol is not None else reason
+
+
+def _without_valence_check(text: str) -> Any:
+    """Do what ``MolFromSmiles`` does, but for the check of valences."""
+    library = chem()
+    mol = library.MolFromSmiles(text, sanitize=False)
+    if mol is None:
+        return None
+    mol.UpdatePropertyCache(strict=False)
+    flags = library.SanitizeFlags
+    library.SanitizeMol(mol, flags.SANITIZE_ALL ^ flags.SANITIZE_PROPERTIES)
+    mol = library.RemoveHs(mol, sanitize=False)
+    library.AssignStereochemistry(mol, cleanIt=True)
+    return mol
 
 
 def is_reaction(text: str) -> bool:

@@ -32,7 +32,17 @@ from edgnn.report._table_views import (
     table_values,
 )
 from edgnn.report._views import MISSING, Cell, Sortable, side_by_side
-from edgnn.studies import TABLES, Entry, Study, TableSummary, find_table, summarize
+from edgnn.studies import (
+    TABLES,
+    Entry,
+    Study,
+    Table,
+    TableSummary,
+    compact_rows,
+    find_table,
+    full_rows,
+    summarize,
+)
 
 _PAGE = "report.html"
 
@@ -129,12 +139,17 @@ def _summaries(study: Study, lost: list[str]) -> list[TableSummary]:
     """Return the tables that have cells; a nested one only if it has cells of its own."""
     nested = {cell.table for cell in study.cells() if cell.protocol == "nested"}
     reasons: list[str] = []
-    tables = [find_table(name) for name in TABLES if not find_table(name).statistics]
+    tables = [table for table in map(find_table, TABLES) if not _is_plain(table)]
     summaries = [summarize(study, table, "paper", reasons.append) for table in tables]
     with_nested = [table for table in tables if table.name in nested]
     summaries += [summarize(study, table, "nested", reasons.append) for table in with_nested]
     lost += dict.fromkeys(reasons)
     return [summary for summary in summaries if summary.entries]
+
+
+def _is_plain(table: Table) -> bool:
+    """Return whether a table is shown as the study has written it: no accuracies to compare."""
+    return table.statistics or bool(table.metrics)
 
 
 def _title(summaries: Sequence[TableSummary], data_sets: Sequence[Mapping[str, Any]]) -> str:
@@ -236,15 +251,15 @@ def _setting_rows(entries: Sequence[Entry]) -> list[tuple[str, str]]:
     return list(rows.items())
 
 
-# Tables of data sets
+# Tables that are shown as they were written
 
 
 def _data_set_tables(folder: Path, lost: list[str]) -> list[dict[str, Any]]:
-    """Return the tables of data sets that a study has written; damaged ones go into ``lost``."""
+    """Return such tables of a study; damaged ones go into ``lost``."""
     documents = []
     for name in TABLES:
         path = folder / "tables" / f"{name}.json"
-        if not find_table(name).statistics or not path.is_file():
+        if not _is_plain(find_table(name)) or not path.is_file():
             continue
         try:
             document = json.loads(path.read_bytes())
@@ -259,7 +274,9 @@ def _data_set_tables(folder: Path, lost: list[str]) -> list[dict[str, Any]]:
 
 
 def _data_set_view(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a table with one row per data set, the paper's number below ours."""
+    """Return a table of data sets with the paper's number below ours, or one of models."""
+    if "rows" in document:
+        return _measured_view(document)
     titles = list(dict.fromkeys(str(entry["title"]) for entry in document["entries"]))
     cells = {
         (entry["dataset"], str(entry["title"])): _data_set_cell(entry)
@@ -276,6 +293,25 @@ def _data_set_view(document: Mapping[str, Any]) -> dict[str, Any]:
         "says": f"{capital(str(document['says']))}.",
         "table": Sortable(caption, ["data set", *titles], rows),
         "notes": [f"* {name}: {note}." for name, note in document["notes"].items()],
+    }
+
+
+def _measured_view(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a table with one row per data set and a column per model, the means above."""
+    means = compact_rows(document)
+    titles = [row["model"] for row in means]
+    columns = [title for title in means[0] if title != "model"]
+    texts = [[title, *(row[title] for row in means)] for title in columns]
+    if len(columns) < len(document["datasets"]):
+        texts += [list(row.values()) for row in full_rows(document)]
+    rows = [[Cell(text) for text in cells] for cells in texts]
+    caption = "Published figures and ours; behind the slash, those of the subset"
+    return {
+        "title": str(document["title"]),
+        "anchor": f"table-{document['table']}",
+        "says": f"{capital(str(document['says']))}.",
+        "table": Sortable(caption, ["data set", *titles], rows),
+        "notes": [f"{row['title']}: {row['says']}." for row in document["rows"]],
     }
 
 

@@ -1,6 +1,7 @@
 """The paper's tables as data, and what fills them in: settings, cells, workers, study folders."""
 
 from edgnn.studies._cells import Task
+from edgnn.studies._measured_tables import compact_rows, full_rows, measured_document
 from edgnn.studies._nested import Nested, search_table
 from edgnn.studies._other_tables import statistics_rows
 from edgnn.studies._plan import Plan, Request
@@ -43,9 +44,12 @@ __all__ = [
     "Table",
     "TableSummary",
     "Task",
+    "compact_rows",
     "failure_lines",
     "find_table",
+    "full_rows",
     "is_of_paper",
+    "measured_document",
     "ours",
     "paper_row",
     "published_accuracy",

@@ -160,7 +160,7 @@ def compute_together(tasks: Sequence[Task]) -> list[CellResult]:
             history=[] if results else history,
             settings=settings | {"device": device_of(estimator)},
             environment=_environment() | {"date": now},
-            ceiling=_ceiling(data, run, evaluation),
+            ceiling=None if task.table.metrics else _ceiling(data, run, evaluation),
             fingerprint=fingerprint_of(settings),
         )
         results.append(result)
@@ -263,9 +263,11 @@ def _evaluated(
             history.append({"epoch": now.done} | losses)
 
     models = getattr(estimator, "candidates", {"": estimator}).values()
-    metrics = list(_METRICS)
-    if all(hasattr(model, "predict_proba") for model in models):
-        metrics.append("roc_auc")
+    metrics = list(task.table.metrics.get(data.task or "", ()))
+    if not metrics:
+        metrics += _METRICS
+        if all(hasattr(model, "predict_proba") for model in models):
+            metrics.append("roc_auc")
     with memory_errors():
         return evaluate(
             estimator,
@@ -273,7 +275,8 @@ def _evaluated(
             data.targets,
             splits,
             metrics=metrics,
-            class_names=data.class_names,
+            class_names=data.class_names or None,
+            subsets=data.subsets,
             on_progress=keep_losses,
         )
 

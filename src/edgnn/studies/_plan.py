@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from edgnn._system import cores
 from edgnn.errors import EdgnnError, FormatError
 from edgnn.io.datasets import Dataset
+from edgnn.registry import MODELS
 from edgnn.studies._cells import Task, device_of, estimator_of, fingerprint_of, loaded, settings_of
 from edgnn.studies._study import Cell, Protocol, Study
 from edgnn.studies._summaries import cell_protocol
@@ -110,7 +111,7 @@ class _Planner:
                 self._fail(self._wanted(table, row, dataset), error)
             return
         for row in rows:
-            if row.level in (None, data.level):
+            if row.level in (None, data.level) and _learns(row, data):
                 self._add_row(table, row, data, dataset)
 
     def finish(self) -> Plan:
@@ -166,6 +167,13 @@ class _Planner:
         request = self.request
         jobs = 1 if request.backend == "dask" else max(1, cores() // request.jobs)
         return Task(cell, table, row, request.device, request.data_dir, jobs)
+
+
+def _learns(row: Row, data: Dataset) -> bool:
+    """Return whether a row's model learns such targets; one of the other level is asked anyway."""
+    known = MODELS.get(str(row.model))
+    tasks = () if known is None else known.tasks(data.level)
+    return not tasks or data.task in tasks
 
 
 def _state(study: Study, task: Task) -> tuple[str, float]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from edgnn.errors import EdgnnError
 from edgnn.studies._cells import Task, loaded
+from edgnn.studies._measured_tables import write_measured
 from edgnn.studies._other_tables import DEVELOPED, write_choice, write_search, write_statistics
 from edgnn.studies._plan import Plan, Request, plan
 from edgnn.studies._runner import Expected, Watcher, run
@@ -141,6 +142,9 @@ def _write(
     if not summary.entries:
         return
     made.summaries.append((asked, summary))
+    if asked.metrics:
+        made.documents.append(write_measured(study, summary))
+        return
     made.documents.append(write_table(study, summary))
     if asked.name == DEVELOPED:
         made.documents += write_choice(study, summary)

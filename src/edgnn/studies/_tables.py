@@ -85,6 +85,10 @@ class Table:
         Whether the paper's figures were found in the same way, so that they stand beside ours.
     statistics : bool
         Whether it shows the data themselves.
+    metrics : mapping
+        Metrics by task, the one that is shown first; empty for accuracies beside the paper's.
+    published : str
+        The file of figures that stand beside ours in a table with metrics.
     """
 
     name: str
@@ -96,6 +100,8 @@ class Table:
     seed: int = 0
     paper: bool = True
     statistics: bool = False
+    metrics: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    published: str = ""
 
     def row(self, name: str) -> Row:
         """Return the row of that id."""

@@ -51,10 +51,15 @@ def write_table(study: Study, summary: TableSummary) -> dict[str, Any]:
     rows = [numbers(entry) | _cost(entry) for entry in ordered(summary)]
     document = table_document(study, summary)
     written = write_files(study, summary.name, markdown(summary), rows, document)
+    write_predictions(study, summary)
+    return written
+
+
+def write_predictions(study: Study, summary: TableSummary) -> None:
+    """Write the predictions of every fold, one file per data set."""
     folder = study.path / "predictions" / summary.name
     for dataset in summary.datasets:
         write_bytes(folder / f"{dataset}.csv", to_csv(_predictions(summary, dataset)))
-    return written
 
 
 def table_document(study: Study, summary: TableSummary) -> dict[str, Any]:
@@ -246,6 +251,7 @@ def _predictions(summary: TableSummary, dataset: str) -> dict[str, list[Any]]:
         if entry.dataset != dataset or entry.row.best_of is not None:
             continue
         evaluation = entry.evaluation
+        is_named = evaluation.task == "classes"
         names = np.array(evaluation.class_names)
         for split, outcome in zip(evaluation.splits, evaluation.outcomes, strict=True):
             size = len(split.test)
@@ -253,8 +259,11 @@ def _predictions(summary: TableSummary, dataset: str) -> dict[str, list[Any]]:
             columns["run"] += [split.repeat] * size
             columns["fold"] += [split.fold] * size
             columns["item"] += split.test.tolist()
-            columns["truth"] += names[evaluation.truth[split.test]].tolist()
-            columns["prediction"] += names[outcome.prediction].tolist()
+            for title, values in (
+                ("truth", evaluation.truth[split.test]),
+                ("prediction", outcome.prediction),
+            ):
+                columns[title] += (names[values] if is_named else values).tolist()
             for number, name in enumerate(evaluation.class_names):
                 chances: list[Any] = [None] * size
                 if outcome.probability is not None:

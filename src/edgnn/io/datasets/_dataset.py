@@ -37,6 +37,9 @@ class Dataset:
     split : mapping, optional
         The published or given split: positions in ``targets`` of ``"train"``, ``"test"`` and
         perhaps ``"validation"``, or of each fold by its number.
+    subsets : mapping
+        Subsets of the items that are of interest by themselves, as positions in ``targets`` by
+        name: ``"cliffs"`` of the sets of MoleculeACE.
     source : str
         Where the files came from.
     sha256 : mapping
@@ -66,6 +69,7 @@ class Dataset:
     paper: Mapping[str, Any] = field(default_factory=dict)
     paper_note: str = ""
     target_names: tuple[str, ...] = ()
+    subsets: Mapping[str, Array] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.targets is not None and len(self.targets) != len(self):

@@ -25,6 +25,7 @@ from edgnn.io._separated import column_of, read_rows, refuse_spreadsheet
 from edgnn.io._tu import read_tu
 from edgnn.io.datasets._cache import ensure, recorded, verify
 from edgnn.io.datasets._dataset import Dataset, positions_by_word
+from edgnn.io.datasets._molecule_sets import PARTS, read_molecule_set
 from edgnn.io.datasets._registry import (
     Entry,
     Location,
@@ -66,10 +67,11 @@ def load_dataset(
 ) -> Dataset:
     """Load a data set by name, or any file that edgnn reads.
 
-    Named sets are MUTAG, PTC_FM, PTC_FR, PTC_MM, PTC_MR (graphs), AIFB and MUTAG-RDF (nodes), and
-    every other set of the TU collection. They are looked for in ``data_dir``, ``$EDGNN_DATA``, the
-    cache (``$EDGNN_CACHE``), installed packages, and only then on the network; the files of the
-    seven sets are checked against the published hashes.
+    Named sets are MUTAG, PTC_FM, PTC_FR, PTC_MM, PTC_MR (graphs), AIFB and MUTAG-RDF (nodes),
+    molecules (``MoleculeACE/CHEMBL204_Ki``, ``ogbg-molhiv``, ESOL and others that ``edgnn
+    datasets`` lists), and every other set of the TU collection. They are looked for in
+    ``data_dir``, ``$EDGNN_DATA``, the cache (``$EDGNN_CACHE``), installed packages, and only then
+    on the network; the files of all but the other TU sets are checked against recorded hashes.
 
     Parameters
     ----------
@@ -77,7 +79,8 @@ def load_dataset(
         A set's name (case, ``-`` and ``_`` do not matter), a path in any format of
         :func:`edgnn.read`, or a table of pandas, polars or pyarrow.
     data_dir : path, optional
-        A folder laid out as ``TUDataset/NAME/NAME_A.txt`` and ``rdf/NAME/…``.
+        A folder laid out as ``TUDataset/NAME/NAME_A.txt``, ``rdf/NAME/…``,
+        ``moleculeace/NAME.csv``, ``molhiv/mol.csv.zip`` and ``moleculenet/NAME.csv``.
     download : bool
         Whether the network may be used.
     progress : bool, optional
@@ -224,10 +227,12 @@ def _with_targets(
     task: str | None,
     class_names: Mapping[str, str] | None = None,
     parts: Array | None = None,
+    subsets: Mapping[str, Array] | None = None,
 ) -> Dataset:
     """Return a data set with the targets of a file: classes by number, or values.
 
-    ``parts`` are the words that say which part of the split each item is in.
+    ``parts`` are the words that say which part of the split each item is in, ``subsets`` say by
+    name whether it belongs to one.
     """
     if labeled.targets is None or missing_targets(labeled.targets).all():
         return replace(data, graphs=labeled.graphs, nodes=labeled.nodes)
@@ -248,6 +253,7 @@ def _with_targets(
         class_names=names,
         target_names=labeled.target_names,
         split=None if parts is None else positions_by_word(parts[kept]),
+        subsets={name: np.flatnonzero(has[kept]) for name, has in (subsets or {}).items()},
     )
 
 
@@ -277,6 +283,8 @@ def _named(
     source = f"{location.place}: {folder}"
     if entry.kind == "tu":
         return _load_tu(entry, folder, source, task)
+    if entry.kind == "molecules":
+        return _load_molecules(entry, folder, source, task)
     return _load_rdf(entry, folder, source, task)
 
 
@@ -297,7 +305,7 @@ def _folder(entry: Entry, location: Location, download: bool, progress: bool | N
         return path
     try:
         return ensure(
-            entry.folder,
+            entry.cache_folder,
             entry.parts,
             checksums=entry.sha256 or None,
             progress=progress,
@@ -326,6 +334,19 @@ def _load_tu(entry: Entry, folder: Path, source: str, task: str | None) -> Datas
     )
     data = Dataset(name=entry.name, graphs=graphs, source=source, **_about(entry))
     return _with_targets(data, Labeled(graphs, labeled.targets), task, entry.classes)
+
+
+def _load_molecules(entry: Entry, folder: Path, source: str, task: str | None) -> Dataset:
+    table = read_molecule_set(folder, entry)
+    data = Dataset(name=entry.name, graphs=table.graphs, source=source, **_about(entry))
+    labeled = Labeled(table.graphs, table.targets, target_names=table.target_names)
+    data = _with_targets(
+        data, labeled, task or entry.task or None, entry.classes, table.parts, table.subsets
+    )
+    if data.split is None:
+        return data
+    order = [part for part in PARTS if part in data.split]
+    return replace(data, split={part: data.split[part] for part in order})
 
 
 def _load_rdf(entry: Entry, folder: Path, source: str, task: str | None) -> Dataset:

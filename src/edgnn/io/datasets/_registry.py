@@ -17,7 +17,10 @@ from edgnn._words import closest
 from edgnn.errors import DatasetError, MissingDependencyError
 from edgnn.io._rdkit import read_smiles
 from edgnn.io.datasets._cache import Part, cache_root
-from edgnn.registry import Registry
+from edgnn.registry import Level, Registry
+
+#: What an entry calls the scaffold split, which no column has.
+SCAFFOLD = "scaffold"
 
 
 @dataclass(frozen=True)
@@ -28,10 +31,11 @@ class Entry:
     ----------
     name : str
         As people write it.
-    kind : {"tu", "rdf"}
-        A collection of graphs with graph targets, or one RDF graph with node targets.
+    kind : {"tu", "rdf", "molecules"}
+        A collection of graphs with graph targets, one RDF graph with node targets, or a table of
+        SMILES.
     folder : str
-        Where it lies below a data folder or the cache.
+        Where it lies below a data folder; several tables of molecules may lie in one.
     parts : tuple of Part
         What to download.
     license : str
@@ -42,12 +46,23 @@ class Entry:
         Names of the integer labels 0, 1, …; empty where the files' own values are used.
     classes : mapping
         Names of the target values in the files.
+    target : str
+        The column of targets; of molecules, perhaps a pattern such as ``"*"``.
+    target_count : int
+        How many columns of targets a table of molecules has; 0 where any number will do.
+    task : {"classes", "values", ""}
+        What the targets of molecules are; nothing where they say so themselves.
+    split : str
+        The column of a table of molecules that has the published split, or ``"scaffold"`` for the
+        scaffold split of OGB; nothing where there is none.
+    subsets : mapping
+        By name, the column that is 1 for the molecules of a subset.
     paper : mapping
         What the paper's statistics table says.
     """
 
     name: str
-    kind: Literal["tu", "rdf"]
+    kind: Literal["tu", "rdf", "molecules"]
     folder: str
     parts: tuple[Part, ...]
     description: str = ""
@@ -59,8 +74,24 @@ class Entry:
     classes: Mapping[str, str] = field(default_factory=dict)
     entity: str = ""
     target: str = ""
+    target_count: int = 0
+    task: Literal["classes", "values", ""] = ""
+    split: str = ""
+    subsets: Mapping[str, str] = field(default_factory=dict)
     paper: Mapping[str, Any] = field(default_factory=dict)
     paper_note: str = ""
+
+    @property
+    def level(self) -> Level:
+        """What targets belong to."""
+        return "node" if self.kind == "rdf" else "graph"
+
+    @property
+    def cache_folder(self) -> str:
+        """Where it lies below the cache: sets that are fetched one by one do not share a folder."""
+        if self.kind != "molecules":
+            return self.folder
+        return f"{self.folder}/{self.name.rpartition('/')[2]}"
 
 
 def names() -> tuple[str, ...]:
@@ -132,8 +163,15 @@ def _document() -> dict[str, Any]:
 def _entry(name: str, fields: dict[str, Any]) -> Entry:
     for labels in ("node_labels", "edge_labels"):
         fields[labels] = tuple(fields.get(labels, ()))
+    fields = _document()["families"].get(fields.pop("family", ""), {}) | fields
     if fields["kind"] == "tu":
         return Entry(name=name, folder=f"TUDataset/{name}", parts=(_tu_part(name),), **fields)
+    if fields["kind"] == "molecules":
+        mirrors = _document()["mirrors"][fields.pop("mirrors")]
+        parts = tuple(
+            Part(tuple(url.format(file=file) for url in mirrors), file) for file in fields["sha256"]
+        )
+        return Entry(name=name, parts=parts, **fields)
     folder = fields.pop("folder")
     parts = tuple(_rdf_part(folder, file) for file in fields["sha256"])
     return Entry(name=name, folder=f"rdf/{folder}", parts=parts, **fields)
@@ -174,8 +212,9 @@ def locate(entry: Entry, data_dir: str | os.PathLike[str] | None = None) -> Loca
     if data_dir is not None and not Path(data_dir).is_dir():
         raise DatasetError(f"the data folder {os.fspath(data_dir)!r} does not exist")
     for place, root in _roots(data_dir):
-        if _complete(root / entry.folder, entry):
-            return Location(place, root / entry.folder)
+        folder = root / (entry.cache_folder if place == "cache" else entry.folder)
+        if _complete(folder, entry):
+            return Location(place, folder)
     carried = _in_grakel(entry)
     if carried is not None:
         return Location("installed package", carried)

@@ -61,8 +61,8 @@ def statistics(data: Dataset) -> list[Statistic]:
     values["edge_labels"] = len(torch.unique(graphs.edge_label))
     if data.nodes is not None:
         values["labeled"] = len(data.nodes)
-        for subset, ids in (data.split or {}).items():
-            values[subset] = len(ids)
+    for name, items in {**(data.split or {}), **data.subsets}.items():
+        values[name] = len(items)
     return [
         Statistic(key, key.replace("_", " ").capitalize(), value, data.paper.get(key))
         for key, value in values.items()

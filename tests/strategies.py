@@ -91,16 +91,24 @@ def contents(collection: Graphs) -> list[dict[str, Any]]:
             "edge labels": [edge_labels[edge] for edge in edges],
             "node features": _rows(collection.node_features, range(start, stop)),
             "edge features": _rows(collection.edge_features, edges),
-            "node attributes": _rows(collection.node_attributes, range(start, stop)),
-            "edge attributes": _rows(collection.edge_attributes, edges),
-            "graph features": _rows(collection.graph_features, [graph]),
             "node names": None
             if collection.node_names is None
             else collection.node_names[start:stop].tolist(),
             "graph name": None if collection.graph_names is None else collection.graph_names[graph],
+            **_beside_labels(collection, range(start, stop), edges, graph),
         }
         for graph, ((start, stop), edges) in enumerate(zip(pairwise(offset), edges_of, strict=True))
     ]
+
+
+def _beside_labels(collection: Graphs, nodes: Any, edges: list[int], graph: int) -> dict[str, Any]:
+    """Return attributes and features of graphs, those that are there."""
+    rows = {
+        "node attributes": _rows(collection.node_attributes, nodes),
+        "edge attributes": _rows(collection.edge_attributes, edges),
+        "graph features": _rows(collection.graph_features, [graph]),
+    }
+    return {name: values for name, values in rows.items() if values is not None}
 
 
 def _column(draw: st.DrawFn, kinds: st.SearchStrategy[Any], size: int) -> list[Any] | None:

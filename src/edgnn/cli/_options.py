@@ -54,6 +54,16 @@ TargetOption = Annotated[
         rich_help_panel="Data",
     ),
 ]
+Descriptors = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--descriptors",
+        metavar="COLUMN",
+        help="Molecules: columns or properties of numbers to learn from as well; several as with "
+        "--target.",
+        rich_help_panel="Data",
+    ),
+]
 TargetFile = Annotated[
     Path | None,
     typer.Option(

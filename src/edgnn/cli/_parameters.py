@@ -16,6 +16,7 @@ from edgnn.cli._choices import read_config
 from edgnn.cli._complete import model_lines, names, words
 from edgnn.cli._options import (
     DataDir,
+    Descriptors,
     Options,
     Regression,
     SkipUnknown,
@@ -135,6 +136,7 @@ _ANY_OTHER = Annotated[
 _SHARED = {
     "task": TaskOption,
     "target": TargetOption,
+    "descriptors": Descriptors,
     "target_file": TargetFile,
     "skip_unknown": SkipUnknown,
     "regression": Regression,

@@ -78,8 +78,10 @@ class Source:
     def _typed_options(self) -> dict[str, Any]:
         """Return the options of the reader of a file as it takes them, ``format`` among them."""
         from edgnn.io import FORMATS
+        from edgnn.io.datasets import with_descriptors
 
-        options = dict(self.options or {})
+        beside = self.target if self.target_file is None else ()
+        options = with_descriptors(self.name, self.options or {}, beside)
         known = FORMATS[format_of(self.name, options)]
         chosen = {"format": str(options.pop("format"))} if "format" in options else {}
         return chosen | known.check_read_options(options)
@@ -89,6 +91,8 @@ class Source:
         """Return the source that options tell of, or that :meth:`stored` described."""
         names = ("task", "regression", "options", "split_column", *_OTHER_FILES)
         fields = {key: chosen.get(key) for key in names}
+        if descriptors := chosen.get("descriptors"):
+            fields["options"] = {**(fields["options"] or {}), "descriptors": descriptors}
         target = chosen.get("target") or ()
         where = None if data_dir is None else str(data_dir)
         return cls(
@@ -138,8 +142,12 @@ class Source:
         from edgnn.evaluation import join_sets
 
         regression = {"classes": False, "values": True}.get(str(data.task))
+        options = self.options
+        if not _is_named(self.name):
+            options = self._typed_options()  # so that a pattern means the same columns everywhere
+        alike = replace(self, regression=regression, split_column=None, options=options)
         others = {
-            part: replace(self, name=name, regression=regression, split_column=None).read()
+            part: replace(alike, name=name).read()
             for part, name in (("test", self.test_file), ("validation", self.validation_file))
             if self.own_split and name is not None
         }

@@ -212,6 +212,8 @@ def _resume(request: _Request, lead: Lead, name: str | None) -> None:
     chosen = dict(origin)
     if name is not None:
         chosen |= {key: value for key, value in request.options.items() if key in origin}
+        if "descriptors" in request.options:
+            chosen["descriptors"] = request.options["descriptors"]
     elif "options" in request.options:
         chosen["options"] = origin["options"] | request.options["options"]
     source = Source.of(

@@ -3,6 +3,7 @@
 from edgnn._deadline import Deadline
 from edgnn.io._arrays import read_arrays, write_arrays
 from edgnn.io._column_uses import ColumnUse
+from edgnn.io._descriptors import ecfp_counts, rdkit_descriptors
 from edgnn.io._format import Candidate, Format
 from edgnn.io._graph_writer import GraphWriter
 from edgnn.io._graphml import read_graphml, write_graphml
@@ -33,6 +34,7 @@ from edgnn.io._scaffolds import divide_by_frequency, framework
 from edgnn.io._separated import read_rows, refuse_spreadsheet
 from edgnn.io._structure_files import open_structure, write_structure
 from edgnn.io._tables import read_tables, write_tables
+from edgnn.io._to_mols import to_mols
 from edgnn.io._tu import read_tu, write_tu
 from edgnn.io.datasets import Dataset, load_dataset
 
@@ -55,6 +57,7 @@ __all__ = [
     "chem",
     "distinct",
     "divide_by_frequency",
+    "ecfp_counts",
     "format_to_write",
     "framework",
     "from_mols",
@@ -68,6 +71,7 @@ __all__ = [
     "none_readable",
     "open_structure",
     "pieces_of",
+    "rdkit_descriptors",
     "read",
     "read_arrays",
     "read_graphml",
@@ -84,6 +88,7 @@ __all__ = [
     "recognize",
     "refuse_spreadsheet",
     "smiles_pieces",
+    "to_mols",
     "to_networkx",
     "to_pyg",
     "write",

@@ -56,7 +56,7 @@ class ColumnUse:
 def of_molecules(path: Path, options: Mapping[str, Any]) -> list[ColumnUse]:
     """Return what the reader of tables with SMILES takes of a table."""
     given = _with_defaults(read_smiles_table, options)
-    wanted = as_list(given["target"])
+    wanted = [*as_list(given["target"]), *as_list(given["descriptors"])]
     with open_binary(path, given["max_bytes"]) as stream:
         table = smiles_table(stream, path, given["smiles"], given["delimiter"])
     names, targets = table_columns(table, path, given["id"], wanted)
@@ -70,7 +70,7 @@ def of_sd_file(path: Path, options: Mapping[str, Any]) -> list[ColumnUse]:
     given = _with_defaults(read_sdf, options)
     with molecule_records(path, "sdf", columns=None, max_bytes=given["max_bytes"]) as records:
         names = records.columns
-    wanted = as_list(given["target"])
+    wanted = [*as_list(given["target"]), *as_list(given["descriptors"])]
     return [ColumnUse(path, "graph", None, (), tuple(name for name in names if name not in wanted))]
 
 

@@ -15,6 +15,7 @@ from typing import IO, Any, Literal
 from edgnn._files import Path_, open_binary
 from edgnn._words import preview, short
 from edgnn.errors import FormatError, GraphError, UnknownLabelError
+from edgnn.io._descriptor_columns import DescriptorColumns
 from edgnn.io._molecule_size import MOST_ATOMS
 from edgnn.io._rdkit import Collector, is_reaction, read_mol_block, read_smiles
 from edgnn.io._separated import (
@@ -121,16 +122,22 @@ class MoleculeRecords:
 
 
 def read_records(
-    records: Iterable[MoleculeRecord], collector: Collector, path: Path_ | None = None
+    records: Iterable[MoleculeRecord],
+    collector: Collector,
+    path: Path_ | None = None,
+    descriptors: DescriptorColumns | None = None,
 ) -> Iterator[tuple[MoleculeRecord, str]]:
-    """Add molecules to a collector, one by one.
+    """Add molecules to a collector, one by one, and what stands beside them to ``descriptors``.
 
     Yields each record with the reason why it could not be read; an empty text where it was added.
     A label that the collector must know and does not is an error.
     """
     for record in records:
         mol, reason = record.read(collector.hydrogens, collector.max_atoms)
-        if mol is not None:
+        numbers: list[float] = []
+        if mol is not None and descriptors is not None:
+            numbers, reason = descriptors.read(record.cells)
+        if mol is not None and not reason:
             where = record.where
             if path is not None:
                 where = f"{fspath(path)}, line {record.line}: {where}"
@@ -140,6 +147,8 @@ def read_records(
                 raise
             except GraphError as error:
                 reason = str(error).removeprefix(f"{where}: ")
+        if descriptors is not None and not reason:
+            descriptors.keep(numbers)
         yield record, reason
 
 

@@ -10,6 +10,8 @@ from edgnn._files import Path_
 from edgnn._words import short
 from edgnn.errors import GraphError
 from edgnn.graphs import Graphs, OnUnknown
+from edgnn.io._common import as_list
+from edgnn.io._descriptor_columns import DescriptorColumns
 from edgnn.io._frames import as_values
 from edgnn.io._labeled import Labeled
 from edgnn.io._molecule_files import (
@@ -39,6 +41,7 @@ class MoleculeOptions(TypedDict, total=False):
     like: Graphs | None
     unknown: OnUnknown
     max_atoms: int
+    attributes: bool
 
 
 def from_smiles(
@@ -54,6 +57,7 @@ def from_smiles(
     like: Graphs | None = None,
     unknown: OnUnknown = "error",
     max_atoms: int = MOST_ATOMS,
+    attributes: bool = True,
 ) -> Graphs:
     """Convert SMILES strings: atoms become nodes, each bond two edges, one each way.
 
@@ -96,12 +100,21 @@ def from_smiles(
         The most atoms a molecule may have; a larger one is an error. RDKit's memory grows with the
         square of a ring's size, so molecules beyond the default, and those with very many rings,
         are read by a child process with limited memory.
+    attributes : bool
+        Whether to note, beside the labels, what models may ask for. As ``node_attributes``:
+        ``charge``, ``hydrogens`` (all that are attached), ``aromatic``, ``chirality`` (0 none, 1 R,
+        2 S), ``in_ring``, ``ring_size`` (the smallest ring, 0 for none), ``radicals``, ``isotope``
+        (0 where not given) and ``pharmacophore``, a mask (1 donates a hydrogen, 2 accepts one, 4
+        aromatic, 8 halogen, 16 basic, 32 acidic: the feature invariants of RDKit). As
+        ``edge_attributes``: ``stereo`` (0 none, 1 Z, 2 E), ``conjugated``, ``in_ring`` and
+        ``ring_size``.
 
     Examples
     --------
     >>> from edgnn.io import from_smiles
     >>> from_smiles(["CCO", "c1ccccc1[N+](=O)[O-]"])
-    Graphs(2 graphs, 12 nodes, 22 edges, 3 node labels, 3 edge labels)
+    Graphs(2 graphs, 12 nodes, 22 edges, 3 node labels, 3 edge labels, 9 node attributes, 4 edge
+    attributes)
 
     With positions as names, the result says which strings were read:
 
@@ -115,7 +128,15 @@ def from_smiles(
     """
     check_bad(bad)
     collector = Collector(
-        atom_label, bond_label, hydrogens, kekulize, aromaticity, like, unknown, max_atoms
+        atom_label,
+        bond_label,
+        hydrogens,
+        kekulize,
+        aromaticity,
+        like,
+        unknown,
+        max_atoms,
+        attributes,
     )
     texts: list[Any] = []
     skipped: dict[int, str] = {}
@@ -207,6 +228,7 @@ def read_sdf(
     path: Path_,
     *,
     target: str | Sequence[str] | None = None,
+    descriptors: str | Sequence[str] | None = None,
     bad: OnBad = "error",
     max_bytes: int | None = None,
     **options: Unpack[MoleculeOptions],
@@ -221,9 +243,11 @@ def read_sdf(
         Properties to take as targets. A column of whole numbers becomes integers, one of numbers
         floats with NaN where a molecule lacks it; any other text stays text, and must then be there
         for every molecule.
+    descriptors : str or sequence of str, optional
+        Properties to take as features of graphs: numbers, for every molecule.
     bad : {"error", "skip"}
-        What to do with a record that RDKit cannot read or that has no atoms: raise, or skip it with
-        one warning for all.
+        What to do with a record that RDKit cannot read, that has no atoms or that lacks a
+        descriptor: raise, or skip it with one warning for all.
     max_bytes : int, optional
         How much a compressed file may unpack to; default: 100 times its packed size, or 64 MiB if
         that is more.
@@ -236,8 +260,10 @@ def read_sdf(
         Graph names are the molecules' titles, if all have one.
     """
     columns = TargetColumns(path, target)
-    with molecule_records(path, "sdf", columns=columns.names, max_bytes=max_bytes) as records:
-        graphs = _read_all(records, path, bad, columns, options)
+    beside = _descriptors(columns, descriptors)
+    wanted = (*columns.names, *beside.names)
+    with molecule_records(path, "sdf", columns=wanted, max_bytes=max_bytes) as records:
+        graphs = _read_all(records, path, bad, columns, beside, options)
     return Labeled(graphs, columns.targets())
 
 
@@ -247,6 +273,7 @@ def read_smiles_table(
     smiles: str | None = None,
     id: str | None = None,  # noqa: A002 - what the column is called nearly everywhere
     target: str | Sequence[str] | None = None,
+    descriptors: str | Sequence[str] | None = None,
     delimiter: str | None = None,
     bad: OnBad = "error",
     max_bytes: int | None = None,
@@ -272,12 +299,14 @@ def read_smiles_table(
     target : str or sequence of str, optional
         Columns to take as targets, by the rules of :func:`read_sdf`; an empty cell is a missing
         value.
+    descriptors : str or sequence of str, optional
+        Columns to take as features of graphs: numbers, in every row.
     delimiter : str, optional
         What separates columns; default: a tab in ``.tsv``, else the first of tab, comma, semicolon,
         bar and blank that the header line has.
     bad : {"error", "skip"}
-        What to do with a row whose SMILES RDKit cannot read: raise, or skip it with one warning for
-        all.
+        What to do with a row whose SMILES RDKit cannot read, or that lacks a descriptor: raise, or
+        skip it with one warning for all.
     max_bytes : int, optional
         How much a compressed file may unpack to; default: 100 times its packed size, or 64 MiB if
         that is more.
@@ -291,17 +320,29 @@ def read_smiles_table(
         SMILES strings.
     """
     columns = TargetColumns(path, target)
+    beside = _descriptors(columns, descriptors)
     with molecule_records(
         path,
         "smiles",
         smiles=smiles,
         id=id,
-        columns=columns.names,
+        columns=(*columns.names, *beside.names),
         delimiter=delimiter,
         max_bytes=max_bytes,
     ) as records:
-        graphs = _read_all(records, path, bad, columns, options)
+        graphs = _read_all(records, path, bad, columns, beside, options)
     return Labeled(graphs, columns.targets())
+
+
+def _descriptors(
+    columns: TargetColumns, descriptors: str | Sequence[str] | None
+) -> DescriptorColumns:
+    """Return the columns of descriptors, whose cells stand behind those of targets."""
+    names, first = as_list(descriptors), len(columns.names)
+    for name in names:
+        if name in columns.names:
+            raise GraphError(f"the column {name!r} is a target, so it cannot be a descriptor")
+    return DescriptorColumns(names, range(first, first + len(names)))
 
 
 def _read_all(
@@ -309,20 +350,22 @@ def _read_all(
     path: Path_,
     bad: OnBad,
     columns: TargetColumns,
+    descriptors: DescriptorColumns,
     options: MoleculeOptions,
 ) -> Graphs:
     """Return the molecules as graphs, by name where all have one; hand their targets on."""
     collector = Collector(**options)
     skipped = SkippedMolecules(path, bad)
     names: list[str] = []
-    for position, (record, reason) in enumerate(read_records(records, collector, path)):
+    read = read_records(records, collector, path, descriptors)
+    for position, (record, reason) in enumerate(read):
         if reason:
             skipped.add(position, record, reason)
             continue
         names.append(record.name)
         columns.add(record.cells, record.line)
     skipped.end(len(names))
-    return collector.graphs(_all_or_none(names))
+    return descriptors.added_to(collector.graphs(_all_or_none(names)))
 
 
 def _items(values: Any, single: type, what: str) -> Iterable[Any]:

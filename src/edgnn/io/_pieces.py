@@ -10,6 +10,8 @@ from typing import Any
 from edgnn._files import Path_
 from edgnn.errors import FormatError, GraphError
 from edgnn.graphs import Graphs, Nodes
+from edgnn.io._common import as_list
+from edgnn.io._descriptor_columns import DescriptorColumns
 from edgnn.io._molecule_files import (
     MoleculeRecord,
     MoleculeRecords,
@@ -107,7 +109,8 @@ def read_pieces(
     atoms : int
         After how many atoms a piece ends.
     **options
-        As of :func:`read_smiles_table` or :func:`read_sdf`, without targets.
+        As of :func:`read_smiles_table` or :func:`read_sdf`, without targets. A molecule that lacks
+        one of its ``descriptors`` is one that cannot be read.
 
     Examples
     --------
@@ -153,7 +156,7 @@ def pieces_of(
     records : MoleculeRecords
         The molecules.
     options : mapping
-        Those of ``MoleculeOptions`` are used.
+        Those of ``MoleculeOptions`` are used, and ``descriptors``.
     on_unread : callable, optional
         Called with each molecule that cannot be read; it may raise.
     atoms : float
@@ -163,7 +166,8 @@ def pieces_of(
     """
     known = MoleculeOptions.__annotations__
     chosen: Any = {name: value for name, value in options.items() if name in known}
-    gathered = _Gathered(records.columns, collector or Collector(**chosen), 0)
+    names = as_list(options.get("descriptors"))
+    gathered = _Gathered(records.columns, collector or Collector(**chosen), names, 0)
     while True:
         ended = gathered.fill(records.records, on_unread, atoms)
         if len(gathered.names) or not gathered.first:
@@ -171,14 +175,17 @@ def pieces_of(
         if ended:
             return
         first = gathered.first + len(gathered.names)
-        gathered = _Gathered(records.columns, Collector(**chosen), first)
+        gathered = _Gathered(records.columns, Collector(**chosen), names, first)
 
 
 class _Gathered:
     """The molecules of one piece."""
 
-    def __init__(self, columns: Sequence[str], collector: Collector, first: int) -> None:
+    def __init__(
+        self, columns: Sequence[str], collector: Collector, descriptors: Sequence[str], first: int
+    ) -> None:
         self.first = first
+        self._descriptors = DescriptorColumns.among(columns, descriptors)
         self.names: list[Any] = []
         self._collector = collector
         self._columns: list[tuple[str, list[str]]] = [(name, []) for name in columns]
@@ -188,7 +195,7 @@ class _Gathered:
         self, records: Iterator[MoleculeRecord], on_unread: OnUnread | None, atoms: float
     ) -> bool:
         """Take records until the piece is full; return whether they have ended."""
-        for record, reason in read_records(records, self._collector):
+        for record, reason in read_records(records, self._collector, descriptors=self._descriptors):
             position = self.first + len(self.names)
             self.names.append(record.name or position)
             for (_, cells), cell in zip(self._columns, record.cells, strict=True):
@@ -208,7 +215,7 @@ class _Gathered:
         missing = {unread.position - self.first for unread in self._unread}
         kept = [name for place, name in enumerate(self.names) if place not in missing]
         return Piece(
-            self._collector.graphs(kept),
+            self._descriptors.added_to(self._collector.graphs(kept)),
             tuple(self._unread),
             self.names,
             distinct(self._columns),

@@ -6,6 +6,8 @@ import re
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import nullcontext
+from functools import cache
+from operator import methodcaller
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +18,8 @@ from edgnn._optional import optional
 from edgnn._words import one_line, preview, suggestion
 from edgnn.errors import GraphError, UnknownLabelError
 from edgnn.graphs import Graphs, OnUnknown, Vocabulary
-from edgnn.io._common import as_list
+from edgnn.io._common import Array, as_list
+from edgnn.io._molecule_attributes import Attributes
 from edgnn.io._molecule_size import (
     MOST_ATOMS,
     MoleculeSize,
@@ -42,6 +45,7 @@ class Collector:
         like: Graphs | None = None,
         unknown: OnUnknown = "error",
         max_atoms: int = MOST_ATOMS,
+        attributes: bool = True,
     ) -> None:
         check_most_atoms(max_atoms)
         if aromaticity not in ("rdkit", "cdk"):
@@ -58,14 +62,16 @@ class Collector:
         self._like = like
         self._unknown = unknown
         self.max_atoms = max_atoms
-        self._sizes = array("q")
-        self._edges = array("q")
+        self._attributes = Attributes() if attributes else None
+        self._by_type = bond_label == "type"
+        self._sizes, self._bonds = array("q"), array("q")
+        self._begins, self._ends = array("q"), array("q")
         self.num_nodes = 0
 
     @property
     def num_edges(self) -> int:
         """How many edges there are so far, two for a bond."""
-        return len(self._edges) // 2
+        return 2 * len(self._begins)
 
     def add(self, mol: Any, where: str) -> None:
         """Append a molecule; ``where`` names it in errors."""
@@ -76,25 +82,32 @@ class Collector:
             raise GraphError(
                 f"{where}: RDKit cannot prepare the molecule: {_reason(str(error))}"
             ) from None
-        first, size = self.num_nodes, mol.GetNumAtoms()
-        bonds = _bonds(mol)
-        # all labels are read before any is kept: a molecule that raises leaves nothing behind
-        atom_labels = self._atom.read(map(mol.GetAtomWithIdx, range(size)), where)
-        bond_labels = self._bond.read(bonds, where)
+        atoms, bonds = _atoms(mol), _bonds(mol)
+        # all is read before any is kept: a molecule that raises leaves nothing behind
+        atom_labels = self._atom.read(atoms, where)
+        types: list[Any] = []
+        if self._by_type or self._attributes is not None:
+            types = list(map(_TYPE, bonds))
+        if self._by_type:
+            bond_labels = self._bond.shared(map(_type_name, types), where)
+        else:
+            bond_labels = self._bond.read(bonds, where)
+        if self._attributes is not None:
+            self._attributes.keep(self._attributes.read(mol, atoms, bonds, types))
         self._atom.keep(atom_labels)
         self._bond.keep(bond_labels)
-        for bond in bonds:
-            begin, end = first + bond.GetBeginAtomIdx(), first + bond.GetEndAtomIdx()
-            self._edges.extend((begin, end, end, begin))
-        self._sizes.append(size)
-        self.num_nodes += size
+        self._begins.extend(map(_BEGIN, bonds))
+        self._ends.extend(map(_END, bonds))
+        self._sizes.append(len(atoms))
+        self._bonds.append(len(bonds))
+        self.num_nodes += len(atoms)
 
     def graphs(self, names: Sequence[Any] | None) -> Graphs:
         """Return all molecules so far."""
         if names is not None and len(names) != len(self._sizes):
             raise GraphError(f"{len(names)} names were given for {len(self._sizes)} molecules")
-        return Graphs.from_edges(
-            torch.from_numpy(np.asarray(self._edges).reshape(-1, 2)),
+        graphs = Graphs.from_edges(
+            torch.from_numpy(self._edges()),
             sizes=np.asarray(self._sizes),
             node_labels=self._atom.values,
             edge_labels=self._bond.values,
@@ -102,6 +115,14 @@ class Collector:
             like=self._like,
             unknown=self._unknown,
         )
+        return graphs if self._attributes is None else self._attributes.added_to(graphs)
+
+    def _edges(self) -> Array:
+        """Return the ends of all edges: each bond one way, then the other."""
+        sizes = np.asarray(self._sizes)
+        first = np.repeat(sizes.cumsum() - sizes, np.asarray(self._bonds))
+        begins, ends = (np.asarray(numbers) + first for numbers in (self._begins, self._ends))
+        return np.stack([begins, ends, ends, begins], axis=1).reshape(-1, 2)
 
     def _prepared(self, mol: Any) -> Any:
         library = chem()
@@ -123,6 +144,8 @@ class Collector:
                 optional("rdkit.Chem.rdCIPLabeler", "the label of stereochemistry").AssignCIPLabels(
                     mol
                 )
+            elif self._attributes is not None and not mol.HasProp("_StereochemDone"):
+                mol = _with_stereo_codes(mol)
         return mol
 
 
@@ -142,24 +165,32 @@ class _Labels:
 
     def read(self, elements: Iterable[Any], where: str) -> list[Hashable]:
         """Return the labels of one molecule's nodes or edges."""
-        if self._read is None:
-            return []
-        labels: list[Hashable] = []
-        for position, element in enumerate(elements):
-            value = self._read(element)
-            try:
-                shared = self._shared[value]
-            except KeyError:
+        return [] if self._read is None else self.shared(map(self._read, elements), where)
+
+    def shared(self, values: Iterable[Hashable], where: str) -> list[Hashable]:
+        """Return the one object that stands for each of a molecule's labels."""
+        listed = list(values)
+        try:
+            labels = [self._shared[value] for value in listed]
+        except (KeyError, TypeError):
+            labels = [self._noted(*one, where) for one in enumerate(listed)]
+        repeated: list[Hashable] = [None] * (self._copies * len(labels))
+        for copy in range(self._copies):
+            repeated[copy :: self._copies] = labels
+        return repeated
+
+    def _noted(self, position: int, value: Hashable, where: str) -> Hashable:
+        """Return the one object that stands for a label, which may be new."""
+        try:
+            if value not in self._shared:
                 self._check_known(value, position, where)
-                self._shared[value] = shared = value
-            except TypeError:
-                raise GraphError(
-                    f"{where}: the label of {self._what} {position} is a {type(value).__name__}, "
-                    "which cannot be hashed: "
-                    "use a string, a number or a tuple"
-                ) from None
-            labels.extend((shared,) * self._copies)
-        return labels
+            return self._shared.setdefault(value, value)
+        except TypeError:
+            raise GraphError(
+                f"{where}: the label of {self._what} {position} is a {type(value).__name__}, "
+                "which cannot be hashed: "
+                "use a string, a number or a tuple"
+            ) from None
 
     def keep(self, labels: Sequence[Hashable]) -> None:
         """Append what :meth:`read` returned."""
@@ -175,6 +206,11 @@ class _Labels:
             f"known ones: {preview(self._known)}; "
             'pass unknown="map" to give such labels a reserved value'
         )
+
+
+@cache
+def _type_name(kind: Any) -> str:
+    return str(kind).lower()
 
 
 def _mass_number(atom: Any) -> int:
@@ -193,8 +229,13 @@ def _cip(element: Any) -> str:
     return str(element.GetProp("_CIPCode")) if element.HasProp("_CIPCode") else "none"
 
 
+# twice as fast as functions that call a method
+_SYMBOL, _TYPE, _BEGIN, _END = map(
+    methodcaller, ("GetSymbol", "GetBondType", "GetBeginAtomIdx", "GetEndAtomIdx")
+)
+
 _ATOM: dict[str, Callable[[Any], Hashable]] = {
-    "symbol": lambda atom: atom.GetSymbol(),
+    "symbol": _SYMBOL,
     "number": lambda atom: atom.GetAtomicNum(),
     "charge": lambda atom: atom.GetFormalCharge(),
     "aromatic": lambda atom: atom.GetIsAromatic(),
@@ -210,7 +251,7 @@ _ATOM: dict[str, Callable[[Any], Hashable]] = {
     "mass_number": _mass_number,
 }
 _BOND: dict[str, Callable[[Any], Hashable]] = {
-    "type": lambda bond: str(bond.GetBondType()).lower(),
+    "type": lambda bond: _type_name(bond.GetBondType()),
     "stereo": _stereo,
     "conjugated": lambda bond: bond.GetIsConjugated(),
     "in_ring": lambda bond: bond.IsInRing(),
@@ -241,9 +282,23 @@ def _names_any(label: Property, name: str) -> bool:
     return not callable(label) and name in as_list(label)
 
 
+def _atoms(mol: Any) -> list[Any]:
+    return list(map(mol.GetAtomWithIdx, range(mol.GetNumAtoms())))
+
+
 def _bonds(mol: Any) -> list[Any]:
     # three times as fast as GetBonds()
-    return [mol.GetBondWithIdx(number) for number in range(mol.GetNumBonds())]
+    return list(map(mol.GetBondWithIdx, range(mol.GetNumBonds())))
+
+
+def _with_stereo_codes(mol: Any) -> Any:
+    """Return a molecule whose atoms and bonds say R or S, E or Z, where RDKit can tell."""
+    marked = chem().Mol(mol)
+    try:
+        chem().AssignStereochemistry(marked)
+    except (ValueError, RuntimeError):  # of a molecule that was never sanitized
+        return mol
+    return marked
 
 
 def _has_rings(mol: Any) -> bool:

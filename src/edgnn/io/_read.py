@@ -48,7 +48,10 @@ _OF_TABLES = (
     *("source", "target", "edge_graph", "node", "node_graph", "graph", "delimiter"),
     *_LABELS_AND_FEATURES,
 )
-_OF_MOLECULES = ("atom_label", "bond_label", "hydrogens", "kekulize", "aromaticity", "bad")
+_OF_MOLECULES = (
+    *("atom_label", "bond_label", "hydrogens", "kekulize", "aromaticity", "attributes", "bad"),
+    "descriptors",
+)
 
 
 def _is_tu(candidate: Candidate) -> bool:

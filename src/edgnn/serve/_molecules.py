@@ -103,7 +103,7 @@ def _read(
 
     (piece,) = pieces_of(
         MoleculeRecords(records.columns, within_limits()),
-        chosen,
+        chosen | {"descriptors": options.get("descriptors")},
         on_unread=None if skip else refuse,
         atoms=inf,
         collector=collector,

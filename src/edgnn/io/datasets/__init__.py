@@ -29,7 +29,7 @@ from edgnn.io.datasets._statistics import (
     summary,
     term_counts,
 )
-from edgnn.io.datasets._target_columns import choose_columns, target_options
+from edgnn.io.datasets._target_columns import choose_columns, target_options, with_descriptors
 from edgnn.io.datasets._target_file import named_nodes, node_numbers, targets_of_file
 from edgnn.io.datasets._targets import are_classes, doubts, encode_targets, has_few_kinds, task_of
 
@@ -72,4 +72,5 @@ __all__ = [
     "targets_of_file",
     "task_of",
     "term_counts",
+    "with_descriptors",
 ]

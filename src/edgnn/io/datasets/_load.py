@@ -42,6 +42,7 @@ from edgnn.io.datasets._target_columns import (
     takes_target,
     target_names,
     target_options,
+    with_descriptors,
 )
 from edgnn.io.datasets._target_file import OnUnknownName, targets_of_file
 from edgnn.io.datasets._targets import encode_targets, missing_targets
@@ -109,7 +110,8 @@ def load_dataset(
         What to do with rows of ``target_file`` that name nothing in the data: raise, or skip them
         with one warning that counts them.
     **options
-        For a path: options of its reader, such as ``target=`` or ``node_target=``.
+        For a path: options of its reader, such as ``target=`` or ``node_target=``. Columns of
+        ``descriptors=`` can be named as those of ``target_column`` are.
 
     Examples
     --------
@@ -123,6 +125,9 @@ def load_dataset(
     source = as_source(source)
     name = os.fspath(source)
     is_path = isinstance(source, Frame) or (find(name) is None and exists(name))
+    if is_path:
+        beside = target_column if target_file is None else None
+        options = with_descriptors(source, options, column_words(beside))
     if target_file is not None:
         if target_column is None and not (is_path and takes_target(source, options)):
             target_column = options.pop("target", None)
@@ -202,6 +207,7 @@ def load_items(path: Any, **options: Any) -> Dataset:
         Those of its reader. A column of targets says which nodes are meant; without one, the
         reader's default is not looked at.
     """
+    options = with_descriptors(path, options)
     known = format_of_source(path, options)
     unread = {name: None for name in known.target_options.values() if known.takes_none(name)}
     return _read(path, unread | options)[0]

@@ -103,8 +103,12 @@ def reading_options(
     if trained is None and not molecular:
         return {}
     new = _format_of_new(origin, source, given, trained)
+    if new != trained and not _is_molecular(new):
+        return {}
     if new != trained:
-        return molecular if _is_molecular(new) else {}
+        carried = _carried_options(origin)
+        beside = {name: carried[name] for name in ("descriptors",) if name in carried}
+        return molecular | (beside if _is_molecular(trained) else {})
     return _tolerant(_carried_options(origin) | _chosen_format(origin), source, given)
 
 

@@ -19,6 +19,8 @@ from edgnn.io._separated import has_column
 from edgnn.io.datasets._registry import find
 from edgnn.registry import Level
 
+_DESCRIPTORS = "descriptors"
+
 
 def column_words(target: Any) -> list[str]:
     """Return what was given as the column of targets, or as several, as a list."""
@@ -28,7 +30,7 @@ def column_words(target: Any) -> list[str]:
     return [str(word) for word in as_list(target)]
 
 
-def choose_columns(words: Sequence[str], free: Sequence[str]) -> list[str]:
+def choose_columns(words: Sequence[str], free: Sequence[str], option: str = "target") -> list[str]:
     """Return the columns that words name, each once.
 
     Parameters
@@ -39,6 +41,8 @@ def choose_columns(words: Sequence[str], free: Sequence[str]) -> list[str]:
         that is called like that is meant first.
     free : sequence of str
         The columns that nothing else uses.
+    option : str
+        Whose words they are, for errors.
 
     Examples
     --------
@@ -48,7 +52,7 @@ def choose_columns(words: Sequence[str], free: Sequence[str]) -> list[str]:
     chosen: dict[str, None] = {}
     for word in words:
         for name in _names_in(word, free):
-            chosen |= dict.fromkeys(_matching(name, free))
+            chosen |= dict.fromkeys(_matching(name, free, option))
     return list(chosen)
 
 
@@ -59,7 +63,7 @@ def _names_in(word: str, free: Sequence[str]) -> list[str]:
     return [name.strip() for name in names if name.strip()]
 
 
-def _matching(name: str, free: Sequence[str]) -> list[str]:
+def _matching(name: str, free: Sequence[str], option: str) -> list[str]:
     """Return the columns that fit a pattern; a name as it is."""
     if "*" not in name or has_column(free, name):
         return [name]
@@ -67,7 +71,7 @@ def _matching(name: str, free: Sequence[str]) -> list[str]:
     matching = [column for column in free if pattern.fullmatch(column)]
     if not matching:
         raise DatasetError(
-            f"no column fits target={name!r} (--target in a command); the columns that nothing "
+            f"no column fits {option}={name!r} (--{option} in a command); the columns that nothing "
             f"else uses are {preview(free, 20) or 'none'}"
         )
     return matching
@@ -130,6 +134,38 @@ def expanded(source: Any, options: Mapping[str, Any]) -> dict[str, Any]:
             others = {name: value for name, value in options.items() if name != option}
             changed |= target_options(source, column_words(given), level, others)
     return changed
+
+
+def with_descriptors(
+    source: Any, options: Mapping[str, Any], targets: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return options of a reader of molecules in which ``descriptors`` names each column.
+
+    Parameters
+    ----------
+    source : path or data frame
+        The file.
+    options : mapping
+        Those of the reader.
+    targets : sequence of str
+        Words for columns of targets that come on top; a pattern of descriptors leaves them out.
+    """
+    words = column_words(options.get(_DESCRIPTORS))
+    if not is_list_or_pattern(words):
+        return dict(options)
+    known = format_of_source(source, options)
+    if known.columns is None or _DESCRIPTORS not in known.read_options:
+        return dict(options)
+    (option,) = known.target_options.values()
+    named = [*targets, *column_words(options.get(option))]
+    given = _without_format(options) | {_DESCRIPTORS: None, option: None}
+    uses = known.columns(_path(source), known.check_read_options(given))
+    free = [name for use in uses for name in use.unused]
+    # a pattern of targets takes what descriptors leave
+    listed = [name for word in named for name in _names_in(word, free) if "*" not in name]
+    taken = {name.casefold() for name in listed}
+    free = [name for name in free if name.casefold() not in taken]
+    return dict(options) | {_DESCRIPTORS: choose_columns(words, free, _DESCRIPTORS)}
 
 
 def target_names(source: Any, options: Mapping[str, Any]) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
@@ -33,6 +34,8 @@ _GRAPH_ARRAYS = (
     "edge_features",
 )
 _NAMES = ("node_names", "graph_names")
+#: As ``dtype.str`` writes it; numpy reads many other spellings, some of them with warnings.
+_CLASS_TYPE = re.compile(r"[<>|][biufUSO]\d{0,8}")
 
 
 # Parameters
@@ -240,9 +243,10 @@ def _objects(stored: list[Any]) -> _Array:
 
 def _class_type(stored: Any, classes: _Array) -> np.dtype[Any]:
     """Return the type of the classes; one that takes far more memory than they need is refused."""
-    kind = np.dtype(stored) if isinstance(stored, str) else np.dtype("V")
     lengths = [len(value) for value in classes if isinstance(value, str | bytes)]
     longest = 4 * max(8, *lengths, 0)
-    if kind.kind not in "biufUSO" or kind.itemsize > longest:
-        raise ValueError(f"{short(stored)} is no type of classes")
-    return kind
+    if isinstance(stored, str) and _CLASS_TYPE.fullmatch(stored):
+        kind = np.dtype(stored)
+        if kind.itemsize <= longest:
+            return kind
+    raise ValueError(f"{short(stored)} is no type of classes")

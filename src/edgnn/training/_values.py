@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from edgnn import graphs
-from edgnn._words import short
+from edgnn._words import one_line, short
 from edgnn.errors import GraphError, RunError
 from edgnn.graphs import Vocabulary
 
@@ -81,7 +81,7 @@ def unpack_tensors(data: bytes) -> tuple[dict[str, Tensor], dict[str, str]]:
     except (
         Exception
     ) as error:  # damaged headers surface as errors of safetensors, torch and dictionaries alike
-        raise ValueError(f"{type(error).__name__}: {error}") from None
+        raise ValueError(f"{type(error).__name__}: {one_line(error)}") from None
     tensors = {name: found[name] for name in sorted(found)}
     header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
     metadata: dict[str, str] = header.get("__metadata__") or {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -13,6 +12,7 @@ import numpy as np
 import torch
 
 from edgnn._files import Path_, open_binary
+from edgnn._json import parsed
 from edgnn._words import preview, short
 from edgnn.errors import DatasetError, EvaluationError, FormatError
 from edgnn.evaluation._splits import Split, is_part, member_seed, published
@@ -50,7 +50,7 @@ def read_splits(
     try:
         with open_binary(path) as stream:
             if is_json:
-                layouts = read_layouts(json.load(stream), len(data.items))
+                layouts = read_layouts(parsed(stream.read()), len(data.items))
             else:
                 layouts = [_table_layout(*read_rows(stream, path), data)]
         splits = []

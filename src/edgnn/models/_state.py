@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from edgnn._json import parsed
 from edgnn._words import short
 from edgnn.errors import RunError
 from edgnn.graphs import Graphs, Nodes
@@ -103,7 +104,7 @@ def pack_text(value: Any) -> Tensor:
 
 def unpack_text(stored: Tensor) -> Any:
     """Return the value that :func:`pack_text` stored."""
-    return json.loads(stored.numpy().tobytes())
+    return parsed(stored.numpy().tobytes())
 
 
 def pack_items(items: Items, prefix: str = "items.") -> dict[str, Tensor]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from edgnn._files import Path_
+from edgnn._json import parsed
 from edgnn._words import counted, duration
 from edgnn.report._numbers import between, capital
 from edgnn.report._page import ReportError, write_page
@@ -247,7 +247,7 @@ def _data_set_tables(folder: Path, lost: list[str]) -> list[dict[str, Any]]:
         if not find_table(name).statistics or not path.is_file():
             continue
         try:
-            document = json.loads(path.read_bytes())
+            document = parsed(path.read_bytes())
             _data_set_view(document)
             documents.append(document)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

@@ -220,10 +220,13 @@ def test_a_damaged_table_of_targets_is_read_or_told():
 
 
 @pytest.mark.parametrize("name", samples.SPLITS)
-def test_a_damaged_file_of_splits_is_read_or_told(name):
+def test_a_damaged_file_of_splits_is_read_or_told(tmp_path, name):
     names = [f"g{number}" for number in range(12)]
     items = edgnn.Graphs.from_edges([], sizes=[1] * 12, graph_names=names)
     data = edgnn.Dataset("small", items, np.array([0, 1] * 6), ("a", "b"))
+
+    (tmp_path / name).write_bytes(samples.SPLITS[name])
+    assert len(read_splits(tmp_path / name, data)) == 1
 
     def check(source):
         change = mutated_json if name.endswith(".json") and source.random() < 0.6 else mutated

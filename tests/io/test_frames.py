@@ -131,6 +131,15 @@ def test_targets_may_stand_in_another_frame(frame):
     assert (data.nodes.names, data.class_names) == (["a", "c"], ("x", "y"))
 
 
+def test_columns_of_one_name_are_told(frame):
+    if frame is not in_pandas:
+        pytest.skip("others have each name once")
+    table = frame({"smiles": ["C", "CC"], "other": ["N", "O"], "y": ["a", "b"]})
+    table.columns = ["smiles", "smiles", "y"]
+    with pytest.raises(FormatError, match="2 columns are called 'smiles'; rename"):
+        edgnn.load_dataset(table, target="y")
+
+
 def test_errors_name_the_column_and_the_row(frame):
     pytest.importorskip("pyarrow")
     pytest.importorskip("rdkit")

@@ -14,7 +14,6 @@ from torch import Tensor
 from edgnn.errors import EstimatorError
 from edgnn.explain._changes import Changes, copies
 from edgnn.explain._subject import (
-    MEMORY,
     Check,
     Labels,
     Measure,
@@ -109,14 +108,13 @@ class AnySubject(Subject):
         if self.task == "values":
             self.classes = list(range(self.scores(Changes.of(1)).numbers.shape[1]))
 
-    def scores(self, changes: Changes, memory: int = MEMORY) -> PlainScores:
+    def scores(self, changes: Changes) -> PlainScores:
         """Predict changed copies, a batch at a time."""
         if self.part is not None:
             nodes, edges = self.part.nodes.cpu().numpy(), self.part.edges.cpu().numpy()
             changes = changes.renumbered(nodes, edges)
         elements = max(1, self._whole.num_nodes + self._whole.num_edges)
-        at_once = min(_ELEMENTS_AT_ONCE, int(memory) // 500)
-        size = min(max(1, at_once // elements), _COPIES_AT_ONCE)
+        size = min(max(1, _ELEMENTS_AT_ONCE // elements), _COPIES_AT_ONCE)
         found = [np.zeros((0, len(self.classes)))] if self.classes else []
         for start in range(0, changes.count, size):
             self.look()

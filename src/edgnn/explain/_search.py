@@ -64,8 +64,8 @@ class Search:
         What is predicted.
     wanted : int, optional
         The column that is to become the prediction, or of several labels the one to change.
-    most, memory : int
-        Largest number of changed graphs; bytes per pass.
+    most : int
+        Largest number of changed graphs.
     limit : Deadline
         How long it may take.
     """
@@ -76,22 +76,19 @@ class Search:
         wanted: int | None,
         steps: list[Step],
         most: int,
-        memory: int,
         limit: Deadline,
     ) -> None:
         self.limit = limit
-        self.subject, self.wanted, self.steps, self.memory = subject, wanted, steps, memory
+        self.subject, self.wanted, self.steps = subject, wanted, steps
         self.left, self.tried = most, 0
-        scores = subject.scores(Changes.of(1), memory)
+        scores = subject.scores(Changes.of(1))
         self.prediction = subject.prediction(scores)
         self.own = None if subject.task == "labels" else subject.column(None, scores)
 
     @classmethod
-    def of(
-        cls, subject: Subject, wanted: int | None, most: int, memory: int, limit: Deadline
-    ) -> Search:
+    def of(cls, subject: Subject, wanted: int | None, most: int, limit: Deadline) -> Search:
         """Prepare the search over all changes that labels seen in training allow."""
-        return cls(subject, wanted, single_steps(subject, most + 1), most, memory, limit)
+        return cls(subject, wanted, single_steps(subject, most + 1), most, limit)
 
     def flips(self, prediction: Any) -> bool:
         """Return whether a prediction is another one, of the kind wanted."""
@@ -197,7 +194,7 @@ class Search:
             piece = sets[start : start + size]
             self.left -= len(piece)
             self.tried += len(piece)
-            margins.append(self._margins(self.subject.scores(_as_changes(piece), self.memory)))
+            margins.append(self._margins(self.subject.scores(_as_changes(piece))))
         return np.concatenate(margins)
 
 

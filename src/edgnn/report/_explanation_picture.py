@@ -14,7 +14,7 @@ from edgnn.graphs import Graphs
 from edgnn.report.draw import draw_attribution, draw_molecule, strengths, strongest_part
 
 _Array = np.ndarray[Any, Any]
-By = Literal["score", "removal", "label", "gradient"]
+By = Literal["score", "gradient"]
 _LARGEST_MOLECULE, _LARGEST_CHANGED = 300, 12
 
 
@@ -31,9 +31,8 @@ def draw_explanation(
     ----------
     explanation : Explanation or Explained
         From :func:`edgnn.explain.explain`.
-    by : {"score", "removal", "label", "gradient"}
-        What to shade by: the explanation's own scores, what nodes and links are worth, what their
-        labels are, integrated gradients.
+    by : {"score", "gradient"}
+        What to shade by: the explanation's own scores, or integrated gradients.
     title : str, optional
         What stands above the picture.
     largest : int
@@ -42,7 +41,7 @@ def draw_explanation(
     """
     item = explanation if isinstance(explanation, Explained) else Explained(explanation)
     told = item.explanation
-    nodes, edges = scores(told, by)
+    nodes, edges = _scores(told, by)
     if drawn_as_molecule(item):
         return draw_molecule(told.graph, nodes, edges, title=title, numbers=True)
     return draw_attribution(
@@ -56,20 +55,15 @@ def draw_explanation(
     )
 
 
-def scores(explanation: Explanation, by: str) -> tuple[_Array, _Array | None]:
+def _scores(explanation: Explanation, by: str) -> tuple[_Array, _Array | None]:
     """Return what nodes and edges are shaded by; the edges of a link share one number."""
     if by not in get_args(By):
-        raise EstimatorError(f"by={by!r}: choose {', '.join(get_args(By))}")
+        raise EstimatorError(f"by={by!r}: choose {' or '.join(map(repr, get_args(By)))}")
     if by == "score":
         return explanation.node_score, explanation.edge_score
-    links = explanation.links
-    if by == "removal":
-        return explanation.node_removal, explanation.link_removal[links]
-    if by == "label":
-        return explanation.node_label_removal, explanation.link_label_removal[links]
     if explanation.node_gradient is None:
         raise EstimatorError("the explanation has no integrated gradients: choose by='score'")
-    edges = explanation.edge_gradient
+    edges, links = explanation.edge_gradient, explanation.links
     return explanation.node_gradient, None if edges is None else np.bincount(links, edges)[links]
 
 

@@ -11,12 +11,12 @@ import torch
 from torch import Tensor, nn
 
 from edgnn.errors import GraphError
-from edgnn.graphs import Graphs, Multiplicity, Structure
+from edgnn.graphs import Graphs, Multiplicity
 from edgnn.theory._partitions import group_rows, splits
 from edgnn.wl import Scheme, graph_classes, refine
 
 Level = Literal["graph", "node"]
-Adapter = Literal["graphs", "structure", "edge_index"] | Callable[[Graphs], tuple[Any, ...]]
+Adapter = Callable[[Graphs], tuple[Any, ...]]
 
 _NEARBY = 10.0
 
@@ -138,7 +138,7 @@ def expressivity(
     *,
     rounds: int | None = None,
     tolerance: float = 1e-5,
-    adapter: Adapter = "graphs",
+    adapter: Adapter | None = None,
     schemes: tuple[Scheme, ...] = get_args(Scheme),
     multiplicity: Multiplicity = "once",
 ) -> ExpressivityReport:
@@ -158,10 +158,8 @@ def expressivity(
     tolerance : float
         Outputs count as equal when no component differs by more than this, relative to the
         component's largest value.
-    adapter : {"graphs", "structure", "edge_index"} or callable
-        How the model takes graphs: as they are; as (one-hot node labels, Structure); as (one-hot
-        node labels, edge_index, edge labels), as PyG does; or whatever tuple of arguments the
-        callable makes of them.
+    adapter : callable, optional
+        Makes the model's arguments of the graphs, a tuple; by default the model takes the graphs.
     schemes : tuple of str
         The refinements to compare with.
     multiplicity : {"once", "per-edge"}
@@ -214,36 +212,10 @@ def _such_as(examples: tuple[tuple[int, int], ...]) -> str:
     return f" (such as {shown})" if shown else ""
 
 
-def _outputs(model: Callable[..., Any], graphs: Graphs, adapter: Adapter) -> Any:
-    arguments = _arguments(model, graphs, adapter)
+def _outputs(model: Callable[..., Any], graphs: Graphs, adapter: Adapter | None) -> Any:
+    arguments = (graphs,) if adapter is None else adapter(graphs)
     with torch.no_grad(), _evaluating(model):
         return model(*arguments)
-
-
-def _arguments(model: Callable[..., Any], graphs: Graphs, adapter: Adapter) -> tuple[Any, ...]:
-    if callable(adapter):
-        return adapter(graphs)
-    if adapter == "graphs":
-        return (graphs,)
-    if adapter not in ("structure", "edge_index"):
-        raise GraphError(
-            f"adapter={adapter!r}: choose 'graphs', 'structure' or 'edge_index', or pass a function"
-        )
-    example = _example(model)
-    graphs = graphs.to(example.device)
-    x = nn.functional.one_hot(graphs.node_label, len(graphs.node_vocabulary)).to(example.dtype)
-    if adapter == "structure":
-        return x, Structure.of(graphs).to(dtype=example.dtype)
-    return x, torch.stack([graphs.edge_source, graphs.edge_target]), graphs.edge_label
-
-
-def _example(model: Callable[..., Any]) -> Tensor:
-    """Return a parameter of the model, whose device and type its inputs must have."""
-    if isinstance(model, nn.Module):
-        for parameter in model.parameters():
-            if parameter.is_floating_point():
-                return parameter
-    return torch.empty(0)
 
 
 @contextmanager

@@ -196,8 +196,8 @@ class Group:
 
 def shared_state(state: dict[str, Tensor] | None, group: Group) -> dict[str, Tensor] | None:
     """Return the state that rank 0 goes on from, on every rank."""
-    data = group.share(None if state is None else pack_tensors(state, None))
-    return None if data is None else unpack_tensors(data)[0]
+    data = group.share(None if state is None else pack_tensors(state))
+    return None if data is None else unpack_tensors(data)
 
 
 def ranks_launched() -> int:

@@ -194,19 +194,13 @@ class RunFolder:
             kept = b"".join(line for row, line in self._history() if row["epoch"] <= epoch)
             self._write(HISTORY, lambda: kept)
 
-    def save_tensors(
-        self, name: str, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None
-    ) -> None:
-        """Write tensors, and texts that belong to them, as a safetensors file."""
-        self._write(named(name, ".safetensors"), lambda: pack_tensors(tensors, metadata))
+    def save_tensors(self, name: str, tensors: Mapping[str, Tensor]) -> None:
+        """Write tensors as a safetensors file."""
+        self._write(named(name, ".safetensors"), lambda: pack_tensors(tensors))
 
     def load_tensors(self, name: str) -> dict[str, Tensor]:
         """Return the tensors of a safetensors file, on the CPU, in the order of their names."""
-        return load(self.path / named(name, ".safetensors"), unpack_tensors)[0]
-
-    def load_metadata(self, name: str) -> dict[str, str]:
-        """Return the texts that were saved with tensors."""
-        return load(self.path / named(name, ".safetensors"), unpack_tensors)[1]
+        return load(self.path / named(name, ".safetensors"), unpack_tensors)
 
     def write_json(self, name: str, value: Any) -> None:
         """Write a value of plain types; NaN and infinities are kept, as strings."""

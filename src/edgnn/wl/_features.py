@@ -85,7 +85,7 @@ class WLVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self._counts(colors, items)
 
     def transform(self, X: Input) -> csr_array:
-        """Return the features of ``X`` in the columns learned by :meth:`fit`, leaving out others."""
+        """Return the features of ``X`` in the columns that :meth:`fit` learned, and no others."""
         if not hasattr(self, "coloring_"):
             raise _NotFitted("this WLVectorizer is not fitted yet: call fit first")
         items = joined(X)

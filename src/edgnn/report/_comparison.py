@@ -322,10 +322,10 @@ def _alike(evaluation: Evaluation, metrics: tuple[str, ...], first: Evaluation) 
 
 def _names(files: Sequence[EvaluationFile]) -> list[str]:
     """Return what the models are called; where two have one name, with their files."""
-    models = [
-        str(file.model or file.evaluation.settings.get("estimator") or file.path.stem)
-        for file in files
-    ]
+    models = []
+    for file in files:
+        model = file.model or file.evaluation.settings.get("estimator") or file.path.stem
+        models.append(str(model))
     stems = Counter((model, file.path.stem) for model, file in zip(models, files, strict=True))
     names = []
     for model, file in zip(models, files, strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -244,11 +245,15 @@ def _relations(item: Explained) -> _View:
     """Return the relations of a node by direction; those between other nodes apart."""
     relations = [] if item.explanation.node is None else relations_of(item)
     bars = _bars([relation.strongest for relation in relations])
-    rows = list(zip(relations, bars, strict=True))
+    near: list[tuple[Relation, Bar]] = []
+    far: list[tuple[Relation, Bar]] = []
+    for relation, bar in zip(relations, bars, strict=True):
+        rows = far if relation.direction == "beyond" else near
+        rows.append((relation, bar))
     return {
         "relations": bool(relations),
-        "near": _relation_rows([row for row in rows if row[0].direction != "beyond"]),
-        "far": _relation_rows([row for row in rows if row[0].direction == "beyond"]),
+        "near": _relation_rows(near),
+        "far": _relation_rows(far),
     }
 
 
@@ -266,9 +271,8 @@ def _relation_rows(relations: list[tuple[Relation, Bar]]) -> _View:
 
 def _labels(item: Explained) -> list[tuple[str, str, Bar]]:
     """Return what each label means, all its occurrences together."""
-    effects = [
-        effect for effect in item.explanation.labels if effect.contribution == effect.contribution
-    ][:_LABELS]
+    known = [effect for effect in item.explanation.labels if not math.isnan(effect.contribution)]
+    effects = known[:_LABELS]
     rows = []
     for effect, bar in zip(effects, _bars([one.contribution for one in effects]), strict=True):
         bonds = item.molecule and effect.kind == "edge"

@@ -121,9 +121,11 @@ def _lead(config: Mapping[str, Any], history: list[dict[str, Any]]) -> str:
     finished = "fitted" in config
     texts = [str(config.get("estimator", "")), _prediction_text(config)]
     if history or not finished:
-        seconds = [row.get("seconds") for row in history]
-        total = sum(value for value in seconds if isinstance(value, int | float))
-        texts += [counted(len(history), "epoch"), duration(total)]
+        seconds = 0.0
+        for row in history:
+            if isinstance(row.get("seconds"), int | float):
+                seconds += row["seconds"]
+        texts += [counted(len(history), "epoch"), duration(seconds)]
     texts.append("finished" if finished else "not finished")
     return " · ".join(filter(None, texts))
 
@@ -196,11 +198,21 @@ def _settings(config: Mapping[str, Any]) -> dict[str, Any]:
     kept = {name: value for name, value in config.items() if name not in hidden}
     fitted = config.get("fitted")
     if isinstance(fitted, Mapping):
-        learned = {name: fitted[name] for name in _LEARNED if fitted.get(name) not in (None, [])}
-        labels = {name: fitted.get(name) for name in ("node_labels", "edge_labels")}
-        learned |= {name: len(own) for name, own in labels.items() if isinstance(own, list)}
-        kept["learned"] = {name.replace("_", " "): value for name, value in learned.items()}
+        kept["learned"] = _learned(fitted)
     return kept
+
+
+def _learned(fitted: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a model has learned beside its weights; of labels, how many there are."""
+    learned = {}
+    for name in _LEARNED:
+        if fitted.get(name) not in (None, []):
+            learned[name.replace("_", " ")] = fitted[name]
+    for name in ("node_labels", "edge_labels"):
+        labels = fitted.get(name)
+        if isinstance(labels, list):
+            learned[name.replace("_", " ")] = len(labels)
+    return learned
 
 
 def _without_long_parts(config: dict[str, Any]) -> dict[str, Any]:

@@ -187,11 +187,9 @@ class Group:
     @property
     def _channel(self) -> torch.device:
         """Where short messages go through: the CPU, unless torch has only been given NCCL."""
-        return torch.device(
-            "cpu"
-            if "cpu" in dist.get_backend_config()
-            else torch.device("cuda", torch.cuda.current_device())
-        )
+        if "cpu" in dist.get_backend_config():
+            return torch.device("cpu")
+        return torch.device("cuda", torch.cuda.current_device())
 
 
 def shared_state(state: dict[str, Tensor] | None, group: Group) -> dict[str, Tensor] | None:

@@ -25,12 +25,12 @@ from edgnn.training._run_files import (
     METRICS,
     PREDICTIONS,
     SPLITS,
-    _read,
     append_line,
     load,
     make_folder,
     named,
     path_of,
+    read_bytes,
     read_config,
     reading,
     remove_folders,
@@ -116,9 +116,8 @@ class RunFolder:
         """Write the first files; where that fails in a new run, take back what was written."""
         fresh = not holds_run(self.path)
         try:
-            for name in (
-                _FILES
-            ):  # the configuration last: until it is replaced, this is the old run, not yet trained
+            # the configuration last: until it is replaced, this is the old run, not yet trained
+            for name in _FILES:
                 self._unlink(name)
             self._write(CONFIG, lambda: to_json(self._config, indent=2))
             self.write_json(ENVIRONMENT, environment())
@@ -240,7 +239,7 @@ class RunFolder:
         if not self.has(HISTORY):
             return []
         path, rows = self.path / HISTORY, []
-        for number, line in enumerate(_read(path).split(b"\n")[:-1], start=1):
+        for number, line in enumerate(read_bytes(path).split(b"\n")[:-1], start=1):
             try:
                 row = from_json(line)
             except ValueError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import torch
@@ -125,10 +125,6 @@ class ExpressivityReport:
                 f"{coarser:,} at {self.tolerance * _NEARBY:.0e}"
             )
         return "\n".join(lines)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the report as plain data, ready for JSON."""
-        return {"bounded_by": self.bounded_by, "reaches": self.reaches} | asdict(self)
 
 
 def expressivity(

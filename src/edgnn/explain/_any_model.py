@@ -137,13 +137,16 @@ class AnySubject(Subject):
             return "output"
         if hasattr(self.estimator, "predict_proba"):
             return "log-odds"
-        has_decisions = self.task == "classes" and hasattr(self.estimator, "decision_function")
-        return "decision" if has_decisions and self._decides_by_class() else "class"
+        return "decision" if self._decides_by_class() else "class"
 
     def _decides_by_class(self) -> bool:
         """Return whether there is one decision value per class, or one for two classes."""
+        if self.task != "classes" or not hasattr(self.estimator, "decision_function"):
+            return False
         shape = np.shape(self.estimator.decision_function(self.item))
-        return shape == (1, len(self.classes)) or (shape == (1,) and len(self.classes) == 2)
+        if shape == (1,):
+            return len(self.classes) == 2
+        return bool(shape == (1, len(self.classes)))
 
     def _numbers(self, items: Graphs | Nodes) -> _Array:
         if self.measure == "log-odds":

@@ -218,11 +218,7 @@ def _steps(subject: Subject) -> Iterator[Step]:
         [min(distance[source[edges[0]]], distance[target[edges[0]]]) for edges in links],
         dtype=np.int64,
     )
-    choices = {}
-    for kind, labels in subject.labels.items():
-        # Degrees and names are no labels that a node could be given.
-        changeable = kind == "edge" or subject.node_label_kind == "label"
-        choices[kind] = subject.label_choices(kind) if labels.removable and changeable else []
+    choices = {kind: _choices(subject, kind) for kind in subject.labels}
     for far in range(int(distance.max()) + 1):
         near = [links[link] for link in np.flatnonzero(away == far).tolist()]
         yield from (Step("link out", edges, -1) for edges in near)
@@ -230,6 +226,15 @@ def _steps(subject: Subject) -> Iterator[Step]:
             yield from _relabelings("node label", (node,), subject, choices)
         for edges in near:
             yield from _relabelings("link label", edges, subject, choices)
+
+
+def _choices(subject: Subject, kind: str) -> list[int]:
+    """Return the labels that an element may get; degrees and names cannot be given to a node."""
+    if not subject.labels[kind].removable:
+        return []
+    if kind == "node" and subject.node_label_kind != "label":
+        return []
+    return subject.label_choices(kind)
 
 
 def _relabelings(

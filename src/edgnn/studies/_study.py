@@ -252,8 +252,7 @@ def _result(cell: Cell, stored: Mapping[str, Any]) -> CellResult:
     numbers = [stored[name] for name in ("seconds", "memory", "ceiling")]
     mappings = [stored["settings"], stored["environment"], *stored["history"]]
     are_numbers = all(map(is_number, numbers)) and stored["seconds"] is not None
-    are_mappings = all(isinstance(mapping, dict) for mapping in mappings)
-    if not (are_numbers and are_mappings):
+    if not are_numbers or {*map(type, mappings)} != {dict}:
         raise ValueError("its fields are of other types")
     evaluation = stored_evaluation(stored["evaluation"])
     return CellResult(cell, evaluation, **{name: stored[name] for name in _PLAIN_FIELDS})

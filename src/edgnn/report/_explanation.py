@@ -13,7 +13,7 @@ import numpy as np
 
 from edgnn._files import Path_
 from edgnn._json import plain
-from edgnn._words import counted, cut
+from edgnn._words import counted, cut, number
 from edgnn.explain import (
     Explained,
     Explanation,
@@ -29,7 +29,6 @@ from edgnn.report._explanation_picture import (
     draw_explanation,
     drawn_as_molecule,
 )
-from edgnn.report._numbers import number
 from edgnn.report._page import MOST, ReportError, write_page
 from edgnn.report.draw import AGAINST, FIRST, FOR, signed
 

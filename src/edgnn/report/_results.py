@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from edgnn._words import duration
-from edgnn.report._numbers import number, signed, size, spread_text
+from edgnn._words import duration, number
+from edgnn.report._numbers import signed, size, spread_text
 from edgnn.report._views import MISSING, Cell, Score, Sortable, setting_groups
 from edgnn.studies import NOTABLE
 

@@ -14,12 +14,12 @@ import numpy as np
 
 from edgnn._files import Path_
 from edgnn._json import plain
-from edgnn._words import counted, duration
+from edgnn._words import counted, duration, number
 from edgnn.errors import EdgnnError
 from edgnn.evaluation import METRICS
 from edgnn.report._curves import curve_figure, curves_of
 from edgnn.report._method import baseline_name, baseline_phrase, call_of
-from edgnn.report._numbers import metric_name, number, shown
+from edgnn.report._numbers import metric_name, shown
 from edgnn.report._page import MOST, ReportError, write_page
 from edgnn.report._predictions import confusion_view, points_view
 from edgnn.report._views import setting_groups

@@ -82,12 +82,15 @@ def person():
 
 
 def test_a_molecule_is_drawn_as_one_and_shaded_by_what_is_asked_for(molecule_item):
-    pictures = {by: draw_explanation(molecule_item, by=by) for by in ("score", "gradient")}
-    assert len(set(pictures.values())) == 2
+    kinds = ("score", "removal", "label", "gradient")
+    pictures = {by: draw_explanation(molecule_item, by=by) for by in kinds}
+    assert len(set(pictures.values())) >= 3
     for picture in pictures.values():
         assert picture.count('class="atom-text"') == molecule_item.explanation.graph.num_nodes
     assert draw_explanation(molecule_item.explanation) == draw_explanation(molecule_item)
-    with pytest.raises(edgnn.errors.EdgnnError, match="by='size': choose 'score' or 'gradient'"):
+    with pytest.raises(
+        edgnn.errors.EdgnnError, match="by='size': choose score, removal, label, gradient"
+    ):
         draw_explanation(molecule_item, by="size")
 
 

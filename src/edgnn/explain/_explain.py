@@ -229,29 +229,14 @@ def _label_effects(
         return ()
     changes = []
     for kind, _, elements in occurrences:
-        changes += _without_label(subject, kind, elements)
+        unlabeled = (elements * 0, elements, elements * 0 + subject.labels[kind].unknown)
+        changes.append(Changes.of(1, **{f"{kind}_labels": unlabeled}))
     drops = value - subject.scores(Changes.joined(changes)).value(target)
     effects = []
-    for (kind, label, elements), (contribution, removal) in zip(
-        occurrences, drops.reshape(-1, 2).tolist(), strict=True
-    ):
-        if kind == "node" and subject.node in elements.tolist():
-            removal = float("nan")  # the explained node itself stays
+    for (kind, label, elements), drop in zip(occurrences, drops.tolist(), strict=True):
         text = subject.labels[kind].vocabulary[label]
-        effects.append(LabelEffect(kind, text, len(elements), contribution, removal))
+        effects.append(LabelEffect(kind, text, len(elements), drop))
     return tuple(sorted(effects, key=lambda effect: -abs(effect.contribution)))
-
-
-def _without_label(subject: Subject, kind: str, elements: _Array) -> list[Changes]:
-    """Return two changes: elements lose their label, and elements are taken out."""
-    removable = elements
-    if kind == "node" and subject.node is not None:
-        removable = elements[elements != subject.node]
-    labels = (elements * 0, elements, elements * 0 + subject.labels[kind].unknown)
-    return [
-        Changes.of(1, **{f"{kind}_labels": labels}),
-        Changes.of(1, **{f"{kind}s_out": (removable * 0, removable)}),
-    ]
 
 
 def _occurrences(kind: str, labels: Labels, most: int) -> list[tuple[str, int, _Array]]:

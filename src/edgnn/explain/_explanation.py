@@ -37,16 +37,12 @@ class LabelEffect:
         How many nodes or edges of the graph explained have it.
     contribution : float
         By how much the value drops when all of them lose the label, but stay.
-    removal : float
-        By how much it drops when all of them are taken out; not a number where the explained node
-        is one of them.
     """
 
     kind: str
     value: Any
     count: int
     contribution: float
-    removal: float
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from edgnn.graphs import Graphs
 from edgnn.report.draw import draw_attribution, draw_molecule, strengths, strongest_part
 
 _Array = np.ndarray[Any, Any]
-By = Literal["score", "gradient"]
+By = Literal["score", "removal", "label", "gradient"]
 _LARGEST_MOLECULE, _LARGEST_CHANGED = 300, 12
 
 
@@ -31,8 +31,9 @@ def draw_explanation(
     ----------
     explanation : Explanation or Explained
         From :func:`edgnn.explain.explain`.
-    by : {"score", "gradient"}
-        What to shade by: the explanation's own scores, or integrated gradients.
+    by : {"score", "removal", "label", "gradient"}
+        What to shade by: the explanation's own scores, what nodes and links are worth, what their
+        labels are, integrated gradients.
     title : str, optional
         What stands above the picture.
     largest : int
@@ -58,12 +59,17 @@ def draw_explanation(
 def _scores(explanation: Explanation, by: str) -> tuple[_Array, _Array | None]:
     """Return what nodes and edges are shaded by; the edges of a link share one number."""
     if by not in get_args(By):
-        raise EstimatorError(f"by={by!r}: choose {' or '.join(map(repr, get_args(By)))}")
+        raise EstimatorError(f"by={by!r}: choose {', '.join(get_args(By))}")
+    links = explanation.links
     if by == "score":
         return explanation.node_score, explanation.edge_score
+    if by == "removal":
+        return explanation.node_removal, explanation.link_removal[links]
+    if by == "label":
+        return explanation.node_label_removal, explanation.link_label_removal[links]
     if explanation.node_gradient is None:
         raise EstimatorError("the explanation has no integrated gradients: choose by='score'")
-    edges, links = explanation.edge_gradient, explanation.links
+    edges = explanation.edge_gradient
     return explanation.node_gradient, None if edges is None else np.bincount(links, edges)[links]
 
 

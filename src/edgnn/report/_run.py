@@ -60,7 +60,7 @@ def write_run_report(run_folder_path: Path_, path: Path_ | None = None) -> Path:
     if files.has(HISTORY) or "fitted" not in config:
         history = files.read(HISTORY, run.history) or []
         curves = files.read(HISTORY, lambda: curves_of(history))
-    metrics = files.read(METRICS_FILE, lambda: run.read_json(METRICS_FILE))
+    metrics = files.read(METRICS_FILE, lambda: _metrics(run))
     environment = files.read(ENVIRONMENT, lambda: run.read_json(ENVIRONMENT))
     predictions = files.read(PREDICTIONS, lambda: _stored_predictions(run))
     confusion = None
@@ -138,16 +138,21 @@ def _prediction_text(config: Mapping[str, Any]) -> str:
     return f"predicts {', '.join(map(str, names))}"
 
 
-def _result(metrics: Any, config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how good the model is; metrics of a form not known here are listed as they are."""
-    if not isinstance(metrics, Mapping):
-        metrics = {"metrics": metrics}
-    own, baseline = metrics.get("metrics"), metrics.get("majority")
-    if not _are_numbers(own):
-        return {"measures": [], "groups": setting_groups(_named_metrics(metrics))}
-    baseline = baseline if _are_numbers(baseline) else {}
+def _metrics(run: RunFolder) -> Mapping[str, Any]:
+    """Return how a run was evaluated."""
+    metrics = run.read_json(METRICS_FILE)
+    if not isinstance(metrics, Mapping) or not _are_numbers(metrics.get("metrics")):
+        raise ReportError("it holds no metrics by name")
+    return metrics
+
+
+def _result(metrics: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how good the model is."""
+    baseline: Any = metrics.get("majority")
+    if not _are_numbers(baseline):
+        baseline = {}
     rows = []
-    for name, value in own.items():
+    for name, value in metrics["metrics"].items():
         percent = name in METRICS and METRICS[name].percent
         texts = [number(score, percent) for score in (value, baseline.get(name, math.nan))]
         rows.append((metric_name(name, percent), *texts))
@@ -175,21 +180,6 @@ def _evaluated_on(metrics: Mapping[str, Any]) -> str:
         f"trained on {shown(trained_on)}."
     )
     return text + _OPTIMISM.get(str(name), "")
-
-
-def _named_metrics(values: Mapping[str, Any], percent: bool = False) -> dict[str, Any]:
-    """Return metrics with the names and the digits that people expect, at any depth."""
-    named: dict[str, Any] = {}
-    for name, value in values.items():
-        metric = METRICS.get(name)
-        in_percent = metric.percent if metric else percent
-        if isinstance(value, Mapping):
-            named[metric_name(name, in_percent)] = _named_metrics(value, in_percent)
-        elif isinstance(value, float):
-            named[metric_name(name, in_percent and metric is not None)] = number(value, in_percent)
-        else:
-            named[name.replace("_", " ")] = value
-    return named
 
 
 def _settings(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -151,7 +151,7 @@ def counter_example(
         )
     wanted = None if target is None else subject.checked_target(target)
     allowed = copies_allowed(subject, 20_000) if most is None else most
-    search = Search.of(subject, wanted, allowed, limit)
+    search = Search(subject, wanted, allowed, limit)
     for found in search.by_size(largest):
         verified = _verified(subject, search, found)
         if verified is not None:

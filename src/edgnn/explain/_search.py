@@ -56,7 +56,7 @@ class Found:
 
 
 class Search:
-    """Looks for sets of changes that change a prediction.
+    """Looks for sets of changes, among all that known labels allow, that change a prediction.
 
     Parameters
     ----------
@@ -70,25 +70,13 @@ class Search:
         How long it may take.
     """
 
-    def __init__(
-        self,
-        subject: Subject,
-        wanted: int | None,
-        steps: list[Step],
-        most: int,
-        limit: Deadline,
-    ) -> None:
-        self.limit = limit
-        self.subject, self.wanted, self.steps = subject, wanted, steps
+    def __init__(self, subject: Subject, wanted: int | None, most: int, limit: Deadline) -> None:
+        self.subject, self.wanted, self.limit = subject, wanted, limit
+        self.steps = list(islice(_steps(subject), most + 1))
         self.left, self.tried = most, 0
         scores = subject.scores(Changes.of(1))
         self.prediction = subject.prediction(scores)
         self.own = None if subject.task == "labels" else subject.column(None, scores)
-
-    @classmethod
-    def of(cls, subject: Subject, wanted: int | None, most: int, limit: Deadline) -> Search:
-        """Prepare the search over all changes that labels seen in training allow."""
-        return cls(subject, wanted, single_steps(subject, most + 1), most, limit)
 
     def flips(self, prediction: Any) -> bool:
         """Return whether a prediction is another one, of the kind wanted."""
@@ -202,11 +190,6 @@ def _offered(sets: Sequence[tuple[Step, ...]], margins: _Array, smallest: bool) 
     """Return the sets that change the prediction most clearly, of those that were tried."""
     order = np.argsort(-margins, kind="stable")[:_OFFERED]
     return (Found(sets[place], smallest) for place in order.tolist() if margins[place] > 0)
-
-
-def single_steps(subject: Subject, most: int | None = None) -> list[Step]:
-    """Return single changes, at most so many, the nearest to an explained node first."""
-    return list(islice(_steps(subject), most))
 
 
 def _steps(subject: Subject) -> Iterator[Step]:

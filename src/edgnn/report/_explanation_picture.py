@@ -15,7 +15,7 @@ from edgnn.report.draw import draw_attribution, draw_molecule, strengths, strong
 
 _Array = np.ndarray[Any, Any]
 By = Literal["score", "removal", "label", "gradient"]
-_LARGEST_MOLECULE, _LARGEST_CHANGED = 300, 12
+_LARGEST_MOLECULE, _LARGEST_DRAWN, _LARGEST_CHANGED = 300, 24, 12
 
 
 def draw_explanation(
@@ -23,9 +23,11 @@ def draw_explanation(
     *,
     by: By = "score",
     title: str | None = None,
-    largest: int = 24,
 ) -> str:
     """Draw an explanation as SVG: a molecule as chemists draw it (with RDKit), others with arrows.
+
+    Of a large graph that is no molecule, those nodes are drawn that contribute most, and what
+    connects them.
 
     Parameters
     ----------
@@ -36,9 +38,6 @@ def draw_explanation(
         labels are, integrated gradients.
     title : str, optional
         What stands above the picture.
-    largest : int
-        Of a larger graph that is no molecule, so many nodes are drawn: those that contribute most,
-        and what connects them.
     """
     item = explanation if isinstance(explanation, Explained) else Explained(explanation)
     told = item.explanation
@@ -51,7 +50,7 @@ def draw_explanation(
         edges,
         node=told.node,
         title=title,
-        largest=largest,
+        largest=_LARGEST_DRAWN,
         names=item.texts,
     )
 

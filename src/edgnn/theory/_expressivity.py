@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from edgnn.errors import GraphError
-from edgnn.graphs import Graphs, Multiplicity
+from edgnn.graphs import Graphs
 from edgnn.theory._partitions import group_rows, splits
 from edgnn.wl import Scheme, graph_classes, refine
 
@@ -136,7 +136,6 @@ def expressivity(
     tolerance: float = 1e-5,
     adapter: Adapter | None = None,
     schemes: tuple[Scheme, ...] = get_args(Scheme),
-    multiplicity: Multiplicity = "once",
 ) -> ExpressivityReport:
     """Measure which classes of each refinement a model merges and which it splits.
 
@@ -158,8 +157,6 @@ def expressivity(
         Makes the model's arguments of the graphs, a tuple; by default the model takes the graphs.
     schemes : tuple of str
         The refinements to compare with.
-    multiplicity : {"once", "per-edge"}
-        As in :func:`edgnn.wl.refine`.
 
     Returns
     -------
@@ -184,7 +181,7 @@ def expressivity(
     groups = group_rows(rows, tolerance)
     entries = []
     for scheme in schemes:
-        coloring = refine(graphs.to("cpu"), rounds, scheme, multiplicity=multiplicity)
+        coloring = refine(graphs.to("cpu"), rounds, scheme)
         kinds = graph_classes(coloring) if level == "graph" else coloring.colors
         split, merged = splits(kinds, groups), splits(groups, kinds)
         comparison = SchemeComparison(
